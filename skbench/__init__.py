@@ -1,0 +1,46 @@
+"""Honest estimates of model performance from few items per topic.
+
+Rows become summaries, summaries become estimates, estimates become pictures.
+Every public name can be imported from here; it is loaded when first used, so
+that ``import skbench`` stays cheap.
+"""
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "containers": ["Draws", "Estimate", "GroupSummary"],
+    "datasets": ["load_digits_c", "make_items"],
+    "groups": [
+        "CrossFitKFold",
+        "DirectEstimator",
+        "EmpiricalBayes",
+        "FayHerriot",
+        "IntervalPipeline",
+        "JamesStein",
+        "StructuredRegression",
+        "SyntheticRegression",
+    ],
+    "plot": ["ForestDisplay", "ShrinkageDisplay"],
+    "readers": ["read_items"],
+    "summaries": ["summarize_items"],
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_ROOMS = [*_HOMES, "stats"]
+
+__all__ = sorted([*_HOME_OF, *_ROOMS, "__version__"])
+
+
+def __getattr__(name):
+    if name in _HOME_OF:
+        value = getattr(import_module(f"skbench.{_HOME_OF[name]}"), name)
+        globals()[name] = value
+        return value
+    if name in _ROOMS:
+        return import_module(f"skbench.{name}")
+    raise AttributeError(f"module 'skbench' has no attribute {name!r}")
+
+
+def __dir__():
+    return __all__

@@ -1,0 +1,181 @@
+"""Input validation of every room, and the words of its errors, in one place."""
+
+import numbers
+
+import numpy as np
+import pandas as pd
+
+_COUNT_TOLERANCE = 1e-6  # k = z * n is off by rounding of z; printed rates have 6 digits or more
+
+
+def check_option(name, value, options):
+    """Refuse a value that is not among the named options."""
+    if value not in options:
+        raise ValueError(f"{name} must be one of {sorted(options)}, got {value!r}.")
+
+
+def check_confidence_level(confidence_level):
+    """Refuse a level outside (0, 1); 95 is the usual slip for 0.95."""
+    if not isinstance(confidence_level, numbers.Real) or not 0 < confidence_level < 1:
+        raise ValueError(
+            f"confidence_level must be strictly between 0 and 1, got {confidence_level!r}. "
+            "Write 0.95 for 95 %."
+        )
+
+
+def check_same_index(**columns):
+    """Refuse pandas objects whose indexes differ: positions would be misaligned.
+
+    Raises
+    ------
+    ValueError
+        If two of the given objects carry an index and the indexes differ.
+    """
+    indexed = {
+        name: column.index
+        for name, column in columns.items()
+        if isinstance(column, pd.DataFrame | pd.Series)
+    }
+    if len(indexed) < 2:
+        return
+    (first, index), *others = indexed.items()
+    for name, other in others:
+        if len(other) == len(index) and not other.equals(index):
+            at = int(np.argmax(np.asarray(other != index)))
+            raise ValueError(
+                f"The indexes of {first} and {name} differ: row {at} is {index[at]!r} in {first} "
+                f"but {other[at]!r} in {name}. Align them, or pass plain arrays to go by position."
+            )
+
+
+def check_labels(X):
+    """Labels of the groups: the index of a frame, else positions."""
+    if hasattr(X, "index") and hasattr(X, "columns"):
+        return X.index
+    return pd.RangeIndex(len(X))
+
+
+def check_column(name, values, labels, *, minimum=None, allow_scalar=False):
+    """A finite float column with one entry per group.
+
+    Parameters
+    ----------
+    name : str
+        What the user calls the column; errors print it.
+    values : scalar or array-like of shape (n_groups,)
+        What the user gave.
+    labels : pandas.Index of length n_groups
+        Labels of the groups, for the errors.
+    minimum : float, default=None
+        Smallest value allowed.
+    allow_scalar : bool, default=False
+        Whether one number stands for all groups.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+
+    Raises
+    ------
+    ValueError
+        For a wrong length, or nan, infinite or too small entries; the first
+        offending group is named.
+    """
+    column = np.asarray(values)
+    if column.dtype.kind not in "buif":
+        column = _as_float(name, column, labels)
+    column = column.astype(float)
+    if allow_scalar and column.ndim == 0:
+        column = np.full(len(labels), float(column))
+    if column.shape != (len(labels),):
+        raise ValueError(
+            f"{name} has shape {column.shape}, but X has {len(labels)} rows: "
+            f"pass one {name} per group."
+        )
+    _refuse(~np.isfinite(column), name, "finite", column, labels)
+    if minimum is not None:
+        word = "non-negative" if minimum == 0 else f"at least {minimum:g}"
+        _refuse(column < minimum, name, word, column, labels)
+    return column
+
+
+def check_sigma2(sigma2, sampling_variance, labels):
+    """Sampling variances of the groups, from the call or the constructor."""
+    if sigma2 is None:
+        sigma2 = sampling_variance
+    if sigma2 is None:
+        raise ValueError(
+            "sigma2 is missing: how noisy each direct estimate is cannot be guessed. Pass "
+            "sigma2=... (summarize_items or stats.binomial.sampling_variance give it), or a known "
+            "common variance as sampling_variance=... to the constructor."
+        )
+    return check_column("sigma2", sigma2, labels, minimum=0, allow_scalar=True)
+
+
+def check_sizes(n, labels):
+    """Group sizes: whole numbers of at least 1, or None where none were given."""
+    if n is None:
+        return None
+    sizes = check_column("n", n, labels, allow_scalar=True)
+    _refuse(sizes < 1, "n", "at least 1", sizes, labels)
+    _refuse(sizes != np.round(sizes), "n", "a whole number", sizes, labels)
+    return sizes
+
+
+def check_unit_interval(name, values, labels, why):
+    """Refuse values outside [0, 1], and say what needs them there."""
+    outside = (values < 0) | (values > 1)
+    _refuse(outside, name, f"between 0 and 1 {why}", values, labels)
+
+
+def are_counts(z, n):
+    """Whether every `z * n` is a whole number of successes: binary scores."""
+    if n is None or np.any((z < 0) | (z > 1)):
+        return False
+    k = z * n
+    return bool(np.all(np.abs(k - np.round(k)) <= _COUNT_TOLERANCE * np.maximum(n, 1)))
+
+
+def require_columns(frame_columns, wanted, what="items"):
+    """Refuse names that a table lacks, listing those it has."""
+    missing = [name for name in wanted if name not in frame_columns]
+    if missing:
+        raise ValueError(
+            f"{what} has no column {', '.join(map(repr, missing))}. "
+            f"Its columns are: {', '.join(map(str, frame_columns))}."
+        )
+
+
+def _as_float(name, column, labels):
+    try:
+        return column.astype(float)
+    except (TypeError, ValueError):
+        flat = column.ravel()
+        bad = next(i for i, value in enumerate(flat) if not _is_number(value))
+        raise ValueError(
+            f"{name} must be numeric, but {_group(labels, bad)} has {flat[bad]!r}."
+        ) from None
+
+
+def _is_number(value):
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _refuse(bad, name, word, column, labels):
+    if np.any(bad):
+        first = int(np.argmax(bad))
+        raise ValueError(
+            f"{name} must be {word}, but {_group(labels, first)} has {column[first]:g}."
+        )
+
+
+def _group(labels, position):
+    if position >= len(labels):
+        return f"row {position}"
+    label = labels[position]
+    label = label.item() if isinstance(label, np.generic) else label
+    return f"group {label!r}"

@@ -1,0 +1,38 @@
+"""Fixtures that every room's tests share."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="session")
+def data_folder():
+    """Folder with real evaluation results; tests that need it skip without it."""
+    folder = Path(os.environ.get("SKBENCH_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip("no folder with real results (set SKBENCH_DATA)")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def gold_folder():
+    """Numbers from papers and other software, kept with the tests."""
+    return Path(__file__).parent / "gold"
+
+
+@pytest.fixture
+def edge_groups():
+    """Groups at the edges: one item, all wrong, all right, equal variances."""
+    n = np.array([1, 1, 5, 10, 10, 200])
+    k = np.array([0, 1, 5, 0, 5, 199])
+    p = (k + 1) / (n + 2)
+    X = pd.DataFrame(
+        {"difficulty": [0.1, 0.9, 0.8, 0.2, 0.5, 0.95], "length": [3.0, 1.0, 2.0, 5.0, 4.0, 1.5]},
+        index=pd.Index(list("abcdef"), name="topic"),
+    )
+    return {"X": X, "y": k / n, "sigma2": p * (1 - p) / n, "n": n}

@@ -1,0 +1,198 @@
+"""Fay-Herriot: the linear mixed model of small area estimation."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+from scipy.linalg import qr
+from scipy.stats import norm
+
+from skbench._checks import check_option
+from skbench.groups._base import Bounds, GroupEstimator
+from skbench.groups._regressors import text_columns, text_encoder
+from skbench.stats import shrinkage
+
+METHODS = ("reml", "ml", "adjusted-ml", "fay-herriot", "paule-mandel", "prasad-rao", "moments")
+_RANK_TOLERANCE = 1e-10
+
+
+class FayHerriot(GroupEstimator):
+    """Combine direct estimates with a linear regression: EBLUP and its error.
+
+    Parameters
+    ----------
+    method : {"reml", "ml", "adjusted-ml", "fay-herriot", "paule-mandel", "prasad-rao", \
+"moments"}, default="reml"
+        Estimator of the prior variance, see
+        `skbench.stats.shrinkage.prior_variance`.
+    sampling_variance : float, default=None
+        Known common sampling variance, where `fit` gets no `sigma2`.
+
+    Attributes
+    ----------
+    prior_variance_ : float
+        Variance `A` of the true performances around the regression.
+    intercept_ : float
+        Intercept of the regression.
+    coef_ : ndarray of shape (n_columns,)
+        Its coefficients, one per column of the design (text columns give one per
+        level but the first); 0 for columns that others determine.
+    mse_ : ndarray of shape (n_groups,)
+        Estimated mean squared error of each estimate.
+    z_, sigma2_, n_, labels_
+        The fitted groups.
+
+    Raises
+    ------
+    ValueError
+        If there are not more groups than columns, or a column is not numeric.
+
+    Warns
+    -----
+    UserWarning
+        If the prior variance is estimated as 0, or columns are collinear.
+
+    Notes
+    -----
+    Model ``z = X beta + u + e``, ``u ~ N(0, A)``, ``e ~ N(0, sigma2)`` [1]_; the
+    estimate is ``X beta + A / (A + sigma2) (z - X beta)`` and the interval
+    ``+- z sqrt(mse)`` with the second-order mean squared error of Prasad and Rao
+    ([2]_, section 6.2). Its guarantee is "model": normal scatter around a linear
+    regression.
+
+    When not to use it: with more features than a linear model can carry, or where
+    models share items: the regression then also fits the common noise. Use
+    `EmpiricalBayes` with folds by topic there.
+
+    References
+    ----------
+    .. [1] Fay and Herriot (1979). Estimates of income for small places.
+       Journal of the American Statistical Association 74.
+    .. [2] Rao and Molina (2015). Small Area Estimation. Wiley.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0], [4.0]])
+    >>> fh = FayHerriot().fit(X, [0.1, 0.35, 0.4, 0.75, 0.8], sigma2=0.004)
+    >>> fh.coef_.round(3)
+    array([0.18])
+    """
+
+    _method = "Fay-Herriot"
+    _guarantee = "model"
+
+    def __init__(self, method="reml", *, sampling_variance=None):
+        self.method = method
+        self.sampling_variance = sampling_variance
+
+    def _fit(self, X, groups):
+        check_option("method", self.method, METHODS)
+        self._encoder = _design_encoder(X, groups)
+        design = self._design(X)
+        self._kept = _independent_columns(design)
+        self._fitted_design = design[:, self._kept]
+        self._check_size(*self._fitted_design.shape, design.shape[1])
+        fit = shrinkage.fay_herriot(self.z_, self.sigma2_, self._fitted_design, self.method)
+        self.prior_variance_ = fit.prior_variance
+        self.mse_ = self._at_least_posterior_variance(fit.mse, self.sigma2_)
+        coefficients = np.zeros(design.shape[1])
+        coefficients[self._kept] = fit.beta
+        self.intercept_, self.coef_ = float(coefficients[0]), coefficients[1:]
+        if self.prior_variance_ == 0:
+            warnings.warn(
+                f"The prior variance ({self.method}) is estimated as 0: every estimate is the "
+                'regression alone. method="adjusted-ml" is never 0.',
+                stacklevel=3,
+            )
+
+    def _check_size(self, n_groups, n_kept, n_columns):
+        if n_groups <= n_kept:
+            raise ValueError(
+                f"FayHerriot needs more groups than columns, got n_samples = {n_groups} groups "
+                f"for {n_kept} columns with the intercept. Use fewer features, or "
+                "EmpiricalBayes with a regularised regressor."
+            )
+        if n_kept < n_columns:
+            warnings.warn(
+                f"{n_columns - n_kept} of {n_columns} columns of the design are collinear with "
+                "others and get the coefficient 0.",
+                stacklevel=4,
+            )
+
+    def _fitted_value(self):
+        return self._combined(self._prior_mean(self._fitted_design), self.z_, self.sigma2_)
+
+    def _fitted_bounds(self, confidence_level):
+        return _normal_bounds(self._fitted_value(), self.mse_, confidence_level)
+
+    def _value(self, X, z, sigma2, n):
+        prior_mean = self._prior_mean(self._design(X)[:, self._kept])
+        return prior_mean if z is None else self._combined(prior_mean, z, sigma2)
+
+    def _bounds(self, X, z, sigma2, n, confidence_level):
+        design = self._design(X)[:, self._kept]
+        sigma2 = np.full(len(design), np.inf) if z is None else sigma2
+        mse = shrinkage.fay_herriot_mse(
+            sigma2, design, self.prior_variance_, self.method, self.sigma2_, self._fitted_design
+        )
+        mse = self._at_least_posterior_variance(mse, sigma2)
+        return _normal_bounds(self._value(X, z, sigma2, n), mse, confidence_level)
+
+    def _prior_mean(self, kept_design):
+        return kept_design @ np.concatenate([[self.intercept_], self.coef_])[self._kept]
+
+    def _combined(self, prior_mean, z, sigma2):
+        return shrinkage.posterior_mean(z, prior_mean, sigma2, self.prior_variance_)
+
+    def _at_least_posterior_variance(self, mse, sigma2):
+        # The bias terms of ML and moments can push a second-order formula below g1.
+        w = shrinkage.shrinkage_factor(self.prior_variance_, np.minimum(sigma2, 1e300))
+        floor = np.where(np.isinf(sigma2), self.prior_variance_, w * np.where(w > 0, sigma2, 0))
+        return np.maximum(mse, floor)
+
+    def _design(self, X):
+        if self._encoder is not None:
+            X = self._encoder.transform(X)
+        if isinstance(X, pd.DataFrame):
+            _refuse_other_columns(X)
+        return np.column_stack([np.ones(len(X)), np.asarray(X, dtype=float)])
+
+
+def _design_encoder(X, groups):
+    if isinstance(X, pd.DataFrame) and text_columns(X):
+        return text_encoder(X, groups, drop="first").fit(X)
+    return None
+
+
+def _refuse_other_columns(X):
+    for name in X.columns:
+        if not pd.api.types.is_numeric_dtype(X[name]):
+            raise ValueError(
+                f"FayHerriot needs numeric or text columns, but {name!r} is of dtype "
+                f"{X[name].dtype}. Convert it, or leave it out."
+            )
+        if not np.all(np.isfinite(X[name].to_numpy(dtype=float))):
+            raise ValueError(
+                f"FayHerriot needs finite features, but column {name!r} has missing or infinite "
+                "values. Impute them inside an IntervalPipeline."
+            )
+
+
+def _independent_columns(design):
+    """Columns of a maximal independent set, the intercept first, in their order."""
+    scale = np.linalg.norm(design, axis=0)
+    columns = design / np.where(scale > 0, scale, 1)
+    # The intercept is taken out first, so that it is never the one to go.
+    columns[:, 1:] -= columns[:, 1:].mean(axis=0)
+    columns[:, 0] = 0
+    R, pivots = qr(columns, mode="r", pivoting=True)[0:2]
+    size = np.abs(np.diag(R))
+    rank = int(np.sum(size > _RANK_TOLERANCE * max(size.max(initial=0.0), 1e-300)))
+    return np.concatenate([[0], np.sort(pivots[:rank][pivots[:rank] != 0])]).astype(int)
+
+
+def _normal_bounds(value, mse, confidence_level):
+    standard_error = np.sqrt(mse)
+    half_width = norm.ppf((1 + confidence_level) / 2) * standard_error
+    return Bounds(value - half_width, value + half_width, standard_error)

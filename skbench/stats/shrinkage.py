@@ -1,0 +1,491 @@
+"""Normal-normal shrinkage: prior variance, shrinkage factor, posterior mean, risk.
+
+The model of every function here is ``z_g ~ N(mu_g, sigma2_g)`` and
+``mu_g ~ N(prior_mean_g, A)``, with `A` the prior variance.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import brentq
+
+_GRID_SIZE = 80  # log-spaced values of A; the criteria have few, wide modes
+
+
+def shrinkage_factor(prior_variance, sigma2):
+    """Weight of the direct estimate in the posterior mean.
+
+    Parameters
+    ----------
+    prior_variance : float or ndarray of shape (n_groups,)
+        Variance `A` of the true performances around their prior means.
+    sigma2 : ndarray of shape (n_groups,)
+        Sampling variances of the direct estimates (score units squared).
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        ``A / (A + sigma2)``; 1 where both are 0, for there is no noise to remove.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> shrinkage_factor(0.01, np.array([0.03, 0.0]))
+    array([0.25, 1.  ])
+    """
+    total = np.asarray(prior_variance + sigma2, dtype=float)
+    numerator = np.broadcast_to(prior_variance, total.shape)
+    return np.divide(numerator, total, out=np.ones_like(total), where=total > 0)
+
+
+def posterior_mean(z, prior_mean, sigma2, prior_variance):
+    """Normal-normal posterior mean of each group's performance.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n_groups,)
+        Direct estimates, in the units of the score.
+    prior_mean : ndarray of shape (n_groups,)
+        Regression estimate of each group, same units as `z`.
+    sigma2 : ndarray of shape (n_groups,)
+        Sampling variance of `z` (score units squared).
+    prior_variance : float or ndarray of shape (n_groups,)
+        Variance `A` of the true performances around `prior_mean`.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        ``prior_mean + w * (z - prior_mean)`` with ``w = A / (A + sigma2)``.
+
+    Notes
+    -----
+    Equation (2) of [1]_; `w` is the shrinkage factor. A group with
+    ``sigma2 = 0`` keeps its direct estimate, even when ``A = 0``.
+
+    References
+    ----------
+    .. [1] Fogliato, Patil, Akpinar and Monfort (2024). Precise Model
+       Benchmarking with Only a Few Observations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> posterior_mean(np.array([0.9, 0.5]), 0.6, np.array([0.02, 0.0]), 0.01)
+    array([0.7, 0.5])
+    """
+    return prior_mean + shrinkage_factor(prior_variance, sigma2) * (z - prior_mean)
+
+
+def stein_risk(residuals, sigma2, prior_variance):
+    """Stein's unbiased estimate of each group's risk of the posterior mean.
+
+    Parameters
+    ----------
+    residuals : ndarray of shape (n_groups,)
+        Direct estimates minus prior means that do not depend on them.
+    sigma2 : ndarray of shape (n_groups,)
+        Sampling variances.
+    prior_variance : float
+        The `A` of the posterior mean whose risk is wanted.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        ``(1 - w)^2 residual^2 + (2 w - 1) sigma2``, unbiased for the squared
+        error of group g when `z` is normal; single entries may be negative.
+
+    Notes
+    -----
+    Stein (1981) applied to a linear rule with a fixed prior mean. Its mean over
+    groups is the criterion that Ignatiadis and Wager (2019) minimise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> stein_risk(np.array([0.1]), np.array([0.01]), np.inf)
+    array([0.01])
+    """
+    if np.isinf(prior_variance):
+        return np.array(sigma2, dtype=float)
+    w = shrinkage_factor(prior_variance, sigma2)
+    return (1 - w) ** 2 * residuals**2 + (2 * w - 1) * sigma2
+
+
+class _Fit(NamedTuple):
+    """Generalised least squares at one value of A."""
+
+    residuals: np.ndarray
+    precision: np.ndarray
+    beta: np.ndarray
+    covariance: np.ndarray
+
+
+def generalized_least_squares(z, sigma2, X, prior_variance):
+    """Regression of `z` on `X` with variances ``A + sigma2``.
+
+    Parameters
+    ----------
+    z, sigma2 : ndarray of shape (n_groups,)
+        Direct estimates and their sampling variances.
+    X : ndarray of shape (n_groups, n_features)
+        Design of full column rank, with its intercept; may have no columns.
+    prior_variance : float
+        The `A`; ``A + sigma2`` must be positive in every group.
+
+    Returns
+    -------
+    NamedTuple of residuals, precision, beta, covariance
+        `precision` is ``1 / (A + sigma2)``, `covariance` the covariance matrix
+        ``(X' V^-1 X)^-1`` of `beta`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fit = generalized_least_squares(np.array([1.0, 3.0]), np.zeros(2), np.ones((2, 1)), 1.0)
+    >>> fit.beta
+    array([2.])
+    """
+    precision = 1 / (prior_variance + sigma2)
+    covariance = np.linalg.inv(X.T @ (precision[:, None] * X))
+    beta = covariance @ (X.T @ (precision * z))
+    return _Fit(z - X @ beta, precision, beta, covariance)
+
+
+def prior_variance(z, sigma2, method, X=None):
+    """Variance of the true performances around a prior mean.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n_groups,)
+        Direct estimates; or, where the prior mean is already known
+        independently of them, the residuals ``z - prior_mean``, with ``X=None``.
+    sigma2 : ndarray of shape (n_groups,)
+        Sampling variances of `z`.
+    method : {"moments", "prasad-rao", "fay-herriot", "paule-mandel", "ml", \
+"reml", "adjusted-ml", "sure"}
+        Estimator, see Notes.
+    X : ndarray of shape (n_groups, n_features), default=None
+        Design of a linear prior mean that is estimated along with `A`.
+
+    Returns
+    -------
+    float
+        The estimate of `A`, at least 0; positive for "adjusted-ml".
+
+    Notes
+    -----
+    With p columns in `X`, residuals r of least squares and r(A) of generalised
+    least squares, and ``v = A + sigma2``:
+
+    - "moments": ``max(0, mean(r^2 - sigma2))``, equation (7) of [1]_.
+    - "prasad-rao": ``max(0, (sum r^2 - sum sigma2 (1 - h)) / (G - p))`` with the
+      leverages h.
+    - "fay-herriot": the root of ``sum r(A)^2 / v = G - p``; Paule and Mandel
+      (1982) proposed the same equation, so "paule-mandel" is another name for it.
+    - "ml", "reml": the maximum of the (restricted) likelihood.
+    - "adjusted-ml": the maximum of A times the likelihood (Li and Lahiri 2010).
+    - "sure": the minimum of `stein_risk` (Ignatiadis and Wager 2019).
+
+    Without `X` no degrees of freedom are spent on the prior mean: "reml" is
+    then "ml" and "prasad-rao" is "moments". The likelihood and Stein's risk may
+    have several modes; a grid over A finds the best, root finding refines it.
+
+    References
+    ----------
+    .. [1] Fogliato, Patil, Akpinar and Monfort (2024). Precise Model
+       Benchmarking with Only a Few Observations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(prior_variance(np.array([0.2, -0.2]), np.array([0.01, 0.01]), "moments"), 12)
+    0.03
+    """
+    X = np.empty((len(z), 0)) if X is None else X
+    return float(_ESTIMATORS[method](z, sigma2, X))
+
+
+def _least_squares(z, X):
+    """Residuals and leverages of unweighted least squares."""
+    Q = np.linalg.qr(X)[0]
+    return z - Q @ (Q.T @ z), np.sum(Q**2, axis=1)
+
+
+def _moments(z, sigma2, X):
+    residuals, _ = _least_squares(z, X)
+    return max(0.0, np.mean(residuals**2 - sigma2))
+
+
+def _prasad_rao(z, sigma2, X):
+    residuals, leverages = _least_squares(z, X)
+    excess = np.sum(residuals**2) - np.sum(sigma2 * (1 - leverages))
+    return max(0.0, excess / (len(z) - X.shape[1]))
+
+
+def _fay_herriot(z, sigma2, X):
+    degrees = len(z) - X.shape[1]
+
+    def excess(A):
+        fit = generalized_least_squares(z, sigma2, X, A)
+        return np.sum(fit.residuals**2 * fit.precision) - degrees
+
+    upper = np.sum(_least_squares(z, X)[0] ** 2) / degrees
+    tiny = _smallest_prior_variance(upper, sigma2)
+    # The left side falls in A, and at `upper` it is at most G - p.
+    if upper <= tiny or excess(tiny) <= 0:
+        return 0.0
+    return brentq(excess, tiny, upper * (1 + 1e-9), xtol=1e-18, rtol=1e-14)
+
+
+def _maximum_likelihood(z, sigma2, X, restricted, adjusted):
+    """Maximise the profile likelihood over a grid of A, then solve its score."""
+
+    def fitted(A):
+        fit = generalized_least_squares(z, sigma2, X, A)
+        return fit, fit.residuals**2 * fit.precision
+
+    def criterion(A):
+        fit, scaled = fitted(A)
+        value = np.sum(np.log(fit.precision)) - np.sum(scaled)
+        if restricted:
+            value += np.linalg.slogdet(fit.covariance)[1]
+        return value + 2 * np.log(A) if adjusted else value
+
+    def score(A):
+        fit, scaled = fitted(A)
+        slope = np.sum(fit.precision * (scaled - 1))
+        if restricted:
+            slope += _trace_of_design(fit, X)
+        return slope + 2 / A if adjusted else slope
+
+    upper = 100 * np.max(_least_squares(z, X)[0] ** 2) + 100 * np.max(sigma2) * adjusted
+    return _best_on_grid(criterion, score, upper, sigma2, zero_allowed=not adjusted)
+
+
+def _trace_of_design(fit, X):
+    """tr((X' V^-1 X)^-1 X' V^-2 X): what REML adds to the score of ML."""
+    return np.sum(fit.covariance * (X.T @ (fit.precision[:, None] ** 2 * X)))
+
+
+def _minimum_stein_risk(z, sigma2, X):
+    residuals, _ = _least_squares(z, X)
+
+    def criterion(A):
+        return -np.sum(stein_risk(residuals, sigma2, A))
+
+    def score(A):
+        v = A + sigma2
+        return 2 * np.sum(sigma2**2 * (residuals**2 - v) / v**3)
+
+    upper = 100 * np.max(residuals**2)
+    return _best_on_grid(criterion, score, upper, sigma2, zero_allowed=True)
+
+
+def _best_on_grid(criterion, score, upper, sigma2, zero_allowed):
+    """Global maximum over A > 0: best of a log grid, refined by a root of the score."""
+    tiny = _smallest_prior_variance(upper, sigma2)
+    if upper <= tiny:
+        return 0.0
+    grid = np.geomspace(tiny, upper, _GRID_SIZE)
+    best = int(np.argmax([criterion(A) for A in grid]))
+    if best == 0 and zero_allowed and score(tiny) <= 0:
+        return 0.0
+    low, high = grid[max(best - 1, 0)], grid[min(best + 1, _GRID_SIZE - 1)]
+    if score(low) * score(high) > 0:  # a plateau wider than the grid step
+        return grid[best]
+    return brentq(score, low, high, xtol=1e-18, rtol=1e-14)
+
+
+def _smallest_prior_variance(scale, sigma2):
+    """What stands for A = 0, where a group without noise would have infinite weight."""
+    return 1e-10 * max(scale, np.mean(sigma2))
+
+
+_ESTIMATORS = {
+    "moments": _moments,
+    "prasad-rao": _prasad_rao,
+    "fay-herriot": _fay_herriot,
+    "paule-mandel": _fay_herriot,
+    "ml": lambda z, sigma2, X: _maximum_likelihood(z, sigma2, X, False, False),
+    "reml": lambda z, sigma2, X: _maximum_likelihood(z, sigma2, X, True, False),
+    "adjusted-ml": lambda z, sigma2, X: _maximum_likelihood(z, sigma2, X, False, True),
+    "sure": _minimum_stein_risk,
+}
+PRIOR_VARIANCE_METHODS = tuple(_ESTIMATORS)
+
+
+class FayHerriotFit(NamedTuple):
+    """What `fay_herriot` returns."""
+
+    prior_variance: float
+    beta: np.ndarray
+    covariance: np.ndarray
+    prior_mean: np.ndarray
+    value: np.ndarray
+    mse: np.ndarray
+
+
+def fay_herriot(z, sigma2, X, method="reml"):
+    """Empirical best linear unbiased prediction and its mean squared error.
+
+    Parameters
+    ----------
+    z, sigma2 : ndarray of shape (n_groups,)
+        Direct estimates and their sampling variances.
+    X : ndarray of shape (n_groups, n_features)
+        Design with its intercept, of full column rank.
+    method : str, default="reml"
+        Estimator of the prior variance, see `prior_variance`.
+
+    Returns
+    -------
+    FayHerriotFit
+        NamedTuple: prior_variance `A`, beta and its covariance, prior_mean
+        ``X beta``, value (the EBLUP) and mse, the last three of shape (n_groups,).
+
+    Notes
+    -----
+    The mean squared error is the second-order estimate
+    ``g1 + g2 + 2 g3 - bias(A) (sigma2 / v)^2`` of Prasad and Rao (1990),
+    Datta and Lahiri (2000) and Datta, Rao and Smith (2005), where ``v = A + sigma2``,
+    g1 is the posterior variance, g2 pays for beta and g3 for A; see `fay_herriot_mse`.
+
+    References
+    ----------
+    .. [1] Fay and Herriot (1979). Estimates of income for small places.
+       Journal of the American Statistical Association 74.
+    .. [2] Rao and Molina (2015). Small Area Estimation, section 6.2. Wiley.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fit = fay_herriot(np.array([0.2, 0.5, 0.9]), np.full(3, 0.01), np.ones((3, 1)))
+    >>> fit.value.round(3)
+    array([0.227, 0.503, 0.87 ])
+    """
+    A = prior_variance(z, sigma2, method, X)
+    fit = generalized_least_squares(z, sigma2, X, _positive(A, z, sigma2))
+    prior_mean = X @ fit.beta
+    return FayHerriotFit(
+        A,
+        fit.beta,
+        fit.covariance,
+        prior_mean,
+        posterior_mean(z, prior_mean, sigma2, A),
+        fay_herriot_mse(sigma2, X, A, fit, method, sigma2, X),
+    )
+
+
+def _positive(A, z, sigma2):
+    """A itself, or its stand-in where A = 0 meets a group without noise."""
+    return A if np.all(A + sigma2 > 0) else _smallest_prior_variance(np.var(z), sigma2)
+
+
+def fay_herriot_mse(sigma2, X, A, fit, method, fitted_sigma2, fitted_X):
+    """Second-order mean squared error of the EBLUP in given groups.
+
+    Parameters
+    ----------
+    sigma2 : ndarray of shape (n_groups,)
+        Sampling variances of the groups that are predicted; infinite where a
+        group has no direct estimate.
+    X : ndarray of shape (n_groups, n_features)
+        Their design.
+    A : float
+        Prior variance.
+    fit : NamedTuple
+        `generalized_least_squares` of the fitted groups.
+    method : str
+        How `A` was estimated; decides its variance and bias.
+    fitted_sigma2, fitted_X : ndarray
+        Sampling variances and design of the fitted groups.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, sigma2 = np.ones((4, 1)), np.full(4, 0.01)
+    >>> fit = generalized_least_squares(np.array([0.1, 0.3, 0.5, 0.7]), sigma2, X, 0.05)
+    >>> fay_herriot_mse(np.array([np.inf]), X[:1], 0.05, fit, "reml", sigma2, X).round(4)
+    array([0.065])
+    """
+    variance, bias = _variance_and_bias(A, fit, method, fitted_X)
+    known = np.isfinite(sigma2)
+    s = np.where(known, sigma2, 0.0)
+    v = np.maximum(A + s, np.finfo(float).tiny)
+    b = np.where(known, s / v, 1.0)  # weight of the prior mean
+    g1 = np.where(known, A * s / v, A)
+    g2 = b**2 * np.einsum("ij,jk,ik->i", X, fit.covariance, X)
+    g3 = np.where(known, b**2 / v, 0.0) * variance
+    # Without a direct estimate A enters as it is, and its bias with it.
+    return g1 + g2 + 2 * g3 - bias * b**2
+
+
+def _variance_and_bias(A, fit, method, X):
+    """Asymptotic variance and bias of the estimate of A."""
+    p1, p2, n = np.sum(fit.precision), np.sum(fit.precision**2), len(fit.precision)
+    if method in ("fay-herriot", "paule-mandel"):
+        return 2 * n / p1**2, 2 * (n * p2 - p1**2) / p1**3
+    if method in ("prasad-rao", "moments"):
+        return 2 * np.sum(fit.precision**-2) / n**2, 0.0
+    if method in ("ml", "adjusted-ml"):
+        adjustment = 2 / A if method == "adjusted-ml" else 0.0
+        return 2 / p2, (adjustment - _trace_of_design(fit, X)) / p2
+    return 2 / p2, 0.0
+
+
+class JamesSteinFit(NamedTuple):
+    """What `james_stein` returns."""
+
+    center: float
+    shrinkage_factor: float
+    degrees_of_freedom: int
+
+
+def james_stein(z, sigma2, center="mean"):
+    """Positive-part James-Stein shrinkage towards one value.
+
+    Parameters
+    ----------
+    z, sigma2 : ndarray of shape (n_groups,)
+        Direct estimates and their sampling variances, all positive.
+    center : "mean" or float, default="mean"
+        Shrink towards the precision-weighted mean, or towards a fixed value.
+
+    Returns
+    -------
+    JamesSteinFit
+        NamedTuple: center, shrinkage_factor ``w`` in [0, 1] and
+        degrees_of_freedom; the estimate is ``center + w (z - center)``.
+
+    Notes
+    -----
+    ``w = max(0, 1 - (G - 3) / S)`` with ``S = sum (z - center)^2 / sigma2``, and
+    G - 2 for a fixed center (Efron and Morris 1975). With unequal variances this
+    is the rule for ``z / sigma``, whose guarantee is for the precision-weighted
+    loss. With too few groups (G - 3 <= 0) nothing is shrunk.
+
+    References
+    ----------
+    .. [1] Efron and Morris (1975). Data analysis using Stein's estimator and its
+       generalizations. Journal of the American Statistical Association 70.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> james_stein(np.array([0.1, 0.4, 0.5, 0.6, 0.9]), np.full(5, 0.02)).shrinkage_factor
+    0.882...
+    """
+    if center == "mean":
+        degrees = len(z) - 3
+        center = np.average(z, weights=1 / sigma2)
+    else:
+        degrees = len(z) - 2
+    distance = np.sum((z - center) ** 2 / sigma2)
+    if degrees <= 0:
+        return JamesSteinFit(float(center), 1.0, degrees)
+    factor = 1 - degrees / distance if distance > degrees else 0.0
+    return JamesSteinFit(float(center), float(factor), degrees)

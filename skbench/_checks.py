@@ -5,6 +5,11 @@ import numbers
 import numpy as np
 import pandas as pd
 
+_REMEDIES = {
+    "sigma2": " Leave the group out, or give it a variance pooled from the other groups.",
+    "y": " Leave out groups without a direct estimate: predict(X) gives their prior mean.",
+    "z": " Leave z out to get the prior mean of groups without a direct estimate.",
+}
 _COUNT_TOLERANCE = 1e-6  # k = z * n is off by rounding of z; printed rates have 6 digits or more
 
 
@@ -92,7 +97,7 @@ def check_column(name, values, labels, *, minimum=None, allow_scalar=False):
             f"{name} has shape {column.shape}, but X has {len(labels)} rows: "
             f"pass one {name} per group."
         )
-    _refuse(~np.isfinite(column), name, "finite", column, labels)
+    _refuse(~np.isfinite(column), name, "finite", column, labels, _REMEDIES.get(name, ""))
     if minimum is not None:
         word = "non-negative" if minimum == 0 else f"at least {minimum:g}"
         _refuse(column < minimum, name, word, column, labels)
@@ -165,11 +170,11 @@ def _is_number(value):
     return True
 
 
-def _refuse(bad, name, word, column, labels):
+def _refuse(bad, name, word, column, labels, remedy=""):
     if np.any(bad):
         first = int(np.argmax(bad))
         raise ValueError(
-            f"{name} must be {word}, but {_group(labels, first)} has {column[first]:g}."
+            f"{name} must be {word}, but {_group(labels, first)} has {column[first]:g}.{remedy}"
         )
 
 

@@ -67,7 +67,7 @@ class GroupSummary:
     def __post_init__(self):
         if self.outcome not in OUTCOMES:
             raise ValueError(f"outcome must be one of {OUTCOMES}, got {self.outcome!r}.")
-        _set(self, "labels", pd.Index(self.labels))
+        _set(self, "labels", _index(self.labels))
         for name in ("z", "sigma2"):
             _set(self, name, _column(getattr(self, name), name, len(self.labels)))
         _set(self, "n", _column(self.n, "n", len(self.labels), dtype=None))
@@ -153,7 +153,7 @@ class Draws:
             raise ValueError(f"kind must be 'bootstrap' or 'posterior', got {self.kind!r}.")
         values = np.array(self.values, dtype=float)
         labels = self.labels if isinstance(self.labels, tuple) else (self.labels,)
-        labels = tuple(pd.Index(label) for label in labels)
+        labels = tuple(_index(label) for label in labels)
         if values.ndim != len(labels) + 1 or values.shape[1:] != tuple(map(len, labels)):
             raise ValueError(
                 f"values have shape {values.shape}, but the labels describe "
@@ -243,7 +243,7 @@ class Estimate:
     def __post_init__(self):
         if self.guarantee not in GUARANTEES:
             raise ValueError(f"guarantee must be one of {GUARANTEES}, got {self.guarantee!r}.")
-        _set(self, "labels", pd.Index(self.labels))
+        _set(self, "labels", _index(self.labels))
         for name in ("value", "low", "high", "standard_error"):
             _set(self, name, _column(getattr(self, name), name, len(self.labels)))
 
@@ -302,6 +302,11 @@ class Estimate:
 
 def _set(frozen, name, value):
     object.__setattr__(frozen, name, value)
+
+
+def _index(labels):
+    """An Index as it is (pandas would flatten a MultiIndex), or one of the labels."""
+    return labels if isinstance(labels, pd.Index) else pd.Index(labels)
 
 
 def _column(values, name, length, dtype=float):

@@ -95,7 +95,7 @@ class FayHerriot(GroupEstimator):
         self._check_size(*self._fitted_design.shape, design.shape[1])
         fit = shrinkage.fay_herriot(self.z_, self.sigma2_, self._fitted_design, self.method)
         self.prior_variance_ = fit.prior_variance
-        self.mse_ = self._at_least_posterior_variance(fit.mse, self.sigma2_)
+        self.mse_ = fit.mse
         coefficients = np.zeros(design.shape[1])
         coefficients[self._kept] = fit.beta
         self.intercept_, self.coef_ = float(coefficients[0]), coefficients[1:]
@@ -136,7 +136,6 @@ class FayHerriot(GroupEstimator):
         mse = shrinkage.fay_herriot_mse(
             sigma2, design, self.prior_variance_, self.method, self.sigma2_, self._fitted_design
         )
-        mse = self._at_least_posterior_variance(mse, sigma2)
         return _normal_bounds(self._value(X, z, sigma2, n), mse, confidence_level)
 
     def _prior_mean(self, kept_design):
@@ -144,12 +143,6 @@ class FayHerriot(GroupEstimator):
 
     def _combined(self, prior_mean, z, sigma2):
         return shrinkage.posterior_mean(z, prior_mean, sigma2, self.prior_variance_)
-
-    def _at_least_posterior_variance(self, mse, sigma2):
-        # The bias terms of ML and moments can push a second-order formula below g1.
-        w = shrinkage.shrinkage_factor(self.prior_variance_, np.minimum(sigma2, 1e300))
-        floor = np.where(np.isinf(sigma2), self.prior_variance_, w * np.where(w > 0, sigma2, 0))
-        return np.maximum(mse, floor)
 
     def _design(self, X):
         if self._encoder is not None:

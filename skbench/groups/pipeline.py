@@ -1,0 +1,101 @@
+"""A Pipeline that forwards intervals and estimates of its last step."""
+
+from dataclasses import replace
+
+from sklearn import get_config
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from skbench._checks import check_labels, check_same_index
+from skbench.groups._base import as_pandas
+
+
+class IntervalPipeline(Pipeline):
+    """A scikit-learn Pipeline whose last step estimates groups with intervals.
+
+    `sklearn.pipeline.Pipeline` forwards ``fit_predict`` and ``predict`` but drops
+    ``predict_interval`` and ``estimate``; this one forwards those too, takes
+    ``sigma2``, ``n`` and ``groups`` by their own names, and keeps the labels of
+    the groups although transformers may lose them.
+
+    Parameters
+    ----------
+    steps : list of (name, estimator)
+        Transformers, and an estimator of group performance last.
+    transform_input : list of str, default=None
+        As in `sklearn.pipeline.Pipeline`.
+    memory : str or joblib.Memory, default=None
+        Cache of fitted transformers.
+    verbose : bool, default=False
+        Whether to print the time of each step.
+
+    Attributes
+    ----------
+    labels_ : pandas.Index of length n_groups
+        Labels of the fitted groups.
+
+    Raises
+    ------
+    ValueError
+        As the last step does.
+
+    Notes
+    -----
+    Every transformer here sees all groups, held-out ones too. What is learned
+    from the direct estimates (target encoding, feature selection) belongs inside:
+    ``EmpiricalBayes(regressor=make_pipeline(TargetEncoder(), Ridge()))``.
+
+    When not to use it: with transformers that use `y`, see above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from skbench import FayHerriot
+    >>> X = np.arange(6.0)[:, None]
+    >>> pipe = IntervalPipeline([("scale", StandardScaler()), ("fh", FayHerriot())])
+    >>> pipe.fit(X, [0.1, 0.25, 0.3, 0.5, 0.45, 0.7], sigma2=0.01).predict_interval(X).shape
+    (6, 2)
+    """
+
+    def fit(self, X, y=None, sigma2=None, n=None, groups=None, **params):
+        """Fit the transformers, then the last step.
+
+        Parameters
+        ----------
+        X, y, sigma2, n, groups
+            As in every estimator's ``fit``.
+        **params
+            Further arguments of `sklearn.pipeline.Pipeline.fit`.
+
+        Returns
+        -------
+        self
+        """
+        check_same_index(X=X, y=y, sigma2=sigma2, n=n, groups=groups)
+        super().fit(X, y, **params, **self._for_last_step(sigma2=sigma2, n=n, groups=groups))
+        self.labels_ = check_labels(as_pandas(X))
+        return self
+
+    def fit_predict(self, X, y=None, sigma2=None, n=None, groups=None, **params):
+        """Fit, and estimate the fitted groups; see the last step's ``fit_predict``."""
+        return self.fit(X, y, sigma2, n, groups, **params).estimate().value
+
+    def predict_interval(self, X, z=None, sigma2=None, n=None, confidence_level=0.95):
+        """Intervals for new groups; see the last step's ``predict_interval``."""
+        check_is_fitted(self)
+        for _, transformer in self.steps[:-1]:
+            if transformer not in (None, "passthrough"):
+                X = transformer.transform(X)
+        return self.steps[-1][1].predict_interval(X, z, sigma2, n, confidence_level)
+
+    def estimate(self, confidence_level=0.95):
+        """Estimate of the fitted groups, under their own labels."""
+        check_is_fitted(self)
+        return replace(self.steps[-1][1].estimate(confidence_level), labels=self.labels_)
+
+    def _for_last_step(self, **arguments):
+        given = {name: value for name, value in arguments.items() if value is not None}
+        if get_config()["enable_metadata_routing"]:
+            return given
+        return {f"{self.steps[-1][0]}__{name}": value for name, value in given.items()}

@@ -1,0 +1,76 @@
+"""Features of the groups: their labels, means of item columns, a joined table."""
+
+import narwhals as nw
+import pandas as pd
+
+
+def joined_features(sums, labels, by, item_means, features):
+    """Frame of features, one row per group, indexed by the labels.
+
+    Parameters
+    ----------
+    sums : DataFrame with n_groups rows
+        Group sums, with the `by` columns and the means of item columns.
+    labels : pandas.Index of length n_groups
+        Labels of the groups, in the order of `sums`.
+    by : list of str
+        Columns that define the groups.
+    item_means : list of str
+        Item columns whose group means are features.
+    features : dataframe or anything else
+        A table of features; its keys are the `by` columns it has.
+
+    Returns
+    -------
+    DataFrame of shape (n_groups, n_features)
+
+    Raises
+    ------
+    ValueError
+        If the table has none of the `by` columns, repeats a key or lacks one, or
+        if a feature has the name of a group column.
+    """
+    X = sums[by].copy()
+    for name in item_means:
+        X[name] = sums[f"_mean {name}"].to_numpy()
+    if features is not None and not item_means:
+        X = _joined(X, _as_table(features), by)
+    X.index = labels
+    return X
+
+
+def _as_table(features):
+    if not isinstance(features, pd.DataFrame):
+        frame = nw.from_native(features)
+        frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+        return pd.DataFrame(frame.to_dict(as_series=False))
+    named_index = [name for name in features.index.names if name is not None]
+    return features.reset_index() if named_index else features
+
+
+def _joined(X, table, by):
+    keys = [name for name in by if name in table.columns]
+    if not keys:
+        raise ValueError(
+            f"The table of features has none of the columns {by} to join on. Its columns are: "
+            f"{', '.join(map(str, table.columns))}."
+        )
+    repeated = table.duplicated(keys)
+    if repeated.any():
+        raise ValueError(
+            f"The table of features has two rows for {_key(table, keys, repeated)}. "
+            "Keep one row per group."
+        )
+    joined = X.merge(table, on=keys, how="left", indicator="_found")
+    absent = joined.pop("_found") == "left_only"
+    if absent.any():
+        raise ValueError(
+            f"The table of features has no row for {_key(joined, keys, absent)} "
+            f"({int(absent.sum())} groups lack one). Add the rows, or leave the groups out."
+        )
+    return joined
+
+
+def _key(table, keys, rows):
+    first = table.loc[rows]
+    return ", ".join(f"{key}={first[key].tolist()[0]!r}" for key in keys)

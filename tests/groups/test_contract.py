@@ -1,0 +1,198 @@
+"""What every estimator promises: scikit-learn's own checks, and ours."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from lightgbm import LGBMRegressor
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from xgboost import XGBRegressor
+
+from skbench import (
+    DirectEstimator,
+    EmpiricalBayes,
+    FayHerriot,
+    JamesStein,
+    StructuredRegression,
+    SyntheticRegression,
+)
+
+QUICK_XGB = XGBRegressor(n_estimators=20, max_depth=3)
+QUICK_LGBM = LGBMRegressor(n_estimators=20, min_child_samples=2, verbose=-1)
+
+CHECKED = [
+    DirectEstimator(sampling_variance=1.0),
+    SyntheticRegression(Ridge(), sampling_variance=1.0),
+    SyntheticRegression(sampling_variance=1.0),
+    StructuredRegression(sampling_variance=1.0),
+    JamesStein(sampling_variance=1.0),
+    FayHerriot(sampling_variance=1.0),
+    EmpiricalBayes(sampling_variance=1.0, cv=2),
+    EmpiricalBayes(Ridge(), sampling_variance=1.0),
+    EmpiricalBayes(QUICK_XGB, sampling_variance=1.0, cv=2),
+    EmpiricalBayes(QUICK_LGBM, sampling_variance=1.0, cv=2),
+    EmpiricalBayes(make_pipeline(StandardScaler(), Ridge()), sampling_variance=1.0),
+]
+
+
+@parametrize_with_checks(CHECKED)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+EVERY = {
+    "direct": DirectEstimator(),
+    "synthetic": SyntheticRegression(Ridge(), random_state=0),
+    "structured": StructuredRegression(random_state=0),
+    "james-stein": JamesStein(),
+    "fay-herriot": FayHerriot(),
+    "eb": EmpiricalBayes(Ridge(), random_state=0),
+    "eb-length-optimal": EmpiricalBayes(Ridge(), interval="length-optimal", random_state=0),
+    "eb-parametric-fold": EmpiricalBayes(
+        Ridge(), interval="parametric", prior_variance="reml", pool=False, random_state=0
+    ),
+    "eb-arcsine": EmpiricalBayes(Ridge(), scale="arcsine", random_state=0),
+    "eb-logit": EmpiricalBayes(Ridge(), scale="logit", random_state=0),
+}
+every_estimator = pytest.mark.parametrize("estimator", EVERY.values(), ids=EVERY.keys())
+
+
+@pytest.fixture(scope="module")
+def groups():
+    """60 groups of binary items; accuracy depends on a feature and on the model."""
+    rng = np.random.default_rng(5)
+    n = rng.integers(5, 40, size=60)
+    X = pd.DataFrame(
+        {"difficulty": rng.uniform(size=60), "model": np.tile(["A", "B", "C"], 20)},
+        index=pd.Index([f"group {i}" for i in range(60)], name="group"),
+    )
+    truth = 0.8 - 0.4 * X["difficulty"] + 0.1 * (X["model"] == "B")
+    k = rng.binomial(n, truth)
+    p = (k + 1) / (n + 2)
+    return {"X": X, "y": k / n, "sigma2": p * (1 - p) / n, "n": n}
+
+
+@every_estimator
+def test_estimate_is_labelled_and_finite(estimator, groups):
+    estimate = clone(estimator).fit(**groups).estimate(0.9)
+    assert estimate.labels.equals(groups["X"].index)
+    assert estimate.confidence_level == 0.9
+    assert np.isfinite(estimate.to_frame()[["value", "low", "high", "standard_error"]]).all(None)
+    assert (estimate.low < estimate.high).all()
+
+
+@every_estimator
+def test_higher_level_gives_wider_intervals(estimator, groups):
+    fitted = clone(estimator).fit(**groups)
+    narrow, wide = fitted.estimate(0.5), fitted.estimate(0.99)
+    assert (wide.high - wide.low > narrow.high - narrow.low).all()
+
+
+@every_estimator
+def test_fit_predict_is_the_estimate(estimator, groups):
+    value = clone(estimator).fit_predict(**groups)
+    np.testing.assert_array_equal(value, clone(estimator).fit(**groups).estimate().value)
+
+
+@every_estimator
+def test_new_groups(estimator, groups):
+    fitted = clone(estimator).fit(**groups)
+    new = {"z": groups["y"][:5], "sigma2": groups["sigma2"][:5], "n": groups["n"][:5]}
+    value = fitted.predict(groups["X"].iloc[:5], **new)
+    interval = fitted.predict_interval(groups["X"].iloc[:5], **new)
+    assert value.shape == (5,)
+    assert interval.shape == (5, 2)
+    assert np.isfinite(value).all()
+    assert (interval[:, 0] <= value).all() or fitted.get_params().get("interval") != "robust"
+
+
+@every_estimator
+def test_rows_may_come_in_any_order(estimator, groups):
+    order = np.random.default_rng(0).permutation(60)
+    shuffled = {k: v.iloc[order] if k == "X" else v[order] for k, v in groups.items()}
+    first = clone(estimator).fit(**groups).estimate().to_frame()
+    second = clone(estimator).fit(**shuffled).estimate().to_frame().loc[first.index]
+    columns = ["value", "low", "high"]
+    # Sums over groups are taken in another order.
+    np.testing.assert_allclose(second[columns], first[columns], rtol=1e-9)
+
+
+@every_estimator
+def test_inputs_stay_as_they_were(estimator, groups):
+    before = {name: value.copy() for name, value in groups.items()}
+    clone(estimator).fit(**groups).estimate()
+    pd.testing.assert_frame_equal(groups["X"], before["X"])
+    for name in ("y", "sigma2", "n"):
+        np.testing.assert_array_equal(groups[name], before[name])
+
+
+@every_estimator
+def test_pickles_and_draws_itself(estimator, groups):
+    fitted = clone(estimator).fit(**groups)
+    again = pickle.loads(pickle.dumps(fitted))
+    np.testing.assert_array_equal(again.estimate().low, fitted.estimate().low)
+    assert "sk-container" in fitted._repr_html_()
+
+
+@every_estimator
+def test_score_is_cleared_of_noise(estimator, groups):
+    fitted = clone(estimator).fit(**groups)
+    X, y, sigma2 = groups["X"], groups["y"], groups["sigma2"]
+    predicted = fitted.predict(X)
+    error, noise = np.mean((y - predicted) ** 2), np.mean(sigma2)
+    expected = 1 - (error - noise) / (np.var(y) - noise)
+    np.testing.assert_allclose(fitted.score(X, y, sigma2), expected)
+    np.testing.assert_allclose(fitted.score(X, y), 1 - error / np.var(y))
+
+
+def test_score_of_pure_noise_is_unknown():
+    js = JamesStein().fit(np.zeros((4, 1)), [0.1, 0.2, 0.3, 0.4], sigma2=1.0)
+    assert np.isnan(js.score(np.zeros((2, 1)), [0.1, 0.2], sigma2=1.0))
+
+
+@every_estimator
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"sigma2": None}, "sigma2 is missing"),
+        ({"sigma2": -0.003}, "sigma2 must be non-negative, but group 'group 0' has -0.003"),
+        ({"sigma2": np.nan}, "sigma2 must be finite, but group 'group 0' has nan"),
+        ({"sigma2": np.inf}, "sigma2 must be finite, but group 'group 0' has inf"),
+        ({"sigma2": [0.1, 0.2]}, r"sigma2 has shape \(2,\), but X has 60 rows"),
+        ({"n": 0}, "n must be at least 1, but group 'group 0' has 0"),
+        ({"n": 2.5}, "n must be a whole number, but group 'group 0' has 2.5"),
+        ({"y": ["a"] * 60}, "y must be numeric, but group 'group 0' has 'a'"),
+        ({"y": np.full(60, np.nan)}, "y must be finite, but group 'group 0' has nan"),
+        ({"y": np.zeros(59)}, "inconsistent numbers of samples"),
+    ],
+)
+def test_refuses(estimator, changed, message, groups):
+    with pytest.raises(ValueError, match=message):
+        clone(estimator).fit(**(groups | changed))
+
+
+@every_estimator
+def test_refuses_misaligned_indexes(estimator, groups):
+    sigma2 = pd.Series(groups["sigma2"], index=groups["X"].index)
+    clone(estimator).fit(groups["X"], groups["y"], sigma2, groups["n"])
+    with pytest.raises(ValueError, match="indexes of X and sigma2 differ: row 0 is 'group 0'"):
+        clone(estimator).fit(groups["X"], groups["y"], sigma2[::-1], groups["n"])
+
+
+@every_estimator
+def test_refuses_a_level_in_percent(estimator, groups):
+    fitted = clone(estimator).fit(**groups)
+    with pytest.raises(ValueError, match=r"strictly between 0 and 1, got 95\. Write 0\.95"):
+        fitted.estimate(95)
+
+
+@every_estimator
+def test_new_groups_need_their_variance(estimator, groups):
+    fitted = clone(estimator).fit(**groups)
+    with pytest.raises(ValueError, match="sigma2 is missing"):
+        fitted.predict(groups["X"], z=groups["y"])

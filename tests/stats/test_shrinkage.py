@@ -1,0 +1,183 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from reference.normal_model import marginal_log_likelihood, maximise
+
+from skbench.stats import shrinkage
+
+
+@pytest.fixture(scope="module")
+def milk(gold_folder):
+    gold = json.loads((gold_folder / "fay_herriot_milk.json").read_text())
+    area = np.array(gold["area"])
+    X = np.column_stack([np.ones(len(area))] + [(area == k).astype(float) for k in (2, 3, 4)])
+    return np.array(gold["z"]), np.array(gold["sd"]) ** 2, X, gold["expected"]
+
+
+@pytest.fixture(scope="module")
+def unequal():
+    rng = np.random.default_rng(0)
+    sigma2 = rng.uniform(0.5, 4, 30)
+    X = np.column_stack([np.ones(30), rng.normal(size=30)])
+    z = X @ [1.0, -0.5] + rng.normal(0, np.sqrt(1.5 + sigma2))
+    return z, sigma2, X
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [("REML", "reml"), ("ML", "ml"), ("FH", "fay-herriot"), ("PR", "prasad-rao")],
+)
+def test_fay_herriot_against_r(milk, name, method):
+    z, sigma2, X, expected = milk
+    fit = shrinkage.fay_herriot(z, sigma2, X, method)
+    # sae was run to full convergence; both solve the same equation to rounding.
+    np.testing.assert_allclose(fit.prior_variance, expected[name]["A"], rtol=1e-10)
+    np.testing.assert_allclose(fit.beta, expected[name]["beta"], rtol=1e-10)
+    np.testing.assert_allclose(fit.value, expected[name]["eblup"], rtol=1e-10)
+    np.testing.assert_allclose(fit.mse, expected[name]["mse"], rtol=1e-10)
+
+
+def test_moments_with_regression_in_sample(milk):
+    z, sigma2, X, expected = milk
+    A = shrinkage.prior_variance(z, sigma2, "moments", X)
+    np.testing.assert_allclose(A, expected["seed_eq7_insample_OLS"]["A"], rtol=1e-10)
+
+
+@pytest.mark.parametrize("method", ["REML", "ML", "FH"])
+def test_fay_herriot_with_intercept_alone(milk, gold_folder, method):
+    z, sigma2, _, _ = milk
+    table = pd.read_csv(gold_folder / "sae_milk_fh.csv").query("method == @method")
+    parameters = pd.read_csv(gold_folder / "sae_milk_fh_params.csv").query("method == @method")
+    name = {"REML": "reml", "ML": "ml", "FH": "fay-herriot"}[method]
+    table = table[table["formula"] == "intercept"]
+    parameters = parameters[parameters["formula"] == "intercept"]
+    fit = shrinkage.fay_herriot(z, sigma2, np.ones((43, 1)), name)
+    # R's default stops when A changes by less than 1e-4 of itself.
+    np.testing.assert_allclose(fit.prior_variance, parameters["refvar"].item(), rtol=1e-4)
+    np.testing.assert_allclose(fit.value, table["eblup"], rtol=1e-4)
+    np.testing.assert_allclose(fit.mse, table["mse"], rtol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["ml", "reml", "adjusted-ml"])
+def test_likelihood_methods_against_explicit_matrices(unequal, method):
+    z, sigma2, X = unequal
+
+    def criterion(A):
+        value = marginal_log_likelihood(A, z, sigma2, X, restricted=method == "reml")
+        return value + np.log(A) if method == "adjusted-ml" else value
+
+    A = shrinkage.prior_variance(z, sigma2, method, X)
+    np.testing.assert_allclose(A, maximise(criterion, 50), rtol=1e-5)  # a bounded search
+
+
+def test_sure_is_the_minimum_of_stein_risk(unequal):
+    z, sigma2, _ = unequal
+    residuals = z - z.mean()
+    A = shrinkage.prior_variance(residuals, sigma2, "sure")
+    best = maximise(lambda a: -np.mean(shrinkage.stein_risk(residuals, sigma2, a)), 100)
+    np.testing.assert_allclose(A, best, rtol=1e-5)
+
+
+def test_stein_risk_is_unbiased():
+    rng = np.random.default_rng(1)
+    mu, sigma2 = np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.5, 2.0])
+    z = mu + np.sqrt(sigma2) * rng.normal(size=(200_000, 3))
+    risk = np.array([shrinkage.stein_risk(row, sigma2, 0.7) for row in z[:20_000]])
+    loss = (shrinkage.posterior_mean(z, 0.0, sigma2, 0.7) - mu) ** 2
+    error = np.hypot(risk.std(axis=0) / np.sqrt(20_000), loss.std(axis=0) / np.sqrt(200_000))
+    assert (np.abs(risk.mean(axis=0) - loss.mean(axis=0)) < 4 * error).all()
+
+
+@pytest.mark.parametrize("method", shrinkage.PRIOR_VARIANCE_METHODS)
+def test_scale_equivariance(unequal, method):
+    z, sigma2, X = unequal
+    A = shrinkage.prior_variance(z, sigma2, method, X)
+    assert A > 0
+    np.testing.assert_allclose(
+        shrinkage.prior_variance(10 * z, 100 * sigma2, method, X), 100 * A, rtol=1e-8
+    )
+
+
+@pytest.mark.parametrize("method", shrinkage.PRIOR_VARIANCE_METHODS)
+def test_consistent_for_many_groups(method):
+    rng = np.random.default_rng(2)
+    sigma2 = rng.uniform(0.5, 2, 20_000)
+    z = rng.normal(0, np.sqrt(0.8 + sigma2))
+    # Its standard error is about sqrt(2 / 20000) (A + sigma2) = .02.
+    assert abs(shrinkage.prior_variance(z, sigma2, method) - 0.8) < 0.08
+
+
+@pytest.mark.parametrize("method", shrinkage.PRIOR_VARIANCE_METHODS)
+def test_less_spread_than_noise(method):
+    z, sigma2 = np.array([0.1, -0.1, 0.05, -0.05, 0.0]), np.ones(5)
+    A = shrinkage.prior_variance(z, sigma2, method, np.ones((5, 1)))
+    assert A > 0 if method == "adjusted-ml" else A == 0
+
+
+@pytest.mark.parametrize("method", shrinkage.PRIOR_VARIANCE_METHODS)
+def test_no_noise_leaves_the_variance(method):
+    z, X = np.array([0.0, 1.0, 2.0, 5.0]), np.ones((4, 1))
+    A = shrinkage.prior_variance(z, np.zeros(4), method, X)
+    divisor = {"moments": 4, "ml": 4, "adjusted-ml": 2, "sure": None}.get(method, 3)
+    if divisor:  # SURE is flat where there is no noise
+        np.testing.assert_allclose(A, np.sum((z - 2) ** 2) / divisor, rtol=1e-8)
+
+
+def test_reml_without_regression_is_ml(unequal):
+    z, sigma2, _ = unequal
+    assert shrinkage.prior_variance(z, sigma2, "reml") == shrinkage.prior_variance(z, sigma2, "ml")
+
+
+def test_limits_of_the_posterior_mean():
+    z, f, sigma2 = np.array([0.9, 0.1]), np.array([0.5, 0.5]), np.array([0.01, 0.0])
+    np.testing.assert_allclose(shrinkage.posterior_mean(z, f, sigma2, 0.0), [0.5, 0.1])
+    np.testing.assert_allclose(shrinkage.posterior_mean(z, f, sigma2, 1e12), z)
+
+
+def test_mse_of_the_eblup_is_nearly_unbiased():
+    rng = np.random.default_rng(3)
+    sigma2, X = np.repeat([0.5, 1.0, 2.0], 10), np.ones((30, 1))
+    errors, estimates = [], []
+    for _ in range(1500):
+        mu = rng.normal(0, 1, 30)
+        fit = shrinkage.fay_herriot(mu + rng.normal(0, np.sqrt(sigma2)), sigma2, X, "reml")
+        errors.append((fit.value - mu) ** 2)
+        estimates.append(fit.mse)
+    ratio = np.mean(estimates, axis=0).reshape(3, 10).mean(1) / np.mean(errors, axis=0).reshape(
+        3, 10
+    ).mean(1)
+    # 15,000 squared errors per size: a standard error of sqrt(2 / 15000) = 1.2 %.
+    np.testing.assert_allclose(ratio, 1, atol=0.05)
+
+
+@pytest.fixture(scope="module")
+def baseball(gold_folder):
+    return json.loads((gold_folder / "efron_morris_baseball.json").read_text())
+
+
+def test_james_stein_on_baseball(baseball):
+    z, gold = np.array(baseball["hits"]) / baseball["n"], baseball["untransformed"]
+    fit = shrinkage.james_stein(z, np.full(18, gold["sigma2"]))
+    np.testing.assert_allclose(fit.shrinkage_factor, gold["shrink"], rtol=1e-12)
+    value = fit.center + fit.shrinkage_factor * (z - fit.center)
+    np.testing.assert_allclose(value, gold["js"], rtol=1e-12)
+    np.testing.assert_allclose(np.sum((value - baseball["truth"]) ** 2), gold["sse_js"])
+
+
+def test_james_stein_on_transformed_baseball(baseball):
+    p, n, gold = np.array(baseball["hits"]) / baseball["n"], baseball["n"], baseball["arcsine"]
+    x = np.sqrt(n) * np.arcsin(2 * p - 1)  # variance 1; Efron and Morris (1975)
+    fit = shrinkage.james_stein(x, np.ones(18))
+    np.testing.assert_allclose(fit.center, gold["grand_mean"], rtol=1e-12)
+    np.testing.assert_allclose(fit.shrinkage_factor, gold["shrink"], rtol=1e-12)
+    value = fit.center + fit.shrinkage_factor * (x - fit.center)
+    np.testing.assert_allclose(value, gold["js_x"], rtol=1e-12)
+
+
+def test_james_stein_positive_part_and_few_groups():
+    assert shrinkage.james_stein(np.full(5, 0.5), np.full(5, 0.1)).shrinkage_factor == 0
+    assert shrinkage.james_stein(np.array([0.1, 0.9, 0.5]), np.full(3, 0.1)).shrinkage_factor == 1
+    fixed = shrinkage.james_stein(np.array([2.0, -2.0, 2.0]), np.ones(3), center=0.0)
+    np.testing.assert_allclose(fixed.shrinkage_factor, 1 - 1 / 12)

@@ -1,0 +1,298 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from reference.clustered_matrix import variance_and_freedom
+
+from skbench import summarize_items
+
+
+@pytest.fixture
+def items():
+    """3 models x 4 topics x 6 items, all models on the same items, binary."""
+    rng = np.random.default_rng(0)
+    rows = pd.MultiIndex.from_product(
+        [["A", "B", "C"], ["law", "art", "bio", "geo"], range(6)], names=["model", "topic", "item"]
+    ).to_frame(index=False)
+    rows["score"] = rng.integers(0, 2, len(rows))
+    rows["confidence"] = rng.uniform(size=len(rows))
+    return rows
+
+
+def naive(items, by, column="score"):
+    """Group means and sizes, one group at a time."""
+    groups = {key: rows[column].to_numpy() for key, rows in items.groupby(by)}
+    return {key: (values.mean(), values.var(ddof=1), len(values)) for key, values in groups.items()}
+
+
+def test_binary_summary_group_by_group(items):
+    g = summarize_items(items, by=["model", "topic"])
+    assert g.outcome == "binomial"
+    for label, z, sigma2, n in zip(g.labels, g.z, g.sigma2, g.n, strict=True):
+        mean, _, size = naive(items, ["model", "topic"])[label]
+        p = (mean * size + 1) / (size + 2)
+        assert (z, n) == (mean, size)
+        np.testing.assert_allclose(sigma2, p * (1 - p) / size)
+
+
+def test_continuous_summary(items):
+    g = summarize_items(items, by=["model", "topic"], score="confidence")
+    assert g.outcome == "continuous"
+    expected = naive(items, ["model", "topic"], "confidence")
+    np.testing.assert_allclose(g.z, [expected[label][0] for label in g.labels])
+    np.testing.assert_allclose(g.sigma2, [expected[label][1] / 6 for label in g.labels])
+
+
+def test_continuous_summary_far_from_zero():
+    scores = 1e8 + np.array([0.0, 1.0, 2.0, 5.0])
+    g = summarize_items(pd.DataFrame({"t": list("aabb"), "score": scores}), "t")
+    np.testing.assert_allclose(g.sigma2, [0.25, 2.25])
+
+
+def test_one_item_and_no_spread_borrow_from_the_others():
+    items = pd.DataFrame({"t": list("aaabbc"), "score": [0.1, 0.2, 0.6, 0.5, 0.5, 0.3]})
+    g = summarize_items(items, "t")
+    pooled = 2 * np.var([0.1, 0.2, 0.6], ddof=1) / 3  # sums of squares over sum of (n - 1)
+    np.testing.assert_allclose(g.sigma2[1:], [pooled / 2, pooled / 1])
+
+
+@pytest.mark.parametrize(
+    ("variance", "p"),
+    [
+        ("plug-in", lambda k, n: k / n),
+        ("smoothed", lambda k, n: (k + 1) / (n + 2)),
+        ("agresti", lambda k, n: (k + 2) / (n + 4)),
+        ("pooled", lambda k, n: np.full(len(k), k.sum() / n.sum())),
+    ],
+)
+def test_variances(items, variance, p):
+    g = summarize_items(items, ["model", "topic"], variance=variance)
+    rate = p(g.z * g.n, g.n)
+    np.testing.assert_allclose(g.sigma2, rate * (1 - rate) / g.n)
+
+
+def test_model_variance_follows_model_and_topic():
+    items = pd.DataFrame(
+        {
+            "model": np.repeat(["weak", "strong"], 80),
+            "topic": np.tile(np.repeat(["easy", "hard"], 40), 2),
+            "item": np.tile(np.arange(80), 2),
+            "score": np.repeat([1, 0, 1, 0, 1, 0, 1, 0], [25, 15, 5, 35, 37, 3, 20, 20]),
+        }
+    )
+    g = summarize_items(items, ["model", "topic"], variance="model")
+    implied = g.sigma2 * g.n  # f (1 - f)
+    # strong is near 1 on easy, weak near 0 on hard: their variances are the small ones
+    assert implied[[0, 3]].max() < implied[[1, 2]].min()
+
+
+def test_shared_items_keep_topics_together(items):
+    g = summarize_items(items, ["model", "topic"])
+    np.testing.assert_array_equal(g.groups, g.labels.get_level_values("topic"))
+    assert "models share items within 4 topics" in repr(g)
+
+
+def test_items_of_their_own_leave_groups_free(items):
+    items["item"] = np.arange(len(items))
+    assert summarize_items(items, ["model", "topic"]).groups is None
+
+
+def test_one_model_leaves_groups_free(items):
+    assert summarize_items(items.query("model == 'A'"), "topic").groups is None
+
+
+def test_sharing_is_assumed_without_ids(items):
+    with pytest.warns(UserWarning, match="no column of item ids"):
+        g = summarize_items(items.drop(columns="item"), ["model", "topic"])
+    assert len(set(g.groups)) == 4
+
+
+def test_sharing_under_another_name(items):
+    renamed = items.rename(columns={"model": "system"})
+    renamed["item"] = renamed["topic"] + renamed["item"].astype(str)
+    g = summarize_items(renamed, ["system", "topic"])
+    np.testing.assert_array_equal(g.groups, g.labels.get_level_values("topic"))
+
+
+def test_ambiguous_ids_are_said(items):
+    renamed = items.rename(columns={"model": "system"})
+    with pytest.warns(UserWarning, match="repeat across 'system' and across 'topic'"):
+        g = summarize_items(renamed, ["system", "topic"])
+    assert len(set(g.groups)) == 4  # fewest levels: the system is what shares
+
+
+def test_clusters_against_matrices():
+    rng = np.random.default_rng(3)
+    items = pd.DataFrame(
+        {
+            "topic": np.repeat(["x", "y"], 30),
+            "passage": np.concatenate([rng.integers(0, 7, 30), rng.integers(0, 9, 30)]),
+            "score": rng.integers(0, 2, 60),
+        }
+    )
+    g = summarize_items(items, "topic", cluster="passage")
+    assert g.outcome == "clustered"
+    for i, (_, rows) in enumerate(items.groupby("topic")):
+        variance, df = variance_and_freedom(rows["score"], rows["passage"], "cr2")
+        np.testing.assert_allclose(g.sigma2[i], variance)
+        assert g.n_independent[i] == np.floor(df) + 1
+    np.testing.assert_array_equal(g.fit_args["n"], g.n_independent)
+
+
+def test_clusters_without_spread_borrow_the_design_effect():
+    items = pd.DataFrame(
+        {
+            "topic": ["x"] * 8 + ["all right"] * 8,
+            "passage": np.tile(np.repeat([0, 1, 2, 3], 2), 2),
+            "score": [1, 1, 0, 0, 1, 1, 0, 1] + [1] * 8,
+        }
+    )
+    g = summarize_items(items, "topic", cluster="passage")
+    p, q = 9 / 10, 6 / 10
+    effect = g.sigma2[1] / (q * (1 - q) / 8)
+    np.testing.assert_allclose(g.sigma2[0], effect * p * (1 - p) / 8)
+    assert effect > 1
+
+
+def test_one_cluster_is_said():
+    items = pd.DataFrame(
+        {"topic": list("xxxxyy"), "passage": [0, 0, 1, 1, 2, 2], "score": [1, 0, 1, 1, 0, 1]}
+    )
+    with pytest.warns(UserWarning, match="1 of 2 groups have one cluster, the first is 'y'"):
+        g = summarize_items(items, "topic", cluster="passage")
+    assert g.n_independent.tolist() == [2, 1]
+    assert np.isfinite(g.sigma2).all()
+
+
+def test_repeated_answers_are_clusters(items):
+    twice = pd.concat([items, items], ignore_index=True)
+    with pytest.raises(ValueError, match=r"72 items occur more than once.*cluster='item'"):
+        summarize_items(twice, ["model", "topic"])
+    g = summarize_items(twice, ["model", "topic"], cluster="item")
+    once = summarize_items(items, ["model", "topic"])
+    assert (g.n == 2 * once.n).all()
+    assert len(set(g.groups)) == 4
+    # Every answer given twice says nothing new about the item: n - 1 in place of n - 2.
+    spread = once.z * (1 - once.z)
+    np.testing.assert_allclose(g.sigma2[spread > 0], (spread / 5)[spread > 0])
+
+
+@pytest.mark.parametrize("engine", [pl.from_pandas, lambda f: pl.from_pandas(f).lazy()])
+@pytest.mark.parametrize("cluster", [None, "item"])
+def test_polars_gives_the_same(items, engine, cluster):
+    pandas, polars = (
+        summarize_items(
+            frame,
+            ["model", "topic"],
+            score="confidence",
+            features=["confidence"],
+            cluster=cluster,
+        )
+        for frame in (items, engine(items))
+    )
+    assert pandas.labels.equals(polars.labels)
+    np.testing.assert_allclose(polars.sigma2, pandas.sigma2, rtol=1e-12)
+    pd.testing.assert_frame_equal(pandas.X, polars.X, check_dtype=False)
+    np.testing.assert_array_equal(pandas.groups, polars.groups)
+
+
+def test_categories_and_booleans(items):
+    typed = items.assign(topic=items["topic"].astype("category"), score=items["score"] == 1)
+    typed["topic"] = typed["topic"].cat.add_categories("unused")
+    g, expected = (summarize_items(frame, ["model", "topic"]) for frame in (typed, items))
+    assert g.labels.tolist() == expected.labels.tolist()
+    np.testing.assert_array_equal(g.sigma2, expected.sigma2)
+
+
+def test_row_order_does_not_matter(items):
+    g = summarize_items(items, ["model", "topic"], features="confidence")
+    h = summarize_items(items.sample(frac=1, random_state=1), ["model", "topic"], features="confidence")
+    pd.testing.assert_frame_equal(g.to_frame(), h.to_frame())
+    pd.testing.assert_frame_equal(g.X, h.X)
+
+
+def test_items_stay_as_they_were(items):
+    before = items.copy()
+    summarize_items(items, ["model", "topic"], features=["confidence"])
+    pd.testing.assert_frame_equal(items, before)
+
+
+def test_features_from_a_table(items):
+    table = pd.DataFrame({"topic": ["geo", "law", "art", "bio"], "length": [4.0, 1.0, 2.0, 3.0]})
+    g = summarize_items(items, ["model", "topic"], features=table)
+    assert list(g.X.columns) == ["model", "topic", "length"]
+    expected = dict(zip(table["topic"], table["length"], strict=True))
+    assert g.X["length"].tolist() == [expected[t] for t in g.X["topic"]]
+    indexed = summarize_items(items, ["model", "topic"], features=table.set_index("topic"))
+    pd.testing.assert_frame_equal(indexed.X, g.X)
+    assert g.X.index.equals(g.labels)
+
+
+def test_features_averaged_from_items(items):
+    g = summarize_items(items, "topic", item="absent", features="confidence")
+    expected = items.groupby("topic")["confidence"].mean()
+    np.testing.assert_allclose(g.X["confidence"], expected.loc[g.labels])
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"subject": ["law"], "a": [1]}, "none of the columns .* Its columns are: subject, a"),
+        ({"topic": ["law", "law"], "a": [1, 2]}, "two rows for topic='law'"),
+        ({"topic": ["law", "art", "bio"], "a": [1, 2, 3]}, "no row for topic='geo' .3 groups"),
+    ],
+)
+def test_bad_tables_of_features(items, table, message):
+    with pytest.raises(ValueError, match=message):
+        summarize_items(items, ["model", "topic"], features=pd.DataFrame(table))
+
+
+def test_missing_group_is_said(items):
+    lacking = items[~((items["model"] == "B") & (items["topic"] == "bio"))]
+    with pytest.warns(UserWarning, match=r"1 of 12 combinations .* \('B', 'bio'\)"):
+        g = summarize_items(lacking, ["model", "topic"])
+    assert len(g) == 11
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda f: f.drop(columns="score"), "no column 'score'. Its columns are: model, topic, item"),
+        (lambda f: f.drop(columns="topic"), "no column 'topic'"),
+        (lambda f: f.iloc[:0], "no rows"),
+        (lambda f: f.assign(score="yes"), "'score' must be numeric, but row 0 has 'yes'"),
+        (lambda f: f.assign(score="1"), "holds numbers as text"),
+        (lambda f: f.assign(score=f["score"].where(f["item"] > 0)), "12 of 72 rows have a missing"),
+        (lambda f: f.assign(score=np.inf), "72 of 72 rows have a missing or infinite 'score'"),
+        (lambda f: f.assign(topic=f["topic"].where(f["item"] > 0)), "12 of 72 rows have no 'topic'"),
+        (lambda f: pd.concat([f, f.iloc[:1]]), "model='A', topic='law', item=0 with 2 rows"),
+    ],
+)
+@pytest.mark.parametrize("engine", [lambda f: f, pl.from_pandas], ids=["pandas", "polars"])
+def test_refuses(items, change, message, engine):
+    with pytest.raises(ValueError, match=message):
+        summarize_items(engine(change(items)), ["model", "topic"])
+
+
+def test_refuses_clusters_without_label(items):
+    items["passage"] = np.where(items["item"] == 0, None, "p")
+    with pytest.raises(ValueError, match="12 of 72 rows have no 'passage'"):
+        summarize_items(items, ["model", "topic"], cluster="passage")
+
+
+def test_refuses_unknown_variance(items):
+    with pytest.raises(ValueError, match="variance must be one of .*got 'binomial'"):
+        summarize_items(items, "topic", variance="binomial")
+
+
+def test_mmlu_pro_matches_the_published_counts(data_folder):
+    wide = pd.read_csv(data_folder / "mmlu_pro_dev.csv.gz")
+    published = pd.read_csv(data_folder / "mmlu_pro_groups_dev.csv.gz")
+    models = published["model"].unique().tolist()
+    items = wide.melt(["question_id", "src"], models, "model", "score").dropna()
+    items = items.rename(columns={"question_id": "item"})
+    g = summarize_items(items, ["model", "src"])
+    counts = published.set_index(["model", "src"]).loc[g.labels]
+    np.testing.assert_array_equal(g.n, counts["n"])
+    np.testing.assert_allclose(g.z * g.n, counts["k"], atol=1e-9)
+    assert len(set(g.groups)) == published["src"].nunique()

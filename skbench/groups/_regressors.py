@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_string_dtype
 from sklearn import config_context
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.compose import make_column_transformer
@@ -156,16 +157,41 @@ def prepared_regressor(regressor, X, groups, seed):
 
 
 def text_columns(X):
-    """Names of the columns of a frame that hold text."""
-    return [c for c in X.columns if X[c].dtype == object or pd.api.types.is_string_dtype(X[c])]
+    """Names of the columns of a frame that hold text; categories are not text."""
+    categories = X.select_dtypes("category").columns
+    return [c for c in X.columns.difference(categories, sort=False) if is_string_dtype(X[c])]
+
+
+def informative_columns(X, groups):
+    """Columns that can tell a held-out row something.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n_groups, n_features)
+        Features.
+    groups : array-like of shape (n_groups,) or None
+        What folds keep together; None for single rows.
+
+    Returns
+    -------
+    list
+        Names of columns that vary, without text columns whose every level occurs
+        in one row, or in one of `groups`: they only name it.
+    """
+    units = np.arange(len(X)) if groups is None else np.asarray(groups)
+    text = text_columns(X)
+    return [
+        c for c in X.columns
+        if X[c].nunique(dropna=False) > 1
+        and not (c in text and _levels_within_units(X[c], units))
+    ]
 
 
 def text_encoder(X, groups, drop=None):
     """Transformer of a frame: text columns to indicators, the rest as it is.
 
-    A column whose every level occurs in one row, or in one of `groups`, is left
-    out: held-out rows never have a level that the training rows had, so it only
-    names them.
+    A text column whose every level occurs in one row, or in one of `groups`, is
+    left out: held-out rows never have a level that the training rows had.
 
     Parameters
     ----------
@@ -180,9 +206,9 @@ def text_encoder(X, groups, drop=None):
     -------
     ColumnTransformer
     """
-    units = np.arange(len(X)) if groups is None else np.asarray(groups)
-    names = [c for c in text_columns(X) if not _levels_within_units(X[c], units)]
-    others = [c for c in X.columns if c not in text_columns(X)]
+    text = text_columns(X)
+    names = [c for c in informative_columns(X, groups) if c in text]
+    others = [c for c in X.columns if c not in text]
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, drop=drop)
     parts = [(encoder, names), ("passthrough", others)]
     if not names and not others:

@@ -10,7 +10,7 @@ from sklearn.model_selection import BaseCrossValidator, check_cv
 
 from skbench._checks import require_columns
 from skbench._random import as_generator
-from skbench.groups._regressors import fit_regressor
+from skbench.groups._regressors import fit_regressor, informative_columns
 
 
 class CrossFitKFold(BaseCrossValidator):
@@ -195,7 +195,7 @@ def cross_fit(regressor, X, z, weights, splitter, groups, n_jobs=None):
     for number, ((_, test), predicted) in enumerate(zip(splits, predictions, strict=True)):
         prior_means[folds[:, test[0]].tolist().index(number), test] = predicted
     if all(np.ptp(predicted) == 0 for predicted in predictions) and np.ptp(z) > 0:
-        _warn_constant(X)
+        _warn_constant(X, groups)
     return prior_means, folds
 
 
@@ -228,9 +228,8 @@ _BAD_SPLITTER = (
 )
 
 
-def _warn_constant(X):
-    columns = (X[c] for c in X.columns) if isinstance(X, pd.DataFrame) else X.T
-    if any(len(pd.unique(pd.Series(np.asarray(column)))) > 1 for column in columns):
+def _warn_constant(X, groups):
+    if informative_columns(pd.DataFrame(X), groups):
         warnings.warn(
             "The regressor predicts one constant for all groups, so the features have no effect. "
             "With few groups, lower its minimum leaf size (LightGBM needs min_child_samples=5 "

@@ -134,6 +134,11 @@ class DirectEstimator(GroupEstimator):
             low, high = _COUNT_INTERVALS[kind](np.round(z * n), n, confidence_level)
         return Bounds(low, high, standard_error)
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags
+
     def _resolved(self, z, sigma2, n):
         if self.interval != "auto":
             if self.interval not in ("normal", "t"):
@@ -156,12 +161,12 @@ class DirectEstimator(GroupEstimator):
             )
 
     def _require_counts(self, kind, z, n):
-        check_unit_interval("y", z, self.labels_, f"for {_NAMES[kind]} intervals")
+        check_unit_interval("z", z, f"for {_NAMES[kind]} intervals")
         if not are_counts(z, n):
             first = int(np.argmax(np.abs(z * n - np.round(z * n))))
             raise ValueError(
-                f"{_NAMES[kind]} intervals need whole numbers of successes, but group "
-                f"{self.labels_[first]!r} has z * n = {z[first] * n[first]:g}. "
+                f"{_NAMES[kind]} intervals need whole numbers of successes, but the group in "
+                f"position {first} has z * n = {z[first] * n[first]:g}. "
                 'Use interval="t", or "bounded" for scores with known bounds.'
             )
 

@@ -262,8 +262,14 @@ class EmpiricalBayes(GroupEstimator):
     def _on_scale(self, z, sigma2, n):
         if self.scale == "identity":
             return z, sigma2
-        check_unit_interval("y", z, self.labels_, f"for scale={self.scale!r}")
-        return scales.to_scale(z, sigma2, n, self.scale)
+        check_unit_interval("z", z, f"for scale={self.scale!r}")
+        values, variances = scales.to_scale(z, sigma2, n, self.scale)
+        if np.any(np.isnan(variances)):
+            raise ValueError(
+                f"scale={self.scale!r} needs group sizes where sigma2 is 0 at z = 0 or z = 1. "
+                "Pass n=..., or a smoothed sigma2."
+            )
+        return values, variances
 
     def _mean_on_score_scale(self, mean, variance):
         return scales.from_scale_mean(mean, variance, self.scale)

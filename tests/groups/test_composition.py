@@ -1,0 +1,245 @@
+"""Estimators inside pipelines and searches, and regressors inside estimators."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from xgboost import XGBRegressor
+
+from skbench import (
+    CrossFitKFold,
+    DirectEstimator,
+    EmpiricalBayes,
+    FayHerriot,
+    IntervalPipeline,
+    SyntheticRegression,
+)
+
+
+@pytest.fixture(scope="module")
+def groups():
+    """80 groups of 5 models on 16 topics; X has text and number columns."""
+    rng = np.random.default_rng(0)
+    labels = pd.MultiIndex.from_product(
+        [list("ABCDE"), [f"t{i:02}" for i in range(16)]], names=["model", "topic"]
+    )
+    X = labels.to_frame()
+    X["length"] = np.tile(rng.normal(size=16), 5)
+    truth = 0.5 + 0.1 * X["length"] + 0.05 * pd.factorize(X["model"])[0]
+    z = (truth + 0.05 * rng.normal(size=80)).to_numpy()
+    return {
+        "X": X,
+        "y": z,
+        "sigma2": rng.uniform(0.002, 0.003, size=80),
+        "groups": X["topic"].to_numpy(),
+    }
+
+
+@pytest.fixture(scope="module")
+def numbers(groups):
+    return groups["X"][["length"]].to_numpy()
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_pipeline_with_empirical_bayes_last(groups, numbers, routing):
+    eb = EmpiricalBayes(Ridge(), random_state=0)
+    pipe = Pipeline([("scale", StandardScaler()), ("eb", clone(eb))])
+    alone = eb.fit_predict(StandardScaler().fit_transform(numbers), groups["y"], groups["sigma2"])
+    with config_context(enable_metadata_routing=routing):
+        key = "sigma2" if routing else "eb__sigma2"
+        pipe.fit(numbers, groups["y"], **{key: groups["sigma2"]})
+        np.testing.assert_allclose(pipe[-1].estimate().value, alone)
+        value = pipe.predict(numbers, z=groups["y"], sigma2=groups["sigma2"])
+    assert value.shape == (80,)
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_interval_pipeline_follows_the_contract(groups, routing):
+    steps = [
+        (
+            "encode",
+            make_column_transformer(
+                (OneHotEncoder(sparse_output=False), ["model"]), (StandardScaler(), ["length"])
+            ),
+        ),
+        ("eb", EmpiricalBayes(Ridge(), random_state=0)),
+    ]
+    with config_context(enable_metadata_routing=routing):
+        pipe = IntervalPipeline(steps).fit(**groups)
+        estimate = pipe.estimate(0.9)
+        interval = pipe.predict_interval(
+            groups["X"], z=groups["y"], sigma2=groups["sigma2"], confidence_level=0.9
+        )
+        again = clone(pipe).fit_predict(**groups)
+    assert estimate.labels.equals(groups["X"].index)
+    inner = EmpiricalBayes(Ridge(), random_state=0).fit(
+        pipe[0].transform(groups["X"]), groups["y"], groups["sigma2"], groups=groups["groups"]
+    )
+    np.testing.assert_allclose(estimate.low, inner.estimate(0.9).low)
+    np.testing.assert_array_equal(again, estimate.value)
+    assert (interval[:, 0] < interval[:, 1]).all()
+
+
+@pytest.mark.parametrize(
+    "cv", [3, KFold(4), GroupKFold(4), CrossFitKFold(n_splits=4, n_repeats=2, random_state=0)]
+)
+def test_splitters(groups, cv):
+    eb = EmpiricalBayes(Ridge(), cv=cv, random_state=0).fit(**groups)
+    assert np.isfinite(eb.estimate().low).all()
+
+
+def test_folds_by_topic_never_train_on_the_topic(groups):
+    X = groups["X"].assign(code=pd.factorize(groups["X"]["topic"])[0])[["code"]]
+    # A nearest neighbour finds the same topic of another model, unless it is held out.
+    eb = EmpiricalBayes(KNeighborsRegressor(1), random_state=0)
+    by_topic = eb.fit(X, groups["y"], groups["sigma2"], groups=groups["groups"]).prior_mean_
+    random = eb.fit(X, groups["y"], groups["sigma2"]).prior_mean_
+    z = groups["y"]
+    assert np.mean((z - random) ** 2) < 0.7 * np.mean((z - by_topic) ** 2)
+
+
+def test_regressor_with_its_own_encoder_gets_the_frame(groups):
+    encoder = make_column_transformer(
+        (OneHotEncoder(handle_unknown="ignore"), ["model", "topic"]), remainder="passthrough"
+    )
+    regressor = make_pipeline(encoder, XGBRegressor(n_estimators=20, max_depth=2))
+    eb = EmpiricalBayes(regressor, cv=2, random_state=0).fit(**groups)
+    assert list(eb.regressor_.feature_names_in_) == ["model", "topic", "length"]
+    assert eb.predict(groups["X"].iloc[:3]).shape == (3,)
+
+
+def test_text_columns_are_encoded_for_a_bare_regressor(groups):
+    eb = EmpiricalBayes(Ridge(1e-6), cv=KFold(4, shuffle=True, random_state=0))
+    encoded = pd.get_dummies(groups["X"], dtype=float)
+    by_hand = clone(eb).fit(encoded, groups["y"], groups["sigma2"])
+    np.testing.assert_allclose(
+        eb.fit(groups["X"], groups["y"], groups["sigma2"]).prior_mean_,
+        by_hand.prior_mean_,
+        rtol=1e-6,  # Ridge solves two equivalent systems
+    )
+
+
+def test_text_that_only_names_the_topic_is_left_out(groups):
+    eb = EmpiricalBayes(LinearRegression(), random_state=0).fit(**groups)
+    assert list(eb.regressor_[-1].feature_names_in_) == ["model_A", "model_B", "model_C", "model_D", "model_E", "length"]
+
+
+def test_names_alone_give_a_common_mean(groups):
+    X = groups["X"][["topic"]].iloc[:16]
+    eb = EmpiricalBayes(Ridge(), cv=KFold(2)).fit(X, groups["y"][:16], groups["sigma2"][:16])
+    z = groups["y"][:16]
+    np.testing.assert_allclose(eb.prior_mean_, np.repeat([z[8:].mean(), z[:8].mean()], 8))
+
+
+@pytest.mark.parametrize("routing", [False, True])
+def test_grid_search_slices_sigma2(groups, numbers, routing):
+    grid = {"regressor__max_depth": [1, 2]}
+    eb = EmpiricalBayes(XGBRegressor(n_estimators=10), cv=2, random_state=0)
+    with config_context(enable_metadata_routing=routing):
+        search = GridSearchCV(eb, grid, cv=3, error_score="raise")
+        search.fit(numbers, groups["y"], sigma2=groups["sigma2"])
+        scores = cross_val_score(
+            eb, numbers, groups["y"], cv=3, params={"sigma2": groups["sigma2"]}
+        )
+    assert search.best_params_["regressor__max_depth"] in (1, 2)
+    assert np.isfinite(search.best_estimator_.predict_interval(numbers)).all()
+    assert scores.shape == (3,)
+
+
+def test_grid_search_with_topics_routed(groups):
+    with config_context(enable_metadata_routing=True):
+        eb = EmpiricalBayes(Ridge(), random_state=0)
+        search = GridSearchCV(eb, {"scale": ["identity"]}, cv=GroupKFold(4), error_score="raise")
+        search.fit(groups["X"], groups["y"], sigma2=groups["sigma2"], groups=groups["groups"])
+    assert search.n_splits_ == 4
+
+
+@pytest.mark.parametrize(
+    "regressor",
+    [
+        Ridge(),
+        make_pipeline(StandardScaler(), Ridge()),
+        GridSearchCV(make_pipeline(StandardScaler(), Ridge()), {"ridge__alpha": [0.1]}, cv=2),
+    ],
+)
+@pytest.mark.parametrize("routing", [False, True])
+def test_weights_reach_the_regressor(groups, numbers, regressor, routing):
+    sigma2 = np.where(np.arange(80) < 40, 1e-6, 1.0)
+    z = np.where(np.arange(80) < 40, 1.0, 0.0)
+    with config_context(enable_metadata_routing=routing):
+        sr = SyntheticRegression(regressor, weight_by_precision=True, random_state=0)
+        plain = SyntheticRegression(regressor, random_state=0).fit(numbers, z, sigma2)
+        weighted = sr.fit(numbers, z, sigma2)
+    # Half of the groups are known almost exactly to be 1.
+    assert weighted.predict(numbers).mean() > 0.9 > plain.predict(numbers).mean()
+
+
+def test_weights_that_get_lost_are_said(groups, numbers):
+    sr = SyntheticRegression(KNeighborsRegressor(), weight_by_precision=True)
+    with pytest.warns(UserWarning, match="KNeighborsRegressor takes no sample_weight"):
+        sr.fit(numbers, groups["y"], groups["sigma2"])
+
+
+def test_tiny_variances_do_not_flatten_xgboost(groups, numbers):
+    sr = SyntheticRegression(
+        XGBRegressor(n_estimators=50), weight_by_precision=True, random_state=0
+    )
+    sr.fit(numbers, groups["y"], 1e6 * groups["sigma2"])
+    assert np.ptp(sr.predict(numbers)) > 0.1
+
+
+def test_lightgbm_preset_learns_from_few_groups(numbers):
+    x = numbers[:40]
+    eb = EmpiricalBayes("lightgbm", cv=2, random_state=0).fit(x, x[:, 0], sigma2=0.01)
+    assert np.ptp(eb.prior_mean_) > 0.5
+
+
+def test_open_seeds_are_filled_and_the_users_object_is_not_touched(groups):
+    regressor = XGBRegressor(n_estimators=10, subsample=0.5)
+    first, second, third = (
+        EmpiricalBayes(regressor, cv=2, random_state=seed).fit(**groups).prior_mean_
+        for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first, second)
+    assert (first != third).any()
+    assert regressor.random_state is None
+    assert not hasattr(regressor, "feature_importances_")
+
+
+def test_thread_count_changes_nothing(groups):
+    one, two = (
+        EmpiricalBayes(Ridge(), random_state=0, n_jobs=n).fit(**groups).estimate().low
+        for n in (1, 2)
+    )
+    np.testing.assert_array_equal(one, two)
+
+
+def test_errors_of_the_regressor_name_the_columns(groups):
+    X = groups["X"].astype({"model": "category"})[["model", "length"]]
+    with pytest.raises(ValueError) as caught:
+        EmpiricalBayes(Ridge()).fit(X, groups["y"], groups["sigma2"])
+    assert "model (category)" in caught.value.__notes__[0]
+
+
+def test_categories_reach_a_regressor_that_knows_them(groups):
+    from lightgbm import LGBMRegressor
+
+    X = groups["X"].astype({"model": "category"})[["model", "length"]]
+    lgbm = LGBMRegressor(n_estimators=5, min_child_samples=2, verbose=-1)
+    eb = EmpiricalBayes(lgbm, cv=2, random_state=0).fit(X, groups["y"], groups["sigma2"])
+    assert eb.regressor_.booster_.pandas_categorical == [list("ABCDE")]
+
+
+def test_every_estimator_in_an_interval_pipeline(numbers, groups):
+    for last in (DirectEstimator(), FayHerriot(), SyntheticRegression(Ridge())):
+        pipe = IntervalPipeline([("scale", StandardScaler()), ("last", last)])
+        estimate = pipe.fit(numbers, groups["y"], groups["sigma2"]).estimate()
+        assert len(estimate) == 80
+        assert "sk-container" in pipe._repr_html_()

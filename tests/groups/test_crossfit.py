@@ -1,0 +1,136 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.dummy import DummyRegressor
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit
+
+from skbench import CrossFitKFold
+from skbench.groups.crossfit import as_splitter, content_order, cross_fit
+
+X = np.random.default_rng(0).normal(size=(40, 3))
+Z = X[:, 0] + 0.1 * np.arange(40)
+TOPICS = np.repeat([f"t{i}" for i in range(8)], 5)
+
+
+def folds_of(splitter, X=X, groups=None):
+    return [test for _, test in splitter.split(X, None, groups)]
+
+
+def test_every_repeat_covers_each_group_once():
+    tests = folds_of(CrossFitKFold(n_splits=3, n_repeats=4, random_state=0))
+    assert len(tests) == 12
+    for start in range(0, 12, 3):
+        assert sorted(np.concatenate(tests[start : start + 3])) == list(range(40))
+    sizes = [len(test) for test in tests]
+    assert max(sizes) - min(sizes) <= 1
+
+
+def test_train_is_the_complement():
+    for train, test in CrossFitKFold(random_state=0).split(X):
+        assert sorted([*train, *test]) == list(range(40))
+
+
+def test_topics_stay_whole_and_repeats_differ():
+    tests = folds_of(CrossFitKFold(n_splits=2, n_repeats=8, random_state=0), groups=TOPICS)
+    for test in tests:
+        assert all(np.isin(np.flatnonzero(TOPICS == t), test).all() for t in set(TOPICS[test]))
+        assert len(test) == 20
+    assert len({tuple(sorted(test)) for test in tests}) > 8
+
+
+def test_strata_are_balanced():
+    frame = pd.DataFrame({"task": np.repeat(["a", "b"], [30, 10]), "x": np.arange(40.0)})
+    for test in folds_of(CrossFitKFold(stratify="task", random_state=0), frame):
+        assert (frame["task"].iloc[test] == "b").sum() == 5
+    with pytest.raises(ValueError, match="X has no column 'subject'. Its columns are: task, x"):
+        folds_of(CrossFitKFold(stratify="subject"), frame)
+
+
+def test_folds_do_not_depend_on_row_order():
+    order = np.random.default_rng(1).permutation(40)
+    first = folds_of(CrossFitKFold(random_state=3))
+    second = folds_of(CrossFitKFold(random_state=3), X[order])
+    for a, b in zip(first, second, strict=True):
+        assert set(a) == set(order[b])
+
+
+def test_seed_reproduces():
+    a, b, c = (folds_of(CrossFitKFold(random_state=seed)) for seed in (1, 1, 2))
+    assert all((s == t).all() for s, t in zip(a, b, strict=True))
+    assert any(set(s) != set(t) for s, t in zip(a, c, strict=True))
+
+
+def test_content_order_breaks_ties_by_y():
+    same = np.zeros((4, 1))
+    np.testing.assert_array_equal(content_order(same, [3.0, 1.0, 2.0, 0.0]), [3, 1, 2, 0])
+
+
+def test_too_few_topics():
+    with pytest.raises(ValueError, match=r"needs at least 2 distinct groups \(topics\), got n_samp"):
+        folds_of(CrossFitKFold(), groups=np.zeros(40))
+    with pytest.raises(ValueError, match="at least 50 rows, got n_samples = 40"):
+        folds_of(CrossFitKFold(n_splits=50))
+
+
+def test_what_cv_stands_for():
+    assert as_splitter(None, 0).get_n_splits() == 16
+    assert as_splitter(3, 0).get_n_splits() == 3
+    assert as_splitter(KFold(4), 0).get_n_splits() == 4
+
+
+class Memory(RegressorMixin, BaseEstimator):
+    """Predicts 1 for rows it was trained on, else 0."""
+
+    def fit(self, X, y):
+        self.seen_ = {tuple(row) for row in X}
+        return self
+
+    def predict(self, X):
+        return np.array([float(tuple(row) in self.seen_) for row in X])
+
+
+@pytest.mark.parametrize(
+    "splitter",
+    [CrossFitKFold(n_repeats=3, random_state=0), KFold(5), RepeatedKFold(n_splits=4, n_repeats=2)],
+)
+@pytest.mark.filterwarnings("ignore:The regressor predicts one constant")
+def test_no_group_is_predicted_by_a_regressor_that_saw_it(splitter):
+    prior_means, _ = cross_fit(Memory(), X, Z, None, splitter, None)
+    assert prior_means.sum() == 0
+
+
+def test_against_a_loop():
+    splitter = GroupKFold(4)
+    prior_means, folds = cross_fit(LinearRegression(), X, Z, None, splitter, TOPICS)
+    for number, (train, test) in enumerate(splitter.split(X, Z, TOPICS)):
+        expected = LinearRegression().fit(X[train], Z[train]).predict(X[test])
+        np.testing.assert_allclose(prior_means[0, test], expected)
+        assert (folds[0, test] == number).all()
+
+
+def test_threads_change_nothing():
+    splitter = CrossFitKFold(random_state=0)
+    one, two = (
+        cross_fit(LinearRegression(), X, Z, None, splitter, None, n_jobs=n)[0] for n in (1, 2)
+    )
+    np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize(
+    "splitter",
+    [
+        ShuffleSplit(4, random_state=0),
+        PredefinedSplit([0] * 20 + [-1] * 20),
+        PredefinedSplit([0] * 20 + [1] * 19 + [-1]),
+    ],
+)
+def test_refuses_splitters_that_leave_groups_out(splitter):
+    with pytest.raises(ValueError, match="must hold out each group exactly once per repeat"):
+        cross_fit(LinearRegression(), X, Z, None, splitter, None)
+
+
+def test_constant_predictions_are_said():
+    with pytest.warns(UserWarning, match="predicts one constant for all groups"):
+        cross_fit(DummyRegressor(strategy="constant", constant=1.0), X, Z, None, KFold(2), None)

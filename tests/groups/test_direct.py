@@ -1,0 +1,143 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import beta, binom, norm, t
+
+from skbench import DirectEstimator
+from skbench.groups.direct import INTERVALS
+from skbench.stats import binomial
+
+COUNT_INTERVALS = ("wilson", "clopper-pearson", "jeffreys", "agresti-coull", "wald")
+
+
+def fitted(interval, z, n, sigma2=0.01, **options):
+    z = np.asarray(z, dtype=float)
+    return DirectEstimator(interval, **options).fit(np.zeros((len(z), 1)), z, sigma2, n)
+
+
+def test_auto_takes_wilson_for_counts():
+    direct = fitted("auto", [0.7, 0.0], [10, 4])
+    low, high = binomial.wilson_interval([7, 0], [10, 4], 0.9)
+    estimate = direct.estimate(0.9)
+    np.testing.assert_array_equal(estimate.low, low)
+    np.testing.assert_array_equal(estimate.high, high)
+    assert estimate.method == "direct (Wilson)"
+    assert estimate.guarantee == "each group"
+
+
+def test_auto_takes_t_for_other_scores():
+    estimate = fitted("auto", [7.3, -2.0], [30, 4], sigma2=[0.04, 0.01]).estimate()
+    np.testing.assert_allclose(estimate.high, [7.3, -2.0] + t.ppf(0.975, [29, 3]) * [0.2, 0.1])
+
+
+def test_auto_is_normal_without_sizes():
+    estimate = fitted("auto", [0.7], None, sigma2=0.04).estimate()
+    np.testing.assert_allclose(estimate.high, 0.7 + norm.ppf(0.975) * 0.2)
+
+
+def test_auto_warns_of_t_for_small_bounded_groups():
+    with pytest.warns(UserWarning, match="1 of 2 groups have fewer than 20 items or no spread"):
+        fitted("auto", [0.31, 0.42], [10, 30])
+
+
+def test_one_item_has_no_t_interval():
+    estimate = fitted("t", [3.2, 5.0], [1, 3]).estimate()
+    assert np.isnan(estimate.low[0])
+    assert np.isfinite(estimate.low[1])
+
+
+@pytest.mark.parametrize("kind", COUNT_INTERVALS)
+def test_named_intervals_are_those_of_stats(kind):
+    low, high = getattr(binomial, f"{kind.replace('-', '_')}_interval")([7], [10])
+    estimate = fitted(kind, [0.7], [10]).estimate()
+    np.testing.assert_array_equal([estimate.low, estimate.high], [low, high])
+
+
+def test_wald_promises_nothing():
+    assert fitted("wald", [0.7], [10]).estimate().guarantee == "none"
+
+
+def test_without_z_nothing_is_known():
+    direct = fitted("auto", [0.7, 0.5], [10, 10])
+    assert np.isnan(direct.predict(np.zeros((2, 1)))).all()
+    assert np.isnan(direct.predict_interval(np.zeros((2, 1)))).all()
+
+
+@pytest.mark.parametrize("kind", [*COUNT_INTERVALS, "t", "bounded"])
+def test_sizes_are_needed(kind):
+    with pytest.raises(ValueError, match=r'intervals need group sizes. Pass n=..., or set interval="normal"'):
+        fitted(kind, [0.7], None).estimate()
+
+
+def test_counts_are_needed():
+    with pytest.raises(ValueError, match="Wilson intervals need whole numbers .* position 1 has z . n = 3.3"):
+        fitted("wilson", [0.7, 0.33], [10, 10])
+
+
+def test_unknown_interval():
+    with pytest.raises(ValueError, match="interval must be one of .*got 'bca'"):
+        fitted("bca", [0.7], [10])
+
+
+def coverage(kind, n, truth, draw, n_groups, seed):
+    """Share of independent groups whose interval holds the truth."""
+    rng = np.random.default_rng(seed)
+    scores = draw(rng, (n_groups, n))
+    z = scores.mean(axis=1)
+    sigma2 = scores.var(axis=1, ddof=1) / n if n > 1 else np.ones(n_groups)
+    estimate = fitted(kind, z, np.full(n_groups, n), sigma2).estimate()
+    return np.mean((estimate.low <= truth) & (truth <= estimate.high))
+
+
+@pytest.mark.parametrize("kind", COUNT_INTERVALS)
+@pytest.mark.parametrize("n", [1, 2, 5, 30])
+@pytest.mark.parametrize("p", [0.01, 0.3, 0.99])
+def test_coverage_is_what_enumeration_says(kind, n, p):
+    k = np.arange(n + 1)
+    low, high = getattr(binomial, f"{kind.replace('-', '_')}_interval")(k, n)
+    exact = binom.pmf(k, n, p)[(low <= p) & (p <= high)].sum()
+    observed = coverage(kind, n, p, lambda rng, size: rng.binomial(1, p, size), 4000, seed=n)
+    # pmf sums may exceed 1 by rounding
+    lower, upper = binom.ppf([0.0005, 0.9995], 4000, min(exact, 1.0)) / 4000
+    assert lower <= observed <= upper
+    if kind == "clopper-pearson":
+        assert exact >= 0.95
+
+
+@pytest.mark.parametrize("kind", ["wilson", "jeffreys", "agresti-coull"])
+@pytest.mark.parametrize("n", [1, 2, 5, 10, 50])
+def test_score_intervals_cover_on_average_over_accuracies(kind, n):
+    p = np.linspace(0.01, 0.99, 99)[:, None]
+    k = np.arange(n + 1)
+    low, high = getattr(binomial, f"{kind.replace('-', '_')}_interval")(k, n)
+    exact = (binom.pmf(k, n, p) * ((low <= p) & (p <= high))).sum(axis=1)
+    assert exact.mean() > 0.935
+    assert np.isfinite(low).all()
+
+
+@pytest.mark.parametrize("n", [2, 5, 30])
+def test_t_interval_covers_normal_scores(n):
+    observed = coverage("t", n, 3.0, lambda rng, size: rng.normal(3, 2, size), 4000, seed=n)
+    lower, upper = binom.ppf([0.0005, 0.9995], 4000, 0.95) / 4000
+    assert lower <= observed <= upper
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 10])
+@pytest.mark.parametrize("mean", [0.01, 0.5, 0.99])
+def test_bounded_interval_holds_its_level(n, mean):
+    draw = lambda rng, size: beta(0.2 * mean, 0.2 * (1 - mean)).rvs(size, random_state=rng)  # noqa: E731
+    observed = coverage("bounded", n, mean, draw, 3000, seed=n)
+    assert observed >= binom.ppf(0.0005, 3000, 0.95) / 3000
+
+
+def test_bounds_shift_and_scale():
+    unit = fitted("bounded", [0.3], [10]).estimate()
+    percent = fitted("bounded", [30.0], [10], bounds=(0, 100)).estimate()
+    np.testing.assert_allclose(percent.low, 100 * unit.low)
+
+
+def test_edge_groups(edge_groups):
+    for kind in set(INTERVALS) - {"t"}:
+        estimate = DirectEstimator(kind).fit(**edge_groups).estimate()
+        assert np.isfinite(estimate.low).all()
+        assert isinstance(estimate.labels, pd.Index)

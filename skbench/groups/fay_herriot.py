@@ -58,7 +58,10 @@ class FayHerriot(GroupEstimator):
     estimate is ``X beta + A / (A + sigma2) (z - X beta)`` and the interval
     ``+- z sqrt(mse)`` with the second-order mean squared error of Prasad and Rao
     ([2]_, section 6.2). Its guarantee is "model": normal scatter around a linear
-    regression.
+    regression, and many groups. Where `A` is far below the sampling variances the
+    intervals fall short (about .89 of nominal .95 at a sixth of their mean, with
+    60 to 200 groups; test_fay_herriot_intervals_fall_short_where_noise_dominates):
+    a variance near 0 is estimated too roughly. "adjusted-ml" loses least.
 
     When not to use it: with more features than a linear model can carry, or where
     models share items: the regression then also fits the common noise. Use

@@ -43,8 +43,8 @@ class JamesStein(GroupEstimator):
     Positive-part rule of [1]_: ``center + w (z - center)`` with
     ``w = max(0, 1 - (G - 3) / sum((z - center)^2 / sigma2))``. The interval is
     that of [2]_ on the scale of ``z / sigma``: normal, with the variance
-    ``sigma2 (1 - B (G - 1) / G) + 2 B^2 (z - center)^2 / (G - 3)``, ``B = 1 - w``;
-    its guarantee is "model": performances normal around the center, with
+    ``sigma2 (1 - B (G - 1) / G) + 2 B^2 (z - center)^2 / (G - 3)``, where
+    ``B = 1 - w`` is at most ``(G - 3) / (G - 1)``; its guarantee is "model": performances normal around the center, with
     variances in proportion to `sigma2`. Features are ignored. Groups without
     noise count with the smallest positive variance.
 
@@ -116,9 +116,11 @@ class JamesStein(GroupEstimator):
 
     def _morris_variance(self, z, sigma2):
         n_groups = len(self.z_)
-        shrunk = 1 - self.shrinkage_factor_
+        degrees = max(self._degrees, 0)
+        # Morris keeps B below 1: were it 1, no uncertainty would be left.
+        shrunk = min(1 - self.shrinkage_factor_, degrees / (degrees + 2))
         spread = (n_groups - 1) / n_groups if self.center == "mean" else 1.0
-        doubt = 2 * shrunk**2 / max(self._degrees, 1)
+        doubt = 2 * shrunk**2 / max(degrees, 1)
         return sigma2 * (1 - spread * shrunk) + doubt * (z - self.center_) ** 2
 
     def __sklearn_tags__(self):

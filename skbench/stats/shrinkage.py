@@ -364,7 +364,7 @@ def fay_herriot(z, sigma2, X, method="reml"):
     array([0.227, 0.503, 0.87 ])
     """
     A = prior_variance(z, sigma2, method, X)
-    fit = generalized_least_squares(z, sigma2, X, _positive(A, z, sigma2))
+    fit = generalized_least_squares(z, sigma2, X, _positive(A, sigma2))
     prior_mean = X @ fit.beta
     return FayHerriotFit(
         A,
@@ -372,16 +372,16 @@ def fay_herriot(z, sigma2, X, method="reml"):
         fit.covariance,
         prior_mean,
         posterior_mean(z, prior_mean, sigma2, A),
-        fay_herriot_mse(sigma2, X, A, fit, method, sigma2, X),
+        fay_herriot_mse(sigma2, X, A, method, sigma2, X),
     )
 
 
-def _positive(A, z, sigma2):
+def _positive(A, sigma2):
     """A itself, or its stand-in where A = 0 meets a group without noise."""
-    return A if np.all(A + sigma2 > 0) else _smallest_prior_variance(np.var(z), sigma2)
+    return A if np.all(A + sigma2 > 0) else _smallest_prior_variance(0.0, sigma2)
 
 
-def fay_herriot_mse(sigma2, X, A, fit, method, fitted_sigma2, fitted_X):
+def fay_herriot_mse(sigma2, X, prior_variance, method, fitted_sigma2, fitted_X):
     """Second-order mean squared error of the EBLUP in given groups.
 
     Parameters
@@ -391,10 +391,8 @@ def fay_herriot_mse(sigma2, X, A, fit, method, fitted_sigma2, fitted_X):
         group has no direct estimate.
     X : ndarray of shape (n_groups, n_features)
         Their design.
-    A : float
-        Prior variance.
-    fit : NamedTuple
-        `generalized_least_squares` of the fitted groups.
+    prior_variance : float
+        The `A` of the model.
     method : str
         How `A` was estimated; decides its variance and bias.
     fitted_sigma2, fitted_X : ndarray
@@ -404,24 +402,30 @@ def fay_herriot_mse(sigma2, X, A, fit, method, fitted_sigma2, fitted_X):
     -------
     ndarray of shape (n_groups,)
 
+    Notes
+    -----
+    See `fay_herriot`. Never below g1, the error if beta and `A` were known: the
+    bias terms can push the second-order formula there.
+
     Examples
     --------
     >>> import numpy as np
     >>> X, sigma2 = np.ones((4, 1)), np.full(4, 0.01)
-    >>> fit = generalized_least_squares(np.array([0.1, 0.3, 0.5, 0.7]), sigma2, X, 0.05)
-    >>> fay_herriot_mse(np.array([np.inf]), X[:1], 0.05, fit, "reml", sigma2, X).round(4)
+    >>> fay_herriot_mse(np.array([np.inf]), X[:1], 0.05, "reml", sigma2, X).round(4)
     array([0.065])
     """
+    A = prior_variance
+    nothing_observed = np.zeros_like(fitted_sigma2)
+    fit = generalized_least_squares(
+        nothing_observed, fitted_sigma2, fitted_X, _positive(A, fitted_sigma2)
+    )
     variance, bias = _variance_and_bias(A, fit, method, fitted_X)
-    known = np.isfinite(sigma2)
-    s = np.where(known, sigma2, 0.0)
-    v = np.maximum(A + s, np.finfo(float).tiny)
-    b = np.where(known, s / v, 1.0)  # weight of the prior mean
-    g1 = np.where(known, A * s / v, A)
-    g2 = b**2 * np.einsum("ij,jk,ik->i", X, fit.covariance, X)
-    g3 = np.where(known, b**2 / v, 0.0) * variance
-    # Without a direct estimate A enters as it is, and its bias with it.
-    return g1 + g2 + 2 * g3 - bias * b**2
+    w = np.where(np.isinf(sigma2), 0.0, shrinkage_factor(A, sigma2))
+    g1 = np.where(np.isinf(sigma2), A, w * np.where(w > 0, sigma2, 0))
+    g2 = (1 - w) ** 2 * np.einsum("ij,jk,ik->i", X, fit.covariance, X)
+    total = np.maximum(A + sigma2, np.finfo(float).tiny)
+    g3 = (1 - w) ** 2 / total * variance
+    return np.maximum(g1 + g2 + 2 * g3 - bias * (1 - w) ** 2, g1)
 
 
 def _variance_and_bias(A, fit, method, X):

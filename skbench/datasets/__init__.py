@@ -1,0 +1,7 @@
+"""Where item rows come from: simulators with known truth, real evaluations made on the spot."""
+
+from skbench.datasets._data import ItemData
+from skbench.datasets.digits_c import load_digits_c, sample_items
+from skbench.datasets.simulate import make_items
+
+__all__ = ["ItemData", "load_digits_c", "make_items", "sample_items"]

@@ -1,0 +1,49 @@
+"""What the functions of this room return, and the check they share."""
+
+from dataclasses import dataclass
+from operator import index
+
+import pandas as pd
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ItemData:
+    """Item rows together with the truth about every group.
+
+    Not a `sklearn.utils.Bunch`: that is a dict, whose method `items` would hide
+    the field.
+
+    Attributes
+    ----------
+    items : DataFrame
+        One row per (model, item).
+    truth : Series
+        True performances, score units, indexed by (model, topic).
+    features : DataFrame
+        What is known about each topic, indexed by topic.
+    DESCR : str
+        A description.
+    """
+
+    items: pd.DataFrame
+    truth: pd.Series
+    features: pd.DataFrame
+    DESCR: str
+
+    def __repr__(self):
+        title = self.DESCR.splitlines()[0]
+        return (
+            f"ItemData: {title}\n{len(self.items)} rows of items, {len(self.truth)} groups, "
+            f"features of topics: {', '.join(self.features.columns)}"
+        )
+
+
+def check_count(value, name):
+    """The integer `value`, which must be at least 1."""
+    try:
+        count = index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, got {value!r}.") from None
+    if count < 1:
+        raise ValueError(f"{name} must be at least 1, got {count}.")
+    return count

@@ -1,0 +1,299 @@
+"""What shrinkage did to each direct estimate, and whether the truth agrees."""
+
+import numpy as np
+import pandas as pd
+
+from skbench.plot import _style
+
+_PALE = "#cfe1ef"
+# Colour of an arrow, and whether its head is filled, so that it also reads in grey.
+_LOOKS = {
+    "moved": (_style.BLUE, True),
+    "toward": (_style.BLUE, True),
+    "farther": (_style.VERMILLION, False),
+    "same": (_style.MUTED, True),
+    "unknown": (_style.MUTED, False),
+}
+_WORDS = {
+    "toward": "moved toward the truth",
+    "farther": "ended farther from it",
+    "same": "ended as far from it",
+}
+_ROUNDING = 1e-12
+_CARET_LEFT, _CARET_RIGHT = 4, 5  # matplotlib's arrow heads whose tip lies on the point
+
+
+class ShrinkageDisplay:
+    """Arrows from direct to shrunk estimates, with the shrunk intervals.
+
+    Make it with :meth:`from_estimates`, which computes everything to be drawn
+    and needs no matplotlib; :meth:`plot` only draws.
+
+    When not to use it: as evidence that shrinkage helps, unless the truth is
+    given. With many groups only those that moved most are drawn, and they are
+    not typical; the counts in the legend are over all groups.
+
+    Parameters
+    ----------
+    moves : DataFrame with n_groups rows
+        What happened to each group, see `moves_`.
+    rows : DataFrame with n_rows rows
+        The part of `moves` that is drawn, from top to bottom.
+    legend : dict of str to str
+        In words: `direct`, `shrunk` (with level and guarantee) and, if truth is
+        given, `toward`, `farther`, `same` and `unknown` with their counts over
+        all groups (the last two where there are any), and `truth`.
+    remarks : list of str of length n_rows
+        Beside each row: its size, and what is missing.
+    notes : list of str
+        What the reader must be told: groups left out, estimates missing.
+
+    Attributes
+    ----------
+    moves_ : DataFrame with n_groups rows
+        All groups, the one that moved most first, indexed by the labels of the
+        estimates: label (as drawn), direct, shrunk, low, high (of the shrunk
+        estimate), moved (shrunk - direct), truth, improved (True where the
+        shrunk estimate is nearer to the truth, NA where that is unknown), and n
+        where it was given. Scores in their own units.
+    ax_ : matplotlib Axes
+        Set by :meth:`plot`.
+    figure_ : matplotlib Figure
+        Set by :meth:`plot`.
+
+    See Also
+    --------
+    ForestDisplay : Estimates of several methods side by side.
+
+    Notes
+    -----
+    A move that overshoots the truth and ends farther from it than it began
+    counts as farther, although it set out in the right direction.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skbench import Estimate, ShrinkageDisplay
+    >>> topics = pd.Index(["anatomy", "law"], name="topic")
+    >>> direct = Estimate([0.75, 0.25], [0.5, 0.1], [0.9, 0.5], [0.1, 0.1],
+    ...                   0.95, topics, "direct", "each group")
+    >>> eb = Estimate([0.625, 0.5], [0.5, 0.4], [0.8, 0.6], [0.1, 0.1],
+    ...               0.95, topics, "EB", "average over groups")
+    >>> truth = pd.Series({"anatomy": 0.8, "law": 0.45})
+    >>> display = ShrinkageDisplay.from_estimates(direct, eb, truth=truth)
+    >>> display.moves_[["moved", "improved"]]
+             moved  improved
+    topic
+    law      0.250      True
+    anatomy -0.125     False
+    >>> display.legend["toward"]
+    'moved toward the truth: 1 of 2'
+    """
+
+    def __init__(self, *, moves, rows, legend, remarks, notes):
+        self.moves_ = moves
+        self.rows = rows
+        self.legend = legend
+        self.remarks = remarks
+        self.notes = notes
+
+    @classmethod
+    def from_estimates(cls, direct, shrunk, *, truth=None, n=None, labels=None, max_rows=40):
+        """Compute every move, and which of them are drawn.
+
+        Parameters
+        ----------
+        direct, shrunk : Estimate
+            Estimates of the same groups in the same order, before and after
+            shrinkage; the legend uses their `method`.
+        truth : Series indexed by label, or array-like of shape (n_groups,), default=None
+            True performance, in score units; a label it lacks has no truth.
+        n : Series indexed by label, or array-like of shape (n_groups,), default=None
+            Number of items per group, printed beside the rows (or once, when it
+            is the same everywhere).
+        labels : array-like of labels, default=None
+            Groups to draw; all of them by default. Counts stay over all groups.
+        max_rows : int, default=40
+            With more groups than this, those that moved most are drawn and a
+            note in the picture says so.
+
+        Returns
+        -------
+        ShrinkageDisplay
+
+        Raises
+        ------
+        ValueError
+            If the estimates differ in a label, or `labels`, `max_rows`, `truth`
+            or `n` do not fit them.
+        TypeError
+            If something other than an Estimate is passed.
+        """
+        index = _style.common_labels({"direct": direct, "shrunk": shrunk})
+        _style.check_max_rows(max_rows)
+        truth = None if truth is None else _style.by_label(truth, index, "truth")
+        n = None if n is None else _style.by_label(n, index, "n")
+        moves = _moves(direct, shrunk, truth, n)
+        # `moves` has the largest move first, so the first of those asked for moved most.
+        asked = np.sort(_style.positions(moves.index, labels))
+        shown = asked[:max_rows]
+        shown = shown[_style.best_first(moves["shrunk"].to_numpy()[shown])]
+
+        notes = _style.selection_note(len(shown), len(asked), len(index), "those that moved most")
+        notes += _style.gap_note(direct.method, "estimate", _style.lacks_value(direct))
+        notes += _style.gap_note(shrunk.method, "estimate", _style.lacks_value(shrunk))
+        notes += _style.gap_note(shrunk.method, "interval", _style.lacks_interval(shrunk))
+        is_one_size = n is not None and bool(np.all(n == n[0]))
+        if is_one_size:
+            notes.append(f"{n[0]:g} items in every group")
+        legend = {
+            "direct": direct.method,
+            "shrunk": _style.interval_name(shrunk.method, shrunk),
+        }
+        if truth is not None:
+            legend |= _verdict(moves)
+        remarks = _remarks(moves, show_sizes=n is not None and not is_one_size)[shown].tolist()
+        rows = moves.iloc[shown]
+        return cls(moves=moves, rows=rows, legend=legend, remarks=remarks, notes=notes)
+
+    def plot(self, ax=None, *, xlabel="score"):
+        """Draw the arrows.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on. By default a new figure is made, as high as the rows
+            and as wide as the names need.
+        xlabel : str, default="score"
+            Name of the score axis.
+
+        Returns
+        -------
+        self : ShrinkageDisplay
+            With `ax_` and `figure_` set.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        rows = self.rows
+        names = rows["label"].tolist()
+        texts = list(self.legend.values())
+        ax = _style.row_axes(ax, names, self.remarks, texts + self.notes, row_height=0.23)
+        drawn = rows[["direct", "shrunk", "low", "high", "truth"]].to_numpy().ravel()
+        _style.dress_rows(ax, names, _style.x_limits(drawn), xlabel)
+        ax.grid(axis="y", color=_style.GRID, linewidth=0.6)
+        handles = _draw_estimates(ax, rows)
+        kinds = _kinds(rows) if "toward" in self.legend else np.full(len(rows), "moved")
+        for kind, (color, is_filled) in _LOOKS.items():
+            handles[kind] = _draw_arrows(ax, rows, kinds == kind, color, is_filled)
+        if "truth" in self.legend:
+            handles["truth"] = _style.draw_truth(ax, rows["truth"].to_numpy(), half_height=0.32)
+        else:
+            handles["shrunk"] = (handles["shrunk"], handles["moved"])
+        _style.draw_remarks(ax, self.remarks)
+        _style.draw_heading(ax, [handles[key] for key in self.legend], texts, self.notes)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _moves(direct, shrunk, truth, n):
+    """One row per group, largest move first, nan last, ties as they came."""
+    frame = pd.DataFrame(
+        {
+            "label": _style.row_names(direct.labels),
+            "direct": direct.value,
+            "shrunk": shrunk.value,
+            "low": shrunk.low,
+            "high": shrunk.high,
+            "moved": shrunk.value - direct.value,
+            "truth": np.nan if truth is None else truth,
+        },
+        index=direct.labels,
+    )
+    kinds = _kinds(frame)
+    improved = pd.Series(kinds == "toward", index=frame.index, dtype="boolean")
+    frame["improved"] = improved.mask(kinds == "unknown")
+    if n is not None:
+        frame["n"] = n
+    return frame.iloc[_style.best_first(frame["moved"].abs().to_numpy())]
+
+
+def _kinds(frame):
+    """For each row whether it ended nearer to the truth: a key of `_LOOKS`."""
+    before = (frame["direct"] - frame["truth"]).abs().to_numpy()
+    after = (frame["shrunk"] - frame["truth"]).abs().to_numpy()
+    gain = before - after
+    return np.select(
+        [np.isnan(gain), gain > _ROUNDING, gain < -_ROUNDING],
+        ["unknown", "toward", "farther"],
+        default="same",
+    )
+
+
+def _remarks(moves, show_sizes):
+    """For each group its size, and what it lacks, in words; ndarray of str."""
+    no_direct, no_shrunk = moves["direct"].isna(), moves["shrunk"].isna()
+    no_interval = moves[["low", "high"]].isna().any(axis=1)
+    lacking = np.select(
+        [no_direct & no_shrunk, no_direct, no_shrunk, no_interval & ~no_interval.all()],
+        ["no estimate", "no direct estimate", "no shrunk estimate", "no interval"],
+        default="",
+    )
+    sizes = [f"n = {n:g}" for n in moves["n"]] if show_sizes else [""] * len(moves)
+    return np.array([_style.joined(words) for words in zip(sizes, lacking, strict=True)])
+
+
+def _verdict(moves):
+    """Legend entries that need the truth: how many moves went which way."""
+    kinds = _kinds(moves)
+    n_known = int(np.sum(kinds != "unknown"))
+    words = {}
+    for kind, phrase in _WORDS.items():
+        count = int(np.sum(kinds == kind))
+        if count or kind != "same":
+            words[kind] = f"{phrase}: {count} of {n_known}"
+    if n_known < len(moves):
+        words["unknown"] = f"not judged, truth or estimate missing: {len(moves) - n_known}"
+    return words | {"truth": "truth"}
+
+
+def _draw_estimates(ax, rows):
+    """Direct estimates and shrunk intervals; returns the legend handles."""
+    y = np.arange(len(rows))
+    # An infinite end runs to the edge instead of vanishing.
+    low, high = np.clip(rows[["low", "high"]].to_numpy(), *ax.get_xlim()).T
+    ax.hlines(y, low, high, color=_PALE, linewidth=5, zorder=2)
+    look = {
+        "marker": "o",
+        "markersize": 4.8,
+        "markerfacecolor": "white",
+        "markeredgecolor": _style.MUTED,
+        "linestyle": "none",
+    }
+    ax.plot(rows["direct"], y, zorder=3, **look)
+    (direct,) = ax.plot([], [], **look)
+    (shrunk,) = ax.plot([], [], color=_PALE, linewidth=5, solid_capstyle="butt")
+    return {"direct": direct, "shrunk": shrunk}
+
+
+def _draw_arrows(ax, rows, is_kind, color, is_filled):
+    """Arrows of one colour, tips on the shrunk estimates; returns the legend handle."""
+    y = np.arange(len(rows))
+    direct, shrunk, moved = (rows[name].to_numpy() for name in ("direct", "shrunk", "moved"))
+    look = {
+        "markersize": 6,
+        "markeredgewidth": 1.1,
+        "markeredgecolor": color,
+        "markerfacecolor": color if is_filled else "white",
+    }
+    ax.hlines(y[is_kind], direct[is_kind], shrunk[is_kind], color=color, linewidth=1.5, zorder=4)
+    heads = {_CARET_LEFT: moved < 0, _CARET_RIGHT: moved > 0}
+    # Without a direct estimate, or without a move, there is no direction to point in.
+    heads["o"] = ~(heads[_CARET_LEFT] | heads[_CARET_RIGHT])
+    for marker, points in heads.items():
+        chosen = is_kind & points
+        ax.plot(shrunk[chosen], y[chosen], linestyle="none", marker=marker, zorder=5, **look)
+    (handle,) = ax.plot([], [], color=color, linewidth=1.5, marker=_CARET_RIGHT, **look)
+    return handle

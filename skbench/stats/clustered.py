@@ -1,0 +1,161 @@
+"""Means of scores whose items come in clusters: passages, documents, repeated answers."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+# Kinds, and the power of the share of items outside a cluster that its residual is divided by.
+_LEVERAGE_POWER = {"cr0": 0.0, "cr1": 0.0, "cr2": 0.5, "cr3": 1.0, "cluster_mean": 0.5}
+
+
+class ClusterRobust(NamedTuple):
+    """Mean of each group and how far the clusters let it be known.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n_groups,)
+        Item-weighted mean, or unweighted mean of cluster means.
+    variance : ndarray of shape (n_groups,)
+        Its sampling variance; nan for fewer than two clusters.
+    df : ndarray of shape (n_groups,)
+        Degrees of freedom for a t interval; nan for fewer than two clusters.
+    n_clusters : ndarray of int of shape (n_groups,)
+        Number of clusters.
+    """
+
+    mean: np.ndarray
+    variance: np.ndarray
+    df: np.ndarray
+    n_clusters: np.ndarray
+
+
+def clustered_standard_error(scores, clusters, kind="cr2"):
+    """Cluster-robust standard error of the mean of one set of scores.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_items,)
+        Scores.
+    clusters : array-like of shape (n_items,)
+        Cluster label of each score: numbers or strings.
+    kind : {"cr0", "cr1", "cr2", "cr3", "cluster_mean"}, default="cr2"
+        As in `cluster_robust_variance`. "cluster_mean" is the standard error of
+        another mean, the unweighted one of the cluster means.
+
+    Returns
+    -------
+    float
+        Standard error, in the units of the score; nan for one cluster.
+
+    Raises
+    ------
+    ValueError
+        If `kind` is unknown.
+
+    Notes
+    -----
+    The square root of the `variance` of `cluster_robust_variance`, which has the
+    equations, the degrees of freedom and many groups at once.
+
+    When not to use it: with a normal quantile when clusters are few; take the t
+    quantile with the `df` of `cluster_robust_variance`.
+
+    Examples
+    --------
+    >>> scores = [1, 1, 0, 0, 1, 0]
+    >>> print(round(clustered_standard_error(scores, ["a", "a", "b", "b", "c", "c"]), 4))
+    0.2887
+    """
+    names, codes = np.unique(clusters, return_inverse=True)
+    sums = np.bincount(codes, np.asarray(scores, dtype=float))
+    one_group = np.zeros(names.size, dtype=int)
+    robust = cluster_robust_variance(sums, np.bincount(codes), one_group, 1, kind)
+    return float(np.sqrt(robust.variance[0]))
+
+
+def cluster_robust_variance(cluster_sums, cluster_sizes, codes, n_groups, kind="cr2"):
+    """Means of groups of clusters, with cluster-robust sampling variances.
+
+    Parameters
+    ----------
+    cluster_sums : array-like of shape (n_all_clusters,)
+        Sum of the scores of each cluster.
+    cluster_sizes : array-like of shape (n_all_clusters,)
+        Number of its items, at least 1.
+    codes : array-like of int of shape (n_all_clusters,)
+        Group of each cluster, 0 to ``n_groups - 1``.
+    n_groups : int
+        Number of groups.
+    kind : {"cr0", "cr1", "cr2", "cr3", "cluster_mean"}, default="cr2"
+        The first four are variances of the item-weighted mean, "cluster_mean"
+        is about the unweighted mean of the cluster means: another estimand,
+        unless clusters are equally large.
+
+    Returns
+    -------
+    ClusterRobust
+        `mean`, `variance`, `df` and `n_clusters` of each group. A group without
+        clusters has nan everywhere.
+
+    Raises
+    ------
+    ValueError
+        If `kind` is unknown.
+
+    Notes
+    -----
+    With `p_c` the share of the group's items in cluster `c` and `r_c` the sum of
+    the cluster's residuals from the mean, the variance is
+    ``sum (r_c / (1 - p_c)^q)^2 / n^2`` with q = 0 (CR0), 1/2 (CR2), 1 (CR3), and
+    CR1 is CR0 times C / (C - 1): the sandwich estimators of [1]_ for a model with
+    an intercept alone, where the leverage of a cluster is `p_c`.
+
+    The degrees of freedom of CR2 are those of [1]_ for independent items of equal
+    variance, ``tr(M)^2 / tr(M^2)``. Here M has `p_c` on its diagonal and
+    ``-u_c u_d`` elsewhere, ``u_c = p_c / sqrt(1 - p_c)``, and trace 1. The other
+    kinds get C - 1; "cluster_mean" is CR2 applied to the cluster means, which is
+    ``sum (s_c - s)^2 / (C (C - 1))`` with C - 1 degrees of freedom.
+
+    When not to use it: with very few clusters and CR0 or CR1, which are too
+    small; with clusters that contain each other's items.
+
+    References
+    ----------
+    .. [1] Bell and McCaffrey (2002). Bias reduction in standard errors for linear
+       regression with multi-stage samples. Survey Methodology 28, 169-181.
+
+    Examples
+    --------
+    >>> r = cluster_robust_variance([2, 0, 1, 3], [2, 2, 2, 4], [0, 0, 0, 1], 2)
+    >>> print(r.mean, r.variance.round(4), r.df.round(4), r.n_clusters)
+    [0.5  0.75] [0.0833    nan] [ 2. nan] [3 1]
+    """
+    if kind not in _LEVERAGE_POWER:
+        raise ValueError(f"kind must be one of {tuple(_LEVERAGE_POWER)}, got {kind!r}.")
+    sums = np.asarray(cluster_sums, dtype=float)
+    sizes = np.asarray(cluster_sizes, dtype=float)
+    if kind == "cluster_mean":
+        sums, sizes = sums / sizes, np.ones_like(sizes)
+
+    def total(values):
+        return np.bincount(codes, values, minlength=n_groups)
+
+    n = total(sizes)
+    n_clusters = np.bincount(codes, minlength=n_groups)
+    # A group with no other cluster to compare with cannot tell: nan, never 0.
+    comparable = n_clusters > 1
+    mean = np.divide(total(sums), n, out=np.full(n_groups, np.nan), where=n > 0)
+    share = sizes / n[codes]
+    outside = np.where(comparable[codes], 1 - share, np.nan)
+    residual = (sums - sizes * mean[codes]) / outside ** _LEVERAGE_POWER[kind]
+    size = np.where(comparable, n, np.nan)
+    variance = total(residual**2) / size**2
+    freedom = np.where(comparable, n_clusters - 1.0, np.nan)
+    if kind == "cr1":
+        variance = variance * n_clusters / freedom
+    if kind == "cr2":
+        spread = share**2 / outside
+        trace_of_square = total(share**2 - spread**2) + total(spread) ** 2
+        # Two clusters of any sizes have exactly 1, which rounding must not undercut.
+        freedom = np.maximum(1 / np.where(comparable, trace_of_square, np.nan), 1)
+    return ClusterRobust(mean, variance, freedom, n_clusters)

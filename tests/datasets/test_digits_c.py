@@ -1,0 +1,218 @@
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from pandas.testing import assert_frame_equal, assert_series_equal
+from scipy.stats import binom
+from sklearn.datasets import load_digits
+
+from skbench.datasets import load_digits_c, sample_items
+from skbench.datasets.digits_c import _halves
+
+
+@pytest.fixture(scope="module")
+def calls():
+    return []
+
+
+@pytest.fixture(scope="module")
+def data(calls):
+    return load_digits_c(progress=lambda *call: calls.append(call))
+
+
+@pytest.fixture(scope="module")
+def accuracy(data):
+    """Truth with its topic's corruption and severity, one row per group."""
+    return data.truth.reset_index().merge(data.features.reset_index(), on="topic")
+
+
+def test_shape(data):
+    items = data.items
+    assert list(items.columns) == [
+        "model",
+        "topic",
+        "corruption",
+        "severity",
+        "item",
+        "score",
+        "confidence",
+    ]
+    assert len(items) == 5 * 50 * 899
+    assert items["model"].nunique() == 5
+    assert items["corruption"].nunique() == 10
+    assert sorted(items["severity"].unique()) == [1, 2, 3, 4, 5]
+    assert set(items["score"].unique()) == {0, 1}
+    # The highest of ten probabilities is at least a tenth.
+    assert items["confidence"].between(0.1 - 1e-12, 1 + 1e-12).all()
+    assert not items.duplicated(["model", "item"]).any()
+
+
+def test_topic_and_item_names_agree_with_their_parts(data):
+    items = data.items.drop_duplicates(["topic", "item"])
+    parts = items["corruption"] + "-" + items["severity"].astype(str)
+    assert (items["topic"] == parts).all()
+    assert (items["item"].str.rsplit("/", n=1).str[0] == items["topic"]).all()
+    by_topic = items.drop_duplicates("topic").set_index("topic")
+    assert_frame_equal(by_topic[["corruption", "severity"]], data.features, check_dtype=False)
+
+
+def test_models_share_all_items(data):
+    n_models = data.items.groupby("item")["model"].nunique()
+    assert len(n_models) == 50 * 899
+    assert (n_models == 5).all()
+
+
+def test_truth_is_the_mean_of_all_items(data):
+    items = data.items
+    for model, topic in [("naive Bayes", "blur-3"), ("random forest", "salt and pepper-5")]:
+        rows = (items["model"] == model) & (items["topic"] == topic)
+        k = sum(items.loc[rows, "score"])
+        assert data.truth[model, topic] == pytest.approx(k / 899, abs=1e-12)
+    assert len(data.truth) == 250
+
+
+def test_accuracy_falls_from_nearly_one_to_near_chance(accuracy):
+    by_severity = accuracy.pivot_table(index="corruption", columns="severity", values="truth")
+    assert (by_severity.diff(axis=1).iloc[:, 1:] < 0).all(axis=None)
+    assert by_severity[1].min() > 0.75
+    assert by_severity[5].max() < 0.35
+    assert accuracy["truth"].max() > 0.95
+    assert accuracy["truth"].min() < 0.12
+
+
+def test_models_differ(accuracy):
+    by_model = accuracy.groupby("model")["truth"].mean().sort_values()
+    assert by_model.iloc[-1] - by_model.iloc[0] > 0.15
+    # More than a common scale: no model is best at everything.
+    best = accuracy.loc[accuracy.groupby("topic")["truth"].idxmax(), "model"]
+    assert best.nunique() >= 3
+
+
+def test_a_confident_answer_is_more_often_right(data):
+    for _, rows in data.items.groupby("model"):
+        assert rows["score"].corr(rows["confidence"]) > 0.05
+
+
+def test_progress_counts_the_topics(calls, data):
+    assert [call[:2] for call in calls] == [(i, 50) for i in range(1, 51)]
+    assert [call[2] for call in calls] == list(data.features.index)
+
+
+def test_neither_workers_nor_order_of_work_change_the_result(data):
+    with joblib.parallel_config(backend="threading"):
+        again = load_digits_c(n_jobs=2, random_state=np.random.default_rng(0))
+    # Probabilities may differ in the last digits with the threads of the linear algebra.
+    assert_frame_equal(again.items, data.items, rtol=1e-9)
+    assert_series_equal(again.truth, data.truth)
+
+
+def test_another_seed_is_the_same_benchmark_with_other_images_and_models(data):
+    other = load_digits_c(random_state=1)
+    assert set(other.items["item"]) != set(data.items["item"])
+    # Two test halves of 899 images differ with a standard error of at most .024.
+    # Single groups move by up to .3, because faint images fall to whatever digit
+    # a training half happened to put there: so the median, not the maximum.
+    difference = (other.truth - data.truth).abs()
+    assert difference.median() < 2 * np.sqrt(2 * 0.25 / 899)
+    assert difference.max() > 0
+
+
+def test_description_and_repr(data):
+    assert "899 images" in data.DESCR
+    assert "salt and pepper" in data.DESCR
+    assert repr(data).startswith("ItemData: digits-C")
+
+
+def test_halves_keep_images_digits_and_numbers_together():
+    train, test, train_digits, digits, numbers = _halves(0)
+    source = load_digits()
+    np.testing.assert_array_equal(test, source.images[numbers] / 16)
+    np.testing.assert_array_equal(digits, source.target[numbers])
+    assert len(train) + len(test) == len(source.images)
+    np.testing.assert_allclose(train.sum() + test.sum(), source.images.sum() / 16)
+    # Stratified: the halves have as many of every digit, to rounding.
+    assert np.abs(np.bincount(train_digits) - np.bincount(digits)).max() <= 1
+
+
+@pytest.fixture
+def items():
+    """Two models on topics of 4 and 7 items."""
+    ids = [("a", i) for i in range(4)] + [("b", i) for i in range(7)]
+    return pd.DataFrame(
+        [(model, topic, item) for model in ["m", "n"] for topic, item in ids],
+        columns=["model", "topic", "item"],
+    )
+
+
+def test_sample_has_the_same_items_for_all_models(data):
+    sample = sample_items(data.items, 10, random_state=0)
+    assert len(sample) == 5 * 50 * 10
+    per_topic = sample.groupby("topic")["item"].nunique()
+    assert (per_topic == 10).all()
+    per_item = sample.groupby(["topic", "item"])["model"].nunique()
+    assert (per_item == 5).all()
+    assert_frame_equal(sample, data.items.loc[sample.index])
+
+
+def test_topics_are_sampled_separately(data):
+    sample = sample_items(data.items, 10, random_state=0)
+    numbers = sample.groupby("topic")["item"].agg(
+        lambda ids: frozenset(ids.str.rsplit("/", n=1).str[1])
+    )
+    assert numbers.nunique() == 50
+
+
+def test_sample_ignores_the_order_of_rows(items):
+    sample = sample_items(items, 2, random_state=5)
+    shuffled = items.sample(frac=1, random_state=0)
+    assert_frame_equal(sample_items(shuffled, 2, random_state=5).sort_index(), sample)
+
+
+def test_sample_is_the_same_for_categories(items):
+    as_categories = items.astype({"topic": "category", "model": "category"})
+    sample = sample_items(items, 2, random_state=5)
+    assert sample_items(as_categories, 2, random_state=5).index.equals(sample.index)
+
+
+def test_every_item_is_as_likely_as_the_next(items):
+    rng = np.random.default_rng(0)
+    n_draws = 1000
+    drawn = pd.concat([sample_items(items, 2, random_state=rng) for _ in range(n_draws)])
+    counts = drawn[drawn["model"] == "m"].groupby(["topic", "item"]).size()
+    for topic, size in [("a", 4), ("b", 7)]:
+        low, high = binom.ppf([0.0005, 0.9995], n_draws, 2 / size)
+        assert len(counts[topic]) == size
+        assert counts[topic].between(low, high).all()
+
+
+def test_all_items_of_the_smallest_topic_can_be_drawn(items):
+    sample = sample_items(items, 4, random_state=0)
+    assert set(sample.loc[sample["topic"] == "a", "item"]) == {0, 1, 2, 3}
+
+
+def test_other_column_names(items):
+    renamed = items.rename(columns={"topic": "task", "item": "question"})
+    sample = sample_items(renamed, 2, by="task", item="question", random_state=5)
+    assert sample.index.equals(sample_items(items, 2, random_state=5).index)
+
+
+def test_a_missing_answer_takes_no_one_elses(items):
+    """A model without one of the drawn answers has a row less, others none."""
+    sample = sample_items(items, 4, random_state=0)
+    lost = items.drop(index=items.index[0])
+    assert_frame_equal(sample_items(lost, 4, random_state=0), sample.drop(index=items.index[0]))
+
+
+def test_sample_errors(items):
+    with pytest.raises(ValueError, match="topic 'a' has 4 items, but 5 per topic were asked for"):
+        sample_items(items, 5)
+    with pytest.raises(ValueError, match="n_per_topic must be at least 1, got 0"):
+        sample_items(items, 0)
+    with pytest.raises(TypeError, match=r"n_per_topic must be an integer, got 2\.5"):
+        sample_items(items, 2.5)
+    with pytest.raises(ValueError, match=r"no column 'task'; the columns are \['model', 'topic'"):
+        sample_items(items, 2, by="task")
+    with pytest.raises(ValueError, match="Column 'item' has 1 empty cells"):
+        sample_items(items.assign(item=items["item"].where(items.index != 3)), 2)
+    with pytest.raises(ValueError, match="items have no rows"):
+        sample_items(items.iloc[:0], 2)

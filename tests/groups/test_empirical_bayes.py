@@ -1,0 +1,316 @@
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom, norm
+from sklearn.dummy import DummyRegressor
+from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.model_selection import KFold
+
+from skbench import DirectEstimator, EmpiricalBayes, make_items, summarize_items
+from skbench.groups.empirical_bayes import PRIOR_VARIANCES
+from skbench.stats import robust_eb, scales, shrinkage
+
+
+def simulated(n_groups=300, prior=None, seed=0):
+    """Normal groups around a line; `prior` draws the deviations from it."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n_groups, 1))
+    sigma2 = rng.uniform(0.5, 2, n_groups) * 0.01
+    deviation = rng.normal(0, 0.1, n_groups) if prior is None else prior(rng, n_groups)
+    truth = 0.2 + 0.5 * X[:, 0] + deviation
+    return X, truth + np.sqrt(sigma2) * rng.normal(size=n_groups), sigma2, truth
+
+
+def two_fold_by_hand(X, z, sigma2, cv):
+    """Steps (2) to (5) of Fogliato et al., section 4.2, one after the other."""
+    value = np.empty(len(z))
+    for train, test in cv.split(X):
+        f = LinearRegression().fit(X[train], z[train]).predict(X[test])
+        A = max(0, np.mean((z[test] - f) ** 2 - sigma2[test]))
+        value[test] = f + A / (A + sigma2[test]) * (z[test] - f)
+    return value
+
+
+def test_reproduces_the_steps_of_the_paper():
+    X, z, sigma2, _ = simulated()
+    eb = EmpiricalBayes(LinearRegression(), cv=KFold(2), prior_variance="moments", pool=False)
+    np.testing.assert_allclose(
+        eb.fit_predict(X, z, sigma2), two_fold_by_hand(X, z, sigma2, KFold(2))
+    )
+
+
+@pytest.mark.parametrize("method", PRIOR_VARIANCES)
+@pytest.mark.parametrize("pool", [True, False])
+def test_prior_variance_comes_from_held_out_residuals(method, pool):
+    X, z, sigma2, _ = simulated(100)
+    eb = EmpiricalBayes(LinearRegression(), cv=KFold(2), prior_variance=method, pool=pool)
+    eb.fit(X, z, sigma2)
+    residuals = z - eb.prior_mean_
+    halves = [slice(0, 50), slice(50, 100)]
+    expected = []
+    for part in halves if not pool else [slice(None)]:
+        if method in ("pmt", "fplib"):
+            moments = robust_eb.prior_moments(residuals[part], sigma2[part], correction=method)
+            expected.append(moments.prior_variance)
+        else:
+            expected.append(shrinkage.prior_variance(residuals[part], sigma2[part], method))
+    np.testing.assert_allclose(eb.prior_variance_, np.mean(expected))
+
+
+def test_estimates_are_averages_over_splits():
+    X, z, sigma2, _ = simulated(60)
+    eb = EmpiricalBayes(LinearRegression(), random_state=0).fit(X, z, sigma2)
+    assert eb._prior_means.shape == (8, 60)
+    by_split = [
+        shrinkage.posterior_mean(z, f, sigma2, A)
+        for f, A in zip(eb._prior_means, eb._prior_variances, strict=True)
+    ]
+    np.testing.assert_allclose(eb.estimate().value, np.mean(by_split, axis=0))
+
+
+def test_intervals_are_those_of_stats():
+    X, z, sigma2, _ = simulated(60)
+    cv = KFold(2)
+    for kind in ("robust", "parametric"):
+        eb = EmpiricalBayes(LinearRegression(), cv=cv, interval=kind).fit(X, z, sigma2)
+        estimate = eb.estimate(0.9)
+        A, kurtosis = eb.prior_variance_, eb.kurtosis_
+        half = (
+            robust_eb.robust_half_width(A, sigma2, kurtosis, 0.9)
+            if kind == "robust"
+            else norm.ppf(0.95) * np.sqrt(A * sigma2 / (A + sigma2))
+        )
+        np.testing.assert_allclose(estimate.high - estimate.value, half)
+        np.testing.assert_allclose(estimate.standard_error, np.sqrt(A * sigma2 / (A + sigma2)))
+
+
+def test_known_kurtosis_is_used():
+    X, z, sigma2, _ = simulated(60)
+    widths = []
+    for kurtosis in (1.0, 3.0, np.inf):
+        eb = EmpiricalBayes(LinearRegression(), cv=KFold(2), kurtosis=kurtosis)
+        estimate = eb.fit(X, z, sigma2).estimate()
+        widths.append(np.mean(estimate.high - estimate.low))
+    assert widths[0] < widths[1] < widths[2]
+    with pytest.raises(ValueError, match="kurtosis must be 'estimate' or a number of at least 1"):
+        EmpiricalBayes(kurtosis=0.5).fit(X, z, sigma2)
+
+
+def test_length_optimal_is_not_longer():
+    X, z, sigma2, _ = simulated(100)
+    robust, best = (
+        EmpiricalBayes(LinearRegression(), cv=KFold(2), interval=kind).fit(X, z, sigma2).estimate()
+        for kind in ("robust", "length-optimal")
+    )
+    assert (best.high - best.low <= (robust.high - robust.low) * (1 + 1e-9)).all()
+    np.testing.assert_array_equal(best.value, robust.value)
+
+
+def test_perfect_regression_shrinks_all_the_way_and_none_not_at_all():
+    X, z, sigma2, truth = simulated(400, prior=lambda rng, n: np.zeros(n))
+    eb = EmpiricalBayes(LinearRegression(), random_state=0).fit(X, z, sigma2)
+    assert eb.shrinkage_factor_.max() < 0.15
+    wild = EmpiricalBayes(DummyRegressor(), random_state=0).fit(X, 1000 * z, sigma2)
+    np.testing.assert_allclose(wild.estimate().value, 1000 * z, atol=0.01)
+
+
+def test_more_precise_than_both_parts():
+    X, z, sigma2, truth = simulated(400)
+    eb = EmpiricalBayes(LinearRegression(), random_state=0).fit(X, z, sigma2)
+    error = np.mean((eb.estimate().value - truth) ** 2)
+    assert error < 0.75 * np.mean((z - truth) ** 2)
+    assert error < 0.75 * np.mean((eb.prior_mean_ - truth) ** 2)
+
+
+PRIORS = {
+    "normal": None,
+    "two points": lambda rng, n: rng.choice([-0.1, 0.1], n),
+    "few far away": lambda rng, n: np.where(rng.uniform(size=n) < 0.1, rng.normal(0, 0.3, n), 0),
+    "skewed": lambda rng, n: 0.1 * (rng.exponential(size=n) - 1),
+}
+
+
+@pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS.keys())
+@pytest.mark.parametrize("interval", ["robust", "length-optimal"])
+@pytest.mark.parametrize("scale", [1.0, 100.0])
+def test_robust_intervals_cover_on_average_whatever_the_prior(prior, interval, scale):
+    X, z, sigma2, truth = simulated(4000, prior)
+    eb = EmpiricalBayes(LinearRegression(), cv=2, interval=interval, random_state=0)
+    estimate = eb.fit(X, scale * z, scale**2 * sigma2).estimate()
+    hits = (estimate.low <= scale * truth) & (scale * truth <= estimate.high)
+    assert hits.mean() >= binom.ppf(0.0005, 4000, 0.95) / 4000
+    assert estimate.guarantee == "average over groups"
+    direct = 2 * norm.ppf(0.975) * scale * np.sqrt(sigma2)
+    assert np.mean(estimate.high - estimate.low) < 1.02 * np.mean(direct)
+
+
+def test_parametric_intervals_cover_under_a_normal_prior():
+    X, z, sigma2, truth = simulated(4000)
+    eb = EmpiricalBayes(LinearRegression(), cv=2, interval="parametric", random_state=0)
+    estimate = eb.fit(X, z, sigma2).estimate()
+    hits = (estimate.low <= truth) & (truth <= estimate.high)
+    low, high = binom.ppf([0.0005, 0.9995], 4000, 0.95) / 4000
+    assert low <= hits.mean() <= high
+    assert estimate.guarantee == "model"
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 20])
+@pytest.mark.parametrize("scale", ["identity", "arcsine", "logit"])
+@pytest.mark.parametrize("span", [(0.01, 0.99), (0.9, 0.99), (0.01, 0.1)])
+def test_binary_groups_are_covered_on_average(n, scale, span):
+    rng = np.random.default_rng(n)
+    truth = rng.uniform(*span, 3000)
+    X = (truth + rng.normal(0, 0.1, 3000))[:, None]
+    k = rng.binomial(n, truth)
+    p = (k + 1) / (n + 2)
+    eb = EmpiricalBayes(LinearRegression(), cv=2, scale=scale, random_state=0)
+    estimate = eb.fit(X, k / n, p * (1 - p) / n, np.full(3000, n)).estimate()
+    hits = (estimate.low <= truth) & (truth <= estimate.high)
+    assert hits.mean() >= binom.ppf(0.0005, 3000, 0.95) / 3000
+    assert np.mean((estimate.value - truth) ** 2) < np.mean((k / n - truth) ** 2)
+    if scale != "identity":
+        assert estimate.low.min() >= 0
+        assert estimate.high.max() <= 1
+
+
+def test_shared_items_need_folds_by_topic():
+    """Random folds learn the noise that models share: intervals cover too little."""
+    coverage = {"topic": [], "random": []}
+    for seed in range(4):
+        data = make_items(
+            n_models=8, n_topics=40, n_items=10, item_std=2.0, random_state=seed
+        )
+        g = summarize_items(data.items, ["model", "topic"])
+        assert g.groups is not None
+        X = pd.get_dummies(g.X, dtype=float)  # topics included, as a user might
+        truth = np.asarray(data.truth.loc[g.labels]).ravel()
+        for folds, groups in (("topic", g.groups), ("random", None)):
+            eb = EmpiricalBayes(Ridge(0.1), random_state=seed)
+            estimate = eb.fit(X, g.z, g.sigma2, groups=groups).estimate()
+            coverage[folds].append(np.mean((estimate.low <= truth) & (truth <= estimate.high)))
+    assert np.mean(coverage["topic"]) >= 0.94
+    assert np.mean(coverage["random"]) < np.mean(coverage["topic"]) - 0.05
+
+
+def test_new_groups_use_the_learned_prior():
+    X, z, sigma2, truth = simulated(2000)
+    eb = EmpiricalBayes(LinearRegression(), random_state=0).fit(X, z, sigma2)
+    new_X, new_z, new_sigma2, new_truth = simulated(2000, seed=1)
+    prior = eb.predict(new_X)
+    np.testing.assert_allclose(prior, eb.regressor_.predict(new_X))
+    posterior = eb.predict(new_X, z=new_z, sigma2=new_sigma2)
+    w = eb.prior_variance_ / (eb.prior_variance_ + new_sigma2)
+    np.testing.assert_allclose(posterior, prior + w * (new_z - prior))
+    for arguments in ({}, {"z": new_z, "sigma2": new_sigma2}):
+        low, high = eb.predict_interval(new_X, **arguments).T
+        hits = (low <= new_truth) & (new_truth <= high)
+        assert hits.mean() >= binom.ppf(0.0005, 2000, 0.95) / 2000
+        assert hits.mean() < 0.99
+    assert eb.predict_interval(new_X[:1], z=[5.0], sigma2=[0.0]).tolist() == [[5.0, 5.0]]
+
+
+def test_arcsine_is_the_binomial_model_on_that_scale():
+    rng = np.random.default_rng(0)
+    X, n = rng.uniform(size=(80, 1)), np.full(80, 12)
+    k = rng.binomial(n, 0.5 + 0.4 * X[:, 0])
+    p = (k + 1) / (n + 2)
+    eb = EmpiricalBayes(LinearRegression(), cv=KFold(2), scale="arcsine")
+    estimate = eb.fit(X, k / n, p * (1 - p) / n, n).estimate()
+    theta = np.arcsin(np.sqrt(k / n))
+    inner = EmpiricalBayes(LinearRegression(), cv=KFold(2)).fit(X, theta, 1 / (4 * n)).estimate()
+    np.testing.assert_allclose(estimate.high, np.sin(np.minimum(inner.high, np.pi / 2)) ** 2)
+    np.testing.assert_allclose(
+        estimate.value, scales.from_scale_mean(inner.value, inner.standard_error**2, "arcsine")
+    )
+
+
+def test_scales_refuse_scores_outside_the_unit_interval():
+    X, z, sigma2, _ = simulated(20)
+    with pytest.raises(ValueError, match="z must be between 0 and 1 for scale='arcsine', but 20 of"):
+        EmpiricalBayes(Ridge(), scale="arcsine").fit(X, z + 5, sigma2)
+    with pytest.raises(ValueError, match="needs group sizes where sigma2 is 0"):
+        EmpiricalBayes(Ridge(), scale="logit").fit(X, np.full(20, 1.0), 0.0)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [("prior_variance", "mom"), ("interval", "wilson"), ("scale", "probit")],
+)
+def test_unknown_options(parameter, value):
+    X, z, sigma2, _ = simulated(20)
+    with pytest.raises(ValueError, match=f"{parameter} must be one of .*got '{value}'"):
+        EmpiricalBayes(Ridge(), **{parameter: value}).fit(X, z, sigma2)
+
+
+def test_one_group_cannot_be_shrunk():
+    with pytest.raises(ValueError, match="needs at least 2 rows, got n_samples = 1"):
+        EmpiricalBayes(Ridge()).fit([[1.0]], [0.5], 0.01)
+
+
+def test_plug_in_variance_of_perfect_groups_is_said():
+    X = np.arange(10.0)[:, None]
+    z = np.array([1, 1, 0.5, 0.4, 0.6, 0.3, 0.7, 0, 0.2, 0.9])
+    with pytest.warns(UserWarning, match="3 of 10 groups have sigma2 = 0: they are not shrunk"):
+        eb = EmpiricalBayes(Ridge(), random_state=0).fit(X, z, z * (1 - z) / 10)
+    estimate = eb.estimate()
+    np.testing.assert_allclose(estimate.value[[0, 1, 7]], [1, 1, 0])
+    np.testing.assert_allclose(estimate.low[[0, 1, 7]], [1, 1, 0])
+
+
+def test_zero_prior_variance_is_said():
+    z = np.array([0.5, 0.51, 0.49, 0.5, 0.52, 0.48])
+    with pytest.warns(UserWarning, match="prior variance .moments. is estimated as 0"):
+        eb = EmpiricalBayes(Ridge(), prior_variance="moments", random_state=0).fit(
+            np.arange(6.0)[:, None], z, 1.0
+        )
+    assert eb.prior_variance_ == 0
+    default = EmpiricalBayes(Ridge(), random_state=0).fit(np.arange(6.0)[:, None], z, 1.0)
+    assert default.prior_variance_ > 0
+    assert (default.estimate().low < default.estimate().high).all()
+
+
+def test_equal_direct_estimates_are_said():
+    X = np.arange(6.0)[:, None]
+    with pytest.warns(UserWarning, match="All 6 direct estimates are equal"):
+        eb = EmpiricalBayes(Ridge(), random_state=0).fit(X, np.full(6, 0.5), 0.01)
+    np.testing.assert_allclose(eb.estimate().value, 0.5)
+
+
+def test_default_regressor_learns_and_shrinks():
+    X, z, sigma2, truth = simulated(150)
+    first, second = (EmpiricalBayes(random_state=0).fit(X, z, sigma2) for _ in range(2))
+    np.testing.assert_array_equal(first.estimate().value, second.estimate().value)
+    error = np.mean((first.estimate().value - truth) ** 2)
+    assert error < 0.8 * np.mean((z - truth) ** 2)
+
+
+def test_shift_and_rescale():
+    X, z, sigma2, _ = simulated(60)
+    eb = EmpiricalBayes(LinearRegression(), cv=KFold(2))
+    a = eb.fit(X, z, sigma2).estimate()
+    b = eb.fit(X, 50 + 10 * z, 100 * sigma2).estimate()
+    np.testing.assert_allclose(b.low, 50 + 10 * a.low)
+
+
+@pytest.mark.slow
+def test_real_groups_beat_the_direct_estimator(data_folder):
+    """MMLU-Pro, items drawn without replacement, ten models on the same items."""
+    wide = pd.read_csv(data_folder / "mmlu_pro_dev.csv.gz").rename(columns={"question_id": "item"})
+    models = wide.columns[wide.columns.get_loc("lsa15") + 1 :]
+    features = [c for c in wide.columns if c.startswith("lsa")]
+    truth = wide.melt(["src", "item"], models, "model", "score").groupby(["model", "src"])["score"].mean()
+    ratios, coverages, widths = [], [], []
+    for seed in range(4):
+        drawn = wide.groupby("src").sample(frac=0.2, random_state=seed)
+        items = drawn.melt(["src", "item", *features], models, "model", "score")
+        g = summarize_items(items, ["model", "src"], features=features)
+        mu = truth.loc[g.labels].to_numpy()
+        direct = DirectEstimator().fit(**g.fit_args).estimate()
+        eb = EmpiricalBayes(random_state=seed).fit(**g.fit_args).estimate()
+        ratios.append(np.mean((eb.value - mu) ** 2) / np.mean((direct.value - mu) ** 2))
+        coverages.append(np.mean((eb.low <= mu) & (mu <= eb.high)))
+        widths.append(np.mean(eb.high - eb.low) / np.mean(direct.high - direct.low))
+    assert max(ratios) < 1
+    assert np.mean(ratios) < 0.65
+    assert np.mean(coverages) >= 0.94
+    assert np.mean(widths) <= 0.9

@@ -1,0 +1,234 @@
+"""James-Stein, Fay-Herriot, synthetic and structured regression."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom, norm
+from sklearn.linear_model import LinearRegression, Ridge
+
+from skbench import (
+    DirectEstimator,
+    FayHerriot,
+    IntervalPipeline,
+    JamesStein,
+    StructuredRegression,
+    SyntheticRegression,
+)
+from skbench.groups.fay_herriot import METHODS
+from skbench.stats import shrinkage
+
+
+def simulated(n_groups, seed=0, equal=False, spread=0.08):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(size=(n_groups, 2))
+    sigma2 = np.full(n_groups, 0.01) if equal else rng.uniform(0.002, 0.03, n_groups)
+    truth = 0.3 + X @ [0.4, 0.0] + rng.normal(0, spread, n_groups)
+    return X, truth + np.sqrt(sigma2) * rng.normal(size=n_groups), sigma2, truth
+
+
+def inside_band(hits, level=0.95):
+    low, high = binom.ppf([0.0005, 0.9995], hits.size, level) / hits.size
+    return low <= hits.mean() <= high
+
+
+def covered(estimate, truth):
+    return (estimate.low <= truth) & (truth <= estimate.high)
+
+
+def test_james_stein_on_baseball(gold_folder):
+    gold = json.loads((gold_folder / "efron_morris_baseball.json").read_text())
+    z = np.array(gold["hits"]) / gold["n"]
+    js = JamesStein(sampling_variance=gold["untransformed"]["sigma2"]).fit(np.zeros((18, 1)), z)
+    np.testing.assert_allclose(js.estimate().value, gold["untransformed"]["js"], rtol=1e-12)
+    truth = np.array(gold["truth"])
+    assert covered(js.estimate(), truth).mean() > 0.9
+
+
+@pytest.mark.parametrize("center", ["mean", 0.5])
+@pytest.mark.parametrize("n_groups", [10, 100])
+def test_james_stein_intervals_cover(center, n_groups):
+    hits, widths = [], []
+    for seed in range(4000 // n_groups):
+        rng = np.random.default_rng(seed)
+        truth = 0.5 + rng.normal(0, 0.1, n_groups)
+        z = truth + 0.1 * rng.normal(size=n_groups)
+        js = JamesStein(center).fit(np.zeros((n_groups, 1)), z, 0.01)
+        hits.append(covered(js.estimate(), truth))
+        widths.append(js.estimate().high - js.estimate().low)
+    hits = np.concatenate(hits)
+    assert hits.mean() >= binom.ppf(0.0005, hits.size, 0.95) / hits.size
+    assert np.mean(widths) < 2 * norm.ppf(0.975) * 0.1
+
+
+def test_james_stein_new_groups():
+    js = JamesStein().fit(np.zeros((5, 1)), [0.1, 0.4, 0.5, 0.6, 0.9], sigma2=0.02)
+    np.testing.assert_allclose(js.predict(np.zeros((2, 1))), 0.5)
+    assert np.isnan(js.predict_interval(np.zeros((2, 1)))).all()
+    moved = js.predict(np.zeros((1, 1)), z=[0.9], sigma2=0.02)
+    np.testing.assert_allclose(moved, js.estimate().value[-1])
+
+
+def test_james_stein_says_when_it_cannot_shrink():
+    with pytest.warns(UserWarning, match="needs at least 4 groups, got 3: nothing is shrunk"):
+        js = JamesStein().fit(np.zeros((3, 1)), [0.1, 0.5, 0.9], 0.01)
+    np.testing.assert_allclose(js.estimate().value, [0.1, 0.5, 0.9])
+    with pytest.raises(ValueError, match="Every sigma2 is 0"):
+        JamesStein().fit(np.zeros((5, 1)), np.arange(5.0), 0.0)
+    with pytest.raises(ValueError, match="center must be 'mean' or a number, got 'median'"):
+        JamesStein("median").fit(np.zeros((5, 1)), np.arange(5.0), 1.0)
+
+
+@pytest.fixture(scope="module")
+def milk(gold_folder):
+    gold = json.loads((gold_folder / "fay_herriot_milk.json").read_text())
+    X = pd.DataFrame({"area": [f"area {k}" for k in gold["area"]]})
+    return X, np.array(gold["z"]), np.array(gold["sd"]) ** 2, gold["expected"]
+
+
+@pytest.mark.parametrize(("name", "method"), [("REML", "reml"), ("ML", "ml"), ("FH", "fay-herriot")])
+def test_fay_herriot_on_milk_with_text_areas(milk, name, method):
+    X, z, sigma2, expected = milk
+    fh = FayHerriot(method).fit(X, z, sigma2)
+    np.testing.assert_allclose(fh.prior_variance_, expected[name]["A"], rtol=1e-10)
+    beta = [fh.intercept_, *fh.coef_]
+    np.testing.assert_allclose(beta, expected[name]["beta"], rtol=1e-9)
+    estimate = fh.estimate()
+    np.testing.assert_allclose(estimate.value, expected[name]["eblup"], rtol=1e-10)
+    np.testing.assert_allclose(estimate.standard_error**2, expected[name]["mse"], rtol=1e-10)
+    np.testing.assert_allclose(
+        fh.predict_interval(X, z=z, sigma2=sigma2), np.c_[estimate.low, estimate.high]
+    )
+
+
+def fay_herriot_hits(method, spread):
+    simulations = (simulated(200, seed, spread=spread) for seed in range(20))
+    return np.concatenate(
+        [
+            covered(FayHerriot(method).fit(X, z, sigma2).estimate(), truth)
+            for X, z, sigma2, truth in simulations
+        ]
+    )
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_fay_herriot_intervals_cover(method):
+    assert inside_band(fay_herriot_hits(method, spread=0.2))
+
+
+def test_fay_herriot_intervals_fall_short_where_noise_dominates():
+    """What the docstring warns of: A is a sixth of the mean sampling variance."""
+    assert 0.85 < fay_herriot_hits("reml", spread=0.05).mean() < 0.93
+    assert fay_herriot_hits("adjusted-ml", spread=0.05).mean() > 0.9
+
+
+def test_fay_herriot_covers_new_groups_without_items():
+    hits = []
+    for seed in range(20):
+        X, z, sigma2, truth = simulated(400, seed, spread=0.2)
+        fh = FayHerriot().fit(X[:200], z[:200], sigma2[:200])
+        low, high = fh.predict_interval(X[200:]).T
+        hits.append((low <= truth[200:]) & (truth[200:] <= high))
+    assert inside_band(np.concatenate(hits))
+
+
+def test_fay_herriot_with_collinear_columns():
+    X, z, sigma2, _ = simulated(40)
+    twice = np.column_stack([X, X[:, 0] * 2 + 1, np.full(40, 7.0)])
+    with pytest.warns(UserWarning, match="2 of 5 columns of the design are collinear"):
+        doubled = FayHerriot().fit(twice, z, sigma2)
+    single = FayHerriot().fit(X, z, sigma2)
+    np.testing.assert_allclose(doubled.estimate().low, single.estimate().low)
+    np.testing.assert_allclose(doubled.predict(twice[:3]), single.predict(X[:3]))
+
+
+def test_fay_herriot_needs_more_groups_than_columns():
+    X, z, sigma2, _ = simulated(3)
+    with pytest.raises(ValueError, match="more groups than columns, got n_samples = 3"):
+        FayHerriot().fit(X, z, sigma2)
+
+
+def test_fay_herriot_says_when_there_is_nothing_but_noise():
+    X = np.arange(6.0)[:, None]
+    with pytest.warns(UserWarning, match=r"prior variance \(reml\) is estimated as 0"):
+        fh = FayHerriot().fit(X, [0.5, 0.51, 0.49, 0.5, 0.52, 0.48], 1.0)
+    assert (fh.estimate().high - fh.estimate().low > 0.1).all()
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (pd.DataFrame({"when": pd.to_datetime(["2020-01-01"] * 6)}), "'when' is of dtype datetime"),
+        (pd.DataFrame({"a": [1.0, np.nan, 3, 4, 5, 6]}), "column 'a' has missing or infinite"),
+    ],
+)
+def test_fay_herriot_refuses_columns(X, message):
+    with pytest.raises(ValueError, match=message):
+        FayHerriot().fit(X, np.arange(6.0), 1.0)
+
+
+def test_unknown_text_levels_count_as_the_first_level(milk):
+    X, z, sigma2, _ = milk
+    fh = FayHerriot().fit(X, z, sigma2)
+    with pytest.warns(UserWarning, match="unknown categories"):
+        new = fh.predict(pd.DataFrame({"area": ["area 9"]}))
+    np.testing.assert_allclose(new, fh.intercept_)
+
+
+def test_synthetic_is_the_regression_on_all_groups():
+    X, z, sigma2, _ = simulated(50)
+    sr = SyntheticRegression(LinearRegression(), random_state=0).fit(X, z, sigma2)
+    expected = LinearRegression().fit(X, z).predict(X)
+    np.testing.assert_allclose(sr.estimate().value, expected)
+    np.testing.assert_allclose(sr.predict(X, z=z, sigma2=sigma2), expected)
+
+
+def test_synthetic_intervals_cover_if_the_model_is_right():
+    X, z, sigma2, truth = simulated(3000)
+    estimate = SyntheticRegression(LinearRegression(), random_state=0).fit(X, z, sigma2).estimate()
+    assert inside_band(covered(estimate, truth))
+    assert estimate.guarantee == "model"
+
+
+def test_structured_keeps_what_matters_and_weighs_by_precision():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 12))
+    sigma2 = np.where(np.arange(200) < 100, 1e-4, 0.5)
+    z = 2 * X[:, 0] + np.sqrt(sigma2) * rng.normal(size=200)
+    lasso = StructuredRegression(random_state=0).fit(X, z, sigma2)
+    coefficients = lasso.regressor_[-1].coef_ / lasso.regressor_[-2].scale_
+    np.testing.assert_allclose(coefficients[0], 2, atol=0.02)
+    assert np.abs(coefficients[1:]).max() < 0.02
+
+
+def test_structured_gives_models_and_topics_intercepts():
+    rng = np.random.default_rng(1)
+    labels = pd.MultiIndex.from_product([list("ABCD"), range(30)], names=["model", "topic"])
+    X = labels.to_frame().astype({"topic": str})
+    level = pd.factorize(X["model"])[0] * 0.2
+    z = 0.1 + level + 0.02 * rng.normal(size=120)
+    lasso = StructuredRegression(random_state=0).fit(X, z, 0.0004)
+    np.testing.assert_allclose(lasso.estimate().value, 0.1 + level, atol=0.03)
+
+
+@pytest.mark.parametrize("estimator", [JamesStein(), FayHerriot(), SyntheticRegression(Ridge())])
+def test_more_precise_than_direct_where_features_help(estimator):
+    X, z, sigma2, truth = simulated(300, equal=True)
+    value = estimator.fit(X, z, sigma2).estimate().value
+    assert np.mean((value - truth) ** 2) < 0.9 * np.mean((z - truth) ** 2)
+
+
+def test_one_group():
+    for estimator in (SyntheticRegression(Ridge()), FayHerriot()):
+        with pytest.raises(ValueError, match="n_samples = 1"):
+            estimator.fit([[1.0]], [0.5], 0.01)
+    assert DirectEstimator().fit([[1.0]], [0.5], 0.01).estimate().value.tolist() == [0.5]
+
+
+def test_interval_pipeline_without_transformers():
+    X, z, sigma2, _ = simulated(30)
+    pipe = IntervalPipeline([("skip", "passthrough"), ("fh", FayHerriot())]).fit(X, z, sigma2)
+    np.testing.assert_allclose(
+        pipe.predict_interval(X), FayHerriot().fit(X, z, sigma2).predict_interval(X)
+    )

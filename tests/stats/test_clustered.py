@@ -1,0 +1,169 @@
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from reference.clustered_matrix import variance_and_freedom
+from scipy.stats import binom
+
+from skbench.stats.clustered import cluster_robust_variance, clustered_standard_error
+from skbench.stats.means import t_interval
+
+KINDS = ["cr0", "cr1", "cr2", "cr3"]
+GOLD_NAMES = {"cr0": "se_CR0_miller", "cr1": "se_CR1_inspect", "cr2": "se_CR2", "cr3": "se_CR3"}
+
+
+@pytest.fixture(scope="module")
+def gold(gold_folder):
+    return json.loads((gold_folder / "clustered_se.json").read_text())
+
+
+def sums_of(scores, clusters):
+    """Sum and size of each cluster of one group, and their group: 0."""
+    sizes = np.bincount(clusters)
+    return np.bincount(clusters, scores), sizes, np.zeros(sizes.size, dtype=int)
+
+
+def random_items(seed, sizes):
+    rng = np.random.default_rng(seed)
+    clusters = np.repeat(np.arange(len(sizes)), sizes)
+    return rng.normal(size=len(sizes))[clusters] + rng.normal(size=clusters.size), clusters
+
+
+@pytest.mark.parametrize("case", ["fixed_A", "fixed_B", "fixed_A_minus_B"])
+def test_gold_on_32_items(case, gold):
+    scores, clusters = gold[case]["scores"], gold["fixed_clusters"]
+    for kind, name in GOLD_NAMES.items():
+        assert_allclose(
+            clustered_standard_error(scores, clusters, kind), gold[case][name], rtol=1e-10
+        )
+    robust = cluster_robust_variance(*sums_of(scores, clusters), 1)
+    assert_allclose(robust.mean, gold[case]["mean"], rtol=1e-10)
+    assert_allclose(robust.df, gold[case]["df_BM_CR2"], rtol=1e-10)
+    by_mean = cluster_robust_variance(*sums_of(scores, clusters), 1, "cluster_mean")
+    assert_allclose(by_mean.mean, gold[case]["mean_unweighted_clusters"], rtol=1e-10)
+    assert_allclose(np.sqrt(by_mean.variance), gold[case]["se_cluster_means"], rtol=1e-10)
+    assert_array_equal(by_mean.n_clusters, 8)
+
+
+@pytest.mark.parametrize("case", ["example_A", "example_B"])
+def test_gold_cluster_means(case, gold):
+    robust = cluster_robust_variance(
+        gold[case]["cluster_means"], np.ones(4), np.zeros(4, int), 1, "cluster_mean"
+    )
+    assert_allclose(robust.mean, gold[case]["mean"], rtol=1e-10)
+    assert_allclose(np.sqrt(robust.variance), gold[case]["se"], rtol=1e-10)
+    ends = t_interval(robust.mean, np.sqrt(robust.variance), robust.df)
+    assert_allclose(np.ravel(ends), gold[case]["ci_t"], rtol=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("sizes", [[1, 1], [1, 9], [3, 1, 1, 7], [2] * 6, [30, 1, 1, 1, 2]])
+def test_against_matrices(kind, sizes):
+    scores, clusters = random_items(len(sizes), sizes)
+    robust = cluster_robust_variance(*sums_of(scores, clusters), 1, kind)
+    variance, freedom = variance_and_freedom(scores, clusters, kind)
+    # The reference takes inverse roots of matrices with an eigenvalue as small as 1 / 7.
+    assert_allclose(robust.variance[0], variance, rtol=1e-10)
+    assert_allclose(robust.df[0], freedom if kind == "cr2" else len(sizes) - 1, rtol=1e-10)
+
+
+def test_groups_do_not_touch_each_other():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 12, 60)
+    sizes = rng.integers(1, 9, 60)
+    sums = rng.normal(size=60) * sizes
+    together = cluster_robust_variance(sums, sizes, codes, 12)
+    for g in range(12):
+        mine = codes == g
+        alone = cluster_robust_variance(sums[mine], sizes[mine], np.zeros(mine.sum(), int), 1)
+        assert_allclose([f[g] for f in together], np.ravel(alone), rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_clusters", [2, 3, 10])
+def test_equal_clusters(n_clusters):
+    scores, clusters = random_items(n_clusters, [4] * n_clusters)
+    sums = sums_of(scores, clusters)
+    cluster_means = scores.reshape(-1, 4).mean(axis=1)
+    expected = cluster_means.var(ddof=1) / n_clusters
+    for kind in ("cr1", "cr2", "cluster_mean"):
+        robust = cluster_robust_variance(*sums, 1, kind)
+        assert_allclose(robust.variance[0], expected, rtol=1e-12)
+        assert_allclose(robust.df[0], n_clusters - 1, rtol=1e-12)
+
+
+def test_clusters_of_one_are_the_textbook_formula():
+    scores = np.random.default_rng(1).normal(size=30)
+    error = clustered_standard_error(scores, np.arange(30))
+    assert_allclose(error, scores.std(ddof=1) / np.sqrt(30), rtol=1e-12)
+
+
+def test_kinds_are_ordered():
+    scores, clusters = random_items(2, [1, 2, 3, 4, 5])
+    cr0, cr1, cr2, cr3 = (clustered_standard_error(scores, clusters, kind) for kind in KINDS)
+    assert cr0 < cr2 < cr3 and cr0 < cr1
+
+
+def test_duplicated_items_do_not_add_information():
+    scores, clusters = random_items(3, [1, 4, 2, 6])
+    for kind in (*KINDS, "cluster_mean"):
+        once = clustered_standard_error(scores, clusters, kind)
+        twice = clustered_standard_error(np.tile(scores, 2), np.tile(clusters, 2), kind)
+        assert_allclose(twice, once, rtol=1e-12)
+
+
+def test_order_shift_and_labels_do_not_matter():
+    scores, clusters = random_items(4, [1, 4, 2, 6])
+    expected = clustered_standard_error(scores, clusters)
+    order = np.random.default_rng(5).permutation(scores.size)
+    names = np.array(["zebra", "ant", "owl", "bee"])[clusters]
+    assert_allclose(clustered_standard_error(scores[order], names[order]), expected, rtol=1e-12)
+    assert_allclose(clustered_standard_error(3 * scores + 100, clusters), 3 * expected, rtol=1e-11)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "cluster_mean"])
+def test_one_cluster_cannot_tell(kind):
+    assert np.isnan(clustered_standard_error([0.2, 0.4, 0.9], ["a", "a", "a"], kind))
+    robust = cluster_robust_variance([1.5, 1, 3, 2], [3, 4, 4, 4], [0, 2, 2, 2], 3, kind)
+    assert_allclose(robust.mean, [0.5, np.nan, 0.5], rtol=1e-12)
+    assert_array_equal(np.isnan(robust.variance), [True, True, False])
+    assert_array_equal(np.isnan(robust.df), [True, True, False])
+    assert_array_equal(robust.n_clusters, [1, 0, 3])
+
+
+@pytest.mark.parametrize("big", [1, 3, 7, 49, 10**6])
+def test_two_clusters_have_an_interval(big):
+    robust = cluster_robust_variance([1.0, 0.3 * big], [1, big], [0, 0], 1)
+    assert_allclose(robust.df, 1, rtol=1e-6)  # digits go as the square of the sizes' ratio
+    assert np.isfinite(t_interval(robust.mean, np.sqrt(robust.variance), robust.df)).all()
+
+
+def covered(sizes, kind, n_groups=3000):
+    """How many t intervals contain the mean, 0, of items correlated within clusters."""
+    rng = np.random.default_rng(len(sizes))
+    sizes = np.tile(sizes, n_groups)
+    effects = rng.normal(size=sizes.size) + rng.normal(size=sizes.size) / np.sqrt(sizes)
+    codes = np.repeat(np.arange(n_groups), sizes.size // n_groups)
+    robust = cluster_robust_variance(effects * sizes, sizes, codes, n_groups, kind)
+    low, high = t_interval(robust.mean, np.sqrt(robust.variance), robust.df)
+    return np.sum((low <= 0) & (0 <= high))
+
+
+@pytest.mark.parametrize("n_clusters", [2, 5, 30])
+@pytest.mark.parametrize("kind", ["cr1", "cr2", "cluster_mean"])
+def test_equal_clusters_cover(n_clusters, kind):
+    # Equal clusters of normal scores: the t interval is exact.
+    least, most = binom.ppf([0.0005, 0.9995], 3000, 0.95)
+    assert least <= covered([4] * n_clusters, kind) <= most
+
+
+def test_unequal_clusters_cover():
+    sizes = [1, 2, 3, 5, 8]
+    # The degrees of freedom suppose independent items, so a point or two may be missing.
+    assert covered(sizes, "cr2") >= binom.ppf(0.0005, 3000, 0.93)
+    assert covered(sizes, "cr0") < covered(sizes, "cr2")
+
+
+def test_unknown_kind_is_named():
+    with pytest.raises(ValueError, match="kind must be one of .* got 'hc1'"):
+        clustered_standard_error([1.0, 0.0], [0, 1], "hc1")

@@ -11,7 +11,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "containers": ["Draws", "Estimate", "GroupSummary"],
-    "datasets": ["load_digits_c", "make_items"],
+    "datasets": ["load_digits_c", "make_items", "sample_items"],
     "groups": [
         "CrossFitKFold",
         "DirectEstimator",
@@ -24,7 +24,7 @@ _HOMES = {
     ],
     "plot": ["ForestDisplay", "ShrinkageDisplay"],
     "readers": ["read_items"],
-    "summaries": ["summarize_items"],
+    "summaries": ["betting_estimate", "summarize_items"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = [*_HOMES, "stats"]

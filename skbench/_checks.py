@@ -127,10 +127,14 @@ def check_sizes(n, labels):
     return sizes
 
 
-def check_unit_interval(name, values, labels, why):
+def check_unit_interval(name, values, why):
     """Refuse values outside [0, 1], and say what needs them there."""
     outside = (values < 0) | (values > 1)
-    _refuse(outside, name, f"between 0 and 1 {why}", values, labels)
+    if np.any(outside):
+        raise ValueError(
+            f"{name} must be between 0 and 1 {why}, but "
+            f"{int(outside.sum())} of {len(values)} are not, such as {values[outside][0]:g}."
+        )
 
 
 def are_counts(z, n):
@@ -158,7 +162,7 @@ def _as_float(name, column, labels):
         flat = column.ravel()
         bad = next(i for i, value in enumerate(flat) if not _is_number(value))
         raise ValueError(
-            f"{name} must be numeric, but {_group(labels, bad)} has {flat[bad]!r}."
+            f"{name} must be numeric, but {_group(labels, bad)} has {_plain(flat[bad])!r}."
         ) from None
 
 
@@ -181,6 +185,9 @@ def _refuse(bad, name, word, column, labels, remedy=""):
 def _group(labels, position):
     if position >= len(labels):
         return f"row {position}"
-    label = labels[position]
-    label = label.item() if isinstance(label, np.generic) else label
-    return f"group {label!r}"
+    return f"group {_plain(labels[position])!r}"
+
+
+def _plain(value):
+    """A Python object in place of a numpy scalar, whose repr names its type."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -13,6 +13,7 @@ from sklearn.utils.validation import (
 )
 
 from skbench._checks import (
+    are_counts,
     check_column,
     check_confidence_level,
     check_labels,
@@ -37,7 +38,8 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
     A subclass has `_fit(X, groups)`, which may read `z_`, `sigma2_` and `n_`;
     `_value(X, z, sigma2, n)` and `_bounds(X, z, sigma2, n, confidence_level)`
     for new groups, where z may be None; and `_fitted_value()` and
-    `_fitted_bounds(confidence_level)` for the groups it was fitted on.
+    `_fitted_bounds(confidence_level)` for the groups it was fitted on. Where the
+    fitted scores are binary, what it returns is cut to [0, 1].
     """
 
     __metadata_request__fit = {"sigma2": True, "n": True, "groups": True}
@@ -99,7 +101,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         -------
         ndarray of shape (n_groups,)
         """
-        return self.fit(X, y, sigma2, n, groups)._fitted_value()
+        return self._cut(self.fit(X, y, sigma2, n, groups)._fitted_value())
 
     def predict(self, X, z=None, sigma2=None, n=None):
         """Estimate new groups.
@@ -125,7 +127,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         ValueError
             As in `fit`.
         """
-        return self._value(*self._checked_new_groups(X, z, sigma2, n))
+        return self._cut(self._value(*self._checked_new_groups(X, z, sigma2, n)))
 
     def predict_interval(self, X, z=None, sigma2=None, n=None, confidence_level=0.95):
         """Intervals for the performance of new groups.
@@ -149,7 +151,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         """
         check_confidence_level(confidence_level)
         bounds = self._bounds(*self._checked_new_groups(X, z, sigma2, n), confidence_level)
-        return np.column_stack([bounds.low, bounds.high])
+        return self._cut(np.column_stack([bounds.low, bounds.high]))
 
     def estimate(self, confidence_level=0.95):
         """Estimates of the fitted groups, with intervals, labels and guarantee.
@@ -174,9 +176,9 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         check_confidence_level(confidence_level)
         bounds = self._fitted_bounds(confidence_level)
         return Estimate(
-            value=self._fitted_value(),
-            low=bounds.low,
-            high=bounds.high,
+            value=self._cut(self._fitted_value()),
+            low=self._cut(bounds.low),
+            high=self._cut(bounds.high),
             standard_error=bounds.standard_error,
             confidence_level=confidence_level,
             labels=self.labels_,
@@ -215,6 +217,10 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         if spread <= 0:
             return np.nan
         return float(1 - (np.mean((y - predicted) ** 2) - noise) / spread)
+
+    def _cut(self, scores):
+        """Scores cut to [0, 1], where no accuracy can leave it: binary scores were fitted."""
+        return np.clip(scores, 0, 1) if are_counts(self.z_, self.n_) else scores
 
     def _checked_training_data(self, X, y):
         X = as_pandas(X)

@@ -62,8 +62,7 @@ def worst_case(chi, m2, kurtosis):
     secant = np.divide(r_high - r_low, gap, out=np.zeros_like(gap), where=gap > 0)
     slope = _slope(high, chi)
     bend = np.divide(slope - secant, gap, out=np.zeros_like(gap), where=gap > 0)
-    # Zero where the fourth moment is slack, also for infinite kurtosis.
-    excess = np.maximum(high - kurtosis * m2, 0)
+    excess = np.maximum(high - _reach(kurtosis, m2), 0)  # 0 where the fourth moment is slack
     return WorstCase(
         probability=(1 - weight) * r_low + weight * r_high,
         by_chi=(1 - weight) * _density(low, chi) + weight * _density(high, chi),
@@ -119,7 +118,7 @@ def _least_favorable(chi, m2, kurtosis):
     t0 = _tangent_point(chi)
     low, high, weight = m2.copy(), m2.copy(), np.ones_like(m2)
     spread = (0 < m2) & (m2 < t0) & (kurtosis > 1)
-    slack = spread & (kurtosis * m2 >= t0)
+    slack = spread & (_reach(kurtosis, m2) >= t0)
     low[slack], high[slack], weight[slack] = 0, t0[slack], m2[slack] / t0[slack]
 
     bound = spread & ~slack
@@ -128,6 +127,11 @@ def _least_favorable(chi, m2, kurtosis):
     fall = _fall(rise, m2, excess)
     low[bound], high[bound], weight[bound] = m2 - fall, m2 + rise, fall / (fall + rise)
     return low, high, weight
+
+
+def _reach(kurtosis, m2):
+    """Highest point of a law with a point at 0; also for infinite kurtosis, where 0 stays 0."""
+    return np.multiply(kurtosis, m2, out=np.zeros_like(m2), where=m2 > 0)
 
 
 def _fall(rise, m2, excess):

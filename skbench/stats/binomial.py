@@ -288,6 +288,37 @@ def sampling_variance(k, n, method="smoothed", prior_mean=None):
     return p * (1 - p) / n
 
 
+def unbiased_variance(k, n):
+    """Unbiased estimate of the sampling variance of a proportion.
+
+    Parameters
+    ----------
+    k, n : array-like of shape (n_groups,)
+        Successes and trials.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        ``z (1 - z) / (n - 1)`` with ``z = k / n``; nan where ``n = 1``.
+
+    Notes
+    -----
+    Its expectation is ``p (1 - p) / n`` whatever `p`, so means of it over groups can
+    be subtracted from mean squares.
+
+    When not to use it: for single groups. It is 0 where all trials agree, like
+    the plug-in variance; `sampling_variance` smooths.
+
+    Examples
+    --------
+    >>> unbiased_variance([5, 10], [10, 10]).round(4)
+    array([0.0278, 0.    ])
+    """
+    k, n = _floats(k, n)
+    variance = np.full(n.shape, np.nan)
+    return np.divide(k * (n - k), n**2 * (n - 1), out=variance, where=n > 1)
+
+
 def _floats(k, n):
     return np.broadcast_arrays(np.asarray(k, dtype=float), np.asarray(n, dtype=float))
 

@@ -1,5 +1,6 @@
 """From item rows to one summary per group."""
 
+from skbench.summaries._bounded import betting_estimate
 from skbench.summaries._items import summarize_items
 
-__all__ = ["summarize_items"]
+__all__ = ["betting_estimate", "summarize_items"]

@@ -107,11 +107,11 @@ def summarize_items(
     require_columns(names, [*by, score, *([cluster] if cluster else []), *item_means])
     item = item if item in names else None
 
-    frame = _checked_scores(frame, by, score, cluster)
+    frame = checked_scores(frame, by, score, cluster)
     if item is not None and item != cluster:
         _refuse_duplicates(frame, by, item, model if model in names else None)
-    sums = _collected(_group_sums(frame, by, item_means), by)
-    labels = _labels(sums, by)
+    sums = collected(_group_sums(frame, by, item_means), by)
+    labels = group_labels(sums, by)
     z, sigma2, outcome, n_independent = _direct_estimates(
         frame, sums, labels, by, cluster, variance
     )
@@ -129,19 +129,19 @@ def summarize_items(
     )
 
 
-_SCORE = "_skbench_score"  # kept apart from the caller's own columns
+SCORE = "_skbench_score"  # kept apart from the caller's own columns
 _DF_SLACK = 1e-9  # degrees of freedom of equal clusters are whole but for rounding
 
 
-def _checked_scores(frame, by, score, cluster):
+def checked_scores(frame, by, score, cluster):
     """Add the float score, and refuse what cannot be summarised."""
     dtype = frame.collect_schema()[score]
     if not (dtype.is_numeric() or dtype == nw.Boolean):
         _refuse_text(frame, score)
-    frame = frame.with_columns(nw.col(score).cast(nw.Float64).alias(_SCORE))
+    frame = frame.with_columns(nw.col(score).cast(nw.Float64).alias(SCORE))
     labels = [*by, *([cluster] if cluster else [])]
-    bad_score = nw.col(_SCORE).is_null() | ~nw.col(_SCORE).is_finite()
-    counts = _collected(
+    bad_score = nw.col(SCORE).is_null() | ~nw.col(SCORE).is_finite()
+    counts = collected(
         frame.select(
             nw.len().alias("rows"),
             bad_score.cast(nw.Int64).sum().alias("bad"),
@@ -165,7 +165,7 @@ def _checked_scores(frame, by, score, cluster):
 
 
 def _refuse_text(frame, score):
-    values = _collected(frame.select(nw.col(score)))[score]
+    values = collected(frame.select(nw.col(score)))[score]
     numeric = pd.to_numeric(values, errors="coerce")
     bad = values[numeric.isna()]
     if len(bad) == 0:
@@ -182,7 +182,7 @@ def _refuse_text(frame, score):
 def _refuse_duplicates(frame, by, item, model):
     keys = list(dict.fromkeys([*([model] if model else []), *by, item]))
     counted = frame.group_by(keys).agg(nw.len().alias("rows")).filter(nw.col("rows") > 1)
-    repeated = _collected(counted, keys)
+    repeated = collected(counted, keys)
     if len(repeated):
         first = ", ".join(f"{key}={repeated[key].tolist()[0]!r}" for key in keys)
         raise ValueError(
@@ -194,8 +194,8 @@ def _refuse_duplicates(frame, by, item, model):
 
 def _group_sums(frame, by, item_means):
     """Sizes, sums and sums of squares per group; scores centred to keep their digits."""
-    x = nw.col(_SCORE)
-    center = float(_collected(frame.select(x.mean().alias("center")))["center"].iloc[0])
+    x = nw.col(SCORE)
+    center = float(collected(frame.select(x.mean().alias("center")))["center"].iloc[0])
     frame = frame.with_columns(
         (x - center).alias("_skbench_centered"),
         ((x - center) ** 2).alias("_skbench_squared"),
@@ -231,9 +231,9 @@ def _direct_estimates(frame, sums, labels, by, cluster, variance):
 
 def _clustered_estimates(frame, item_sigma2, labels, by, cluster):
     keys = list(dict.fromkeys([*by, cluster]))
-    sums = frame.group_by(keys).agg(nw.col(_SCORE).sum().alias("total"), nw.len().alias("size"))
-    sums = _collected(sums, keys)
-    codes = labels.get_indexer(_labels(sums, by))
+    sums = frame.group_by(keys).agg(nw.col(SCORE).sum().alias("total"), nw.len().alias("size"))
+    sums = collected(sums, keys)
+    codes = labels.get_indexer(group_labels(sums, by))
     fit = clustered.cluster_robust_variance(
         sums["total"].to_numpy(), sums["size"].to_numpy(), codes, len(labels)
     )
@@ -266,7 +266,7 @@ def _main_effects(k, n, labels):
     return expit(effects)
 
 
-def _collected(frame, keys=()):
+def collected(frame, keys=()):
     """A narwhals result as a pandas frame, sorted by its keys."""
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
@@ -274,7 +274,7 @@ def _collected(frame, keys=()):
     return table.sort_values(list(keys), ignore_index=True) if len(keys) else table
 
 
-def _labels(table, by):
+def group_labels(table, by):
     if len(by) == 1:
         return pd.Index(table[by[0]], name=by[0])
     return pd.MultiIndex.from_frame(table[by])

@@ -11,6 +11,7 @@ from skbench.stats.binomial import (
     clopper_pearson_interval,
     jeffreys_interval,
     sampling_variance,
+    unbiased_variance,
     wald_interval,
     wilson_interval,
 )
@@ -165,3 +166,15 @@ def test_model_variance_takes_any_prediction():
 def test_unknown_method_is_named():
     with pytest.raises(ValueError, match="method must be .* got 'exact'"):
         sampling_variance(7, 10, "exact")
+
+
+@pytest.mark.parametrize("n", [2, 5, 30])
+@pytest.mark.parametrize("p", [0.01, 0.4, 0.99])
+def test_unbiased_variance_is_unbiased(n, p):
+    k = np.arange(n + 1)
+    expected = np.sum(binom.pmf(k, n, p) * unbiased_variance(k, np.full(n + 1, n)))
+    np.testing.assert_allclose(expected, p * (1 - p) / n, rtol=1e-9)
+
+
+def test_unbiased_variance_of_one_trial_is_unknown():
+    assert np.isnan(unbiased_variance([0, 1], [1, 1])).all()

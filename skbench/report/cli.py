@@ -1,0 +1,37 @@
+"""The `skbench` command: each subcommand lives in a file of its own."""
+
+import sys
+
+_HELP = """Honest estimates of model performance from few items per topic.
+
+Try `skbench demo` first; then `skbench estimate FILE` on results of your own.
+"""
+
+
+def main(args=None):
+    """Run the command line.
+
+    Exit codes: 0 all is well, 1 the data or the installation are at fault (one
+    line on stderr says what and what to do), 2 the command was mistyped.
+
+    Parameters
+    ----------
+    args : list of str, default=None
+        Arguments; None takes those of the process.
+    """
+    try:
+        import click
+        import rich  # noqa: F401
+    except ImportError:
+        sys.exit('skbench: the command line needs click and rich: pip install "skbench[cli]"')
+    from skbench import __version__
+    from skbench.report.demo import demo
+    from skbench.report.estimate import estimate
+
+    commands = click.Group("skbench", commands=[demo, estimate], help=_HELP)
+    commands = click.version_option(__version__, prog_name="skbench")(commands)
+    commands.main(args, prog_name="skbench")
+
+
+if __name__ == "__main__":
+    main()

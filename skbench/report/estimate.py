@@ -1,0 +1,274 @@
+"""`skbench estimate`: from a file of results to a table of estimates."""
+
+from pathlib import Path
+
+import click
+import numpy as np
+
+from skbench.report import tables
+from skbench.report.terminal import DataError, in_one_line, print_table, say, working
+
+_TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".bz2", ".xz", ".zst")
+_METHODS = ("eb", "direct", "synthetic", "james-stein", "fay-herriot", "structured")
+_INTERVALS = {
+    "eb": ("robust", "length-optimal", "parametric"),
+    "direct": (
+        "auto",
+        "wilson",
+        "clopper-pearson",
+        "jeffreys",
+        "agresti-coull",
+        "wald",
+        "t",
+        "normal",
+        "bounded",
+    ),
+}
+_ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
+
+
+class _Names(click.ParamType):
+    """Column names separated by commas."""
+
+    name = "columns"
+
+    def convert(self, value, param, ctx):
+        return value if isinstance(value, list) else [name.strip() for name in value.split(",")]
+
+
+@click.command(short_help="Estimate every group of a file of results.")
+@click.argument("file")
+@click.option("--by", type=_Names(), help="Topic column(s), or 'model' for one group per model.")
+@click.option("--model", help="Model column.")
+@click.option("--models", type=_Names(), help="Score columns of a wide file, one per model.")
+@click.option("--score", help="Score column.")
+@click.option("--item", help="Column that names the item (question).")
+@click.option("--cluster", help="Column of clusters: items in one are not independent.")
+@click.option("--features", help="Columns to predict from (a,b,c), or a file with such columns.")
+@click.option("--method", type=click.Choice(_METHODS), default="eb", show_default=True)
+@click.option(
+    "--interval",
+    type=click.Choice(_ALL_INTERVALS),
+    metavar="NAME",
+    help=f"With eb: {', '.join(_INTERVALS['eb'])}. With direct: {', '.join(_INTERVALS['direct'])}.",
+)
+@click.option(
+    "--scale",
+    type=click.Choice(["identity", "arcsine", "logit"]),
+    help="Scale on which eb shrinks.",
+)
+@click.option(
+    "--variance",
+    type=click.Choice(["smoothed", "plug-in", "pooled", "agresti", "model"]),
+    default="smoothed",
+    show_default=True,
+    help="Sampling variance of the group means.",
+)
+@click.option(
+    "--confidence-level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--plot", type=click.Path(dir_okay=False), help="Save a picture (.png, .pdf, .svg).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+def estimate(file, method, confidence_level, plot, as_json, as_csv, **options):
+    """Estimate the performance of every group, a model on a topic, in FILE.
+
+    FILE is CSV, TSV or Parquet: one row per model and item, or one row per item
+    and a column of scores per model. Columns are guessed by their usual names;
+    what was guessed is told on stderr, and the options below overrule it.
+    Where scores are 0 or 1, estimates and intervals are cut to that range.
+    """
+    _check_usage(method, options, as_json, as_csv)
+    with in_one_line():
+        items, topics = _read(file, options)
+        by = [name for name in ("model", *topics) if name in items]
+        summary = _summarized(items, by, options)
+        with working("estimating ..."):
+            direct, estimated = _estimated(summary, method, options, confidence_level)
+        table = tables.group_table(summary, direct, estimated, by)
+        if as_json:
+            click.echo(tables.as_json(table, estimated, _score_name(items)))
+        elif as_csv:
+            click.echo(tables.as_csv(table, estimated), nl=False)
+        else:
+            _print_report(table, items, summary, direct, estimated)
+        if plot is not None:
+            _save_plot(plot, summary, direct, estimated, _score_name(items))
+
+
+def _check_usage(method, options, as_json, as_csv):
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv exclude each other.")
+    interval = options["interval"]
+    if interval is not None and interval not in _INTERVALS.get(method, ()):
+        raise click.UsageError(f"--interval {interval} has no meaning with --method {method}.")
+    if options["scale"] is not None and method != "eb":
+        raise click.UsageError(f"--scale has no meaning with --method {method}.")
+
+
+def _read(file, options):
+    """Items and the columns that make up the topic; says what was guessed."""
+    from skbench.readers import read_items
+
+    by = options["by"] or []
+    topics = [name for name in by if name not in ("model", options["model"])]
+    roles = {name: options[name] for name in ("model", "models", "score", "item", "cluster")}
+    items = read_items(file, topic=topics or None, **roles)
+    for note in items.attrs["notes"]:
+        say(note)
+    if by and not topics:
+        if "model" not in items:
+            raise DataError("--by model needs a model column. Pass --model COLUMN.")
+        return items, []
+    if "topic" not in items.attrs["columns"]:
+        others = ", ".join(_other_columns(items)) or "none left in this file"
+        raise DataError(
+            "no column has a usual name for the topic. Pass --by model for one group per model, "
+            f"or --by COLUMN, one or several (a,b) of: {others}."
+        )
+    return items, topics if len(topics) > 1 else ["topic"]
+
+
+def _features(items, by, asked):
+    """A table of what to predict from besides the labels, or None."""
+    if asked is not None and Path(asked).suffix in _TABLE_SUFFIXES:
+        from skbench.readers import read_features
+
+        features = read_features(asked, items)
+        say(f"features: {', '.join(features.columns.difference(by, sort=False))}")
+        return features
+    names = [] if asked is None else [name.strip() for name in asked.split(",")]
+    unused = [name for name in _other_columns(items) if name not in (*by, *names)]
+    if unused:
+        say(f"not used: {', '.join(unused)} (--features)")
+    return _features_of_items(items, by, names) if names else None
+
+
+def _features_of_items(items, by, names):
+    """Group means of numeric columns; text that is the same throughout a group."""
+    import pandas as pd
+
+    free = _other_columns(items)
+    for name in names:
+        if name not in free:
+            raise DataError(
+                f"--features names column {name!r}, but there are only: "
+                f"{', '.join(free) or 'none'}."
+            )
+    grouped = items.groupby(by, sort=False)
+    columns = {}
+    for name in names:
+        if pd.api.types.is_numeric_dtype(items[name]):
+            columns[name] = grouped[name].mean()
+        elif grouped[name].nunique(dropna=False).max() == 1:
+            columns[name] = grouped[name].first()
+        else:
+            raise DataError(
+                f"--features names column {name!r}, whose text differs within a group. "
+                "Take a numeric column, or text that says something of the whole group."
+            )
+    return pd.DataFrame(columns).reset_index()
+
+
+def _other_columns(items):
+    roles = ("model", "topic", "item", "score", "cluster")
+    return [name for name in items if name not in roles]
+
+
+def _summarized(items, by, options):
+    from skbench.summaries import summarize_items
+
+    columns = items.attrs["columns"]
+    cluster = "cluster" if "cluster" in columns else None
+    if cluster and columns["cluster"] == columns.get("item"):
+        # The summary takes several rows of one item only if that is what it clusters by.
+        cluster = "item"
+    return summarize_items(
+        items,
+        by=by,
+        cluster=cluster,
+        variance=options["variance"],
+        features=_features(items, by, options["features"]),
+    )
+
+
+def _estimated(summary, method, options, confidence_level):
+    """Direct estimates, and those of the method asked for; accuracies cut to [0, 1]."""
+    from skbench.groups import DirectEstimator
+
+    def fitted(estimator):
+        estimate = estimator.fit(**summary.fit_args).estimate(confidence_level)
+        return tables.within_unit(estimate) if summary.outcome == "binomial" else estimate
+
+    estimated = fitted(_estimator(method, options))
+    return (estimated if method == "direct" else fitted(DirectEstimator())), estimated
+
+
+def _estimator(method, options):
+    from skbench import groups
+
+    interval = {} if options["interval"] is None else {"interval": options["interval"]}
+    scale = {} if options["scale"] is None else {"scale": options["scale"]}
+    seed = {"random_state": options["seed"]}
+    if method == "eb":
+        return groups.EmpiricalBayes(**interval, **scale, **seed)
+    if method == "direct":
+        return groups.DirectEstimator(**interval)
+    if method == "synthetic":
+        return groups.SyntheticRegression(**seed)
+    if method == "structured":
+        return groups.StructuredRegression(**seed)
+    return {"james-stein": groups.JamesStein, "fay-herriot": groups.FayHerriot}[method]()
+
+
+def _score_name(items):
+    column = items.attrs["columns"]["score"]
+    return column if isinstance(column, str) else "score"
+
+
+def _print_report(table, items, summary, direct, estimate):
+    """The head, the table, and how much the method narrows the intervals."""
+    click.echo(f"{estimate.method}: {_size(table, items, summary)}")
+    click.echo(tables.promise(estimate))
+    shown = table
+    if estimate is direct:
+        shown = table.drop(columns=["direct", "direct_low", "direct_high"])
+    else:
+        click.echo(f"To compare with: {direct.method}, {tables.level_and_guarantee(direct)}")
+    decimals = tables.decimals_for(table["direct"])
+    print_table(tables.as_rich(shown, decimals), tables.as_narrow_rich(shown, decimals))
+    if estimate is not direct:
+        ratio = np.nanmean(estimate.high - estimate.low) / np.nanmean(direct.high - direct.low)
+        click.echo(
+            f"Intervals of {estimate.method} are on average {ratio:.2f} times as wide as "
+            "the direct ones."
+        )
+
+
+def _size(table, items, summary):
+    """How many groups and scores, and what ties the scores together."""
+    kinds = [(name, table[name].nunique()) for name in ("model", "topic")]
+    product = " x ".join(f"{count} {name}s" for name, count in kinds if count)
+    least, most = summary.n.min(), summary.n.max()
+    per_group = f"{least}" if least == most else f"{least} to {most}"
+    parts = [f"{len(table)} groups ({product})", f"{summary.n.sum()} scores, {per_group} per group"]
+    if summary.outcome == "clustered":
+        parts.append("items in clusters")
+    if summary.groups is not None:
+        parts.append("models share items" if "item" in items else "models may share items")
+    return "; ".join(parts)
+
+
+def _save_plot(path, summary, direct, estimate, score):
+    from skbench.plot import ForestDisplay, ShrinkageDisplay
+
+    if estimate is direct:
+        display = ForestDisplay.from_estimates({direct.method: direct})
+    else:
+        display = ShrinkageDisplay.from_estimates(direct, estimate, n=summary.n)
+    display.plot(xlabel=score).figure_.savefig(path, dpi=150)
+    say(f"picture: {path}")

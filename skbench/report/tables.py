@@ -1,0 +1,282 @@
+"""Estimates as tables: for people, as JSON and as CSV."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from skbench import __version__
+
+_NUMBERS = (
+    "n",
+    "direct",
+    "direct_low",
+    "direct_high",
+    "estimate",
+    "low",
+    "high",
+    "standard_error",
+)
+_HEADERS = {
+    "direct_low": "low",
+    "direct_high": "high",
+    "standard_error": "std.\nerror",
+}
+# What each guarantee means; {covered} is the level in percent.
+_MEANINGS = {
+    "each group": "about {covered} of 100 such intervals cover, whichever the group",
+    "average over groups": "about {covered} of 100 groups are covered, not each one",
+    "posterior": "right if the prior and the model are",
+    "model": "right if the model is",
+    "none": "these intervals promise nothing",
+}
+
+
+def level_and_guarantee(estimate):
+    """Level and guarantee of the intervals of an estimate, in a few words."""
+    return f"{100 * estimate.confidence_level:g} % intervals, {estimate.guarantee}"
+
+
+def within_unit(estimate):
+    """An estimate cut to [0, 1], where accuracies lie; nothing is covered less."""
+    ends = {name: np.clip(getattr(estimate, name), 0, 1) for name in ("value", "low", "high")}
+    return replace(estimate, **ends)
+
+
+def promise(estimate):
+    """What the intervals of an estimate promise, in words.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        Whose level and guarantee are told.
+
+    Returns
+    -------
+    str
+    """
+    meaning = _MEANINGS[estimate.guarantee].format(covered=f"{100 * estimate.confidence_level:g}")
+    return f"{level_and_guarantee(estimate)}: {meaning}"
+
+
+def group_table(summary, direct, estimate, by):
+    """One row per group, sorted by topic and model.
+
+    Parameters
+    ----------
+    summary : GroupSummary
+        The groups.
+    direct, estimate : Estimate
+        Of these groups, in this order.
+    by : list of str
+        What the levels of the labels are; all but "model" make up the topic.
+
+    Returns
+    -------
+    DataFrame
+        Columns model and topic (text, None where there is none), n, direct,
+        direct_low, direct_high, estimate, low, high, standard_error.
+    """
+    labels = pd.DataFrame(list(summary.labels), columns=by)
+    topics = [name for name in by if name != "model"]
+    table = pd.DataFrame(
+        {
+            "model": labels["model"] if "model" in by else None,
+            "topic": labels[topics].astype(str).agg(" / ".join, axis=1) if topics else None,
+            "n": summary.n,
+            "direct": direct.value,
+            "direct_low": direct.low,
+            "direct_high": direct.high,
+            "estimate": estimate.value,
+            "low": estimate.low,
+            "high": estimate.high,
+            "standard_error": estimate.standard_error,
+        }
+    )
+    order = labels.sort_values([*topics, *(["model"] if "model" in by else [])], kind="stable")
+    return table.loc[order.index].reset_index(drop=True)
+
+
+def as_json(table, estimate, score):
+    """The estimates as a JSON document.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `group_table`.
+    estimate : Estimate
+        Its method, guarantee and level are told once.
+    score : str
+        Name of the score.
+
+    Returns
+    -------
+    str
+        An object with version, method, guarantee, confidence_level, score and
+        groups, a list of objects with the columns of `table`; what is not known
+        is null.
+    """
+    groups = [
+        {name: _known_or_none(value) for name, value in row.items()}
+        for row in table.astype(object).to_dict("records")
+    ]
+    document = {
+        "version": __version__,
+        "method": estimate.method,
+        "guarantee": estimate.guarantee,
+        "confidence_level": estimate.confidence_level,
+        "score": score,
+        "groups": groups,
+    }
+    return json.dumps(document, indent=1, default=_plain, allow_nan=False)
+
+
+def as_csv(table, estimate):
+    """The estimates as CSV, method and guarantee in every row.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `group_table`.
+    estimate : Estimate
+        Whose method and guarantee are told.
+
+    Returns
+    -------
+    str
+    """
+    full = table.assign(method=estimate.method, guarantee=estimate.guarantee)
+    return full.to_csv(index=False, lineterminator="\n")
+
+
+def as_rich(table, decimals):
+    """The estimates as a table for people.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `group_table`, or some of its columns.
+    decimals : int
+        Digits after the decimal point.
+
+    Returns
+    -------
+    rich.table.Table
+        Columns without a single value are left out.
+    """
+    known = table.dropna(axis="columns", how="all")
+    headers, rows = _cells(known, decimals)
+    return plain_table(headers, rows, n_text=sum(name not in _NUMBERS for name in known))
+
+
+def as_narrow_rich(table, decimals):
+    """The same for narrow terminals: topics as headings over their models.
+
+    Parameters
+    ----------
+    table : DataFrame
+        From `group_table`, with its rows.
+    decimals : int
+        Digits after the decimal point.
+
+    Returns
+    -------
+    rich.table.Table
+    """
+    if table[["model", "topic"]].isna().any(axis=None):
+        return as_rich(table, decimals)
+    headers, rows = _cells(table.drop(columns="topic"), decimals)
+    nested = []
+    for topic, is_first, (model, *numbers) in zip(
+        table["topic"], ~table.duplicated("topic"), rows, strict=True
+    ):
+        if is_first:
+            nested.append([topic, *[""] * len(numbers)])
+        nested.append([f"  {model}", *numbers])
+    return plain_table(["topic, model", *headers[1:]], nested, n_text=1)
+
+
+def _cells(table, decimals):
+    """Headers and the text of all cells."""
+    rows = [
+        [_cell(name, value, decimals) for name, value in zip(table, row, strict=True)]
+        for row in table.itertuples(index=False, name=None)
+    ]
+    return [_HEADERS.get(name, name) for name in table], rows
+
+
+def plain_table(headers, rows, n_text):
+    """A table with text on the left and numbers flush right.
+
+    Parameters
+    ----------
+    headers : list of str
+        Names of the columns.
+    rows : list of list of str
+        Cells.
+    n_text : int
+        How many of the first columns are text, which may be folded.
+
+    Returns
+    -------
+    rich.table.Table
+    """
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False)
+    for position, header in enumerate(headers):
+        is_number = position >= n_text
+        table.add_column(
+            header,
+            justify="right" if is_number else "left",
+            no_wrap=is_number,
+            overflow="fold",
+        )
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def decimals_for(values):
+    """Digits after the point that show scores of this size to three figures.
+
+    Parameters
+    ----------
+    values : array-like
+        Scores; nan is passed over.
+
+    Returns
+    -------
+    int
+
+    Examples
+    --------
+    >>> decimals_for([0.25, 1.0]), decimals_for([3.0, 100.0]), decimals_for([0.012])
+    (3, 1, 4)
+    """
+    values = np.abs(np.asarray(values, dtype=float))
+    largest = np.max(values, initial=0, where=np.isfinite(values))
+    if largest == 0:
+        return 3
+    # 1 and 100 are printed like the scores below them.
+    magnitude = int(np.ceil(np.log10(largest) - 1e-9))
+    return int(np.clip(3 - magnitude, 1, 8))
+
+
+def _cell(name, value, decimals):
+    if pd.isna(value):
+        return "unknown"
+    if name == "n":
+        return f"{value:g}"
+    return f"{value:.{decimals}f}" if name in _NUMBERS else str(value)
+
+
+def _known_or_none(value):
+    unknown = value is None or (isinstance(value, float) and not np.isfinite(value))
+    return None if unknown else value
+
+
+def _plain(value):
+    return value.item() if isinstance(value, np.generic) else str(value)

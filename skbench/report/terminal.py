@@ -1,0 +1,131 @@
+"""Talking to the terminal: one line per note, warning or error, all on stderr."""
+
+import warnings
+from contextlib import contextmanager
+
+import click
+from rich.console import Console
+from rich.progress import Progress
+from rich.text import Text
+
+_NARROWEST_TEXT = 12  # columns to which names are folded on a narrow terminal
+_PLAIN_LINES = 5  # of progress where there is no terminal
+_UNLIMITED = 100_000  # columns
+
+
+class DataError(click.ClickException):
+    """Something is wrong with the data or the installation: exit code 1."""
+
+    exit_code = 1
+
+    def show(self, file=None):
+        """Print ``skbench: message`` on stderr."""
+        say(f"skbench: {self.message}")
+
+
+def say(text):
+    """Print on stderr, in one line: stdout is for results."""
+    click.echo(one_line(text), err=True)
+
+
+def one_line(text):
+    """The same words without line breaks."""
+    return " ".join(str(text).split())
+
+
+@contextmanager
+def in_one_line():
+    """Turn errors in the data and warnings into one line each.
+
+    Anything else is a mistake of this package and keeps its traceback. A
+    warning is printed as it comes and not twice.
+
+    Raises
+    ------
+    DataError
+        In place of ValueError, OSError and ImportError.
+    """
+    said = set()
+
+    def show(message, category, filename, lineno, file=None, line=None):
+        text = one_line(message)
+        if text not in said:
+            said.add(text)
+            say(f"warning: {text}")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
+            warnings.simplefilter("ignore", category)
+        warnings.showwarning = show
+        try:
+            yield
+        except BrokenPipeError:
+            raise
+        except (ValueError, OSError, ImportError) as error:
+            raise DataError(one_line(error)) from error
+
+
+def working(text):
+    """A context that shows on a terminal that something takes its time."""
+    return Console(stderr=True).status(text)
+
+
+@contextmanager
+def progress(text):
+    """A bar on a terminal, a line now and then elsewhere; both on stderr.
+
+    Parameters
+    ----------
+    text : str
+        What is being done.
+
+    Yields
+    ------
+    callable
+        To be called as ``report(done, total, what)``.
+    """
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda done, total, what: _say_now_and_then(text, done, total)
+        return
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task(text, total=None)
+        yield lambda done, total, what: bar.update(
+            task, completed=done, total=total, description=f"{text}: {what}"
+        )
+
+
+def _say_now_and_then(text, done, total):
+    if done == total or done % max(1, total // _PLAIN_LINES) == 0:
+        say(f"{text}: {done} of {total}")
+
+
+def print_table(table, narrow=None):
+    """Print a rich table on stdout with every number whole.
+
+    Parameters
+    ----------
+    table : rich.table.Table
+        What to print. Where stdout is no terminal, nothing of it is folded.
+    narrow : rich.table.Table, default=None
+        What to print instead on a terminal that is too narrow. Its first column
+        may be folded.
+    """
+    console = Console()
+    unlimited = console.options.update(width=_UNLIMITED)
+    needed = console.measure(table, options=unlimited).maximum
+    if console.is_terminal and needed > console.width:
+        table = narrow or table
+        needed = console.measure(table, options=unlimited).maximum
+        first = next(iter(table.columns)).cells
+        widest = max(console.measure(cell, options=unlimited).maximum for cell in first)
+        needed -= max(0, widest - _NARROWEST_TEXT)
+        needed = max(console.width, needed)
+    console.width = needed
+    console.print(table)
+
+
+def print_prose(text):
+    """Print a paragraph on stdout, wrapped to the width of the terminal."""
+    Console().print(Text(text))

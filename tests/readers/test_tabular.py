@@ -1,0 +1,339 @@
+"""read_items: one row per (model, item), whatever the file looks like."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skbench.readers import read_items
+
+LONG = (
+    "System,Task,question id,is_correct,length\n"
+    "ada,law,1,1,10\nada,law,2,0,20\nbob,law,1,1,10\nbob,law,2,1,20\n"
+)
+WIDE = "task,id,length,ada,bob\nlaw,1,10,1,1\nlaw,2,20,0,1\n"
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Write text to a file of the given name and return its path."""
+
+    def write(text, name="results.csv"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def rows(items):
+    """Model, topic, item and score of every row, as plain tuples."""
+    return list(items[["model", "topic", "item", "score"]].itertuples(index=False, name=None))
+
+
+def message(path, **names):
+    """The message of the ValueError that reading raises."""
+    with pytest.raises(ValueError) as error:
+        read_items(path, **names)
+    return str(error.value)
+
+
+def test_long_and_wide_give_the_same_rows(written):
+    expected = [
+        ("ada", "law", 1, 1),
+        ("ada", "law", 2, 0),
+        ("bob", "law", 1, 1),
+        ("bob", "law", 2, 1),
+    ]
+    long, wide = read_items(written(LONG)), read_items(written(WIDE, "wide.csv"))
+    assert rows(long) == rows(wide) == expected
+    assert long["length"].tolist() == wide["length"].tolist() == [10, 20, 10, 20]
+
+
+@pytest.mark.parametrize("name", ["r.tsv", "r.csv.gz", "r.parquet", "semicolons.csv", "bom.csv"])
+def test_every_kind_of_file_gives_the_same_rows(tmp_path, name):
+    table = pd.DataFrame({"model": ["a", "b"], "task": ["x", "x"], "id": [1, 1], "score": [1, 0]})
+    path = tmp_path / name
+    if name.endswith("parquet"):
+        table.to_parquet(path)
+    else:
+        separator = {"r.tsv": "\t", "semicolons.csv": ";"}.get(name, ",")
+        table.to_csv(
+            path, index=False, sep=separator, encoding="utf-8-sig" if "bom" in name else None
+        )
+    assert rows(read_items(path)) == [("a", "x", 1, 1.0), ("b", "x", 1, 0.0)]
+
+
+def test_guesses_are_written_down(written):
+    items = read_items(written(LONG))
+    assert items.attrs["columns"] == {
+        "model": "System",
+        "item": "question id",
+        "topic": "Task",
+        "score": "is_correct",
+    }
+    assert items.attrs["notes"] == [
+        "model: column 'System'",
+        "item: column 'question id'",
+        "topic: column 'Task'",
+        "score: column 'is_correct'",
+    ]
+
+
+def test_rival_columns_are_mentioned(written):
+    items = read_items(written("model,dataset,category,item,em,f1\na,d,c,1,1,0.5\n"))
+    assert items["topic"].tolist() == ["c"]
+    assert items["score"].tolist() == [1.0]
+    assert "topic: column 'category' (it might be dataset: topic= (--by))" in items.attrs["notes"]
+    assert "score: column 'em' (it might be f1: score= (--score))" in items.attrs["notes"]
+
+
+def test_named_columns_are_not_guessed(written):
+    path = written("model,dataset,category,item,em,f1\na,d,c,1,1,0.5\n")
+    items = read_items(path, topic="dataset", score="f1")
+    assert rows(items) == [("a", "d", 1, 0.5)]
+    assert items["category"].tolist() == ["c"]
+    assert not any(note.startswith(("topic", "score")) for note in items.attrs["notes"])
+
+
+def test_several_topic_columns_keep_their_names(written):
+    path = written("model,fault,severity,item,score\na,fog,1,1,1\na,fog,2,1,0\n")
+    items = read_items(path, topic=["fault", "severity"])
+    assert "topic" not in items
+    assert items["severity"].tolist() == [1, 2]
+    assert items["item"].tolist() == ["fog/1/1", "fog/2/1"]
+
+
+def test_one_of_several_topic_columns_may_be_called_topic(written):
+    path = written("model,topic,level,item,score\na,x,1,1,1\na,x,2,1,0\n")
+    items = read_items(path, topic=["topic", "level"])
+    assert items["topic"].tolist() == ["x", "x"]
+    assert items["item"].tolist() == ["x/1/1", "x/2/1"]
+
+
+def test_question_answered_several_times_is_item_and_cluster(written):
+    path = written("model,qid,score\na,1,1\na,1,0\n")
+    items = read_items(path, item="qid", cluster="qid")
+    assert items["item"].tolist() == items["cluster"].tolist() == [1, 1]
+
+
+def test_column_with_the_name_of_a_role_it_does_not_play_is_renamed(written):
+    items = read_items(written("model,item,score,f1\na,1,1,0.5\n"), score="f1")
+    assert items["score"].tolist() == [0.5]
+    assert items["score_in_file"].tolist() == [1]
+
+
+def test_question_is_the_cluster_of_samples(written):
+    items = read_items(written("model,sample_id,question_id,pass1\na,s1,q1,0\na,s2,q1,1\n"))
+    assert items["item"].tolist() == ["s1", "s2"]
+    assert items["cluster"].tolist() == ["q1", "q1"]
+    assert "cluster: column 'question_id'" in items.attrs["notes"]
+
+
+def test_question_alone_is_the_item(written):
+    items = read_items(written("model,question_id,score\na,q1,0\na,q2,1\n"))
+    assert items["item"].tolist() == ["q1", "q2"]
+    assert "cluster" not in items
+
+
+def test_missing_model_and_item_are_said(written):
+    items = read_items(written("topic,score\nx,1\nx,0\n"))
+    assert list(items) == ["topic", "score"]
+    assert items.attrs["notes"][-2:] == [
+        "no model column: all rows taken as one model (model= (--model))",
+        "no item column: models may share items or not (item= (--item))",
+    ]
+
+
+def test_blank_cells_of_a_wide_file_are_dropped_and_counted(written):
+    items = read_items(written("task,id,ada,bob\nlaw,1,1,0\nlaw,2,,1\nlaw,3,,0\n"))
+    assert [row[::3] for row in rows(items)] == [("ada", 1), ("bob", 0), ("bob", 1), ("bob", 0)]
+    assert "2 of 6 scores are blank: dropped, not counted as wrong" in items.attrs["notes"]
+
+
+def test_wide_file_without_item_column_counts_rows(written):
+    items = read_items(written("task,ada,bob\nlaw,1,0\nlaw,0,1\n"))
+    assert items["item"].tolist() == [1, 2, 1, 2]
+    assert (
+        "item: the number of the row, for want of a column (item= (--item))" in items.attrs["notes"]
+    )
+
+
+def test_wide_models_are_named_in_the_notes_and_columns(written):
+    items = read_items(written(WIDE))
+    assert items.attrs["notes"][0] == "one column of scores for each of 2 models: ada, bob"
+    assert items.attrs["columns"]["score"] == ["ada", "bob"]
+
+
+def test_flags_and_features_are_no_models(written):
+    items = read_items(written("id,is_long,lsa0,ada,bob\n1,0,-0.2,1,1\n2,1,0.4,0,1\n"))
+    assert items["model"].unique().tolist() == ["ada", "bob"]
+
+
+def test_fractions_make_models_where_no_column_is_binary(written):
+    items = read_items(written("id,ada,bob\n1,0.5,1\n2,0.25,0\n"))
+    assert items["score"].tolist() == [0.5, 0.25, 1, 0]
+
+
+def test_models_can_be_named(written):
+    items = read_items(written("id,ada,bob,long\n1,1,1,0\n2,0,1,1\n"), models=["ada", "bob"])
+    assert items["model"].unique().tolist() == ["ada", "bob"]
+    assert items["long"].tolist() == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "right, wrong",
+    [("True", "False"), ("correct", "Incorrect"), ("yes", "no"), ("C", "I"), ("1", "0")],
+)
+def test_words_become_numbers(written, right, wrong):
+    items = read_items(written(f"model,item,score\na,1,{right}\na,2,{wrong}\na,3,\n"))
+    assert items["score"].tolist() == [1.0, 0.0]
+    said = f"words as scores: {right.lower()!r} = 1, {wrong.lower()!r} = 0" in items.attrs["notes"]
+    assert said == (right != "1")
+
+
+def test_words_of_a_wide_file_are_said_once(written):
+    items = read_items(written("id,ada,bob\n1,True,False\n2,False,True\n"))
+    assert items["score"].tolist() == [1, 0, 0, 1]
+    assert sum("words as scores" in note for note in items.attrs["notes"]) == 1
+
+
+def test_other_units_are_kept_and_said(written):
+    items = read_items(written("model,item,score\na,1,70\na,2,100\n"))
+    assert items["score"].tolist() == [70, 100]
+    assert items.attrs["notes"][-1] == "scores run from 70 to 100: kept in that unit, as continuous"
+
+
+def test_label_called_na_is_a_label(written):
+    """Namibia is no missing value, but a blank score is."""
+    items = read_items(written("model,topic,item,score\nNone,NA,1,1\nNone,NA,2,NA\n"))
+    assert rows(items) == [("None", "NA", 1, 1.0)]
+
+
+def test_item_ids_that_restart_in_every_topic_become_unique(written):
+    items = read_items(written("model,topic,item,score\na,x,1,1\na,y,1,0\n"))
+    assert items["item"].tolist() == ["x/1", "y/1"]
+    assert "item ids start again in every topic" in items.attrs["notes"][-1]
+
+
+def test_file_is_not_read_as_wide_where_there_is_a_model_column(written):
+    """Two binary columns beside a model column are two scores, not two models."""
+    text = message(written("model,item,right,refused\na,1,1,0\na,2,0,1\n"))
+    assert text.startswith("Cannot find the scores")
+    assert text.endswith("Columns: model, item, right, refused.")
+
+
+ERRORS = [
+    ("id,score,ada,bob\n1,0.5,1,0\n2,0.2,0,1\n", {}, "can be read in two ways"),
+    ("a,b\n3,4\n", {}, "Cannot find the scores: no column has one of their usual names"),
+    (
+        "model,item,score\na,1,1\n",
+        {"score": "acc"},
+        "score= (--score) names column 'acc', but the file has only: model, item, score.",
+    ),
+    (
+        "id,ada,bob\n1,1,0\n",
+        {"models": ["ada", "eve"]},
+        "models= (--models) names column 'eve', but the file has only: id, ada, bob.",
+    ),
+    ("id,ada,bob\n1,1,0\n", {"models": ["ada"], "score": "bob"}, "Pass one or the other."),
+    ("model,item,score\na,1,1\na,2,half\n", {}, "row 2 of column 'score' holds 'half'"),
+    ("model,item,score\na,1,1\na,2,inf\n", {}, "row 2 of column 'score' holds 'inf'"),
+    (
+        "id,ada,bob\n1,1,0\n2,0,maybe\n",
+        {"models": ["ada", "bob"]},
+        "row 2 of column 'bob' holds 'maybe'",
+    ),
+    ("model,item,score\na,1,\n", {}, "All scores are blank"),
+    (
+        "model,task,item,score\na,x,1,1\na,,2,1\n",
+        {},
+        "The topic is blank in 1 of 2 rows, first in row 2 of column 'task'.",
+    ),
+    (
+        "system,item,score\n,1,1\nb,1,1\n",
+        {},
+        "The model is blank in 1 of 2 rows, first in row 1 of column 'system'.",
+    ),
+    (
+        "model,item,score\na,1,1\na,1,0\n",
+        {},
+        "1 of 2 rows repeat an item that is already there, first model 'a', item '1'. Pass",
+    ),
+    ("mode,item,score\ncot,1,1\ndirect,1,0\n", {}, "They differ in mode: is that the model?"),
+    ("", {}, "is empty."),
+    ("model,item,score\n", {}, "has column names but no rows."),
+    ('model,item,score\n"a,1,1\n', {}, "Cannot read"),
+]
+
+
+@pytest.mark.parametrize("text, names, words", ERRORS)
+def test_errors_say_what_to_do(written, text, names, words):
+    said = message(written(text), **names)
+    assert words in said
+    assert "\n" not in said
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"There is no file '.*nothing\.csv'\."):
+        read_items(tmp_path / "nothing.csv")
+
+
+def test_unknown_kind_of_file(written, tmp_path):
+    assert "Give a .csv or .tsv file" in message(written("x", "notes.txt"))
+    assert "Give a .csv or .tsv file" in message(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["broken.csv.gz", "broken.parquet", "latin.csv"])
+def test_damaged_file_is_named(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(b"model,item,score\n\xe9,1,1\n")
+    assert message(path).startswith(f"Cannot read {str(path)!r}")
+
+
+def test_truncated_gzip_is_named(tmp_path):
+    path = tmp_path / "half.csv.gz"
+    whole = gzip.compress(LONG.encode())
+    path.write_bytes(whole[: len(whole) // 2])
+    assert "Cannot read" in message(path)
+
+
+def test_empty_parquet_file(tmp_path):
+    path = tmp_path / "empty.parquet"
+    path.write_bytes(b"")
+    assert message(path).endswith("is empty.")
+
+
+def test_mmlu_pro(data_folder):
+    """Wide, two candidates for the topic, sixteen features that are no models."""
+    items = read_items(data_folder / "mmlu_pro_dev.csv.gz", topic="src")
+    table = pd.read_csv(data_folder / "mmlu_pro_dev.csv.gz")
+    models = list(table.columns[-10:])
+    assert items["model"].unique().tolist() == models
+    assert items["topic"].nunique() == 46
+    means = items.groupby("model")["score"].mean()[models]
+    # Means of the same 0/1 numbers in another order: rounding only.
+    np.testing.assert_allclose(means, table[models].mean(), rtol=1e-12)
+
+
+def test_livecodebench(data_folder):
+    items = read_items(data_folder / "livecodebench_execution.csv.gz")
+    assert items["cluster"].nunique() == 92
+    assert items["item"].nunique() == 479
+    assert "scores run from 0 to 100: kept in that unit, as continuous" in items.attrs["notes"]
+
+
+def test_bbh_needs_the_model_named(data_folder):
+    path = data_folder / "bbh_codex.csv.gz"
+    assert "They differ in mode: is that the model?" in message(path)
+    items = read_items(path, model="mode")
+    assert not items.duplicated(["model", "item"]).any()
+    assert items["topic"].nunique() == 27
+
+
+@pytest.mark.parametrize(
+    "name", ["scandeval_raw_2023.csv.gz", "student_mat.csv.gz", "euroeval_scores.csv.gz"]
+)
+def test_tables_without_item_scores_are_refused(data_folder, name):
+    assert message(data_folder / name).startswith("Cannot find the scores")

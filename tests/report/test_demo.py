@@ -1,0 +1,154 @@
+"""`skbench demo`: honest figures, files to go on with, and a verdict that can go either way."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from scipy.stats import binom
+
+from skbench import EmpiricalBayes, read_items, summarize_items
+from skbench.containers import Estimate
+from skbench.datasets import load_digits_c
+from skbench.report import demo as demo_module
+from skbench.report.demo import demo, error_removed, method_scores
+from skbench.report.estimate import estimate
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("demo") / "out"
+
+
+@pytest.fixture(scope="module")
+def benchmark():
+    """Filled with the benchmark that the demo made, so that it is made once."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def result(folder, benchmark):
+    def load_and_keep(**options):
+        benchmark["data"] = load_digits_c(**options)
+        return benchmark["data"]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("skbench.datasets.load_digits_c", load_and_keep)
+        return CliRunner().invoke(demo, ["--output", str(folder)])
+
+
+def test_error_removed_is_the_share():
+    before = np.array([4.0, 6.0, 10.0])
+    assert error_removed(before, before / 4, np.arange(3)) == (0.75, 0.0)
+    removed, _ = error_removed(before, 2 * before, np.arange(3))
+    assert removed == -1.0
+
+
+def test_standard_error_of_the_share_is_that_of_a_jackknife_over_clusters():
+    rng = np.random.default_rng(0)
+    clusters = np.repeat(np.arange(400), 5)
+    shared = rng.exponential(size=400)[clusters]
+    before = shared * rng.exponential(size=2000)
+    after = 0.5 * before * rng.uniform(0.5, 1.5, size=2000)
+    removed, standard_error = error_removed(before, after, clusters)
+    left_out = np.array(
+        [
+            error_removed(before[clusters != c], after[clusters != c], clusters[clusters != c])[0]
+            for c in range(400)
+        ]
+    )
+    jackknife = np.sqrt(399 / 400 * np.sum((left_out - left_out.mean()) ** 2))
+    # The two differ by terms of order 1/clusters.
+    assert standard_error == pytest.approx(jackknife, rel=0.01)
+    assert abs(removed - 0.5) < 4 * standard_error
+
+
+def test_standard_error_knows_that_topics_are_dependent():
+    """Copying every group within its topic adds rows, not information."""
+    rng = np.random.default_rng(1)
+    before, after = rng.exponential(size=(2, 30))
+    once = error_removed(before, after, np.arange(30))
+    thrice = error_removed(*(np.repeat(x, 3) for x in (before, after, np.arange(30))))
+    assert thrice == pytest.approx(once, rel=1e-12)
+
+
+def test_method_scores_by_hand():
+    labels = pd.Index(["a", "b"])
+    direct = Estimate([0.5, 1.0], [0.4, 0.9], [0.6, 1.0], [0.1, 0.1], 0.95, labels, "direct")
+    better = Estimate([0.6, 0.8], [0.2, 0.2], [0.8, 0.8], [0.1, 0.1], 0.95, labels, "EB")
+    scores = method_scores({"direct": direct, "eb": better}, np.array([0.7, 0.8]))
+    # Squared errors (.04 + .04) / 2 and (.01 + 0) / 2; decimals are rounded in binary.
+    np.testing.assert_allclose(scores["mse"], [0.04, 0.005], rtol=1e-12)
+    np.testing.assert_allclose(scores["ratio"], [1, 0.125], rtol=1e-12)
+    assert scores["coverage"].tolist() == [0, 1]
+    np.testing.assert_allclose(scores["width"], [0.15, 0.6], rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "removed, words",
+    [
+        (0.5, "Empirical Bayes removed 50 % (standard error 10 %) of the squared error"),
+        (0.1, "too little to tell from chance in this draw."),
+        (-0.2, "Empirical Bayes did not help in this draw"),
+    ],
+)
+def test_verdict_says_when_it_did_not_help(removed, words):
+    assert words in demo_module._verdict_on_error(removed, 0.1)
+
+
+def test_demo_succeeds_and_prints_three_methods(result):
+    assert result.exit_code == 0, result.stderr
+    table = re.findall(
+        r"^(\w[\w ()-]*?) +([\d.]+) +([\d.]+) +([\d.]+) % +([\d.]+)$", result.stdout, re.M
+    )
+    assert [row[0] for row in table] == [
+        "direct (Wilson)",
+        "synthetic regression",
+        "empirical Bayes",
+    ]
+    assert table[0][2] == "1.00"
+
+
+def test_progress_is_shown_on_stderr(result):
+    assert "making digits-C, topics: 50 of 50" in result.stderr
+    assert "making" not in result.stdout
+
+
+def test_figures_are_those_of_the_package(result, folder, benchmark):
+    """The printed ratio again, from the saved sample and the benchmark itself."""
+    from sklearn.linear_model import Ridge
+
+    data = benchmark["data"]
+    sample = pd.read_csv(folder / "digits_c_sample.csv")
+    looked_at = data.items["item"].isin(sample["item"])
+    truth = data.items[~looked_at].groupby(["model", "topic"])["score"].mean()
+    g = summarize_items(sample, by=["model", "topic"], features=data.features)
+    eb = EmpiricalBayes(regressor=Ridge(), random_state=0).fit_predict(**g.fit_args)
+    truth = truth.reindex(list(g.labels)).to_numpy()
+    ratio = np.mean((np.clip(eb, 0, 1) - truth) ** 2) / np.mean((g.z - truth) ** 2)
+    printed = re.search(r"empirical Bayes +[\d.]+ +([\d.]+)", result.stdout).group(1)
+    assert f"{ratio:.2f}" == printed
+    removed = re.search(r"removed (\d+) %", result.stdout).group(1)
+    assert f"{100 * (1 - ratio):.0f}" == removed
+
+
+def test_coverage_is_near_its_level(result):
+    """250 groups in 50 topics that share images: at worst as good as 50 independent ones."""
+    covered = float(re.search(r"empirical Bayes .* ([\d.]+) %", result.stdout).group(1)) / 100
+    assert covered >= binom.ppf(0.0005, 50, 0.95) / 50
+
+
+def test_files_are_written_and_the_next_command_works(result, folder):
+    assert (folder / "shrinkage.png").read_bytes().startswith(b"\x89PNG")
+    items = read_items(folder / "digits_c_sample.csv")
+    assert items.groupby("topic")["item"].nunique().eq(10).all()
+    command = re.search(r"^  skbench estimate (.*)$", result.stdout, re.M).group(1).split()
+    again = CliRunner().invoke(estimate, command)
+    assert again.exit_code == 0, again.stderr
+    assert "250 groups (5 models x 50 topics); 2500 scores, 10 per group" in again.stdout
+    assert "skbench estimate yourfile.csv --by topic --model model" in result.stdout
+
+
+def test_usage_errors_exit_2():
+    assert CliRunner().invoke(demo, ["--n", "0"]).exit_code == 2

@@ -1,0 +1,355 @@
+"""`skbench estimate`: what it prints, what it says, and how it fails."""
+
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from skbench import DirectEstimator, EmpiricalBayes, summarize_items
+from skbench.datasets import make_items
+from skbench.report.estimate import estimate
+
+
+def run(*arguments):
+    """Run the command in this process."""
+    return CliRunner().invoke(estimate, [str(argument) for argument in arguments])
+
+
+def shell(*arguments, **options):
+    """Run the installed command in a process of its own."""
+    command = [sys.executable, "-m", "skbench.report.cli", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+
+
+@pytest.fixture(scope="module")
+def items():
+    return make_items(n_models=3, n_topics=6, n_items=10, random_state=0).items
+
+
+@pytest.fixture(scope="module")
+def file(items, tmp_path_factory):
+    path = tmp_path_factory.mktemp("results") / "results.csv"
+    items[["model", "topic", "item", "score"]].to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Write text to a CSV file and return its path."""
+
+    def write(text, name="results.csv"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_json_holds_what_the_estimators_say(file, items):
+    """Command line and Python give the same numbers."""
+    document = json.loads(run(file, "--json", "--seed", 3).stdout)
+    g = summarize_items(items, by=["model", "topic"])
+    eb = EmpiricalBayes(random_state=3).fit(**g.fit_args).estimate()
+    direct = DirectEstimator().fit(**g.fit_args).estimate()
+    expected = pd.DataFrame(
+        {
+            "n": g.n,
+            "direct": direct.value,
+            "direct_low": direct.low,
+            "direct_high": direct.high,
+            "estimate": np.clip(eb.value, 0, 1),
+            "low": np.clip(eb.low, 0, 1),
+            "high": np.clip(eb.high, 0, 1),
+            "standard_error": eb.standard_error,
+        },
+        index=pd.MultiIndex.from_tuples(list(g.labels), names=["model", "topic"]),
+    )
+    found = pd.DataFrame(document["groups"]).set_index(["model", "topic"])
+    # JSON keeps all digits of a float.
+    pd.testing.assert_frame_equal(
+        found.loc[expected.index], expected, check_dtype=False, rtol=1e-12
+    )
+    assert document["method"] == eb.method
+    assert document["guarantee"] == "average over groups"
+
+
+def test_csv_and_table_hold_the_same_numbers(file):
+    read = pd.read_csv(io.StringIO(run(file, "--csv").stdout))
+    lines = run(file).stdout.splitlines()
+    assert "18 groups (3 models x 6 topics); 180 scores, 10 per group" in lines[0]
+    assert lines[1].endswith("about 95 of 100 groups are covered, not each one")
+    first = read.iloc[0]
+    shown = next(line for line in lines if line.startswith(first["model"])).split()
+    assert float(shown[-4]) == pytest.approx(first["estimate"], abs=5e-4)  # three digits shown
+    assert sum(line.startswith(tuple(read["model"])) for line in lines) == 18
+
+
+def test_numbers_are_never_clipped_when_piped(written):
+    long = "a-model-with-a-very-long-name-indeed-" * 4
+    rows = "\n".join(
+        f"{long}{m},{long}{t},{i},{(m + t + i) % 2}"
+        for m in (1, 2)
+        for t in range(4)
+        for i in range(6)
+    )
+    result = run(written(f"model,topic,item,score\n{rows}\n"), "--method", "direct")
+    row = next(line for line in result.stdout.splitlines() if line.startswith(long))
+    assert row.split()[:2] == [f"{long}1", f"{long}0"]
+    assert len(row.split()) == 7
+
+
+def test_guesses_and_what_is_ignored_are_said_on_stderr(written):
+    text = "system,task,question_id,correct,length\n" + "".join(
+        f"m{m},t{t},{t}{i},{(m + t + i) % 2},{i}\n"
+        for m in (1, 2)
+        for t in range(4)
+        for i in range(6)
+    )
+    result = run(written(text), "--csv")
+    assert result.stderr.splitlines()[:5] == [
+        "model: column 'system'",
+        "item: column 'question_id'",
+        "topic: column 'task'",
+        "score: column 'correct'",
+        "not used: length (--features)",
+    ]
+    assert result.stdout.startswith("model,topic,n,direct")
+
+
+@pytest.mark.parametrize(
+    "method", ["eb", "direct", "synthetic", "james-stein", "fay-herriot", "structured"]
+)
+def test_every_method_runs_and_names_its_guarantee(file, method):
+    document = json.loads(run(file, "--method", method, "--json").stdout)
+    values = np.array([group["estimate"] for group in document["groups"]], dtype=float)
+    assert ((values >= 0) & (values <= 1)).all()
+    expected = {"eb": "average over groups", "direct": "each group"}.get(method, "model")
+    assert document["guarantee"] == expected
+
+
+@pytest.mark.parametrize(
+    "interval, scale",
+    [("robust", "identity"), ("length-optimal", "arcsine"), ("parametric", "logit")],
+)
+def test_every_interval_and_scale_of_eb(file, interval, scale):
+    result = run(file, "--interval", interval, "--scale", scale, "--json")
+    assert len(json.loads(result.stdout)["groups"]) == 18
+
+
+@pytest.mark.parametrize(
+    "interval",
+    ["wilson", "clopper-pearson", "jeffreys", "agresti-coull", "wald", "t", "normal", "bounded"],
+)
+def test_every_interval_of_the_direct_estimator(file, interval):
+    result = run(file, "--method", "direct", "--interval", interval, "--json")
+    assert result.exit_code == 0
+
+
+@pytest.mark.parametrize("variance", ["smoothed", "plug-in", "pooled", "agresti", "model"])
+def test_every_variance(file, variance):
+    assert run(file, "--variance", variance, "--method", "james-stein").exit_code == 0
+
+
+def test_level_changes_the_width(file):
+    narrow, wide = (
+        pd.DataFrame(json.loads(run(file, "--json", "--confidence-level", c).stdout)["groups"])
+        for c in (0.5, 0.99)
+    )
+    assert ((wide["high"] - wide["low"]) > (narrow["high"] - narrow["low"])).all()
+
+
+def test_by_model_gives_one_group_per_model(file):
+    groups = json.loads(run(file, "--by", "model", "--json", "--method", "direct").stdout)["groups"]
+    assert [group["topic"] for group in groups] == [None] * 3
+    assert all(group["n"] == 60 for group in groups)
+
+
+def test_several_topic_columns(written):
+    rows = "".join(
+        f"a,{fault},{severity},{i},{i % 2}\n"
+        for fault in ("fog", "snow")
+        for severity in (1, 2)
+        for i in range(5)
+    )
+    path = written(f"model,fault,severity,item,score\n{rows}")
+    groups = json.loads(run(path, "--by", "fault,severity", "--json", "--method", "direct").stdout)
+    assert [g["topic"] for g in groups["groups"]] == ["fog / 1", "fog / 2", "snow / 1", "snow / 2"]
+
+
+def test_features_of_the_items(written):
+    """Numbers are averaged, text that is the same throughout a group is kept."""
+    rows = "".join(
+        f"m{m},t{t},kind{t % 2},{t},{i},{int(i < 1 + t)}\n"
+        for m in (1, 2)
+        for t in range(8)
+        for i in range(9)
+    )
+    path = written(f"model,topic,kind,length,item,score\n{rows}")
+    with_features = run(path, "--features", "kind,length", "--json")
+    without = run(path, "--json")
+    assert "not used" not in with_features.stderr
+    assert "not used: kind, length (--features)" in without.stderr
+    assert with_features.stdout != without.stdout
+
+
+def test_features_from_a_file(written, file, items):
+    topics = sorted(items["topic"].unique())
+    rows = "".join(f"{topic},{position}\n" for position, topic in enumerate(topics))
+    table = written(f"topic,rank\n{rows}", "features.csv")
+    result = run(file, "--features", table, "--json")
+    assert result.exit_code == 0
+    assert "features: rank" in result.stderr
+
+
+def test_items_answered_several_times_are_clusters(written):
+    rows = "".join(
+        f"m{m},t{t},{i},{run},{(i + run + m) % 2}\n"
+        for m in (1, 2)
+        for t in range(3)
+        for i in range(6)
+        for run in range(3)
+    )
+    path = written(f"model,topic,item,run,score\n{rows}")
+    assert "rows repeat an item" in run(path).stderr
+    result = run(path, "--item", "item", "--cluster", "item", "--method", "direct")
+    assert result.exit_code == 0
+    assert "54" not in result.stdout.splitlines()[0]
+    assert "items in clusters; models share items" in result.stdout
+
+
+def test_unknown_sharing_is_said_to_be_unknown(written):
+    rows = "".join(f"m{m},t{t},{i % 2}\n" for m in (1, 2) for t in range(3) for i in range(6))
+    result = run(written(f"model,topic,score\n{rows}"), "--method", "direct")
+    assert "; models may share items" in result.stdout
+    assert "no item column: models may share items or not" in result.stderr
+
+
+@pytest.mark.parametrize("method", ["eb", "direct"])
+def test_plot_is_saved(file, tmp_path, method):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "groups.png"
+    result = run(file, "--method", method, "--plot", path)
+    assert result.exit_code == 0
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert f"picture: {path}" in result.stderr
+
+
+def test_warnings_take_one_line_each(written):
+    rows = "".join(f"m{m},t{t},{i},0.5\n" for m in (1, 2) for t in range(4) for i in range(3))
+    result = run(written(f"model,topic,item,score\n{rows}"), "--method", "direct")
+    warned = [line for line in result.stderr.splitlines() if line.startswith("warning: ")]
+    assert warned
+    assert len(set(warned)) == len(warned)
+    assert not any("Warning:" in line for line in result.stderr.splitlines())
+
+
+DATA_ERRORS = [
+    ("", [], "is empty."),
+    ("model,item,score\na,1,1\n", [], "no column has a usual name for the topic. Pass --by model"),
+    ("topic,item,score\na,1,1\n", ["--by", "model"], "--by model needs a model column."),
+    ("topic,item,score\na,1,1\n", ["--score", "em"], "score= (--score) names column 'em'"),
+    ("topic,item,score\na,1,half\n", [], "holds 'half'"),
+    (
+        "topic,item,score,size\na,1,1,3\n",
+        ["--features", "length"],
+        "--features names column 'length', but there are only: size.",
+    ),
+    (
+        "topic,item,score,kind\na,1,1,x\na,2,0,y\n",
+        ["--features", "kind"],
+        "whose text differs within a group",
+    ),
+    ("topic,item,score\na,1,1\n", ["--features", "nothing.csv"], "There is no file 'nothing.csv'."),
+    ("topic,item,score\na,1,1\na,2,0\n", [], "at least 2"),
+]
+
+
+@pytest.mark.parametrize("text, arguments, words", DATA_ERRORS)
+def test_data_errors_take_one_line_and_exit_1(written, text, arguments, words):
+    result = run(written(text), *arguments)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.splitlines()[-1].startswith("skbench: ")
+    assert words in result.stderr.splitlines()[-1]
+
+
+USAGE_ERRORS = [
+    ([], "Missing argument 'FILE'"),
+    (["x.csv", "--method", "magic"], "'magic' is not one of"),
+    (["x.csv", "--json", "--csv"], "--json and --csv exclude each other."),
+    (
+        ["x.csv", "--method", "direct", "--interval", "robust"],
+        "has no meaning with --method direct.",
+    ),
+    (["x.csv", "--interval", "wilson"], "has no meaning with --method eb."),
+    (["x.csv", "--method", "direct", "--scale", "logit"], "--scale has no meaning"),
+    (["x.csv", "--confidence-level", "95"], "is not in the range"),
+]
+
+
+@pytest.mark.parametrize("arguments, words", USAGE_ERRORS)
+def test_usage_errors_exit_2(arguments, words):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
+
+
+def test_exit_codes_of_the_process(file, tmp_path):
+    good = shell("estimate", file, "--method", "direct", "--csv")
+    assert good.returncode == 0
+    assert len(good.stdout.splitlines()) == 19
+    bad = shell("estimate", tmp_path / "nothing.csv")
+    assert (bad.returncode, bad.stdout) == (1, "")
+    assert bad.stderr == f"skbench: There is no file {str(tmp_path / 'nothing.csv')!r}.\n"
+    assert shell("guess").returncode == 2
+
+
+def test_reader_that_leaves_early_is_no_error(file):
+    command = f"{sys.executable} -m skbench.report.cli estimate {file} --csv --method direct"
+    result = subprocess.run(
+        f"{command} | head -1", shell=True, capture_output=True, text=True, timeout=120
+    )
+    assert result.stdout.startswith("model,topic")
+    assert "Error" not in result.stderr
+
+
+def test_help_and_version_need_no_heavy_import():
+    code = (
+        "import sys; from skbench.report.cli import main\n"
+        "try: main(['--version'])\n"
+        "except SystemExit as end: assert end.code == 0\n"
+        "print(sorted({'sklearn', 'xgboost', 'matplotlib'} & set(sys.modules)))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stdout.splitlines() == ["skbench, version 0.1.0", "[]"]
+
+
+def test_missing_click_is_said_in_one_line():
+    code = "import sys; sys.modules['click'] = None; from skbench.report.cli import main; main()"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 1
+    assert result.stderr == (
+        'skbench: the command line needs click and rich: pip install "skbench[cli]"\n'
+    )
+
+
+def test_mmlu_pro(data_folder):
+    result = run(data_folder / "mmlu_pro_dev.csv.gz", "--by", "src", "--method", "direct")
+    assert "460 groups (10 models x 46 topics)" in result.stdout
+    assert "models share items" in result.stdout
+
+
+def test_livecodebench_is_clustered_and_in_percent(data_folder):
+    path = data_folder / "livecodebench_execution.csv.gz"
+    result = run(path, "--by", "model", "--method", "direct", "--json")
+    document = json.loads(result.stdout)
+    assert document["score"] == "pass1"
+    assert "scores run from 0 to 100" in result.stderr
+    found = {group["model"]: group["estimate"] for group in document["groups"]}
+    table = pd.read_csv(path)
+    assert found["Claude-2"] == pytest.approx(table[table["model"] == "Claude-2"]["pass1"].mean())

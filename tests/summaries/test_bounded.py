@@ -1,0 +1,49 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.stats import binom
+
+from skbench import betting_estimate
+from skbench.stats import means
+
+
+def skewed_items(n_groups, n, seed):
+    """Scores of mean 1 / 11, most of them near 0."""
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {"group": np.repeat(np.arange(n_groups), n), "score": rng.beta(0.05, 0.5, n_groups * n)}
+    )
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 10, 30])
+def test_holds_its_level_where_t_fails(n):
+    estimate = betting_estimate(skewed_items(2000, n, seed=n), "group", random_state=0)
+    hits = (estimate.low <= 1 / 11) & (1 / 11 <= estimate.high)
+    assert hits.mean() >= binom.ppf(0.0005, 2000, 0.95) / 2000
+    if n > 1:
+        half = means.t_interval(estimate.value, estimate.standard_error, n - 1)
+        t_hits = (half[0] <= 1 / 11) & (1 / 11 <= half[1])
+        assert t_hits.mean() < 0.93
+
+
+def test_bounds_shift_and_scale():
+    items = skewed_items(20, 12, seed=0)
+    unit = betting_estimate(items, "group", random_state=0)
+    percent = betting_estimate(
+        items.assign(score=100 * items["score"] - 50), "group", bounds=(-50, 50), random_state=0
+    )
+    np.testing.assert_allclose(percent.high, 100 * unit.high - 50, rtol=1e-9)
+
+
+def test_row_order_and_engine_change_nothing():
+    items = skewed_items(20, 12, seed=0)
+    first = betting_estimate(items, "group", random_state=0)
+    for other in (items.sample(frac=1, random_state=1), pl.from_pandas(items)):
+        again = betting_estimate(other, "group", random_state=0)
+        np.testing.assert_array_equal(first.high, again.high)
+
+
+def test_refuses_scores_outside():
+    with pytest.raises(ValueError, match=r"1 values of 'score' lie outside bounds=\(0, 1\), such as 2"):
+        betting_estimate(pd.DataFrame({"group": ["a", "a"], "score": [0.5, 2]}), "group")

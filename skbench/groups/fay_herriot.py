@@ -13,7 +13,7 @@ from skbench.groups._regressors import text_columns, text_encoder
 from skbench.stats import shrinkage
 
 METHODS = ("reml", "ml", "adjusted-ml", "fay-herriot", "paule-mandel", "prasad-rao", "moments")
-_RANK_TOLERANCE = 1e-10
+_RANK_TOLERANCE = 1e-10  # of columns of length 1
 
 
 class FayHerriot(GroupEstimator):
@@ -95,7 +95,7 @@ class FayHerriot(GroupEstimator):
         design = self._design(X)
         self._kept = _independent_columns(design)
         self._fitted_design = design[:, self._kept]
-        self._check_size(*self._fitted_design.shape, design.shape[1])
+        self._check_size(*self._fitted_design.shape, 1 + np.sum(np.ptp(design, axis=0) > 0))
         fit = shrinkage.fay_herriot(self.z_, self.sigma2_, self._fitted_design, self.method)
         self.prior_variance_ = fit.prior_variance
         self.mse_ = fit.mse
@@ -180,12 +180,11 @@ def _independent_columns(design):
     scale = np.linalg.norm(design, axis=0)
     columns = design / np.where(scale > 0, scale, 1)
     # The intercept is taken out first, so that it is never the one to go.
-    columns[:, 1:] -= columns[:, 1:].mean(axis=0)
-    columns[:, 0] = 0
-    R, pivots = qr(columns, mode="r", pivoting=True)[0:2]
+    columns -= columns.mean(axis=0)
+    R, pivots = qr(columns, mode="r", pivoting=True)
     size = np.abs(np.diag(R))
-    rank = int(np.sum(size > _RANK_TOLERANCE * max(size.max(initial=0.0), 1e-300)))
-    return np.concatenate([[0], np.sort(pivots[:rank][pivots[:rank] != 0])]).astype(int)
+    rank = int(np.sum(size > _RANK_TOLERANCE))
+    return np.concatenate([[0], np.sort(pivots[:rank])]).astype(int)
 
 
 def _normal_bounds(value, mse, confidence_level):

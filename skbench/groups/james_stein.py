@@ -44,9 +44,10 @@ class JamesStein(GroupEstimator):
     ``w = max(0, 1 - (G - 3) / sum((z - center)^2 / sigma2))``. The interval is
     that of [2]_ on the scale of ``z / sigma``: normal, with the variance
     ``sigma2 (1 - B (G - 1) / G) + 2 B^2 (z - center)^2 / (G - 3)``, where
-    ``B = 1 - w`` is at most ``(G - 3) / (G - 1)``; its guarantee is "model": performances normal around the center, with
-    variances in proportion to `sigma2`. Features are ignored. Groups without
-    noise count with the smallest positive variance.
+    ``B = 1 - w`` is at most ``(G - 3) / (G - 1)``. Its guarantee is "model":
+    performances normal around the center, with variances in proportion to
+    `sigma2`. Features are ignored. Groups without noise count with the smallest
+    positive variance.
 
     When not to use it: where features tell groups apart, or where sizes differ
     widely: a large group is shrunk by the same factor as a small one. There

@@ -54,7 +54,7 @@ class IntervalPipeline(Pipeline):
     >>> from skbench import FayHerriot
     >>> X = np.arange(6.0)[:, None]
     >>> pipe = IntervalPipeline([("scale", StandardScaler()), ("fh", FayHerriot())])
-    >>> pipe.fit(X, [0.1, 0.25, 0.3, 0.5, 0.45, 0.7], sigma2=0.01).predict_interval(X).shape
+    >>> pipe.fit(X, [0.1, 0.25, 0.3, 0.5, 0.45, 0.7], sigma2=0.001).predict_interval(X).shape
     (6, 2)
     """
 

@@ -7,7 +7,7 @@ import click
 import numpy as np
 import pandas as pd
 
-from skbench.report.tables import level_and_guarantee, plain_table, within_unit
+from skbench.report.tables import level_and_guarantee, plain_table
 from skbench.report.terminal import in_one_line, print_prose, print_table, progress, say
 
 _N_SHOWN = 5
@@ -85,7 +85,7 @@ def _estimated(sample, features, seed):
         "eb": EmpiricalBayes(regressor=Ridge(), random_state=seed),
     }
     return summary, {
-        name: within_unit(estimator.fit(**summary.fit_args).estimate())
+        name: estimator.fit(**summary.fit_args).estimate()
         for name, estimator in estimators.items()
     }
 

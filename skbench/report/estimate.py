@@ -197,15 +197,15 @@ def _summarized(items, by, options):
 
 
 def _estimated(summary, method, options, confidence_level):
-    """Direct estimates, and those of the method asked for; accuracies cut to [0, 1]."""
+    """Direct estimates, and those of the method asked for."""
     from skbench.groups import DirectEstimator
 
-    def fitted(estimator):
-        estimate = estimator.fit(**summary.fit_args).estimate(confidence_level)
-        return tables.within_unit(estimate) if summary.outcome == "binomial" else estimate
-
-    estimated = fitted(_estimator(method, options))
-    return (estimated if method == "direct" else fitted(DirectEstimator())), estimated
+    estimator = _estimator(method, options)
+    estimated = estimator.fit(**summary.fit_args).estimate(confidence_level)
+    if method == "direct":
+        return estimated, estimated
+    direct = DirectEstimator().fit(**summary.fit_args).estimate(confidence_level)
+    return direct, estimated
 
 
 def _estimator(method, options):

@@ -1,7 +1,6 @@
 """Estimates as tables: for people, as JSON and as CSV."""
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -39,12 +38,6 @@ _MEANINGS = {
 def level_and_guarantee(estimate):
     """Level and guarantee of the intervals of an estimate, in a few words."""
     return f"{100 * estimate.confidence_level:g} % intervals, {estimate.guarantee}"
-
-
-def within_unit(estimate):
-    """An estimate cut to [0, 1], where accuracies lie; nothing is covered less."""
-    ends = {name: np.clip(getattr(estimate, name), 0, 1) for name in ("value", "low", "high")}
-    return replace(estimate, **ends)
 
 
 def promise(estimate):

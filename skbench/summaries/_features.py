@@ -17,7 +17,7 @@ def joined_features(sums, labels, by, item_means, features):
         Columns that define the groups.
     item_means : list of str
         Item columns whose group means are features.
-    features : dataframe or anything else
+    features : dataframe or None
         A table of features; its keys are the `by` columns it has.
 
     Returns
@@ -33,7 +33,7 @@ def joined_features(sums, labels, by, item_means, features):
     X = sums[by].copy()
     for name in item_means:
         X[name] = sums[f"_mean {name}"].to_numpy()
-    if features is not None and not item_means:
+    if features is not None:
         X = _joined(X, _as_table(features), by)
     X.index = labels
     return X

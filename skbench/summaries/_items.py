@@ -103,8 +103,12 @@ def summarize_items(
     frame = nw.from_native(items)
     names = frame.collect_schema().names()
     item_means = [features] if isinstance(features, str) else features
-    item_means = list(item_means) if isinstance(item_means, list | tuple) else []
+    if isinstance(item_means, list | tuple):
+        features = None
+    else:
+        item_means = []
     require_columns(names, [*by, score, *([cluster] if cluster else []), *item_means])
+    _refuse_text_features(frame, item_means)
     item = item if item in names else None
 
     frame = checked_scores(frame, by, score, cluster)
@@ -177,6 +181,16 @@ def _refuse_text(frame, score):
         f"{score!r} must be numeric, but row {bad.index[0]} has {bad.iloc[0]!r}. "
         "Map the outcomes to numbers, for example correct to 1 and incorrect to 0."
     )
+
+
+def _refuse_text_features(frame, item_means):
+    schema = frame.collect_schema()
+    for name in item_means:
+        if not (schema[name].is_numeric() or schema[name] == nw.Boolean):
+            raise ValueError(
+                f"features names column {name!r}, which is not numeric and has no mean. "
+                "Pass what it says of the groups as a table with one row per group."
+            )
 
 
 def _refuse_duplicates(frame, by, item, model):

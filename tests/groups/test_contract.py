@@ -82,7 +82,8 @@ def test_estimate_is_labelled_and_finite(estimator, groups):
     estimate = clone(estimator).fit(**groups).estimate(0.9)
     assert estimate.labels.equals(groups["X"].index)
     assert estimate.confidence_level == 0.9
-    assert np.isfinite(estimate.to_frame()[["value", "low", "high", "standard_error"]]).all(None)
+    numbers = estimate.to_frame()[["value", "low", "high", "standard_error"]]
+    assert np.isfinite(numbers.to_numpy()).all()
     assert (estimate.low < estimate.high).all()
 
 

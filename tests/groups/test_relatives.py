@@ -137,11 +137,20 @@ def test_fay_herriot_covers_new_groups_without_items():
 def test_fay_herriot_with_collinear_columns():
     X, z, sigma2, _ = simulated(40)
     twice = np.column_stack([X, X[:, 0] * 2 + 1, np.full(40, 7.0)])
-    with pytest.warns(UserWarning, match="2 of 5 columns of the design are collinear"):
+    with pytest.warns(UserWarning, match="1 of 4 columns of the design are collinear"):
         doubled = FayHerriot().fit(twice, z, sigma2)
     single = FayHerriot().fit(X, z, sigma2)
     np.testing.assert_allclose(doubled.estimate().low, single.estimate().low)
     np.testing.assert_allclose(doubled.predict(twice[:3]), single.predict(X[:3]))
+
+
+def test_fay_herriot_without_features_is_a_common_mean():
+    _, z, sigma2, _ = simulated(40)
+    names = pd.DataFrame({"topic": [f"t{i}" for i in range(40)]})
+    fh = FayHerriot().fit(names, 40 * z, 1600 * sigma2)
+    expected = FayHerriot().fit(np.ones((40, 1)), 40 * z, 1600 * sigma2)
+    np.testing.assert_allclose(fh.estimate().low, expected.estimate().low)
+    np.testing.assert_allclose(fh.predict(names), fh.intercept_)
 
 
 def test_fay_herriot_needs_more_groups_than_columns():

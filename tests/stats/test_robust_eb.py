@@ -48,11 +48,12 @@ def test_critical_values_against_slow_solve():
 def test_worst_case_is_certified_by_a_linear_program():
     rng = np.random.default_rng(2)
     for m2 in spread_m2(40, 1e-3, 300, seed=2):
-        kurtosis, level = rng.choice([1, 1.02, 1.5, 3, 20, 500, np.inf]), rng.choice(LEVELS[:5])
+        kurtosis, level = rng.choice([1.02, 1.5, 3, 20, 500, np.inf]), rng.choice(LEVELS[:5])
         chi = cva(m2, kurtosis, level) * np.exp(rng.normal(0, 0.3))
         low, high = noncoverage_bounds(chi, m2, kurtosis)
-        # The program is solved to 1e-10; a grid of 1500 points costs up to 2e-5.
-        assert low - 1e-9 <= noncoverage(chi, m2, kurtosis) <= high + 1e-9
+        # The program is solved to 1e-10, the certificate checked in steps of 1e-3, which
+        # may overlook 1e-7; the grid of the law costs up to 2e-5.
+        assert low - 1e-9 <= noncoverage(chi, m2, kurtosis) <= high + 1e-7
         assert high - low < 5e-5
 
 
@@ -79,9 +80,7 @@ def test_no_bias_gives_the_normal_quantile(level):
 @pytest.mark.parametrize("level", LEVELS)
 def test_kurtosis_one_is_a_fixed_bias(level):
     for m2 in (0.01, 1.0, 30.0, 1e4):
-        exact = brentq(
-            lambda chi, t=m2: miss(t, chi) - (1 - level), 0, np.sqrt(m2) + 9, xtol=1e-13
-        )
+        exact = brentq(lambda chi, t=m2: miss(t, chi) - (1 - level), 0, np.sqrt(m2) + 9, xtol=1e-13)
         np.testing.assert_allclose(cva(m2, 1, level), exact, rtol=1e-11)
 
 
@@ -264,9 +263,9 @@ def test_moments_are_consistent():
     residuals = truth + rng.normal(0, np.sqrt(sigma2))
     for correction in ("none", "pmt", "fplib"):
         found = prior_moments(residuals, sigma2, correction=correction)
-        # Standard errors over 400,000 groups are .0022 and .07.
-        np.testing.assert_allclose(found[:2], [0.4, 10], atol=0.3, rtol=0)
-        np.testing.assert_allclose(found[0], 0.4, atol=0.01, rtol=0)
+        # Four standard errors, which are .0027 and .12 (60 other samples).
+        assert abs(found.prior_variance - 0.4) < 0.011
+        assert abs(found.kurtosis - 10) < 0.47
 
 
 def test_nothing_varies():
@@ -367,9 +366,7 @@ def test_coverage_under_a_heavy_law():
     truth = rng.choice([0, 2, -2], n, p=[0.9, 0.05, 0.05])
     w = A / (A + sigma2)
     parametric = misses(robust_eb.parametric_half_width(A, sigma2), w, sigma2, truth, rng).mean()
-    robust = misses(
-        robust_eb.robust_half_width(A, sigma2, kurtosis), w, sigma2, truth, rng
-    ).mean()
+    robust = misses(robust_eb.robust_half_width(A, sigma2, kurtosis), w, sigma2, truth, rng).mean()
     best_w, width = robust_eb.length_optimal(A, sigma2, kurtosis)
     best = misses(width, best_w, sigma2, truth, rng).mean()
     worst = robust_eb.parametric_noncoverage(A, sigma2, kurtosis)

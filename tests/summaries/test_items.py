@@ -234,6 +234,12 @@ def test_features_averaged_from_items(items):
     np.testing.assert_allclose(g.X["confidence"], expected.loc[g.labels])
 
 
+def test_no_features(items):
+    assert list(summarize_items(items, ["model", "topic"], features=[]).X) == ["model", "topic"]
+    with pytest.raises(ValueError, match="features names column 'topic', which is not numeric"):
+        summarize_items(items, "model", features=["topic"])
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [

@@ -1,0 +1,53 @@
+"""Sphinx configuration: ``python -m sphinx -W --keep-going -b html doc build/html``."""
+
+import sys
+from pathlib import Path
+
+import matplotlib
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+matplotlib.use("agg")
+
+import skbench  # noqa: E402
+
+project = "skbench"
+author = "The skbench developers"
+copyright = author
+version = release = skbench.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "numpydoc",
+    "matplotlib.sphinxext.plot_directive",
+]
+templates_path = ["_templates"]
+exclude_patterns = ["_build"]
+# Names in single backticks link to what they name, if this documentation has it.
+default_role = "py:obj"
+
+autosummary_generate = True
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+# Pictures are drawn by the examples while the pages are built; none is stored.
+plot_basedir = "../examples"
+plot_formats = [("png", 110)]
+plot_html_show_formats = False
+plot_html_show_source_link = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = f"skbench {release}"
+html_static_path = ["_static"]
+html_css_files = ["skbench.css"]
+html_sidebars = {"index": [], "examples": []}
+html_show_sourcelink = False
+html_theme_options = {
+    "show_prev_next": True,
+    "secondary_sidebar_items": ["page-toc"],
+    "navbar_align": "left",
+    "navigation_with_keys": False,
+}

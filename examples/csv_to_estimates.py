@@ -1,0 +1,73 @@
+"""
+From a file of results to a table and a picture
+===============================================
+
+What ``skbench estimate`` does, step by step in Python: read a file whose columns
+have names of their own, summarize it, estimate, look at what changed, and save the
+table. Then the same in one command.
+"""
+
+import io
+import sys
+import tempfile
+from contextlib import redirect_stdout
+from pathlib import Path
+
+from skbench import (
+    DirectEstimator,
+    EmpiricalBayes,
+    ForestDisplay,
+    make_items,
+    read_items,
+    summarize_items,
+)
+from skbench.report.cli import main
+
+folder = Path(tempfile.mkdtemp())
+
+# %%
+# A results file as evaluation programs write them: one row per system and question.
+
+simulated = make_items(n_models=3, n_topics=30, n_items=10, feature_noise=0.2, random_state=2)
+results = simulated.items.drop(columns="cluster").rename(
+    columns={"model": "system", "topic": "task", "item": "question_id", "score": "correct"}
+)
+results["length"] = results["task"].map(simulated.features["feature"]).round(2)
+results.to_csv(folder / "results.csv", index=False)
+print(results.head(3).to_string(index=False))
+
+# %%
+# The reader knows the usual names, and says what it took for what.
+
+items = read_items(folder / "results.csv")
+print("\n" + "\n".join(items.attrs["notes"]))
+
+# %%
+# ``features=["length"]`` takes the group mean of an item column as a feature.
+
+summary = summarize_items(items, ["model", "topic"], features=["length"])
+direct = DirectEstimator().fit(**summary.fit_args).estimate()
+eb = EmpiricalBayes(random_state=0).fit(**summary.fit_args).estimate()
+print(f"\n{eb}")
+narrower = (eb.high - eb.low).mean() / (direct.high - direct.low).mean()
+print(f"\nintervals are on average {narrower:.2f} times as wide as the direct ones")
+eb.to_frame().to_csv(folder / "estimates.csv")
+
+# %%
+
+one_model = [label for label in summary.labels if label[0] == "model-0"]
+display = ForestDisplay.from_estimates({"direct": direct, "EB": eb}, labels=one_model, sort_by="EB")
+picture = sys.argv[1] if len(sys.argv) > 1 else folder / "forest.png"
+display.plot(xlabel="accuracy").figure_.savefig(picture, dpi=150)
+print(f"written: {sorted(path.name for path in folder.iterdir())}")
+
+# %%
+# The same without Python: ``skbench estimate results.csv --features length``
+
+output = io.StringIO()
+try:
+    with redirect_stdout(output):
+        main(["estimate", str(folder / "results.csv"), "--features", "length"])
+except SystemExit as end:
+    print(f"\nexit code {end.code}; the first lines of the output:\n")
+print("\n".join(output.getvalue().splitlines()[:9]))

@@ -252,12 +252,9 @@ class EmpiricalBayes(GroupEstimator):
         return self._mean_on_score_scale(posterior_means, w * self._sigma2).mean(axis=0)
 
     def _fitted_bounds(self, confidence_level):
-        splits = zip(self._prior_means, self._prior_variances, self._kurtoses, strict=True)
-        spans = [
-            self._span(prior_mean, A, kurtosis, self._z, self._sigma2, confidence_level)
-            for prior_mean, A, kurtosis in splits
-        ]
-        return self._on_score_scale(*np.mean(spans, axis=0))
+        every_split = (self._prior_means, self._prior_variances, self._kurtoses)
+        span = self._span(*every_split, self._z, self._sigma2, confidence_level)
+        return self._on_score_scale(*(part.mean(axis=0) for part in span))
 
     def _value(self, X, z, sigma2, n):
         prior_mean = np.asarray(self.regressor_.predict(X), dtype=float).ravel()

@@ -1,0 +1,106 @@
+"""The documentation: its code runs, and no public name is missing from it."""
+
+import doctest
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import skbench
+from skbench import stats
+
+DOC = Path(__file__).parents[1] / "doc"
+PAGES = [
+    page
+    for page in sorted(DOC.rglob("*.rst"))
+    if "generated" not in page.parts and "_templates" not in page.parts
+]
+# Makes the benchmark anew, which takes some seconds; the landing page does it in quick runs.
+SLOW = {DOC / "user_guide" / "datasets.rst"}
+GUIDE = [
+    pytest.param(page, marks=pytest.mark.slow if page in SLOW else ())
+    for page in PAGES
+    if ">>>" in page.read_text()
+]
+API = sorted((DOC / "api").glob("*.rst"))
+ROOMS = [name for name in skbench.__all__ if inspect.ismodule(getattr(skbench, name))]
+
+
+def listed_names():
+    """Full names in the autosummaries of the API pages."""
+    names = set()
+    for page in API:
+        module, in_summary = None, False
+        for line in page.read_text().splitlines():
+            if line.startswith(".. currentmodule:: "):
+                module = line.split()[-1]
+            if line and not line.startswith(" "):
+                in_summary = line == ".. autosummary::"
+            elif in_summary and line.strip() and not line.strip().startswith(":"):
+                names.add(f"{module}.{line.strip()}")
+    return names
+
+
+def public_names():
+    """Full names that the API pages must list."""
+    rooms = set(ROOMS) - {"stats"}
+    names = {f"skbench.{n}" for n in skbench.__all__ if n not in ROOMS and n != "__version__"}
+    for room in rooms:
+        inside = importlib.import_module(f"skbench.{room}")
+        own = getattr(inside, "__all__", [])
+        names |= {f"skbench.{room}.{n}" for n in own if n not in skbench.__all__}
+    for module in stats.__all__:
+        inside = importlib.import_module(f"skbench.stats.{module}")
+        for name, value in vars(inside).items():
+            callable_here = getattr(value, "__module__", None) == inside.__name__
+            if callable_here and not name.startswith("_"):
+                names.add(f"{inside.__name__}.{name}")
+    return names
+
+
+@pytest.mark.parametrize("page", GUIDE, ids=lambda page: page.relative_to(DOC).as_posix())
+def test_code_of_the_page_runs(page):
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=flags)
+    assert tried > 0
+    assert failed == 0
+
+
+def test_every_public_name_is_listed():
+    assert sorted(public_names() - listed_names()) == []
+
+
+def test_every_listed_name_exists():
+    for name in listed_names():
+        parent, _, last = name.rpartition(".")
+        assert hasattr(importlib.import_module(parent), last), name
+
+
+def test_every_room_has_its_page():
+    modules = {m for page in API for m in re.findall(r"automodule:: (\S+)", page.read_text())}
+    assert {f"skbench.{room}" for room in ROOMS} <= modules
+    assert {f"skbench.stats.{module}" for module in stats.__all__} <= modules
+
+
+def test_every_page_is_in_a_table_of_contents():
+    toctrees = [index for index in PAGES if ".. toctree::" in index.read_text()]
+    reached = {
+        (index.parent / entry).resolve()
+        for index in toctrees
+        for entry in re.findall(r"^   ([a-z_/]+)$", index.read_text(), flags=re.MULTILINE)
+    }
+    missing = [p.name for p in PAGES if p != DOC / "index.rst" and p.with_suffix("") not in reached]
+    assert missing == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(DOC).as_posix())
+def test_files_that_pages_name_exist(page):
+    text = page.read_text()
+    downloads = re.findall(r":download:`[^`<]*<([^`>]+)>`", text)
+    scripts = re.findall(r"^\.\. plot:: (\S+)$", text, flags=re.MULTILINE)
+    for path in [page.parent / name for name in downloads]:
+        assert path.exists(), path
+    for name in scripts:
+        assert (DOC.parent / "examples" / name).exists(), name

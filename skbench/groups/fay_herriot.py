@@ -10,7 +10,7 @@ from scipy.stats import norm
 from skbench._checks import check_option
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._regressors import text_columns, text_encoder
-from skbench.stats import shrinkage
+from skbench.stats import fay_herriot, shrinkage
 
 METHODS = ("reml", "ml", "adjusted-ml", "fay-herriot", "paule-mandel", "prasad-rao", "moments")
 _RANK_TOLERANCE = 1e-10  # of columns of length 1
@@ -96,7 +96,7 @@ class FayHerriot(GroupEstimator):
         self._kept = _independent_columns(design)
         self._fitted_design = design[:, self._kept]
         self._check_size(*self._fitted_design.shape, 1 + np.sum(np.ptp(design, axis=0) > 0))
-        fit = shrinkage.fay_herriot(self.z_, self.sigma2_, self._fitted_design, self.method)
+        fit = fay_herriot.fay_herriot(self.z_, self.sigma2_, self._fitted_design, self.method)
         self.prior_variance_ = fit.prior_variance
         self.mse_ = fit.mse
         coefficients = np.zeros(design.shape[1])
@@ -136,7 +136,7 @@ class FayHerriot(GroupEstimator):
     def _bounds(self, X, z, sigma2, n, confidence_level):
         design = self._design(X)[:, self._kept]
         sigma2 = np.full(len(design), np.inf) if z is None else sigma2
-        mse = shrinkage.fay_herriot_mse(
+        mse = fay_herriot.fay_herriot_mse(
             sigma2, design, self.prior_variance_, self.method, self.sigma2_, self._fitted_design
         )
         return _normal_bounds(self._value(X, z, sigma2, n), mse, confidence_level)

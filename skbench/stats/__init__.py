@@ -1,11 +1,12 @@
 """Formulas on arrays: numpy and scipy only, no classes, no labels.
 
-Modules: `binomial`, `means`, `clustered`, `shrinkage`, `robust_eb`, `scales`.
+Modules: `binomial`, `means`, `clustered`, `shrinkage`, `fay_herriot`, `robust_eb`,
+`scales`.
 """
 
 from importlib import import_module
 
-_MODULES = ["binomial", "clustered", "means", "robust_eb", "scales", "shrinkage"]
+_MODULES = ["binomial", "clustered", "fay_herriot", "means", "robust_eb", "scales", "shrinkage"]
 
 __all__ = list(_MODULES)
 

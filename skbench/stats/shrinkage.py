@@ -230,7 +230,7 @@ def _fay_herriot(z, sigma2, X):
         return np.sum(fit.residuals**2 * fit.precision) - degrees
 
     upper = np.sum(_least_squares(z, X)[0] ** 2) / degrees
-    tiny = _smallest_prior_variance(upper, sigma2)
+    tiny = smallest_prior_variance(upper, sigma2)
     # The left side falls in A, and at `upper` it is at most G - p.
     if upper <= tiny or excess(tiny) <= 0:
         return 0.0
@@ -255,14 +255,14 @@ def _maximum_likelihood(z, sigma2, X, restricted, adjusted):
         fit, scaled = fitted(A)
         slope = np.sum(fit.precision * (scaled - 1))
         if restricted:
-            slope += _trace_of_design(fit, X)
+            slope += trace_of_design(fit, X)
         return slope + 2 / A if adjusted else slope
 
     upper = 100 * np.max(_least_squares(z, X)[0] ** 2) + 100 * np.max(sigma2) * adjusted
     return _best_on_grid(criterion, score, upper, sigma2, zero_allowed=not adjusted)
 
 
-def _trace_of_design(fit, X):
+def trace_of_design(fit, X):
     """tr((X' V^-1 X)^-1 X' V^-2 X): what REML adds to the score of ML."""
     return np.sum(fit.covariance * (X.T @ (fit.precision[:, None] ** 2 * X)))
 
@@ -283,7 +283,7 @@ def _minimum_stein_risk(z, sigma2, X):
 
 def _best_on_grid(criterion, score, upper, sigma2, zero_allowed):
     """Global maximum over A > 0: best of a log grid, refined by a root of the score."""
-    tiny = _smallest_prior_variance(upper, sigma2)
+    tiny = smallest_prior_variance(upper, sigma2)
     if upper <= tiny:
         return 0.0
     grid = np.geomspace(tiny, upper, _GRID_SIZE)
@@ -296,7 +296,7 @@ def _best_on_grid(criterion, score, upper, sigma2, zero_allowed):
     return brentq(score, low, high, xtol=1e-18, rtol=1e-14)
 
 
-def _smallest_prior_variance(scale, sigma2):
+def smallest_prior_variance(scale, sigma2):
     """What stands for A = 0, where a group without noise would have infinite weight."""
     return 1e-10 * max(scale, np.mean(sigma2))
 
@@ -312,133 +312,6 @@ _ESTIMATORS = {
     "sure": _minimum_stein_risk,
 }
 PRIOR_VARIANCE_METHODS = tuple(_ESTIMATORS)
-
-
-class FayHerriotFit(NamedTuple):
-    """What `fay_herriot` returns."""
-
-    prior_variance: float
-    beta: np.ndarray
-    covariance: np.ndarray
-    prior_mean: np.ndarray
-    value: np.ndarray
-    mse: np.ndarray
-
-
-def fay_herriot(z, sigma2, X, method="reml"):
-    """Empirical best linear unbiased prediction and its mean squared error.
-
-    Parameters
-    ----------
-    z, sigma2 : ndarray of shape (n_groups,)
-        Direct estimates and their sampling variances.
-    X : ndarray of shape (n_groups, n_features)
-        Design with its intercept, of full column rank.
-    method : str, default="reml"
-        Estimator of the prior variance, see `prior_variance`.
-
-    Returns
-    -------
-    FayHerriotFit
-        NamedTuple: prior_variance `A`, beta and its covariance, prior_mean
-        ``X beta``, value (the EBLUP) and mse, the last three of shape (n_groups,).
-
-    Notes
-    -----
-    The mean squared error is the second-order estimate
-    ``g1 + g2 + 2 g3 - bias(A) (sigma2 / v)^2`` of Prasad and Rao (1990),
-    Datta and Lahiri (2000) and Datta, Rao and Smith (2005), where ``v = A + sigma2``,
-    g1 is the posterior variance, g2 pays for beta and g3 for A; see `fay_herriot_mse`.
-
-    References
-    ----------
-    .. [1] Fay and Herriot (1979). Estimates of income for small places.
-       Journal of the American Statistical Association 74.
-    .. [2] Rao and Molina (2015). Small Area Estimation, section 6.2. Wiley.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> fit = fay_herriot(np.array([0.2, 0.5, 0.9]), np.full(3, 0.01), np.ones((3, 1)))
-    >>> fit.value.round(3)
-    array([0.227, 0.503, 0.87 ])
-    """
-    A = prior_variance(z, sigma2, method, X)
-    fit = generalized_least_squares(z, sigma2, X, _positive(A, sigma2))
-    prior_mean = X @ fit.beta
-    return FayHerriotFit(
-        A,
-        fit.beta,
-        fit.covariance,
-        prior_mean,
-        posterior_mean(z, prior_mean, sigma2, A),
-        fay_herriot_mse(sigma2, X, A, method, sigma2, X),
-    )
-
-
-def _positive(A, sigma2):
-    """A itself, or its stand-in where A = 0 meets a group without noise."""
-    return A if np.all(A + sigma2 > 0) else _smallest_prior_variance(0.0, sigma2)
-
-
-def fay_herriot_mse(sigma2, X, prior_variance, method, fitted_sigma2, fitted_X):
-    """Second-order mean squared error of the EBLUP in given groups.
-
-    Parameters
-    ----------
-    sigma2 : ndarray of shape (n_groups,)
-        Sampling variances of the groups that are predicted; infinite where a
-        group has no direct estimate.
-    X : ndarray of shape (n_groups, n_features)
-        Their design.
-    prior_variance : float
-        The `A` of the model.
-    method : str
-        How `A` was estimated; decides its variance and bias.
-    fitted_sigma2, fitted_X : ndarray
-        Sampling variances and design of the fitted groups.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,)
-
-    Notes
-    -----
-    See `fay_herriot`. Never below g1, the error if beta and `A` were known: the
-    bias terms can push the second-order formula there.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X, sigma2 = np.ones((4, 1)), np.full(4, 0.01)
-    >>> fay_herriot_mse(np.array([np.inf]), X[:1], 0.05, "reml", sigma2, X).round(4)
-    array([0.065])
-    """
-    A = prior_variance
-    nothing_observed = np.zeros_like(fitted_sigma2)
-    fit = generalized_least_squares(
-        nothing_observed, fitted_sigma2, fitted_X, _positive(A, fitted_sigma2)
-    )
-    variance, bias = _variance_and_bias(A, fit, method, fitted_X)
-    w = np.where(np.isinf(sigma2), 0.0, shrinkage_factor(A, sigma2))
-    g1 = np.where(np.isinf(sigma2), A, w * np.where(w > 0, sigma2, 0))
-    g2 = (1 - w) ** 2 * np.einsum("ij,jk,ik->i", X, fit.covariance, X)
-    total = np.maximum(A + sigma2, np.finfo(float).tiny)
-    g3 = (1 - w) ** 2 / total * variance
-    return np.maximum(g1 + g2 + 2 * g3 - bias * (1 - w) ** 2, g1)
-
-
-def _variance_and_bias(A, fit, method, X):
-    """Asymptotic variance and bias of the estimate of A."""
-    p1, p2, n = np.sum(fit.precision), np.sum(fit.precision**2), len(fit.precision)
-    if method in ("fay-herriot", "paule-mandel"):
-        return 2 * n / p1**2, 2 * (n * p2 - p1**2) / p1**3
-    if method in ("prasad-rao", "moments"):
-        return 2 * np.sum(fit.precision**-2) / n**2, 0.0
-    if method in ("ml", "adjusted-ml"):
-        adjustment = 2 / A if method == "adjusted-ml" else 0.0
-        return 2 / p2, (adjustment - _trace_of_design(fit, X)) / p2
-    return 2 / p2, 0.0
 
 
 class JamesSteinFit(NamedTuple):

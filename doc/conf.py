@@ -27,6 +27,7 @@ templates_path = ["_templates"]
 exclude_patterns = ["_build"]
 # Names in single backticks link to what they name, if this documentation has it.
 default_role = "py:obj"
+rst_prolog = ".. currentmodule:: skbench"
 
 autosummary_generate = True
 autodoc_typehints = "none"

@@ -67,7 +67,7 @@ def test_heavy_packages_load_inside_functions(path):
     "path", [p for p in FILES if room_of(p) == "stats"], ids=lambda p: p.name
 )
 def test_stats_know_numpy_and_scipy_only(path):
-    standard_library = {"collections", "functools", "importlib", "math", "typing"}
+    standard_library = {"collections", "functools", "importlib", "math", "pathlib", "typing"}
     allowed = {"numpy", "scipy", "skbench"} | standard_library
     used = {name.split(".")[0] for name, _ in imported_modules(ast.parse(path.read_text()))}
     assert used <= allowed

@@ -23,11 +23,11 @@ class CrossFitKFold(BaseCrossValidator):
     n_repeats : int, default=8
         Random splits. Averaging over 8 removes most of the noise that one
         split adds; more than 16 gain nothing.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the splits.
     stratify : str, default=None
         Column of `X` whose levels every fold holds in equal parts, such as the
         task. Topics (`groups`) stay whole: a topic counts with its first row.
-    random_state : int, RandomState, Generator or None, default=None
-        Seed of the splits.
 
     Notes
     -----
@@ -55,11 +55,11 @@ class CrossFitKFold(BaseCrossValidator):
 
     __metadata_request__split = {"groups": True}
 
-    def __init__(self, n_splits=2, n_repeats=8, *, stratify=None, random_state=None):
+    def __init__(self, n_splits=2, n_repeats=8, random_state=None, *, stratify=None):
         self.n_splits = n_splits
         self.n_repeats = n_repeats
-        self.stratify = stratify
         self.random_state = random_state
+        self.stratify = stratify
 
     def get_n_splits(self, X=None, y=None, groups=None):
         """Number of (train, test) pairs: ``n_splits * n_repeats``."""

@@ -45,6 +45,10 @@ class EmpiricalBayes(GroupEstimator):
         `skbench.stats.shrinkage.prior_variance`.
     pool : bool, default=True
         One `A` from all residuals of a split, or one per held-out fold.
+    spread : {"common", "proportional"}, default="common"
+        One `A` for all groups, or one in proportion to the `sigma2` of each, which
+        is shrinkage of t statistics ([3]_): every group by the same factor. For
+        identity scale only.
     interval : {"robust", "length-optimal", "parametric"}, default="robust"
         Robust intervals hold whatever the shape of the prior; length-optimal ones
         shrink so as to be shortest and are not centred at the estimate;
@@ -71,7 +75,8 @@ class EmpiricalBayes(GroupEstimator):
     prior_mean_ : ndarray of shape (n_groups,)
         Cross-fitted prior means, averaged over splits, on the working scale.
     prior_variance_ : float
-        Mean of the estimates of `A` over splits, working scale squared.
+        Mean of the estimates of `A` over splits, working scale squared; in units
+        of `sigma2` with ``spread="proportional"``.
     kurtosis_ : float
         Mean kurtosis of the prior over splits.
     shrinkage_factor_ : ndarray of shape (n_groups,)
@@ -156,6 +161,7 @@ class EmpiricalBayes(GroupEstimator):
         cv=None,
         prior_variance="pmt",
         pool=True,
+        spread="common",
         interval="robust",
         kurtosis="estimate",
         scale="identity",
@@ -168,6 +174,7 @@ class EmpiricalBayes(GroupEstimator):
         self.cv = cv
         self.prior_variance = prior_variance
         self.pool = pool
+        self.spread = spread
         self.interval = interval
         self.kurtosis = kurtosis
         self.scale = scale
@@ -208,22 +215,31 @@ class EmpiricalBayes(GroupEstimator):
                 self._kurtoses[split, part] = kurtosis
         self.prior_mean_ = prior_means.mean(axis=0)
         self.prior_variance_ = float(self._prior_variances.mean())
+        self._prior_variances *= self._unit(self._sigma2)
         self.kurtosis_ = float(self._kurtoses.mean())
         self.shrinkage_factor_ = self._shrinkage_factors().mean(axis=0)
+
+    def _unit(self, sigma2):
+        """What prior variances are multiples of: 1, or the sampling variances."""
+        return sigma2 if self.spread == "proportional" else np.ones_like(sigma2)
 
     def _prior_moments(self, prior_mean, part):
         """Prior variance and kurtosis from the residuals of some groups."""
         A, kurtosis = self._corrected_moments(prior_mean[part], part)
         if self.prior_variance not in _CORRECTIONS:
-            residuals = self._z[part] - prior_mean[part]
-            A = shrinkage.prior_variance(residuals, self._sigma2[part], self.prior_variance)
+            unit = self._unit(self._sigma2[part])
+            residuals = (self._z[part] - prior_mean[part]) / np.sqrt(unit)
+            A = shrinkage.prior_variance(residuals, self._sigma2[part] / unit, self.prior_variance)
         return A, kurtosis if self.kurtosis == "estimate" else self.kurtosis
 
     def _corrected_moments(self, prior_mean, part):
         correction = self.prior_variance if self.prior_variance == "fplib" else "pmt"
+        unit = self._unit(self._sigma2[part])
         if not are_counts(self.z_, self.n_):
-            residuals = self._z[part] - prior_mean
-            moments = robust_eb.prior_moments(residuals, self._sigma2[part], correction=correction)
+            residuals = (self._z[part] - prior_mean) / np.sqrt(unit)
+            moments = robust_eb.prior_moments(
+                residuals, self._sigma2[part] / unit, correction=correction
+            )
             return moments.prior_variance, moments.kurtosis
         # Smoothed variances are too large on average near 0 and 1, and would hide the
         # spread of the groups: take it off with the unbiased ones, as counts allow.
@@ -234,10 +250,10 @@ class EmpiricalBayes(GroupEstimator):
                 "noise. Merge groups until at least two have two items or more."
             )
         moments = robust_eb.prior_moments(
-            self.z_[part] - scales.from_scale(prior_mean, self.scale),
-            self.sigma2_[part],
+            (self.z_[part] - scales.from_scale(prior_mean, self.scale)) / np.sqrt(unit),
+            self.sigma2_[part] / unit,
             weights=(n > 1).astype(float),
-            noise=binomial.unbiased_variance(np.round(self.z_[part] * n), n),
+            noise=binomial.unbiased_variance(np.round(self.z_[part] * n), n) / unit,
             correction=correction,
         )
         slope = scales.scale_derivative(prior_mean, self.scale)
@@ -261,17 +277,20 @@ class EmpiricalBayes(GroupEstimator):
         if z is None:
             return self._mean_on_score_scale(prior_mean, self.prior_variance_)
         z, sigma2 = self._on_scale(z, sigma2, n)
-        w = shrinkage.shrinkage_factor(self.prior_variance_, sigma2)
+        w = shrinkage.shrinkage_factor(self.prior_variance_ * self._unit(sigma2), sigma2)
         return self._mean_on_score_scale(prior_mean + w * (z - prior_mean), w * sigma2)
 
     def _bounds(self, X, z, sigma2, n, confidence_level):
         prior_mean = np.asarray(self.regressor_.predict(X), dtype=float).ravel()
-        if z is None:
-            z = prior_mean
-            sigma2 = np.full(len(z), _NO_INFORMATION * max(self.prior_variance_, 1e-300))
-        else:
+        A = np.full(len(X), self.prior_variance_)
+        if z is not None:
             z, sigma2 = self._on_scale(z, sigma2, n)
-        A = np.full(len(z), self.prior_variance_)
+            A *= self._unit(sigma2)
+        elif self.spread == "common":
+            z, sigma2 = prior_mean, _NO_INFORMATION * np.maximum(A, 1e-300)
+        else:
+            # The spread of new groups goes with a sigma2 that they do not have.
+            return Bounds(*np.full((3, len(X)), np.nan))
         kurtosis = np.full(len(z), self.kurtosis_)
         span = self._span(prior_mean, A, kurtosis, z, sigma2, confidence_level)
         return self._on_score_scale(*span)
@@ -319,6 +338,11 @@ class EmpiricalBayes(GroupEstimator):
         check_option("prior_variance", self.prior_variance, PRIOR_VARIANCES)
         check_option("interval", self.interval, INTERVALS)
         check_option("scale", self.scale, SCALES)
+        check_option("spread", self.spread, ("common", "proportional"))
+        if self.spread == "proportional" and (self.scale != "identity" or 0 in self.sigma2_):
+            raise ValueError(
+                'spread="proportional" needs scale="identity" and a positive sigma2 in every group.'
+            )
         known = isinstance(self.kurtosis, numbers.Real) and self.kurtosis >= 1
         if self.kurtosis != "estimate" and not known:
             raise ValueError(

@@ -1,12 +1,9 @@
-"""Formulas on arrays: numpy and scipy only, no classes, no labels.
-
-Modules: `binomial`, `means`, `clustered`, `shrinkage`, `fay_herriot`, `robust_eb`,
-`scales`.
-"""
+"""Formulas on arrays: numpy and scipy only, no classes, no labels."""
 
 from importlib import import_module
+from pathlib import Path
 
-_MODULES = ["binomial", "clustered", "fay_herriot", "means", "robust_eb", "scales", "shrinkage"]
+_MODULES = sorted(p.stem for p in Path(__file__).parent.glob("[a-z]*.py"))
 
 __all__ = list(_MODULES)
 

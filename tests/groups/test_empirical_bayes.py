@@ -106,6 +106,28 @@ def test_length_optimal_is_not_longer():
     np.testing.assert_array_equal(best.value, robust.value)
 
 
+@pytest.mark.parametrize("method", ["pmt", "fplib", "reml"])
+def test_proportional_spread_shrinks_t_statistics(method):
+    X, z, sigma2, _ = simulated(100)
+    options = {"cv": KFold(2), "prior_variance": method}
+    eb = EmpiricalBayes(LinearRegression(), spread="proportional", **options).fit(X, z, sigma2)
+    sigma = np.sqrt(sigma2)
+    # The same regression, then shrinkage of t statistics of variance 1 towards 0.
+    t = (z - eb.prior_mean_) / sigma
+    on_t = EmpiricalBayes(DummyRegressor(strategy="constant", constant=0.0), **options)
+    t_estimate = on_t.fit(np.zeros((100, 1)), t, 1.0).estimate()
+    estimate = eb.estimate()
+    np.testing.assert_allclose(estimate.value, eb.prior_mean_ + sigma * t_estimate.value)
+    np.testing.assert_allclose(estimate.high, eb.prior_mean_ + sigma * t_estimate.high)
+    assert np.ptp(eb.shrinkage_factor_) < 1e-12
+    assert np.isnan(eb.predict_interval(X)).all()
+    again = eb.predict(X[:3], z=z[:3], sigma2=sigma2[:3])
+    w = eb.prior_variance_ / (1 + eb.prior_variance_)
+    np.testing.assert_allclose(again, (1 - w) * eb.predict(X[:3]) + w * z[:3])
+    with pytest.raises(ValueError, match="positive sigma2 in every group"):
+        EmpiricalBayes(LinearRegression(), spread="proportional").fit(X, z, 0.0)
+
+
 def test_perfect_regression_shrinks_all_the_way_and_none_not_at_all():
     X, z, sigma2, truth = simulated(400, prior=lambda rng, n: np.zeros(n))
     eb = EmpiricalBayes(LinearRegression(), random_state=0).fit(X, z, sigma2)
@@ -266,7 +288,12 @@ def test_scales_refuse_scores_outside_the_unit_interval():
 
 @pytest.mark.parametrize(
     ("parameter", "value"),
-    [("prior_variance", "mom"), ("interval", "wilson"), ("scale", "probit")],
+    [
+        ("prior_variance", "mom"),
+        ("interval", "wilson"),
+        ("scale", "probit"),
+        ("spread", "wide"),
+    ],
 )
 def test_unknown_options(parameter, value):
     X, z, sigma2, _ = simulated(20)

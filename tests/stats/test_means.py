@@ -40,7 +40,8 @@ def test_gold_intervals_of_four_cluster_means(example, gold_folder):
 def test_t_interval_needs_one_degree_of_freedom():
     low, high = t_interval([0.5, 0.5, 0.5], 0.1, [0, 0.99, 1])
     assert_array_equal(np.isnan(low), [True, True, False])
-    assert_allclose(high[2] - 0.5, 0.1 * np.tan(0.475 * np.pi), rtol=1e-12)  # Cauchy quantile
+    # The Cauchy quantile; quantiles of scipy before 1.17 have 10 digits.
+    assert_allclose(high[2] - 0.5, 0.1 * np.tan(0.475 * np.pi), rtol=1e-9)
 
 
 def test_t_interval_tends_to_normal():

@@ -2,8 +2,9 @@
 
 Prints, in one run: the time of `fit` over the time of the very same 17 fits and
 predictions in a plain loop (2 folds x 8 repeats, and one on all groups), for several
-regressors, and the time of `estimate`, which solves for the critical values; then time and peak memory for 10,000 and 100,000 groups with
-Ridge inside, and their ratio (10 means linear).
+regressors, and the time of `estimate`, which solves for the critical values; then
+time and peak memory for 10,000 and 100,000 groups with Ridge inside, and their ratio
+(10 means linear).
 
     python benchmarks/empirical_bayes_cost.py
 """

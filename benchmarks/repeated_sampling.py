@@ -104,7 +104,9 @@ def main():
             "seconds": results["seconds"].groupby(by).mean(),
         }
     ).loc[list(ESTIMATORS)]
-    print(f"MMLU-Pro, {arguments.repetitions} repetitions, {results.index.levels[1].size} estimators")
+    print(
+        f"MMLU-Pro, {arguments.repetitions} repetitions, {results.index.levels[1].size} estimators"
+    )
     print(table.to_string(float_format="%.3f"))
 
 

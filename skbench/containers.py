@@ -72,9 +72,7 @@ class GroupSummary:
             _set(self, name, _column(getattr(self, name), name, len(self.labels)))
         _set(self, "n", _column(self.n, "n", len(self.labels), dtype=None))
         independent = self.n if self.n_independent is None else self.n_independent
-        _set(
-            self, "n_independent", _column(independent, "n_independent", len(self.labels), None)
-        )
+        _set(self, "n_independent", _column(independent, "n_independent", len(self.labels), None))
         if self.groups is not None:
             _set(self, "groups", _column(self.groups, "groups", len(self.labels), dtype=None))
         if self.X is not None and len(self.X) != len(self.labels):

@@ -63,9 +63,7 @@ def test_heavy_packages_load_inside_functions(path):
     assert not top_level & (HEAVY - own)
 
 
-@pytest.mark.parametrize(
-    "path", [p for p in FILES if room_of(p) == "stats"], ids=lambda p: p.name
-)
+@pytest.mark.parametrize("path", [p for p in FILES if room_of(p) == "stats"], ids=lambda p: p.name)
 def test_stats_know_numpy_and_scipy_only(path):
     standard_library = {"collections", "functools", "importlib", "math", "pathlib", "typing"}
     allowed = {"numpy", "scipy", "skbench"} | standard_library

@@ -53,9 +53,7 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
         """Choose depth and number of trees, then boost on all rows."""
         import xgboost
 
-        X, y = validate_data(
-            self, X, y, dtype=float, y_numeric=True, ensure_all_finite="allow-nan"
-        )
+        X, y = validate_data(self, X, y, dtype=float, y_numeric=True, ensure_all_finite="allow-nan")
         data = xgboost.DMatrix(X, y, weight=sample_weight)
         shuffled = KFold(2, shuffle=True, random_state=self.random_state)
         folds = list(shuffled.split(X)) if len(X) >= 4 else []
@@ -181,9 +179,9 @@ def informative_columns(X, groups):
     units = np.arange(len(X)) if groups is None else np.asarray(groups)
     text = text_columns(X)
     return [
-        c for c in X.columns
-        if X[c].nunique(dropna=False) > 1
-        and not (c in text and _levels_within_units(X[c], units))
+        c
+        for c in X.columns
+        if X[c].nunique(dropna=False) > 1 and not (c in text and _levels_within_units(X[c], units))
     ]
 
 

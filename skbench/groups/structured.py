@@ -69,9 +69,7 @@ class StructuredRegression(SyntheticRegression):
 
     _method = "structured regression"
 
-    def __init__(
-        self, alphas=100, cv=5, *, sampling_variance=None, random_state=None, n_jobs=None
-    ):
+    def __init__(self, alphas=100, cv=5, *, sampling_variance=None, random_state=None, n_jobs=None):
         self.alphas = alphas
         self.cv = cv
         self.sampling_variance = sampling_variance

@@ -93,9 +93,7 @@ class SyntheticRegression(GroupEstimator):
         regressor = self._unfitted_regressor(X, groups, int(seed))
         weights = precision_weights(self.sigma2_) if self._weighted else None
         splitter = CrossFitKFold(n_repeats=1, random_state=int(fold_seed))
-        prior_means, _ = cross_fit(
-            regressor, X, self.z_, weights, splitter, groups, self.n_jobs
-        )
+        prior_means, _ = cross_fit(regressor, X, self.z_, weights, splitter, groups, self.n_jobs)
         residuals = self.z_ - prior_means[0]
         self.prior_variance_ = robust_eb.prior_moments(residuals, self.sigma2_).prior_variance
         self.regressor_ = fit_on_all(regressor, X, self.z_, weights)

@@ -85,8 +85,7 @@ def _estimated(sample, features, seed):
         "eb": EmpiricalBayes(regressor=Ridge(), random_state=seed),
     }
     return summary, {
-        name: estimator.fit(**summary.fit_args).estimate()
-        for name, estimator in estimators.items()
+        name: estimator.fit(**summary.fit_args).estimate() for name, estimator in estimators.items()
     }
 
 

@@ -128,7 +128,14 @@ def test_text_columns_are_encoded_for_a_bare_regressor(groups):
 
 def test_text_that_only_names_the_topic_is_left_out(groups):
     eb = EmpiricalBayes(LinearRegression(), random_state=0).fit(**groups)
-    assert list(eb.regressor_[-1].feature_names_in_) == ["model_A", "model_B", "model_C", "model_D", "model_E", "length"]
+    assert list(eb.regressor_[-1].feature_names_in_) == [
+        "model_A",
+        "model_B",
+        "model_C",
+        "model_D",
+        "model_E",
+        "length",
+    ]
 
 
 def test_names_alone_give_a_common_mean(groups):

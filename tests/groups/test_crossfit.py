@@ -68,7 +68,9 @@ def test_content_order_breaks_ties_by_y():
 
 
 def test_too_few_topics():
-    with pytest.raises(ValueError, match=r"needs at least 2 distinct groups \(topics\), got n_samp"):
+    with pytest.raises(
+        ValueError, match=r"needs at least 2 distinct groups \(topics\), got n_samp"
+    ):
         folds_of(CrossFitKFold(), groups=np.zeros(40))
     with pytest.raises(ValueError, match="at least 50 rows, got n_samples = 40"):
         folds_of(CrossFitKFold(n_splits=50))

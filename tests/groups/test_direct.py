@@ -65,12 +65,16 @@ def test_without_z_nothing_is_known():
 
 @pytest.mark.parametrize("kind", [*COUNT_INTERVALS, "t", "bounded"])
 def test_sizes_are_needed(kind):
-    with pytest.raises(ValueError, match=r'intervals need group sizes. Pass n=..., or set interval="normal"'):
+    with pytest.raises(
+        ValueError, match=r'intervals need group sizes. Pass n=..., or set interval="normal"'
+    ):
         fitted(kind, [0.7], None).estimate()
 
 
 def test_counts_are_needed():
-    with pytest.raises(ValueError, match="Wilson intervals need whole numbers .* position 1 has z . n = 3.3"):
+    with pytest.raises(
+        ValueError, match="Wilson intervals need whole numbers .* position 1 has z . n = 3.3"
+    ):
         fitted("wilson", [0.7, 0.33], [10, 10])
 
 

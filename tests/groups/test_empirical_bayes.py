@@ -129,7 +129,7 @@ def test_proportional_spread_shrinks_t_statistics(method):
 
 
 def test_perfect_regression_shrinks_all_the_way_and_none_not_at_all():
-    X, z, sigma2, truth = simulated(400, prior=lambda rng, n: np.zeros(n))
+    X, z, sigma2, _truth = simulated(400, prior=lambda rng, n: np.zeros(n))
     eb = EmpiricalBayes(LinearRegression(), random_state=0).fit(X, z, sigma2)
     assert eb.shrinkage_factor_.max() < 0.15
     wild = EmpiricalBayes(DummyRegressor(), random_state=0).fit(X, 1000 * z, sigma2)
@@ -233,9 +233,7 @@ def test_shared_items_need_folds_by_topic():
     """Random folds learn the noise that models share: intervals cover too little."""
     coverage = {"topic": [], "random": []}
     for seed in range(4):
-        data = make_items(
-            n_models=8, n_topics=40, n_items=10, item_std=2.0, random_state=seed
-        )
+        data = make_items(n_models=8, n_topics=40, n_items=10, item_std=2.0, random_state=seed)
         g = summarize_items(data.items, ["model", "topic"])
         assert g.groups is not None
         X = pd.get_dummies(g.X, dtype=float)  # topics included, as a user might
@@ -249,7 +247,7 @@ def test_shared_items_need_folds_by_topic():
 
 
 def test_new_groups_use_the_learned_prior():
-    X, z, sigma2, truth = simulated(2000)
+    X, z, sigma2, _truth = simulated(2000)
     eb = EmpiricalBayes(LinearRegression(), random_state=0).fit(X, z, sigma2)
     new_X, new_z, new_sigma2, new_truth = simulated(2000, seed=1)
     prior = eb.predict(new_X)
@@ -273,14 +271,14 @@ def test_arcsine_is_the_binomial_model_on_that_scale():
     center = eb.prior_mean_ + w * (theta - eb.prior_mean_)
     half = robust_eb.robust_half_width(eb.prior_variance_, np.full(3000, 1 / 48), eb.kurtosis_)
     np.testing.assert_allclose(estimate.high, np.sin(np.minimum(center + half, np.pi / 2)) ** 2)
-    np.testing.assert_allclose(
-        estimate.value, scales.from_scale_mean(center, w / 48, "arcsine")
-    )
+    np.testing.assert_allclose(estimate.value, scales.from_scale_mean(center, w / 48, "arcsine"))
 
 
 def test_scales_refuse_scores_outside_the_unit_interval():
     X, z, sigma2, _ = simulated(20)
-    with pytest.raises(ValueError, match="z must be between 0 and 1 for scale='arcsine', but 20 of"):
+    with pytest.raises(
+        ValueError, match="z must be between 0 and 1 for scale='arcsine', but 20 of"
+    ):
         EmpiricalBayes(Ridge(), scale="arcsine").fit(X, z + 5, sigma2)
     with pytest.raises(ValueError, match="needs group sizes where sigma2 is 0"):
         EmpiricalBayes(Ridge(), scale="logit").fit(X, np.full(20, 1.0), 0.0)
@@ -357,7 +355,11 @@ def test_real_groups_beat_the_direct_estimator(data_folder):
     wide = pd.read_csv(data_folder / "mmlu_pro_dev.csv.gz").rename(columns={"question_id": "item"})
     models = wide.columns[wide.columns.get_loc("lsa15") + 1 :]
     features = [c for c in wide.columns if c.startswith("lsa")]
-    truth = wide.melt(["src", "item"], models, "model", "score").groupby(["model", "src"])["score"].mean()
+    truth = (
+        wide.melt(["src", "item"], models, "model", "score")
+        .groupby(["model", "src"])["score"]
+        .mean()
+    )
     ratios, coverages, widths = [], [], []
     for seed in range(4):
         drawn = wide.groupby("src").sample(frac=0.2, random_state=seed)

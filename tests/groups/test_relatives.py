@@ -17,7 +17,6 @@ from skbench import (
     SyntheticRegression,
 )
 from skbench.groups.fay_herriot import METHODS
-from skbench.stats import shrinkage
 
 
 def simulated(n_groups, seed=0, equal=False, spread=0.08):
@@ -87,7 +86,9 @@ def milk(gold_folder):
     return X, np.array(gold["z"]), np.array(gold["sd"]) ** 2, gold["expected"]
 
 
-@pytest.mark.parametrize(("name", "method"), [("REML", "reml"), ("ML", "ml"), ("FH", "fay-herriot")])
+@pytest.mark.parametrize(
+    ("name", "method"), [("REML", "reml"), ("ML", "ml"), ("FH", "fay-herriot")]
+)
 def test_fay_herriot_on_milk_with_text_areas(milk, name, method):
     X, z, sigma2, expected = milk
     fh = FayHerriot(method).fit(X, z, sigma2)

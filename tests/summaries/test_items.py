@@ -206,7 +206,9 @@ def test_categories_and_booleans(items):
 
 def test_row_order_does_not_matter(items):
     g = summarize_items(items, ["model", "topic"], features="confidence")
-    h = summarize_items(items.sample(frac=1, random_state=1), ["model", "topic"], features="confidence")
+    h = summarize_items(
+        items.sample(frac=1, random_state=1), ["model", "topic"], features="confidence"
+    )
     pd.testing.assert_frame_equal(g.to_frame(), h.to_frame())
     pd.testing.assert_frame_equal(g.X, h.X)
 
@@ -263,14 +265,20 @@ def test_missing_group_is_said(items):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda f: f.drop(columns="score"), "no column 'score'. Its columns are: model, topic, item"),
+        (
+            lambda f: f.drop(columns="score"),
+            "no column 'score'. Its columns are: model, topic, item",
+        ),
         (lambda f: f.drop(columns="topic"), "no column 'topic'"),
         (lambda f: f.iloc[:0], "no rows"),
         (lambda f: f.assign(score="yes"), "'score' must be numeric, but row 0 has 'yes'"),
         (lambda f: f.assign(score="1"), "holds numbers as text"),
         (lambda f: f.assign(score=f["score"].where(f["item"] > 0)), "12 of 72 rows have a missing"),
         (lambda f: f.assign(score=np.inf), "72 of 72 rows have a missing or infinite 'score'"),
-        (lambda f: f.assign(topic=f["topic"].where(f["item"] > 0)), "12 of 72 rows have no 'topic'"),
+        (
+            lambda f: f.assign(topic=f["topic"].where(f["item"] > 0)),
+            "12 of 72 rows have no 'topic'",
+        ),
         (lambda f: pd.concat([f, f.iloc[:1]]), "model='A', topic='law', item=0 with 2 rows"),
     ],
 )

@@ -3,8 +3,8 @@
 Prints, in one run: the time of `fit` over the time of the very same 17 fits and
 predictions in a plain loop (2 folds x 8 repeats, and one on all groups), for several
 regressors, and the time of `estimate`, which solves for the critical values; then
-time and peak memory for 10,000 and 100,000 groups with Ridge inside, and their ratio
-(10 means linear).
+time and peak memory from item rows to estimates for 10,000 and 100,000 groups with
+Ridge inside, and their ratio (10 means linear).
 
     python benchmarks/empirical_bayes_cost.py
 """
@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.linear_model import LassoCV, Ridge
 from xgboost import XGBRegressor
 
-from skbench import CrossFitKFold, EmpiricalBayes
+from skbench import CrossFitKFold, EmpiricalBayes, make_items, summarize_items
 from skbench.groups._regressors import TunedXGBRegressor
 
 REPETITIONS = 5
@@ -64,12 +64,13 @@ def print_overhead(name, regressor, n_groups=460):
     )
 
 
-def at_scale(n_groups):
-    """Seconds and peak MB of one fit with its estimate."""
-    X, z, sigma2 = make_groups(n_groups)
+def at_scale(n_topics):
+    """Seconds and peak MB from item rows to estimates, ten models on the same items."""
+    data = make_items(n_models=10, n_topics=n_topics, n_items=10, random_state=0)
 
     def run():
-        EmpiricalBayes(Ridge(), random_state=0).fit(X, z, sigma2).estimate()
+        g = summarize_items(data.items, ["model", "topic"], features=data.features)
+        EmpiricalBayes(Ridge(), random_state=0).fit(**g.fit_args).estimate()
 
     taken = seconds(run)
     tracemalloc.start()
@@ -77,14 +78,14 @@ def at_scale(n_groups):
     peak = tracemalloc.get_traced_memory()[1] / 2**20
     tracemalloc.stop()
     print(
-        f"Ridge, {n_groups} groups x 20 features ({X.nbytes / 2**20:.0f} MB): {taken:.2f} s, "
+        f"Ridge, {10 * n_topics} groups, from {len(data.items)} item rows: {taken:.2f} s, "
         f"peak {peak:.0f} MB"
     )
     return np.array([taken, peak])
 
 
 def print_scaling():
-    time_ratio, memory_ratio = at_scale(100_000) / at_scale(10_000)
+    time_ratio, memory_ratio = at_scale(10_000) / at_scale(1_000)
     print(f"ten times the groups: {time_ratio:.1f} x the time, {memory_ratio:.1f} x the memory")
 
 

@@ -1,6 +1,15 @@
 """Pictures of estimates. A display computes its numbers first and draws them on request."""
 
+from skbench.plot._difference import DifferenceDisplay
 from skbench.plot._forest import ForestDisplay
+from skbench.plot._rank import RankDisplay
 from skbench.plot._shrinkage import ShrinkageDisplay
+from skbench.plot._simplex import SimplexDisplay
 
-__all__ = ["ForestDisplay", "ShrinkageDisplay"]
+__all__ = [
+    "DifferenceDisplay",
+    "ForestDisplay",
+    "RankDisplay",
+    "ShrinkageDisplay",
+    "SimplexDisplay",
+]

@@ -226,18 +226,28 @@ def row_axes(ax, names, remarks, texts, row_height):
     """
     if ax is not None:
         return ax
+    longest_name, longest_remark, longest_text = (
+        max(map(len, words)) for words in (names, remarks, texts)
+    )
+    width = max(5.2, 0.7 + _INCHES_PER_CHARACTER * longest_text)
+    width += 0.4 + _INCHES_PER_CHARACTER * (longest_name + longest_remark)
+    return new_axes(width, 0.85 + 0.19 * len(texts) + row_height * max(len(names), 2))
+
+
+def new_axes(width, height):
+    """Axes that fill a new white figure of that many inches.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    """
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
             'Drawing needs matplotlib, which is missing: pip install "skbench[plot]".'
         ) from error
-    longest_name, longest_remark, longest_text = (
-        max(map(len, words)) for words in (names, remarks, texts)
-    )
-    width = max(5.2, 0.7 + _INCHES_PER_CHARACTER * longest_text)
-    width += 0.4 + _INCHES_PER_CHARACTER * (longest_name + longest_remark)
-    height = 0.85 + 0.19 * len(texts) + row_height * max(len(names), 2)
     figure = plt.figure(figsize=(width, height), layout="constrained", facecolor="white")
     figure.get_layout_engine().set(w_pad=0.1, h_pad=0.08)
     return figure.add_subplot()

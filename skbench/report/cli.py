@@ -25,10 +25,15 @@ def main(args=None):
     except ImportError:
         sys.exit('skbench: the command line needs click and rich: pip install "skbench[cli]"')
     from skbench import __version__
+    from skbench.report.compare import compare
     from skbench.report.demo import demo
     from skbench.report.estimate import estimate
+    from skbench.report.judge import judge
+    from skbench.report.leaderboard import leaderboard
+    from skbench.report.plan import plan
 
-    commands = click.Group("skbench", commands=[demo, estimate], help=_HELP)
+    known = [demo, estimate, leaderboard, compare, judge, plan]
+    commands = click.Group("skbench", commands=known, help=_HELP)
     commands = click.version_option(__version__, prog_name="skbench")(commands)
     commands.main(args, prog_name="skbench")
 

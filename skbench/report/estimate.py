@@ -6,6 +6,7 @@ import click
 import numpy as np
 
 from skbench.report import tables
+from skbench.report.reading import Names
 from skbench.report.terminal import DataError, in_one_line, print_table, say, working
 
 _TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".bz2", ".xz", ".zst")
@@ -27,20 +28,11 @@ _INTERVALS = {
 _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
 
 
-class _Names(click.ParamType):
-    """Column names separated by commas."""
-
-    name = "columns"
-
-    def convert(self, value, param, ctx):
-        return value if isinstance(value, list) else [name.strip() for name in value.split(",")]
-
-
 @click.command(short_help="Estimate every group of a file of results.")
 @click.argument("file")
-@click.option("--by", type=_Names(), help="Topic column(s), or 'model' for one group per model.")
+@click.option("--by", type=Names(), help="Topic column(s), or 'model' for one group per model.")
 @click.option("--model", help="Model column.")
-@click.option("--models", type=_Names(), help="Score columns of a wide file, one per model.")
+@click.option("--models", type=Names(), help="Score columns of a wide file, one per model.")
 @click.option("--score", help="Score column.")
 @click.option("--item", help="Column that names the item (question).")
 @click.option("--cluster", help="Column of clusters: items in one are not independent.")

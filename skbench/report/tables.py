@@ -113,8 +113,30 @@ def as_json(table, estimate, score):
         groups, a list of objects with the columns of `table`; what is not known
         is null.
     """
-    groups = [
-        {name: _known_or_none(value) for name, value in row.items()}
+    return records_json(estimate, {"score": score}, "groups", table)
+
+
+def records_json(estimate, head, name, table):
+    """Any table of estimates as a JSON document.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        Its method, guarantee and level are told once.
+    head : dict
+        What else is told once.
+    name : str
+        Key of the list of rows.
+    table : DataFrame
+        The rows.
+
+    Returns
+    -------
+    str
+        What is not known, or not finite, is null.
+    """
+    records = [
+        {column: _known_or_none(value) for column, value in row.items()}
         for row in table.astype(object).to_dict("records")
     ]
     document = {
@@ -122,8 +144,8 @@ def as_json(table, estimate, score):
         "method": estimate.method,
         "guarantee": estimate.guarantee,
         "confidence_level": estimate.confidence_level,
-        "score": score,
-        "groups": groups,
+        **head,
+        name: records,
     }
     return json.dumps(document, indent=1, default=_plain, allow_nan=False)
 

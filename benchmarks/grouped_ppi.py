@@ -1,0 +1,126 @@
+"""What `GroupedPPI.summary_` costs, and what its three precautions buy.
+
+Prints, in one run: the time of `fit` and of the summary for 1,000 groups of 300 rows
+over a loop of `PPIMean` on each group; then, for empirical Bayes on 200 simulated
+groups with 10 labels each, error and average coverage
+
+- with the feature taken from the same rows as the estimate, and from rows of its own
+  (one, four or sixteen unlabelled rows per label for the estimate);
+- with variances of each group's own labels, drawn to all groups by various weights, and
+  pooled;
+- with variances smoothed for intervals in place of unbiased ones.
+
+    python benchmarks/grouped_ppi.py
+"""
+
+import time
+from contextlib import contextmanager
+from unittest import mock
+
+import numpy as np
+from sklearn.linear_model import LinearRegression
+
+from skbench import EmpiricalBayes
+from skbench.datasets import make_judged_items
+from skbench.ppi import GroupedPPI, PPIMean, _group_summary, grouped
+
+N_SEEDS = 12
+AUTORATERS = {
+    "95 % right": {"sensitivity": 0.95, "specificity": 0.95},
+    "95 % right, accuracy .9": {"sensitivity": 0.95, "specificity": 0.95, "intercept": 2.0},
+    "drifting": {"drift": 1.0},
+    "useless": {"sensitivity": 0.5, "specificity": 0.5},
+    "useless, accuracy .9": {"sensitivity": 0.5, "specificity": 0.5, "intercept": 2.0},
+}
+
+
+def rows_of(data):
+    return data.items[["autorater"]], data.items["human"], data.items["group"]
+
+
+def seconds(function):
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def print_speed():
+    X, y, groups = rows_of(make_judged_items(1000, 300, 30, score="continuous", random_state=0))
+    pieces = [(X.loc[rows], y.loc[rows]) for rows in X.groupby(groups).groups.values()]
+    fit = min(seconds(lambda: GroupedPPI().fit(X, y, groups)) for _ in range(7))
+    both = min(seconds(lambda: GroupedPPI().fit(X, y, groups).summary_) for _ in range(7))
+    loop = seconds(lambda: [PPIMean().fit(*piece) for piece in pieces])
+    print(
+        f"1,000 groups of 300 rows: fit {1000 * fit:.0f} ms, with the summary {1000 * both:.0f} ms, "
+        f"loop of PPIMean {loop:.2f} s ({loop / fit:.0f} and {loop / both:.0f} times)"
+    )
+
+
+@contextmanager
+def nothing_set_aside():
+    """The feature from all rows, and the estimate too."""
+
+    def none(data, rng):
+        return np.zeros(len(data.y), dtype=bool)
+
+    with mock.patch.object(grouped, "set_aside", none):
+        yield
+
+
+def with_constant(name, value):
+    return mock.patch.object(_group_summary, name, value)
+
+
+def measured(settings):
+    """Mean squared error times 10,000 and coverage of empirical Bayes."""
+    results = []
+    for seed in range(N_SEEDS):
+        data = make_judged_items(200, 200, 10, random_state=seed, **settings)
+        fitted = GroupedPPI(features=data.features, random_state=seed).fit(*rows_of(data))
+        eb = EmpiricalBayes(LinearRegression(), random_state=seed)
+        e = eb.fit(**fitted.summary_.fit_args).estimate()
+        truth = data.truth.to_numpy()
+        error = 1e4 * np.mean((e.value - truth) ** 2)
+        results.append([error, np.mean((e.low <= truth) & (truth <= e.high))])
+    return np.mean(results, axis=0)
+
+
+def print_variants(title, variants):
+    print(f"\n{title}: mean squared error x 10,000, average coverage of 95 % intervals")
+    print(f"{'':24s}" + "".join(f"{name:>18s}" for name in variants))
+    for autorater, settings in AUTORATERS.items():
+        cells = []
+        for change in variants.values():
+            with change():
+                cells.append("{:.1f}, {:.3f}".format(*measured(settings)))
+        print(f"{autorater:24s}" + "".join(f"{cell:>18s}" for cell in cells))
+
+
+def main():
+    print_speed()
+    shares = {
+        f"{k} per label": lambda k=k: with_constant("_UNITS_PER_LABEL", k) for k in (1, 4, 16)
+    }
+    print_variants("rows of the estimate", {"all, as feature": nothing_set_aside, **shares})
+    weights = {
+        "own": 1e-9,
+        "10": 10,
+        "20 (default)": 20,
+        "60": 60,
+        "pooled": 1e9,
+    }
+    print_variants(
+        "weight of the other groups' variance",
+        {name: lambda w=w: with_constant("_BORROWED_FREEDOM", w) for name, w in weights.items()},
+    )
+    print_variants(
+        "kind of variance",
+        {
+            "unbiased": lambda: mock.patch.object(grouped, "_UNSMOOTHED", grouped._UNSMOOTHED),
+            "for intervals": lambda: mock.patch.object(grouped, "_UNSMOOTHED", {}),
+        },
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""
+Ranks that hold up
+==================
+
+A leaderboard gives every model one rank. How many of these ranks would survive another
+sample of items? Rank confidence sets say which ranks each model may truly have, and
+letters say who cannot be told apart. Twelve simulated models answer the same 1,500
+items of six tasks; the true accuracies are known, and three models tie at the top.
+"""
+
+import sys
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from skbench.benchmark import indistinguishable_groups, kemeny_order, rank_confidence_sets
+
+N_TASKS, N_ITEMS = 6, 250
+SKILL = np.array([1.2, 1.2, 1.2, 1.0, 0.9, 0.8, 0.4, 0.3, 0.2, -0.2, -0.6, -0.7])
+MODELS = pd.Index([f"model {name}" for name in "ABCDEFGHIJKL"], name="model")
+
+# %%
+# Items differ in difficulty, and all models answer the same ones: a hard sample is hard
+# for all of them.
+
+rng = np.random.default_rng(3)
+difficulty = rng.normal(0, 1.5, (1, N_TASKS, N_ITEMS))
+chance = 1 / (1 + np.exp(difficulty - SKILL[:, None, None]))
+answers = rng.random(chance.shape) < chance
+
+accuracy = pd.Series(answers.mean(axis=(1, 2)), index=MODELS)
+items = answers.reshape(len(MODELS), -1)
+covariance = np.cov(items) / items.shape[1]
+error = np.sqrt(np.diag(covariance))
+
+# %%
+# With the standard errors alone the models count as independent. The covariance of
+# their answers knows that differences on the same items are more precise.
+
+apart = rank_confidence_sets(accuracy, error, random_state=0)
+shared = rank_confidence_sets(accuracy, covariance=covariance, random_state=0)
+groups = indistinguishable_groups(shared)
+
+ranks = {"independent": apart, "shared items": shared}
+table = pd.DataFrame({"accuracy": accuracy.round(3)})
+for name, sets in ranks.items():
+    table[name] = [f"{a} to {b}" for a, b in zip(sets.low, sets.high, strict=True)]
+table["letters"] = groups.dot(groups.columns)
+order = accuracy.sort_values(ascending=False).index
+print(table.loc[order].to_string())
+print(f"\nmay be the best: {', '.join(shared.best())}")
+
+# %%
+# The order that the six tasks contradict least.
+
+by_task = pd.DataFrame(answers.mean(axis=2), index=MODELS)
+consensus = kemeny_order(by_task)
+print(f"Kemeny order ({consensus.method}): {' > '.join(m[-1] for m in consensus.order)}")
+print(f"pairs that some task has the other way round: {consensus.cost}")
+
+# %%
+# Bars are the sets, dots the ranks of the estimates.
+
+figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+for offset, (name, sets) in zip((0.17, -0.17), ranks.items(), strict=True):
+    frame = sets.to_frame().loc[order]
+    place = -np.arange(len(order)) + offset
+    left, width = frame["low"] - 0.25, frame["high"] - frame["low"] + 0.5
+    axes.barh(place, width, left=left, height=0.3, alpha=0.6, label=name)
+axes.plot(np.arange(1, len(order) + 1), -np.arange(len(order)), "k.", label="rank of estimate")
+axes.set_yticks(-np.arange(len(order)), [f"{m}  {table.loc[m, 'letters']}" for m in order])
+axes.set_xticks(np.arange(1, len(order) + 1))
+axes.set_xlabel("rank (95 % simultaneous confidence sets)")
+axes.legend(frameon=False)
+axes.spines[["top", "right"]].set_visible(False)
+if len(sys.argv) > 1:
+    figure.savefig(sys.argv[1], dpi=150)

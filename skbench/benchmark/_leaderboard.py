@@ -1,0 +1,272 @@
+"""From the answers of many models to a ranking with intervals, rank sets and ties."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from skbench._checks import check_confidence_level
+from skbench.benchmark._score_table import plain, score_table, some_of
+from skbench.benchmark.ranks import (
+    RankConfidenceSets,
+    indistinguishable_groups,
+    rank_confidence_sets,
+)
+from skbench.containers import Estimate
+from skbench.stats import binomial, clustered, means, paired
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Leaderboard:
+    """Models from best to worst, and how sure that order is.
+
+    Attributes
+    ----------
+    estimate : Estimate
+        Mean scores with intervals, best model first.
+    covariance : ndarray of shape (n_models, n_models)
+        Of the mean scores; positive where models fail on the same items.
+    rank_sets : RankConfidenceSets
+        Ranks that each model may have, for all models at once.
+    ties : list of str
+        Letters of each model: two models that share one cannot be told apart.
+    n_items : ndarray of int of shape (n_models,)
+        Number of items each model answered.
+    n_clusters : ndarray of int of shape (n_models,)
+        Number of clusters these are in.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> items = pd.DataFrame({"model": ["ada"] * 6 + ["bob"] * 6, "item": [*range(6)] * 2,
+    ...                       "score": [1, 1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 1]})
+    >>> leaderboard(items, random_state=0).ties
+    ['a', 'a']
+    """
+
+    estimate: Estimate
+    covariance: np.ndarray
+    rank_sets: RankConfidenceSets
+    ties: list
+    n_items: np.ndarray
+    n_clusters: np.ndarray
+
+    def to_frame(self):
+        """One row per model: rank, its confidence set, ties, score and interval."""
+        e = self.estimate
+        columns = {
+            "rank": 1 + np.sum(e.value[:, None] < e.value, axis=1),
+            "rank_low": self.rank_sets.low,
+            "rank_high": self.rank_sets.high,
+            "ties": self.ties,
+            "estimate": e.value,
+            "low": e.low,
+            "high": e.high,
+            "standard_error": e.standard_error,
+            "n": self.n_items,
+        }
+        return pd.DataFrame(columns, index=e.labels)
+
+    def __len__(self):
+        return len(self.estimate)
+
+    def __repr__(self):
+        level = f"{100 * self.estimate.confidence_level:g} %"
+        best = some_of(list(self.rank_sets.best()))
+        head = f"Leaderboard of {len(self)} models by {self.estimate.method}, {level} intervals"
+        text = self.to_frame().to_string(float_format=lambda x: f"{x:.4g}", max_rows=20)
+        return f"{head}; may be the best: {best}\n{text}"
+
+
+def leaderboard(
+    items,
+    *,
+    model="model",
+    item="item",
+    score="score",
+    cluster=None,
+    by=None,
+    confidence_level=0.95,
+    random_state=None,
+):
+    """Rank models by their mean score, with the uncertainty of scores and ranks.
+
+    Parameters
+    ----------
+    items : dataframe
+        One row per answer of a model to an item, in any dataframe that narwhals
+        reads. Not changed.
+    model, item, score : str
+        Names of the columns. High scores are good.
+    cluster : str, default=None
+        Column of clusters of dependent items. The item column itself where items
+        were answered several times.
+    by : str or list of str, default=None
+        Columns of the topics, whose means then count equally. None counts items
+        equally.
+    confidence_level : float, default=0.95
+        Of each score's interval, and of all rank sets together.
+    random_state : None, int, RandomState or Generator, default=None
+        Source of the draws behind the rank sets.
+
+    Returns
+    -------
+    Leaderboard
+
+    Raises
+    ------
+    ValueError
+        For missing columns, labels or scores, items answered several times without
+        `cluster`, a model without any item in a topic, and a topic in which the items
+        of a model are in one cluster, as its spread is then unknown.
+
+    Warns
+    -----
+    UserWarning
+        If models did not answer the same items: their means are of different things.
+
+    Notes
+    -----
+    Right and wrong answers to independent items have Wilson intervals. All others
+    have t intervals with the cluster-robust CR2 variance and Bell-McCaffrey degrees
+    of freedom; the variance of an average over topics is the sum of those of the topics
+    over their squared number, with Satterthwaite's degrees of freedom. The
+    topics are taken as they are, not as a sample of topics.
+
+    Rank sets use the covariance of the models: where they fail on the same items,
+    their differences are known better than their scores.
+
+    When not to use it: to compare two models chosen beforehand, for which
+    `compare_models` is sharper; for scores of which low is good (change their sign).
+
+    Examples
+    --------
+    >>> from skbench.datasets import make_items
+    >>> items = make_items(n_models=3, n_topics=4, n_items=50, random_state=0).items
+    >>> board = leaderboard(items, item="item", random_state=0)
+    >>> board.to_frame()[["rank", "rank_low", "rank_high", "ties"]].shape
+    (3, 4)
+    """
+    check_confidence_level(confidence_level)
+    by = [by] if isinstance(by, str) else list(by or [])
+    table = score_table(items, model=model, item=item, score=score, cluster=cluster, by=by)
+    robust = [_robust(table, m) for m in range(len(table.models))]
+    mean, variance, freedom, n_clusters = (np.array(part) for part in zip(*robust, strict=True))
+    _refuse_unknown(table, mean, variance)
+    _warn_of_missing_items(table)
+    estimate = _estimate(table, mean, variance, freedom, confidence_level)
+    order = np.argsort(-estimate.value, kind="stable")
+    estimate = _reordered(estimate, order)
+    covariance = _covariance(table)[np.ix_(order, order)]
+    sets = rank_confidence_sets(
+        pd.Series(estimate.value, index=estimate.labels),
+        covariance=covariance,
+        confidence_level=confidence_level,
+        random_state=random_state,
+    )
+    letters = indistinguishable_groups(sets)
+    return Leaderboard(
+        estimate=estimate,
+        covariance=covariance,
+        rank_sets=sets,
+        ties=["".join(letters.columns[row]) for row in letters.to_numpy()],
+        n_items=np.sum(table.n_answers > 0, axis=0)[order],
+        n_clusters=n_clusters.sum(axis=1)[order],
+    )
+
+
+def _robust(table, position):
+    """Mean, variance, degrees of freedom and clusters of one model in each group."""
+    scores = table.scores[:, position]
+    answered = np.isfinite(scores)
+    sizes = table.cluster_sums(answered)
+    present = sizes > 0
+    sums = table.cluster_sums(np.where(answered, scores, 0.0))
+    groups = table.cluster_groups[present]
+    return clustered.cluster_robust_variance(sums[present], sizes[present], groups, table.n_groups)
+
+
+def _refuse_unknown(table, mean, variance):
+    for values, what in [
+        (mean, "has no items"),
+        (variance, "has items of one cluster only, so their spread is unknown"),
+    ]:
+        if np.isnan(values).any():
+            m, g = np.argwhere(np.isnan(values))[0]
+            where = "" if table.groups is None else f" in {plain(table.groups[g])!r}"
+            raise ValueError(
+                f"Model {plain(table.models[m])!r} {what}{where}. Leave out the model"
+                f"{' or the topic' if where else ''}."
+            )
+
+
+def _warn_of_missing_items(table):
+    missing = table.n_answers == 0
+    if missing.any():
+        worst = int(np.argmax(missing.sum(axis=0)))
+        names = some_of(list(table.items[missing[:, worst]]))
+        warnings.warn(
+            f"{missing.any(axis=0).sum()} of {len(table.models)} models did not answer all "
+            f"{len(table.items)} items, so their means are not of the same items: "
+            f"{plain(table.models[worst])!r} lacks {missing[:, worst].sum()} ({names}).",
+            stacklevel=3,
+        )
+
+
+def _estimate(table, mean, variance, freedom, confidence_level):
+    """Scores of the models in the order of the table."""
+    n_groups = table.n_groups
+    value = mean.mean(axis=1)
+    part = variance / n_groups**2
+    error = np.sqrt(part.sum(axis=1))
+    if n_groups == 1 and table.is_binary and not table.is_clustered:
+        n = np.sum(table.n_answers > 0, axis=0)
+        low, high = binomial.wilson_interval(np.nansum(table.scores, axis=0), n, confidence_level)
+        kind = "Wilson"
+    else:
+        # A topic without spread adds nothing to either sum.
+        df = _ratio(part.sum(axis=1) ** 2, np.sum(part**2 / freedom, axis=1))
+        low, high = means.t_interval(value, error, df, confidence_level)
+        kind = "clusters, CR2" if table.is_clustered else "t"
+    what = "mean of the items" if table.groups is None else f"mean of {n_groups} topics"
+    return Estimate(
+        value=value,
+        low=low,
+        high=high,
+        # Answers that are all alike cannot tell how far others would spread.
+        standard_error=np.where(error > 0, error, np.nan),
+        confidence_level=confidence_level,
+        labels=table.models,
+        method=f"{what}, {kind}",
+        guarantee="each group",
+    )
+
+
+def _ratio(numerator, denominator):
+    missing = np.full(np.shape(numerator), np.nan)
+    return np.divide(numerator, denominator, out=missing, where=denominator > 0)
+
+
+def _reordered(estimate, order):
+    columns = {
+        name: getattr(estimate, name)[order]
+        for name in ("value", "low", "high", "standard_error", "labels")
+    }
+    return Estimate(
+        **columns,
+        confidence_level=estimate.confidence_level,
+        method=estimate.method,
+        guarantee=estimate.guarantee,
+    )
+
+
+def _covariance(table):
+    """Covariance of the models' scores, topics being independent."""
+    group_of_item = table.cluster_groups[table.clusters]
+    total = np.zeros((len(table.models),) * 2)
+    for g in range(table.n_groups):
+        mine = group_of_item == g
+        _, covariance = paired.mean_covariance(table.scores[mine], table.clusters[mine])
+        total += covariance
+    return total / table.n_groups**2

@@ -1,0 +1,67 @@
+"""Raw scores of repeated evaluations, in the shapes users keep them in, as moments."""
+
+import numpy as np
+import pandas as pd
+
+from skbench._checks import check_same_index
+
+
+def run_moments(X, y):
+    """Mean, variance and number of the raw scores of everything that `X` names.
+
+    Parameters
+    ----------
+    X : DataFrame with n_rows rows
+        Labels. Rows that agree in all columns are evaluations of the same thing.
+    y : array-like of shape (n_rows,) or (n_rows, n_runs), or n_rows lists
+        Raw scores of each row; nan or an empty list is a missing score.
+
+    Returns
+    -------
+    DataFrame with one row per combination of labels, in order of appearance
+        Columns mean, variance (``ddof=1``, nan for one score), n, and n_missing.
+
+    Raises
+    ------
+    ValueError
+        If `X` is no frame of labels, a label is missing, lengths differ, or a score
+        is infinite or not a number.
+    """
+    if not isinstance(X, pd.DataFrame) or X.empty:
+        raise ValueError(
+            "X must be a pandas DataFrame with at least one row, whose columns name what was "
+            f"evaluated; got {type(X).__name__} of shape {np.shape(X)}."
+        )
+    check_same_index(X=X, y=y)
+    if len(X) != len(y):
+        raise ValueError(f"y has {len(y)} rows, but X has {len(X)}.")
+    unnamed = X.columns[X.isna().any()]
+    if len(unnamed):
+        raise ValueError(f"Column {unnamed[0]!r} of X has missing labels: name or drop these rows.")
+    lists = _score_lists(y)
+    runs = X.iloc[np.repeat(np.arange(len(X)), [len(scores) for scores in lists])]
+    scores = pd.Series(np.concatenate(lists), index=runs.index)
+    if np.isinf(scores).any():
+        at = runs.iloc[int(np.argmax(np.isinf(scores)))]
+        raise ValueError(f"Scores must be finite, but {at.to_dict()} has an infinite one.")
+    by = [runs[column] for column in X.columns]
+    groups = scores.groupby(by if len(by) > 1 else by[0], sort=False, observed=True)
+    table = groups.agg(mean="mean", variance="var", n="count", size="size")
+    table["n_missing"] = table.pop("size") - table["n"]
+    return table
+
+
+def _score_lists(y):
+    """One array of raw scores per row; an empty list is one missing score."""
+    values = y if isinstance(y, list | tuple) else np.asarray(y)
+    lists = [_as_scores(row, position) for position, row in enumerate(values)]
+    return [scores if scores.size else np.array([np.nan]) for scores in lists]
+
+
+def _as_scores(row, position):
+    try:
+        return np.atleast_1d(np.asarray(row, dtype=float))
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"Scores must be numbers or lists of numbers, but row {position} has {row!r}."
+        ) from None

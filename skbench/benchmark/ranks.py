@@ -1,0 +1,428 @@
+"""Ranks that hold up: confidence sets, groups of ties, and a consensus over tasks."""
+
+import warnings
+from dataclasses import dataclass
+from string import ascii_lowercase
+
+import numpy as np
+import pandas as pd
+
+from skbench._checks import (
+    check_column,
+    check_confidence_level,
+    check_option,
+    check_same_index,
+)
+from skbench._random import as_generator
+from skbench.containers import Estimate
+from skbench.stats import kemeny, rank_sets
+
+_HEURISTIC = "Borda with local moves"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankConfidenceSets:
+    """Ranks that each model may truly have.
+
+    Attributes
+    ----------
+    estimate : ndarray of shape (n_models,)
+        Estimated performances.
+    low, high : ndarray of int of shape (n_models,)
+        Best and worst rank in the confidence set of each model; 1 is the best.
+    better : ndarray of bool of shape (n_models, n_models)
+        Entry (j, k): model `j` is significantly better than model `k`.
+    labels : pandas.Index of length n_models
+        Names of the models.
+    confidence_level : float
+        Probability that the sets hold the true ranks.
+    kind : {"simultaneous", "marginal"}
+        Whether that is the probability for all models together or for each.
+
+    Examples
+    --------
+    >>> sets = rank_confidence_sets([0.8, 0.7, 0.4], [0.06, 0.06, 0.06], random_state=0)
+    >>> list(sets.best())
+    [0, 1]
+    """
+
+    estimate: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    better: np.ndarray
+    labels: pd.Index
+    confidence_level: float
+    kind: str
+
+    def best(self, tau=1):
+        """Models that may be among the `tau` best.
+
+        Parameters
+        ----------
+        tau : int, default=1
+            How many models count as the best.
+
+        Returns
+        -------
+        pandas.Index
+            Labels of the models whose best possible rank is at most `tau`.
+
+        Notes
+        -----
+        With simultaneous sets, all of the `tau` truly best models are in it with the
+        confidence level; ties at the border count as among the best. With marginal
+        sets that holds for each of them by itself, hence for ``tau=1`` and a single
+        best model too.
+        """
+        return self.labels[self.low <= tau]
+
+    def to_frame(self):
+        """One row per model: estimate, low, high, and whether it may be the best."""
+        columns = {
+            "estimate": self.estimate,
+            "low": self.low,
+            "high": self.high,
+            "best": self.low == 1,
+        }
+        return pd.DataFrame(columns, index=self.labels)
+
+    def __len__(self):
+        return len(self.labels)
+
+    def __repr__(self):
+        head = f"{100 * self.confidence_level:g} % {self.kind} rank confidence sets"
+        best = ", ".join(map(str, self.best()))
+        return f"{head} of {len(self)} models; may be the best: {best}\n{self.to_frame()}"
+
+
+def rank_confidence_sets(
+    estimate,
+    standard_error=None,
+    *,
+    covariance=None,
+    confidence_level=0.95,
+    kind="simultaneous",
+    stepdown=True,
+    n_draws=10_000,
+    random_state=None,
+):
+    """Confidence sets for the ranks of models.
+
+    Parameters
+    ----------
+    estimate : Estimate, Series or array-like of shape (n_models,)
+        Estimated performances; high is good. An `Estimate` brings its standard
+        errors along.
+    standard_error : array-like of shape (n_models,), default=None
+        Standard errors of independent estimates.
+    covariance : array-like of shape (n_models, n_models), default=None
+        Covariance matrix of the estimates instead, where models share items. Their
+        differences are then often known better, and the sets shorter.
+    confidence_level : float, default=0.95
+        Probability that the sets hold the true ranks.
+    kind : {"simultaneous", "marginal"}, default="simultaneous"
+        "simultaneous" holds for the whole table at once, "marginal" for the rank of
+        any one model chosen beforehand, with shorter sets.
+    stepdown : bool, default=True
+        Whether to use what was found significant to test the rest more sharply. Never
+        longer, and as safe.
+    n_draws : int, default=10_000
+        Draws of the normal errors, for the critical value.
+    random_state : None, int, RandomState or Generator, default=None
+        Source of the draws.
+
+    Returns
+    -------
+    RankConfidenceSets
+        With `low`, `high`, `better`, ``best()`` and ``to_frame()``.
+
+    Raises
+    ------
+    ValueError
+        If both or none of `standard_error` and `covariance` are given, if a number is
+        not finite or a variance negative, or if the labels of the inputs differ.
+
+    Warns
+    -----
+    UserWarning
+        If a standard error is 0: differences from such a model are overstated.
+
+    Notes
+    -----
+    A model's set runs from 1 plus the number of models significantly better than it
+    to the number of models minus those significantly worse [1]_. Significance is that
+    of all pairs at once: the studentised differences are compared with the
+    distribution of their maximum under normal errors. Ties need no assumption: a
+    model that truly ties with others has all the ranks they share, and the set holds
+    them all (test_sets_hold_all_ranks_of_exact_ties). See
+    `skbench.stats.rank_sets.dominance` for the formulas.
+
+    When not to use it: for few items per model, where errors are far from normal.
+
+    References
+    ----------
+    .. [1] Mogstad, Romano, Shaikh and Wilhelm (2024). Inference for ranks with
+       applications to mobility across neighbourhoods and academic achievement
+       across countries. Review of Economic Studies 91, 476-518.
+
+    Examples
+    --------
+    >>> accuracy = pd.Series({"ada": 0.81, "bob": 0.79, "cyd": 0.60})
+    >>> sets = rank_confidence_sets(accuracy, [0.02, 0.02, 0.02], random_state=0)
+    >>> sets.to_frame()
+         estimate  low  high   best
+    ada      0.81    1     2   True
+    bob      0.79    1     2   True
+    cyd      0.60    3     3  False
+    """
+    check_option("kind", kind, ("simultaneous", "marginal"))
+    check_confidence_level(confidence_level)
+    if n_draws < 1:
+        raise ValueError(f"n_draws must be at least 1, got {n_draws!r}.")
+    if isinstance(estimate, Estimate):
+        if standard_error is None and covariance is None:
+            standard_error = estimate.standard_error
+        estimate = pd.Series(estimate.value, index=estimate.labels)
+    labels = estimate.index if isinstance(estimate, pd.Series) else pd.RangeIndex(len(estimate))
+    check_same_index(estimate=estimate, standard_error=standard_error, covariance=covariance)
+    x = check_column("estimate", estimate, labels)
+    root, difference_error = _errors(standard_error, covariance, labels)
+    rng = as_generator(random_state)
+    noise = rng.standard_normal((n_draws, len(x))) @ root.T
+    found = rank_sets.dominance(
+        x, difference_error, noise, confidence_level, kind == "simultaneous", stepdown
+    )
+    return RankConfidenceSets(
+        estimate=x,
+        low=1 + found.below.sum(axis=1),
+        high=len(x) - found.above.sum(axis=1),
+        better=found.above,
+        labels=labels,
+        confidence_level=confidence_level,
+        kind=kind,
+    )
+
+
+def indistinguishable_groups(sets):
+    """Groups of models that no test tells apart, as letters.
+
+    Parameters
+    ----------
+    sets : RankConfidenceSets
+        Simultaneous rank confidence sets.
+
+    Returns
+    -------
+    pandas.DataFrame of bool of shape (n_models, n_groups)
+        Columns "a", "b", ... say who belongs to which group; "a" has the model with the
+        highest estimate.
+
+    Raises
+    ------
+    ValueError
+        If `sets` are marginal, which judge a pair twice and may disagree.
+
+    Notes
+    -----
+    The groups are the largest sets in which no two models differ significantly (the
+    compact letter display): two models share a letter if, and only if, neither is
+    significantly better. Groups overlap, because not being told apart is not
+    transitive. ``groups.dot(groups.columns)`` is the string of letters of each model.
+
+    When not to use it: as proof of equality. Models share a letter also when there
+    are too few items to tell.
+
+    Examples
+    --------
+    >>> error = [0.02, 0.02, 0.02]
+    >>> sets = rank_confidence_sets(
+    ...     pd.Series({"ada": 0.86, "bob": 0.80, "cyd": 0.75}), error, random_state=0
+    ... )
+    >>> groups = indistinguishable_groups(sets)
+    >>> dict(groups.dot(groups.columns))
+    {'ada': 'a', 'bob': 'ab', 'cyd': 'b'}
+    """
+    if sets.kind != "simultaneous":
+        raise ValueError(
+            f"Groups need simultaneous rank confidence sets, got {sets.kind} ones. "
+            'Use kind="simultaneous".'
+        )
+    order = np.argsort(-sets.estimate, kind="stable")
+    different = (sets.better | sets.better.T)[np.ix_(order, order)]
+    cliques = rank_sets.maximal_cliques(~different)
+    member = np.empty_like(cliques.T)
+    member[order] = cliques.T
+    letters = [_letters(i) for i in range(len(cliques))]
+    return pd.DataFrame(member, index=sets.labels, columns=letters)
+
+
+@dataclass(frozen=True, eq=False)
+class KemenyOrder:
+    """A consensus order of the models and how far the tasks are from it.
+
+    Attributes
+    ----------
+    order : pandas.Index of length n_models
+        Names of the models, best first.
+    cost : int
+        Number of disagreements: pairs of models on a task that it has the other way
+        round, over all tasks.
+    method : str
+        "exact", or the name of the heuristic, whose cost may not be the smallest.
+    """
+
+    order: pd.Index
+    cost: int
+    method: str
+
+
+def kemeny_order(scores):
+    """Kemeny's consensus: the order that the tasks contradict least.
+
+    Parameters
+    ----------
+    scores : DataFrame or array-like of shape (n_models, n_tasks)
+        Score of each model on each task; high is good. Only the order within a task
+        counts, so tasks may have different scales.
+
+    Returns
+    -------
+    KemenyOrder
+        With `order`, `cost` and `method`.
+
+    Raises
+    ------
+    ValueError
+        If a score is missing or infinite, or the table is empty.
+
+    Warns
+    -----
+    UserWarning
+        If the order is that of a heuristic, because more than 16 models cannot be
+        ordered piece by piece.
+
+    Notes
+    -----
+    Minimises the number of pairs of models, over all tasks, that a task has the other
+    way round (Kendall's distance) [1]_. Ties on a task cost nothing. Up to 16 models
+    the order is exact; so it is beyond wherever majorities split the models into
+    groups of at most 16, which is checked. Other groups are ordered by their Borda
+    counts and then improved by moving single models. Where several orders have the
+    least cost, one of them is returned.
+
+    When not to use it: when the size of leads matters, or as if the order were free
+    of sampling error; see `rank_confidence_sets`.
+
+    References
+    ----------
+    .. [1] Kemeny (1959). Mathematics without numbers. Daedalus 88, 577-591.
+
+    Examples
+    --------
+    >>> scores = pd.DataFrame(
+    ...     {"law": [0.6, 0.5, 0.9], "math": [0.4, 0.3, 0.1], "art": [0.8, 0.7, 0.9]},
+    ...     index=["ada", "bob", "cyd"],
+    ... )
+    >>> consensus = kemeny_order(scores)
+    >>> list(consensus.order), consensus.cost, consensus.method
+    (['cyd', 'ada', 'bob'], 2, 'exact')
+    """
+    table = pd.DataFrame(scores)
+    values = table.to_numpy(dtype=float)
+    if not values.size:
+        raise ValueError(f"scores has shape {values.shape}: pass models in rows, tasks in columns.")
+    if not np.isfinite(values).all():
+        model, task = np.argwhere(~np.isfinite(values))[0]
+        raise ValueError(
+            f"scores must be finite, but model {table.index[model]!r} has {values[model, task]:g} "
+            f"on task {table.columns[task]!r}. Leave out the model or the task."
+        )
+    cost = kemeny.disagreements(values)
+    groups = kemeny.majority_components(cost)
+    largest = max(map(len, groups))
+    exact = largest <= kemeny.LARGEST_EXACT
+    if not exact:
+        warnings.warn(
+            f"{largest} models cannot be ordered piece by piece, more than the "
+            f"{kemeny.LARGEST_EXACT} of the exact search: the order is that of a heuristic "
+            f"({_HEURISTIC}) and may not have the least cost.",
+            stacklevel=2,
+        )
+    order = np.concatenate([_ordered(group, cost) for group in groups])
+    return KemenyOrder(
+        order=table.index[order],
+        cost=kemeny.order_cost(order, cost),
+        method="exact" if exact else _HEURISTIC,
+    )
+
+
+def _ordered(group, cost):
+    inside = cost[np.ix_(group, group)]
+    small = len(group) <= kemeny.LARGEST_EXACT
+    return group[kemeny.exact_order(inside) if small else kemeny.local_order(inside)]
+
+
+def _errors(standard_error, covariance, labels):
+    """A root of the covariance matrix, and the standard errors of all differences."""
+    if (standard_error is None) == (covariance is None):
+        raise ValueError(
+            "Pass either standard_error (independent estimates) or covariance (models that "
+            "share items), not both and not neither."
+        )
+    if covariance is None:
+        error = check_column("standard_error", standard_error, labels, minimum=0)
+        _warn_of_zeros(error, labels)
+        apart = np.hypot(error[:, None], error)
+        np.fill_diagonal(apart, 0)
+        return np.diag(error), apart
+    covariance = _checked_covariance(covariance, labels)
+    variance = np.diag(covariance)
+    _warn_of_zeros(variance, labels)
+    sums = variance[:, None] + variance
+    squares = sums - 2 * covariance
+    # Models with the same answers differ by rounding alone.
+    apart = np.sqrt(np.where(squares > 1e-12 * sums, squares, 0.0))
+    values, vectors = np.linalg.eigh(covariance)
+    return vectors * np.sqrt(np.maximum(values, 0)), apart
+
+
+def _checked_covariance(covariance, labels):
+    if isinstance(covariance, pd.DataFrame) and not covariance.index.equals(covariance.columns):
+        raise ValueError("covariance must have the same labels on its rows and columns.")
+    matrix = np.asarray(covariance, dtype=float)
+    if matrix.shape != (len(labels), len(labels)):
+        raise ValueError(
+            f"covariance has shape {matrix.shape}, but there are {len(labels)} models."
+        )
+    check_column("variance", np.diag(matrix), labels, minimum=0)
+    size = np.abs(matrix).max(initial=0)
+    if not np.isfinite(size) or not np.allclose(matrix, matrix.T, rtol=0, atol=1e-9 * size):
+        raise ValueError("covariance must be finite and symmetric.")
+    lowest = np.linalg.eigvalsh(matrix).min(initial=0)
+    if lowest < -1e-9 * size * len(labels):
+        raise ValueError(
+            f"covariance must have no negative eigenvalue, but has {lowest:g}: "
+            "no errors can have these covariances."
+        )
+    return matrix
+
+
+def _warn_of_zeros(error, labels):
+    zero = np.flatnonzero(error == 0)
+    if zero.size and len(labels) > 1:
+        warnings.warn(
+            f"{zero.size} of {len(labels)} models have a standard error of 0, such as "
+            f"{labels[zero[0]]!r}: their ranks look more certain than they are. A smoothed "
+            "variance, p (1 - p) / n with p = (k + 1) / (n + 2), is above 0 at every score.",
+            stacklevel=4,
+        )
+
+
+def _letters(number):
+    """a, b, ..., z, aa, ab, ..."""
+    text = ""
+    number += 1
+    while number:
+        number, rest = divmod(number - 1, len(ascii_lowercase))
+        text = ascii_lowercase[rest] + text
+    return text

@@ -1,0 +1,206 @@
+"""Simulated answers that an autorater judged, a few of them human-labelled too."""
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit, logit
+
+from skbench._checks import check_option
+from skbench._random import as_generator
+from skbench.datasets._data import ItemData, check_count
+from skbench.datasets.simulate import SCORES, _check_spreads, _names
+
+_VERDICTS = np.array(["n", "y", "u"], object)
+
+
+def make_judged_items(
+    n_groups=20,
+    n_items=200,
+    n_labeled=20,
+    *,
+    intercept=0.0,
+    group_std=1.0,
+    feature_noise=0.5,
+    sensitivity=0.9,
+    specificity=0.9,
+    abstention=0.0,
+    drift=0.0,
+    score="binary",
+    random_state=None,
+):
+    """Simulate answers of a model, judged by an autorater and partly by people.
+
+    An answer in group g is right with log odds ``intercept + effect of g``, effects
+    normal with mean 0. People always know; the autorater sees all answers and
+    errs; which answers people label is left to chance.
+
+    Parameters
+    ----------
+    n_groups : int, default=20
+        Number of groups (topics).
+    n_items : int or array-like of shape (n_groups,), default=200
+        Answers in every group, or in each; labelled ones included.
+    n_labeled : int or array-like of shape (n_groups,), default=20
+        Of these, how many have a human label; 0 is allowed.
+    intercept : float, default=0.0
+        Log odds of a right answer in the middle group.
+    group_std : float, default=1.0
+        Standard deviation of the group effects, in log odds.
+    feature_noise : float, default=0.5
+        Standard deviation of the difference between the feature of a group and its
+        effect, in log odds.
+    sensitivity, specificity : float in (0, 1), default=0.9
+        Probability that the autorater accepts a right answer, and that it rejects
+        a wrong one. With ``sensitivity = 1 - specificity`` it is pure noise.
+    abstention : float in [0, 1), default=0.0
+        Probability that the autorater does not say, right or wrong.
+    drift : float, default=0.0
+        Standard deviation of the autorater's leniency between groups, in log odds:
+        in a lenient group it accepts more of the right answers and of the wrong.
+    score : {"binary", "continuous"}, default="binary"
+        Whether the autorater accepts or gives a score in (0, 1). With the same
+        seed the first accepts where the second scores above one half.
+    random_state : None, int, RandomState or Generator, default=None
+        Decides everything. Groups are drawn first: the truth for one seed is the
+        same whatever the autorater and the labels.
+
+    Returns
+    -------
+    ItemData
+        With attributes
+
+        - items : DataFrame, one row per answer, with columns `group`, `item`,
+          `autorater` (0 or 1; "y", "n" or "u" if `abstention` is positive; or a
+          score) and `human` (1 right, 0 wrong, nan where nobody labelled).
+        - truth : Series of probabilities of a right answer, indexed by group.
+        - features : DataFrame indexed by group, column `feature`.
+        - DESCR : str, a description.
+
+    Raises
+    ------
+    ValueError
+        If a count or a probability is out of range, more items are to be labelled
+        than there are, or a score is to abstain.
+    TypeError
+        If a count is not an integer.
+
+    See Also
+    --------
+    make_items : Simulated scores of several models, without an autorater.
+
+    Notes
+    -----
+    The score is ``expit(m + leniency + L)`` with L standard logistic and m the log
+    odds of acceptance: ``logit(sensitivity)`` for right answers and
+    ``-logit(specificity)`` for wrong ones.
+
+    When not to use it: as evidence that a method works with a real autorater,
+    whose errors depend on the answer and not only on whether it is right.
+
+    Examples
+    --------
+    >>> from skbench.datasets import make_judged_items
+    >>> data = make_judged_items(3, 50, [0, 1, 10], random_state=0)
+    >>> data.items.groupby("group")["human"].count().tolist()
+    [0, 1, 10]
+    """
+    n_groups = check_count(n_groups, "n_groups")
+    groups = _names("group", n_groups)
+    n_items = _counts(n_items, "n_items", groups, minimum=1)
+    n_labeled = _counts(n_labeled, "n_labeled", groups, minimum=0)
+    _check_enough(n_items, n_labeled, groups)
+    _check_spreads(group_std=group_std, feature_noise=feature_noise, drift=drift)
+    _check_autorater(sensitivity, specificity, abstention, score)
+
+    rng = as_generator(random_state)
+    effect = group_std * rng.standard_normal(n_groups)
+    feature = effect + feature_noise * rng.standard_normal(n_groups)
+    leniency = drift * rng.standard_normal(n_groups)
+    truth = expit(intercept + effect)
+
+    group = np.repeat(np.arange(n_groups), n_items)
+    right = rng.random(len(group)) < truth[group]
+    mean = np.where(right, logit(sensitivity), -logit(specificity)) + leniency[group]
+    latent = mean + rng.logistic(size=len(group))
+    abstains = rng.random(len(group)) < abstention
+    labeled = _few_of_each(group, n_labeled, rng)
+
+    index = pd.Index(groups, name="group")
+    return ItemData(
+        items=pd.DataFrame(
+            {
+                "group": np.array(groups, object)[group],
+                "item": _ids(groups, n_items),
+                "autorater": _verdicts(latent, abstains, score, abstention),
+                "human": np.where(labeled, right, np.nan),
+            }
+        ),
+        truth=pd.Series(truth, index=index, name="truth"),
+        features=pd.DataFrame({"feature": feature}, index=index),
+        DESCR=(
+            f"Simulated answers in {n_groups} groups, judged by a {score} autorater, "
+            f"{n_labeled.sum()} of {len(group)} by people"
+        ),
+    )
+
+
+def _few_of_each(group, n_labeled, rng):
+    """Which items are labelled: `n_labeled` random ones of each group."""
+    order = np.lexsort([rng.random(len(group)), group])
+    first = np.searchsorted(group, np.arange(len(n_labeled)))
+    labeled = np.empty(len(group), dtype=bool)
+    labeled[order] = np.arange(len(group)) - first[group] < n_labeled[group]
+    return labeled
+
+
+def _verdicts(latent, abstains, score, abstention):
+    """What the autorater says, from the log odds of its score."""
+    if score == "continuous":
+        return expit(latent)
+    accepts = (latent > 0).astype(int)
+    return _VERDICTS[np.where(abstains, 2, accepts)] if abstention > 0 else accepts
+
+
+def _ids(groups, n_items):
+    width = len(str(n_items.max() - 1))
+    return [
+        f"{group}/item-{number:0{width}d}"
+        for group, size in zip(groups, n_items, strict=True)
+        for number in range(size)
+    ]
+
+
+def _counts(values, name, groups, minimum):
+    """One whole number per group, at least `minimum`."""
+    counts = np.asarray(values)
+    if counts.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be an integer or one per group, got {values!r}.")
+    if counts.ndim and counts.shape != (len(groups),):
+        raise ValueError(
+            f"{name} has shape {counts.shape}, but there are {len(groups)} groups. "
+            "Pass one number, or one per group."
+        )
+    counts = np.broadcast_to(counts, len(groups)).astype(np.int64)
+    if counts.min() < minimum:
+        group = groups[counts.argmin()]
+        raise ValueError(f"{name} must be at least {minimum}, but {group!r} has {counts.min()}.")
+    return counts
+
+
+def _check_enough(n_items, n_labeled, groups):
+    if np.any(n_labeled > n_items):
+        at = int(np.argmax(n_labeled > n_items))
+        raise ValueError(
+            f"{groups[at]!r} has {n_items[at]} items, of which {n_labeled[at]} cannot be labelled. "
+            "Labelled items count among n_items."
+        )
+
+
+def _check_autorater(sensitivity, specificity, abstention, score):
+    check_option("score", score, SCORES)
+    for name, value in {"sensitivity": sensitivity, "specificity": specificity}.items():
+        if not 0 < value < 1:
+            raise ValueError(f"{name} must be strictly between 0 and 1, got {value!r}.")
+    if not 0 <= abstention < 1:
+        raise ValueError(f"abstention must be in [0, 1), got {abstention!r}.")
+    if score == "continuous" and abstention > 0:
+        raise ValueError("A continuous autorater does not abstain: set abstention=0.")

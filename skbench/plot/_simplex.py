@@ -1,0 +1,265 @@
+"""Which model is best under which weighting of three categories, as a triangle."""
+
+import numpy as np
+from scipy.ndimage import gaussian_filter
+
+from skbench.plot import _style
+
+_GREY = "#d3d7dc"
+_PALETTE = (
+    _style.BLUE,
+    _style.VERMILLION,
+    _style.GREEN,
+    _style.PURPLE,
+    _style.ORANGE,
+    "#56b4e9",
+    "#8c5a2b",
+    "#1b3a6b",
+)
+_OTHERS = "#5b626b"
+_HEIGHT = np.sqrt(3) / 2
+# Corner of each category: top, bottom left, bottom right.
+_CORNERS = np.array([[0.5, _HEIGHT], [0.0, 0.0], [1.0, 0.0]])
+_PIXELS = 900
+_LARGEST_BLUR = 8.0  # pixels; coarse grids keep their cells
+_TICKS = (0.25, 0.5, 0.75)
+_TIE = {"color": _style.INK, "linewidth": 0.7}  # solid: neighbours draw their border twice
+
+
+class SimplexDisplay:
+    """Map of all weightings of three categories, coloured by the best model.
+
+    Each corner gives all weight to one category, the middle equal weights to all
+    three. Grey is where the two best models are too close to tell. Make it with
+    :meth:`from_simplex`, which computes everything to be drawn and needs no
+    matplotlib; :meth:`plot` only draws.
+
+    When not to use it: to choose the weights. They say what matters to the reader and
+    should be set before looking who wins.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_weightings, 3)
+        Weights of the categories, evenly spaced.
+    region : ndarray of int of shape (n_weightings,)
+        Position of the winner in `fractions`; the last one where undecided.
+    leader : ndarray of int of shape (n_weightings,)
+        The model with the highest score, decided or not.
+    categories : list of str of length 3
+        Names of the corners: top, bottom left, bottom right.
+    fractions : Series
+        Share of the weightings by winner, most first, "undecided" last.
+    legend : dict of str to str
+        The entries of `fractions` in words.
+    notes : list of str
+        What the reader must be told: what counts as undecided.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Set by :meth:`plot`.
+    figure_ : matplotlib Figure
+        Set by :meth:`plot`.
+
+    See Also
+    --------
+    RankDisplay : How probable each rank is under one weighting.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skbench.benchmark import WeightSimplex
+    >>> from skbench.plot import SimplexDisplay
+    >>> X = pd.DataFrame({"model": ["ada"] * 3 + ["bob"] * 3, "task": ["law", "sort", "add"] * 2,
+    ...                   "category": ["text", "code", "math"] * 2})
+    >>> simplex = WeightSimplex(resolution=10).fit(X, [0.9, 0.5, 0.4, 0.6, 0.7, 0.4], n=100)
+    >>> SimplexDisplay.from_simplex(simplex).legend["ada"]
+    'ada: 33 %'
+    """
+
+    def __init__(self, *, weights, region, leader, categories, fractions, legend, notes):
+        self.weights = weights
+        self.region = region
+        self.leader = leader
+        self.categories = categories
+        self.fractions = fractions
+        self.legend = legend
+        self.notes = notes
+
+    @classmethod
+    def from_simplex(cls, simplex):
+        """Compute what is drawn from a fitted WeightSimplex.
+
+        Parameters
+        ----------
+        simplex : WeightSimplex
+            After `fit` or `fit_draws`.
+
+        Returns
+        -------
+        SimplexDisplay
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        """
+        winners = simplex.winners()
+        fractions = simplex.fractions_
+        undecided = fractions.index[-1]
+        words = {name: f"{name}: {_percent(share)}" for name, share in fractions.items()}
+        words[undecided] += f", the lead is within {simplex.z:.3g} standard errors"
+        notes = ["best model for each weighting, and its share of all weightings"]
+        if simplex.rho != 0:
+            notes.append(f"correlation between models taken to be {simplex.rho:g}")
+        return cls(
+            weights=simplex.weights_,
+            region=fractions.index.get_indexer(winners),
+            leader=simplex.leader_,
+            categories=[str(name) for name in simplex.categories_],
+            fractions=fractions,
+            legend=words,
+            notes=notes,
+        )
+
+    def plot(self, ax=None):
+        """Draw the triangle.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; a new figure by default.
+
+        Returns
+        -------
+        self : SimplexDisplay
+            With `ax_` and `figure_` set.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        names = [*self.fractions.index]
+        shown = names[:-1][: len(_PALETTE)]
+        texts = [self.legend[name] for name in shown]
+        if len(names) - 1 > len(shown):
+            rest = self.fractions.iloc[len(shown) : -1]
+            texts.append(f"{len(rest)} other models: {_percent(rest.sum())}")
+        texts += [self.legend[names[-1]], "equal scores of the two best", "equal weights"]
+        if ax is None:
+            ax = _style.new_axes(6.0, 5.1 + 0.19 * len(texts + self.notes))
+        colors = self._colors(len(names))
+        self._draw_regions(ax, colors)
+        handles = _handles([*dict.fromkeys(colors[:-1]), colors[-1]])
+        handles += [*ax.plot([], [], **_TIE), _draw_frame(ax, self.categories)]
+        _style.draw_heading(ax, handles, texts, self.notes)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _colors(self, n_regions):
+        """A colour per region: winners, the rest of them alike, undecided."""
+        winners = [*_PALETTE[: n_regions - 1]]
+        winners += [_OTHERS] * (n_regions - 1 - len(winners))
+        return [*winners, _GREY]
+
+    def _draw_regions(self, ax, colors):
+        from matplotlib.colors import to_rgba
+        from matplotlib.patches import Polygon
+
+        nearest, inside, blur = _nearest_weighting(self.weights)
+        shares = [_smoothed(self.region[nearest] == r, blur) for r in range(len(colors))]
+        picture = np.array([to_rgba(color) for color in colors])[np.argmax(shares, axis=0)]
+        picture[~inside] = 0
+        extent = (0, 1, 0, _HEIGHT)
+        image = ax.imshow(
+            picture, extent=extent, origin="lower", interpolation="bilinear", zorder=2
+        )
+        edge = Polygon(_CORNERS, closed=True, fill=False, linewidth=1.1, zorder=5)
+        edge.set_edgecolor(_style.INK)
+        ax.add_patch(edge)
+        image.set_clip_path(edge)
+        leaders = np.unique(self.leader)
+        # The last border is the border of all others.
+        for model in leaders[: len(leaders) - 1]:
+            border = _smoothed(self.leader[nearest] == model, blur)
+            look = {"colors": _TIE["color"], "linewidths": _TIE["linewidth"]}
+            line = ax.contour(border, levels=[0.5], extent=extent, zorder=3, **look)
+            line.set_clip_path(edge)
+
+
+def _percent(share):
+    return f"{100 * share:.0f} %" if share >= 0.01 or share == 0 else f"{100 * share:.2g} %"
+
+
+def _nearest_weighting(weights):
+    """For each pixel the nearest weighting, and whether it lies in the triangle; their distance."""
+    resolution = round(1 / weights[weights > 0].min())
+    rows = round(_PIXELS * _HEIGHT)
+    x, y = np.meshgrid((np.arange(_PIXELS) + 0.5) / _PIXELS, (np.arange(rows) + 0.5) / _PIXELS)
+    top = y / _HEIGHT
+    right = x - top / 2
+    left = 1 - top - right
+    inside = np.minimum(left, right) >= -1.5 / _PIXELS
+    i = np.clip(np.rint(top * resolution), 0, resolution)
+    j = np.clip(np.rint(left * resolution), 0, resolution - i)
+    # Weightings come with `i` slowest, and ``resolution - i + 1`` of each.
+    position = i * (resolution + 1) - i * (i - 1) / 2 + j
+    return position.astype(int), inside, 1.2 * _PIXELS / resolution
+
+
+def _smoothed(mask, blur):
+    """Share of a region around each pixel, which takes the teeth of the grid off its border."""
+    return gaussian_filter(mask.astype(np.float32), min(blur, _LARGEST_BLUR), mode="nearest")
+
+
+def _draw_frame(ax, categories):
+    """Corner names, lines of equal weight, and the middle; returns the legend handle of that."""
+    ax.set_aspect("equal", anchor="S")  # what is left over goes to the heading
+    ax.set_axis_off()
+    ax.set_xlim(-0.12, 1.12)
+    ax.set_ylim(-0.12, _HEIGHT + 0.07)
+    for name, (x, y), shift in zip(categories, _CORNERS, (6, -18, -18), strict=True):
+        ax.annotate(
+            f"only {name}",
+            (x, y),
+            xytext=(0, shift),
+            textcoords="offset points",
+            ha="center",
+            va="bottom" if shift > 0 else "top",
+            color=_style.INK,
+            fontsize=9,
+            fontweight="bold",
+            parse_math=False,
+        )
+    for share in _TICKS:
+        for corner in range(3):
+            _draw_level(ax, corner, share)
+    look = {"marker": "o", "color": _style.INK, "markerfacecolor": "white", "linestyle": "none"}
+    (center,) = ax.plot(*_CORNERS.mean(axis=0)[:, None], zorder=6, markersize=5, **look)
+    return center
+
+
+def _draw_level(ax, corner, share):
+    """A line of equal weight of one category, with its percentage outside the triangle."""
+    ends = share * _CORNERS[corner] + (1 - share) * np.delete(_CORNERS, corner, axis=0)
+    ax.plot(*ends.T, color="white", linewidth=0.7, alpha=0.8, zorder=4)
+    # Percentages of each category climb towards its corner along the edge on its right.
+    start = share * _CORNERS[corner] + (1 - share) * _CORNERS[(corner + 1) % 3]
+    outward = np.array([(-_HEIGHT, 0.5), (0, -1), (_HEIGHT, 0.5)])[corner]
+    ax.annotate(
+        f"{100 * share:.0f} %",
+        start,
+        xytext=10 * outward,
+        textcoords="offset points",
+        ha=("right", "center", "left")[corner],
+        va="center",
+        color=_style.MUTED,
+        fontsize=7.5,
+    )
+
+
+def _handles(colors):
+    from matplotlib.patches import Patch
+
+    return [Patch(facecolor=color, edgecolor="none") for color in colors]

@@ -1,0 +1,31 @@
+"""Few human labels, many autorater scores: means that use both.
+
+Names load when first used, as those of the package do.
+"""
+
+from importlib import import_module
+
+_HOMES = {
+    "chain_rule": ["ChainRulePPI"],
+    "difference": ["ClassicalMean", "PPIMean"],
+    "grouped": ["GroupedPPI"],
+    "monte_carlo": ["KProportion", "Mean", "MonteCarloPPI", "Proportion"],
+    "rogan_gladen": ["RoganGladen"],
+    "side_by_side": ["SideBySidePPI"],
+    "stratified": ["StratifiedPPI"],
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)
+
+
+def __getattr__(name):
+    if name in _HOME_OF:
+        value = getattr(import_module(f"skbench.ppi.{_HOME_OF[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'skbench.ppi' has no attribute {name!r}")
+
+
+def __dir__():
+    return __all__

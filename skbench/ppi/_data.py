@@ -1,0 +1,207 @@
+"""One table of autorater scores and human labels: how it is read and checked."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from skbench._checks import check_same_index
+from skbench.stats.moments import complement_moments, group_moments
+
+
+class PPIData(NamedTuple):
+    """One checked table of rows, labelled and unlabelled.
+
+    Attributes
+    ----------
+    autorater : ndarray of shape (n_rows, n_autoraters)
+        Autorater scores: floats, or objects where the estimator takes categories.
+    y : ndarray of shape (n_rows,)
+        Human labels, nan where a row is unlabelled.
+    labeled : ndarray of bool of shape (n_rows,)
+        Which rows have a label.
+    codes : ndarray of int of shape (n_rows,)
+        Group of each row, 0 to ``n_groups - 1``.
+    n_groups : int
+        Number of groups.
+    labels : pandas.Index of length n_groups
+        Labels of the groups.
+    clusters : ndarray of int of shape (n_rows,) or None
+        Cluster of each row, numbered over all groups; no cluster spans two groups.
+    weights : ndarray of shape (n_rows,) or None
+        One over the probability that the row was chosen for labelling; only the
+        entries of labelled rows are read.
+    """
+
+    autorater: np.ndarray
+    y: np.ndarray
+    labeled: np.ndarray
+    codes: np.ndarray
+    n_groups: int
+    labels: pd.Index
+    clusters: np.ndarray | None = None
+    weights: np.ndarray | None = None
+
+    @property
+    def human(self):
+        """What the classical mean reads: the arguments of `stats.ppi.labeled_mean`."""
+        return self.y, self.labeled, self.codes, self.n_groups, self.clusters, self.weights
+
+
+def read_ppi_data(X, y, groups=None, clusters=None, sample_weight=None, numeric=True):
+    """Check one table of autorater scores and human labels.
+
+    Parameters
+    ----------
+    X, y, groups, clusters, sample_weight
+        As in `PPIEstimator.fit`; `groups` may have any number of levels.
+    numeric : bool, default=True
+        Whether autorater scores are numbers; otherwise they are kept as objects.
+
+    Returns
+    -------
+    PPIData
+
+    Raises
+    ------
+    ValueError
+        As in `PPIEstimator.fit`.
+    """
+    check_same_index(X=X, y=y, groups=groups, clusters=clusters, sample_weight=sample_weight)
+    autorater, names = _autorater(X, numeric)
+    n_rows = len(autorater)
+    y = _labels(y, n_rows)
+    labeled = ~np.isnan(y)
+    if not labeled.any():
+        raise ValueError(
+            f"None of the {n_rows} rows has a human label: y is nan throughout. An autorater "
+            "cannot be corrected without labels; have some rows labelled, chosen at random."
+        )
+    _refuse_missing_scores(autorater, names, numeric)
+    if groups is None:
+        codes, index = np.zeros(n_rows, dtype=int), pd.RangeIndex(1)
+    else:
+        codes, index = _factorized("groups", groups, n_rows)
+    if clusters is not None:
+        clusters, _ = _factorized("clusters", clusters, n_rows)
+        pair = clusters * np.int64(len(index)) + codes
+        clusters = np.unique(pair, return_inverse=True)[1]
+    weights = None if sample_weight is None else _weights(sample_weight, labeled)
+    return PPIData(autorater, y, labeled, codes, len(index), index, clusters, weights)
+
+
+def row_moments(data, codes=None, n_groups=None):
+    """Moments of autoraters and label on labelled, and of autoraters on unlabelled rows.
+
+    Parameters
+    ----------
+    data : PPIData
+    codes : ndarray of int of shape (n_rows,), default=None
+        Cells to compute them in; None takes the groups.
+    n_groups : int, default=None
+        Number of cells.
+
+    Returns
+    -------
+    labeled, unlabeled : skbench.stats.moments.Moments
+    """
+    codes = data.codes if codes is None else codes
+    n_groups = data.n_groups if n_groups is None else n_groups
+    labeled = np.flatnonzero(data.labeled)
+    both = np.column_stack([data.autorater[labeled], data.y[labeled]])
+    return (
+        group_moments(both, codes[labeled], n_groups),
+        complement_moments(data.autorater, labeled, codes, n_groups),
+    )
+
+
+def _autorater(X, numeric):
+    """Scores as a two-dimensional array, and the names of the columns for errors."""
+    if hasattr(X, "to_pandas"):
+        X = X.to_pandas()
+    if isinstance(X, pd.Series):
+        X = X.to_frame()
+    names = list(X.columns) if isinstance(X, pd.DataFrame) else None
+    scores = X.to_numpy() if isinstance(X, pd.DataFrame) else np.asarray(X)
+    if scores.ndim == 1:
+        scores = scores[:, None]
+    if scores.ndim != 2 or scores.shape[1] == 0:
+        raise ValueError(
+            f"X has shape {scores.shape}: pass one row per item and one column per autorater."
+        )
+    names = list(range(scores.shape[1])) if names is None else names
+    if not numeric:
+        return scores.astype(object), names
+    try:
+        return np.asarray(scores, dtype=float), names
+    except (TypeError, ValueError):
+        raise ValueError(
+            "Autorater scores must be numbers here. For verdicts in words use ChainRulePPI, or "
+            "code them as numbers."
+        ) from None
+
+
+def _refuse_missing_scores(autorater, names, numeric):
+    if numeric and np.isfinite(autorater).all():
+        return
+    missing = pd.isna(autorater)
+    infinite = np.isinf(autorater) if numeric else np.zeros_like(missing)
+    for bad, word in ((missing, "missing"), (infinite, "infinite")):
+        if bad.any():
+            row, column = (int(i) for i in np.argwhere(bad)[0])
+            raise ValueError(
+                f"{int(bad.sum())} autorater scores are {word}, the first in row {row}, column "
+                f"{names[column]!r}. Have those rows scored, leave them out, or code an "
+                "abstention as a value of its own."
+            )
+
+
+def _labels(y, n_rows):
+    try:
+        labels = pd.Series(y).to_numpy(dtype=float, na_value=np.nan)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "y must be numeric, nan where a row is unlabelled: code the human labels as numbers, "
+            "such as 1 and 0."
+        ) from None
+    if labels.shape != (n_rows,):
+        raise ValueError(f"y has {len(labels)} entries, but X has {n_rows} rows.")
+    if np.isinf(labels).any():
+        row = int(np.argmax(np.isinf(labels)))
+        raise ValueError(
+            f"y must be finite, or nan where a row is unlabelled, but row {row} has {labels[row]}."
+        )
+    return labels
+
+
+def _factorized(name, column, n_rows):
+    """Codes of a column's values, and the values in order."""
+    values = pd.Index(column)
+    if len(values) != n_rows:
+        raise ValueError(f"{name} has {len(values)} entries, but X has {n_rows} rows.")
+    if values.hasnans:
+        row = int(np.argmax(values.isna()))
+        raise ValueError(f"{name} is missing in row {row}: name every one.")
+    if not values.is_monotonic_increasing:
+        codes, levels = values.factorize(sort=True)
+        return codes.astype(int, copy=False), levels
+    # Sorted rows need no table of values, which costs more than the estimate itself.
+    starts = np.flatnonzero(np.append(True, values[1:] != values[:-1]))
+    sizes = np.diff(np.append(starts, n_rows))
+    return np.repeat(np.arange(len(starts)), sizes), values[starts]
+
+
+def _weights(sample_weight, labeled):
+    weights = np.asarray(sample_weight, dtype=float)
+    if weights.shape != labeled.shape:
+        raise ValueError(
+            f"sample_weight has {weights.size} entries, but X has {labeled.size} rows."
+        )
+    bad = labeled & ~(np.isfinite(weights) & (weights > 0))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(
+            f"sample_weight must be positive and finite on labelled rows, but row {row} has "
+            f"{weights[row]}. It is one over the probability of being chosen for labelling."
+        )
+    return weights

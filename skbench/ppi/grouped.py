@@ -1,0 +1,335 @@
+"""One prediction-powered estimate per group, and its way into empirical Bayes."""
+
+import warnings
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted
+
+from skbench._checks import check_confidence_level, check_option
+from skbench._random import as_generator
+from skbench.containers import Estimate, GroupSummary
+from skbench.ppi._base import effective_sample_size, score_bounds
+from skbench.ppi._group_summary import (
+    autorater_means,
+    column_names,
+    independent_observations,
+    pooled_variances,
+    rows_of,
+    set_aside,
+)
+from skbench.ppi.difference import ClassicalMean, PPIMean
+from skbench.stats.means import normal_interval
+from skbench.summaries._features import joined_features
+
+POWERS = ("shared", "per group")
+# Pseudo-labels make intervals safe and variances too large on average; shrinkage needs
+# variances that are right on average.
+_UNSMOOTHED = {ClassicalMean: {"interval": "wald"}, PPIMean: {"interval": "z"}}
+
+
+class GroupedPPI(BaseEstimator):
+    """Correct an autorater in every group at once, and summarise for shrinkage.
+
+    Parameters
+    ----------
+    estimator : estimator of `skbench.ppi` or None, default=None
+        What to estimate in each group; None is ``PPIMean()``. ``ClassicalMean()``
+        leaves the autorater out.
+    power : {"shared", "per group"}, default="shared"
+        Whether a tuned autorater has one regression of labels on its scores, pooled
+        within groups, or one per group, which takes some 100 labels in each.
+    features : DataFrame, default=None
+        What else is known of the groups: one row per group, with a column (or an
+        index) of the name of `groups`. Groups that have no rows in `X` are ignored.
+    random_state : int, RandomState, Generator or None, default=None
+        Decides which unlabelled rows the summary's estimates use, and which its
+        feature. The estimates of `estimate` use all rows.
+
+    Attributes
+    ----------
+    labels_ : pandas.Index of length n_groups
+        The groups, sorted.
+    estimate_ : ndarray of shape (n_groups,)
+        Corrected estimates, cut to the range of the labels where that is known; nan
+        for groups without a label.
+    standard_error_ : ndarray of shape (n_groups,)
+        Their standard errors; from the other groups where there is one label.
+    lambda_ : ndarray of shape (n_groups, n_autoraters)
+        Weight of each autorater. Even a shared regression gives groups with few
+        unlabelled rows less.
+    rectifier_ : ndarray of shape (n_groups,)
+        What is added to the autorater's mean times its weight.
+    n_labeled_, n_unlabeled_ : ndarray of int of shape (n_groups,)
+        Numbers of rows.
+    effective_sample_size_ : ndarray of shape (n_groups,)
+        Number of labels from which the classical mean has this standard error.
+    features_ : DataFrame with n_groups rows
+        Computed when first asked for, as is `summary_`. Mean score of each autorater (for
+        categories, the share of each but the first) over rows of the group that the
+        summary's estimates do without, and `features`.
+    unlabeled_groups_ : pandas.Index
+        Groups without a label. They are not in `summary_`; an estimator fitted on
+        it can predict them from ``features_.loc[unlabeled_groups_]``.
+    summary_ : GroupSummary
+        The labelled groups, for `EmpiricalBayes` and its relatives.
+    estimator_ : estimator
+        The estimator as it was used.
+
+    Raises
+    ------
+    ValueError
+        If there are no `groups`, no group has two labels, `features` lack a group or
+        repeat one, or as the estimator raises.
+
+    Warns
+    -----
+    UserWarning
+        If groups have no label, or one; if the autorater's weight is not tuned.
+
+    Notes
+    -----
+    **The estimates** (`estimate_`, `estimate`) use all rows and are unbiased, group by
+    group.
+
+    **The summary** is made for shrinkage, where three things go wrong otherwise.
+
+    1. A feature computed from the same unlabelled rows as the estimate shares its
+       noise. The prior mean then follows the estimate, the spread around it looks too
+       small, and average coverage fell to .64. So four random unlabelled rows per
+       label, at most half, go into `z`, and the others into the feature. Under unequal
+       selection (`sample_weight`) all rows are needed for both.
+    2. Intervals with few labels are made safe by variances that are too large on
+       average. `sigma2` is free of that.
+    3. Own variances of ten labels go with the errors of the estimates. `sigma2` is
+       ``(d v + 20 p) / ((d + 20) n) + u``: `v` the variance of the residuals
+       ``y - lambda f`` of the group with `d` degrees of freedom, `p` that of all
+       groups at this group's lambda, `n` the labels, `u` the part of the unlabelled
+       rows. With clusters or weights the whole variance is drawn to the others so.
+
+    Measured on 200 simulated groups of 200 answers and 10 labels, accuracies around .5,
+    .9 and .98, autoraters from 95 % right to useless: empirical Bayes on the summary has
+    .16 to .44 of the mean squared error of the estimates alone, .21 to 1.05 of that of
+    empirical Bayes on `ClassicalMean`, and its intervals cover .95 to .99 of the groups
+    (test_bridge_in_every_cell).
+
+    When not to use it: with an untuned autorater (``power_tuning=False``) before
+    shrinkage; with `StratifiedPPI` or `ChainRulePPI` before shrinkage in groups of few
+    labels, whose variances and priors are made for intervals of single groups.
+
+    References
+    ----------
+    .. [1] Angelopoulos, Duchi and Zrnic (2023). PPI++: Efficient
+       Prediction-Powered Inference.
+    .. [2] Fogliato, Patil, Akpinar and Monfort (2024). Precise Model
+       Benchmarking with Only a Few Observations.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from skbench import EmpiricalBayes
+    >>> from skbench.datasets import make_judged_items
+    >>> data = make_judged_items(n_groups=100, n_labeled=10, random_state=0)
+    >>> items = data.items
+    >>> g = GroupedPPI(random_state=0)
+    >>> g = g.fit(items[["autorater"]], items["human"], items["group"])
+    >>> eb = EmpiricalBayes(LinearRegression(), random_state=0).fit(**g.summary_.fit_args)
+    >>> for estimate in (g.estimate(), eb.estimate()):
+    ...     print(f"{((estimate.value - data.truth) ** 2).mean():.4f}")
+    0.0094
+    0.0022
+    """
+
+    __metadata_request__fit = {"groups": True, "clusters": True, "sample_weight": True}
+
+    def __init__(self, estimator=None, *, power="shared", features=None, random_state=None):
+        self.estimator = estimator
+        self.power = power
+        self.features = features
+        self.random_state = random_state
+
+    def fit(self, X, y, groups=None, clusters=None, sample_weight=None):
+        """Estimate the mean human label of every group.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_rows, n_autoraters) or (n_rows,)
+            Autorater scores, for labelled and unlabelled rows alike.
+        y : array-like of shape (n_rows,)
+            Human labels, nan where a row is unlabelled.
+        groups : array-like of shape (n_rows,)
+            Group of each row.
+        clusters : array-like of shape (n_rows,), default=None
+            What depends on each other within a group.
+        sample_weight : array-like of shape (n_rows,), default=None
+            One over the probability that the row was chosen for labelling, up to a
+            common factor; may be nan on unlabelled rows.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As the class says.
+        """
+        check_option("power", self.power, POWERS)
+        if groups is None:
+            raise ValueError(
+                "groups is missing: pass the group of each row. For one estimate over all rows "
+                "fit PPIMean itself."
+            )
+        self.estimator_ = self._resolved_estimator()
+        data = self.estimator_._read(X, y, groups, clusters, sample_weight)
+        self._result = self.estimator_._fit_groups(data)
+        self._bounds = score_bounds(data.y[data.labeled], getattr(self.estimator_, "bounds", None))
+        for name in ("_parts", "features_", "summary_"):
+            self.__dict__.pop(name, None)  # of an earlier fit
+        self._data, self._names = data, column_names(X)
+        self._seed = as_generator(self.random_state).integers(2**63)
+        self._store(data)
+        self._known_features = self._joined_features(data.labels)
+        self._warn()
+        return self
+
+    def estimate(self, confidence_level=0.95):
+        """The corrected estimate of every group, without shrinkage.
+
+        Parameters
+        ----------
+        confidence_level : float, default=0.95
+            Nominal level of the intervals.
+
+        Returns
+        -------
+        Estimate
+            In the order of `labels_`; nan for groups without a label. A group with
+            one label has the spread of the other groups, and the guarantee is then
+            on average over the groups.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            For a level outside (0, 1).
+        """
+        check_is_fitted(self)
+        check_confidence_level(confidence_level)
+        low, high = self._result.interval(confidence_level)
+        from_others = normal_interval(self._result.value, self.standard_error_, confidence_level)
+        borrows, guarantee = self._borrows, self.estimator_._guarantee
+        if borrows.any() and guarantee != "none":
+            guarantee = "average over groups"
+        return Estimate(
+            value=self.estimate_,
+            low=np.where(borrows, self._cut(from_others[0]), low),
+            high=np.where(borrows, self._cut(from_others[1]), high),
+            standard_error=self.standard_error_,
+            confidence_level=confidence_level,
+            labels=self.labels_,
+            method=self.estimator_._method,
+            guarantee=guarantee,
+        )
+
+    def _resolved_estimator(self):
+        estimator = PPIMean() if self.estimator is None else clone(self.estimator)
+        if self.power == "shared" and estimator.get_params().get("power_tuning") is True:
+            estimator.set_params(power_tuning="pooled")
+        return estimator
+
+    def _direct(self, data):
+        """What the estimator finds, its variances not made safe for intervals."""
+        changed = _UNSMOOTHED.get(type(self.estimator_), {})
+        return clone(self.estimator_).set_params(**changed)._fit_groups(data)
+
+    def _store(self, data):
+        result = self._result
+        standard_error = result.standard_error
+        self._borrows = np.isnan(standard_error) & (result.n_labeled > 0)
+        if self._borrows.any():
+            from_others = np.sqrt(pooled_variances(self._direct(data), data))
+            standard_error = np.where(self._borrows, from_others, standard_error)
+        self.labels_ = data.labels
+        self.estimate_ = np.where(result.n_labeled > 0, self._cut(result.value), np.nan)
+        self.standard_error_ = standard_error
+        self.lambda_ = result.lambda_
+        self.rectifier_ = result.rectifier
+        self.n_labeled_ = result.n_labeled
+        self.n_unlabeled_ = result.n_unlabeled
+        self.effective_sample_size_ = effective_sample_size(data, result)
+        self.unlabeled_groups_ = data.labels[result.n_labeled == 0]
+
+    def _cut(self, scores):
+        return scores if self._bounds is None else np.clip(scores, *self._bounds)
+
+    def _joined_features(self, labels):
+        name = labels.name or "group"
+        keys = pd.DataFrame({name: labels})
+        return joined_features(keys, labels, [name], [], self.features).drop(columns=name)
+
+    @cached_property
+    def _parts(self):
+        """Rows of the summary's estimates, and those of its feature."""
+        data = self._data
+        aside = set_aside(data, np.random.default_rng(self._seed))
+        nothing_aside = np.bincount(data.codes, aside, data.n_groups) == 0
+        return rows_of(data, ~aside), rows_of(data, aside | nothing_aside[data.codes])
+
+    @cached_property
+    def features_(self):
+        """Autorater means of all groups, and the caller's table joined to them."""
+        means = autorater_means(self._parts[1], self._names, self.estimator_._numeric_autorater)
+        known = self._known_features
+        clash = means.columns.intersection(known.columns)
+        if len(clash):
+            raise ValueError(
+                f"features has a column {clash[0]!r}, which is the name of an autorater's mean. "
+                "Rename it."
+            )
+        return pd.concat([means, known], axis=1)
+
+    @cached_property
+    def summary_(self):
+        """The labelled groups, for estimators that shrink."""
+        data = self._parts[0]
+        direct = self._direct(data)
+        labeled = self.n_labeled_ > 0
+        features = self.features_[labeled]
+        return GroupSummary(
+            z=direct.value[labeled],
+            sigma2=pooled_variances(direct, data)[labeled],
+            n=self.n_labeled_[labeled],
+            labels=self.labels_[labeled],
+            X=features if features.shape[1] else None,
+            outcome="continuous" if data.clusters is None else "clustered",
+            n_independent=independent_observations(direct)[labeled],
+        )
+
+    def _warn(self):
+        n_groups, absent = len(self.labels_), self.unlabeled_groups_
+        if len(absent):
+            warnings.warn(
+                f"{len(absent)} of {n_groups} groups have no human label, the first is "
+                f"{absent[0]!r}: they get no estimate and are not in summary_. Predict them from "
+                "features_.",
+                stacklevel=3,
+            )
+        if self._borrows.any():
+            first = self.labels_[int(np.argmax(self._borrows))]
+            warnings.warn(
+                f"{int(self._borrows.sum())} of {n_groups} groups have too few labels for a "
+                f"standard error of their own, the first is {first!r}: it is taken from the other "
+                "groups.",
+                stacklevel=3,
+            )
+        if self.estimator_.get_params().get("power_tuning") is False:
+            warnings.warn(
+                "power_tuning=False trusts the autorater fully in every group, which with few "
+                "labels can be worse than the labels alone. Do not shrink summary_; set "
+                "power_tuning=True.",
+                stacklevel=3,
+            )

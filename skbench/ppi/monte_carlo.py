@@ -1,0 +1,482 @@
+"""Any quantity computed from means and proportions, by Monte Carlo integration."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from skbench._checks import check_confidence_level, check_option, check_same_index, require_columns
+from skbench._random import as_generator
+from skbench.containers import Draws
+from skbench.stats.posteriors import (
+    LARGEST_T_SAMPLE,
+    beta_rule,
+    k_proportion_draws,
+    mean_draws,
+    mean_posterior,
+    proportion_draws,
+)
+
+_ROWS = ("labeled", "unlabeled", "all")
+_LABEL = "y"
+_MOST_NODES = 200_000  # of all parameters together
+_NODES = (12, 8, 5, 4, 3, 2)  # of one parameter, the most that fit
+
+
+class Mean:
+    """A population mean, with a normal or Student t posterior.
+
+    Parameters
+    ----------
+    selector : str or callable
+        A column of the table, or a function from the table to one number per row. The
+        table has the columns of `X` and the human label as ``"y"``.
+    rows : {"labeled", "unlabeled", "all"}, default="labeled"
+        Which rows the table has.
+    given : callable, default=None
+        Function from the table to one bool per row: the rows to keep.
+
+    Notes
+    -----
+    Normal above 30 rows, Student's t with ``n - 1`` degrees of freedom up to 30
+    (`skbench.stats.posteriors.mean_posterior`). With three rows (two degrees of
+    freedom) its variance is infinite.
+
+    Examples
+    --------
+    >>> rectifier = Mean(lambda t: t["y"] - t["judge"])
+    """
+
+    dimension = 1
+
+    def __init__(self, selector, rows="labeled", given=None):
+        self.selector = selector
+        self.rows = rows
+        self.given = given
+
+    def posterior(self, name, table):
+        """What draws and nodes need: the sample's mean, variance and size."""
+        values = _numbers(name, _selected(self, table))
+        if values.size < 2:
+            raise ValueError(
+                f"The mean {name!r} has {values.size} rows, and a spread takes two. Choose other "
+                "rows, or label more."
+            )
+        if values.size <= 3:
+            warnings.warn(
+                f"The mean {name!r} has {values.size} rows: its posterior has no finite variance, "
+                "and standard_error_ says nothing. Use the interval.",
+                stacklevel=5,
+            )
+        return values.mean(), values.var(ddof=1), values.size
+
+    @staticmethod
+    def draws(posterior, n_draws, rng):
+        """Draws of shape (n_draws,)."""
+        return mean_draws(*posterior, n_draws, rng)
+
+    @staticmethod
+    def nodes(posterior, n_nodes):
+        """Gauss nodes, or None where the posterior lacks the moments for them."""
+        if posterior[2] <= LARGEST_T_SAMPLE:
+            return None
+        located = mean_posterior(*posterior)
+        x, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
+        return located.location + located.scale * x, weights / weights.sum()
+
+
+class Proportion:
+    """A probability, with the beta posterior of Jeffreys' prior.
+
+    Parameters
+    ----------
+    selector : str or callable
+        A column of the table, or a function from the table to one 0 or 1 (False or
+        True) per row. The table has the columns of `X` and the human label as ``"y"``.
+    rows : {"labeled", "unlabeled", "all"}, default="labeled"
+        Which rows the table has.
+    given : callable, default=None
+        Function from the table to one bool per row: the rows to keep, for a
+        conditional probability.
+
+    Examples
+    --------
+    >>> right_when_yes = Proportion("y", given=lambda t: t["judge"] == "yes")
+    """
+
+    dimension = 1
+
+    def __init__(self, selector, rows="labeled", given=None):
+        self.selector = selector
+        self.rows = rows
+        self.given = given
+
+    def posterior(self, name, table):
+        """Successes and trials."""
+        values = _numbers(name, _selected(self, table))
+        if not np.isin(values, (0, 1)).all():
+            strange = values[~np.isin(values, (0, 1))][0]
+            raise ValueError(
+                f"The proportion {name!r} needs 0 and 1 (or False and True), but a row has "
+                f"{strange:g}. Use Mean, or a selector that compares."
+            )
+        return values.sum(), values.size
+
+    @staticmethod
+    def draws(posterior, n_draws, rng):
+        """Draws of shape (n_draws,)."""
+        return proportion_draws(*posterior, n_draws, rng)
+
+    @staticmethod
+    def nodes(posterior, n_nodes):
+        """Gauss nodes of shape (n_nodes,), and their weights."""
+        k, n = posterior
+        nodes, weights = beta_rule([k + 0.5], [n - k + 0.5], n_nodes)
+        return nodes[0], weights[0]
+
+
+class KProportion:
+    """Probabilities of K values, with a Dirichlet posterior; they sum to 1.
+
+    Parameters
+    ----------
+    selector : str or callable
+        A column of the table, or a function from the table to one value per row. The
+        table has the columns of `X` and the human label as ``"y"``.
+    values : sequence
+        The values, in the order that the statistic gets their probabilities.
+    rows : {"labeled", "unlabeled", "all"}, default="labeled"
+        Which rows the table has.
+    given : callable, default=None
+        Function from the table to one bool per row: the rows to keep.
+
+    Notes
+    -----
+    The statistic gets an array of shape (n_draws, K); the prior is ``1/K`` for each.
+
+    Examples
+    --------
+    >>> verdicts = KProportion("judge", ["yes", "no", "unsure"], rows="unlabeled")
+    """
+
+    def __init__(self, selector, values, rows="labeled", given=None):
+        self.selector = selector
+        self.values = values
+        self.rows = rows
+        self.given = given
+
+    def posterior(self, name, table):
+        """How often each value occurs."""
+        column = pd.Series(np.asarray(_selected(self, table), dtype=object))
+        strange = column[~column.isin(list(self.values))]
+        if len(strange):
+            raise ValueError(
+                f"The proportions {name!r} are those of {list(self.values)}, but a row has "
+                f"{strange.iloc[0]!r}. Add it to values, or leave those rows out by given."
+            )
+        return np.array([int((column == value).sum()) for value in self.values])
+
+    @staticmethod
+    def draws(posterior, n_draws, rng):
+        """Draws of shape (n_draws, n_values)."""
+        return k_proportion_draws(posterior, n_draws, rng)
+
+    @staticmethod
+    def nodes(posterior, n_nodes):
+        """Product of Gauss nodes for the shares broken off one after the other."""
+        alpha = posterior + 1 / len(posterior)
+        rest, weights, shares = np.ones(1), np.ones(1), []
+        for k in range(len(alpha) - 1):
+            x, w = beta_rule(alpha[k : k + 1], [alpha[k + 1 :].sum()], n_nodes)
+            shares = [np.repeat(share, n_nodes) for share in shares]
+            shares.append((rest[:, None] * x[0]).ravel())
+            rest = (rest[:, None] * (1 - x[0])).ravel()
+            weights = (weights[:, None] * w[0]).ravel()
+        return np.column_stack([*shares, rest]), weights
+
+    @property
+    def dimension(self):
+        """Number of free parameters."""
+        return len(self.values) - 1
+
+
+class MonteCarloPPI(BaseEstimator):
+    """Posterior of any quantity built from means and proportions of the rows.
+
+    Name the means and proportions, say which rows each is learned from, and write the
+    quantity as a function of them.
+
+    Parameters
+    ----------
+    parameters : dict of str to Mean, Proportion or KProportion
+        The unknown means and proportions, by name.
+    statistic : callable
+        Function with the names of `parameters` as arguments. It gets arrays with draws
+        on the first axis and returns one number per draw, or one row per draw for
+        several quantities.
+    n_draws : int, default=10_000
+        Number of draws. The ends of a 95 % interval are then off by some 2 % of a
+        standard deviation.
+    random_state : None, int, RandomState or Generator, default=None
+        Makes the draws repeatable.
+    integration : {"draws", "exact"}, default="draws"
+        How `estimate_` and `standard_error_` are computed: from the draws, or by Gauss
+        quadrature, exact for polynomials of moderate degree such as sums and products.
+        The interval comes from the draws either way.
+    confidence_level : float, default=0.95
+        Level of `interval_`.
+
+    Attributes
+    ----------
+    draws_ : Draws
+        Posterior draws of the quantities.
+    estimate_, standard_error_ : float or ndarray of shape (n_quantities,)
+        Mean and standard deviation of the posterior.
+    interval_ : tuple of two floats, or of two ndarrays of shape (n_quantities,)
+        Low and high end.
+    n_labeled_, n_unlabeled_ : int
+        Numbers of rows.
+
+    Raises
+    ------
+    ValueError
+        If no row has a label, a selector names an unknown column or gives values of
+        the wrong kind, the statistic does not return one finite number per draw, or
+        ``integration="exact"`` meets a mean of at most 30 rows or too many parameters.
+
+    Warns
+    -----
+    UserWarning
+        If a mean has three rows or fewer.
+
+    Notes
+    -----
+    Sections 2.2 and 4.1.2 of [1]_. The posteriors are multiplied as if the parameters
+    were independent, which they are if no two are learned from the same rows of the same
+    column: learn what the autorater says from ``rows="unlabeled"``.
+
+    When not to use it: for the quantities that `PPIMean`, `StratifiedPPI`,
+    `ChainRulePPI` and `SideBySidePPI` compute without draws.
+
+    References
+    ----------
+    .. [1] Hofer, Maynez, Dhingra, Fisch, Globerson and Cohen (2024). Bayesian
+       Prediction-Powered Inference.
+
+    Examples
+    --------
+    How much better are long answers than short ones, in the eyes of humans?
+
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> rng = np.random.default_rng(0)
+    >>> X = pd.DataFrame({"judge": rng.random(2000), "long": rng.random(2000) < 0.5})
+    >>> y = np.where(np.arange(2000) < 200, X["judge"] + 0.1 * X["long"], np.nan)
+    >>> long, short = (lambda t: t["long"]), (lambda t: ~t["long"])
+    >>> parts = {
+    ...     "judged_long": Mean("judge", "unlabeled", long),
+    ...     "judged_short": Mean("judge", "unlabeled", short),
+    ...     "missed_long": Mean(lambda t: t["y"] - t["judge"], given=long),
+    ...     "missed_short": Mean(lambda t: t["y"] - t["judge"], given=short),
+    ... }
+    >>> def ratio(judged_long, judged_short, missed_long, missed_short):
+    ...     return (judged_long + missed_long) / (judged_short + missed_short)
+    >>> better = MonteCarloPPI(parts, ratio, random_state=0).fit(X, y)
+    >>> print(f"{better.estimate_:.2f} [{better.interval_[0]:.2f}, {better.interval_[1]:.2f}]")
+    1.21 [1.15, 1.27]
+    """
+
+    def __init__(
+        self,
+        parameters,
+        statistic,
+        n_draws=10_000,
+        random_state=None,
+        *,
+        integration="draws",
+        confidence_level=0.95,
+    ):
+        self.parameters = parameters
+        self.statistic = statistic
+        self.n_draws = n_draws
+        self.random_state = random_state
+        self.integration = integration
+        self.confidence_level = confidence_level
+
+    def fit(self, X, y):
+        """Draw from the posterior of the statistic.
+
+        Parameters
+        ----------
+        X : DataFrame of shape (n_rows, n_columns), or array-like
+            What selectors read; an array has columns ``"x0"``, ``"x1"`` and so on.
+        y : array-like of shape (n_rows,)
+            Human labels of any kind, missing (nan or None) where a row is unlabelled.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As the class says.
+        """
+        check_confidence_level(self.confidence_level)
+        check_option("integration", self.integration, ("draws", "exact"))
+        tables = _tables(X, y)
+        self.n_labeled_, self.n_unlabeled_ = len(tables["labeled"]), len(tables["unlabeled"])
+        posteriors = {
+            name: parameter.posterior(name, _rows_of(name, parameter, tables))
+            for name, parameter in self.parameters.items()
+        }
+        rng = as_generator(self.random_state)
+        draws = {
+            name: self.parameters[name].draws(posterior, self.n_draws, rng)
+            for name, posterior in posteriors.items()
+        }
+        values = self._statistic(draws, self.n_draws)
+        self._is_scalar = values.ndim == 1
+        values = values.reshape(self.n_draws, -1)
+        self.draws_ = Draws(values, pd.RangeIndex(values.shape[1]), "posterior")
+        self._moments = self._exact_moments(posteriors) if self.integration == "exact" else None
+        found = self.estimate(self.confidence_level)
+        self.estimate_, self.standard_error_ = map(
+            self._shaped, (found.value, found.standard_error)
+        )
+        self.interval_ = self._shaped(found.low), self._shaped(found.high)
+        return self
+
+    def estimate(self, confidence_level=0.95):
+        """The estimates with their intervals.
+
+        Parameters
+        ----------
+        confidence_level : float, default=0.95
+            Posterior probability of each interval.
+
+        Returns
+        -------
+        Estimate
+            One entry per quantity that the statistic returns.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            For a level outside (0, 1).
+        """
+        check_is_fitted(self)
+        check_confidence_level(confidence_level)
+        found = replace(
+            self.draws_.interval(confidence_level), method=f"Monte Carlo ({self.n_draws} draws)"
+        )
+        if self._moments is None:
+            return found
+        mean, standard_error = self._moments
+        return replace(found, value=mean, standard_error=standard_error)
+
+    def _statistic(self, arguments, n_values):
+        values = np.asarray(self.statistic(**arguments), dtype=float)
+        if values.ndim not in (1, 2) or len(values) != n_values:
+            raise ValueError(
+                f"The statistic returned an array of shape {values.shape} for {n_values} draws. "
+                "Return one number per draw, or one row per draw: sum over axis 1, not 0."
+            )
+        if not np.isfinite(values).all():
+            raise ValueError(
+                f"The statistic is not finite in {int((~np.isfinite(values)).sum())} of "
+                f"{values.size} values. Does it divide by something that can be 0?"
+            )
+        return values
+
+    def _exact_moments(self, posteriors):
+        """Mean and standard deviation over a product of Gauss rules."""
+        total = sum(self.parameters[name].dimension for name in posteriors)
+        n_nodes = next((n for n in _NODES if n**total <= _MOST_NODES), None)
+        if n_nodes is None:
+            raise ValueError(
+                f'integration="exact" takes few parameters, but these are {total} in all. Use '
+                'integration="draws".'
+            )
+        names, rules = list(posteriors), []
+        for name in names:
+            rule = self.parameters[name].nodes(posteriors[name], n_nodes)
+            if rule is None:
+                raise ValueError(
+                    f"The mean {name!r} has at most {LARGEST_T_SAMPLE} rows, and a Student t "
+                    'posterior has too few moments for integration="exact". Use "draws".'
+                )
+            rules.append(rule)
+        grid = np.meshgrid(*(np.arange(len(weights)) for _, weights in rules), indexing="ij")
+        places = [axis.ravel() for axis in grid]
+        nodes = {name: x[i] for name, (x, _), i in zip(names, rules, places, strict=True)}
+        weights = np.prod([w[i] for (_, w), i in zip(rules, places, strict=True)], axis=0)
+        values = self._statistic(nodes, len(weights)).reshape(len(weights), -1)
+        mean = weights @ values
+        return mean, np.sqrt(weights @ (values - mean) ** 2)
+
+    def _shaped(self, column):
+        return float(column[0]) if self._is_scalar else np.array(column)
+
+
+def _tables(X, y):
+    """Labelled, unlabelled and all rows, the label as a column of its own."""
+    check_same_index(X=X, y=y)
+    if hasattr(X, "to_pandas"):
+        X = X.to_pandas()
+    if not isinstance(X, pd.DataFrame):
+        X = np.asarray(X)
+        X = X[:, None] if X.ndim == 1 else X
+        X = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    if _LABEL in X.columns:
+        raise ValueError(
+            f"X has a column {_LABEL!r}, which is the name of the human label here. Rename it."
+        )
+    labels = pd.Series(y).to_numpy()
+    if len(labels) != len(X):
+        raise ValueError(f"y has {len(labels)} entries, but X has {len(X)} rows.")
+    table = X.assign(**{_LABEL: labels})
+    labeled = table[_LABEL].notna()
+    if not labeled.any():
+        raise ValueError(
+            f"None of the {len(X)} rows has a human label: y is missing throughout. Have some "
+            "rows labelled, chosen at random."
+        )
+    return {"labeled": table[labeled], "unlabeled": table[~labeled], "all": table}
+
+
+def _rows_of(name, parameter, tables):
+    check_option(f"rows of {name!r}", parameter.rows, _ROWS)
+    return tables[parameter.rows]
+
+
+def _selected(parameter, table):
+    """The selected values of the rows that are kept."""
+    if parameter.given is not None:
+        table = table[np.asarray(parameter.given(table), dtype=bool)]
+    if callable(parameter.selector):
+        return parameter.selector(table)
+    require_columns(table.columns, [parameter.selector], "The table")
+    return table[parameter.selector]
+
+
+def _numbers(name, values):
+    try:
+        numbers = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"The parameter {name!r} must select numbers. Use KProportion for names, or a "
+            "selector that compares."
+        ) from None
+    bad = ~np.isfinite(numbers)
+    if bad.any():
+        raise ValueError(
+            f"The parameter {name!r} selects {int(bad.sum())} missing or infinite values of "
+            f"{numbers.size}. Choose its rows: labels are missing from the unlabelled ones."
+        )
+    return numbers

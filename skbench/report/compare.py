@@ -1,0 +1,115 @@
+"""`skbench compare`: is one model better than another, on the items both answered?"""
+
+import click
+import numpy as np
+
+from skbench.report import tables
+from skbench.report.reading import (
+    Names,
+    check_formats,
+    format_options,
+    level_option,
+    read_models,
+    reading_options,
+    score_name,
+)
+from skbench.report.terminal import in_one_line, print_prose, print_table, working
+
+
+@click.command(short_help="Compare two models of a file, or all pairs.")
+@click.argument("file")
+@click.argument("a", required=False)
+@click.argument("b", required=False)
+@click.option("--by", type=Names(), help="Topic column(s): compare in each topic by itself.")
+@reading_options
+@level_option
+@click.option(
+    "--adjust",
+    type=click.Choice(["none", "bonferroni", "holm"]),
+    help="How to allow for several comparisons.  [default: holm where there are several]",
+)
+@format_options
+def compare(file, a, b, by, confidence_level, adjust, as_json, as_csv, **roles):
+    """Compare models A and B of FILE; A with every other; or all pairs.
+
+    The models are compared item by item on the items both answered, with
+    cluster-robust errors where items come in clusters. FILE and its columns are as
+    for `skbench leaderboard`.
+    """
+    check_formats(as_json, as_csv)
+    with in_one_line():
+        items, columns = read_models(file, by, roles)
+        with working("comparing ..."):
+            result = _compared(items, a, b, confidence_level, adjust, columns)
+        table = result.to_frame().reset_index()
+        if as_json:
+            head = {"score": score_name(items), "test": result.test}
+            click.echo(tables.records_json(result.estimate, head, "comparisons", table))
+        elif as_csv:
+            click.echo(tables.as_csv(table, result.estimate), nl=False)
+        elif len(result) == 1:
+            for sentence in (*result.sentences(), *result.remarks):
+                print_prose(sentence)
+        else:
+            _print_report(result, table, confidence_level)
+
+
+def _compared(items, a, b, confidence_level, adjust, columns):
+    from skbench.benchmark import compare_models
+
+    named = {name: _as_in(items["model"], name) for name in (a, b) if name is not None}
+    several = b is None or columns["by"] is not None
+    return compare_models(
+        items,
+        named.get(a),
+        named.get(b),
+        confidence_level=confidence_level,
+        adjust=adjust or ("holm" if several else "none"),
+        **columns,
+    )
+
+
+def _as_in(models, name):
+    """The name as the column has it: models may be numbers there."""
+    return next((model for model in models.unique() if str(model) == name), name)
+
+
+def _print_report(result, table, confidence_level):
+    e = result.estimate
+    click.echo(f"{len(result)} comparisons: {e.method}")
+    click.echo(f"{100 * e.confidence_level:.4g} % intervals; p-values by {result.test}")
+    for remark in result.remarks:
+        click.echo(remark)
+    print_table(_rich(table), _rich(table, narrow=True))
+    alpha = 1 - confidence_level
+    clear = int(np.sum(result.p_value <= alpha))
+    print_prose(
+        f"{clear} of {len(result)} differences are clear (p at most {alpha:.3g}). 'needed' is the "
+        "number of items at which a true difference of the size observed shows with power 80 %."
+    )
+
+
+def _rich(table, narrow=False):
+    """The table for people; the narrow one without correlation and numbers of items."""
+    decimals = tables.decimals_for(table["difference"])
+    texts = [name for name in table.columns[: table.columns.get_loc("difference")]]
+    columns = {name.replace("model_", ""): table[name].astype(str) for name in texts}
+    for name in ("difference", "low", "high"):
+        columns[name] = _cells(table[name], f".{decimals}f")
+    columns["p"] = ["<.0001" if p < 1e-4 else _cell(p, ".4f") for p in table["p_value"]]
+    if not narrow:
+        columns["correlation"] = _cells(table["correlation"], ".2f")
+        columns["items"] = _cells(table["n_items"], ".0f")
+        columns["needed"] = _cells(np.ceil(table["items_needed"] - 1e-9), ".0f")
+    rows = list(zip(*columns.values(), strict=True))
+    return tables.plain_table(list(columns), rows, n_text=len(texts))
+
+
+def _cells(values, form):
+    return [_cell(value, form) for value in values]
+
+
+def _cell(value, form):
+    if np.isnan(value):
+        return "unknown"
+    return f"{value:{form}}" if np.isfinite(value) else "infinite"

@@ -1,0 +1,138 @@
+"""`skbench leaderboard`: models from best to worst, and how sure that order is."""
+
+import click
+import numpy as np
+
+from skbench.report import tables
+from skbench.report.reading import (
+    Names,
+    check_formats,
+    format_options,
+    level_option,
+    read_models,
+    reading_options,
+    score_name,
+)
+from skbench.report.terminal import in_one_line, print_prose, print_table, say, working
+
+_MOST_LETTERS = 12  # groups of ties that letters keep readable
+
+
+@click.command(short_help="Rank the models of a file, with intervals and rank sets.")
+@click.argument("file")
+@click.option("--by", type=Names(), help="Topic column(s), whose means then count equally.")
+@reading_options
+@level_option
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option("--plot", type=click.Path(dir_okay=False), help="Save a picture (.png, .pdf, .svg).")
+@format_options
+def leaderboard(file, by, confidence_level, seed, plot, as_json, as_csv, **roles):
+    """Rank the models in FILE by their mean score.
+
+    FILE is CSV, TSV or Parquet: one row per model and item, or one row per item
+    and a column of scores per model. Columns are guessed by their usual names;
+    what was guessed is told on stderr, and the options below overrule it.
+
+    Every model gets an interval for its score and a set of ranks it may have. The
+    sets hold for all models at once, and use that models answered the same items.
+    """
+    check_formats(as_json, as_csv)
+    with in_one_line():
+        from skbench.benchmark import leaderboard as ranked
+
+        items, columns = read_models(file, by, roles)
+        with working("ranking ..."):
+            board = ranked(items, confidence_level=confidence_level, random_state=seed, **columns)
+        table = board.to_frame().rename_axis("model").reset_index()
+        if as_json:
+            head = {"score": score_name(items), "topics": _n_topics(items, columns)}
+            click.echo(tables.records_json(board.estimate, head, "models", table))
+        elif as_csv:
+            click.echo(tables.as_csv(table, board.estimate), nl=False)
+        else:
+            _print_report(board, table, items, columns)
+        if plot is not None:
+            _save_plot(plot, board, score_name(items))
+
+
+def _print_report(board, table, items, columns):
+    level = f"{100 * board.estimate.confidence_level:g} %"
+    click.echo(f"{len(board)} models on {_size(board, items, columns)}: {board.estimate.method}")
+    click.echo(f"score: {tables.promise(board.estimate)}")
+    click.echo(f"ranks: {level}, all models at once: every model's rank is in its set")
+    print_table(_rich(board, table), _rich(board, table, narrow=True))
+    print_prose(_best(board))
+    n_groups = len(set("".join(board.ties)))
+    if n_groups <= _MOST_LETTERS:
+        print_prose("Models that share a letter cannot be told apart on these items.")
+
+
+def _size(board, items, columns):
+    size = f"{items.drop_duplicates([*(columns['by'] or []), 'item']).shape[0]} items"
+    if columns["by"]:
+        size += f" of {_n_topics(items, columns)} topics"
+    if columns["cluster"] == "cluster":
+        size += f" in {items['cluster'].nunique()} clusters"
+    return size
+
+
+def _n_topics(items, columns):
+    return len(items[columns["by"]].drop_duplicates()) if columns["by"] else None
+
+
+def _rich(board, table, narrow=False):
+    """The table for people; the narrow one without errors, counts and letters."""
+    decimals = tables.decimals_for(table["estimate"])
+    columns = {
+        "model": table["model"].astype(str),
+        "rank": table["rank"].astype(str),
+        "set": _ranges(table),
+        **{name: _rounded(table[name], decimals) for name in ("estimate", "low", "high")},
+    }
+    if not narrow:
+        columns["std.\nerror"] = _rounded(table["standard_error"], decimals)
+        if table["n"].nunique() > 1:
+            columns["n"] = table["n"].astype(str)
+    letters = len(set("".join(board.ties))) <= _MOST_LETTERS and not narrow
+    if letters:
+        columns["ties"] = table["ties"]
+    rich = tables.plain_table(list(columns), list(zip(*columns.values(), strict=True)), n_text=1)
+    if letters:
+        rich.columns[-1].justify = "left"
+    return rich
+
+
+def _ranges(table):
+    return [
+        f"{low}" if low == high else f"{low}-{high}"
+        for low, high in zip(table["rank_low"], table["rank_high"], strict=True)
+    ]
+
+
+def _rounded(values, decimals):
+    return ["unknown" if np.isnan(value) else f"{value:.{decimals}f}" for value in values]
+
+
+def _best(board):
+    names = [str(name) for name in board.rank_sets.best()]
+    if len(names) == 1:
+        return f"The best: {names[0]}."
+    return f"{len(names)} models may be the best: {', '.join(names)}."
+
+
+def _save_plot(path, board, score):
+    from dataclasses import replace
+
+    import pandas as pd
+
+    from skbench.plot import ForestDisplay
+
+    ranges = _ranges(board.to_frame())
+    names = [
+        f"{name}  [{ranks}]" for name, ranks in zip(board.estimate.labels, ranges, strict=True)
+    ]
+    estimate = replace(board.estimate, labels=pd.Index(names))
+    display = ForestDisplay.from_estimates({estimate.method: estimate}, max_rows=len(board))
+    display.plot(xlabel=f"{score}; in brackets the ranks a model may have")
+    display.figure_.savefig(path, dpi=150)
+    say(f"picture: {path}")

@@ -1,0 +1,215 @@
+"""`skbench plan`: how many items a comparison needs, or what a number of items can show."""
+
+import json
+import math
+
+import click
+
+from skbench.report.reading import level_option, read_models, reading_options
+from skbench.report.tables import plain_table
+from skbench.report.terminal import DataError, in_one_line, print_prose, print_table
+
+_CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.9)
+_GUESSES = ("accuracy", "std", "correlation", "noise", "cluster_size", "icc")
+
+
+@click.command(short_help="Plan how many items a comparison of two models needs.")
+@click.argument("file", required=False)
+@click.argument("a", required=False)
+@click.argument("b", required=False)
+@click.option("--effect", type=float, help="True difference worth finding: how many items?")
+@click.option("--items", type=click.IntRange(1), help="Number of items: which difference?")
+@click.option(
+    "--power",
+    type=click.FloatRange(0.5, 1, max_open=True),
+    default=0.8,
+    show_default=True,
+    help="Chance of showing the difference.",
+)
+@level_option
+@click.option("--repeats", type=click.IntRange(1), help="Answers of each model to each item.")
+@click.option(
+    "--accuracy",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="Of both models, about: right and wrong answers.",
+)
+@click.option(
+    "--std",
+    type=click.FloatRange(0, min_open=True),
+    help="Standard deviation of the scores of other kinds of answers.",
+)
+@click.option(
+    "--correlation",
+    type=click.FloatRange(-1, 1),
+    help="Of the models' scores over items; not given: a table of several.",
+)
+@click.option(
+    "--noise",
+    type=click.FloatRange(0),
+    help="Variance of one model's repeated answers to an item, for --repeats.",
+)
+@click.option("--cluster-size", type=click.FloatRange(1), help="Items per cluster.")
+@click.option(
+    "--icc", type=click.FloatRange(-1, 1), help="Correlation of differences within a cluster."
+)
+@reading_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def plan(file, a, b, effect, items, power, confidence_level, repeats, as_json, **options):
+    """Plan a comparison of two models that answer the same items.
+
+    Give --effect for the number of items, or --items for the smallest difference
+    they show. The spread comes from --accuracy or --std, and what is known of
+    correlation, repeats and clusters; or from FILE, where models A and B (or the only
+    two) answered such items before.
+
+    \b
+    skbench plan --effect 0.03 --accuracy 0.7 --correlation 0.5
+    skbench plan --items 500 --accuracy 0.7
+    skbench plan pilot.csv modelA modelB --effect 0.03
+    """
+    guesses = {name: options.pop(name) for name in _GUESSES}
+    _check_usage(file, effect, items, repeats, guesses)
+    goal = {"power": power, "confidence_level": confidence_level}
+    with in_one_line():
+        if file is None:
+            head, rows = _assumed(guesses, repeats or 1)
+        else:
+            head, rows = _measured(file, a, b, options, repeats)
+        for row in rows:
+            row |= _answer(row, effect, items, goal)
+        if as_json:
+            click.echo(
+                json.dumps({**goal, "effect": effect, "items": items, "plans": rows}, indent=1)
+            )
+        else:
+            _print_report(head, rows, effect, items, goal)
+
+
+def _check_usage(file, effect, items, repeats, guesses):
+    if (effect is None) == (items is None):
+        raise click.UsageError("Give --effect or --items, one of the two.")
+    given = [f"--{name.replace('_', '-')}" for name in _GUESSES if guesses[name] is not None]
+    if file is not None:
+        if given:
+            raise click.UsageError(f"{given[0]} has no meaning with FILE, which shows it.")
+        return
+    if (guesses["accuracy"] is None) == (guesses["std"] is None):
+        raise click.UsageError("Give --accuracy or --std, one of the two, or a FILE.")
+    if (guesses["cluster_size"] is None) != (guesses["icc"] is None):
+        raise click.UsageError("--cluster-size and --icc go together.")
+    if (repeats or 1) > 1 and guesses["noise"] is None:
+        raise click.UsageError("--repeats needs --noise: how much of the spread goes away?")
+
+
+def _assumed(guesses, repeats):
+    """Variance components from what the user expects, one row per correlation."""
+    from skbench.stats.aggregation import difference_variance
+    from skbench.stats.cluster_summary import expected_design_effect
+
+    p, std = guesses["accuracy"], guesses["std"]
+    variance, spread = (p * (1 - p), f"accuracy {p:g}") if std is None else (std**2, f"std {std:g}")
+    noise = guesses["noise"] or 0.0
+    if noise > variance:
+        raise DataError(f"--noise {noise:g} is more than all of the variance, {variance:.4g}.")
+    design_effect = 1.0
+    if guesses["icc"] is not None:
+        design_effect = expected_design_effect([guesses["cluster_size"]], guesses["icc"])
+    given = guesses["correlation"]
+    rows = []
+    for correlation in _CORRELATIONS if given is None else (given,):
+        total = float(difference_variance(variance, variance, correlation))
+        # Beyond this correlation of single answers the noise alone would have to agree.
+        if total < 2 * noise:
+            continue
+        rows.append(
+            {
+                "correlation": correlation,
+                "omega2": total - 2 * noise,
+                "sigma2_a": noise,
+                "sigma2_b": noise,
+                "n_repeats": repeats,
+                "design_effect": max(design_effect, 0.0),
+            }
+        )
+    if not rows:
+        raise DataError(f"--noise {noise:g} leaves no room for a correlation of {given:g}.")
+    words = [f"Two models of {spread}", *_on_repeats(repeats)]
+    if given is not None:
+        words.append(f"correlation {given:g}")
+    if guesses["icc"] is not None:
+        words.append(f"clusters of {guesses['cluster_size']:g} (design effect {design_effect:.3g})")
+    return ", ".join(words), rows
+
+
+def _measured(file, a, b, roles, repeats):
+    """Variance components of two models in a file."""
+    from skbench.benchmark import compare_models
+
+    items, columns = read_models(file, None, roles)
+    names = sorted(items["model"].unique(), key=str)
+    if a is None and len(names) != 2:
+        raise DataError(f"{len(names)} models are in the file: name two of them after it.")
+    by_name = {str(name): name for name in names}
+    first, second = (by_name.get(x, x) for x in ((a, b) if a is not None else map(str, names)))
+    if second is None:
+        raise DataError(f"{first!r} needs a second model to be compared with.")
+    result = compare_models(items, first, second, **columns)
+    if not math.isfinite(result.omega2[0]):
+        raise DataError("the file does not show how much the difference varies between items.")
+    noise = float(result.noise[0])
+    if repeats is not None and math.isnan(noise):
+        raise DataError("--repeats cannot be planned: the file has one answer per item.")
+    answers = round(items.groupby(["model", "item"]).size().mean())
+    row = {
+        "correlation": _known(result.correlation[0]),
+        "omega2": float(result.omega2[0]),
+        "sigma2_a": (_known(noise) or 0.0) / 2,
+        "sigma2_b": (_known(noise) or 0.0) / 2,
+        "n_repeats": repeats or answers,
+        "design_effect": 1.0,
+    }
+    words = [f"{first} and {second}, with the spread of {result.n_items[0]} shared items of FILE"]
+    if columns["cluster"] == "cluster":
+        words.append("in clusters like these")
+    return ", ".join(words + _on_repeats(row["n_repeats"])), [row]
+
+
+def _known(value):
+    return float(value) if math.isfinite(value) else None
+
+
+def _on_repeats(repeats):
+    return [f"{repeats} answers per item"] if repeats > 1 else []
+
+
+def _answer(row, effect, items, goal):
+    """Number of items, or difference, of one row."""
+    from skbench.benchmark import minimum_detectable_effect, required_items
+
+    parts = {name: value for name, value in row.items() if name != "correlation"}
+    if effect is not None:
+        return {"required_items": required_items(effect, **parts, **goal)}
+    return {"minimum_detectable_effect": minimum_detectable_effect(items, **parts, **goal)}
+
+
+def _print_report(head, rows, effect, items, goal):
+    level = f"{100 * goal['confidence_level']:g} %"
+    power = f"{100 * goal['power']:g} %"
+    print_prose(f"{head}.")
+    if effect is not None:
+        question = f"Items that both answer, for a {level} interval of a difference of {effect:g}"
+        header, cells = "items", [f"{row['required_items']}" for row in rows]
+    else:
+        question = f"Smallest difference that {items} items show with a {level} interval"
+        header, cells = "difference", [f"{row['minimum_detectable_effect']:.4g}" for row in rows]
+    question += f" to leave out 0 with power {power}"
+    if len(rows) == 1:
+        print_prose(f"{question}: {cells[0]}.")
+        return
+    print_prose(f"{question}, by the correlation of the two models:")
+    table = [[f"{row['correlation']:g}", cell] for row, cell in zip(rows, cells, strict=True)]
+    print_table(plain_table(["correlation", header], table, n_text=0))
+    print_prose(
+        "0 is for models on different items, as many for each. On the same items models tend to "
+        "correlate by 0.3 to 0.7: compare two of them in a pilot to find out."
+    )

@@ -1,0 +1,111 @@
+"""Options and checks that the commands on several models share."""
+
+import click
+
+from skbench.report.terminal import DataError, say
+
+
+class Names(click.ParamType):
+    """Column names separated by commas."""
+
+    name = "columns"
+
+    def convert(self, value, param, ctx):
+        """Split at commas."""
+        return value if isinstance(value, list) else [name.strip() for name in value.split(",")]
+
+
+_READING = (
+    click.option("--model", help="Model column."),
+    click.option("--models", type=Names(), help="Score columns of a wide file, one per model."),
+    click.option("--score", help="Score column; high is good."),
+    click.option("--item", help="Column that names the item (question)."),
+    click.option(
+        "--cluster",
+        help="Column of clusters: items in one are not independent. The item column itself "
+        "if items were answered several times.",
+    ),
+)
+_LEVEL = click.option(
+    "--confidence-level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+)
+_FORMATS = (
+    click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+    click.option("--csv", "as_csv", is_flag=True, help="Print CSV."),
+)
+
+
+def reading_options(command):
+    """Add the options that say which column is what."""
+    return _decorated(command, _READING)
+
+
+def level_option(command):
+    """Add --confidence-level."""
+    return _LEVEL(command)
+
+
+def format_options(command):
+    """Add --json and --csv."""
+    return _decorated(command, _FORMATS)
+
+
+def check_formats(as_json, as_csv):
+    """Refuse two formats at once."""
+    if as_json and as_csv:
+        raise click.UsageError("--json and --csv exclude each other.")
+
+
+def read_models(file, by, roles):
+    """Item rows of several models, and how the formulas shall take them.
+
+    Parameters
+    ----------
+    file : str
+        CSV, TSV or Parquet.
+    by : list of str or None
+        Columns of the topics.
+    roles : dict
+        The values of `reading_options`.
+
+    Returns
+    -------
+    items : DataFrame
+        With the columns model, item and score.
+    columns : dict
+        The arguments `by` and `cluster` of the functions on item rows.
+
+    Raises
+    ------
+    DataError
+        If there is no column of models or of items.
+    """
+    from skbench.readers import read_items
+
+    items = read_items(file, topic=by, **roles)
+    for note in items.attrs["notes"]:
+        say(note)
+    found = items.attrs["columns"]
+    for name in ("model", "item"):
+        if name not in items:
+            raise DataError(f"no column has a usual name for the {name}. Pass --{name} COLUMN.")
+    cluster = "cluster" if "cluster" in found else None
+    if cluster and found["cluster"] == found["item"]:
+        cluster = "item"
+    topics = by if by and len(by) > 1 else ["topic"]
+    return items, {"by": topics if by else None, "cluster": cluster}
+
+
+def score_name(items):
+    """What the file calls the score."""
+    column = items.attrs["columns"]["score"]
+    return column if isinstance(column, str) else "score"
+
+
+def _decorated(command, options):
+    for option in reversed(options):
+        command = option(command)
+    return command

@@ -1,0 +1,206 @@
+"""Exact posterior of the chain-rule estimand: few human labels, a discrete autorater.
+
+The estimand is ``theta = sum_a P(A = a) sum_h w_h P(H = h | A = a)`` with A the
+autorater's value, H the human label and w_h the number that label stands for. The
+distribution of A has a Dirichlet posterior from the unlabelled rows, and so has H
+given each value of A from the labelled ones; all are independent.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import betaincinv
+
+from skbench.stats._chain_fourier import mixture_quantile
+from skbench.stats._chain_quadrature import binary_lower_quantile
+from skbench.stats.posteriors import k_proportion_draws
+
+_FEW_UNLABELED = 1.0  # ratio of standard deviations above which p is the sharpest part
+
+
+class ChainMoments(NamedTuple):
+    """Exact posterior moments of the chain-rule estimand, one entry per group.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n_groups,)
+    unlabeled_variance : ndarray of shape (n_groups,)
+        From not knowing the distribution of the autorater's values.
+    labeled_variance : ndarray of shape (n_groups,)
+        From not knowing the human labels given those values; the two add up.
+    """
+
+    mean: np.ndarray
+    unlabeled_variance: np.ndarray
+    labeled_variance: np.ndarray
+
+
+def chain_moments(unlabeled, label_counts, label_values):
+    """Exact posterior mean and variance of the chain-rule estimand.
+
+    Parameters
+    ----------
+    unlabeled : array-like of shape (n_groups, n_values)
+        Unlabelled rows by autorater value.
+    label_counts : array-like of shape (n_groups, n_values, n_labels)
+        Labelled rows by autorater value and human label.
+    label_values : array-like of shape (n_labels,)
+        Number that each human label stands for: ``(1, 0)`` for the probability of the
+        first of two labels.
+
+    Returns
+    -------
+    ChainMoments
+
+    Notes
+    -----
+    With ``p ~ Dirichlet(unlabeled + 1/n_values)`` and ``m_a`` the mean label under
+    ``Dirichlet(label_counts_a + 1/n_labels)``, the mean is ``sum_a E p_a E m_a`` and
+    the variance is ``Var_p(sum_a p_a E m_a) + sum_a E(p_a^2) Var m_a``. Section 4.4 of
+    [1]_; for two labels the priors are Jeffreys'.
+
+    References
+    ----------
+    .. [1] Hofer, Maynez, Dhingra, Fisch, Globerson and Cohen (2024). Bayesian
+       Prediction-Powered Inference.
+
+    Examples
+    --------
+    >>> m = chain_moments([[600, 400]], [[[10, 1], [2, 7]]], [1, 0])
+    >>> print(f"{m.mean[0]:.4f} {np.sqrt(m.unlabeled_variance + m.labeled_variance)[0]:.4f}")
+    0.6249 0.0765
+    """
+    alpha, beta, values = _posteriors(unlabeled, label_counts, label_values)
+    total = alpha.sum(axis=1, keepdims=True)
+    rate, rate_squared = alpha / total, alpha * (alpha + 1) / (total * (total + 1))
+    given = beta.sum(axis=2)
+    label_mean = beta @ values / given
+    label_variance = (beta @ values**2 / given - label_mean**2) / (given + 1)
+    mean = (rate * label_mean).sum(axis=1)
+    between = (rate * (label_mean - mean[:, None]) ** 2).sum(axis=1)
+    return ChainMoments(
+        mean, between / (total[:, 0] + 1), (rate_squared * label_variance).sum(axis=1)
+    )
+
+
+def chain_interval(unlabeled, label_counts, label_values, confidence_level=0.95):
+    """Equal-tailed posterior interval of the chain-rule estimand, without draws.
+
+    Parameters
+    ----------
+    unlabeled, label_counts, label_values
+        As in `chain_moments`.
+    confidence_level : float, default=0.95
+        Posterior probability of the interval.
+
+    Returns
+    -------
+    low, high : ndarray of shape (n_groups,)
+
+    Notes
+    -----
+    One autorater value and two labels: beta quantiles. Two and two, the binary chain
+    rule of section 4.4.1 of [1]_: nested quadrature, with errors of the ends below 1e-6
+    from 100 labels on and at most 2e-5, or a few 1e-4 of a standard deviation, for ten
+    labels in which the autorater is never wrong (test_binary_against_slow_quadrature).
+    Any other number of values and labels: Fourier inversion, 1e-5 or better
+    (test_fourier_agrees_with_quadrature, test_abstaining_gold, test_side_by_side_gold).
+    10,000 draws leave an error of 6e-4 in the same ends.
+
+    References
+    ----------
+    .. [1] Hofer, Maynez, Dhingra, Fisch, Globerson and Cohen (2024). Bayesian
+       Prediction-Powered Inference.
+
+    Examples
+    --------
+    >>> low, high = chain_interval([[600, 400]], [[[10, 1], [2, 7]]], [1, 0])
+    >>> print(f"{low[0]:.4f} {high[0]:.4f}")
+    0.4635 0.7706
+    """
+    alpha = (1 - confidence_level) / 2
+    values = np.asarray(label_values, dtype=float)
+    least, span = values.min(), np.ptp(values)
+    columns = (
+        np.asarray(unlabeled, dtype=float),
+        np.asarray(label_counts, dtype=float),
+        (values - least) / span,
+    )
+    mirrored = (columns[0], columns[1], 1 - columns[2])
+    low = _lower_quantile(*columns, alpha)
+    high = 1 - _lower_quantile(*mirrored, alpha)
+    return least + span * low, least + span * high
+
+
+def chain_draws(unlabeled, label_counts, label_values, n_draws, rng):
+    """Draws from the posterior of the chain-rule estimand.
+
+    Parameters
+    ----------
+    unlabeled, label_counts, label_values
+        As in `chain_moments`.
+    n_draws : int
+        Number of draws.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (n_draws, n_groups)
+
+    Notes
+    -----
+    All labels given one autorater value are drawn jointly: P(win | a) and P(loss | a)
+    drawn apart could sum to more than 1.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> chain_draws([[600, 400]], [[[10, 1], [2, 7]]], [1, 0], 1000, rng).shape
+    (1000, 1)
+    """
+    unlabeled, label_counts = np.asarray(unlabeled), np.asarray(label_counts)
+    draws = np.empty((n_draws, len(unlabeled)))
+    for group, (totals, counts) in enumerate(zip(unlabeled, label_counts, strict=True)):
+        rates = k_proportion_draws(totals, n_draws, rng)
+        label_means = k_proportion_draws(counts, n_draws, rng) @ np.asarray(label_values, float)
+        draws[:, group] = (rates * label_means).sum(axis=1)
+    return draws
+
+
+def _posteriors(unlabeled, label_counts, label_values):
+    unlabeled, counts = np.asarray(unlabeled, float), np.asarray(label_counts, float)
+    return (
+        unlabeled + 1 / unlabeled.shape[-1],
+        counts + 1 / counts.shape[-1],
+        np.asarray(label_values, float),
+    )
+
+
+def _lower_quantile(unlabeled, label_counts, label_values, probability):
+    """Quantiles of groups whose labels stand for numbers from 0 to 1."""
+    n_values, n_labels = label_counts.shape[1:]
+    if n_labels > 2 or n_values > 2:
+        moments = chain_moments(unlabeled, label_counts, label_values)
+        return mixture_quantile(unlabeled, label_counts, label_values, moments, probability)
+    k = label_counts[:, :, int(np.argmax(label_values))]
+    n = label_counts.sum(axis=2)
+    if n_values == 1:
+        return betaincinv(k[:, 0] + 0.5, (n - k)[:, 0] + 0.5, probability)
+    moments = chain_moments(unlabeled, label_counts, label_values)
+    quantiles = np.empty(len(k))
+    sharp = moments.unlabeled_variance > _FEW_UNLABELED**2 * moments.labeled_variance
+    if sharp.any():
+        quantiles[sharp] = mixture_quantile(
+            unlabeled[sharp],
+            label_counts[sharp],
+            label_values,
+            tuple(column[sharp] for column in moments),
+            probability,
+        )
+    if not sharp.all():
+        rest = ~sharp
+        variance = moments.unlabeled_variance + moments.labeled_variance
+        quantiles[rest] = binary_lower_quantile(
+            unlabeled[rest], k[rest], n[rest], moments.mean[rest], variance[rest], probability
+        )
+    return quantiles

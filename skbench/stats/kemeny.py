@@ -1,0 +1,207 @@
+"""Kemeny's consensus: the order of the models that the tasks contradict least."""
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
+LARGEST_EXACT = 16
+
+
+def disagreements(scores):
+    """For every order of two models, on how many tasks it is the other way round.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_models, n_tasks)
+        Scores; high is good, and only their order within a task counts.
+
+    Returns
+    -------
+    ndarray of int of shape (n_models, n_models)
+        Entry (a, b): number of tasks on which `b` has a higher score than `a`, the
+        cost of placing `a` before `b`. A tie costs nothing either way.
+
+    Notes
+    -----
+    The cost of an order is the sum of the entries (a, b) with `a` placed before `b`.
+
+    When not to use it: with missing scores, which would count as ties.
+
+    Examples
+    --------
+    >>> disagreements([[0.9, 0.2, 0.5], [0.6, 0.4, 0.5]])
+    array([[0, 1],
+           [1, 0]])
+    """
+    scores = np.asarray(scores, dtype=float)
+    cost = np.zeros((len(scores), len(scores)), dtype=int)
+    for task in scores.T:
+        cost += task > task[:, None]
+    return cost
+
+
+def order_cost(order, cost):
+    """Sum of the costs of all pairs as an order places them.
+
+    Parameters
+    ----------
+    order : array-like of int of shape (n_models,)
+        Positions of the models in `cost`, best first.
+    cost : ndarray of shape (n_models, n_models)
+        Entry (a, b) is the cost of placing `a` before `b`.
+
+    Returns
+    -------
+    int or float
+
+    Notes
+    -----
+    ``sum over p < q of cost[order[p], order[q]]``; for `disagreements`, the sum over
+    tasks of the pairs ordered otherwise there, Kendall's distance.
+
+    When not to use it: to compare orders of different models.
+
+    Examples
+    --------
+    >>> print(order_cost([1, 0], np.array([[0, 3], [1, 0]])))
+    1
+    """
+    return np.triu(cost[np.ix_(order, order)], k=1).sum().item()
+
+
+def exact_order(cost):
+    """Cheapest of all orders of a few models.
+
+    Parameters
+    ----------
+    cost : ndarray of shape (n_models, n_models)
+        Entry (a, b) is the cost of placing `a` before `b`. At most 16 models, for
+        memory: 2^16 subsets times 16.
+
+    Returns
+    -------
+    ndarray of int of shape (n_models,)
+        An order of least total cost, best first. Other orders may cost the same.
+
+    Notes
+    -----
+    Dynamic programming over subsets: a cheapest order of the set S that ends with
+    `j` is a cheapest order of the rest followed by `j`, so
+    ``f(S) = min over j in S of f(S - j) + sum over k in S - j of cost[k, j]``, all
+    sets of one size at a time.
+
+    When not to use it: beyond 16 models, unless `majority_components` splits them.
+
+    Examples
+    --------
+    >>> exact_order(np.array([[0, 3, 1], [1, 0, 1], [2, 2, 0]]))
+    array([1, 0, 2])
+    """
+    n = len(cost)
+    subsets = np.arange(2**n)
+    bit = 1 << np.arange(n)[:, None]
+    member = subsets & bit > 0
+    size = member.sum(axis=0)
+    cost_of_last = np.stack([_subset_sums(column) for column in cost.T])
+    best, last = np.zeros(2**n), np.zeros(2**n, dtype=int)
+    for n_placed in range(1, n + 1):
+        layer = subsets[size == n_placed]
+        rest = np.where(member[:, layer], layer - bit, 0)
+        totals = best[rest] + np.take_along_axis(cost_of_last, rest, axis=1)
+        totals[~member[:, layer]] = np.inf
+        last[layer], best[layer] = totals.argmin(axis=0), totals.min(axis=0)
+    order, subset = [], 2**n - 1
+    while subset:
+        order.append(last[subset])
+        subset -= 1 << last[subset]
+    return np.array(order[::-1], dtype=int)
+
+
+def local_order(cost):
+    """A cheap order of many models: Borda's, improved by moving one model at a time.
+
+    Parameters
+    ----------
+    cost : ndarray of shape (n_models, n_models)
+        Entry (a, b) is the cost of placing `a` before `b`.
+
+    Returns
+    -------
+    ndarray of int of shape (n_models,)
+        An order, best first, that no move of a single model makes cheaper.
+
+    Notes
+    -----
+    Starts with the models sorted by the total cost of placing each before all
+    others (their Borda counts, turned round), and moves models to their cheapest
+    positions until none moves. On 16 models the result is often optimal and
+    otherwise close (test_local_search_is_close_to_optimal).
+
+    When not to use it: up to 16 models, where `exact_order` is certain.
+
+    Examples
+    --------
+    >>> local_order(np.array([[0, 3, 1], [1, 0, 1], [2, 2, 0]]))
+    array([1, 0, 2])
+    """
+    order = np.argsort(cost.sum(axis=1) - cost.sum(axis=0), kind="stable")
+    moved = True
+    while moved:
+        moved = False
+        for model in order.copy():
+            place = int(np.flatnonzero(order == model)[0])
+            others = np.delete(order, place)
+            before = np.concatenate([[0], np.cumsum(cost[others, model])])
+            after = np.concatenate([np.cumsum(cost[model, others][::-1])[::-1], [0]])
+            target = int(np.argmin(before + after))
+            if (before + after)[target] < (before + after)[place]:
+                order, moved = np.insert(others, target, model), True
+    return order
+
+
+def majority_components(cost):
+    """Groups of models between which majorities settle the order.
+
+    Parameters
+    ----------
+    cost : ndarray of shape (n_models, n_models)
+        Entry (a, b) is the cost of placing `a` before `b`.
+
+    Returns
+    -------
+    list of ndarray of int
+        Positions of the models of each group, best group first.
+
+    Notes
+    -----
+    Every model of a group is cheaper to place before than after every model of a
+    later group, so each cheapest order goes through the groups in turn (the
+    extended Condorcet criterion [1]_), and the groups can be ordered one by one.
+    They are the strongly connected components of the graph in which `a` points
+    to `b` where placing it first costs no more.
+
+    When not to use it: when most models tie in majority; then one group holds all.
+
+    References
+    ----------
+    .. [1] Truchon (1998). An extension of the Condorcet criterion and Kemeny orders.
+       Cahier 98-15, CREFA, Universite Laval.
+
+    Examples
+    --------
+    >>> majority_components(np.array([[0, 2, 2], [1, 0, 0], [1, 3, 0]]))
+    [array([1]), array([2]), array([0])]
+    """
+    points_to = cost <= cost.T
+    n_groups, group = connected_components(points_to, directed=True, connection="strong")
+    # An earlier group points to all that a later one points to, and to that group.
+    reach = np.zeros(n_groups)
+    np.maximum.at(reach, group, points_to.sum(axis=1))
+    return [np.flatnonzero(group == g) for g in np.argsort(-reach)]
+
+
+def _subset_sums(values):
+    """Sums over all subsets, subset `s` holding the values whose bits are set in `s`."""
+    sums = np.zeros(1)
+    for value in values:
+        sums = np.concatenate([sums, sums + value])
+    return sums

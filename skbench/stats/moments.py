@@ -1,0 +1,191 @@
+"""Sizes, means and products of columns in groups of rows."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+_EPS = np.finfo(float).eps
+
+
+class Moments(NamedTuple):
+    """Sizes, means and centred products of some columns, group by group.
+
+    Attributes
+    ----------
+    n : ndarray of shape (n_groups,)
+        Number of rows.
+    mean : ndarray of shape (n_groups, n_columns)
+        Means; nan in a group without rows.
+    products : ndarray of shape (n_groups, n_columns, n_columns)
+        Sums of products of the deviations from the means.
+    """
+
+    n: np.ndarray
+    mean: np.ndarray
+    products: np.ndarray
+
+
+def group_moments(columns, codes, n_groups, weights=None):
+    """Means and centred products of columns in groups.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n_rows, n_columns)
+        Numbers.
+    codes : ndarray of int of shape (n_rows,)
+        Group of each row, 0 to ``n_groups - 1``.
+    n_groups : int
+        Number of groups.
+    weights : ndarray of shape (n_rows,), default=None
+        Weights of the rows; the products then sum to what equal weights would give.
+
+    Returns
+    -------
+    Moments
+
+    Notes
+    -----
+    Two passes: deviations from the group's mean are what is multiplied, so a large
+    mean costs no digits. Memory is linear in the rows.
+
+    When not to use it: for clustered rows, whose products say nothing of the
+    precision of the mean.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> m = group_moments(np.array([[1.0], [3.0], [5.0]]), np.array([0, 0, 1]), 2)
+    >>> print(m.n, m.mean.ravel(), m.products.ravel())
+    [2 1] [2. 5.] [2. 0.]
+    """
+    n, total = _sum_by(codes, n_groups)
+    share = None if weights is None else weights * divided(n, total(weights))[codes]
+    k = columns.shape[1]
+    mean, products = np.empty((n_groups, k)), np.empty((n_groups, k, k))
+    centred = []
+    for j in range(k):
+        column = columns[:, j]
+        mean[:, j] = divided(total(column if share is None else share * column), n)
+        deviation = np.take(mean[:, j], codes)
+        centred.append(np.subtract(column, deviation, out=deviation))
+    for i in range(k):
+        left = centred[i] if share is None else share * centred[i]
+        for j in range(i, k):
+            products[:, i, j] = products[:, j, i] = total(left * centred[j])
+    # What a sum of n equal numbers may be off by is no deviation.
+    rounding = n[:, None] * (n[:, None] * _EPS * mean) ** 2
+    return Moments(n, mean, _without_rounding(products, rounding))
+
+
+def complement_moments(columns, excluded, codes, n_groups):
+    """`group_moments` of all rows but some few, without a copy of the many.
+
+    Parameters
+    ----------
+    columns : ndarray of shape (n_rows, n_columns)
+        Numbers.
+    excluded : ndarray of int of shape (n_excluded,)
+        Positions of the rows to leave out: the labelled ones.
+    codes : ndarray of int of shape (n_rows,)
+        Group of each row.
+    n_groups : int
+        Number of groups.
+
+    Returns
+    -------
+    Moments
+
+    Notes
+    -----
+    Deviations are from the mean of all rows of the group, and corrected for the
+    distance of the two means. Most of the time of large tables goes into touching
+    fresh memory, so this makes one column of it rather than five.
+
+    When not to use it: where nearly all rows are excluded and far from the others;
+    the correction then costs digits.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> columns = np.array([[1.0], [3.0], [9.0]])
+    >>> m = complement_moments(columns, np.array([2]), np.zeros(3, dtype=int), 1)
+    >>> print(m.n, m.mean.ravel(), m.products.ravel())
+    [2] [2.] [2.]
+    """
+    n_all, total = _sum_by(codes, n_groups)
+    n = n_all - np.bincount(codes[excluded], minlength=n_groups)
+    k = columns.shape[1]
+    centre, shift = np.empty((n_groups, k)), np.empty((n_groups, k))
+    products = np.empty((n_groups, k, k))
+    centred = []
+    for j in range(k):
+        centre[:, j] = divided(total(columns[:, j]), n_all)
+        deviation = np.take(centre[:, j], codes)
+        np.subtract(columns[:, j], deviation, out=deviation)
+        deviation[excluded] = 0.0
+        shift[:, j] = divided(total(deviation), n)
+        centred.append(deviation)
+    for i in range(k):
+        for j in range(i, k):
+            last_use = centred[i] if i == j == k - 1 else None
+            product = np.multiply(centred[i], centred[j], out=last_use)
+            products[:, i, j] = products[:, j, i] = total(product)
+    known = np.where(n[:, None] > 0, shift, 0.0)
+    between = n[:, None, None] * known[:, :, None] * known[:, None, :]
+    n_column = n[:, None]
+    rounding = n_column * ((n_all[:, None] * _EPS * centre) ** 2 + n_column * _EPS * known**2)
+    return Moments(n, centre + shift, _without_rounding(products - between, rounding))
+
+
+def divided(above, below):
+    """Quotient of arrays, nan where the divisor is 0.
+
+    Parameters
+    ----------
+    above, below : array-like
+        Broadcast against each other.
+
+    Returns
+    -------
+    ndarray
+
+    Notes
+    -----
+    A mean of nothing is unknown, and no warning is due.
+
+    When not to use it: where 0 / 0 has a value by convention.
+
+    Examples
+    --------
+    >>> divided([1.0, 2.0], [0, 4])
+    array([nan, 0.5])
+    """
+    above, below = np.broadcast_arrays(np.asarray(above, float), np.asarray(below, float))
+    return np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0)
+
+
+def _sum_by(codes, n_groups):
+    """Sizes of the groups, and a function that sums values by group.
+
+    Ten times as fast for rows that are sorted by group.
+    """
+    if not np.all(codes[1:] >= codes[:-1]):
+        n = np.bincount(codes, minlength=n_groups)
+        return n, lambda values: np.bincount(codes, values, n_groups)
+    edges = np.searchsorted(codes, np.arange(n_groups + 1))
+    n = np.diff(edges)
+    filled = np.flatnonzero(n)
+
+    def total(values):
+        sums = np.zeros(n_groups)
+        if filled.size:
+            sums[filled] = np.add.reduceat(values, edges[filled])
+        return sums
+
+    return n, total
+
+
+def _without_rounding(products, rounding):
+    """Products, 0 in columns whose squares are no more than rounding."""
+    varies = np.einsum("gii->gi", products) > rounding
+    return np.where(varies[:, :, None] & varies[:, None, :], products, 0.0)

@@ -1,0 +1,255 @@
+"""Posteriors of means and proportions under weak priors, and draws from them."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+LARGEST_T_SAMPLE = 30  # above, the posterior of a mean is taken as normal
+
+
+class MeanPosterior(NamedTuple):
+    """Location-scale posterior of a mean; `df` is inf where it is normal."""
+
+    location: np.ndarray
+    scale: np.ndarray
+    df: np.ndarray
+
+
+def mean_posterior(mean, variance, n):
+    """Posterior of a population mean.
+
+    Parameters
+    ----------
+    mean : array-like of shape (n_groups,)
+        Sample means, in the units of the score.
+    variance : array-like of shape (n_groups,)
+        Sample variances with divisor ``n - 1``, score units squared.
+    n : array-like of shape (n_groups,)
+        Numbers of observations.
+
+    Returns
+    -------
+    MeanPosterior
+        `location`, `scale` and `df`, each of shape (n_groups,); scale and df are nan
+        below two observations.
+
+    Notes
+    -----
+    Section A.1 of [1]_: normal with variance ``variance / n`` above 30
+    observations, Student's t with ``n - 1`` degrees of freedom up to 30. The variance
+    of the posterior is ``scale^2 df / (df - 2)``: infinite for three observations
+    (``df = 2``) and fewer.
+
+    References
+    ----------
+    .. [1] Hofer, Maynez, Dhingra, Fisch, Globerson and Cohen (2024). Bayesian
+       Prediction-Powered Inference.
+
+    Examples
+    --------
+    >>> mean_posterior(0.5, 0.25, [25, 100]).df
+    array([24., inf])
+    """
+    mean, variance, n = np.broadcast_arrays(*(np.asarray(a, float) for a in (mean, variance, n)))
+    several = n >= 2
+    scale = np.where(several, np.sqrt(variance / np.maximum(n, 1)), np.nan)
+    df = np.where(n > LARGEST_T_SAMPLE, np.inf, np.where(several, n - 1, np.nan))
+    return MeanPosterior(mean.copy(), scale, df)
+
+
+def posterior_variance(posterior):
+    """Variance of a `MeanPosterior`; infinite at ``df = 2``, nan where it is undefined.
+
+    Parameters
+    ----------
+    posterior : MeanPosterior
+        From `mean_posterior`.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        ``scale^2 df / (df - 2)``, or ``scale^2`` where the posterior is normal; inf
+        for ``1 < df <= 2`` and nan at ``df = 1``, which has no mean either.
+
+    Examples
+    --------
+    >>> posterior_variance(mean_posterior(0.5, 0.3, [3, 5, 60]))
+    array([  inf, 0.12 , 0.005])
+    """
+    df = np.asarray(posterior.df)
+    above = np.where((df > 2) & np.isfinite(df), df, 3.0)
+    inflation = np.select(
+        [np.isinf(df), df > 2, df > 1], [1.0, above / (above - 2), np.inf], default=np.nan
+    )
+    return posterior.scale**2 * inflation
+
+
+def mean_draws(mean, variance, n, n_draws, rng):
+    """Draws from the posterior of a population mean.
+
+    Parameters
+    ----------
+    mean, variance, n : array-like of shape (n_groups,)
+        As in `mean_posterior`.
+    n_draws : int
+        Number of draws.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (n_draws, n_groups)
+        nan for groups of fewer than two observations.
+
+    Examples
+    --------
+    >>> draws = mean_draws([0.5, 0.7], 0.25, [25, 100], 1000, np.random.default_rng(0))
+    >>> draws.shape
+    (1000, 2)
+    """
+    location, scale, df = mean_posterior(mean, variance, n)
+    shape = (n_draws, *location.shape)
+    draws = rng.standard_normal(shape)
+    # Student's t is a normal over the root of an independent chi-square over its df.
+    small = np.isfinite(df)
+    freedom = np.where(small, df, 1.0)
+    chi_square = 2 * rng.standard_gamma(freedom / 2, shape)
+    draws /= np.where(small, np.sqrt(chi_square / freedom), 1.0)
+    return location + scale * draws
+
+
+def proportion_draws(k, n, n_draws, rng):
+    """Draws from the posterior of a proportion under Jeffreys' prior.
+
+    Parameters
+    ----------
+    k, n : array-like of shape (n_groups,)
+        Successes and trials; ``n = 0`` gives draws from the prior.
+    n_draws : int
+        Number of draws.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (n_draws, n_groups)
+        Draws from Beta(k + 1/2, n - k + 1/2).
+
+    Notes
+    -----
+    Section A.1 of Hofer et al. (2024), Bayesian Prediction-Powered Inference.
+
+    Examples
+    --------
+    >>> proportion_draws([9, 0], [10, 0], 1000, np.random.default_rng(0)).shape
+    (1000, 2)
+    """
+    k, n = np.broadcast_arrays(np.asarray(k, float), np.asarray(n, float))
+    return rng.beta(k + 0.5, n - k + 0.5, (n_draws, *k.shape))
+
+
+def k_proportion_draws(counts, n_draws, rng):
+    """Draws from the posterior of K proportions that sum to 1.
+
+    Parameters
+    ----------
+    counts : array-like of shape (..., n_values)
+        How often each of the K values occurred.
+    n_draws : int
+        Number of draws.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    ndarray of shape (n_draws, ..., n_values)
+        Draws from Dirichlet(counts + 1/K); they sum to 1 over the last axis.
+
+    Notes
+    -----
+    Section A.1 of Hofer et al. (2024), Bayesian Prediction-Powered Inference. For
+    K = 2 this is `proportion_draws`.
+
+    Examples
+    --------
+    >>> draws = k_proportion_draws([[3, 1, 0]], 1000, np.random.default_rng(0))
+    >>> draws.shape, bool(np.allclose(draws.sum(axis=-1), 1))
+    ((1000, 1, 3), True)
+    """
+    counts = np.asarray(counts, float)
+    gammas = rng.standard_gamma(counts + 1 / counts.shape[-1], (n_draws, *counts.shape))
+    return gammas / gammas.sum(axis=-1, keepdims=True)
+
+
+def beta_rule(a, b, n_nodes):
+    """Gauss quadrature for the expectation under each of many beta distributions.
+
+    Parameters
+    ----------
+    a, b : array-like of shape (n_groups,)
+        Parameters of the betas.
+    n_nodes : int
+        Number of nodes.
+
+    Returns
+    -------
+    nodes, weights : ndarray of shape (n_groups, n_nodes)
+        Nodes in [0, 1] and weights that sum to 1; expectations of polynomials up to
+        degree ``2 n_nodes - 1`` are exact.
+
+    Notes
+    -----
+    The recurrence of the Jacobi polynomials, by `gauss_rule`.
+
+    Examples
+    --------
+    >>> nodes, weights = beta_rule([3.5], [1.5], 4)
+    >>> print(f"{(weights * nodes).sum():.4f}")
+    0.7000
+    """
+    a, b = np.asarray(a, float)[:, None], np.asarray(b, float)[:, None]
+    i = np.arange(1, n_nodes)
+    total = a + b + 2 * i
+    diagonal = np.empty((len(a), n_nodes))
+    diagonal[:, :1] = (a - b) / (a + b)
+    diagonal[:, 1:] = (a - b) * (a + b - 2) / ((total - 2) * total)
+    squares = np.empty((len(a), n_nodes - 1))
+    # The general formula is 0 / 0 in its first entry when a + b = 1.
+    squares[:, :1] = 4 * a * b / ((a + b) ** 2 * (a + b + 1))
+    j, rest = i[1:], total[:, 1:] - 2
+    numerator = 4 * j * (j + a - 1) * (j + b - 1) * (j + a + b - 2)
+    squares[:, 1:] = numerator / (rest**2 * (rest + 1) * (rest - 1))
+    nodes, weights = gauss_rule(diagonal, np.sqrt(squares))
+    return (1 + nodes) / 2, weights
+
+
+def gauss_rule(diagonal, off_diagonal):
+    """Gauss quadrature from the recurrence of orthogonal polynomials.
+
+    Parameters
+    ----------
+    diagonal : ndarray of shape (n_groups, n_nodes)
+        Diagonals of the Jacobi matrices.
+    off_diagonal : ndarray of shape (n_groups, n_nodes - 1)
+        Their off-diagonals.
+
+    Returns
+    -------
+    nodes, weights : ndarray of shape (n_groups, n_nodes)
+        Eigenvalues, and squared first entries of the eigenvectors.
+
+    Notes
+    -----
+    Golub and Welsch (1969), Calculation of Gauss Quadrature Rules, for all groups at
+    once.
+
+    Examples
+    --------
+    >>> nodes, weights = gauss_rule(np.zeros((1, 2)), np.ones((1, 1)))
+    >>> nodes, weights.round(3)
+    (array([[-1.,  1.]]), array([[0.5, 0.5]]))
+    """
+    n_groups, n_nodes = diagonal.shape
+    jacobi = np.zeros((n_groups, n_nodes, n_nodes))
+    i = np.arange(n_nodes)
+    jacobi[:, i, i] = diagonal
+    jacobi[:, i[1:], i[:-1]] = off_diagonal  # eigh reads the lower triangle
+    nodes, vectors = np.linalg.eigh(jacobi)
+    return nodes, vectors[:, 0] ** 2

@@ -1,0 +1,181 @@
+"""DifferenceDisplay: the numbers without matplotlib, then what is on the paper."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skbench import Draws, Estimate
+from skbench.benchmark import differences
+from skbench.plot import DifferenceDisplay
+
+PAIRS = pd.MultiIndex.from_tuples([("ada", "bob"), ("ada", "cyd"), ("bob", "cyd"), ("cyd", "dan")])
+VALUE = np.array([0.02, 0.1, -0.08, 0.0])
+
+
+@pytest.fixture
+def pyplot():
+    """matplotlib drawing into memory; figures are closed afterwards."""
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    yield plt
+    plt.close("all")
+
+
+def make_estimate(value=VALUE, labels=PAIRS, half_width=0.05):
+    value = np.array(value, dtype=float)
+    spread = np.full(len(value), half_width / 2)
+    return Estimate(
+        value, value - half_width, value + half_width, spread, 0.9875, labels, "m", "model"
+    )
+
+
+def test_rows_say_which_differences_are_clear():
+    display = DifferenceDisplay.from_estimate(make_estimate())
+    assert display.rows.index.equals(PAIRS)
+    np.testing.assert_array_equal(display.rows["value"], VALUE)
+    assert display.rows["clear"].tolist() == [False, True, True, False]
+    assert display.legend == {
+        "clear": "interval leaves out 0: 2 of 4",
+        "open": "too close to call: 2 of 4",
+    }
+    assert display.notes == ["m (98.75 %, if the model holds)"]
+
+
+def test_an_end_at_0_is_not_clear():
+    display = DifferenceDisplay.from_estimate(make_estimate([0.05, -0.05, 0.06, 0.04]))
+    assert display.rows["clear"].tolist() == [False, False, True, False]
+
+
+def test_the_adjusted_level_and_its_correction_are_named():
+    values = np.random.default_rng(0).normal([0.8, 0.7, 0.6], 0.02, (4000, 3))
+    estimate = differences(Draws(values, pd.Index(["ada", "bob", "cyd"]), "bootstrap"))
+    (note,) = DifferenceDisplay.from_estimate(estimate).notes
+    assert note == (
+        "bootstrap differences, Bonferroni: all 3 hold with 95 % (98.3333 %, if the model holds)"
+    )
+
+
+def test_sorting_puts_the_largest_on_top():
+    display = DifferenceDisplay.from_estimate(make_estimate(), sort=True)
+    assert display.rows["value"].tolist() == [0.1, 0.02, 0.0, -0.08]
+
+
+def test_many_pairs_show_those_closest_to_a_tie():
+    labels = pd.MultiIndex.from_product([range(10), range(10)])
+    value = np.random.default_rng(0).normal(size=100)
+    display = DifferenceDisplay.from_estimate(make_estimate(value, labels), max_rows=7)
+    nearest = np.sort(np.argsort(np.abs(value))[:7])
+    assert display.rows.index.equals(labels[nearest])
+    assert display.notes[1] == "7 of 100 pairs shown: those closest to a tie"
+    # The counts are over all pairs.
+    clear = int((np.abs(value) > 0.05).sum())
+    assert display.legend["clear"] == f"interval leaves out 0: {clear} of 100"
+
+
+def test_missing_intervals_are_named():
+    estimate = make_estimate([0.1, np.nan, 0.2, 0.0])
+    display = DifferenceDisplay.from_estimate(estimate)
+    assert display.remarks == ["", "no interval", "", ""]
+    assert display.rows["clear"].tolist() == [True, False, True, False]
+    assert display.legend["open"] == "too close to call: 1 of 4"
+
+
+def test_errors():
+    with pytest.raises(TypeError, match="DifferenceDisplay draws an Estimate, got DataFrame"):
+        DifferenceDisplay.from_estimate(make_estimate().to_frame())
+    with pytest.raises(ValueError, match="has no groups"):
+        DifferenceDisplay.from_estimate(make_estimate([], PAIRS[:0]))
+    with pytest.raises(ValueError, match="max_rows must be at least 1"):
+        DifferenceDisplay.from_estimate(make_estimate(), max_rows=0)
+
+
+def test_numbers_need_no_matplotlib():
+    """In a process of its own, where nothing has been imported yet."""
+    program = (
+        "import sys, numpy as np, pandas as pd\n"
+        "from skbench import Estimate\n"
+        "from skbench.benchmark import WeightSimplex\n"
+        "from skbench.plot import DifferenceDisplay, RankDisplay, SimplexDisplay\n"
+        "e = Estimate([.5], [.4], [.6], [.05], .95, pd.Index(['a']), 'm', 'none')\n"
+        "X = pd.DataFrame({'model': list('aaabbb'), 'task': list('uvw') * 2})\n"
+        "X['category'] = X['task']\n"
+        "w = WeightSimplex(resolution=2).fit(X, [.1, .2, .3, .3, .2, .1], sigma2=.01)\n"
+        "displays = [DifferenceDisplay.from_estimate(e),\n"
+        "            RankDisplay.from_probabilities(pd.DataFrame(np.eye(2))),\n"
+        "            SimplexDisplay.from_simplex(w)]\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "sys.modules['matplotlib'] = None\n"
+        "for display in displays:\n"
+        "    try:\n"
+        "        display.plot()\n"
+        "    except ImportError as error:\n"
+        "        print(error)\n"
+    )
+    finished = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    line = 'Drawing needs matplotlib, which is missing: pip install "skbench[plot]".'
+    assert finished.stdout.splitlines() == [line] * 3
+
+
+def test_markers_whiskers_and_zero(pyplot):
+    display = DifferenceDisplay.from_estimate(make_estimate())
+    assert display.plot(xlabel="difference of accuracy") is display
+    ax = display.ax_
+    names = [t.get_text() for t in ax.get_yticklabels()]
+    assert names == ["ada − bob", "ada − cyd", "bob − cyd", "cyd − dan"]
+    drawn = {}
+    for whiskers in ax.collections:
+        for segment in whiskers.get_segments():
+            drawn[segment[0, 1]] = segment[:, 0].tolist()
+    for row, value in enumerate(VALUE):
+        assert drawn[row] == pytest.approx([value - 0.05, value + 0.05])
+    points = np.concatenate(
+        [np.column_stack(line.get_data()) for line in ax.lines if line.get_marker() == "o"]
+    )
+    np.testing.assert_array_equal(points[np.argsort(points[:, 1]), 0], VALUE)
+    assert ax.lines[0].get_xdata() == [0, 0]  # the zero line
+    assert ax.get_xlabel() == "difference of accuracy"
+    low, high = ax.get_xlim()
+    assert low < -0.13 and high > 0.15
+
+
+def test_zero_is_always_on_the_paper(pyplot):
+    display = DifferenceDisplay.from_estimate(make_estimate([0.5, 0.6, 0.7, 0.8])).plot()
+    low, high = display.ax_.get_xlim()
+    assert low < 0 < high
+
+
+def test_legend_has_only_what_is_drawn(pyplot):
+    display = DifferenceDisplay.from_estimate(make_estimate([0.5, 0.6, 0.7, 0.8])).plot()
+    texts = [t.get_text() for t in display.ax_.get_legend().get_texts()]
+    assert texts == ["interval leaves out 0: 4 of 4"]
+    (note,) = (t.get_text() for t in display.ax_.texts)
+    assert note == "m (98.75 %, if the model holds)"
+
+
+def test_an_endless_interval_runs_to_the_edge(pyplot):
+    estimate = Estimate(
+        [0.5, 0.6], [-np.inf, 0.5], [0.6, 0.7], [1, 1], 0.95, PAIRS[:2], "t", "none"
+    )
+    display = DifferenceDisplay.from_estimate(estimate).plot()
+    ends = [s[:, 0].tolist() for c in display.ax_.collections for s in c.get_segments()]
+    assert [display.ax_.get_xlim()[0], 0.6] in ends
+
+
+@pytest.mark.parametrize("n_pairs", [1, 3, 40])
+def test_nothing_is_clipped(pyplot, n_pairs):
+    labels = pd.MultiIndex.from_tuples(
+        [(f"a model with a long name {i}", f"another one {i}") for i in range(n_pairs)]
+    )
+    value = np.linspace(-0.1, 0.2, n_pairs)
+    figure = DifferenceDisplay.from_estimate(make_estimate(value, labels)).plot().figure_
+    figure.canvas.draw()
+    tight = figure.get_tightbbox(figure.canvas.get_renderer())
+    width, height = figure.get_size_inches()
+    assert tight.x0 >= 0 and tight.y0 >= 0 and tight.x1 <= width and tight.y1 <= height

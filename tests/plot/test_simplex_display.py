@@ -1,0 +1,166 @@
+"""SimplexDisplay: which weighting is drawn where, and in whose colour."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.exceptions import NotFittedError
+
+from skbench.benchmark import WeightSimplex
+from skbench.plot import SimplexDisplay
+from skbench.plot._simplex import _CORNERS, _GREY, _PALETTE
+
+
+@pytest.fixture
+def pyplot():
+    """matplotlib drawing into memory; figures are closed afterwards."""
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    yield plt
+    plt.close("all")
+
+
+def make_simplex(n_models=3, *, scores=None, sigma2=1e-4, **options):
+    """Model i is good at category i."""
+    models = [f"m{i}" for i in range(n_models)]
+    X = pd.DataFrame(
+        [(m, c, c) for m in models for c in ("text", "code", "math")],
+        columns=["model", "task", "category"],
+    )
+    scores = 0.4 + 0.3 * np.eye(3)[:n_models] if scores is None else scores
+    return WeightSimplex(**{"resolution": 40, **options}).fit(X, np.ravel(scores), sigma2)
+
+
+def rgba(color):
+    """Red, green, blue and opacity from 0 to 1."""
+    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    return pytest.approx((*channels, 1.0))
+
+
+def color_at(display, weights):
+    """Colour drawn at a weighting, from the picture itself."""
+    (image,) = display.ax_.images
+    picture = image.get_array()
+    left, right, bottom, top = image.get_extent()
+    x, y = np.asarray(weights) @ _CORNERS
+    column = int((x - left) / (right - left) * (picture.shape[1] - 1))
+    row = int((y - bottom) / (top - bottom) * (picture.shape[0] - 1))
+    return tuple(picture[row, column])
+
+
+def test_numbers():
+    simplex = make_simplex()
+    display = SimplexDisplay.from_simplex(simplex)
+    assert display.categories == ["text", "code", "math"]
+    names = display.fractions.index.to_numpy()[display.region]
+    np.testing.assert_array_equal(names, simplex.winners())
+    share = 100 * display.fractions["undecided"]
+    assert display.legend["undecided"] == (
+        f"undecided: {share:.0f} %, the lead is within 2 standard errors"
+    )
+    assert display.notes == ["best model for each weighting, and its share of all weightings"]
+    correlated = SimplexDisplay.from_simplex(make_simplex(rho=0.4))
+    assert correlated.notes[1] == "correlation between models taken to be 0.4"
+
+
+def test_small_shares_are_not_printed_as_0():
+    scores = [[0.5, 0.5, 0.5], [0.504, 0.4, 0.4]]
+    display = SimplexDisplay.from_simplex(make_simplex(2, scores=scores, sigma2=1e-12))
+    assert 0 < display.fractions["m1"] < 0.01
+    assert display.legend["m1"] == f"m1: {100 * display.fractions['m1']:.2g} %"
+    assert "undecided: 0 %" in display.legend["undecided"]
+
+
+def test_needs_a_fitted_simplex():
+    with pytest.raises(NotFittedError):
+        SimplexDisplay.from_simplex(WeightSimplex())
+
+
+def test_every_weighting_has_the_colour_of_its_winner(pyplot):
+    simplex = make_simplex()
+    display = SimplexDisplay.from_simplex(simplex)
+    assert display.plot() is display
+    colors = [*_PALETTE[: len(display.fractions) - 1], _GREY]
+    wrong = 0
+    for weights, region in zip(simplex.weights_, display.region, strict=True):
+        inner = 0.97 * weights + 0.01  # off the border, where pixels end
+        wrong += color_at(display, inner) != rgba(colors[region])
+    # Borders between regions are smoothed by about one step of the grid.
+    assert wrong < 0.05 * len(simplex.weights_)
+
+
+@pytest.mark.parametrize("corner", range(3))
+def test_corners_belong_to_the_specialists(pyplot, corner):
+    display = SimplexDisplay.from_simplex(make_simplex()).plot()
+    at = display.fractions.index.get_loc(f"m{corner}")
+    nearly = 0.02 + 0.94 * np.eye(3)[corner]
+    assert color_at(display, nearly) == rgba(_PALETTE[at])
+    (name,) = (t for t in display.ax_.texts if t.get_text() == f"only {display.categories[corner]}")
+    assert name.xy == pytest.approx(_CORNERS[corner])
+
+
+def test_nothing_is_drawn_outside_the_triangle(pyplot):
+    display = SimplexDisplay.from_simplex(make_simplex()).plot()
+    picture = display.ax_.images[0].get_array()
+    assert picture[-1, 0, 3] == picture[-1, -1, 3] == 0
+    assert 0.49 < (picture[..., 3] > 0).mean() < 0.51
+
+
+def test_percentages_stand_on_the_edges(pyplot):
+    """Half the weight on a category: on the edge where it meets the next one."""
+    display = SimplexDisplay.from_simplex(make_simplex()).plot()
+    halves = {tuple(np.round(t.xy, 6)) for t in display.ax_.texts if t.get_text() == "50 %"}
+    expected = {tuple(np.round((_CORNERS[i] + _CORNERS[i - 1]) / 2, 6)) for i in range(3)}
+    assert halves == expected
+
+
+def test_legend_and_notes_are_printed(pyplot):
+    display = SimplexDisplay.from_simplex(make_simplex()).plot()
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert texts == [*display.legend.values(), "equal scores of the two best", "equal weights"]
+    assert any(text.get_text() == display.notes[0] for text in display.ax_.texts)
+
+
+def test_one_winner_everywhere(pyplot):
+    scores = [[0.9, 0.9, 0.9], [0.1, 0.1, 0.1]]
+    display = SimplexDisplay.from_simplex(make_simplex(2, scores=scores)).plot()
+    assert display.fractions.to_dict() == {"m0": 1.0, "undecided": 0.0}
+    assert color_at(display, [0.3, 0.3, 0.4]) == rgba(_PALETTE[0])
+
+
+def test_nobody_wins_anywhere(pyplot):
+    scores = np.full((2, 3), 0.5)
+    display = SimplexDisplay.from_simplex(make_simplex(2, scores=scores)).plot()
+    assert color_at(display, [0.3, 0.3, 0.4]) == rgba(_GREY)
+
+
+def test_more_winners_than_colours_are_summed_up(pyplot):
+    angle = np.linspace(0, np.pi / 2, 12)
+    scores = np.column_stack([np.cos(angle), np.sin(angle), 0.9 * np.ones(12)])
+    simplex = make_simplex(12, scores=scores, sigma2=1e-12, resolution=90)
+    display = SimplexDisplay.from_simplex(simplex).plot()
+    n_won = len(display.fractions) - 1
+    assert n_won > len(_PALETTE)
+    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert texts[len(_PALETTE)].startswith(f"{n_won - len(_PALETTE)} other model")
+    assert len(texts) == len(_PALETTE) + 4
+
+
+def test_draws_on_the_axes_given(pyplot):
+    figure, axes = pyplot.subplots(1, 2, figsize=(12, 6))
+    display = SimplexDisplay.from_simplex(make_simplex(resolution=3)).plot(axes[1])
+    assert display.ax_ is axes[1] and display.figure_ is figure
+    assert len(pyplot.get_fignums()) == 1 and not axes[0].images
+
+
+@pytest.mark.parametrize("name", ["text", "a category with a long name", "$x and $y"])
+def test_nothing_is_clipped(pyplot, name):
+    simplex = make_simplex(rho=0.3)
+    display = SimplexDisplay.from_simplex(simplex)
+    display.categories = [name, name, name]
+    figure = display.plot().figure_
+    figure.canvas.draw()
+    tight = figure.get_tightbbox(figure.canvas.get_renderer())
+    width, height = figure.get_size_inches()
+    assert tight.x0 >= 0 and tight.y0 >= 0 and tight.x1 <= width and tight.y1 <= height

@@ -1,0 +1,196 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+from skbench.ppi._base import PPIEstimator
+from skbench.ppi._data import read_ppi_data
+from skbench.ppi.difference import ClassicalMean, PPIMean
+from skbench.ppi.stratified import StratifiedPPI
+
+ESTIMATORS = [ClassicalMean(), PPIMean(), PPIMean(False), StratifiedPPI()]
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    f = rng.random(500)
+    y = np.where(rng.random(500) < 0.2, rng.random(500) < f, np.nan)
+    return pd.DataFrame({"judge": f, "human": y}, index=pd.Index(range(1000, 1500), name="item"))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_attributes(estimator, table):
+    e = clone(estimator).fit(table[["judge"]], table["human"])
+    for name in ("estimate_", "standard_error_", "rectifier_", "effective_sample_size_"):
+        assert isinstance(getattr(e, name), float)
+    assert e.n_labeled_ + e.n_unlabeled_ == 500
+    low, high = e.interval_
+    assert low < e.estimate_ < high
+    row = e.estimate()
+    assert len(row) == 1
+    assert_allclose([row.low[0], row.high[0]], e.interval_)
+    assert_allclose(row.standard_error[0], e.standard_error_)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_tables_of_any_kind_agree(estimator, table):
+    want = clone(estimator).fit(table["judge"].to_numpy(), table["human"].to_numpy()).interval_
+    frame = table[["judge"]]
+    for X, y in (
+        (frame, table["human"]),
+        (table["judge"], table["human"]),
+        (pl.DataFrame({"judge": table["judge"].to_numpy()}), pl.Series(table["human"].to_numpy())),
+        (frame.to_numpy().tolist(), table["human"].tolist()),
+    ):
+        assert clone(estimator).fit(X, y).interval_ == want
+
+
+def test_missing_labels_of_pandas_and_none(table):
+    want = PPIMean().fit(table["judge"], table["human"]).estimate_
+    as_integer = table["human"].astype("Int64")
+    as_object = [None if np.isnan(v) else v for v in table["human"]]
+    assert PPIMean().fit(table["judge"], as_integer).estimate_ == want
+    assert PPIMean().fit(table["judge"].to_numpy(), as_object).estimate_ == want
+
+
+def test_inputs_are_left_alone(table):
+    before = table.copy()
+    groups = np.zeros(500)
+    PPIMean().fit(table[["judge"]], table["human"], groups=groups, clusters=np.arange(500))
+    pd.testing.assert_frame_equal(table, before)
+    assert not groups.any()
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_no_labels(estimator, table):
+    with pytest.raises(ValueError, match="None of the 500 rows has a human label"):
+        clone(estimator).fit(table["judge"], np.full(500, np.nan))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS[1:], ids=repr)
+def test_bad_autorater_scores(estimator, table):
+    f = table[["judge"]].copy()
+    f.iloc[7, 0] = np.nan
+    with pytest.raises(
+        ValueError, match="1 autorater scores are missing, the first in row 7, col.*'judge'"
+    ):
+        clone(estimator).fit(f, table["human"])
+    f.iloc[7, 0] = -np.inf
+    with pytest.raises(ValueError, match="1 autorater scores are infinite, the first in row 7"):
+        clone(estimator).fit(f, table["human"])
+    with pytest.raises(
+        ValueError, match="must be numbers here. For verdicts in words use ChainRule"
+    ):
+        clone(estimator).fit(np.array(["yes", "no"] * 250), table["human"])
+    with pytest.raises(ValueError, match=r"X has shape \(500, 2, 1\)"):
+        clone(estimator).fit(np.zeros((500, 2, 1)), table["human"])
+
+
+def test_bad_labels(table):
+    y = table["human"].to_numpy().copy()
+    y[3] = np.inf
+    with pytest.raises(ValueError, match="y must be finite, .* but row 3 has inf"):
+        PPIMean().fit(table["judge"].to_numpy(), y)
+    with pytest.raises(ValueError, match="y must be numeric"):
+        PPIMean().fit(table["judge"].to_numpy(), ["good"] * 500)
+    with pytest.raises(ValueError, match="y has 499 entries, but X has 500 rows"):
+        PPIMean().fit(table["judge"].to_numpy(), y[:-1])
+
+
+def test_indexes_must_match(table):
+    with pytest.raises(ValueError, match="The indexes of X and y differ"):
+        PPIMean().fit(table[["judge"]], table["human"].reset_index(drop=True))
+    with pytest.raises(ValueError, match="The indexes of X and y differ"):
+        ClassicalMean().fit(table[["judge"]], table["human"].reset_index(drop=True))
+
+
+def test_several_groups_are_refused(table):
+    topics = np.array(["anatomy", "law"] * 250)
+    with pytest.raises(ValueError, match=r"groups has 2 levels.*GroupedPPI\(PPIMean\(\)\)"):
+        PPIMean().fit(table["judge"], table["human"], groups=topics)
+    one = PPIMean().fit(table["judge"], table["human"], groups=["law"] * 500)
+    assert one.labels_[0] == "law"
+
+
+@pytest.mark.parametrize("name", ["groups", "clusters"])
+def test_bad_group_columns(table, name):
+    with pytest.raises(ValueError, match=f"{name} is missing in row 2"):
+        PPIMean().fit(table["judge"], table["human"], **{name: ["a", "b", None] + ["c"] * 497})
+    with pytest.raises(ValueError, match=f"{name} has 3 entries, but X has 500 rows"):
+        PPIMean().fit(table["judge"], table["human"], **{name: [1, 2, 3]})
+
+
+def test_bad_weights(table):
+    known = ~table["human"].isna().to_numpy()
+    weights = np.where(known, 2.0, np.nan)
+    PPIMean().fit(table["judge"], table["human"], sample_weight=weights)
+    first = int(np.argmax(known))
+    for bad in (np.nan, 0.0, -1.0, np.inf):
+        weights[first] = bad
+        with pytest.raises(
+            ValueError, match=f"positive and finite on labelled rows, but row {first}"
+        ):
+            PPIMean().fit(table["judge"], table["human"], sample_weight=weights)
+    with pytest.raises(ValueError, match="sample_weight has 2 entries"):
+        PPIMean().fit(table["judge"], table["human"], sample_weight=[1.0, 2.0])
+
+
+def test_clusters_never_span_groups():
+    data = read_ppi_data(
+        np.zeros(6), [1, 0, 1, 0, np.nan, 1], groups=list("aabbaa"), clusters=[1, 1, 1, 2, 2, 2]
+    )
+    assert_array_equal(data.codes, [0, 0, 1, 1, 0, 0])
+    by_group = {c: set(data.codes[data.clusters == c]) for c in data.clusters}
+    assert len(by_group) == 4 and all(len(g) == 1 for g in by_group.values())
+    assert list(data.labels) == ["a", "b"]
+
+
+# -- how many labels ---------------------------------------------------------------
+
+
+def test_effective_sample_size_is_what_the_classical_mean_needs():
+    rng = np.random.default_rng(1)
+    n, N = 4000, 400_000
+    f = rng.normal(size=n + N)
+    y = np.where(np.arange(n + N) < n, 0.8 * f + 0.6 * rng.normal(size=n + N), np.nan)
+    e = PPIMean().fit(f, y)
+    # Correlation .8: the residual variance is .36 (+ .64 n / N).
+    assert_allclose(e.effective_sample_size_, n / (0.36 + 0.64 * n / N), rtol=0.1)
+    assert_allclose(ClassicalMean().fit(f, y).effective_sample_size_, n)
+
+
+def test_labels_needed_are_enough_and_no_more(table):
+    rng = np.random.default_rng(2)
+    f = rng.normal(size=20_000)
+    truth = f + rng.normal(size=20_000)
+    y = np.where(np.arange(20_000) < 100, truth, np.nan)
+    e = PPIMean().fit(f, y)
+    width = e.interval_[1] - e.interval_[0]
+    assert e.labels_needed(width * 1.0001) == 100
+    assert e.labels_needed(width) in (100, 101)
+    half = e.labels_needed(width / 2)
+    assert 390 < half < 450  # the unlabelled part stays, and t quantiles fall
+    again = PPIMean().fit(f, np.where(np.arange(20_000) < half, truth, np.nan))
+    assert_allclose(again.interval_[1] - again.interval_[0], width / 2, rtol=0.1)
+    assert e.labels_needed(width, 0.99) > 100 > e.labels_needed(width, 0.8)
+
+
+def test_some_widths_are_out_of_reach(table):
+    e = PPIMean(False).fit(table["judge"], table["human"])
+    floor = np.sqrt(e._result.unlabeled_variance[0])
+    assert e.labels_needed(3.9 * floor) == np.inf
+    assert np.isfinite(e.labels_needed(4.1 * floor))
+    with pytest.raises(ValueError, match="width must be positive, got 0"):
+        e.labels_needed(0)
+
+
+def test_the_base_class_fits_nothing(table):
+    class Empty(PPIEstimator):
+        def __init__(self, confidence_level=0.95):
+            self.confidence_level = confidence_level
+
+    with pytest.raises(NotImplementedError):
+        Empty().fit(table["judge"], table["human"])

@@ -1,0 +1,194 @@
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import binom
+from sklearn.cluster import KMeans
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.tree import DecisionTreeRegressor
+
+from skbench.ppi._data import PPIData
+from skbench.ppi.difference import ClassicalMean, PPIMean
+from skbench.ppi.stratified import StratifiedPPI
+
+
+def biased_autorater(seed=0, n=300, N=3000):
+    """Scores whose bias changes with the score, and labels hidden on most rows."""
+    rng = np.random.default_rng(seed)
+    f = rng.random(n + N)
+    label = rng.binomial(1, f**3).astype(float)
+    return f, np.where(np.arange(n + N) < n, label, np.nan)
+
+
+def test_one_stratum_is_the_difference_estimate():
+    f, y = biased_autorater()
+    for tuning in (True, False):
+        one = StratifiedPPI(n_strata=1, power_tuning=tuning).fit(f, y)
+        plain = PPIMean(power_tuning=tuning).fit(f, y)
+        assert_allclose(one.estimate_, plain.estimate_)
+        assert_allclose(one.standard_error_, plain.standard_error_)
+        assert_allclose(one.interval_, plain.interval_)
+        assert_allclose([one.lambda_, one.rectifier_], [plain.lambda_, plain.rectifier_])
+
+
+def test_estimate_by_hand():
+    f, y = biased_autorater(1)
+    e = StratifiedPPI(n_strata=4).fit(f, y)
+    known = ~np.isnan(y)
+    assert_array_equal(np.bincount(e.strata_[~known])[1:], [750] * 4)
+    parts = [
+        f[~known & here].mean() + (y - f)[known & here].mean()
+        for here in (e.strata_ == k for k in range(1, 5))
+    ]
+    assert_allclose(e.estimate_, np.mean(parts))
+    assert_allclose(
+        e.estimate_,
+        np.mean([f[~known & (e.strata_ == k)].mean() for k in range(1, 5)]) + e.rectifier_,
+    )
+
+
+def test_narrower_where_the_bias_changes():
+    # Labels without noise: strata take out nearly all of a bias that bends with the score.
+    rng = np.random.default_rng(2)
+    f = rng.random(4000)
+    y = np.where(np.arange(4000) < 300, f**3 * 2 - f, np.nan)
+    stratified, plain = StratifiedPPI().fit(f, y), PPIMean(False).fit(f, y)
+    assert stratified.standard_error_ < 0.6 * plain.standard_error_
+
+
+def test_thin_strata_are_merged():
+    f = np.r_[np.linspace(0, 1, 100), 0.05, 0.1, 0.5, 0.85, 0.9, 0.95]
+    y = np.r_[np.full(100, np.nan), 0.2, 0.1, 0.4, 0.8, 0.8, 0.9]
+    e = StratifiedPPI().fit(f, y)
+    # Bins 1 to 4 hold 2, 0, 1, 0 labels: one stratum of three. The last has three of its own.
+    assert_array_equal(e.strata_[:100], np.repeat([0, 5], [80, 20]))
+    assert_array_equal(e.strata_[100:], [0, 0, 0, 5, 5, 5])
+    # With a label less in the lower bins they would be two, and take the last bin in.
+    all_in_one = StratifiedPPI().fit(np.delete(f, 102), np.delete(y, 102))
+    assert_array_equal(all_in_one.strata_, 0)
+
+
+def test_tied_scores_make_fewer_strata():
+    f, y = biased_autorater(3)
+    few = np.round(f)
+    e = StratifiedPPI().fit(few, y)
+    assert len(np.unique(e.strata_)) == 2
+    assert np.isfinite(e.standard_error_)
+
+
+@pytest.mark.parametrize(
+    ("strata", "n_expected"),
+    [
+        ("tree", 4),
+        (DecisionTreeRegressor(max_leaf_nodes=3, random_state=0), 3),
+        (LinearRegression(), 4),
+        (LogisticRegression(), 2),
+        (KMeans(3, n_init=1, random_state=0), 3),
+        (lambda X: np.where(X[:, 0] > 0.5, "high", "low"), 2),
+    ],
+    ids=["tree", "regression tree", "regressor", "classifier", "clusterer", "callable"],
+)
+def test_strata_of_any_kind(strata, n_expected):
+    f, y = biased_autorater(4)
+    e = StratifiedPPI(strata, n_strata=4).fit(f, y)
+    assert len(np.unique(e.strata_)) == n_expected
+    assert abs(e.estimate_ - 0.25) < 4 * e.standard_error_  # the mean of f**3
+    known = ~np.isnan(y)
+    for k in np.unique(e.strata_):
+        assert np.sum(known & (e.strata_ == k)) >= 3
+
+
+def test_tree_strata_of_several_autoraters():
+    rng = np.random.default_rng(5)
+    X = rng.random((2000, 2))
+    y = np.where(np.arange(2000) < 300, X[:, 0] * X[:, 1], np.nan)
+    e = StratifiedPPI("tree", power_tuning=True).fit(X, y)
+    assert e.lambda_.shape == (2,)
+    assert e.standard_error_ < PPIMean().fit(X, y).standard_error_
+    with pytest.raises(ValueError, match="quantile bins are of one"):
+        StratifiedPPI(power_tuning=True).fit(X, y)
+    with pytest.raises(ValueError, match="X has 2 autorater columns"):
+        StratifiedPPI("tree").fit(X, y)
+
+
+def test_groups_at_once_are_groups_one_by_one():
+    rng = np.random.default_rng(6)
+    codes = rng.integers(8, size=3000)
+    f = rng.normal(size=3000) + codes
+    y = np.where(rng.random(3000) < 0.1, 0.5 * f + rng.normal(size=3000), np.nan)
+    data = PPIData(f[:, None], y, ~np.isnan(y), codes, 8, pd.RangeIndex(8))
+    for tuning in (True, False):
+        found = StratifiedPPI(power_tuning=tuning)._fit_groups(data)
+        low, high = found.interval(0.95)
+        for g in range(8):
+            alone = StratifiedPPI(power_tuning=tuning).fit(f[codes == g], y[codes == g])
+            assert_allclose(found.value[g], alone.estimate_)
+            assert_allclose(found.standard_error[g], alone.standard_error_)
+            assert_allclose([low[g], high[g]], alone.interval_)
+
+
+def test_groups_with_few_labels():
+    f = np.tile(np.linspace(0, 1, 50), 4)
+    codes = np.repeat(np.arange(4), 50)
+    y = np.full(200, np.nan)
+    y[[55, 110, 140]] = 1.0, 0.0, 1.0
+    y[150:] = (f[150:] > 0.5).astype(float)
+    found = StratifiedPPI()._fit_groups(
+        PPIData(f[:, None], y, ~np.isnan(y), codes, 4, pd.RangeIndex(4))
+    )
+    assert_array_equal(found.n_labeled, [0, 1, 2, 50])
+    assert_array_equal(np.isnan(found.value), [True, False, False, False])
+    assert_array_equal(np.isnan(found.standard_error), [True, True, False, False])
+    assert_allclose(found.value[3], 0.5)
+
+
+def test_all_rows_labelled():
+    f, y = biased_autorater(7, N=0)
+    with pytest.warns(UserWarning, match="All 300 rows have a human label"):
+        e = StratifiedPPI().fit(f, y)
+    assert_allclose(e.estimate_, y.mean())
+    assert e.lambda_ == 0
+    assert_allclose(e.standard_error_, ClassicalMean("t").fit(f, y).standard_error_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("tuning", [True, False])
+def test_intervals_cover(tuning):
+    rng, n_sets, N = np.random.default_rng(8), 600, 300
+    for truth in (0.5, 0.85, 0.95):
+        for n in (10, 20, 30, 50, 100):
+            chance = rng.beta(6 * truth, 6 * (1 - truth), size=(n_sets, n + N))
+            known = np.tile(np.arange(n + N) < n, n_sets)
+            label = (rng.random(chance.shape) < chance).ravel().astype(float)
+            data = PPIData(
+                (chance**2).reshape(-1, 1),
+                np.where(known, label, np.nan),
+                known,
+                np.repeat(np.arange(n_sets), n + N),
+                n_sets,
+                pd.RangeIndex(n_sets),
+            )
+            low, high = StratifiedPPI(power_tuning=tuning)._fit_groups(data).interval(0.95)
+            covered = np.sum((low <= truth) & (truth <= high))
+            assert covered >= binom.ppf(1e-4, n_sets, 0.93)
+
+
+def test_bad_options():
+    f, y = biased_autorater()
+    for estimator, what in (
+        (StratifiedPPI("deciles"), "strata must be 'quantile', 'tree', an estimator or a callable"),
+        (StratifiedPPI(7), "an estimator or a callable, got 7"),
+        (StratifiedPPI(n_strata=0), "n_strata must be a whole number of at least 1, got 0"),
+        (StratifiedPPI(min_count=2.5), "min_count must be a whole number"),
+        (StratifiedPPI(lambda X: np.zeros(3)), r"strata\(X\) returned shape \(3,\)"),
+        (StratifiedPPI(lambda X: np.where(X[:, 0] > 0.5, 1, np.nan)), "no stratum for row"),
+        (StratifiedPPI(power_tuning="yes"), "power_tuning must be"),
+    ):
+        with pytest.raises(ValueError, match=what):
+            estimator.fit(f, y)
+
+
+@pytest.mark.parametrize("name", ["clusters", "sample_weight"])
+def test_dependent_rows_are_refused(name):
+    f, y = biased_autorater()
+    with pytest.raises(ValueError, match=f"StratifiedPPI takes independent rows.*{name}"):
+        StratifiedPPI().fit(f, y, **{name: np.arange(1.0, len(y) + 1)})

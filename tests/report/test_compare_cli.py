@@ -1,0 +1,116 @@
+"""`skbench compare`: the figures of the function, in words and tables."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from skbench.benchmark import compare_models
+from skbench.datasets import make_items
+from skbench.report.compare import compare
+
+
+def run(*arguments):
+    return CliRunner().invoke(compare, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def items():
+    items = make_items(n_models=3, n_topics=4, n_items=30, random_state=0).items
+    return items.assign(item=items["topic"].astype(str) + "/" + items["item"].astype(str))
+
+
+@pytest.fixture(scope="module")
+def names(items):
+    return sorted(items["model"].unique())
+
+
+@pytest.fixture(scope="module")
+def file(items, tmp_path_factory):
+    path = tmp_path_factory.mktemp("pairs") / "results.csv"
+    items[["model", "topic", "item", "score"]].to_csv(path, index=False)
+    return path
+
+
+def in_frame(document):
+    frame = pd.DataFrame(document["comparisons"])
+    keys = list(frame.columns[: frame.columns.get_loc("difference")])
+    return frame.set_index(keys)
+
+
+def test_two_models_in_words(file, items, names):
+    result = run(file, *names[:2])
+    expected = compare_models(items, *names[:2])
+    assert " ".join(result.stdout.split()) == " ".join(expected.sentences())
+    assert f"{names[0]} - {names[1]} = " in result.stdout
+    assert "Pairing on 120 shared items removes" in result.stdout
+
+
+@pytest.mark.parametrize("arguments, adjust", [([], "holm"), (["--adjust", "none"], "none")])
+def test_all_pairs_are_adjusted_unless_told_otherwise(file, items, arguments, adjust):
+    document = json.loads(run(file, "--json", *arguments).stdout)
+    expected = compare_models(items, adjust=adjust)
+    # JSON keeps all digits of a float.
+    pd.testing.assert_frame_equal(
+        in_frame(document), expected.to_frame(), check_dtype=False, check_index_type=False
+    )
+    assert document["method"] == expected.estimate.method
+    assert document["test"] == "McNemar, exact"
+
+
+def test_topics_one_by_one(file, items, names):
+    document = json.loads(run(file, *names[:2], "--by", "topic", "--json").stdout)
+    expected = compare_models(items, *names[:2], by="topic", adjust="holm").to_frame()
+    assert np.isinf(expected["items_needed"].iloc[0])  # equal scores; JSON knows no infinity
+    pd.testing.assert_frame_equal(
+        in_frame(document),
+        expected.replace(np.inf, np.nan),
+        check_dtype=False,
+        check_index_type=False,
+    )
+
+
+def test_csv_and_table_hold_the_same_numbers(file):
+    read = pd.read_csv(io.StringIO(run(file, "--csv").stdout))
+    lines = run(file).stdout.splitlines()
+    assert lines[0] == "3 comparisons: paired difference (independent items, Holm for 3)"
+    for row in read.itertuples():
+        shown = next(line for line in lines if line.split()[:2] == [row.model_a, row.model_b])
+        assert float(shown.split()[2]) == pytest.approx(row.difference, abs=5e-4)
+    clear = (read["p_value"] <= 0.05).sum()
+    assert any(line.startswith(f"{clear} of 3 differences are clear") for line in lines)
+
+
+def test_models_called_by_numbers(tmp_path):
+    path = tmp_path / "numbers.csv"
+    rows = [f"{m},{i},{(i * m) % 3 == 0:d}" for m in (1, 2) for i in range(12)]
+    path.write_text("model,item,score\n" + "\n".join(rows))
+    assert run(path, "2", "1").stdout.startswith("2 - 1 = ")
+
+
+def test_errors_take_one_line(file, names):
+    for arguments, words in [
+        ([names[0], "nobody"], "There is no model 'nobody'"),
+        ([names[0], names[0]], "a model does not differ from itself"),
+    ]:
+        result = run(file, *arguments)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert words in result.stderr.splitlines()[-1]
+    assert run(file, *names, "--csv").exit_code == 2
+
+
+def test_real_clusters(data_folder):
+    result = run(data_folder / "livecodebench_execution.csv.gz", "GPT-4-Turbo-1106", "Claude-2")
+    text = " ".join(result.stdout.split())
+    assert "GPT-4-Turbo-1106 - Claude-2 = 7.056 (standard error 3.92" in text
+    assert "Pairing on 479 shared items removes 47 % of the variance" in text
+    assert "cluster: column 'question_id'" in result.stderr
+
+
+def test_real_topics(data_folder):
+    result = run(data_folder / "bbh_codex.csv.gz", "--model", "mode", "--by", "task")
+    assert "27 comparisons: paired difference (independent items, Holm for 27)" in result.stdout
+    assert "p-values by McNemar, exact" in result.stdout

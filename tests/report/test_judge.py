@@ -1,0 +1,341 @@
+"""`skbench judge`: what it prints, what it says, and how it fails."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from sklearn.linear_model import LinearRegression
+
+from skbench import EmpiricalBayes
+from skbench.datasets import make_judged_items
+from skbench.ppi import ChainRulePPI, ClassicalMean, GroupedPPI, PPIMean
+from skbench.report.judge import judge
+from skbench.report.judging import read_judged
+
+
+def run(file, *arguments):
+    """Run the command in this process."""
+    columns = [] if "--judge" in arguments else ["--judge", "autorater", "--human", "human"]
+    return CliRunner().invoke(judge, [str(part) for part in (file, *columns, *arguments)])
+
+
+def groups_of(result):
+    assert result.exit_code == 0, result.stderr
+    return pd.DataFrame(json.loads(result.stdout)["groups"])
+
+
+@pytest.fixture(scope="module")
+def items():
+    """15 topics of 80 answers, 9 of them labelled, none in the first topic."""
+    data = make_judged_items(15, 80, [0] + [9] * 14, drift=0.5, random_state=0)
+    return data.items.rename(columns={"group": "topic"})
+
+
+@pytest.fixture(scope="module")
+def file(items, tmp_path_factory):
+    path = tmp_path_factory.mktemp("judged") / "judged.csv"
+    items.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Write a table to a CSV file and return its path."""
+
+    def write(table, name="judged.csv"):
+        path = tmp_path / name
+        table.to_csv(path, index=False)
+        return path
+
+    return write
+
+
+# One benchmark ----------------------------------------------------------------------
+
+
+def test_json_holds_what_the_estimators_say(file, items):
+    row = groups_of(run(file, "--json", "--confidence-level", 0.9)).iloc[0]
+    chain = ChainRulePPI(confidence_level=0.9).fit(items["autorater"], items["human"])
+    alone = ClassicalMean(confidence_level=0.9).fit(items["autorater"], items["human"])
+    # JSON keeps all digits of a float.
+    expected = {
+        "n_rows": 1200,
+        "n_labeled": 126,
+        "judge": items["autorater"].mean(),
+        "labels_alone": alone.estimate_,
+        "labels_alone_low": alone.interval_[0],
+        "estimate": chain.estimate_,
+        "low": chain.interval_[0],
+        "high": chain.interval_[1],
+        "standard_error": chain.standard_error_,
+        "bias": items["autorater"].mean() - chain.estimate_,
+        "bias_low": items["autorater"].mean() - chain.interval_[1],
+        "effective_sample_size": chain.effective_sample_size_,
+    }
+    for name, value in expected.items():
+        assert row[name] == pytest.approx(value, rel=1e-12), name
+    assert row["group"] is None
+
+
+def test_the_report_says_it_in_words(file, items):
+    result = run(file)
+    row = groups_of(run(file, "--json")).iloc[0]
+    assert "autorater judged 1,200 answers, of which 126 have a human label." in result.stdout
+    for name, value in (("autorater says", row["judge"]), ("corrected", row["estimate"])):
+        line = next(line for line in result.stdout.splitlines() if line.startswith(name))
+        shown = float(line.removeprefix(name).split()[0])
+        assert shown == pytest.approx(value, abs=5.01e-4)  # three digits, .4425 is shown as .442
+    text = " ".join(result.stdout.split())
+    saved = row["effective_sample_size"] - 126
+    assert f"autorater saved {saved:,.0f} labels" in text
+    assert "Estimated by chain rule (exact). 95 % intervals, posterior" in text
+
+
+@pytest.mark.parametrize(
+    ("changed", "arguments", "method"),
+    [
+        ({}, (), "chain rule (exact)"),
+        ({}, ("--cluster", "topic"), "PPI++ (t)"),
+        ({"autorater": lambda t: t["autorater"] + t.index / 1e5}, (), "PPI++ (t)"),
+        ({"human": lambda t: 0.5 * t["human"]}, (), "PPI++ (t)"),
+        ({"human": lambda t: t["autorater"]}, (), "classical (wilson)"),
+    ],
+)
+def test_method_suits_the_data(items, written, changed, arguments, method):
+    path = written(items.assign(**changed))
+    assert json.loads(run(path, "--json", *arguments).stdout)["method"] == method
+
+
+def test_clusters_are_used(items, written):
+    items = items.assign(question=np.arange(len(items)) % 40)
+    row = groups_of(run(written(items), "--json", "--cluster", "question")).iloc[0]
+    expected = PPIMean().fit(items["autorater"], items["human"], clusters=items["question"])
+    assert row["standard_error"] == pytest.approx(expected.standard_error_, rel=1e-12)
+
+
+def test_words_are_understood(items, written):
+    plain = groups_of(run(written(items), "--json"))
+    verdicts = items["autorater"].map({1: "Yes", 0: "no"})
+    labels = items["human"].map({1: "correct", 0: "Incorrect"})
+    words = groups_of(run(written(items.assign(autorater=verdicts, human=labels)), "--json"))
+    pd.testing.assert_frame_equal(words, plain)
+
+
+def test_abstentions_are_a_verdict_of_their_own(written):
+    items = make_judged_items(4, 200, 30, abstention=0.2, random_state=1).items
+    result = run(written(items), "--json")
+    row = groups_of(result).iloc[0]
+    decided = items.loc[items["autorater"] != "u", "autorater"]
+    assert row["judge"] == pytest.approx((decided == "y").mean(), rel=1e-12)
+    chain = ChainRulePPI().fit(items["autorater"], items["human"])
+    assert row["estimate"] == pytest.approx(chain.estimate_, rel=1e-12)
+    assert (
+        f"{len(items) - len(decided)} of 800 verdicts are neither yes nor no ('u')" in result.stderr
+    )
+
+
+def test_a_judge_on_another_scale_is_not_off_by_anything(items, written):
+    stars = items.assign(autorater=1 + 3 * items["autorater"] + items.index % 2)
+    result = run(written(stars))
+    assert "is off by" not in result.stdout
+    assert groups_of(run(written(stars), "--json"))["bias"].isna().all()
+
+
+def test_rows_without_a_verdict_are_left_out_and_counted(items, written):
+    holes = items.assign(autorater=items["autorater"].where(items.index % 3 > 0))
+    result = run(written(holes), "--json")
+    lost = int(holes.loc[holes["autorater"].isna(), "human"].notna().sum())
+    assert f"400 of 1200 rows have no autorater: left out, {lost} of them with" in result.stderr
+    assert groups_of(result)["n_rows"].item() == 800
+
+
+def test_all_labelled_is_a_check_of_the_judge(items, written):
+    labeled = items[items["human"].notna()]
+    text = " ".join(run(written(labeled)).stdout.split())
+    assert "so the labels say it all, and autorater was only checked against them." in text
+    assert "labels alone" not in text
+
+
+def test_a_useless_judge_saves_nothing(written):
+    items = make_judged_items(1, 2000, 1000, sensitivity=0.5, specificity=0.5, random_state=2).items
+    text = " ".join(run(written(items)).stdout.split())
+    assert "autorater saved no labels: the 1,000 there are say as much without it." in text
+
+
+# Groups -----------------------------------------------------------------------------
+
+
+def test_groups_are_shrunk_and_the_unlabelled_predicted(file, items):
+    result = run(file, "--by", "topic", "--json", "--seed", 3)
+    found = groups_of(result).set_index("group")
+    g = GroupedPPI(random_state=3)
+    with pytest.warns(UserWarning, match="no human label"):
+        g.fit(items["autorater"].rename("judge"), items["human"], items["topic"])
+    eb = EmpiricalBayes(LinearRegression(), random_state=3).fit(**g.summary_.fit_args)
+    estimate = eb.estimate().to_frame()
+    labeled = found.iloc[1:]
+    for name, column in (("estimate", "value"), ("low", "low"), ("high", "high")):
+        np.testing.assert_allclose(labeled[name], np.clip(estimate[column], 0, 1), rtol=1e-9)
+    predicted = eb.predict(g.features_.loc[["group-00"]])
+    np.testing.assert_allclose(found.loc["group-00", "estimate"], predicted, rtol=1e-9)
+    np.testing.assert_allclose(labeled["corrected"], g.estimate().value[1:], rtol=1e-9)
+    assert found.loc["group-00", "corrected"] is None or np.isnan(
+        found.loc["group-00", "corrected"]
+    )
+    assert json.loads(result.stdout)["guarantee"] == "average over groups"
+    assert "human label" not in result.stderr
+
+
+def test_few_groups_are_not_shrunk(items, written):
+    few = items[items["topic"].isin([f"group-{i:02d}" for i in range(1, 7)])]
+    found = groups_of(run(written(few), "--by", "topic", "--json")).set_index("group")
+    alone = GroupedPPI(ChainRulePPI()).fit(few[["autorater"]], few["human"], few["topic"])
+    np.testing.assert_allclose(found["estimate"], alone.estimate_, rtol=1e-9)
+    text = " ".join(run(written(few), "--by", "topic").stdout.split())
+    assert "Fewer than 10 groups with labels: each is corrected by itself alone." in text
+
+
+def test_csv_and_table_hold_the_same_numbers(file):
+    read = pd.read_csv(io.StringIO(run(file, "--by", "topic", "--csv").stdout))
+    text = run(file, "--by", "topic").stdout
+    lines = [line for line in text.splitlines() if line.startswith("group-")]
+    assert len(lines) == len(read) == 15
+    for line, row in zip(lines, read.itertuples(), strict=True):
+        assert float(line.split()[6]) == pytest.approx(row.estimate, abs=5e-4)
+        assert int(line.split()[2]) == row.n_labeled
+    assert "Groups without a human label: 1, each estimated from what" in " ".join(text.split())
+
+
+def test_several_columns_make_a_group(items, written):
+    split = items.assign(half=items.index % 2)
+    found = groups_of(run(written(split), "--by", "topic,half", "--json"))
+    assert found["group"].iloc[1] == "group-00 / 1"
+    assert len(found) == 30
+
+
+def test_seed_reproduces(file):
+    first, second, other = (run(file, "--by", "topic", "--csv", "--seed", s) for s in (1, 1, 2))
+    assert first.stdout == second.stdout != other.stdout
+
+
+# Labels in a second file --------------------------------------------------------------
+
+
+@pytest.fixture
+def two_files(items, written):
+    verdicts = written(items.drop(columns="human"), "verdicts.csv")
+    labels = items.loc[items["human"].notna(), ["item", "human"]].sample(frac=1, random_state=0)
+    return verdicts, labels
+
+
+def test_labels_are_joined_by_id(file, two_files, written):
+    verdicts, labels = two_files
+    result = run(verdicts, "--labels", written(labels, "labels.csv"), "--id", "item", "--json")
+    assert result.stdout == run(file, "--json").stdout
+
+
+def test_numbers_are_one_id_however_they_are_written(items, written):
+    verdicts = items.drop(columns="human").assign(item=np.arange(len(items)))
+    labels = items[["human"]].assign(item=np.arange(len(items), dtype=float)).dropna()
+    joined = run(
+        written(verdicts, "v.csv"), "--labels", written(labels, "l.csv"), "--id", "item", "--json"
+    )
+    assert groups_of(joined)["n_labeled"].item() == 126
+
+
+def test_labels_without_a_row_are_counted(two_files, written):
+    verdicts, labels = two_files
+    labels = pd.concat([labels, pd.DataFrame({"item": ["strange"], "human": [1.0]})])
+    result = run(verdicts, "--labels", written(labels, "labels.csv"), "--id", "item", "--json")
+    assert "1 of 127 labels have an id that is not in" in result.stderr
+    assert groups_of(result)["n_labeled"].item() == 126
+
+
+def test_ids_that_repeat_or_do_not_match_are_refused(two_files, written):
+    verdicts, labels = two_files
+    cases = [
+        (verdicts, pd.concat([labels, labels[:2]]), "2 of 128 rows of .* repeat an id, first"),
+        (verdicts, labels.assign(item="x" + labels["item"]), "none of the 126 ids in .*'xgroup-"),
+    ]
+    for rows, table, words in cases:
+        result = run(rows, "--labels", written(table, "labels.csv"), "--id", "item")
+        assert result.exit_code == 1 and result.stdout == ""
+        assert pd.Series([result.stderr]).str.contains(words).item(), result.stderr
+    twice = pd.concat([pd.read_csv(verdicts)] * 2)
+    path = written(labels, "labels.csv")
+    result = run(written(twice, "twice.csv"), "--labels", path, "--id", "item")
+    assert "A label would go to several rows. Name all columns" in result.stderr
+
+
+# Errors -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "arguments", "words"),
+    [
+        ({}, ("--judge", "em", "--human", "human"), "there is no column 'em' in"),
+        (
+            {},
+            ("--judge", "autorater", "--human", "truth"),
+            "Labels in a second file: --labels FILE --id COLUMN.",
+        ),
+        (
+            {"human": np.nan},
+            (),
+            "none of the 1200 rows with a verdict in 'autorater' has a label in 'human'",
+        ),
+        ({"human": "maybe"}, (), "human labels must be numbers or words such as yes and no"),
+        ({"topic": None}, ("--by", "topic"), "the group is blank in 1200 of 1200 rows"),
+        ({"autorater": lambda t: "v" + t["item"]}, (), "holds 1200 different words"),
+        ({"autorater": np.inf}, (), "infinite"),
+        (
+            {"topic": lambda t: t["item"]},
+            ("--by", "topic"),
+            "No group has two labels",
+        ),
+    ],
+)
+def test_data_errors_take_one_line_and_exit_1(items, written, changed, arguments, words):
+    result = run(written(items.assign(**changed)), *arguments)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.splitlines()[-1].startswith("skbench: ")
+    assert words in result.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--judge", "a"], "Missing option '--human'"),
+        (["--judge", "a", "--human", "b", "--labels", "l.csv"], "--labels and --id go together."),
+        (["--judge", "a", "--human", "b", "--json", "--csv"], "--json and --csv exclude"),
+        (["--judge", "a", "--human", "b", "--confidence-level", "95"], "is not in the range"),
+    ],
+)
+def test_usage_errors_exit_2(arguments, words):
+    result = run("x.csv", *arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
+
+
+# Real results -----------------------------------------------------------------------
+
+
+def test_open_question_answering(data_folder):
+    """Table 4 of Hofer et al.: exact match is far too strict, and still saves labels."""
+    path = data_folder / "openqa_nq.csv.gz"
+    by_system = run(path, "--judge", "em", "--human", "human", "--by", "system", "--json")
+    found = groups_of(by_system).set_index("group")
+    rows = read_judged(path, "em", "human", by=["system"])
+    for name, row in found.iterrows():
+        mine = rows.groups == name
+        assert row["judge"] == pytest.approx(rows.scores[mine].mean())
+        assert row["labels_alone"] == pytest.approx(np.nanmean(rows.human[mine]))
+    assert (found["bias_high"] < 0).all()
+    assert (found["effective_sample_size"] > 1.2 * found["n_labeled"]).all()
+    checked = run(path, "--judge", "gpt4_eval", "--human", "human")
+    assert "16559 of 18050 rows have no gpt4_eval: left out, 4 of them" in checked.stderr
+    assert "was only checked against them" in " ".join(checked.stdout.split())

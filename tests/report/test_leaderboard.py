@@ -1,0 +1,115 @@
+"""`skbench leaderboard`: the figures of the function, in print."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from skbench.benchmark import leaderboard as ranked
+from skbench.datasets import make_items
+from skbench.report.leaderboard import leaderboard
+
+
+def run(*arguments):
+    return CliRunner().invoke(leaderboard, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def items():
+    items = make_items(n_models=4, n_topics=5, n_items=40, random_state=0).items
+    return items.assign(item=items["topic"].astype(str) + "/" + items["item"].astype(str))
+
+
+@pytest.fixture(scope="module")
+def file(items, tmp_path_factory):
+    path = tmp_path_factory.mktemp("board") / "results.csv"
+    items[["model", "topic", "item", "score"]].to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize("by", [None, "topic"])
+def test_json_holds_what_the_function_says(file, items, by):
+    document = json.loads(run(file, "--json", "--seed", 3, *(["--by", by] if by else [])).stdout)
+    expected = ranked(items, by=by, random_state=3).to_frame()
+    found = pd.DataFrame(document["models"]).set_index("model")
+    # JSON keeps all digits of a float.
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False, check_index_type=False)
+    assert document["topics"] == (5 if by else None)
+    assert document["guarantee"] == "each group"
+
+
+def test_csv_and_table_hold_the_same_numbers(file):
+    read = pd.read_csv(io.StringIO(run(file, "--csv").stdout))
+    result = run(file)
+    lines = result.stdout.splitlines()
+    assert lines[0] == "4 models on 200 items: mean of the items, Wilson"
+    assert lines[2].startswith("ranks: 95 %, all models at once")
+    for row in read.itertuples():
+        shown = next(line for line in lines if line.startswith(row.model)).split()
+        assert shown[1] == str(row.rank)
+        assert shown[2].split("-")[0] == str(row.rank_low)
+        assert float(shown[3]) == pytest.approx(row.estimate, abs=5e-4)  # three digits
+        assert shown[-1] == row.ties
+    assert "Models that share a letter cannot be told apart" in result.stdout
+
+
+def test_level_and_topics_are_said(file):
+    result = run(file, "--by", "topic", "--confidence-level", 0.9)
+    assert "4 models on 200 items of 5 topics: mean of 5 topics, t" in result.stdout
+    assert "ranks: 90 %" in result.stdout
+
+
+def test_missing_answers_are_warned_of(items, tmp_path):
+    path = tmp_path / "gaps.csv"
+    items.drop(index=items.index[:3])[["model", "topic", "item", "score"]].to_csv(path, index=False)
+    result = run(path)
+    assert "warning: 1 of 4 models did not answer all 200 items" in result.stderr
+    header = next(line for line in result.stdout.splitlines() if line.startswith("model"))
+    assert " n" in header  # numbers of items are shown where they differ
+
+
+def test_plot_is_saved(file, tmp_path):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "board.png"
+    result = run(file, "--plot", path)
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert f"picture: {path}" in result.stderr
+
+
+def test_errors_take_one_line(file, tmp_path):
+    path = tmp_path / "nameless.csv"
+    path.write_text("topic,item,score\na,1,1\na,2,0\n")
+    for arguments, words in [
+        ([path], "no column has a usual name for the model. Pass --model COLUMN."),
+        ([tmp_path / "nothing.csv"], "There is no file"),
+        ([file, "--by", "subject"], "names column 'subject'"),
+    ]:
+        result = run(*arguments)
+        assert result.exit_code == 1
+        assert result.stdout == ""
+        assert words in result.stderr.splitlines()[-1]
+    result = run(file, "--json", "--csv")
+    assert result.exit_code == 2
+    assert "exclude each other" in result.stderr
+
+
+def test_livecodebench(data_folder):
+    result = run(data_folder / "livecodebench_execution.csv.gz")
+    assert (
+        "37 models on 479 items in 92 clusters: mean of the items, clusters, CR2" in result.stdout
+    )
+    assert "6 models may be the best: Dracarys-72B-Instruct," in result.stdout
+
+
+def test_bbh(data_folder):
+    path = data_folder / "bbh_codex.csv.gz"
+    result = run(path, "--model", "mode", "--by", "task", "--json")
+    models = json.loads(result.stdout)["models"]
+    table = pd.read_csv(path)
+    means = table.groupby(["mode", "task"])["correct"].mean().groupby("mode").mean()
+    assert [model["model"] for model in models] == ["cot", "direct"]
+    assert np.allclose([model["estimate"] for model in models], means.loc[["cot", "direct"]])
+    assert models[0]["rank_high"] == 1

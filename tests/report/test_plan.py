@@ -1,0 +1,154 @@
+"""`skbench plan`: the formulas, from what is known or from a file."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from skbench.benchmark import compare_models, minimum_detectable_effect, required_items
+from skbench.report.plan import plan
+
+
+def run(*arguments):
+    return CliRunner().invoke(plan, [str(argument) for argument in arguments])
+
+
+def plans(*arguments):
+    return json.loads(run(*arguments, "--json").stdout)["plans"]
+
+
+@pytest.fixture(scope="module")
+def pilot():
+    """Two models, 80 items in passages of 4, three answers each."""
+    rng = np.random.default_rng(0)
+    ease = rng.beta(2, 2, 20)[np.arange(80) // 4]
+    rows = [
+        {"model": m, "item": i, "passage": i // 4, "run": k, "score": int(rng.random() < p)}
+        for m, shift in [("ada", 0.9), ("bob", 0.7)]
+        for i, p in enumerate(shift * ease)
+        for k in range(3)
+    ]
+    return pd.DataFrame(rows)
+
+
+@pytest.fixture(scope="module")
+def file(pilot, tmp_path_factory):
+    path = tmp_path_factory.mktemp("pilot") / "pilot.csv"
+    pilot.to_csv(path, index=False)
+    return path
+
+
+def test_items_by_correlation():
+    found = plans("--effect", 0.03, "--accuracy", 0.7)
+    assert [p["correlation"] for p in found] == [0, 0.3, 0.5, 0.7, 0.9]
+    for p in found:
+        expected = required_items(0.03, omega2=2 * 0.21 * (1 - p["correlation"]))
+        assert p["required_items"] == expected
+    lines = run("--effect", 0.03, "--accuracy", 0.7).stdout.splitlines()
+    assert [line.split() for line in lines if line.strip().startswith("0.5")] == [["0.5", "1832"]]
+
+
+def test_effect_of_so_many_items():
+    (found,) = plans("--items", 500, "--std", 12, "--correlation", 0.4, "--power", 0.9)
+    expected = minimum_detectable_effect(500, omega2=2 * 144 * 0.6, power=0.9)
+    assert found["minimum_detectable_effect"] == pytest.approx(expected, rel=1e-12)
+    text = run("--items", 500, "--std", 12, "--correlation", 0.4, "--power", 0.9).stdout
+    assert f"{expected:.4g}." in text and "power 90 %" in " ".join(text.split())
+
+
+def test_repeats_and_clusters():
+    known = ["--effect", 0.05, "--accuracy", 0.6, "--correlation", 0.3]
+    (found,) = plans(*known, "--noise", 0.1, "--repeats", 4, "--cluster-size", 5, "--icc", 0.2)
+    expected = required_items(
+        0.05,
+        omega2=2 * 0.24 * 0.7 - 0.2,
+        sigma2_a=0.1,
+        sigma2_b=0.1,
+        n_repeats=4,
+        design_effect=1.8,
+    )
+    assert found["required_items"] == expected
+    assert expected < plans(*known, "--cluster-size", 5, "--icc", 0.2)[0]["required_items"]
+
+
+def test_file_brings_its_own_spread(file, pilot):
+    roles = ["--item", "item", "--cluster", "item"]
+    (found,) = plans(file, "--effect", 0.1, *roles)
+    c = compare_models(pilot, "ada", "bob", cluster="item")
+    noise = c.noise[0]
+    expected = required_items(0.1, omega2=c.omega2[0], sigma2_a=noise, n_repeats=3)
+    assert found["required_items"] == expected
+    (more,) = plans(file, "bob", "ada", "--effect", 0.1, *roles, "--repeats", 30)
+    assert more["required_items"] == required_items(
+        0.1, omega2=c.omega2[0], sigma2_a=noise, n_repeats=30
+    )
+    assert more["required_items"] < found["required_items"]
+
+
+def test_single_answers_cannot_plan_repeats(pilot, tmp_path):
+    path = tmp_path / "single.csv"
+    pilot[pilot["run"] == 0].drop(columns="run").to_csv(path, index=False)
+    result = run(path, "--effect", 0.1, "--cluster", "passage")
+    assert "in clusters like these" in " ".join(result.stdout.split())
+    result = run(path, "--effect", 0.1, "--repeats", 5)
+    assert result.exit_code == 1
+    assert "the file has one answer per item" in result.stderr
+
+
+DATA_ERRORS = [
+    (["--effect", 0, "--accuracy", 0.5], "effect is 0"),
+    (["--effect", 0.1, "--accuracy", 0.5, "--noise", 0.3], "more than all of the variance"),
+    (
+        ["--effect", 0.1, "--accuracy", 0.5, "--noise", 0.2, "--correlation", 0.9],
+        "leaves no room for a correlation of 0.9",
+    ),
+]
+USAGE_ERRORS = [
+    (["--accuracy", 0.5], "Give --effect or --items"),
+    (["--accuracy", 0.5, "--effect", 0.1, "--items", 9], "Give --effect or --items"),
+    (["--effect", 0.1], "Give --accuracy or --std, one of the two, or a FILE."),
+    (["--effect", 0.1, "--accuracy", 0.5, "--icc", 0.1], "go together"),
+    (["--effect", 0.1, "--accuracy", 0.5, "--repeats", 3], "--repeats needs --noise"),
+    (["x.csv", "--effect", 0.1, "--accuracy", 0.5], "--accuracy has no meaning with FILE"),
+    (["--effect", 0.1, "--accuracy", 70], "is not in the range"),
+]
+
+
+@pytest.mark.parametrize("arguments, words", DATA_ERRORS)
+def test_data_errors_exit_1(arguments, words):
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert words in result.stderr
+
+
+@pytest.mark.parametrize("arguments, words", USAGE_ERRORS)
+def test_usage_errors_exit_2(arguments, words):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert words in result.stderr
+
+
+def test_three_models_need_names(pilot, tmp_path):
+    path = tmp_path / "three.csv"
+    single = pilot[pilot["run"] == 0].drop(columns=["run", "passage"])
+    pd.concat([single, single[single["model"] == "ada"].assign(model="cyd")]).to_csv(
+        path, index=False
+    )
+    result = run(path, "--items", 100)
+    assert "3 models are in the file: name two of them" in result.stderr
+    assert run(path, "ada", "bob", "--items", 100).exit_code == 0
+    assert "needs a second model" in run(path, "ada", "--items", 100).stderr
+    (found,) = plans(path, "bob", "cyd", "--items", 100)
+    assert found["minimum_detectable_effect"] > 0
+
+
+def test_real_pilot(data_folder):
+    path = data_folder / "livecodebench_execution.csv.gz"
+    (found,) = plans(path, "GPT-4-0613", "Claude-2", "--effect", 5)
+    items = pd.read_csv(path)
+    c = compare_models(
+        items, "GPT-4-0613", "Claude-2", item="sample_id", score="pass1", cluster="question_id"
+    )
+    assert found["required_items"] == required_items(5, omega2=c.omega2[0])

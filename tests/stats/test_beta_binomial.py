@@ -1,0 +1,333 @@
+"""Quadrature, chains and confusion matrices of the hierarchical count models."""
+
+import numpy as np
+import pytest
+from reference.beta_binomial_slow import slow_posterior
+from scipy import stats
+from scipy.special import betaln
+
+from skbench.stats import beta_binomial
+from skbench.stats.beta_binomial import (
+    draw_accuracies,
+    log_marginal_likelihood,
+    posterior_accuracy,
+    posterior_grid,
+)
+from skbench.stats.chains import effective_sample_size, r_hat, slice_step
+from skbench.stats.confusion import confusion_draws, confusion_metric
+from skbench.stats.dirichlet_multinomial import gibbs, log_dirichlet
+
+WIDE = (1e-12, 1e6)
+
+
+def exponential(mean):
+    """Log prior of (a, b), both exponential."""
+    return lambda a, b: -2 * np.log(mean) - (a + b) / mean
+
+
+def one_model(k, n):
+    return np.array([k], dtype=float), np.array([n], dtype=float)
+
+
+CASES = {
+    "ordinary": ([9, 12, 30], [20, 30, 50]),
+    "all right": ([10, 20, 30], [10, 20, 30]),
+    "all wrong": ([0, 0], [5, 9]),
+    "right and wrong": ([10, 0], [10, 20]),
+    "one item": ([1], [1]),
+    "far apart": ([1, 99, 50, 3], [100, 100, 100, 4]),
+    "equal": ([50, 500, 2500], [100, 1000, 5000]),
+}
+
+
+# The marginal likelihood
+
+
+def test_marginal_likelihood_is_the_beta_binomial_law():
+    k, n = one_model([3, 0, 7], [10, 4, 7])
+    a, b = np.array([[0.4, 2.0, 700.0]]), np.array([[1.5, 2.0, 900.0]])
+    law = sum(
+        stats.betabinom.logpmf(kj, nj, a, b) - stats.binom(nj, 0.5).logpmf(kj) + nj * np.log(0.5)
+        for kj, nj in zip(k[0], n[0], strict=True)
+    )
+    # binom.logpmf at 1/2 is log binom(n, k) - n log 2: the number of orders is taken off.
+    np.testing.assert_allclose(log_marginal_likelihood(k, n, a, b), law, rtol=1e-10)
+
+
+def test_huge_counts_give_the_binomial_likelihood():
+    k, n = one_model([30_000], [73_728])
+    a, b = np.array([[0.4e13]]), np.array([[0.6e13]])
+    limit = 30_000 * np.log(0.4) + 43_728 * np.log(0.6)
+    # n^2 / (a + b) = 5e-4 is what remains of the spread; betaln would be off by 0.01 or more.
+    assert log_marginal_likelihood(k, n, a, b).item() == pytest.approx(limit, abs=1e-3)
+
+
+def test_stirling_joins_on():
+    x = np.array([[999.999, 1000.001]])
+    k, n = one_model([37], [90])
+    either_side = log_marginal_likelihood(k, n, x, x)[0]
+    expected = betaln(x + 37, x + 53) - betaln(x, x)
+    # betaln near 1000 loses 12 of 16 digits of numbers around 1400.
+    np.testing.assert_allclose(either_side, expected[0], atol=2e-11)
+
+
+# The grid
+
+
+@pytest.mark.parametrize(
+    "case", sorted(set(CASES) - {"equal"})
+)  # a ridge too narrow for a plain grid
+@pytest.mark.parametrize("mean", [10.0, 1000.0])
+def test_grid_against_a_plain_one(case, mean):
+    k, n = one_model(*CASES[case])
+    grid = posterior_grid(k, n, exponential(mean), WIDE, WIDE)
+    log_prior = stats.expon(scale=mean).logpdf
+    # From exp(-40), as the density falls like a small power there; a spacing of 0.08.
+    slow = slow_posterior(k[0], n[0], log_prior, log_prior, (-40, 11), 640)
+    assert grid.log_evidence[0] == pytest.approx(slow[0], abs=1e-4)
+    np.testing.assert_allclose(posterior_accuracy(k, n, grid)[0], slow[1], atol=1e-5)
+    mean_a, mean_b = ((grid.weight * x).sum() for x in (grid.a, grid.b))
+    np.testing.assert_allclose([mean_a, mean_b], slow[2], rtol=1e-3)
+
+
+PRIORS = {
+    "wide": exponential(10_000.0),
+    "narrow": lambda a, b: stats.norm(2000, 10).logpdf(a) + stats.norm(1900, 10).logpdf(b),
+    "at odds": lambda a, b: stats.norm(2000, 10).logpdf(a) + stats.norm(100, 1).logpdf(b),
+    "heavy": lambda a, b: stats.halfcauchy(scale=5).logpdf(a) + stats.halfcauchy().logpdf(b),
+    "at zero": lambda a, b: stats.gamma(0.1).logpdf(a) + stats.gamma(0.1).logpdf(b),
+}
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("case", CASES)
+def test_refining_the_grid(case, prior):
+    k, n = one_model(*CASES[case])
+    grid = posterior_grid(k, n, PRIORS[prior], WIDE, WIDE)
+    fine = posterior_grid(k, n, PRIORS[prior], WIDE, WIDE, refine=3)
+    moved = posterior_accuracy(k, n, grid) - posterior_accuracy(k, n, fine)
+    # Measured: 2e-6 for the accuracies, 1e-5 for the evidence.
+    assert np.abs(moved).max() < 1e-4
+    assert abs(grid.log_evidence - fine.log_evidence).item() < 1e-4
+    assert max(grid.edge_mass.item(), fine.edge_mass.item()) < 1e-6
+    assert grid.weight.sum() == pytest.approx(1)
+
+
+def test_the_long_ridge_of_three_tasks():
+    # Sizes from below 1 to above 100,000 are possible; the logit mean narrows 50-fold between.
+    k, n = one_model([100, 5000, 10_000], [200, 10_000, 20_000])
+    grid = posterior_grid(k, n, exponential(10_000.0), WIDE, WIDE)
+    size = grid.a + grid.b
+    assert size.min() < 1 and size.max() > 2e5
+    assert grid.edge_mass.item() < 1e-6
+    order = np.argsort(size[0])
+    cumulative = np.cumsum(grid.weight[0][order])
+    low, high = size[0][order][np.searchsorted(cumulative, [0.005, 0.995])]
+    assert high / low > 25
+
+
+@pytest.mark.parametrize("end", [5, 2000])
+def test_priors_with_jumps_still_give_accuracies(end):
+    jump = stats.uniform(end, 0.01 * end)
+    k, n = one_model([100, 5000], [200, 10_000])
+    box = (end, 1.01 * end)
+
+    def log_prior(a, b):
+        return jump.logpdf(a) + stats.expon(scale=10).logpdf(b)
+
+    grid = posterior_grid(k, n, log_prior, box, WIDE)
+    fine = posterior_grid(k, n, log_prior, box, WIDE, refine=3)
+    # Only like the spacing; b = 2000 is 200 means of its prior away, which must be found.
+    assert (grid.weight * grid.b).sum() == pytest.approx((fine.weight * fine.b).sum(), rel=1e-2)
+    moved = posterior_accuracy(k, n, grid) - posterior_accuracy(k, n, fine)
+    assert np.abs(moved).max() < 1e-4
+
+
+def test_the_start_does_not_matter():
+    k, n = one_model([30, 40, 20], [50, 50, 50])
+    results = [
+        posterior_grid(k, n, exponential(100.0), box, box).log_evidence.item()
+        for box in [WIDE, (1e-3, 1e-2), (1e3, 1e4), (1, 10)]
+    ]
+    np.testing.assert_allclose(results, results[0], atol=1e-5)
+
+
+def test_models_do_not_disturb_each_other():
+    n = np.full((3, 4), 50.0)
+    k = np.array([[10.0, 20, 30, 40], [50, 50, 50, 50], [25, 25, 25, 25]])
+    together = posterior_grid(k, n, exponential(50.0), WIDE, WIDE)
+    for i in range(3):
+        alone = posterior_grid(k[i : i + 1], n[:1], exponential(50.0), WIDE, WIDE)
+        assert alone.log_evidence[0] == pytest.approx(together.log_evidence[i], abs=1e-5)
+
+
+def test_right_and_wrong_are_mirror_images():
+    k, n = one_model([9, 12, 30], [20, 30, 50])
+    ours = posterior_grid(k, n, exponential(50.0), WIDE, WIDE)
+    mirrored = posterior_grid(n - k, n, exponential(50.0), WIDE, WIDE)
+    assert ours.log_evidence == pytest.approx(mirrored.log_evidence, abs=1e-9)
+    ours, mirrored = posterior_accuracy(k, n, ours), posterior_accuracy(n - k, n, mirrored)
+    np.testing.assert_allclose(ours, 1 - mirrored, atol=1e-9)
+
+
+def test_draws_have_the_moments_of_the_grid():
+    k, n = one_model([9, 12, 30], [20, 30, 50])
+    grid = posterior_grid(k, n, exponential(50.0), WIDE, WIDE)
+    rng = np.random.default_rng(0)
+    draws = draw_accuracies(k[0], n[0], grid.a[0], grid.b[0], grid.weight[0], 100_000, rng)
+    p, size = (grid.a[..., None] + k)[0], (grid.a + grid.b)[0][:, None] + n
+    mean = posterior_accuracy(k, n, grid)[0]
+    second = grid.weight[0] @ (p * (p + 1) / size / (size + 1))
+    error = np.sqrt(second - mean**2) / np.sqrt(len(draws))
+    assert np.all(np.abs(draws.mean(axis=0) - mean) < 4.5 * error)
+    # The standard error of a second moment is below twice that of the mean, for p < 1.
+    assert np.all(np.abs((draws**2).mean(axis=0) - second) < 9 * error)
+
+
+def test_draws_survive_tiny_counts():
+    tiny = np.array([1e-300])
+    draws = draw_accuracies(
+        np.array([0.0, 3.0]), np.array([3.0, 3.0]), tiny, tiny, np.ones(1), 100,
+        np.random.default_rng(0),
+    )  # fmt: skip
+    assert np.all(draws[:, 0] == 0) and np.all(draws[:, 1] == 1)
+
+
+def test_no_prior_density_is_not_hidden():
+    k, n = one_model([3], [10])
+    grid = posterior_grid(k, n, lambda a, b: np.full(a.shape, -np.inf), WIDE, WIDE)
+    assert not grid.edge_mass.item() < 1e-6
+
+
+# The sampler
+
+
+def test_slice_sampler_has_the_right_law():
+    rng = np.random.default_rng(0)
+    x = np.full(4000, 5.0)
+    for _ in range(60):
+        # A gamma variable of shape 2 on the log scale: skewed, and 10 wide steps away.
+        x = slice_step(lambda u: 2 * u - np.exp(u), x, rng, width=0.5)
+    assert stats.kstest(np.exp(x), stats.gamma(2).cdf).pvalue > 1e-3
+
+
+def test_slice_sampler_refuses_a_start_without_density():
+    with pytest.raises(RuntimeError, match="cannot move"):
+        slice_step(
+            lambda x: np.where(x > 0, -x, -np.inf), np.array([-1.0]), np.random.default_rng()
+        )
+
+
+def test_effective_sample_size_of_an_autoregression():
+    rng, rho = np.random.default_rng(0), 0.9
+    x = np.zeros((20_000, 4))
+    for t in range(1, len(x)):
+        x[t] = rho * x[t - 1] + rng.normal(size=4)
+    expected = x.size * (1 - rho) / (1 + rho)
+    # The autocorrelation time is estimated; its relative error here is some 5 %.
+    assert effective_sample_size(x) == pytest.approx(expected, rel=0.15)
+    assert r_hat(x) < 1.01
+
+
+def test_drift_within_chains_is_seen():
+    drift = np.linspace(0, 3, 1000)[:, None] + np.random.default_rng(0).normal(size=(1000, 4))
+    assert r_hat(drift) > 1.2
+    assert effective_sample_size(drift) < 100
+
+
+def test_constant_chains_are_not_known():
+    assert np.isnan(r_hat(np.ones((100, 4)))) and np.isnan(effective_sample_size(np.ones((100, 4))))
+
+
+def test_gibbs_agrees_with_the_grid():
+    k, n = one_model([9, 12, 30, 3], [20, 30, 50, 40])
+    grid = posterior_grid(k, n, exponential(50.0), WIDE, WIDE)
+    counts = np.stack([k, n - k], axis=-1)
+    chains = gibbs(
+        counts, lambda c, x: -x / 50, np.ones((4, 1, 2)), 1500, 200, np.random.default_rng(0)
+    )
+    exact = posterior_accuracy(k, n, grid)[0]
+    pairs = list(zip(np.moveaxis(chains.proportions[:, :, 0, :, 0], -1, 0), exact, strict=True))
+    for chain, value in zip(
+        np.moveaxis(chains.concentration[:, :, 0], -1, 0), (grid.a, grid.b), strict=True
+    ):
+        pairs.append((np.log(chain), (grid.weight * np.log(value)).sum()))
+    for chain, expected in pairs:
+        error = chain.std() / np.sqrt(effective_sample_size(chain))
+        assert abs(chain.mean() - expected) < 4.5 * error
+
+
+def test_gibbs_of_known_concentrations_is_the_dirichlet():
+    counts = np.array([[[5, 2, 1, 9]]])
+    narrow = stats.lognorm(0.01, scale=2.0)
+    chains = gibbs(
+        counts, lambda c, x: narrow.logpdf(x), np.full((4, 1, 4), 2.0), 250, 10,
+        np.random.default_rng(0),
+    )  # fmt: skip
+    law = stats.dirichlet(counts[0, 0] + 2)
+    drawn = chains.proportions[:, :, 0, 0].reshape(-1, 4)
+    error = np.sqrt(law.var() / len(drawn))
+    assert np.all(np.abs(drawn.mean(axis=0) - law.mean()) < 4.5 * error)
+
+
+# Confusion matrices
+
+
+def test_dirichlet_draws_do_not_underflow():
+    rng = np.random.default_rng(0)
+    logs = log_dirichlet(np.full((2000, 2), 1e-4), rng)
+    assert np.all(np.isfinite(logs))
+    # One of the two takes nearly all: which, is a fair coin.
+    low, high = stats.binom.ppf([0.0005, 0.9995], 2000, 0.5)
+    assert low <= (logs[:, 0] > np.log(0.5)).sum() <= high
+
+
+def test_recall_and_precision_are_beta():
+    # The share of true positives among the actual ones is Beta(tp + 1/2, fn + 1/2).
+    draws = confusion_draws([12, 3, 6, 20], 20_000, np.random.default_rng(0))
+    recall = confusion_metric(draws, "recall")
+    assert stats.kstest(recall, stats.beta(12.5, 6.5).cdf).pvalue > 1e-3
+    precision = confusion_metric(draws, "precision")
+    assert stats.kstest(precision, stats.beta(12.5, 3.5).cdf).pvalue > 1e-3
+
+
+def test_f1_law():
+    # F1 = 2 P / (1 + P) with P = tp / (tp + fp + fn), which is Beta(tp, fp + fn) with the prior.
+    draws = confusion_draws([12, 3, 6, 20], 20_000, np.random.default_rng(1))
+    f1 = confusion_metric(draws, "f1")
+    assert stats.kstest(f1 / (2 - f1), stats.beta(12.5, 10.0).cdf).pvalue > 1e-3
+
+
+def test_metrics_against_scikit_learn():
+    from sklearn import metrics
+
+    counts = np.array([12, 3, 6, 20])
+    true = np.repeat([1, 0, 1, 0], counts)
+    said = np.repeat([1, 1, 0, 0], counts)
+    expected = {
+        "accuracy": metrics.accuracy_score,
+        "precision": metrics.precision_score,
+        "recall": metrics.recall_score,
+        "specificity": lambda t, s: metrics.recall_score(t, s, pos_label=0),
+        "f1": metrics.f1_score,
+        "balanced accuracy": metrics.balanced_accuracy_score,
+        "matthews": metrics.matthews_corrcoef,
+    }
+    for name, score in expected.items():
+        assert confusion_metric(counts, name) == pytest.approx(score(true, said), rel=1e-12)
+        assert confusion_metric(counts / 41, name) == pytest.approx(score(true, said), rel=1e-12)
+
+
+def test_a_metric_that_is_not_defined_is_nan():
+    assert np.isnan(confusion_metric([0, 0, 3, 5], "precision"))
+    with pytest.raises(ValueError, match="metric must be one of"):
+        confusion_metric([1, 1, 1, 1], "f2")
+
+
+def test_the_peak_is_found_between_coarse_points(monkeypatch):
+    # The same posterior from a search with other points: no accident of where they fall.
+    k, n = one_model([100, 5000, 10_000], [200, 10_000, 20_000])
+    prior = PRIORS["narrow"]
+    expected = posterior_grid(k, n, prior, WIDE, WIDE).log_evidence
+    monkeypatch.setattr(beta_binomial, "_COARSE", 23)
+    assert posterior_grid(k, n, prior, WIDE, WIDE).log_evidence == pytest.approx(expected, abs=1e-4)

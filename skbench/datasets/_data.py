@@ -16,11 +16,11 @@ class ItemData:
     Attributes
     ----------
     items : DataFrame
-        One row per (model, item).
+        One row per (model, item), or per judged answer.
     truth : Series
-        True performances, score units, indexed by (model, topic).
+        True performances, score units, indexed by (model, topic) or by group.
     features : DataFrame
-        What is known about each topic, indexed by topic.
+        What is known about each topic (group), indexed by it.
     DESCR : str
         A description.
     """

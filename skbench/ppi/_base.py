@@ -16,6 +16,7 @@ for subclasses:
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -244,13 +245,14 @@ def t_interval_of(value, standard_error, df, bounds=None):
     callable
     """
 
-    def interval(confidence_level):
-        low, high = t_interval(value, standard_error, df, confidence_level)
-        if bounds is None:
-            return low, high
-        return np.clip(low, *bounds), np.clip(high, *bounds)
+    return partial(_cut_t_interval, value, standard_error, df, bounds)
 
-    return interval
+
+def _cut_t_interval(value, standard_error, df, bounds, confidence_level):
+    low, high = t_interval(value, standard_error, df, confidence_level)
+    if bounds is None:
+        return low, high
+    return np.clip(low, *bounds), np.clip(high, *bounds)
 
 
 def effective_sample_size(data, result):

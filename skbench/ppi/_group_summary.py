@@ -7,7 +7,7 @@ from skbench.ppi._data import row_moments
 
 # Weight of the pooled residual variance, in degrees of freedom. Own variances of 10
 # labels go with the errors of the estimates: groups that happen to look perfect would
-# not be shrunk. From 10 to 60 errors change by 3 %, coverage by .01 (benchmarks/grouped_ppi.py).
+# not be shrunk. From 10 to 60 errors change by 4 %, coverage by .01 (benchmarks/grouped_ppi.py).
 _BORROWED_FREEDOM = 20
 # Unlabelled units per label behind the estimates of the summary: 4 leave them 4/5 of what
 # the autorater can save, and the feature most of the rows.

@@ -1,5 +1,7 @@
 """The mean of human labels, alone or with the help of an autorater's mean."""
 
+from functools import partial
+
 import numpy as np
 
 from skbench._checks import check_option, check_same_index
@@ -111,7 +113,7 @@ default="auto"
         mean = ppi.labeled_mean(*data.human, None if kind == "wald" else bounds)
         standard_error = np.sqrt(mean.variance)
         if counts and kind in _COUNT_INTERVALS:
-            interval = _count_interval_of(kind, mean.value * mean.n_labeled, mean.n_labeled)
+            interval = partial(_count_interval, kind, mean.value * mean.n_labeled, mean.n_labeled)
         else:
             df = np.where(np.isnan(mean.df), np.nan, np.inf) if kind == "wald" else mean.df
             interval = t_interval_of(mean.value, standard_error, df, bounds)
@@ -304,10 +306,7 @@ def _power(labeled, unlabeled, power_tuning):
     return np.ones((len(labeled.n), 1))
 
 
-def _count_interval_of(kind, k, n):
-    def interval(confidence_level):
-        known = np.maximum(n, 1)
-        low, high = _COUNT_INTERVALS[kind](np.where(n > 0, k, 0.0), known, confidence_level)
-        return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)
-
-    return interval
+def _count_interval(kind, k, n, confidence_level):
+    known = np.maximum(n, 1)
+    low, high = _COUNT_INTERVALS[kind](np.where(n > 0, k, 0.0), known, confidence_level)
+    return np.where(n > 0, low, np.nan), np.where(n > 0, high, np.nan)

@@ -1,6 +1,7 @@
 """The Rogan-Gladen correction: a rate of verdicts by sensitivity and specificity."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -122,7 +123,7 @@ class RoganGladen(PPIEstimator):
             n_labeled=_counts(data, data.labeled),
             n_unlabeled=n_unlabeled,
             unlabeled_variance=q_variance / gain**2,
-            interval=lambda confidence_level: _fieller(*rates, confidence_level),
+            interval=partial(_fieller, *rates),
         )
 
     def _positive(self, autorater):

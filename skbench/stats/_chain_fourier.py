@@ -12,9 +12,9 @@ from scipy.special import betaincinv
 from skbench.stats.posteriors import beta_rule, gauss_rule
 
 _FREQUENCIES = 24  # of the first block; later blocks double
-_SMALL = 1e-9  # a characteristic function no longer worth adding
-_DECAY = 6.5  # standard deviations of frequency at which a normal one is that small
-_RULES = (32, 64, 128)  # nodes for each m_a
+_SMALL = 1e-8  # a characteristic function no longer worth adding
+_DECAY = 6.0  # standard deviations of frequency at which a normal one is that small
+_RULES = (32, 48, 64, 96, 128)  # nodes for each m_a
 _SPARE_NODES = 16
 _SMOOTH = 8  # labels of each kind that make a posterior smooth enough to decay fast
 _CELLS = 2**17
@@ -24,8 +24,8 @@ _STEPS = 16
 _TOLERANCE = 1e-9
 
 
-def mixture_quantile(unlabeled, label_counts, label_values, moments, probability):
-    """Quantile of ``sum_a p_a m_a`` in each group.
+def mixture_quantiles(unlabeled, label_counts, label_values, moments, probabilities):
+    """Quantiles of ``sum_a p_a m_a`` in each group.
 
     Parameters
     ----------
@@ -35,25 +35,27 @@ def mixture_quantile(unlabeled, label_counts, label_values, moments, probability
         Labelled rows by autorater value and human label.
     label_values : ndarray of shape (n_labels,)
         Number that each label stands for, the least 0 and the greatest 1.
-    moments : tuple of ndarray of shape (n_groups,)
-        Mean, its variance over p, and its variance over the m_a.
-    probability : float
+    moments : ChainMoments
+        Of the same groups.
+    probabilities : sequence of floats
 
     Returns
     -------
-    ndarray of shape (n_groups,)
+    ndarray of shape (n_probabilities, n_groups)
     """
-    quantiles = np.empty(len(unlabeled))
-    n_nodes = _nodes_needed(unlabeled, label_counts, moments)
+    quantiles = np.empty((len(probabilities), len(unlabeled)))
+    mean, variance = moments.mean, moments.unlabeled_variance + moments.labeled_variance
+    n_nodes = _nodes_needed(unlabeled, label_counts, moments.unlabeled_variance)
     for size in np.unique(n_nodes):
         rows = np.flatnonzero(n_nodes == size)
         step = max(1, _CELLS // (_FREQUENCIES * unlabeled.shape[1] * size))
         for part in np.array_split(rows, -(-rows.size // step)):
             alpha = unlabeled[part] + 1 / unlabeled.shape[1]
-            nodes, weights = label_rule(label_counts[part], label_values, int(size))
-            mean, variance = moments[0][part], (moments[1] + moments[2])[part]
+            rule = label_rule(label_counts[part], label_values, int(size))
             limit = 2 * (size - _SPARE_NODES) / _width(_rates(unlabeled[part]), label_counts[part])
-            quantiles[part] = _solve(alpha, nodes, weights, limit, mean, variance, probability)
+            columns = (alpha, *rule, limit, mean[part], variance[part])
+            for row, probability in zip(quantiles, probabilities, strict=True):
+                row[part] = _solve(*columns, probability)
     return quantiles
 
 
@@ -118,7 +120,7 @@ def _compressed(nodes, weights, n_nodes):
     return center + scale * nodes, weights
 
 
-def _nodes_needed(unlabeled, label_counts, moments):
+def _nodes_needed(unlabeled, label_counts, unlabeled_variance):
     """Nodes that follow the factors as far as the product is not yet small.
 
     A label seen rarely leaves a power law at the edge of a posterior, whose
@@ -127,7 +129,7 @@ def _nodes_needed(unlabeled, label_counts, moments):
     rates = _rates(unlabeled)
     smooth = label_counts.min(axis=2) >= _SMOOTH
     spread = (rates**2 / (8 * (label_counts.sum(axis=2) + 2)) * smooth).sum(axis=1)
-    highest = _DECAY / np.sqrt(moments[1] + spread + 1e-12)
+    highest = _DECAY / np.sqrt(unlabeled_variance + spread + 1e-12)
     wanted = highest * _width(rates, label_counts) / 2 + _SPARE_NODES
     return np.asarray(_RULES)[np.searchsorted(_RULES[:-1], wanted)]
 

@@ -1,4 +1,5 @@
 import json
+import warnings
 from itertools import product
 
 import numpy as np
@@ -375,8 +376,8 @@ def test_open_qa_with_two_thirds_of_the_labels_hidden(openqa):
             shown = rng.permutation(len(human))[:n]
             y = np.full(len(human), np.nan)
             y[shown] = human[shown]
-            with np.testing.suppress_warnings() as quiet:
-                quiet.filter(UserWarning, "The autorater's value 'u'")
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "The autorater's value 'u'")
                 low, high = ChainRulePPI().fit(verdict, y).interval_
             hits.append(low <= human.mean() <= high)
             p = human[shown].mean()

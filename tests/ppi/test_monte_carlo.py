@@ -1,0 +1,208 @@
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import beta, norm
+from scipy.stats import t as student_t
+from sklearn.base import clone
+
+from skbench.ppi.chain_rule import ChainRulePPI
+from skbench.ppi.monte_carlo import KProportion, Mean, MonteCarloPPI, Proportion
+from skbench.ppi.side_by_side import SideBySidePPI
+
+N_DRAWS = 40_000
+# In units of a standard deviation over the root of the number of draws: four standard
+# errors, and 2.7 of them for a 2.5 % quantile.
+MEAN_ERROR, END_ERROR = 4, 4 * 2.7
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    n, shown = 1200, 150
+    truth = rng.random(n) < 0.7
+    X = pd.DataFrame(
+        {
+            "score": np.clip(truth * 0.5 + rng.random(n) / 2, 0, 1),
+            "verdict": np.where(
+                rng.random(n) < 0.1, "u", np.where(truth ^ (rng.random(n) < 0.15), "y", "n")
+            ),
+        }
+    )
+    return X, np.where(np.arange(n) < shown, truth, np.nan)
+
+
+def difference():
+    return MonteCarloPPI(
+        {
+            "autorater": Mean("score", "unlabeled"),
+            "rectifier": Mean(lambda t: t["y"] - t["score"]),
+        },
+        lambda autorater, rectifier: autorater + rectifier,
+        N_DRAWS,
+        0,
+    )
+
+
+def chain():
+    right = {a: Proportion("y", given=lambda t, a=a: t["verdict"] == a) for a in "ynu"}
+    verdicts = KProportion("verdict", list("ynu"), "unlabeled")
+    return MonteCarloPPI(
+        {"p": verdicts, **right},
+        lambda p, y, n, u: p[:, 0] * y + p[:, 1] * n + p[:, 2] * u,
+        N_DRAWS,
+        0,
+    )
+
+
+def check_close(found, value, standard_error, interval):
+    error = standard_error / np.sqrt(N_DRAWS)
+    assert abs(found.estimate_ - value) < MEAN_ERROR * error
+    assert_allclose(found.standard_error_, standard_error, rtol=0.02)  # 4 / sqrt(2 N_DRAWS)
+    assert np.all(np.abs(np.subtract(found.interval_, interval)) < END_ERROR * error)
+
+
+def test_difference_estimate_has_its_normal_interval(table):
+    X, y = table
+    found = difference().fit(X, y)
+    labeled = ~np.isnan(y)
+    f, rectifier = X["score"][~labeled], (y - X["score"])[labeled]
+    value = f.mean() + rectifier.mean()
+    standard_error = np.sqrt(f.var() / f.size + rectifier.var() / rectifier.size)
+    check_close(found, value, standard_error, norm(value, standard_error).ppf([0.025, 0.975]))
+    assert (found.n_labeled_, found.n_unlabeled_) == (150, 1050)
+
+
+def test_few_labels_have_students_t(table):
+    X, y = table
+    y = np.where(np.arange(len(y)) < 12, y, np.nan)
+    found = MonteCarloPPI({"m": Mean("score")}, lambda m: m, N_DRAWS, 0).fit(X, y)
+    scores = X["score"][:12]
+    posterior = student_t(11, scores.mean(), scores.std() / np.sqrt(12))
+    check_close(found, scores.mean(), posterior.std(), posterior.ppf([0.025, 0.975]))
+
+
+def test_chain_rule_in_five_lines(table):
+    X, y = table
+    exact = ChainRulePPI().fit(X["verdict"], y)
+    check_close(chain().fit(X, y), exact.estimate_, exact.standard_error_, exact.interval_)
+
+
+def test_side_by_side_in_five_lines(table):
+    X, _ = table
+    rng = np.random.default_rng(3)
+    human = np.where(
+        rng.random(len(X)) < 0.8, X["verdict"].map({"y": "w", "n": "l", "u": "t"}), "t"
+    )
+    human = np.where(np.arange(len(X)) < 150, human, None)
+    wins = {a: KProportion("y", list("wtl"), given=lambda t, a=a: t["verdict"] == a) for a in "ynu"}
+
+    def won_minus_lost(p, **h):
+        return sum(p[:, i] * (h[a][:, 0] - h[a][:, 2]) for i, a in enumerate("ynu"))
+
+    parameters = {"p": KProportion("verdict", list("ynu"), "unlabeled"), **wins}
+    found = MonteCarloPPI(parameters, won_minus_lost, N_DRAWS, 0).fit(X, human)
+    exact = SideBySidePPI().fit(X["verdict"], human)
+    check_close(found, exact.estimate_, exact.standard_error_, exact.interval_)
+
+
+def test_exact_moments_of_a_polynomial(table):
+    X, y = table
+    exact = ChainRulePPI().fit(X["verdict"], y)
+    found = chain().set_params(integration="exact").fit(X, y)
+    assert_allclose(found.estimate_, exact.estimate_, rtol=1e-10)
+    assert_allclose(found.standard_error_, exact.standard_error_, rtol=1e-8)
+    assert found.estimate().value[0] == found.estimate_
+    drawn = chain().fit(X, y)
+    assert drawn.interval_ == found.interval_
+
+
+def test_exact_moments_of_normal_means(table):
+    X, y = table
+    found = difference().set_params(integration="exact").fit(X, y)
+    labeled = ~np.isnan(y)
+    f, rectifier = X["score"][~labeled], (y - X["score"])[labeled]
+    assert_allclose(found.estimate_, f.mean() + rectifier.mean(), rtol=1e-12)
+    variance = f.var() / f.size + rectifier.var() / rectifier.size
+    assert_allclose(found.standard_error_, np.sqrt(variance), rtol=1e-10)
+
+
+def test_several_quantities_at_once(table):
+    X, y = table
+
+    def of_both(p):
+        return np.column_stack([p, p / (1 - p)])
+
+    found = MonteCarloPPI({"p": Proportion("y")}, of_both, N_DRAWS, 0).fit(X, y)
+    k, n = np.nansum(y), 150
+    low, high = beta(k + 0.5, n - k + 0.5).ppf([0.025, 0.975])
+    assert found.draws_.values.shape == (N_DRAWS, 2) and found.draws_.kind == "posterior"
+    assert_allclose(found.interval_[0], [low, low / (1 - low)], rtol=0.01)
+    assert_allclose(found.interval_[1], [high, high / (1 - high)], rtol=0.01)
+    assert found.estimate_.shape == (2,) and len(found.estimate(0.8)) == 2
+    assert found.estimate().guarantee == "posterior"
+
+
+def test_seed_repeats_and_clone_refits(table):
+    X, y = table
+    first, second = chain().fit(X, y), clone(chain()).fit(X, y)
+    assert first.interval_ == second.interval_
+    other = chain().set_params(random_state=1).fit(X, y)
+    assert other.interval_ != first.interval_
+
+
+def test_arrays_have_columns_x0_x1(table):
+    X, y = table
+    found = MonteCarloPPI({"m": Mean("x1", "all")}, lambda m: m, 100, 0)
+    scores = np.column_stack([np.zeros(len(y)), X["score"]])
+    same = MonteCarloPPI({"m": Mean("score", "all")}, lambda m: m, 100, 0).fit(X, y)
+    assert found.fit(scores, y).interval_ == same.interval_
+
+
+def test_mean_of_three_rows_warns(table):
+    X, y = table
+    y = np.where(np.arange(len(y)) < 3, y, np.nan)
+    with pytest.warns(UserWarning, match="mean 'm' has 3 rows: .* no finite variance"):
+        MonteCarloPPI({"m": Mean("score")}, lambda m: m, 100, 0).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "statistic", "message"),
+    [
+        ({"m": Mean("scores")}, None, "The table has no column 'scores'. Its columns are: score,"),
+        ({"m": Mean("y", "all")}, None, "'m' selects 1050 missing .* Choose its rows"),
+        ({"m": Mean("verdict")}, None, "'m' must select numbers. Use KProportion"),
+        ({"m": Mean("score", "labelled")}, None, "rows of 'm' must be one of"),
+        ({"m": Mean("score", given=lambda t: t["score"] > 2)}, None, "mean 'm' has 0 rows"),
+        ({"m": Proportion("score")}, None, "'m' needs 0 and 1"),
+        ({"m": KProportion("verdict", ["y", "n"])}, None, "those of .*, but a row has 'u'"),
+        ({"m": Mean("score")}, lambda m: m.mean(), r"array of shape \(\) for 50 draws"),
+        ({"m": Mean("score")}, lambda m: m / 0, "not finite in 50 of 50"),
+    ],
+)
+def test_mistakes_are_named(table, parameters, statistic, message):
+    with np.errstate(divide="ignore"), pytest.raises(ValueError, match=message):
+        MonteCarloPPI(parameters, statistic or (lambda m: m), 50, 0).fit(*table)
+
+
+def test_exact_where_it_does_not_apply(table):
+    X, y = table
+    few = np.where(np.arange(len(y)) < 20, y, np.nan)
+    exact = MonteCarloPPI({"m": Mean("score")}, lambda m: m, 50, 0, integration="exact")
+    with pytest.raises(ValueError, match="'m' has at most 30 rows"):
+        exact.fit(X, few)
+    many = {f"p{i}": Proportion("y") for i in range(20)}
+    exact = MonteCarloPPI(many, lambda **p: p["p0"], 50, 0, integration="exact")
+    with pytest.raises(ValueError, match="few parameters, but these are 20"):
+        exact.fit(X, y)
+
+
+def test_tables_that_cannot_be_read(table):
+    X, y = table
+    model = MonteCarloPPI({"m": Mean("score")}, lambda m: m, 50, 0)
+    with pytest.raises(ValueError, match="None of the 1200 rows has a human label"):
+        model.fit(X, np.full(len(y), np.nan))
+    with pytest.raises(ValueError, match="X has a column 'y'"):
+        model.fit(X.rename(columns={"score": "y"}), y)
+    with pytest.raises(ValueError, match="y has 3 entries, but X has 1200 rows"):
+        model.fit(X, y[:3])

@@ -1,0 +1,135 @@
+import json
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import brentq
+from scipy.stats import binom, norm
+
+from skbench.ppi._base import PPIEstimator
+from skbench.ppi.chain_rule import ChainRulePPI
+from skbench.ppi.rogan_gladen import RoganGladen
+
+COUNTS = {"positive": (600, 1000), "sensitivity": (45, 50), "fall_out": (10, 50)}
+
+
+def rows(positive, sensitivity, fall_out):
+    """Verdicts and labels with these (verdicts 1, rows), unlabelled ones first."""
+    X, y = [], []
+    for (k, n), label in ((positive, np.nan), (sensitivity, 1), (fall_out, 0)):
+        X += [1] * k + [0] * (n - k)
+        y += [label] * n
+    return np.array(X), np.array(y)
+
+
+def smoothed(k, n):
+    rate = (k + 0.5) / (n + 1)
+    return rate, rate * (1 - rate) / (n + 2)
+
+
+def test_by_hand():
+    e = RoganGladen().fit(*rows(**COUNTS))
+    (q, vq), (s, vs), (f, vf) = (smoothed(*COUNTS[name]) for name in COUNTS)
+    theta = (q - f) / (s - f)
+    assert_allclose(e.estimate_, theta, rtol=1e-12)
+    assert_allclose(e.rectifier_, theta - q, rtol=1e-12)
+    spread = vq + theta**2 * vs + (1 - theta) ** 2 * vf
+    assert_allclose(e.standard_error_, np.sqrt(spread) / (s - f), rtol=1e-12)
+    assert (e.n_labeled_, e.n_unlabeled_) == (100, 1000)
+    assert e.estimate().guarantee == "model"
+
+
+def test_ends_solve_fiellers_equation():
+    e = RoganGladen().fit(*rows(**COUNTS))
+    (q, vq), (s, vs), (f, vf) = (smoothed(*COUNTS[name]) for name in COUNTS)
+
+    def excess(t):
+        spread = np.sqrt(vq + t**2 * vs + (1 - t) ** 2 * vf)
+        return abs(q - f - t * (s - f)) / spread - norm.ppf(0.975)
+
+    assert_allclose(e.interval_[0], brentq(excess, 0, e.estimate_), rtol=1e-9)
+    assert_allclose(e.interval_[1], brentq(excess, e.estimate_, 1), rtol=1e-9)
+
+
+def test_many_labels_leave_the_delta_method():
+    e = RoganGladen().fit(*rows((60_000, 100_000), (4500, 5000), (1000, 5000)))
+    expected = e.estimate_ + norm.ppf([0.025, 0.975]) * e.standard_error_
+    assert_allclose(e.interval_, expected, rtol=0, atol=1e-4)  # of order 1/n
+
+
+def test_relabelling_mirrors():
+    X, y = rows(**COUNTS)
+    low, high = RoganGladen().fit(X, y).interval_
+    mirrored = RoganGladen(positive=0).fit(X, 1 - y)
+    assert_allclose(mirrored.interval_, (1 - high, 1 - low), rtol=1e-9)
+    words = np.where(X == 1, "yes", "no")
+    assert RoganGladen(positive="yes").fit(words, y).interval_ == (low, high)
+
+
+def test_covers_with_labels_chosen_by_class():
+    rng = np.random.default_rng(0)
+    truth, n_sets, hits = 0.7, 400, []
+    for _ in range(n_sets):
+        # Half of the labels are of each kind: what the chain rule cannot take.
+        counts = {
+            "positive": (rng.binomial(1000, truth * 0.85 + (1 - truth) * 0.2), 1000),
+            "sensitivity": (rng.binomial(50, 0.85), 50),
+            "fall_out": (rng.binomial(50, 0.2), 50),
+        }
+        X, y = rows(**counts)
+        low, high = RoganGladen().fit(X, y).interval_
+        hits.append(low <= truth <= high)
+    low, high = binom.ppf([0.0005, 0.9995], n_sets, 0.95) / n_sets
+    assert low <= np.mean(hits) <= high
+
+
+def test_wider_than_the_chain_rule(gold_folder):
+    cases = json.loads((gold_folder / "ppi_chain.json").read_text())["binary"]
+    ratios = []
+    for case in cases:
+        k1, n1, k0, n0 = (case[name] for name in ("k1", "n1", "k0", "n0"))
+        X, y = rows((case["A1_unlab"], case["N"]), (k1, k1 + k0), (n1 - k1, n1 - k1 + n0 - k0))
+        widths = [np.ptp(e.fit(X, y).interval_) for e in (RoganGladen(), ChainRulePPI())]
+        ratios.append(widths[0] / widths[1])
+    real = [r for r, case in zip(ratios, cases, strict=True) if case["N"] > 3000]
+    assert min(real) > 1.1 and max(real) < 2.5
+
+
+def test_no_better_than_chance():
+    X, y = rows((500, 1000), (20, 50), (30, 50))
+    with pytest.warns(UserWarning, match="no more often for label 1 than for label 0"):
+        e = RoganGladen().fit(X, y)
+    assert np.isnan(e.estimate_) and np.isnan(e.standard_error_)
+    assert e.interval_ == (0, 1)
+
+
+def test_hardly_better_than_chance_knows_nothing():
+    e = RoganGladen().fit(*rows((500, 1000), (26, 50), (25, 50)))
+    assert e.interval_ == (0, 1)
+
+
+def test_never_seen_to_err_is_not_perfect():
+    e = RoganGladen().fit(*rows((500, 1000), (10, 10), (0, 10)))
+    # As wide as if 20 rows could still hide one error of either kind.
+    assert np.ptp(e.interval_) > 0.1
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        ([1, 0, 1, 0], [1, 2, np.nan, np.nan], "labels 0 and 1, but 1 are others, such as 2"),
+        (["y", "n"] * 2, [1, 0, np.nan, np.nan], "positive=1; its values are 'y', 'n'"),
+        (np.arange(40) / 40, [1, 0] * 10 + [np.nan] * 20, "40 different values.*threshold"),
+        (np.ones((4, 2)), [1, 0, np.nan, np.nan], "2 autorater columns"),
+    ],
+)
+def test_input_that_cannot_be_used(X, y, message):
+    with pytest.raises(ValueError, match=message):
+        RoganGladen().fit(np.array(X), np.array(y))
+
+
+def test_follows_the_contract():
+    assert isinstance(RoganGladen(), PPIEstimator)
+    X, y = rows(**COUNTS)
+    with pytest.raises(ValueError, match="clusters cannot be used"):
+        RoganGladen().fit(X, y, clusters=np.arange(len(y)))

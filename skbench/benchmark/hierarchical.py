@@ -44,6 +44,9 @@ class HierarchicalBetaBinomial(BaseEstimator):
     items, or to compare models on shared items, whose errors it takes as
     independent between models. With few tasks the prior decides: look at
     `prior_sensitivity`. Without a reason to pool tasks, `TaskBootstrap` assumes less.
+    With a few dozen items per task or fewer, the default prior pools tasks almost
+    completely, and estimates of single tasks can be worse than plain accuracies: pass
+    a prior there, such as ``scipy.stats.expon(scale=1)`` for both, and compare.
 
     Parameters
     ----------

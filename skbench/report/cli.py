@@ -31,8 +31,9 @@ def main(args=None):
     from skbench.report.judge import judge
     from skbench.report.leaderboard import leaderboard
     from skbench.report.plan import plan
+    from skbench.report.report import report
 
-    known = [demo, estimate, leaderboard, compare, judge, plan]
+    known = [demo, report, estimate, leaderboard, compare, judge, plan]
     commands = click.Group("skbench", commands=known, help=_HELP)
     commands = click.version_option(__version__, prog_name="skbench")(commands)
     commands.main(args, prog_name="skbench")

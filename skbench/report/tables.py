@@ -135,19 +135,33 @@ def records_json(estimate, head, name, table):
     str
         What is not known, or not finite, is null.
     """
-    records = [
-        {column: _known_or_none(value) for column, value in row.items()}
-        for row in table.astype(object).to_dict("records")
-    ]
     document = {
         "version": __version__,
         "method": estimate.method,
         "guarantee": estimate.guarantee,
         "confidence_level": estimate.confidence_level,
         **head,
-        name: records,
+        name: records(table),
     }
-    return json.dumps(document, indent=1, default=_plain, allow_nan=False)
+    return json.dumps(document, indent=1, default=plain_value, allow_nan=False)
+
+
+def records(table):
+    """Rows of a table for JSON: what is not known, or not finite, is None.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The rows.
+
+    Returns
+    -------
+    list of dict
+    """
+    return [
+        {column: _known_or_none(value) for column, value in row.items()}
+        for row in table.astype(object).to_dict("records")
+    ]
 
 
 def as_csv(table, estimate):
@@ -293,5 +307,49 @@ def _known_or_none(value):
     return None if unknown else value
 
 
-def _plain(value):
+def plain_value(value):
+    """A numpy scalar as a Python number, anything else as text, for JSON.
+
+    Parameters
+    ----------
+    value : object
+        What the JSON encoder does not know.
+
+    Returns
+    -------
+    int, float, bool or str
+    """
     return value.item() if isinstance(value, np.generic) else str(value)
+
+
+def rounded(value, decimals):
+    """A score for people; what is not known is said.
+
+    Parameters
+    ----------
+    value : float
+        Score or interval end.
+    decimals : int
+        Digits after the point.
+
+    Returns
+    -------
+    str
+    """
+    return "unknown" if np.isnan(value) else f"{value:.{decimals}f}"
+
+
+def rank_range(row):
+    """The ranks a model may have: "2" or "1-3".
+
+    Parameters
+    ----------
+    row : namedtuple
+        With rank_low and rank_high.
+
+    Returns
+    -------
+    str
+    """
+    low, high = row.rank_low, row.rank_high
+    return f"{low}" if low == high else f"{low}-{high}"

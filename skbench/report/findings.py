@@ -1,0 +1,155 @@
+"""What a report says, as numbers: everything that text, page and JSON show."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from skbench.benchmark import Leaderboard, ModelComparison, compare_models, leaderboard
+from skbench.containers import Estimate, GroupSummary
+from skbench.groups import DirectEstimator
+from skbench.report import tables
+from skbench.report.terminal import one_line
+from skbench.summaries import summarize_items
+
+FEW_ITEMS = 5  # below which a topic's own mean says next to nothing
+FEW_CLUSTERS = 10  # below which intervals rest on a handful of differences
+_PAIR_COLUMNS = [
+    "model_a",
+    "model_b",
+    "verdict",
+    "difference",
+    "low",
+    "high",
+    "standard_error",
+    "p_value",
+    "correlation",
+    "n_items",
+    "more_items",
+]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Estimates per group, ranking and pairs of models, and what to beware of.
+
+    Attributes
+    ----------
+    groups : DataFrame
+        One row per model and topic, see `tables.group_table`.
+    direct, estimate : Estimate
+        Of the groups, in the order of `summary`.
+    summary : GroupSummary
+    board : Leaderboard
+        The models, best first.
+    comparison : ModelComparison or None
+        All pairs of models, the better mean first, Holm-adjusted; None for one model.
+    warnings : tuple of str
+        In sentences.
+    size : dict
+        Numbers of models, topics, items and scores.
+    """
+
+    groups: pd.DataFrame
+    direct: Estimate
+    estimate: Estimate
+    summary: GroupSummary
+    board: Leaderboard
+    comparison: ModelComparison | None
+    warnings: tuple
+    size: dict
+
+    def models(self):
+        """One row per model, best first: score, interval, ranks, ties."""
+        return self.board.to_frame().rename_axis("model").reset_index()
+
+    def pairs(self):
+        """One row per pair of models, with a verdict and the items that would decide.
+
+        `verdict` is "better" (the first of the two is), "worse" or "tied" at the
+        level of all pairs together; `more_items` is how many items, beyond those
+        there are, would show a true difference of the size observed with power .8.
+        """
+        if self.comparison is None:
+            return pd.DataFrame(columns=_PAIR_COLUMNS)
+        table = self.comparison.to_frame().reset_index()
+        clear = table["p_value"] <= 1 - self.board.estimate.confidence_level
+        sign = np.where(table["difference"] > 0, "better", "worse")
+        more = np.maximum(np.ceil(table["items_needed"] - 1e-9) - table["n_items"], 0)
+        return table.assign(
+            verdict=np.where(clear, sign, "tied"),
+            more_items=np.where(clear, 0.0, more),
+        )[_PAIR_COLUMNS]
+
+
+def find(items, *, by, cluster, estimator, confidence_level, random_state):
+    """Compute what a report says.
+
+    Parameters
+    ----------
+    items : DataFrame
+        Columns model, item and score, and those of `by`.
+    by : list of str
+        What defines a group: "model", and the columns of the topic.
+    cluster : str or None
+        Column of clusters of dependent items.
+    estimator : estimator
+        Of the groups; fitted here.
+    confidence_level : float
+        Of every interval, of all rank sets together and of all pairs together.
+    random_state : int
+        Source of the draws behind the rank sets.
+
+    Returns
+    -------
+    Findings
+    """
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
+            warnings.simplefilter("ignore", category)
+        summary = summarize_items(items, by=by, cluster=cluster)
+        direct = DirectEstimator().fit(**summary.fit_args).estimate(confidence_level)
+        estimate = estimator.fit(**summary.fit_args).estimate(confidence_level)
+        columns = {"cluster": cluster, "confidence_level": confidence_level}
+        board = leaderboard(items, random_state=random_state, **columns)
+        several = len(board) > 1
+        comparison = compare_models(items, adjust="holm", **columns) if several else None
+    told = [one_line(warning.message) for warning in caught]
+    return Findings(
+        groups=tables.group_table(summary, direct, estimate, by),
+        direct=direct,
+        estimate=estimate,
+        summary=summary,
+        board=board,
+        comparison=comparison,
+        warnings=tuple(dict.fromkeys([*_beware(summary, len(board)), *told])),
+        size={
+            "models": len(board),
+            "topics": len(items[[name for name in by if name != "model"]].drop_duplicates()),
+            "items": items["item"].nunique(),
+            "scores": len(items),
+        },
+    )
+
+
+def _beware(summary, n_models):
+    """What the sizes of groups should make the reader careful about."""
+    small = summary.n < FEW_ITEMS
+    if small.any():
+        yield (
+            f"{small.sum()} of {len(summary)} groups have fewer than {FEW_ITEMS} items: their own "
+            "means say next to nothing, and their estimates lean on the other groups."
+        )
+    few = summary.n_independent < FEW_CLUSTERS
+    if summary.outcome == "clustered" and few.any():
+        yield (
+            f"{few.sum()} of {len(summary)} groups rest on fewer than {FEW_CLUSTERS} independent "
+            "clusters: their intervals are wide, and rough."
+        )
+    if summary.groups is None and n_models > 1:
+        yield (
+            "The models did not answer the same items: differences between them include the luck "
+            "of the draw of items, which pairing would have removed."
+        )

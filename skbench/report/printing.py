@@ -1,0 +1,221 @@
+"""A report as text on the terminal and as JSON."""
+
+import json
+
+import click
+import numpy as np
+
+from skbench import __version__
+from skbench.report import tables
+from skbench.report.terminal import print_prose, print_table
+
+JSON_VERSION = 1
+_BAR_WIDTH = 30
+
+
+def as_json(findings, about, verdicts):
+    """The report as a JSON document whose keys do not change within a version.
+
+    Parameters
+    ----------
+    findings : Findings
+        What to tell.
+    about : dict
+        read, notes, score, command.
+    verdicts : list of Verdict
+        Thresholds.
+
+    Returns
+    -------
+    str
+        What is not known, or not finite, is null.
+    """
+    e, board = findings.estimate, findings.board
+    document = {
+        "format": "skbench-report",
+        "format_version": JSON_VERSION,
+        "version": __version__,
+        **about,
+        "size": findings.size,
+        "confidence_level": e.confidence_level,
+        "groups": {
+            "method": e.method,
+            "guarantee": e.guarantee,
+            "rows": tables.records(findings.groups),
+        },
+        "models": {
+            "method": board.estimate.method,
+            "guarantee": board.estimate.guarantee,
+            "may_be_best": [str(name) for name in board.rank_sets.best()],
+            "rows": tables.records(findings.models()),
+        },
+        "pairs": {
+            "method": None if findings.comparison is None else findings.comparison.estimate.method,
+            "test": None if findings.comparison is None else findings.comparison.test,
+            "rows": tables.records(findings.pairs()),
+        },
+        "warnings": list(findings.warnings),
+        "thresholds": [verdict._asdict() for verdict in verdicts],
+    }
+    return json.dumps(document, indent=1, default=tables.plain_value, allow_nan=False)
+
+
+def print_report(findings, about, rows):
+    """Print the report on stdout.
+
+    Parameters
+    ----------
+    findings : Findings
+        What to tell.
+    about : dict
+        read and score are printed.
+    rows : int
+        Most groups, and most pairs, to print.
+    """
+    click.echo(about["read"])
+    _print_groups(findings, rows)
+    _print_ranking(findings)
+    _print_pairs(findings, rows)
+    if findings.warnings:
+        _heading("Beware")
+        for warning in findings.warnings:
+            print_prose(f"- {warning}")
+
+
+def _heading(text):
+    click.echo(f"\n{text}\n{'-' * len(text)}")
+
+
+def _print_groups(findings, rows):
+    e = findings.estimate
+    _heading("Topics and models")
+    print_prose(f"{e.method}: {tables.promise(e)}")
+    table = findings.groups.head(rows)
+    if len(table):
+        print_table(_group_table(table, findings.groups))
+    left = len(findings.groups) - len(table)
+    if left:
+        print_prose(f"{left} more groups are not printed: --rows {len(findings.groups)} or --html.")
+
+
+def _group_table(table, everything):
+    """Topics as headings over their models, with bars on one axis."""
+    decimals = tables.decimals_for(everything["direct"])
+    axis = everything[["low", "direct", "estimate"]].min().min(), everything["high"].max()
+    ends = f"{axis[0]:.{decimals}f}", f"{axis[1]:.{decimals}f}"
+    ruler = ends[0] + ends[1].rjust(_BAR_WIDTH - len(ends[0]))
+    rich = tables.plain_table(["", "n", "direct", "estimate", "low", "high", ruler], [], n_text=1)
+    rich.columns[-1].justify = "left"
+    topics = table["topic"] if table["topic"].notna().any() else [None] * len(table)
+    previous = None
+    for topic, row in zip(topics, table.itertuples(), strict=True):
+        if topic != previous:
+            rich.add_row(str(topic))
+            previous = topic
+        numbers = (row.direct, row.estimate, row.low, row.high)
+        rich.add_row(
+            f"  {row.model}",
+            f"{row.n:g}",
+            *(tables.rounded(value, decimals) for value in numbers),
+            bar(row.estimate, row.low, row.high, axis),
+        )
+    return rich
+
+
+def bar(value, low, high, axis, width=_BAR_WIDTH):
+    """An interval drawn with characters.
+
+    Parameters
+    ----------
+    value, low, high : float
+        Estimate and ends of its interval; nan draws nothing.
+    axis : tuple of (float, float)
+        Scores at the left and right edge.
+    width : int, default=30
+        Characters from edge to edge.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> bar(0.5, 0.25, 0.75, axis=(0, 1), width=9)
+    '  ├─●─┤'
+    """
+    if not np.isfinite([value, low, high]).all() or axis[1] <= axis[0]:
+        return ""
+    places = (np.array([low, value, high]) - axis[0]) / (axis[1] - axis[0])
+    start, dot, end = np.clip(np.round(places * (width - 1)), 0, width - 1).astype(int)
+    cells = [" "] * start + ["─"] * (end - start + 1)
+    cells[start], cells[end], cells[dot] = "├", "┤", "●"
+    return "".join(cells)
+
+
+def _print_ranking(findings):
+    board = findings.board
+    _heading("Ranking" if len(board) > 1 else "Score")
+    print_prose(f"{board.estimate.method}: {tables.promise(board.estimate)}")
+    print_table(_ranking_table(findings))
+    if len(board) > 1:
+        level = f"{100 * board.estimate.confidence_level:g} %"
+        best = ", ".join(str(name) for name in board.rank_sets.best())
+        print_prose(f"Ranks hold for all models at once ({level}). May be the best: {best}.")
+
+
+def _ranking_table(findings):
+    table = findings.models()
+    decimals = tables.decimals_for(table["estimate"])
+    rich = tables.plain_table(["model", "ranks", "score", "low", "high", "n"], [], n_text=1)
+    for row in table.itertuples():
+        numbers = (tables.rounded(value, decimals) for value in (row.estimate, row.low, row.high))
+        rich.add_row(str(row.model), tables.rank_range(row), *numbers, f"{row.n:g}")
+    return rich
+
+
+def _print_pairs(findings, rows):
+    pairs = findings.pairs()
+    if not len(pairs):
+        return
+    _heading("Pairs")
+    print_prose(f"{findings.comparison.estimate.method}; verdicts hold for all pairs at once")
+    decimals = tables.decimals_for(findings.models()["estimate"])
+    for row in pairs.sort_values("p_value", kind="stable").head(rows).itertuples():
+        print_prose(verdict_in_words(row, decimals))
+    if len(pairs) > rows:
+        tied = (pairs["verdict"] == "tied").sum()
+        print_prose(
+            f"{tied} of {len(pairs)} pairs are tied; those {len(pairs) - rows} with the largest "
+            f"p-values are not printed: --rows {len(pairs)} or --html."
+        )
+
+
+def verdict_in_words(pair, decimals):
+    """One pair of models in a sentence.
+
+    Parameters
+    ----------
+    pair : namedtuple
+        A row of ``Findings.pairs()``.
+    decimals : int
+        Digits after the point.
+
+    Returns
+    -------
+    str
+    """
+    difference, low, high = (
+        "unknown" if np.isnan(x) else f"{x:+.{decimals}f}"
+        for x in (pair.difference, pair.low, pair.high)
+    )
+    interval = f"{difference}, {low} to {high}"
+    if pair.verdict == "tied":
+        return f"{pair.model_a} and {pair.model_b} are tied ({interval}){_needed(pair)}."
+    return f"{pair.model_a} is {pair.verdict} than {pair.model_b} ({interval})."
+
+
+def _needed(pair):
+    """How many more items would decide, if that can be known."""
+    if np.isfinite(pair.more_items) and pair.more_items > 0:
+        return f"; {pair.more_items:,.0f} more items would decide if that is the true difference"
+    return ""

@@ -1,0 +1,86 @@
+"""Thresholds a user may set: crossed only where the interval leaves no doubt."""
+
+from typing import NamedTuple
+
+from skbench.report.terminal import DataError
+
+
+class Verdict(NamedTuple):
+    """What became of one threshold.
+
+    Attributes
+    ----------
+    threshold : str
+        The option, as typed.
+    crossed : bool
+        Whether it was crossed beyond doubt.
+    sentence : str
+        The same in words, with the models and numbers.
+    """
+
+    threshold: str
+    crossed: bool
+    sentence: str
+
+
+def verdicts(findings, fail_under, fail_if_worse_than):
+    """What became of the thresholds that were set.
+
+    Parameters
+    ----------
+    findings : Findings
+        What was found.
+    fail_under : float or None
+        Crossed if the whole interval of a model's score lies below.
+    fail_if_worse_than : str or None
+        Crossed if another model is worse than this one at the level of all pairs.
+
+    Returns
+    -------
+    list of Verdict
+
+    Raises
+    ------
+    DataError
+        If there is no such model, or only one.
+    """
+    found = []
+    if fail_under is not None:
+        found.append(_under(findings, fail_under))
+    if fail_if_worse_than is not None:
+        found.append(_worse(findings, fail_if_worse_than))
+    return found
+
+
+def _under(findings, limit):
+    models = findings.models().set_index("model")
+    threshold = f"--fail-under {limit:g}"
+    below = models[models["high"] < limit]
+    if len(below):
+        return Verdict(threshold, True, f"{threshold}: crossed by {_named(below)}.")
+    unknown = models[~((models["low"] >= limit) | (models["high"] < limit))]
+    if len(unknown):
+        return Verdict(threshold, False, f"{threshold}: undecided for {_named(unknown)}.")
+    return Verdict(threshold, False, f"{threshold}: all models are clearly at it or above.")
+
+
+def _named(rows):
+    return ", ".join(
+        f"{name} ({row['low']:.3g} to {row['high']:.3g})" for name, row in rows.iterrows()
+    )
+
+
+def _worse(findings, name):
+    threshold = f"--fail-if-worse-than {name}"
+    known = [str(model) for model in findings.board.estimate.labels]
+    if name not in known:
+        raise DataError(f"{threshold}: there is no such model. There are: {', '.join(known)}.")
+    pairs = findings.pairs()
+    first = pairs["model_a"].astype(str) == name
+    second = pairs["model_b"].astype(str) == name
+    lost = first & (pairs["verdict"] == "better") | second & (pairs["verdict"] == "worse")
+    if lost.any():
+        others = pairs["model_b"].where(first, pairs["model_a"])[lost]
+        worse = ", ".join(map(str, others))
+        return Verdict(threshold, True, f"{threshold}: crossed, {worse} clearly worse.")
+    return Verdict(threshold, False, f"{threshold}: no model is clearly worse.")

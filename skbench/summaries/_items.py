@@ -228,19 +228,31 @@ def _group_sums(frame, by, item_means):
 def _direct_estimates(frame, sums, labels, by, cluster, variance):
     """Direct estimates, variances, outcome, and numbers of independent observations."""
     n = sums["n"].to_numpy()
-    binary = sums["_not_binary"].max() == 0
-    if binary:
-        k = sums["_total"].to_numpy()
-        fitted = _main_effects(k, n, labels) if variance == "model" else None
-        sigma2 = binomial.sampling_variance(k, n, variance, prior_mean=fitted)
-    else:
-        sigma2 = means.pooled_mean_variance(
-            sums["_centered"].to_numpy(), sums["_squared"].to_numpy(), n
-        )
+    z, sigma2, outcome = estimates_from_sums(
+        n=n,
+        total=sums["_total"].to_numpy(),
+        centered=sums["_centered"].to_numpy(),
+        squared=sums["_squared"].to_numpy(),
+        binary=sums["_not_binary"].max() == 0,
+        labels=labels,
+        variance=variance,
+    )
     if cluster is None:
-        z = sums["_total"].to_numpy() / n
-        return z, sigma2, "binomial" if binary else "continuous", n
+        return z, sigma2, outcome, n
     return _clustered_estimates(frame, sigma2, labels, by, cluster)
+
+
+def estimates_from_sums(n, total, centered, squared, binary, labels, variance):
+    """Direct estimates, sampling variances and outcome of groups of independent items.
+
+    `centered` and `squared` are sums of the scores, and of their squares, after a
+    number near their mean is subtracted; scores that are not binary need them.
+    """
+    if not binary:
+        return total / n, means.pooled_mean_variance(centered, squared, n), "continuous"
+    fitted = _main_effects(total, n, labels) if variance == "model" else None
+    sigma2 = binomial.sampling_variance(total, n, variance, prior_mean=fitted)
+    return total / n, sigma2, "binomial"
 
 
 def _clustered_estimates(frame, item_sigma2, labels, by, cluster):

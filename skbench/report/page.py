@@ -87,9 +87,7 @@ def _ranking_picture(findings, score):
     from skbench.plot import ForestDisplay
 
     estimate = findings.board.estimate
-    names = [
-        f"{row.model}  [{tables.rank_range(row)}]" for row in findings.models().itertuples()
-    ]
+    names = [f"{row.model}  [{tables.rank_range(row)}]" for row in findings.models().itertuples()]
     estimate = replace(estimate, labels=pd.Index(names))
     display = ForestDisplay.from_estimates({estimate.method: estimate}, max_rows=len(names))
     # The hash salt makes the ids, and so the page, the same in every run.

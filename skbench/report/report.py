@@ -31,7 +31,11 @@ class CheckCommand(click.Command):
 @level_option
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
-    "--rows", type=click.IntRange(0), default=60, show_default=True, help="Groups, and pairs of models, to print."
+    "--rows",
+    type=click.IntRange(0),
+    default=60,
+    show_default=True,
+    help="Groups, and pairs of models, to print.",
 )
 @click.option("--html", type=click.Path(dir_okay=False), help="Write one self-contained page.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -1,0 +1,230 @@
+"""`skbench report`: one set of numbers in print, as JSON and as a page."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from skbench.benchmark import compare_models, leaderboard
+from skbench.datasets import make_items
+from skbench.report.methods import recommended
+from skbench.report.printing import bar
+from skbench.report.report import report
+from skbench.summaries import summarize_items
+
+PAGE = Path(__file__).parents[2] / "doc" / "user_guide" / "report.rst"
+
+
+def run(*arguments):
+    return CliRunner().invoke(report, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def items():
+    items = make_items(n_models=3, n_topics=12, n_items=15, random_state=0).items
+    items = items.assign(item=items["topic"].astype(str) + "/" + items["item"].astype(str))
+    return items[["model", "topic", "item", "score"]]
+
+
+@pytest.fixture(scope="module")
+def file(items, tmp_path_factory):
+    path = tmp_path_factory.mktemp("report") / "results.csv"
+    items.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def document(file):
+    return json.loads(run(file, "--json").stdout)
+
+
+def test_groups_are_those_of_the_estimator(document, items):
+    g = summarize_items(items, ["model", "topic"])
+    expected = recommended(0).fit(**g.fit_args).estimate().to_frame()
+    rows = pd.DataFrame(document["groups"]["rows"]).set_index(["model", "topic"])
+    rows = rows.loc[expected.index]
+    np.testing.assert_allclose(rows["estimate"], expected["value"], rtol=1e-12)
+    np.testing.assert_allclose(rows[["low", "high"]], expected[["low", "high"]], rtol=1e-12)
+    np.testing.assert_allclose(rows["direct"], g.z, rtol=1e-12)
+    assert document["groups"]["guarantee"] == expected["guarantee"].iloc[0]
+
+
+def test_ranking_and_pairs_are_those_of_the_functions(document, items):
+    board = leaderboard(items, random_state=0).to_frame()
+    models = pd.DataFrame(document["models"]["rows"]).set_index("model")
+    pd.testing.assert_frame_equal(models, board, check_dtype=False, check_index_type=False)
+    pairs = pd.DataFrame(document["pairs"]["rows"])
+    expected = compare_models(items, adjust="holm").to_frame().reset_index()
+    np.testing.assert_allclose(pairs["p_value"], expected["p_value"], rtol=1e-12)
+    clear = expected["p_value"] <= 0.05
+    words = np.where(clear, np.where(expected["difference"] > 0, "better", "worse"), "tied")
+    assert pairs["verdict"].tolist() == words.tolist()
+    more = np.ceil(expected["items_needed"] - 1e-9) - expected["n_items"]
+    np.testing.assert_array_equal(pairs["more_items"], np.where(clear, 0, np.maximum(more, 0)))
+
+
+def test_every_key_is_documented(document):
+    text = PAGE.read_text()
+
+    def keys(value):
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                yield key
+                yield from keys(inner)
+        elif isinstance(value, list):
+            for inner in value[:1]:
+                yield from keys(inner)
+
+    missing = {key for key in keys(document) if f"``{key}``" not in text}
+    assert not missing
+
+
+def test_print_says_what_was_read_and_what_was_left_out(file):
+    result = run(file, "--rows", 5)
+    lines = result.stdout.splitlines()
+    assert lines[0] == f"540 scores read from {file}: 3 models, 12 topics, 180 items"
+    assert "31 more groups are not printed: --rows 36 or --html." in result.stdout
+    assert sum("●" in line for line in lines) == 5
+
+
+def test_numbers_in_print_are_those_in_json(file, document):
+    result = run(file, "--rows", 36)
+    shown = [line.split() for line in result.stdout.splitlines() if "●" in line]
+    for cells, row in zip(shown, document["groups"]["rows"], strict=True):
+        assert cells[:2] == [row["model"], f"{row['n']}"]
+        numbers = [row[name] for name in ("direct", "estimate", "low", "high")]
+        assert [float(cell) for cell in cells[2:6]] == pytest.approx(numbers, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        ([], 0, ""),
+        (["--fail-under", "0.01"], 0, "all models are clearly at it or above"),
+        (["--fail-under", "0.99"], 2, "crossed by"),
+        (["--fail-under", "high"], 1, "is not a valid float"),
+        (["--no-such-option"], 1, "No such option"),
+        (["--fail-if-worse-than", "nobody"], 1, "there is no such model. There are:"),
+    ],
+)
+def test_exit_codes(file, options, code, words):
+    result = run(file, *options)
+    assert result.exit_code == code
+    assert words in result.stderr
+
+
+def test_score_between_the_ends_of_an_interval_is_undecided(file, document):
+    row = document["models"]["rows"][0]
+    result = run(file, "--fail-under", (row["low"] + row["high"]) / 2)
+    lowest = document["models"]["rows"][-1]
+    expected = 2 if lowest["high"] < (row["low"] + row["high"]) / 2 else 0
+    assert result.exit_code == expected
+
+
+def test_fail_if_worse_than_follows_the_verdicts(file, document):
+    for model in [row["model"] for row in document["models"]["rows"]]:
+        lost = [
+            pair
+            for pair in document["pairs"]["rows"]
+            if (pair["model_a"] == model and pair["verdict"] == "better")
+            or (pair["model_b"] == model and pair["verdict"] == "worse")
+        ]
+        result = run(file, "--fail-if-worse-than", model)
+        assert result.exit_code == (2 if lost else 0)
+
+
+def test_one_model_without_a_model_column(tmp_path):
+    path = tmp_path / "alone.csv"
+    rng = np.random.default_rng(0)
+    topics = np.repeat([f"t{i}" for i in range(10)], 12)
+    pd.DataFrame({"topic": topics, "score": rng.integers(2, size=120)}).to_csv(path, index=False)
+    result = run(path, "--fail-under", 0.99)
+    assert "1 models, 10 topics" in result.stdout
+    assert "Pairs" not in result.stdout
+    assert result.exit_code == 2
+
+
+def test_models_on_different_items_are_warned_about(items, tmp_path):
+    path = tmp_path / "apart.csv"
+    items.assign(item=items["model"] + items["item"]).to_csv(path, index=False)
+    document = json.loads(run(path, "--json").stdout)
+    assert any("did not answer the same items" in text for text in document["warnings"])
+
+
+def test_small_topics_are_warned_about(items, tmp_path):
+    path = tmp_path / "small.csv"
+    first = items["topic"] == items["topic"].iloc[0]
+    few = items[~first | (items.groupby(["model", "topic"]).cumcount() < 3)]
+    few.to_csv(path, index=False)
+    document = json.loads(run(path, "--json").stdout)
+    assert any(text.startswith("3 of 36 groups have fewer than 5") for text in document["warnings"])
+
+
+class Tags(HTMLParser):
+    """Collects tags, cells and everything that would load something."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.rows, self.loaded, self.opened = 0, [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.opened.append(tag)
+        self.rows += tag == "tr"
+        # Fragments of the picture refer to parts of itself.
+        self.loaded += [
+            value
+            for name, value in attrs
+            if name in ("src", "href", "xlink:href") and not value.startswith(("#", "data:"))
+        ]
+
+
+def test_page_is_self_contained_and_whole(file, tmp_path, document):
+    page = tmp_path / "report.html"
+    result = run(file, "--html", page)
+    assert result.exit_code == 0
+    text = page.read_text()
+    tags = Tags(text)
+    assert tags.loaded == []
+    assert not re.search(r"url\((?!#)|@import|<link[^>]+stylesheet", text)
+    counts = [len(document[name]["rows"]) for name in ("groups", "models", "pairs")]
+    assert tags.rows == sum(counts) + 3  # and three heads
+    assert "svg" in tags.opened
+    for row in document["models"]["rows"]:
+        assert row["model"] in text
+
+
+def test_page_is_the_same_in_every_run(file, tmp_path):
+    texts = []
+    for name in ("a.html", "b.html"):
+        run(file, "--html", tmp_path / name)
+        texts.append((tmp_path / name).read_text())
+    assert texts[0] == texts[1]
+
+
+def test_names_cannot_inject_markup(items, tmp_path):
+    path, page = tmp_path / "evil.csv", tmp_path / "evil.html"
+    evil = "<script>alert(1)</script>"
+    items.assign(model=items["model"].replace(items["model"].iloc[0], evil)).to_csv(
+        path, index=False
+    )
+    assert run(path, "--html", page).exit_code == 0
+    assert Tags(page.read_text()).opened.count("script") == 1  # our own, which sorts
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "expected"),
+    [
+        (0.5, 0.0, 1.0, "├───●───┤"),
+        (1.0, 0.5, 1.0, "    ├───●"),
+        (0.0, 0.0, 0.0, "●"),
+        (np.nan, 0.0, 1.0, ""),
+    ],
+)
+def test_bar(value, low, high, expected):
+    assert bar(value, low, high, axis=(0, 1), width=9) == expected

@@ -140,22 +140,92 @@ def cluster_robust_variance(cluster_sums, cluster_sizes, codes, n_groups, kind="
     def total(values):
         return np.bincount(codes, values, minlength=n_groups)
 
-    n = total(sizes)
-    n_clusters = np.bincount(codes, minlength=n_groups)
+    mean = _ratio(total(sums), total(sizes))
+    residuals = sums - sizes * mean[codes]
+    return _robust(residuals**2, np.ones_like(sizes), mean, sizes, codes, n_groups, kind)
+
+
+def cluster_robust_by_size(sums, squares, counts, sizes, codes, n_groups):
+    """CR2 of `cluster_robust_variance` from clusters added up by their size.
+
+    Clusters that are equally large enter the variance in the same way, so a table
+    with one row per group and cluster size is all it needs: that row count stays
+    small where there are millions of clusters.
+
+    Parameters
+    ----------
+    sums : array-like of shape (n_rows,)
+        Sum of the scores of all clusters of one group and size.
+    squares : array-like of shape (n_rows,)
+        Sum of the squares of the cluster sums.
+    counts : array-like of shape (n_rows,)
+        Number of these clusters.
+    sizes : array-like of shape (n_rows,)
+        Number of items in each of them, at least 1.
+    codes : array-like of int of shape (n_rows,)
+        Group of each row, 0 to ``n_groups - 1``.
+    n_groups : int
+        Number of groups.
+
+    Returns
+    -------
+    ClusterRobust
+        As from `cluster_robust_variance`. A variance that rounding of the sums
+        could explain is 0.
+
+    Notes
+    -----
+    The squared residuals of equal clusters add up to
+    ``squares - 2 s m sums + counts s^2 m^2`` for size s and group mean m. Subtract
+    a number near the overall mean from the scores first, so that this does not
+    cancel.
+
+    When not to use it: with the clusters themselves at hand.
+
+    Examples
+    --------
+    >>> r = cluster_robust_by_size([3, 3], [5, 9], [3, 1], [2, 4], [0, 1], 2)
+    >>> print(r.mean, r.variance.round(4), r.n_clusters)
+    [0.5  0.75] [0.0833    nan] [3 1]
+    """
+    sums, squares, counts, sizes = (
+        np.asarray(column, dtype=float) for column in (sums, squares, counts, sizes)
+    )
+    mean = _ratio(
+        np.bincount(codes, sums, minlength=n_groups),
+        np.bincount(codes, counts * sizes, minlength=n_groups),
+    )
+    expected = sizes * mean[codes]
+    residual_squares = squares - 2 * expected * sums + counts * expected**2
+    rounding = 8 * counts * np.finfo(float).eps * (squares + counts * expected**2)
+    residual_squares = np.where(residual_squares > rounding, residual_squares, 0.0)
+    return _robust(residual_squares, counts, mean, sizes, codes, n_groups, "cr2")
+
+
+def _robust(residual_squares, counts, mean, sizes, codes, n_groups, kind):
+    """Variance and degrees of freedom; a row stands for `counts` clusters of one size."""
+
+    def total(values):
+        return np.bincount(codes, values, minlength=n_groups)
+
+    n = total(counts * sizes)
+    n_clusters = total(counts).astype(int)
     # A group with no other cluster to compare with cannot tell: nan, never 0.
     comparable = n_clusters > 1
-    mean = np.divide(total(sums), n, out=np.full(n_groups, np.nan), where=n > 0)
     share = sizes / n[codes]
     outside = np.where(comparable[codes], 1 - share, np.nan)
-    residual = (sums - sizes * mean[codes]) / outside ** _LEVERAGE_POWER[kind]
     size = np.where(comparable, n, np.nan)
-    variance = total(residual**2) / size**2
+    variance = total(residual_squares / outside ** (2 * _LEVERAGE_POWER[kind])) / size**2
     freedom = np.where(comparable, n_clusters - 1.0, np.nan)
     if kind == "cr1":
         variance = variance * n_clusters / freedom
     if kind == "cr2":
         spread = share**2 / outside
-        trace_of_square = total(share**2 - spread**2) + total(spread) ** 2
+        trace_of_square = total(counts * (share**2 - spread**2)) + total(counts * spread) ** 2
         # Two clusters of any sizes have exactly 1, which rounding must not undercut.
         freedom = np.maximum(1 / np.where(comparable, trace_of_square, np.nan), 1)
     return ClusterRobust(mean, variance, freedom, n_clusters)
+
+
+def _ratio(total, n):
+    return np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)

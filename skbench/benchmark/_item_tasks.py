@@ -10,7 +10,7 @@ from skbench.benchmark._score_table import plain, score_table
 from skbench.benchmark._sources import BinomialTasks, ResampledTask
 from skbench.benchmark._task_table import refuse_missing_cell, with_categories
 from skbench.stats.resampling import distinct_rows
-from skbench.summaries._items import SCORE, checked_scores, collected
+from skbench.summaries._rows import SCORE, checked_scores, collected
 
 
 class ItemTasks(NamedTuple):
@@ -129,7 +129,7 @@ def _apart(frame, names, cluster):
     model, task, score = names["model"], names["task"], names["score"]
     wanted = list(dict.fromkeys([model, task, *([cluster] if cluster else [])]))
     require_columns(frame.collect_schema().names(), [*wanted, score])
-    rows = collected(checked_scores(frame, wanted, score, None).select([*wanted, SCORE]))
+    rows = collected(checked_scores(frame, wanted, score).select([*wanted, SCORE]))
     model_codes, models = pd.factorize(rows[model], sort=True)
     task_codes, tasks = pd.factorize(rows[task], sort=True)
     models, tasks = pd.Index(models), pd.Index(tasks, name="task")

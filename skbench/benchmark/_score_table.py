@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import require_columns
-from skbench.summaries._items import SCORE, checked_scores, collected
+from skbench.summaries._rows import SCORE, checked_scores, collected
 
 _N_NAMED = 3
 
@@ -104,7 +104,7 @@ def score_table(items, *, model, item, score, cluster, by):
             f"by={by} names the column of the models or of the items. Name columns that "
             "items are grouped by, such as the topic."
         )
-    frame = checked_scores(frame, wanted, score, None)
+    frame = checked_scores(frame, wanted, score)
     rows = collected(frame.select([*wanted, SCORE]))
     keys = [*by, item]
     cells = rows.groupby([*keys, model], sort=True)[SCORE].agg(["mean", "size", "var"])

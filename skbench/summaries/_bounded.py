@@ -1,13 +1,12 @@
 """Direct estimates of bounded scores with intervals that hold at every group size."""
 
-import narwhals as nw
 import numpy as np
 
 from skbench._checks import check_confidence_level, require_columns
 from skbench._random import as_generator
 from skbench.containers import Estimate
 from skbench.stats import means
-from skbench.summaries._items import SCORE, checked_scores, collected, group_labels
+from skbench.summaries._rows import SCORE, checked_scores, collected, group_labels, opened
 
 _TOO_FEW_TO_BET = 5  # below, one score after the other rejects almost no mean
 
@@ -64,9 +63,9 @@ def betting_estimate(
     """
     check_confidence_level(confidence_level)
     by = [by] if isinstance(by, str) else list(by)
-    frame = nw.from_native(items)
+    frame = opened(items)
     require_columns(frame.collect_schema().names(), [*by, score])
-    frame = checked_scores(frame, by, score, cluster=None)
+    frame = checked_scores(frame, by, score)
     rows = collected(frame.select([*by, SCORE]), [*by, SCORE])
     scores = rows[SCORE].to_numpy()
     _refuse_outside(scores, score, bounds)

@@ -9,9 +9,12 @@ from scipy.special import expit, logit
 
 from skbench._checks import check_option, require_columns
 from skbench.containers import GroupSummary
-from skbench.stats import binomial, clustered, means
+from skbench.stats import binomial, means
+from skbench.stats.clustered import cluster_robust_by_size
 from skbench.summaries._features import joined_features
-from skbench.summaries._sharing import shared_topics
+from skbench.summaries._rows import opened
+from skbench.summaries._sharing import assumed_topics, shared_topics
+from skbench.summaries._sums import group_sums
 
 VARIANCES = ("smoothed", "plug-in", "pooled", "agresti", "model")
 
@@ -100,87 +103,53 @@ def summarize_items(
     """
     check_option("variance", variance, VARIANCES)
     by = [by] if isinstance(by, str) else list(by)
-    frame = nw.from_native(items)
+    frame = opened(items)
     names = frame.collect_schema().names()
-    item_means = [features] if isinstance(features, str) else features
-    if isinstance(item_means, list | tuple):
-        features = None
-    else:
-        item_means = []
+    item_means, table = _kinds_of_features(features)
     require_columns(names, [*by, score, *([cluster] if cluster else []), *item_means])
     _refuse_text_features(frame, item_means)
-    item = item if item in names else None
 
-    frame = checked_scores(frame, by, score, cluster)
-    if item is not None and item != cluster:
-        _refuse_duplicates(frame, by, item, model if model in names else None)
-    sums = collected(_group_sums(frame, by, item_means), by)
-    labels = group_labels(sums, by)
-    z, sigma2, outcome, n_independent = _direct_estimates(
-        frame, sums, labels, by, cluster, variance
+    sums = group_sums(frame, by, score, cluster, item_means)
+    z, sigma2, outcome = estimates_from_sums(
+        n=sums.n,
+        total=sums.total,
+        centered=sums.centered,
+        squared=sums.squared,
+        binary=sums.binary,
+        labels=sums.labels,
+        variance=variance,
     )
-    topics = shared_topics(frame, labels, by, model, item)
-    _warn_of_missing_groups(labels)
+    n_independent = sums.n
+    if cluster is not None:
+        outcome = "clustered"
+        sigma2, n_independent = _clustered(sums, sigma2)
+    model = model if model in names else None
+    if item in names:
+        repeats = item == cluster
+        topics = shared_topics(frame, sums.labels, by, score, model, item, repeats=repeats)
+    else:
+        topics = assumed_topics(sums.labels, by, model, warn=item is not None)
+    _warn_of_missing_groups(sums.labels)
     return GroupSummary(
         z=z,
         sigma2=sigma2,
-        n=sums["n"].to_numpy(),
-        labels=labels,
-        X=joined_features(sums, labels, by, item_means, features),
+        n=sums.n,
+        labels=sums.labels,
+        X=joined_features(sums.table, sums.labels, by, item_means, table),
         groups=topics,
         outcome=outcome,
         n_independent=n_independent,
     )
 
 
-SCORE = "_skbench_score"  # kept apart from the caller's own columns
 _DF_SLACK = 1e-9  # degrees of freedom of equal clusters are whole but for rounding
 
 
-def checked_scores(frame, by, score, cluster):
-    """Add the float score, and refuse what cannot be summarised."""
-    dtype = frame.collect_schema()[score]
-    if not (dtype.is_numeric() or dtype == nw.Boolean):
-        _refuse_text(frame, score)
-    frame = frame.with_columns(nw.col(score).cast(nw.Float64).alias(SCORE))
-    labels = [*by, *([cluster] if cluster else [])]
-    bad_score = nw.col(SCORE).is_null() | ~nw.col(SCORE).is_finite()
-    counts = collected(
-        frame.select(
-            nw.len().alias("rows"),
-            bad_score.cast(nw.Int64).sum().alias("bad"),
-            *[nw.col(c).is_null().cast(nw.Int64).sum().alias(f"missing {c}") for c in labels],
-        )
-    ).iloc[0]
-    if counts["rows"] == 0:
-        raise ValueError("items has no rows: there is nothing to summarise.")
-    if counts["bad"]:
-        raise ValueError(
-            f"{int(counts['bad'])} of {int(counts['rows'])} rows have a missing or infinite "
-            f"{score!r}. Leave out items that were not run, or score them (0 for a wrong answer)."
-        )
-    for name in labels:
-        if counts[f"missing {name}"]:
-            raise ValueError(
-                f"{int(counts[f'missing {name}'])} of {int(counts['rows'])} rows have no {name!r}. "
-                "Fill in the labels, or leave the rows out."
-            )
-    return frame
-
-
-def _refuse_text(frame, score):
-    values = collected(frame.select(nw.col(score)))[score]
-    numeric = pd.to_numeric(values, errors="coerce")
-    bad = values[numeric.isna()]
-    if len(bad) == 0:
-        raise ValueError(
-            f"{score!r} holds numbers as text (dtype {values.dtype}). Convert the column, "
-            "for example with astype(float)."
-        )
-    raise ValueError(
-        f"{score!r} must be numeric, but row {bad.index[0]} has {bad.iloc[0]!r}. "
-        "Map the outcomes to numbers, for example correct to 1 and incorrect to 0."
-    )
+def _kinds_of_features(features):
+    """Item columns to average, and the table to join: one of the two is empty."""
+    if isinstance(features, str):
+        return [features], None
+    return (features, None) if isinstance(features, list | tuple) else ([], features)
 
 
 def _refuse_text_features(frame, item_means):
@@ -191,55 +160,6 @@ def _refuse_text_features(frame, item_means):
                 f"features names column {name!r}, which is not numeric and has no mean. "
                 "Pass what it says of the groups as a table with one row per group."
             )
-
-
-def _refuse_duplicates(frame, by, item, model):
-    keys = list(dict.fromkeys([*([model] if model else []), *by, item]))
-    counted = frame.group_by(keys).agg(nw.len().alias("rows")).filter(nw.col("rows") > 1)
-    repeated = collected(counted, keys)
-    if len(repeated):
-        first = ", ".join(f"{key}={repeated[key].tolist()[0]!r}" for key in keys)
-        raise ValueError(
-            f"{len(repeated)} items occur more than once in a group; the first is {first} with "
-            f"{repeated['rows'].iloc[0]} rows. Remove double rows, or, if an item was answered "
-            f"several times, pass cluster={item!r}."
-        )
-
-
-def _group_sums(frame, by, item_means):
-    """Sizes, sums and sums of squares per group; scores centred to keep their digits."""
-    x = nw.col(SCORE)
-    center = float(collected(frame.select(x.mean().alias("center")))["center"].iloc[0])
-    frame = frame.with_columns(
-        (x - center).alias("_skbench_centered"),
-        ((x - center) ** 2).alias("_skbench_squared"),
-        (x * (1 - x)).abs().alias("_skbench_not_binary"),
-    )
-    return frame.group_by(by).agg(
-        nw.len().alias("n"),
-        x.sum().alias("_total"),
-        nw.col("_skbench_centered").sum().alias("_centered"),
-        nw.col("_skbench_squared").sum().alias("_squared"),
-        nw.col("_skbench_not_binary").max().alias("_not_binary"),
-        *[nw.col(c).mean().alias(f"_mean {c}") for c in item_means],
-    )
-
-
-def _direct_estimates(frame, sums, labels, by, cluster, variance):
-    """Direct estimates, variances, outcome, and numbers of independent observations."""
-    n = sums["n"].to_numpy()
-    z, sigma2, outcome = estimates_from_sums(
-        n=n,
-        total=sums["_total"].to_numpy(),
-        centered=sums["_centered"].to_numpy(),
-        squared=sums["_squared"].to_numpy(),
-        binary=sums["_not_binary"].max() == 0,
-        labels=labels,
-        variance=variance,
-    )
-    if cluster is None:
-        return z, sigma2, outcome, n
-    return _clustered_estimates(frame, sigma2, labels, by, cluster)
 
 
 def estimates_from_sums(n, total, centered, squared, binary, labels, variance):
@@ -255,21 +175,24 @@ def estimates_from_sums(n, total, centered, squared, binary, labels, variance):
     return total / n, sigma2, "binomial"
 
 
-def _clustered_estimates(frame, item_sigma2, labels, by, cluster):
-    keys = list(dict.fromkeys([*by, cluster]))
-    sums = frame.group_by(keys).agg(nw.col(SCORE).sum().alias("total"), nw.len().alias("size"))
-    sums = collected(sums, keys)
-    codes = labels.get_indexer(group_labels(sums, by))
-    fit = clustered.cluster_robust_variance(
-        sums["total"].to_numpy(), sums["size"].to_numpy(), codes, len(labels)
+def _clustered(sums, item_sigma2):
+    """Cluster-robust variances, and numbers of independent observations."""
+    clusters = sums.clusters
+    fit = cluster_robust_by_size(
+        clusters["sum"],
+        clusters["squares"],
+        clusters["count"],
+        clusters["size"],
+        clusters["code"],
+        len(sums.labels),
     )
     single = np.isnan(fit.df)
     if single.any():
         warnings.warn(
-            f"{int(single.sum())} of {len(labels)} groups have one cluster, the first is "
-            f"{labels[int(np.argmax(single))]!r}: their sampling variance borrows the design "
+            f"{int(single.sum())} of {len(single)} groups have one cluster, the first is "
+            f"{sums.labels[int(np.argmax(single))]!r}: their sampling variance borrows the design "
             "effect of the other groups, and they get no t interval.",
-            stacklevel=4,
+            stacklevel=3,
         )
     # No spread between clusters is no proof of no noise: borrow the design effect.
     known = fit.variance > 0
@@ -278,7 +201,7 @@ def _clustered_estimates(frame, item_sigma2, labels, by, cluster):
         design_effect = max(1.0, fit.variance[known].sum() / item_sigma2[known].sum())
     sigma2 = np.where(known, fit.variance, design_effect * item_sigma2)
     independent = np.where(single, 1, np.floor(np.where(single, 0, fit.df) + _DF_SLACK) + 1)
-    return fit.mean, sigma2, "clustered", independent.astype(int)
+    return sigma2, independent.astype(int)
 
 
 def _main_effects(k, n, labels):
@@ -290,20 +213,6 @@ def _main_effects(k, n, labels):
         rate = (np.bincount(codes, k) + 1) / (np.bincount(codes, n) + 2)
         effects += (logit(rate) - overall)[codes]
     return expit(effects)
-
-
-def collected(frame, keys=()):
-    """A narwhals result as a pandas frame, sorted by its keys."""
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
-    table = pd.DataFrame(frame.to_dict(as_series=False))
-    return table.sort_values(list(keys), ignore_index=True) if len(keys) else table
-
-
-def group_labels(table, by):
-    if len(by) == 1:
-        return pd.Index(table[by[0]], name=by[0])
-    return pd.MultiIndex.from_frame(table[by])
 
 
 def _warn_of_missing_groups(labels):

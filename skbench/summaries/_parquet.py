@@ -1,0 +1,73 @@
+"""Parquet files as a lazy frame: never wholly in memory."""
+
+import glob
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+_MEMORY_LIMIT = "256MB"  # of DuckDB itself; what does not fit goes to temporary files
+
+
+def scanned(path):
+    """A lazy frame of the rows of a Parquet file, of a folder of them, or of a glob.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A file, a folder (searched with its subfolders; ``key=value`` folders
+        become columns), or a pattern with ``*``.
+
+    Returns
+    -------
+    duckdb.DuckDBPyRelation or polars.LazyFrame
+        DuckDB where it is installed: it keeps to 256 MB and spills to temporary
+        files.
+
+    Raises
+    ------
+    FileNotFoundError
+        If nothing is there, or a folder holds no Parquet file.
+    ValueError
+        If the files are not Parquet.
+    ImportError
+        If neither DuckDB nor polars is installed.
+    """
+    files = _files(path)
+    if find_spec("duckdb"):
+        return _duckdb_scan(files)
+    if find_spec("polars"):
+        import polars as pl
+
+        return pl.scan_parquet(files, hive_partitioning=True)
+    raise ImportError(
+        "Summarizing Parquet files needs DuckDB or polars: pip install 'skbench[scale]'."
+    )
+
+
+def _files(path):
+    path = str(path)
+    if Path(path).is_dir():
+        files = sorted(Path(path).rglob("*.parquet"))
+    else:
+        files = [Path(name) for name in sorted(glob.glob(path, recursive=True))]
+    if not files:
+        raise FileNotFoundError(f"There is no Parquet file at {path!r}.")
+    other = [file for file in files if file.suffix.lower() not in (".parquet", ".pq")]
+    if other:
+        raise ValueError(
+            f"{str(other[0])!r} is not a Parquet file. Read other formats with "
+            "skbench.read_items(path), and pass what it returns."
+        )
+    return [str(file) for file in files]
+
+
+def _duckdb_scan(files):
+    import duckdb
+
+    limits = {
+        "memory_limit": _MEMORY_LIMIT,
+        "preserve_insertion_order": False,  # keeping it costs memory, and groups have no order
+        "temp_directory": tempfile.gettempdir(),
+    }
+    connection = duckdb.connect(config=limits)
+    return connection.read_parquet(files, hive_partitioning=True, union_by_name=True)

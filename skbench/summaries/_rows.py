@@ -1,0 +1,101 @@
+"""Item rows of any dataframe engine: opening, checking, collecting."""
+
+from os import PathLike
+
+import narwhals as nw
+import pandas as pd
+
+SCORE = "_skbench_score"  # kept apart from the caller's own columns
+_ROWS_OF_TEXT = 1000  # read to say what a column of text holds
+
+
+def opened(items):
+    """Items as a narwhals frame; the path of Parquet files is scanned lazily."""
+    if isinstance(items, str | PathLike):
+        from skbench.summaries._parquet import scanned
+
+        items = scanned(items)
+    return nw.from_native(items)
+
+
+def with_score(frame, score):
+    """Add the score as a float column, and refuse text."""
+    dtype = frame.collect_schema()[score]
+    if not (dtype.is_numeric() or dtype == nw.Boolean):
+        _refuse_text(frame, score)
+    return frame.with_columns(nw.col(score).cast(nw.Float64).alias(SCORE))
+
+
+def checked_scores(frame, labels, score):
+    """Add the float score, and refuse rows that cannot be summarized.
+
+    Parameters
+    ----------
+    frame : narwhals frame
+        Item rows.
+    labels : list of str
+        Columns in which no value may be missing.
+    score : str
+        Column of scores.
+
+    Returns
+    -------
+    narwhals frame
+
+    Raises
+    ------
+    ValueError
+        For an empty table, and for scores or labels that are missing.
+    """
+    frame = with_score(frame, score)
+    flags = frame.select(
+        (nw.col(SCORE).is_null() | ~nw.col(SCORE).is_finite()).cast(nw.Float64).alias("bad"),
+        *[nw.col(c).is_null().cast(nw.Float64).alias(f"missing {c}") for c in labels],
+    )
+    flags = flags.select(nw.len().cast(nw.Float64).alias("rows"), nw.all().sum())
+    counts = collected(flags).iloc[0]
+    if counts["rows"] == 0:
+        raise ValueError("items has no rows: there is nothing to summarize.")
+    if counts["bad"]:
+        raise ValueError(
+            f"{int(counts['bad'])} of {int(counts['rows'])} rows have a missing or infinite "
+            f"{score!r}. Leave out items that were not run, or score them (0 for a wrong answer)."
+        )
+    for name in labels:
+        if counts[f"missing {name}"]:
+            raise ValueError(
+                f"{int(counts[f'missing {name}'])} of {int(counts['rows'])} rows have no {name!r}. "
+                "Fill in the labels, or leave the rows out."
+            )
+    return frame
+
+
+def _refuse_text(frame, score):
+    values = collected(frame.select(nw.col(score)).head(_ROWS_OF_TEXT))[score]
+    bad = values[pd.to_numeric(values, errors="coerce").isna()]
+    if len(bad) == 0:
+        raise ValueError(
+            f"{score!r} holds numbers as text (dtype {values.dtype}). Convert the column, "
+            "for example with astype(float)."
+        )
+    raise ValueError(
+        f"{score!r} must be numeric, but row {bad.index[0]} has {bad.iloc[0]!r}. "
+        "Map the outcomes to numbers, for example correct to 1 and incorrect to 0."
+    )
+
+
+def collected(frame, keys=()):
+    """A narwhals result as a pandas frame, sorted by its keys."""
+    if isinstance(frame, nw.LazyFrame):
+        # polars would otherwise hold all rows of a scan in memory.
+        streams = frame.implementation is nw.Implementation.POLARS
+        frame = frame.collect(**({"engine": "streaming"} if streams else {}))
+    table = pd.DataFrame(frame.to_dict(as_series=False))
+    return table.sort_values(list(keys), ignore_index=True) if len(keys) else table
+
+
+def group_labels(table, by):
+    """Index of the groups: flat for one column, else one level per column."""
+    if len(by) == 1:
+        return pd.Index(table[by[0]], name=by[0])
+    return pd.MultiIndex.from_frame(table[by])

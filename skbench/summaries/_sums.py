@@ -1,0 +1,191 @@
+"""Sums of the scores of each group, computed by the dataframe engine in one pass."""
+
+from typing import NamedTuple
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+
+from skbench.summaries._rows import SCORE, checked_scores, collected, group_labels, with_score
+
+_ROWS_FOR_CENTER = 1000
+_NULL_CLUSTER = "_skbench_null_cluster"
+_SUMMED = ("_skbench_known", "_skbench_centered", "_skbench_squared")
+_NOT_BINARY = "_skbench_not_binary"
+_SIZE, _CLUSTERS, _CLUSTER_SQUARES = "_skbench_size", "_skbench_clusters", "_skbench_cluster_sq"
+
+
+class GroupSums(NamedTuple):
+    """What one pass over the items leaves of each group.
+
+    Attributes
+    ----------
+    labels : pandas.Index of length n_groups
+        Labels of the groups, sorted.
+    n : ndarray of int of shape (n_groups,)
+        Number of items.
+    center : float
+        A number near the mean score, subtracted so that sums keep their digits.
+    total : ndarray of shape (n_groups,)
+        Sum of the scores.
+    centered : ndarray of shape (n_groups,)
+        Sum of ``score - center``.
+    squared : ndarray of shape (n_groups,)
+        Sum of ``(score - center)^2``.
+    binary : bool
+        Whether all scores are 0 or 1.
+    table : DataFrame with n_groups rows
+        The `by` columns, and ``_mean NAME`` of the item columns asked for.
+    clusters : DataFrame or None
+        One row per group and cluster size: `code` of the group, `size`, number of
+        clusters `count`, sum and sum of squares of the centered cluster sums.
+    """
+
+    labels: pd.Index
+    n: np.ndarray
+    center: float
+    total: np.ndarray
+    centered: np.ndarray
+    squared: np.ndarray
+    binary: bool
+    table: pd.DataFrame
+    clusters: pd.DataFrame | None
+
+
+def group_sums(frame, by, score, cluster=None, item_means=()):
+    """Sizes, sums and sums of squares of each group.
+
+    Parameters
+    ----------
+    frame : narwhals frame
+        Item rows.
+    by : list of str
+        Columns that define the groups.
+    score : str
+        Column of scores.
+    cluster : str or None
+        Column of clusters.
+    item_means : list of str
+        Item columns whose group means are wanted.
+
+    Returns
+    -------
+    GroupSums
+
+    Raises
+    ------
+    ValueError
+        For an empty table, scores that are missing, infinite or not numeric, and
+        missing labels.
+
+    Notes
+    -----
+    Everything is one ``group_by`` of plain sums, which all engines have and all
+    compute alike; with clusters a second one over its result adds up the
+    clusters of one size. That missing values are about is read off the same sums;
+    only then are they counted, in another pass, for the message.
+    """
+    scored = with_score(frame, score)
+    center = _near_mean(scored)
+    sums = _by_group(scored, by, item_means, center, cluster)
+    rows = collected(sums, [*by, *([_SIZE] if cluster else [])])
+    if _suspicious(rows, by):
+        checked_scores(frame, [*by, *([cluster] if cluster else [])], score)
+    keys = group_labels(rows, by)
+    codes, labels = keys.factorize()
+    labels.names = keys.names
+
+    def total(name):
+        return np.bincount(codes, rows[name].to_numpy(dtype=float), minlength=len(labels))
+
+    n = total("_skbench_known").astype(int)
+    centered = total("_skbench_centered")
+    binary = bool(rows[_NOT_BINARY].max() == 0)
+    full = n * center + centered
+    table = rows.groupby(codes)[by].first()
+    for name in item_means:
+        sums, counts = (total(f"{part} {name}") for part in ("_sum", "_count"))
+        table[f"_mean {name}"] = np.divide(
+            sums, counts, out=np.full(len(labels), np.nan), where=counts > 0
+        )
+    return GroupSums(
+        labels=labels,
+        n=n,
+        center=center,
+        total=np.rint(full) if binary else full,
+        centered=centered,
+        squared=total("_skbench_squared"),
+        binary=binary,
+        table=table,
+        clusters=_cluster_table(rows, codes) if cluster else None,
+    )
+
+
+def _near_mean(scored):
+    """Mean of the first scores: any number in their midst serves to center them."""
+    first = collected(scored.select(nw.col(SCORE)).head(_ROWS_FOR_CENTER))[SCORE]
+    first = first.to_numpy(dtype=float)
+    first = first[np.isfinite(first)]
+    return float(first.mean()) if first.size else 0.0
+
+
+def _by_group(scored, by, item_means, center, cluster):
+    """The group_by itself, as a frame that lazy engines have not computed yet."""
+    x, centered = nw.col(SCORE), nw.col(SCORE) - center
+    numbers = {name: nw.col(name).cast(nw.Float64) for name in item_means}
+    scored = scored.with_columns(
+        centered.alias("_skbench_centered"),
+        # Products, not powers: SQL engines raise to a power ten times more slowly.
+        (centered * centered).alias("_skbench_squared"),
+        (x * (1 - x)).abs().alias(_NOT_BINARY),
+        *[
+            nw.when(~value.is_nan()).then(value).alias(f"_value {name}")
+            for name, value in numbers.items()
+        ],
+    )
+    features = [(f"_sum {name}", f"_count {name}", f"_value {name}") for name in item_means]
+    keys = list(dict.fromkeys([*by, *([cluster] if cluster else [])]))
+    sums = scored.group_by(keys).agg(
+        nw.len().alias(_SIZE),
+        x.count().alias("_skbench_known"),
+        nw.col("_skbench_centered").sum(),
+        nw.col("_skbench_squared").sum(),
+        nw.col(_NOT_BINARY).max(),
+        *[nw.col(value).sum().alias(total) for total, _, value in features],
+        *[nw.col(value).count().alias(count) for _, count, value in features],
+    )
+    if cluster is None:
+        return sums
+    u = nw.col("_skbench_centered")
+    sums = sums.with_columns(
+        (u * u).alias(_CLUSTER_SQUARES),
+        nw.col(cluster).is_null().cast(nw.Float64).alias(_NULL_CLUSTER),
+    )
+    more = [_CLUSTER_SQUARES, _NULL_CLUSTER, *(name for pair in features for name in pair[:2])]
+    return sums.group_by([*by, _SIZE]).agg(
+        nw.len().alias(_CLUSTERS),
+        nw.col(_NOT_BINARY).max(),
+        *[nw.col(name).sum() for name in (*_SUMMED, *more)],
+    )
+
+
+def _suspicious(rows, by):
+    """Whether some scores or labels are missing or infinite, or there are no rows."""
+    if len(rows) == 0 or rows[by].isna().to_numpy().any():
+        return True
+    clusters = rows[_CLUSTERS] if _CLUSTERS in rows else 1
+    unknown = (rows["_skbench_known"] != rows[_SIZE] * clusters).any()
+    no_label = _NULL_CLUSTER in rows and rows[_NULL_CLUSTER].any()
+    return unknown or no_label or not np.isfinite(rows["_skbench_centered"].astype(float)).all()
+
+
+def _cluster_table(rows, codes):
+    return pd.DataFrame(
+        {
+            "code": codes,
+            "size": rows[_SIZE].to_numpy(dtype=float),
+            "count": rows[_CLUSTERS].to_numpy(dtype=float),
+            "sum": rows["_skbench_centered"].to_numpy(dtype=float),
+            "squares": rows[_CLUSTER_SQUARES].to_numpy(dtype=float),
+        }
+    )

@@ -70,6 +70,7 @@ _HOMES = {
     ],
     "readers": ["read_items"],
     "selection": ["LabeledKFold"],
+    "studies": ["Candidate", "RepeatedSamplingStudy", "summarize_studies"],
     "summaries": ["betting_estimate", "summarize_items"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

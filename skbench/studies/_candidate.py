@@ -1,0 +1,127 @@
+"""An estimator on trial: what it is given, and what it answered."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+
+from skbench._checks import check_option
+from skbench.summaries._items import VARIANCES
+
+NO_INTERVAL = "none"
+
+
+class Candidate(NamedTuple):
+    """An estimator together with what a study is to give it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With ``fit(X, y, sigma2, n, groups)`` and ``estimate(confidence_level)``, or
+        a plain scikit-learn regressor with ``fit(X, y)`` and ``predict(X)``.
+    variance : str, default=None
+        Sampling variance of binary scores, as in `summarize_items`; None is the
+        study's.
+    keep_topics : bool, default=True
+        Whether the estimator is told which groups share items, so that folds
+        keep topics together. False reproduces papers that split at random.
+
+    Notes
+    -----
+    When not to use it: for estimators that take the study's own settings. They
+    need no wrapping.
+
+    Examples
+    --------
+    >>> from skbench import Candidate, EmpiricalBayes
+    >>> paper = EmpiricalBayes(cv=2, prior_variance="moments", pool=False)
+    >>> Candidate(paper, variance="plug-in", keep_topics=False).variance
+    'plug-in'
+    """
+
+    estimator: object
+    variance: str | None = None
+    keep_topics: bool = True
+
+
+class Answer(NamedTuple):
+    """What an estimator said about the groups of one repetition."""
+
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    guarantee: str
+
+
+def as_candidates(estimators, variance):
+    """Candidates by name, each with its sampling variance filled in.
+
+    Raises
+    ------
+    TypeError
+        If `estimators` is no dict, or an entry cannot be fitted.
+    ValueError
+        If there are none, or a variance is unknown.
+    """
+    if not isinstance(estimators, dict):
+        raise TypeError(
+            f"estimators must be a dict of name to estimator, got {type(estimators).__name__}. "
+            'Write {"direct": DirectEstimator(), ...}.'
+        )
+    if not estimators:
+        raise ValueError("There are no estimators to study. Pass at least one.")
+    candidates = {}
+    for name, given in estimators.items():
+        given = given if isinstance(given, Candidate) else Candidate(given)
+        if not hasattr(given.estimator, "fit") or isinstance(given.estimator, type):
+            raise TypeError(
+                f"Estimator {name!r} is {given.estimator!r}, which has no fit method of its own. "
+                "Pass an instance of an estimator, or a Candidate around one."
+            )
+        chosen = variance if given.variance is None else given.variance
+        check_option("variance", chosen, VARIANCES)
+        candidates[name] = given._replace(variance=chosen)
+    return candidates
+
+
+def answer(candidate, summary, confidence_level, seed):
+    """Fit a copy of the estimator and ask it for the fitted groups.
+
+    Parameters
+    ----------
+    candidate : Candidate
+        Its estimator is not changed.
+    summary : GroupSummary
+        The groups of one repetition.
+    confidence_level : float
+        Nominal level of the intervals.
+    seed : int
+        Fills every ``random_state`` that the user left open.
+
+    Returns
+    -------
+    Answer
+        Without interval (nan) for plain regressors.
+    """
+    estimator = _seeded(clone(candidate.estimator, safe=False), seed)
+    arguments = summary.fit_args
+    if not candidate.keep_topics:
+        arguments["groups"] = None
+    if hasattr(estimator, "estimate"):
+        e = estimator.fit(**arguments).estimate(confidence_level)
+        return Answer(e.value, e.low, e.high, e.guarantee)
+    value = estimator.fit(arguments["X"], arguments["y"]).predict(arguments["X"])
+    value = np.asarray(value, dtype=float).ravel()
+    unknown = np.full(len(value), np.nan)
+    return Answer(value, unknown, unknown, NO_INTERVAL)
+
+
+def _seeded(estimator, seed):
+    if not hasattr(estimator, "get_params"):
+        return estimator
+    open_seeds = [
+        name
+        for name, value in estimator.get_params().items()
+        if value is None and name.split("__")[-1] == "random_state"
+    ]
+    return estimator.set_params(**dict.fromkeys(open_seeds, seed)) if open_seeds else estimator

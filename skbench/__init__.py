@@ -43,8 +43,10 @@ _HOMES = {
         "DirectEstimator",
         "EmpiricalBayes",
         "FayHerriot",
+        "GaussianMixedModel",
         "IntervalPipeline",
         "JamesStein",
+        "LogisticMixedModel",
         "StructuredRegression",
         "SyntheticRegression",
     ],
@@ -71,7 +73,7 @@ _HOMES = {
     "readers": ["read_items"],
     "selection": ["LabeledKFold"],
     "studies": ["Candidate", "RepeatedSamplingStudy", "summarize_studies"],
-    "summaries": ["betting_estimate", "summarize_items"],
+    "summaries": ["betting_estimate", "item_correlation", "summarize_items"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = [*_HOMES, "stats"]

@@ -40,6 +40,10 @@ class GroupSummary:
     n_independent : array-like of shape (n_groups,), default=None
         Number of independent observations behind `z`, `n` unless items come in
         clusters. A t interval has `n_independent - 1` degrees of freedom.
+    item_correlation : DataFrame of shape (n_models, n_models), default=None
+        Correlation of the errors of models that answered the same items; travels
+        with the features, as ``fit_args["X"].attrs["item_correlation"]``, a
+        dictionary of columns.
 
     Raises
     ------
@@ -63,6 +67,7 @@ class GroupSummary:
     groups: np.ndarray | None = None
     outcome: str = "binomial"
     n_independent: np.ndarray | None = None
+    item_correlation: pd.DataFrame | None = None
 
     def __post_init__(self):
         if self.outcome not in OUTCOMES:
@@ -84,8 +89,12 @@ class GroupSummary:
         X = self.X
         if X is None:
             X = pd.DataFrame({"constant": np.ones(len(self.labels))}, index=self.labels)
+        X = X.copy()
+        if self.item_correlation is not None:
+            # Not a frame: pandas compares attrs when it joins, and a frame has no truth value.
+            X.attrs["item_correlation"] = self.item_correlation.to_dict()
         return {
-            "X": X.copy(),
+            "X": X,
             "y": self.z,
             "sigma2": self.sigma2,
             "n": self.n_independent,

@@ -4,7 +4,9 @@ from skbench.groups.crossfit import CrossFitKFold
 from skbench.groups.direct import DirectEstimator
 from skbench.groups.empirical_bayes import EmpiricalBayes
 from skbench.groups.fay_herriot import FayHerriot
+from skbench.groups.gaussian_mixed import GaussianMixedModel
 from skbench.groups.james_stein import JamesStein
+from skbench.groups.logistic_mixed import LogisticMixedModel
 from skbench.groups.pipeline import IntervalPipeline
 from skbench.groups.structured import StructuredRegression
 from skbench.groups.synthetic import SyntheticRegression
@@ -14,8 +16,10 @@ __all__ = [
     "DirectEstimator",
     "EmpiricalBayes",
     "FayHerriot",
+    "GaussianMixedModel",
     "IntervalPipeline",
     "JamesStein",
+    "LogisticMixedModel",
     "StructuredRegression",
     "SyntheticRegression",
 ]

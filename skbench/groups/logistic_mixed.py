@@ -1,0 +1,78 @@
+"""Crossed random effects on the logit scale, for binary scores."""
+
+import numpy as np
+from scipy.special import expit
+from scipy.stats import norm
+
+from skbench._checks import are_counts
+from skbench.groups._base import Bounds
+from skbench.groups._mixed import MixedModel
+from skbench.stats import binomial, mixed
+from skbench.stats._mixed_sites import tilted_moments
+
+
+class LogisticMixedModel(MixedModel):
+    """Shrink accuracies towards what their model and their topic predict, on the logit scale."""
+
+    _method = "logistic mixed model"
+    _guarantee = "posterior"
+
+    def __init__(
+        self, model="model", topic="topic", *, item_correlation="auto", sampling_variance=None
+    ):
+        self.model = model
+        self.topic = topic
+        self.item_correlation = item_correlation
+        self.sampling_variance = sampling_variance
+
+    def fit(self, X, y, sigma2=None, n=None, groups=None):
+        """Learn from groups with known counts."""
+        if sigma2 is None and self.sampling_variance is None and n is not None:
+            sigma2 = 0.0
+        return super().fit(X, y, sigma2, n, groups)
+
+    def _fit_codes(self, model, topic, correlation):
+        _require_counts(self.z_, self.n_)
+        k = np.round(self.z_ * self.n_)
+        self.sigma2_ = binomial.sampling_variance(k, self.n_)
+        return mixed.crossed_logit(k, self.n_, model, topic, correlation)
+
+    def _fitted_value(self):
+        return self._on_score_scale(self._result.mean, self._result.variance)[0]
+
+    def _fitted_bounds(self, confidence_level):
+        return self._normal_bounds(self._result.mean, self._result.variance, confidence_level)
+
+    def _value(self, X, z, sigma2, n):
+        return self._on_score_scale(*self._posterior(X, z, n))[0]
+
+    def _bounds(self, X, z, sigma2, n, confidence_level):
+        return self._normal_bounds(*self._posterior(X, z, n), confidence_level)
+
+    def _posterior(self, X, z, n):
+        mean, variance = self._prior(X)
+        if z is None:
+            return mean, variance
+        _require_counts(z, n)
+        return tilted_moments(np.round(z * n), n, mean, variance)[:2]
+
+    def _on_score_scale(self, mean, variance):
+        return mixed.logistic_moments(mean, variance)
+
+    def _normal_bounds(self, mean, variance, confidence_level):
+        half_width = norm.ppf((1 + confidence_level) / 2) * np.sqrt(variance)
+        spread = self._on_score_scale(mean, variance)[1]
+        return Bounds(expit(mean - half_width), expit(mean + half_width), np.sqrt(spread))
+
+
+def _require_counts(z, n):
+    if n is None:
+        raise ValueError(
+            "LogisticMixedModel needs group sizes, for the number of right answers z * n. "
+            "Pass n=..., or use GaussianMixedModel, which goes by sigma2."
+        )
+    if not are_counts(z, n):
+        raise ValueError(
+            "LogisticMixedModel needs binary scores: z between 0 and 1 and every z * n a whole "
+            "number. For other scores use GaussianMixedModel, which goes by sigma2."
+        )

@@ -1,0 +1,116 @@
+"""How the errors of models on shared items hang together."""
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+
+from skbench._checks import require_columns
+from skbench.stats import mixed
+
+
+def item_correlation(items, model="model", topic="topic", item="item", score="score"):
+    """Correlation across models of the errors that shared items cause.
+
+    Parameters
+    ----------
+    items : dataframe
+        One row per (model, item), in any eager dataframe that narwhals reads. Not
+        changed. Several rows of a model on one item are averaged.
+    model : str, default="model"
+        Column that names the model.
+    topic : str or list of str, default="topic"
+        Column or columns of the topic.
+    item : str, default="item"
+        Column of item ids, unique within a topic.
+    score : str, default="score"
+        Column of scores.
+
+    Returns
+    -------
+    DataFrame of shape (n_models, n_models)
+        Correlation matrix, models in sorted order.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing.
+
+    Notes
+    -----
+    The correlation of scores less their model's mean in the topic, pooled over
+    topics and drawn towards one common value; see
+    `skbench.stats.mixed.item_correlation`. Where models are asked the same items,
+    their direct estimates err together: an unlucky draw of hard items lowers all.
+    `LogisticMixedModel` and `GaussianMixedModel` take the matrix as
+    ``item_correlation``; `summarize_items` sends it along with the features.
+
+    When not to use it: where every model has items of its own. It is 0 then, and
+    the estimate is noise.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> items = pd.DataFrame({
+    ...     "model": ["ada"] * 6 + ["bob"] * 6, "topic": "law", "item": [*range(6)] * 2,
+    ...     "score": [1, 1, 1, 0, 0, 0, 1, 1, 0, 0, 0, 1],
+    ... })
+    >>> item_correlation(items).round(2)
+    model   ada   bob
+    model
+    ada    1.00  0.33
+    bob    0.33  1.00
+    """
+    topic = [topic] if isinstance(topic, str) else list(topic)
+    frame = nw.from_native(items, eager_only=True)
+    require_columns(frame.columns, [model, *topic, item, score])
+    models, column = _codes(frame, [model])
+    _, topic_of_row = _codes(frame, topic)
+    _, row = np.unique(topic_of_row * len(frame) + _codes(frame, [item])[1], return_inverse=True)
+    shape = row.max() + 1, len(models)
+    cell = np.ravel_multi_index((row, column), shape)
+    scores = frame[score].cast(nw.Float64).to_numpy()
+    answers = np.bincount(cell, minlength=np.prod(shape))
+    sums = np.bincount(cell, scores, minlength=np.prod(shape))
+    table = np.divide(sums, answers, out=np.full(len(sums), np.nan), where=answers > 0)
+    topic_of_item = np.empty(shape[0], dtype=int)
+    topic_of_item[row] = topic_of_row
+    matrix = mixed.item_correlation(table.reshape(shape), topic_of_item)
+    names = pd.Index([name for (name,) in models], name=model)
+    return pd.DataFrame(matrix, index=names, columns=names)
+
+
+def shared_correlation(items, by, score, model, item, topics):
+    """`item_correlation` of items in memory whose models share them, else None.
+
+    Parameters
+    ----------
+    items : dataframe
+        Item rows; None is returned for those that are not in memory.
+    by : list of str
+        Columns that define the groups.
+    score, model, item : str
+        Columns of scores, models and item ids.
+    topics : ndarray or None
+        What `shared_topics` found.
+
+    Returns
+    -------
+    DataFrame of shape (n_models, n_models) or None
+    """
+    frame = nw.from_native(items, pass_through=True)
+    if topics is None or not isinstance(frame, nw.DataFrame):
+        return None
+    if model not in by or item not in frame.columns:
+        return None
+    topic = [name for name in by if name != model]
+    return item_correlation(items, model, topic, item, score)
+
+
+def _codes(frame, columns):
+    """Sorted distinct rows of some columns, and which of them each row is."""
+    codes, levels = np.zeros(len(frame), dtype=int), [()]
+    for name in columns:
+        new, names = pd.factorize(pd.Series(frame[name].to_list()), sort=True)
+        pairs, codes = np.unique(codes * len(names) + new, return_inverse=True)
+        levels = [(*levels[pair // len(names)], names[pair % len(names)]) for pair in pairs]
+    return levels, codes

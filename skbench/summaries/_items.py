@@ -12,6 +12,7 @@ from skbench.containers import GroupSummary
 from skbench.stats import binomial, means
 from skbench.stats.clustered import cluster_robust_by_size
 from skbench.summaries._features import joined_features
+from skbench.summaries._item_correlation import shared_correlation
 from skbench.summaries._rows import opened
 from skbench.summaries._sharing import assumed_topics, shared_topics
 from skbench.summaries._sums import group_sums
@@ -139,6 +140,7 @@ def summarize_items(
         groups=topics,
         outcome=outcome,
         n_independent=n_independent,
+        item_correlation=shared_correlation(items, by, score, model, item, topics),
     )
 
 

@@ -29,6 +29,8 @@ class Population:
         Number of scores.
     topics : ndarray of shape (n_groups,) or None
         Topic of each group where items are shared.
+    models : pandas.Index of length n_columns or None
+        Model of each column of `scores`, where items are shared and models named.
     X : DataFrame of shape (n_groups, n_features)
         Features that do not depend on the sample.
     unit, column : ndarray of int of shape (n_groups,)
@@ -47,6 +49,7 @@ class Population:
     truth: np.ndarray
     sizes: np.ndarray
     topics: np.ndarray | None
+    models: pd.Index | None
     X: pd.DataFrame
     unit: np.ndarray
     column: np.ndarray
@@ -87,6 +90,7 @@ class Population:
             truth=self.truth[kept],
             sizes=self.sizes[kept],
             topics=None if self.topics is None else self.topics[kept],
+            models=None if self.models is None else self.models[columns],
             X=self.X[kept],
             unit=unit,
             column=column,
@@ -165,7 +169,7 @@ def _long(items, by, scores, item, model):
 
 def _laid_out(full, rows, by, score, item, model, item_means, shared):
     group = full.labels.get_indexer(group_labels(rows, by))
-    unit, column = _positions(full, by, model, shared)
+    unit, column, models = _positions(full, by, model, shared)
     if shared:
         keys = pd.DataFrame({"unit": unit[group], "item": rows[item].to_numpy()})
         at = keys.groupby(["unit", "item"], sort=True).ngroup().to_numpy()
@@ -186,6 +190,7 @@ def _laid_out(full, rows, by, score, item, model, item_means, shared):
         truth=full.z,
         sizes=np.asarray(full.n),
         topics=full.groups if shared else None,
+        models=models,
         X=full.X.drop(columns=item_means),
         unit=unit,
         column=column,
@@ -197,10 +202,11 @@ def _laid_out(full, rows, by, score, item, model, item_means, shared):
 
 
 def _positions(full, by, model, shared):
-    """Unit and column of every group."""
+    """Unit and column of every group, and the models that the columns stand for."""
     if not shared:
-        return np.arange(len(full)), np.zeros(len(full), dtype=int)
+        return np.arange(len(full)), np.zeros(len(full), dtype=int), None
     unit = np.unique(full.groups, return_inverse=True)[1]
     if model in by:
-        return unit, pd.factorize(full.labels.get_level_values(model), sort=True)[0]
-    return unit, pd.Series(unit).groupby(unit).cumcount().to_numpy()
+        column, models = pd.factorize(full.labels.get_level_values(model), sort=True)
+        return unit, column, pd.Index(models, name=model)
+    return unit, pd.Series(unit).groupby(unit).cumcount().to_numpy(), None

@@ -3,8 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from skbench.containers import GroupSummary
+from skbench.stats import mixed
 from skbench.summaries._items import estimates_from_sums
 
 
@@ -21,6 +23,8 @@ class Sample(NamedTuple):
         Whether every drawn score is 0 or 1.
     item_features : ndarray of shape (n_present, n_item_features) or None
         Means of item columns.
+    correlation : DataFrame of shape (n_models, n_models) or None
+        Correlation of errors across models that share items.
     """
 
     present: np.ndarray
@@ -30,6 +34,7 @@ class Sample(NamedTuple):
     squared: np.ndarray
     binary: bool
     item_features: np.ndarray | None
+    correlation: pd.DataFrame | None
 
 
 def draw(design, replace, rng):
@@ -79,7 +84,7 @@ def _counts(design, replace, rng):
         else rng.hypergeometric(right, p.sizes - right, n)
     )
     everyone = np.arange(len(n))
-    return Sample(everyone, n, k.astype(float), k, k, True, None)
+    return Sample(everyone, n, k.astype(float), k, k, True, None, None)
 
 
 def sums_of_rows(population, rows, n_items):
@@ -122,7 +127,18 @@ def sums_of_rows(population, rows, n_items):
         total(centered**2)[present],
         bool(np.all((filled == 0) | (filled == 1))),
         item_features,
+        _correlation(population, scores, np.repeat(np.arange(len(n_items)), n_items)),
     )
+
+
+def _correlation(population, scores, unit):
+    """Correlation of errors across the models that answered drawn items."""
+    if population.models is None:
+        return None
+    seen = ~np.isnan(scores).all(axis=0)
+    models = population.models[seen]
+    matrix = mixed.item_correlation(scores[:, seen], unit)
+    return pd.DataFrame(matrix, index=models, columns=models)
 
 
 def summary_of(population, sample, variance):
@@ -163,4 +179,5 @@ def summary_of(population, sample, variance):
         X=X,
         groups=None if population.topics is None else population.topics[sample.present],
         outcome=outcome,
+        item_correlation=sample.correlation,
     )

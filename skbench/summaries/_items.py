@@ -1,6 +1,7 @@
 """`summarize_items`: item rows, in any dataframe, to a `GroupSummary`."""
 
 import warnings
+from os import PathLike
 
 import narwhals as nw
 import numpy as np
@@ -126,8 +127,16 @@ def summarize_items(
         sigma2, n_independent = _clustered(sums, sigma2)
     model = model if model in names else None
     if item in names:
-        repeats = item == cluster
-        topics = shared_topics(frame, sums.labels, by, score, model, item, repeats=repeats)
+        topics = shared_topics(
+            frame,
+            sums,
+            by,
+            score,
+            model,
+            item,
+            repeats=item == cluster,
+            in_slices=isinstance(items, str | PathLike),
+        )
     else:
         topics = assumed_topics(sums.labels, by, model, warn=item is not None)
     _warn_of_missing_groups(sums.labels)

@@ -5,10 +5,15 @@ from typing import NamedTuple
 
 import narwhals as nw
 import numpy as np
+import pandas as pd
 
 from skbench.summaries._rows import checked_scores, collected
 
 _ROWS, _ANSWERS, _MISSING = "_skbench_rows", "_skbench_answers", "_skbench_missing"
+
+
+# A group_by item by item needs about 60 bytes a row; DuckDB is given 256 MB.
+_ROWS_AT_ONCE = 3_000_000
 
 
 class _Counts(NamedTuple):
@@ -17,15 +22,15 @@ class _Counts(NamedTuple):
     missing: bool  # whether an id is missing
 
 
-def shared_topics(frame, labels, by, score, model, item, *, repeats):
+def shared_topics(frame, sums, by, score, model, item, *, repeats, in_slices):
     """Topic of each group where several models answered the same items, else None.
 
     Parameters
     ----------
     frame : narwhals frame
         Item rows.
-    labels : pandas.Index or MultiIndex of length n_groups
-        Labels of the groups.
+    sums : GroupSums
+        What is known of the groups: labels and sizes.
     by : list of str
         Columns that define the groups.
     score : str
@@ -36,6 +41,9 @@ def shared_topics(frame, labels, by, score, model, item, *, repeats):
         Column of item ids.
     repeats : bool
         Whether an item may occur several times in a group.
+    in_slices : bool
+        Whether to look at some topics after the other: more passes over the rows,
+        in little memory.
 
     Returns
     -------
@@ -52,17 +60,19 @@ def shared_topics(frame, labels, by, score, model, item, *, repeats):
         If ids repeat across more than one column of `by`.
     """
     candidates = [] if len(by) < 2 else [model] if model in by else by
+    most = _ROWS_AT_ONCE if in_slices else None
     counts = {}
     for name in candidates:
         rest = [column for column in by if column != name]
-        counts[name] = _counts(frame, [*by, item], [*rest, item], item)
+        slices = _slices(frame, sums, rest, most)
+        counts[name] = _counts(slices, [*by, item], [*rest, item], item)
     keys = [*by, item]
     answers = list(counts.values())
     if model is not None and model not in by:
         # A model that defines no group may have answered what another one answered.
         keys = [model, *by, item]
         answers = []
-    overall = answers[0] if answers else _counts(frame, keys, keys, item)
+    overall = answers[0] if answers else _counts(_slices(frame, sums, by, most), keys, keys, item)
     if overall.missing:
         checked_scores(frame, [item], score)
     if overall.rows > 1 and not repeats:
@@ -71,13 +81,13 @@ def shared_topics(frame, labels, by, score, model, item, *, repeats):
     if not sharing:
         return None
     if len(sharing) > 1:
-        sharing.sort(key=lambda name: labels.unique(name).size)
+        sharing.sort(key=lambda name: sums.labels.unique(name).size)
         warnings.warn(
             f"Ids in {item!r} repeat across {' and across '.join(map(repr, sharing))}; taking "
             f"{sharing[0]!r} as what answered the same items. Pass model=... to say otherwise.",
             stacklevel=3,
         )
-    return _topic_names(labels, by, sharing[0])
+    return _topic_names(sums.labels, by, sharing[0])
 
 
 def assumed_topics(labels, by, model, *, warn):
@@ -97,15 +107,30 @@ def assumed_topics(labels, by, model, *, warn):
     return topics
 
 
-def _counts(frame, answer, per, item):
-    """Rows of each answer, and answers of each item: the largest of both, in one pass."""
-    answers = frame.group_by(answer).agg(nw.len().alias(_ROWS))
-    answers = answers.with_columns(nw.col(item).is_null().cast(nw.Int8).alias(_MISSING))
-    # Distinct first, then counted: items may have several rows (repeated answers).
-    counts = answers.group_by(per).agg(
-        nw.len().alias(_ANSWERS), nw.col(_ROWS).max(), nw.col(_MISSING).max()
-    )
-    most = collected(counts.select(nw.col(_ANSWERS, _ROWS, _MISSING).max())).iloc[0]
+def _slices(frame, sums, columns, most_rows):
+    """The rows, or some levels of one of the columns after the other."""
+    if most_rows is None or sums.n.sum() <= most_rows:
+        return [frame]
+    name = max(columns, key=lambda column: sums.labels.unique(column).size)
+    sizes = pd.Series(sums.n).groupby(sums.labels.get_level_values(name)).sum()
+    number = (sizes.cumsum() - 1) // most_rows
+    return [
+        frame.filter(nw.col(name).is_in(part.index.tolist())) for _, part in sizes.groupby(number)
+    ]
+
+
+def _counts(frames, answer, per, item):
+    """Rows of each answer, and answers of each item: the largest of both."""
+    largest = []
+    for frame in frames:
+        answers = frame.group_by(answer).agg(nw.len().alias(_ROWS))
+        answers = answers.with_columns(nw.col(item).is_null().cast(nw.Int8).alias(_MISSING))
+        # Distinct first, then counted: items may have several rows (repeated answers).
+        counts = answers.group_by(per).agg(
+            nw.len().alias(_ANSWERS), nw.col(_ROWS).max(), nw.col(_MISSING).max()
+        )
+        largest.append(collected(counts.select(nw.col(_ANSWERS, _ROWS, _MISSING).max())))
+    most = pd.concat(largest).max()
     return _Counts(most[_ANSWERS], most[_ROWS], bool(most[_MISSING]))
 
 

@@ -71,9 +71,26 @@ _HOMES = {
         "StratifiedPPI",
     ],
     "readers": ["read_items"],
-    "selection": ["LabeledKFold"],
+    "selection": [
+        "EstimatorComparison",
+        "LabeledKFold",
+        "RiskComparison",
+        "compare_estimators",
+        "leave_out_covariates",
+        "sample_size_ratio",
+        "shrinkage_risk",
+        "split_items_risk",
+        "unbiased_risk_score",
+    ],
     "studies": ["Candidate", "RepeatedSamplingStudy", "summarize_studies"],
-    "summaries": ["betting_estimate", "item_correlation", "summarize_items"],
+    "summaries": [
+        "ItemClusters",
+        "betting_estimate",
+        "cluster_items",
+        "embed_groups",
+        "item_correlation",
+        "summarize_items",
+    ],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _ROOMS = [*_HOMES, "stats"]

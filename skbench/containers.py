@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from skbench.stats.risk import SampleSizeRatio
+
 GUARANTEES = ("each group", "average over groups", "posterior", "model", "none")
 OUTCOMES = ("binomial", "continuous", "clustered")
 _ROWS_SHOWN = 6
@@ -90,6 +92,7 @@ class GroupSummary:
         if X is None:
             X = pd.DataFrame({"constant": np.ones(len(self.labels))}, index=self.labels)
         X = X.copy()
+        X.attrs["items_shared"] = self.groups is not None
         if self.item_correlation is not None:
             # Not a frame: pandas compares attrs when it joins, and a frame has no truth value.
             X.attrs["item_correlation"] = self.item_correlation.to_dict()
@@ -224,6 +227,9 @@ class Estimate:
         What the interval promises: coverage of every group, coverage on average
         over the groups, posterior probability, coverage if the model is right,
         or nothing.
+    sample_size_ratio : SampleSizeRatio, default=None
+        How many times the items direct estimates would need to be as precise:
+        value, low and high. None where it is not known.
 
     Raises
     ------
@@ -246,6 +252,7 @@ class Estimate:
     labels: pd.Index
     method: str
     guarantee: str = field(default="none")
+    sample_size_ratio: SampleSizeRatio | None = None
 
     def __post_init__(self):
         if self.guarantee not in GUARANTEES:
@@ -259,7 +266,7 @@ class Estimate:
         columns = {
             f.name: getattr(self, f.name)
             for f in fields(self)
-            if f.name not in ("labels", "confidence_level")
+            if f.name not in ("labels", "confidence_level", "sample_size_ratio")
         }
         return pd.DataFrame(columns, index=self.labels)
 
@@ -304,6 +311,8 @@ class Estimate:
             f"Estimate of {len(self)} groups by {self.method}; "
             f"{100 * self.confidence_level:g} % intervals, guarantee: {self.guarantee}"
         )
+        if self.sample_size_ratio is not None:
+            head += f"; {self.sample_size_ratio}"
         return f"{head}\n{_shown(self.to_frame().drop(columns=['method', 'guarantee']))}"
 
 

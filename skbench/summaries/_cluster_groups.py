@@ -1,0 +1,190 @@
+"""`cluster_items`: topics for items that come without any."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from sklearn.cluster import KMeans
+from sklearn.metrics import silhouette_score
+
+from skbench._random import as_generator
+from skbench.summaries._embeddings import item_columns, item_embedding, refuse_missing
+
+_NUMBERS = (5, 10, 15, 20, 30, 40, 60)
+_SILHOUETTE_ITEMS = 5000  # whose distances to all others are taken
+_STARTS = 3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ItemClusters:
+    """Topics that k-means found, and how the number of them was chosen.
+
+    Parameters
+    ----------
+    labels : ndarray of str of shape (n_rows,)
+        Topic of each row of the items: "cluster-00", "cluster-01" and so on, from
+        the largest to the smallest.
+    sizes : Series
+        Number of different items in each topic.
+    silhouette : Series
+        Mean silhouette by number of clusters, before small ones were merged.
+    """
+
+    labels: np.ndarray
+    sizes: pd.Series
+    silhouette: pd.Series
+
+    def __repr__(self):
+        found = self.silhouette.idxmax()
+        return (
+            f"{len(self.sizes)} topics of {self.sizes.min()} to {self.sizes.max()} items; "
+            f"k-means with {found} clusters has the largest silhouette, "
+            f"{self.silhouette[found]:.3f}"
+        )
+
+
+def cluster_items(
+    items,
+    text="text",
+    *,
+    n_clusters=_NUMBERS,
+    min_items=20,
+    transformer=None,
+    n_components=16,
+    random_state=None,
+):
+    """Group items into topics by k-means on the embeddings of their texts.
+
+    Parameters
+    ----------
+    items : dataframe
+        One row per (model, item), in any dataframe that narwhals reads.
+    text : str or list of str, default="text"
+        Column of texts; or numeric columns that embed the items already.
+    n_clusters : int or sequence of int, default=(5, 10, 15, 20, 30, 40, 60)
+        Number of clusters, or numbers among which the silhouette chooses.
+    min_items : int, default=20
+        Smaller clusters join the one whose center is nearest.
+    transformer, n_components
+        As in `embed_groups`.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of k-means, of the silhouette's sample and of the default embedding.
+
+    Returns
+    -------
+    ItemClusters
+        Its `labels` are a column for the items:
+        ``items.assign(topic=cluster_items(items).labels)``.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing or has no value in some row, or no number of
+        clusters is at least 2 and below the number of different items.
+
+    Notes
+    -----
+    What [1]_ do for benchmarks without topics. Each different text, or row of
+    numbers, is clustered once, so that an item has the same topic for all models.
+    The silhouette is that of at most 5,000 of them. Merging starts with the
+    smallest cluster; centers are weighted by size.
+
+    When not to use it: where the benchmark has topics of its own. Clusters are chosen
+    without a look at the scores, so estimates of them are honest, but what they mean
+    has to be read off their texts.
+
+    References
+    ----------
+    .. [1] Fogliato, Patil, Akpinar and Monfort (2024). Precise Model
+       Benchmarking with Only a Few Observations. Section 4.1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from skbench import cluster_items
+    >>> rng = np.random.default_rng(0)
+    >>> centers = np.repeat([0.0, 5.0, 10.0], [50, 30, 5])
+    >>> items = pd.DataFrame({"x": centers + 0.5 * rng.normal(size=85)})
+    >>> cluster_items(items, ["x"], n_clusters=[2, 3, 4], min_items=10, random_state=0)
+    2 topics of 35 to 50 items; k-means with 3 clusters has the largest silhouette, 0.881
+    """
+    columns = [text] if isinstance(text, str) else list(text)
+    rows = item_columns(items, columns)
+    refuse_missing(rows)
+    rng = as_generator(random_state)
+    codes, first = _different(rows)
+    embedding = item_embedding(
+        rows.iloc[first].reset_index(drop=True), text, transformer, n_components, _seed(rng)
+    ).to_numpy()
+    fits, silhouette = {}, {}
+    for number in _usable(n_clusters, len(embedding)):
+        fits[number] = KMeans(number, n_init=_STARTS, random_state=_seed(rng)).fit_predict(
+            embedding
+        )
+        silhouette[number] = _silhouette(embedding, fits[number], _seed(rng))
+    silhouette = pd.Series(silhouette, name="silhouette").rename_axis("n_clusters")
+    merged = _merged(embedding, fits[silhouette.idxmax()], min_items)
+    names, sizes = _named(merged)
+    return ItemClusters(labels=names[codes], sizes=sizes, silhouette=silhouette)
+
+
+def _different(rows):
+    """Code of the different items, row by row, and the first row of each."""
+    codes = rows.groupby(list(rows.columns), sort=False).ngroup().to_numpy()
+    return codes, np.unique(codes, return_index=True)[1]
+
+
+def _usable(n_clusters, n_items):
+    numbers = [n_clusters] if isinstance(n_clusters, int | np.integer) else list(n_clusters)
+    usable = [int(number) for number in numbers if 2 <= number < n_items]
+    if not usable:
+        raise ValueError(
+            f"n_clusters must hold a number of at least 2 and below the number of different items, "
+            f"{n_items}, got {n_clusters!r}."
+        )
+    return usable
+
+
+def _silhouette(embedding, labels, seed):
+    if np.unique(labels).size < 2:
+        return -1.0
+    sample = _SILHOUETTE_ITEMS if len(embedding) > _SILHOUETTE_ITEMS else None
+    return float(silhouette_score(embedding, labels, sample_size=sample, random_state=seed))
+
+
+def _merged(embedding, labels, min_items):
+    """Labels after the smallest cluster has joined the nearest, until none is too small."""
+    labels = labels.copy()
+    sizes = np.bincount(labels).astype(float)
+    sums = np.zeros((len(sizes), embedding.shape[1]))
+    np.add.at(sums, labels, embedding)
+    while True:
+        there = np.flatnonzero(sizes)
+        small = there[np.argmin(sizes[there])]
+        if sizes[small] >= min_items or len(there) == 1:
+            return labels
+        others = there[there != small]
+        centers = sums[others] / sizes[others, None]
+        distances = np.sum((centers - sums[small] / sizes[small]) ** 2, axis=1)
+        nearest = others[np.argmin(distances)]
+        labels[labels == small] = nearest
+        sizes[nearest] += sizes[small]
+        sums[nearest] += sums[small]
+        sizes[small] = 0
+
+
+def _named(labels):
+    """Names in the order of size, and the sizes."""
+    found, counts = np.unique(labels, return_counts=True)
+    order = np.argsort(-counts, kind="stable")
+    width = max(2, len(str(len(found) - 1)))
+    names = np.array([f"cluster-{rank:0{width}d}" for rank in range(len(found))], dtype=object)
+    rank_of = np.empty(len(found), dtype=int)
+    rank_of[order] = np.arange(len(found))
+    sizes = pd.Series(counts[order], names, name="items").rename_axis("topic")
+    return names[rank_of[np.searchsorted(found, labels)]], sizes
+
+
+def _seed(rng):
+    return int(rng.integers(2**31))

@@ -1,0 +1,153 @@
+"""`embed_groups`: features of groups from the texts of their items."""
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from skbench._checks import require_columns
+
+
+def embed_groups(
+    items, by, text="text", *, means=(), transformer=None, n_components=16, random_state=0
+):
+    """Mean embedding of the items of each group, as a table of features.
+
+    Parameters
+    ----------
+    items : dataframe
+        One row per (model, item), in any dataframe that narwhals reads.
+    by : str or list of str
+        Columns that define the groups of the table; some of those given to
+        `summarize_items` will do. Where models share items that is the topic: the
+        texts are the same for all models.
+    text : str or list of str, default="text"
+        Column of texts; or numeric columns that embed the items already.
+    means : str or list of str, default=()
+        Numeric columns whose group means go into the table too, such as the
+        model's confidence (with the model in `by`).
+    transformer : transformer, default=None
+        Anything with ``fit_transform`` from a list of texts to a matrix, sparse or
+        dense; it is cloned. None is a TF-IDF vectorizer and a truncated singular
+        value decomposition.
+    n_components : int, default=16
+        Dimensions of the default embedding; fewer where there are fewer words or
+        texts.
+    random_state : int, default=0
+        Seed of the default embedding.
+
+    Returns
+    -------
+    DataFrame of shape (n_groups, n_dimensions + number of means)
+        Indexed by `by`, columns ``embedding_00``, ... (or the numeric columns given
+        as `text`) and `means`: ready for ``summarize_items(features=...)``.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, has no value in some row, or is not of its kind.
+
+    Notes
+    -----
+    Each different text is embedded once, and counts in its group as often as it
+    occurs. With model and topic among the `by` columns of `summarize_items`, which
+    become one intercept per level, these are the features of [1]_, A.1 (there with
+    BERT embeddings).
+
+    The embedding is fitted on all texts and never sees a score. Means of columns that
+    come with the answers, such as confidence, do depend on which items were drawn; in
+    a table they are taken as known, while ``summarize_items(features=[...])`` lets
+    `split_items_risk` make them anew.
+
+    When not to use it: with a handful of topics, which have nothing to be
+    interpolated between.
+
+    References
+    ----------
+    .. [1] Fogliato, Patil, Akpinar and Monfort (2024). Precise Model
+       Benchmarking with Only a Few Observations.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skbench import embed_groups
+    >>> items = pd.DataFrame({
+    ...     "topic": ["law", "law", "art"],
+    ...     "text": ["who may sue", "may a court", "who painted it"],
+    ...     "confidence": [0.9, 0.7, 0.5]})
+    >>> embed_groups(items, "topic", means="confidence", n_components=2).round(2)
+           embedding_00  embedding_01  confidence
+    topic
+    art            0.52         -0.79         0.5
+    law            0.75          0.31         0.8
+    """
+    by = [by] if isinstance(by, str) else list(by)
+    means = [means] if isinstance(means, str) else list(means)
+    texts = [text] if isinstance(text, str) else list(text)
+    rows = item_columns(items, [*by, *texts, *means])
+    refuse_missing(rows)
+    table = item_embedding(rows, text, transformer, n_components, random_state)
+    for name in means:
+        table[name] = _numbers(rows, name)
+    keys = [rows[name].to_numpy() for name in by]
+    return table.groupby(keys, sort=True).mean().rename_axis(index=by)
+
+
+def item_embedding(rows, text, transformer, n_components, random_state):
+    """Embedding of every row, a DataFrame; rows with the same text have the same."""
+    if not isinstance(text, str):
+        return pd.DataFrame({name: _numbers(rows, name) for name in text})
+    codes, texts = pd.factorize(rows[text])
+    if not all(isinstance(words, str) for words in texts):
+        wrong = next(words for words in texts if not isinstance(words, str))
+        raise ValueError(
+            f"{text!r} must hold texts, but has {wrong!r}. Numeric columns that embed the items "
+            f"already are given as a list: text=[...]."
+        )
+    matrix = _embedded(list(texts), transformer, n_components, random_state)
+    width = len(str(matrix.shape[1] - 1))
+    names = [f"embedding_{number:0{max(width, 2)}d}" for number in range(matrix.shape[1])]
+    return pd.DataFrame(matrix[codes], columns=names)
+
+
+def item_columns(items, columns):
+    """The named columns of any dataframe as a pandas frame."""
+    frame = nw.from_native(items)
+    require_columns(frame.collect_schema().names(), columns)
+    frame = frame.select(list(dict.fromkeys(columns)))
+    frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+    return pd.DataFrame(frame.to_dict(as_series=False))
+
+
+def refuse_missing(rows):
+    """Refuse rows without a label, a text or a number."""
+    if len(rows) == 0:
+        raise ValueError("items has no rows: there is nothing to embed.")
+    for name in rows:
+        missing = int(rows[name].isna().sum())
+        if missing:
+            raise ValueError(
+                f"{missing} of {len(rows)} rows have no {name!r}. Fill them in, or leave the "
+                "rows out."
+            )
+
+
+def _embedded(texts, transformer, n_components, random_state):
+    if transformer is not None:
+        matrix = clone(transformer).fit_transform(texts)
+        matrix = matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
+        return matrix.astype(float)
+    words = TfidfVectorizer(sublinear_tf=True).fit_transform(texts)
+    most = min(words.shape) - 1
+    if most < 1:
+        return words.toarray()
+    svd = TruncatedSVD(min(n_components, most), random_state=random_state)
+    return svd.fit_transform(words)
+
+
+def _numbers(rows, name):
+    if not (pd.api.types.is_numeric_dtype(rows[name]) or pd.api.types.is_bool_dtype(rows[name])):
+        raise ValueError(f"{name!r} must be numeric, but has {rows[name].iloc[0]!r}.")
+    return rows[name].to_numpy(dtype=float)

@@ -2,7 +2,6 @@
 
 import numpy as np
 from scipy.special import expit
-from scipy.stats import norm
 
 from skbench._checks import are_counts
 from skbench.groups._base import Bounds
@@ -38,16 +37,20 @@ class LogisticMixedModel(MixedModel):
         return mixed.crossed_logit(k, self.n_, model, topic, correlation)
 
     def _fitted_value(self):
-        return self._on_score_scale(self._result.mean, self._result.variance)[0]
+        return self._result.score
 
     def _fitted_bounds(self, confidence_level):
-        return self._normal_bounds(self._result.mean, self._result.variance, confidence_level)
+        fit = self._result
+        low, high = mixed.skewed_interval(fit.mean, fit.variance, fit.skewness, confidence_level)
+        return Bounds(expit(low), expit(high), np.sqrt(fit.score_variance))
 
     def _value(self, X, z, sigma2, n):
-        return self._on_score_scale(*self._posterior(X, z, n))[0]
+        return mixed.logistic_moments(*self._posterior(X, z, n))[0]
 
     def _bounds(self, X, z, sigma2, n, confidence_level):
-        return self._normal_bounds(*self._posterior(X, z, n), confidence_level)
+        mean, variance = self._posterior(X, z, n)
+        low, high = mixed.skewed_interval(mean, variance, np.zeros_like(mean), confidence_level)
+        return Bounds(expit(low), expit(high), np.sqrt(mixed.logistic_moments(mean, variance)[1]))
 
     def _posterior(self, X, z, n):
         mean, variance = self._prior(X)
@@ -55,14 +58,6 @@ class LogisticMixedModel(MixedModel):
             return mean, variance
         _require_counts(z, n)
         return tilted_moments(np.round(z * n), n, mean, variance)[:2]
-
-    def _on_score_scale(self, mean, variance):
-        return mixed.logistic_moments(mean, variance)
-
-    def _normal_bounds(self, mean, variance, confidence_level):
-        half_width = norm.ppf((1 + confidence_level) / 2) * np.sqrt(variance)
-        spread = self._on_score_scale(mean, variance)[1]
-        return Bounds(expit(mean - half_width), expit(mean + half_width), np.sqrt(spread))
 
 
 def _require_counts(z, n):

@@ -6,13 +6,16 @@ import numpy as np
 from scipy.special import expit
 
 from skbench.stats import _mixed_gaussian as gaussian
-from skbench.stats._mixed_sites import updated_sites
+from skbench.stats._mixed_sites import site_evidence, updated_sites
 
 _MAX_STEPS = 200
 _TOLERANCE = 1e-5
 _LONGEST_STEP = 1.5  # of a log variance
 _LEAST_VARIANCE = 1e-7
 _LARGEST_VARIANCE = 1e3
+_STEPS, _WIDEST_STEP, _STEP_IN_STD = 4, 0.5, 1.5  # of the grid, each way
+_CENTERS = 0.1, 2.0  # standard deviations between which the grid is centered
+_NEGLIGIBLE = 8.0  # log weight below the best that the rough evidence rules out
 _DOUBTFUL = 0.01  # accuracies nearer to 0 or 1 do not widen the noise further
 
 
@@ -52,10 +55,14 @@ class Binomial:
 
     def update(self, W, b, posterior):
         """New pseudo-observations and noise, given the posterior."""
-        W, b, _ = updated_sites(
-            self.k_own, self.n_own, W, b, posterior.noisy_mean, posterior.noisy_variance
-        )
+        noisy = posterior.noisy_mean, posterior.noisy_variance
+        W, b = updated_sites(self.k_own, self.n_own, W, b, *noisy)
         return W, b, self.noise(posterior.mean)
+
+    def evidence(self, W, b, posterior):
+        """What the log evidence gains from the exact likelihood."""
+        noisy = posterior.noisy_mean, posterior.noisy_variance
+        return site_evidence(self.k_own, self.n_own, W, b, *noisy)
 
 
 class Gaussian:
@@ -73,6 +80,10 @@ class Gaussian:
         """Nothing changes: the observations are Gaussian already."""
         return W, b, self.start_noise
 
+    def evidence(self, W, b, posterior):
+        """Nothing is gained: the likelihood is Gaussian already."""
+        return 0.0
+
 
 def split_correlation(correlation):
     """A correlation matrix less ``c I``, and `c`, the largest that leaves no negative variance."""
@@ -82,7 +93,7 @@ def split_correlation(correlation):
     return correlation - own * np.eye(correlation.shape[-1]), own
 
 
-def fit_blocks(likelihood, structure, variances, fixed=False):
+def fit_blocks(likelihood, structure, variances, start=None):
     """Alternate between variances, posterior and pseudo-observations until nothing moves.
 
     Parameters
@@ -90,28 +101,35 @@ def fit_blocks(likelihood, structure, variances, fixed=False):
     likelihood : Binomial or Gaussian
     structure : Structure
     variances : ndarray of shape (n_kernels,)
-        Where to start.
-    fixed : bool, default=False
-        Keep the variances as they are.
+        Where to start; kept as they are if `start` is given.
+    start : BlockFit, default=None
+        A fit whose pseudo-observations to start from, and whose noise to keep.
 
     Returns
     -------
     BlockFit
     """
-    W, b = likelihood.start
-    noise = likelihood.start_noise
+    W, b, noise = (*likelihood.start, likelihood.start_noise)
+    if start is not None:
+        W, b, noise = start.W, start.b, start.noise
     log_variances = np.log(variances)
     previous = np.full(W.shape, np.inf)
     for _ in range(_MAX_STEPS):
         posterior = gaussian.posterior(W, b, noise, np.exp(log_variances), structure)
-        step = np.zeros(len(variances)) if fixed else variance_step(posterior, log_variances)
-        moved = np.max(np.abs(posterior.mean - previous))
-        if max(moved, np.max(np.abs(step), initial=0)) < _TOLERANCE:
+        step = 0.0 if start is not None else variance_step(posterior, log_variances)
+        if max(np.max(np.abs(posterior.mean - previous)), np.max(np.abs(step))) < _TOLERANCE:
             break
         previous = posterior.mean
         log_variances = log_variances + step
-        W, b, noise = likelihood.update(W, b, posterior)
+        W, b, new_noise = likelihood.update(W, b, posterior)
+        noise = new_noise if start is None else noise
     return BlockFit(np.exp(log_variances), W, b, noise, posterior)
+
+
+def log_evidence(likelihood, structure, fit):
+    """Log restricted likelihood of the variances of a fit, up to a constant."""
+    value = gaussian.log_evidence(fit.W, fit.b, fit.noise, fit.variances, structure)
+    return value + likelihood.evidence(fit.W, fit.b, fit.posterior)
 
 
 def variance_step(posterior, log_variances):
@@ -122,3 +140,51 @@ def variance_step(posterior, log_variances):
     step *= min(1.0, _LONGEST_STEP / max(np.max(np.abs(step)), 1e-300))
     ends = np.log(_LEAST_VARIANCE), np.log(_LARGEST_VARIANCE)
     return np.clip(log_variances + step, *ends) - log_variances
+
+
+def integrated(likelihood, structure, fit, prior_std):
+    """Fits over a grid of variances, weighted by their posterior probability.
+
+    Parameters
+    ----------
+    likelihood, structure
+        As in `fit_blocks`.
+    fit : BlockFit
+        At the restricted maximum.
+    prior_std : ndarray of shape (n_kernels,)
+        Scales of half-normal priors of the standard deviations.
+
+    Returns
+    -------
+    fits : list of BlockFit
+    weights : ndarray of shape (n_fits,)
+        Adding up to 1.
+
+    Notes
+    -----
+    The grid is even in log standard deviations, 1.5 posterior standard deviations
+    apart but no more than a factor of 1.65. The pseudo-observations at the maximum
+    sort out the points that cannot matter.
+    """
+    points = _grid(fit)
+    log_prior = np.sum(points - 0.5 * (np.exp(points) / prior_std) ** 2, axis=1)
+    rough = log_prior + [
+        gaussian.log_evidence(fit.W, fit.b, fit.noise, np.exp(2 * point), structure)
+        for point in points
+    ]
+    kept = rough > rough.max() - _NEGLIGIBLE
+    fits = [fit_blocks(likelihood, structure, np.exp(2 * point), fit) for point in points[kept]]
+    log_weights = log_prior[kept] + [log_evidence(likelihood, structure, part) for part in fits]
+    weights = np.exp(log_weights - log_weights.max())
+    return fits, weights / weights.sum()
+
+
+def _grid(fit):
+    """Points in log standard deviations around the restricted maximum."""
+    information = fit.posterior.information + 1e-6 * np.eye(len(fit.variances))
+    # Of a log variance: a log standard deviation has half of it.
+    uncertainty = np.sqrt(np.diag(np.linalg.inv(information))) / 2
+    step = np.minimum(_STEP_IN_STD * uncertainty, _WIDEST_STEP)
+    center = np.clip(np.log(fit.variances) / 2, *np.log(_CENTERS))
+    axes = np.arange(-_STEPS, _STEPS + 1) * step[:, None] + center[:, None]
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(center))

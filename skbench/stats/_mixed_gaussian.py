@@ -31,6 +31,7 @@ class Posterior(NamedTuple):
 
     mean, variance : ndarray of shape (n_blocks, B), of eta
     noisy_mean, noisy_variance : ndarray of shape (n_blocks, B), of eta plus shared noise
+    slope : ndarray of shape (n_blocks, B) or None, of eta on eta plus shared noise; None for 1
     coefficients, covariance : of the fixed effects
     gradient, information : of the restricted likelihood in the log variances
     residual : ndarray of shape (n_blocks, B), ``V^-1 (y - X beta)``
@@ -41,6 +42,7 @@ class Posterior(NamedTuple):
     variance: np.ndarray
     noisy_mean: np.ndarray
     noisy_variance: np.ndarray
+    slope: np.ndarray | None
     coefficients: np.ndarray
     covariance: np.ndarray
     gradient: np.ndarray
@@ -72,13 +74,30 @@ def posterior(W, b, noise, variances, structure):
     beta, covariance = _coefficients(b - _apply(precision, _apply(total, b)), seen, structure)
     score = b - W * _fixed_part(beta, structure.design)
     residual = score - _apply(precision, _apply(total, score))
-    mean, variance = _latent(omega, residual, precision, beta, covariance, structure)
-    noisy = (mean, variance)
+    fixed = _fixed_part(beta, structure.design)
+    mean = fixed + _apply(omega, residual)
+    left, own = _unexplained(omega, precision, structure.design)
+    variance = _covariance(own, omega, omega, left, left, covariance)
+    noisy_mean, noisy_variance, slope = mean, variance, None
     if noise is not None:
-        noisy = _latent(total, residual, precision, beta, covariance, structure)
+        noisy_mean = fixed + _apply(total, residual)
+        noisy_left, noisy_own = _unexplained(total, precision, structure.design)
+        noisy_variance = _covariance(noisy_own, total, total, noisy_left, noisy_left, covariance)
+        shared = _covariance(own, omega, total, left, noisy_left, covariance)
+        slope = shared / noisy_variance
     gradient, information = _slopes(variances, residual, precision, seen, covariance, structure)
     return Posterior(
-        mean, variance, *noisy, beta, covariance, gradient, information, residual, precision
+        mean=mean,
+        variance=variance,
+        noisy_mean=noisy_mean,
+        noisy_variance=noisy_variance,
+        slope=slope,
+        coefficients=beta,
+        covariance=covariance,
+        gradient=gradient,
+        information=information,
+        residual=residual,
+        precision=precision,
     )
 
 
@@ -155,18 +174,20 @@ def _coefficients(solved, seen, structure):
     return covariance @ pull, covariance
 
 
-def _latent(prior, residual, precision, beta, covariance, structure):
-    """Mean and variance of latent values whose prior covariance is given."""
-    mean = _fixed_part(beta, structure.design) + _apply(prior, residual)
+def _unexplained(prior, precision, design):
+    """What observations leave of the fixed part, and how they weigh in the latent values."""
     gain = prior @ precision
-    variance = np.diagonal(prior, axis1=1, axis2=2) - np.sum(gain * prior, axis=2)
-    if structure.design is None:
-        left = np.eye(gain.shape[1]) - gain
-    else:
-        left = structure.design - gain @ structure.design
+    if design is None:
+        return np.eye(gain.shape[1]) - gain, gain
+    return design - gain @ design, gain
+
+
+def _covariance(gain, prior, other_prior, left, other_left, covariance):
+    """Posterior covariance of each latent value with another of the same slot."""
+    explained = np.sum(gain * np.swapaxes(other_prior, 1, 2), axis=2)
     # Rounding may leave nothing, or less, of the variance of what is known exactly.
-    variance = np.maximum(variance, 0) + np.sum((left @ covariance) * left, axis=2)
-    return mean, variance
+    remaining = np.maximum(np.diagonal(prior, axis1=1, axis2=2) - explained, 0)
+    return remaining + np.sum((left @ covariance) * other_left, axis=2)
 
 
 def _slopes(variances, residual, precision, seen, covariance, structure):

@@ -77,16 +77,35 @@ def updated_sites(k, n, W, b, noisy_mean, noisy_variance):
 
     Returns
     -------
-    W, b, log_mass : ndarray
-        New pseudo-observations; log mass of the likelihood under the cavity, less
-        the same mass of the Gaussian that stands for it.
+    W, b : ndarray
+        New pseudo-observations.
     """
     mean, variance = cavity(W, b, noisy_mean, noisy_variance)
-    tilted_mean, tilted_variance, log_mass = tilted_moments(k, n, mean, variance)
+    tilted_mean, tilted_variance, _ = tilted_moments(k, n, mean, variance)
     # A binomial likelihood is log concave: it only adds precision, but for rounding.
     new_W = np.where(n > 0, np.maximum(1 / tilted_variance - 1 / variance, 0), 0)
     new_b = np.where(n > 0, tilted_mean / tilted_variance - mean / variance, 0)
-    return new_W, new_b, log_mass
+    return new_W, new_b
+
+
+def site_evidence(k, n, W, b, noisy_mean, noisy_variance):
+    """What the log evidence gains from exact likelihoods in place of pseudo-observations.
+
+    Parameters
+    ----------
+    As in `updated_sites`.
+
+    Returns
+    -------
+    float
+        Sum over sites of ``log int f(x) N(x; cavity) dx``, less the same integral of
+        the pseudo-observation ``exp(b x - W x^2 / 2)``.
+    """
+    mean, variance = cavity(W, b, noisy_mean, noisy_variance)
+    _, _, log_mass = tilted_moments(k, n, mean, variance)
+    pseudo = noisy_mean**2 / noisy_variance - mean**2 / variance
+    pseudo += np.log(noisy_variance / variance)
+    return float(np.sum(np.where(n > 0, log_mass - pseudo / 2, 0)))
 
 
 def cavity(W, b, noisy_mean, noisy_variance):

@@ -4,14 +4,21 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
+from scipy.stats import norm
 
 from skbench.stats import _mixed_fit as fitting
 from skbench.stats._mixed_gaussian import Structure
 from skbench.stats._mixed_layout import layout
+from skbench.stats._mixed_moments import binomial_moments, gaussian_moments, mixture_moments
 
 _NODES, _WEIGHTS = np.polynomial.hermite.hermgauss(30)
 _MODEL_STD = 2.5  # of the weak prior of a model's log odds
 _START = 0.5, 0.1  # variances of topic and interaction
+_PRIOR_STD = 1.0, 0.5  # half-normal scales of their standard deviations
+_FEW_TOPICS = 12  # up to which the variances are integrated over
+_EXACT = 1e-10  # least sampling variance, of the variance of the direct estimates
+_FLAT = 1e-8  # precision of the model effects, in the same unit
+_MOST_SKEWED = 1.0  # skewness beyond which the Cornish-Fisher expansion misleads
 
 
 class CrossedFit(NamedTuple):
@@ -19,25 +26,31 @@ class CrossedFit(NamedTuple):
 
     Attributes
     ----------
-    mean, variance : ndarray of shape (n_groups,)
-        Posterior of each group on the scale of the model (log odds for counts).
+    mean, variance, skewness : ndarray of shape (n_groups,)
+        Posterior of each group on the scale of the model: log odds for counts.
+    score, score_variance : ndarray of shape (n_groups,)
+        Posterior mean and variance in score units: accuracies for counts.
     model_mean : ndarray of shape (n_models,)
         Posterior means of the models' effects.
     model_covariance : ndarray of shape (n_models, n_models)
         Their posterior covariance.
-    topic_variance, interaction_variance : float
-        Variances of the topics' effects and of model x topic.
     topic_mean : ndarray of shape (n_topics,)
         Posterior means of the topics' effects.
+    topic_variance, interaction_variance : float
+        Variances of the topics' effects and of model x topic; posterior means where
+        they are integrated over.
     """
 
     mean: np.ndarray
     variance: np.ndarray
+    skewness: np.ndarray
+    score: np.ndarray
+    score_variance: np.ndarray
     model_mean: np.ndarray
     model_covariance: np.ndarray
+    topic_mean: np.ndarray
     topic_variance: float
     interaction_variance: float
-    topic_mean: np.ndarray
 
 
 def crossed_logit(k, n, model, topic, item_correlation=None):
@@ -57,12 +70,26 @@ def crossed_logit(k, n, model, topic, item_correlation=None):
     CrossedFit
     """
     where = layout(model, topic)
-    correlation = where.correlation(item_correlation)
+    k, n = np.asarray(k, dtype=float), np.asarray(n, dtype=float)
     likelihood = fitting.Binomial(
-        where.blocks(np.asarray(k, dtype=float)), where.blocks(n), correlation
+        where.blocks(k), where.blocks(n), where.correlation(item_correlation)
     )
-    structure, start = _crossed_structure(where, 0.0, _MODEL_STD**-2)
-    return _crossed_fit(fitting.fit_blocks(likelihood, structure, start), where, structure)
+    structure, start = _crossed_structure(where, _MODEL_STD**-2)
+
+    def moments(fit):
+        own = [where.rows(values) for values in (likelihood.k_own, likelihood.n_own, fit.W, fit.b)]
+        posterior = fit.posterior
+        slope = posterior.slope
+        return binomial_moments(
+            *own,
+            where.rows(posterior.mean),
+            where.rows(posterior.variance),
+            where.rows(posterior.noisy_mean),
+            where.rows(posterior.noisy_variance),
+            None if slope is None else where.rows(slope),
+        )
+
+    return _crossed_fit(likelihood, structure, start, moments)
 
 
 def crossed_normal(z, sigma2, model, topic, item_correlation=None):
@@ -80,25 +107,52 @@ def crossed_normal(z, sigma2, model, topic, item_correlation=None):
     CrossedFit
     """
     where = layout(model, topic)
-    scale = np.std(z) if np.ptp(z) > 0 else 1.0
-    precision = scale**2 / np.maximum(sigma2, 1e-10 * scale**2)
-    center = np.mean(z)
+    center, scale = np.mean(z), np.std(z) if np.ptp(z) > 0 else 1.0
+    precision = scale**2 / np.maximum(sigma2, _EXACT * scale**2)
     likelihood = fitting.Gaussian(
         where.blocks((z - center) / scale),
         where.blocks(precision),
         where.correlation(item_correlation),
     )
-    structure, start = _crossed_structure(where, 0.0, 1e-8)
-    fit = _crossed_fit(fitting.fit_blocks(likelihood, structure, start), where, structure)
+    structure, start = _crossed_structure(where, _FLAT)
+
+    def moments(fit):
+        return gaussian_moments(where.rows(fit.posterior.mean), where.rows(fit.posterior.variance))
+
+    fit = _crossed_fit(likelihood, structure, start, moments)
     return fit._replace(
         mean=center + scale * fit.mean,
         variance=scale**2 * fit.variance,
+        score=center + scale * fit.score,
+        score_variance=scale**2 * fit.score_variance,
         model_mean=center + scale * fit.model_mean,
         model_covariance=scale**2 * fit.model_covariance,
+        topic_mean=scale * fit.topic_mean,
         topic_variance=scale**2 * fit.topic_variance,
         interaction_variance=scale**2 * fit.interaction_variance,
-        topic_mean=scale * fit.topic_mean,
     )
+
+
+def skewed_interval(mean, variance, skewness, confidence_level=0.95):
+    """Equal-tailed interval of a distribution close to normal.
+
+    Parameters
+    ----------
+    mean, variance, skewness : ndarray of shape (n_groups,)
+        Of the distribution.
+    confidence_level : float, default=0.95
+        Probability between the ends.
+
+    Returns
+    -------
+    low, high : ndarray of shape (n_groups,)
+        Cornish-Fisher quantiles ``mean + std (z + skewness (z^2 - 1) / 6)``, with
+        skewness cut to [-1, 1].
+    """
+    z = norm.ppf((1 + confidence_level) / 2)
+    shift = np.clip(skewness, -_MOST_SKEWED, _MOST_SKEWED) * (z**2 - 1) / 6
+    std = np.sqrt(variance)
+    return mean + std * (shift - z), mean + std * (shift + z)
 
 
 def logistic_moments(mean, variance):
@@ -171,7 +225,7 @@ def _nearest_correlation(matrix):
     return matrix / np.outer(scale, scale)
 
 
-def _crossed_structure(where, prior_mean, prior_precision):
+def _crossed_structure(where, prior_precision):
     """Kernels of topic and interaction, and variances to start from."""
     size = where.slot_model.shape[1]
     same_group = np.eye(size)[None]
@@ -179,19 +233,31 @@ def _crossed_structure(where, prior_mean, prior_precision):
         kernels, start = same_group[None], np.array([sum(_START)])
     else:
         kernels, start = np.stack([np.ones((1, size, size)), same_group]), np.array(_START)
-    return Structure(kernels, where.design(), prior_mean, prior_precision), start
+    return Structure(kernels, where.design(), 0.0, prior_precision), start
 
 
-def _crossed_fit(fit, where, structure):
-    posterior = fit.posterior
-    crossed = len(fit.variances) > 1
-    topic_variance = fit.variances[0] if crossed else 0.0
+def _crossed_fit(likelihood, structure, start, moments):
+    fit = fitting.fit_blocks(likelihood, structure, start)
+    fits, weights = [fit], np.ones(1)
+    if len(fit.W) <= _FEW_TOPICS:
+        prior_std = np.array(_PRIOR_STD[: len(start)])
+        fits, weights = fitting.integrated(likelihood, structure, fit, prior_std)
+    mixed = mixture_moments([moments(part) for part in fits], weights)
+    effects = np.array([part.posterior.coefficients for part in fits])
+    model_mean = weights @ effects
+    away = effects - model_mean
+    covariances = np.array([part.posterior.covariance for part in fits])
+    topic_variances = np.array([part.variances[0] if len(start) > 1 else 0.0 for part in fits])
+    pulls = np.array([part.posterior.residual.sum(axis=1) for part in fits])
     return CrossedFit(
-        mean=where.rows(posterior.mean),
-        variance=where.rows(posterior.variance),
-        model_mean=posterior.coefficients,
-        model_covariance=posterior.covariance,
-        topic_variance=float(topic_variance),
-        interaction_variance=float(fit.variances[-1]),
-        topic_mean=topic_variance * posterior.residual.sum(axis=1),
+        mean=mixed.mean,
+        variance=mixed.variance,
+        skewness=mixed.third / mixed.variance**1.5,
+        score=mixed.score,
+        score_variance=mixed.score_variance,
+        model_mean=model_mean,
+        model_covariance=np.tensordot(weights, covariances, 1) + (weights * away.T) @ away,
+        topic_mean=(weights * topic_variances) @ pulls,
+        topic_variance=float(weights @ topic_variances),
+        interaction_variance=float(weights @ [part.variances[-1] for part in fits]),
     )

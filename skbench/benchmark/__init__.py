@@ -12,15 +12,14 @@ from skbench.benchmark.aggregate import (
 from skbench.benchmark.bootstrap import TaskBootstrap
 from skbench.benchmark.compare import compare_models
 from skbench.benchmark.confusion import ConfusionPosterior
+from skbench.benchmark.consensus import KemenyOrder, kemeny_order
 from skbench.benchmark.hierarchical import HierarchicalBetaBinomial
 from skbench.benchmark.pairwise import difference_p_values, differences
 from skbench.benchmark.plan import minimum_detectable_effect, required_items
 from skbench.benchmark.rank_score import MeanRankScore
 from skbench.benchmark.ranks import (
-    KemenyOrder,
     RankConfidenceSets,
     indistinguishable_groups,
-    kemeny_order,
     rank_confidence_sets,
 )
 from skbench.benchmark.repeated_runs import RepeatedRuns

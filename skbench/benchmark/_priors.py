@@ -1,83 +1,131 @@
-"""Priors of the prior counts (a, b): pairs of scipy distributions, one or one per model."""
+"""Priors of the prior counts (a, b) of every model."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy.stats import expon
 
+UNIFORM, EXPONENTIAL = "uniform", "exponential"
 _TAIL = 1e-13  # prior probability beyond the quantiles where the search starts
 _PULL = 1e4  # and by how much more the answers may have moved a count
 _SMALLEST, _LARGEST = 1e-300, 1e15  # of counts, where quantiles are 0 or infinite
 _METHODS = ("logpdf", "sf", "isf", "support")
 
 
-def default_prior():
-    """Exponential with mean 10,000, for a and for b."""
-    return (expon(scale=10_000), expon(scale=10_000))
+class UniformPrior(NamedTuple):
+    """Uniform in the mean ``a / (a + b)`` and in the correlation ``1 / (1 + a + b)``.
 
-
-@dataclass(frozen=True)
-class CountPriors:
-    """Independent priors of a and b, cut to positive values.
-
-    Parameters
-    ----------
-    pairs : list of pairs of frozen distributions
-        The different priors.
-    which : ndarray of int of shape (n_models,)
-        Which of `pairs` each model has.
+    The correlation is that of two items of one task; it runs from 0, all tasks
+    alike, to 1, every task all right or all wrong.
     """
 
-    pairs: list
-    which: np.ndarray
-
-    def of(self, rows):
-        """The priors of some of the models."""
-        return CountPriors(self.pairs, self.which[rows])
-
-    def log_density(self, position, counts):
-        """Log density of a (position 0) or b (1) at an array of shape (n_models, ...)."""
-        value = np.empty(counts.shape)
-        for i in np.unique(self.which):
-            own, distribution = self.which == i, self.pairs[i][position]
-            value[own] = distribution.logpdf(counts[own]) - distribution.logsf(0)
-        return np.where(counts > 0, value, -np.inf)
+    range: tuple = ((1e-6, 1e6), (1e-6, 1e6))
 
     def log_joint_density(self, a, b):
-        """Log density of (a, b), each of shape (n_models, ...)."""
+        """Log density of (a, b)."""
+        size = a + b
+        # Of the size it is 1 / (1 + size)^2; the Jacobian of mean and size is 1 / size.
+        return -2 * np.log1p(size) - np.log(size)
+
+    def log_density(self, position, counts, rest):
+        """Log density of a (position 0) or b (1), given the other, up to a constant."""
+        return self.log_joint_density(counts, rest)
+
+    def start(self, n_chains, rng):
+        """Prior draws of (a, b), of shape (n_chains, 2)."""
+        mean, correlation = rng.uniform(0.01, 0.99, size=(2, n_chains))
+        size = 1 / correlation - 1
+        return np.column_stack([size * mean, size * (1 - mean)])
+
+
+class IndependentPrior:
+    """Frozen scipy distributions of `a` and of `b`, cut to positive values."""
+
+    def __init__(self, a, b):
+        self.pair = (a, b)
+        self.log_share = [distribution.logsf(0) for distribution in self.pair]
+
+    def log_joint_density(self, a, b):
+        """Log density of (a, b)."""
         return self.log_density(0, a) + self.log_density(1, b)
 
-    def ranges(self):
-        """Ranges of a and of b to look for the posterior in, of shape (n_models, 2).
+    def log_density(self, position, counts, rest=None):
+        """Log density of a (position 0) or b (1), whatever the other."""
+        value = self.pair[position].logpdf(counts) - self.log_share[position]
+        return np.where(counts > 0, value, -np.inf)
+
+    @property
+    def range(self):
+        """Ranges of a and of b to look for the posterior in.
 
         The answers may pull counts far beyond the quantiles of the prior, but not out
         of its support.
         """
-        return tuple(self._range(position) for position in (0, 1))
+        return tuple(self._range(distribution) for distribution in self.pair)
+
+    def start(self, n_chains, rng):
+        """Prior draws of (a, b), of shape (n_chains, 2)."""
+        share = rng.uniform(0.01, 0.99, size=(2, n_chains))
+        return np.column_stack([_quantiles(*pair) for pair in zip(self.pair, share, strict=True)])
+
+    @staticmethod
+    def _range(distribution):
+        tails = _quantiles(distribution, np.array([1 - _TAIL, _TAIL]))
+        lowest, highest = distribution.support()
+        low, high = max(tails[0] / _PULL, lowest), min(tails[1] * _PULL, highest)
+        return tuple(np.clip([low, high], _SMALLEST, _LARGEST))
+
+
+@dataclass(frozen=True)
+class CountPriors:
+    """The priors of all models.
+
+    Parameters
+    ----------
+    priors : list of UniformPrior or IndependentPrior
+        The different ones.
+    which : ndarray of int of shape (n_models,)
+        Which of them each model has.
+    """
+
+    priors: list
+    which: np.ndarray
+
+    def of(self, rows):
+        """The priors of some of the models."""
+        return CountPriors(self.priors, self.which[rows])
+
+    def log_joint_density(self, a, b):
+        """Log density of (a, b), each of shape (n_models, ...)."""
+        value = np.empty(np.broadcast_shapes(a.shape, b.shape))
+        for own, prior in self._parts():
+            value[own] = prior.log_joint_density(a[own], b[own])
+        return value
+
+    def log_density(self, position, counts, rest):
+        """Log density of one count given the other, arrays of shape (n_chains, n_models)."""
+        value = np.empty(counts.shape)
+        for own, prior in self._parts():
+            value[:, own] = prior.log_density(position, counts[:, own], rest[:, own])
+        return value
+
+    def ranges(self):
+        """Ranges of a and of b to look for the posterior in, of shape (n_models, 2)."""
+        ranges = np.array([prior.range for prior in self.priors])
+        return ranges[self.which, 0], ranges[self.which, 1]
 
     def start(self, n_chains, rng):
         """Prior draws of (a, b), of shape (n_chains, n_models, 2)."""
-        share = rng.uniform(0.01, 0.99, size=(2, len(self.which), n_chains))
-        counts = [self._quantiles(position, share[position]) for position in (0, 1)]
-        return np.stack(counts, axis=2).transpose(1, 0, 2)
+        return np.stack([self.priors[i].start(n_chains, rng) for i in self.which], axis=1)
 
-    def _range(self, position):
-        tails = self._quantiles(position, np.array([1 - _TAIL, _TAIL]))
-        support = np.array([pair[position].support() for pair in self.pairs])[self.which]
-        low = np.maximum(tails[:, 0] / _PULL, support[:, 0])
-        high = np.minimum(tails[:, 1] * _PULL, support[:, 1])
-        return np.clip(np.column_stack([low, high]), _SMALLEST, _LARGEST)
-
-    def _quantiles(self, position, upper_share):
-        """Counts of which the prior has `upper_share` above, of shape (n_models, ...)."""
-        upper_share = np.broadcast_to(upper_share, (len(self.which), np.shape(upper_share)[-1]))
-        counts = np.empty(upper_share.shape)
-        for i in np.unique(self.which):
-            own, distribution = self.which == i, self.pairs[i][position]
-            counts[own] = distribution.isf(distribution.sf(0) * upper_share[own])
-        return np.clip(counts, _SMALLEST, _LARGEST)
+    def _parts(self):
+        """Models of each prior: all of them at once where there is one."""
+        if len(self.priors) == 1:
+            return [(slice(None), self.priors[0])]
+        return [(self.which == i, self.priors[i]) for i in np.unique(self.which)]
 
 
 def check_prior(prior, models):
@@ -85,8 +133,8 @@ def check_prior(prior, models):
 
     Parameters
     ----------
-    prior : None, pair of frozen distributions, or dict of such pairs by model
-        None for the default.
+    prior : "uniform", "exponential", pair of frozen distributions, or dict of these by model
+        What `HierarchicalBetaBinomial` takes.
     models : pandas.Index of length n_models
         Labels of the models.
 
@@ -97,35 +145,56 @@ def check_prior(prior, models):
     Raises
     ------
     ValueError
-        If a model is missing or unknown, or a distribution has no density, or no
-        probability above 0.
+        If a name, a model is missing or unknown, or a distribution has no density, or
+        no probability above 0.
     """
     if not isinstance(prior, Mapping):
-        pair = default_prior() if prior is None else _check_pair(prior, "prior")
-        return CountPriors([pair], np.zeros(len(models), dtype=int))
+        return CountPriors([_check_one(prior, "prior")], np.zeros(len(models), dtype=int))
     missing, unknown = models.difference(list(prior)), pd.Index(list(prior)).difference(models)
     if len(missing) or len(unknown):
         what, name = ("lacks", missing[0]) if len(missing) else ("has an unknown", unknown[0])
-        raise ValueError(f"prior {what} model {name!r}. Give every model a pair, or one to all.")
-    pairs = [_check_pair(prior[model], f"prior[{model!r}]") for model in models]
-    return CountPriors(pairs, np.arange(len(models)))
+        raise ValueError(f"prior {what} model {name!r}. Give every model its own, or one to all.")
+    priors = [_check_one(prior[model], f"prior[{model!r}]") for model in models]
+    return CountPriors(priors, np.arange(len(models)))
 
 
-def _check_pair(pair, name):
-    if not isinstance(pair, tuple | list) or len(pair) != 2:
+def names_exponential(prior):
+    """Whether the prior of any model is the one named "exponential"."""
+    several = isinstance(prior, Mapping)
+    return any(
+        isinstance(p, str) and p == EXPONENTIAL for p in (prior.values() if several else [prior])
+    )
+
+
+def _check_one(prior, name):
+    if isinstance(prior, str) and prior == UNIFORM:
+        return UniformPrior()
+    if isinstance(prior, str) and prior == EXPONENTIAL:
+        return IndependentPrior(expon(scale=10_000), expon(scale=10_000))
+    if not isinstance(prior, tuple | list) or len(prior) != 2:
         raise ValueError(
-            f"{name} must be a pair of frozen scipy distributions, of a and of b, such as "
-            f"(expon(scale=100), expon(scale=100)); got {pair!r}."
+            f"{name} must be {UNIFORM!r}, {EXPONENTIAL!r} or a pair of frozen scipy "
+            f"distributions, of a and of b, such as (expon(scale=100), expon(scale=100)); "
+            f"got {prior!r}."
         )
-    for distribution, count in zip(pair, "ab", strict=True):
-        if not all(callable(getattr(distribution, f, None)) for f in _METHODS):
-            raise ValueError(
-                f"{name} has {distribution!r} for {count}, which is no frozen continuous "
-                f"distribution of scipy.stats: it needs {', '.join(_METHODS)}."
-            )
-        if np.ndim(distribution.sf(0)) or not distribution.sf(0) > 0:
-            raise ValueError(
-                f"{name} has a distribution for {count} that is not one law with probability above "
-                "0. Its parameters must be single numbers, and prior counts are positive."
-            )
-    return tuple(pair)
+    for distribution, count in zip(prior, "ab", strict=True):
+        _check_distribution(distribution, f"{name} has", count)
+    return IndependentPrior(*prior)
+
+
+def _check_distribution(distribution, subject, count):
+    if not all(callable(getattr(distribution, f, None)) for f in _METHODS):
+        raise ValueError(
+            f"{subject} {distribution!r} for {count}, which is no frozen continuous distribution "
+            f"of scipy.stats: it needs {', '.join(_METHODS)}."
+        )
+    if np.ndim(distribution.sf(0)) or not distribution.sf(0) > 0:
+        raise ValueError(
+            f"{subject} a distribution for {count} that is not one law with probability above 0. "
+            "Its parameters must be single numbers, and prior counts are positive."
+        )
+
+
+def _quantiles(distribution, upper_share):
+    """Counts with `upper_share` of the positive part of a distribution above them."""
+    return np.clip(distribution.isf(distribution.sf(0) * upper_share), _SMALLEST, _LARGEST)

@@ -172,7 +172,7 @@ class ConfusionPosterior(BaseEstimator):
             )
         return chains.proportions.reshape((-1,) + counts.shape)[: self.n_draws]
 
-    def _log_prior(self, category, values):
+    def _log_prior(self, category, values, rest):
         return np.where(values > 0, self.prior.logpdf(values), -np.inf)
 
 

@@ -322,8 +322,9 @@ def _log_rising(term, m):
     """``log Gamma(x + m) - log Gamma(x)`` without cancellation at large `x`."""
     x, log_gamma = term
     total = gammaln(x + m) - log_gamma
-    large = np.broadcast_to(x > _STIRLING, total.shape)
+    large = x > _STIRLING
     if large.any():
+        large = np.broadcast_to(large, total.shape)
         x, m = np.broadcast_to(x, total.shape)[large], np.broadcast_to(m, total.shape)[large]
         y = x + m
         total[large] = (

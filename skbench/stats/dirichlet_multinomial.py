@@ -27,8 +27,9 @@ def gibbs(counts, log_prior, start, n_draws, n_warmup, rng):
     counts : ndarray of shape (n_models, n_tasks, n_categories)
         Items of each task by category.
     log_prior : callable
-        ``log_prior(c, values)``, the log prior density of the concentration of
-        category `c`; takes and returns arrays of shape (n_chains, n_models).
+        ``log_prior(c, values, rest)``, the log prior density of the concentration of
+        category `c`, given `rest`, the sum of the others, up to a constant; takes
+        and returns arrays of shape (n_chains, n_models).
     start : ndarray of shape (n_chains, n_models, n_categories)
         Concentrations to start from, inside the support of the prior.
     n_draws, n_warmup : int
@@ -63,7 +64,7 @@ def gibbs(counts, log_prior, start, n_draws, n_warmup, rng):
     --------
     >>> rng = np.random.default_rng(0)
     >>> counts = np.array([[[7, 3], [8, 2]]])
-    >>> chains = gibbs(counts, lambda c, x: -x, np.ones((2, 1, 2)), 500, 50, rng)
+    >>> chains = gibbs(counts, lambda c, x, rest: -x, np.ones((2, 1, 2)), 500, 50, rng)
     >>> chains.proportions.shape
     (500, 2, 1, 2, 2)
     """
@@ -127,4 +128,4 @@ def _log_conditional(rest, n_tasks, evidence, log_prior, log_alpha):
     # A concentration that underflows gives inf - inf, which no slice contains.
     with np.errstate(invalid="ignore"):
         per_task = gammaln(alpha + rest) - gammaln(alpha)
-    return n_tasks * per_task + alpha * evidence + log_prior(alpha) + log_alpha
+    return n_tasks * per_task + alpha * evidence + log_prior(alpha, rest) + log_alpha

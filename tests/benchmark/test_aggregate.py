@@ -52,10 +52,10 @@ def vtab(rows):
 
 @pytest.fixture(scope="module")
 def hundreds(rows):
-    """Forty bootstraps of 100 draws each, normalised by their own bounds as the paper does."""
+    """A hundred bootstraps of 100 draws each, normalized by their own bounds as the paper does."""
     fitted = [
         TaskBootstrap(100, random_state=seed).fit(rows, rows["k"] / rows["n"], n=rows["n"])
-        for seed in range(40)
+        for seed in range(100)
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -69,17 +69,32 @@ def one_axis(values, kind="bootstrap"):
 
 # Printed tables
 
+ROUNDING = 0.0501  # printed to one digit
+INTERPOLATED = {
+    "geometric mean": [("Semi-Exemplar-10%", "high"), ("Semi-Rotation-10%", "low")],
+}
+
 
 @pytest.mark.parametrize("by", COLUMNS)
 def test_table_8(vtab, gold_folder, by):
+    """Points within .1 and ends within .2, but for two of the 160 ends.
+
+    These are printed as 4.5, half way between two whole ranks: quantiles of 100 draws are
+    interpolated at .975 x 99, and rank 5 has a probability of about .025. Of 10,000 draws
+    the ends are 4 and 5. Some hundreds of them have the printed ends, as all the others.
+    """
     printed = printed_table(gold_folder, 8)
-    interval = rank_models(vtab, by=by, random_state=0).interval().to_frame().loc[printed.index]
-    # Points are means over 100 draws, within .1. Ends of 100 draws are within .2, except where
-    # one is interpolated between two whole ranks (4.5 is half way from 4 to 5).
-    ends = 0.5 if by == "geometric mean" else 0.2
-    np.testing.assert_allclose(interval["value"], printed[f"{COLUMNS[by]}_point"], atol=0.1)
-    np.testing.assert_allclose(interval["low"], printed[f"{COLUMNS[by]}_lo"], atol=ends)
-    np.testing.assert_allclose(interval["high"], printed[f"{COLUMNS[by]}_hi"], atol=ends)
+    drawn = rank_models(vtab, by=by, random_state=0)
+    interval = drawn.interval().to_frame().loc[printed.index]
+    point, *ends = (printed[f"{COLUMNS[by]}_{name}"].to_numpy() for name in ("point", "lo", "hi"))
+    np.testing.assert_allclose(interval["value"], point, atol=0.1)
+    ours = interval[["low", "high"]].astype(float)
+    off = np.abs(ours - np.column_stack(ends)) > 0.2
+    assert [tuple(x) for x in off.stack()[lambda o: o].index] == INTERPOLATED.get(by, [])
+    hundreds = drawn.values.reshape(100, 100, -1)[:, :, drawn.labels[0].get_indexer(printed.index)]
+    many = np.quantile(hundreds, [0.025, 0.975], axis=1)
+    assert np.all(np.min(many, axis=1) < np.array(ends) + ROUNDING)
+    assert np.all(np.max(many, axis=1) > np.array(ends) - ROUNDING)
 
 
 @pytest.mark.parametrize("column", [*CATEGORIES, "overall"])
@@ -97,7 +112,7 @@ def test_table_9(hundreds, gold_folder, column):
     expected = printed[[f"{column}_{end}" for end in ("point", "lo", "hi")]].to_numpy()
     if column == "overall":
         np.testing.assert_allclose(ours.mean(axis=0)[:, 0], expected[:, 0], atol=0.25)
-    # Within what one bootstrap of 100 draws differs from the mean of forty, and rounding.
+    # Within what one bootstrap of 100 draws differs from the mean of a hundred, and rounding.
     assert np.all(np.abs(expected - ours.mean(axis=0)) < 4 * ours.std(axis=0) + 0.05)
 
 
@@ -117,11 +132,14 @@ def test_table_10(hundreds, gold_folder, by):
     expected = printed[[f"{COLUMNS[by]}_{end}" for end in ("point", "lo", "hi")]].to_numpy()
     spread = ours[:, :, 0].std(axis=0)
     assert np.all(np.abs(expected[:, 0] - ours.mean(axis=0)[:, 0]) < 0.1 + 2 * spread)
-    # Ends of 100 draws of whole ranks are interpolations between two of them: 11.5, 13.4, 15.8.
-    # Those of geometric means, 0 in some draw of each task, rest on single draws.
-    slack = 0.5 if by == "geometric mean" else 0.1
-    low, high = ours.min(axis=0)[:, 1:], ours.max(axis=0)[:, 1:]
-    assert np.all((expected[:, 1:] >= low - slack) & (expected[:, 1:] <= high + slack))
+    # Every printed end is that of some bootstrap of 100 draws.
+    assert np.all(expected[:, 1:] > ours.min(axis=0)[:, 1:] - ROUNDING)
+    assert np.all(expected[:, 1:] < ours.max(axis=0)[:, 1:] + ROUNDING)
+    # And within .2 of the typical one; but the smallest of all draws becomes 0 on every task, so
+    # geometric means are 0 in some draws, their points move by .2 from bootstrap to bootstrap,
+    # and ends are whole ranks: 27 of 32 agree.
+    typical = np.abs(expected - np.median(ours, axis=0))[:, 1:] <= 0.2
+    assert typical.mean() >= (0.8 if by == "geometric mean" else 1)
 
 
 def test_bootstrap_bounds_move_with_the_number_of_draws(vtab, rows, gold_folder):

@@ -7,11 +7,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.stats import binom
 
-from skbench.benchmark.ranks import (
-    indistinguishable_groups,
-    kemeny_order,
-    rank_confidence_sets,
-)
+from skbench.benchmark.consensus import kemeny_order
+from skbench.benchmark.ranks import indistinguishable_groups, rank_confidence_sets
 from skbench.containers import Estimate
 
 KINDS = ["simultaneous", "marginal"]

@@ -244,7 +244,7 @@ def test_gibbs_agrees_with_the_grid():
     grid = posterior_grid(k, n, exponential(50.0), WIDE, WIDE)
     counts = np.stack([k, n - k], axis=-1)
     chains = gibbs(
-        counts, lambda c, x: -x / 50, np.ones((4, 1, 2)), 1500, 200, np.random.default_rng(0)
+        counts, lambda c, x, rest: -x / 50, np.ones((4, 1, 2)), 1500, 200, np.random.default_rng(0)
     )
     exact = posterior_accuracy(k, n, grid)[0]
     pairs = list(zip(np.moveaxis(chains.proportions[:, :, 0, :, 0], -1, 0), exact, strict=True))
@@ -261,7 +261,7 @@ def test_gibbs_of_known_concentrations_is_the_dirichlet():
     counts = np.array([[[5, 2, 1, 9]]])
     narrow = stats.lognorm(0.01, scale=2.0)
     chains = gibbs(
-        counts, lambda c, x: narrow.logpdf(x), np.full((4, 1, 4), 2.0), 250, 10,
+        counts, lambda c, x, rest: narrow.logpdf(x), np.full((4, 1, 4), 2.0), 250, 10,
         np.random.default_rng(0),
     )  # fmt: skip
     law = stats.dirichlet(counts[0, 0] + 2)

@@ -253,7 +253,7 @@ def leave_one_out_loss(rule, k, n, variance="smoothed"):
     `split_loss`, averaged over all n ways to leave one item out: a share k / n of
     them leaves a right one out, so two terms do. For counts it takes the place
     of `stein_loss`, which misses that the sampling variance moves with `z`: with
-    ten items the risk of empirical Bayes came out at .6 of what it was
+    ten items the risk of a posterior mean came out at .69 to .82 of what it was
     (test_stein_misses_what_the_variance_does).
 
     Examples

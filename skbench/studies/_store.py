@@ -39,10 +39,19 @@ class Store:
                     "not known. Choose another folder."
                 )
             self._write(manifest, json.dumps(settings, indent=1).encode())
-        self._refuse_other(json.loads(manifest.read_text()), settings)
+        self._refuse_other(self._read_manifest(manifest), settings)
         # What a kill left half written was never part of the study.
         for half in self.path.glob("*.unfinished"):
             half.unlink()
+
+    def _read_manifest(self, manifest):
+        try:
+            return json.loads(manifest.read_text())
+        except json.JSONDecodeError:
+            raise ValueError(
+                f"{manifest} is damaged, so what the repetitions beside it are of is not known. "
+                "Choose another folder."
+            ) from None
 
     def _refuse_other(self, found, settings):
         for name in sorted({*found, *settings}):

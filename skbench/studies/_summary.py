@@ -111,7 +111,7 @@ def summary(results, by, baseline, failures):
         return _table(rows, baseline, failed)
     parts = _parts(results, by)
     tables = {part: _table(rows[parts == part], baseline, failed) for part in parts.cat.categories}
-    return pd.concat({part: table for part, table in tables.items() if len(table)}, names=[by])
+    return pd.concat(tables, names=[by])
 
 
 def _with_errors(results):
@@ -150,13 +150,16 @@ def _parts(results, by):
 
 def _table(rows, baseline, failed):
     means = _means_by_repetition(rows)
-    present = [name for name in failed.index if name in means.index.get_level_values(0)]
-    table = pd.DataFrame({name: _figures(means, rows, name, baseline) for name in present}).T
+    promised = rows.drop_duplicates("estimator").set_index("estimator")["guarantee"].astype(str)
+    table = pd.DataFrame(
+        {
+            name: {"guarantee": promised.get(name, "none")} | _figures(means, rows, name, baseline)
+            for name in failed.index
+        }
+    ).T.infer_objects()
     table.index.name = "estimator"
-    guarantee = rows.drop_duplicates("estimator").set_index("estimator")["guarantee"].astype(str)
-    table.insert(0, "guarantee", guarantee.reindex(table.index))
-    table["failed"] = failed.reindex(table.index)
-    return table.astype({"repetitions": int}).infer_objects()
+    table["failed"] = failed
+    return table.astype({"repetitions": int})
 
 
 def _means_by_repetition(rows):
@@ -178,8 +181,10 @@ def _means_by_repetition(rows):
 
 
 def _figures(means, rows, name, baseline):
-    own = means.loc[name]
-    direct = means.loc[baseline].reindex(own.index) if baseline in means.index else own * np.nan
+    own, direct = (
+        means[means.index.get_level_values(0) == who].droplevel(0) for who in (name, baseline)
+    )
+    direct = direct.reindex(own.index)
     ratio, standard_error = _ratio(own["all", "square"], direct["all", "square"])
     bias, variance = _bias_and_variance(rows[rows["estimator"] == name])
     return {

@@ -1,0 +1,188 @@
+"""Finished repetitions on disk: resumed, checked, never doubled."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import Ridge
+
+from skbench import (
+    DirectEstimator,
+    EmpiricalBayes,
+    JamesStein,
+    RepeatedSamplingStudy,
+    make_items,
+)
+from skbench.studies import _study
+
+pytest.importorskip("pyarrow")
+
+DATA = make_items(n_models=2, n_topics=6, n_items=50, random_state=0)
+ESTIMATORS = {"direct": DirectEstimator(), "EB": EmpiricalBayes(Ridge(), cv=2)}
+
+
+def make_study(path, n_repeats=5, **options):
+    options = {"n_items": 10, "random_state": 0} | options
+    return RepeatedSamplingStudy(ESTIMATORS, n_repeats=n_repeats, path=path, **options)
+
+
+def run(study, data=DATA):
+    return study.run(data.items, features=data.features)
+
+
+def files(path):
+    return sorted(path.glob("*.parquet"))
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    """Numbers of the repetitions that are really computed."""
+    computed = []
+    real = _study.repetition
+
+    def repetition(trial, number):
+        computed.append(number)
+        return real(trial, number)
+
+    monkeypatch.setattr(_study, "repetition", repetition)
+    return computed
+
+
+def same(a, b):
+    pd.testing.assert_frame_equal(a.results_, b.results_, check_exact=True)
+    pd.testing.assert_frame_equal(a.failures_, b.failures_)
+    pd.testing.assert_frame_equal(a.warnings_, b.warnings_)
+
+
+def test_results_on_disk_are_those_in_memory(tmp_path):
+    same(run(make_study(None)), run(make_study(tmp_path / "a" / "study")))
+
+
+def test_the_folder_reads_as_one_table(tmp_path):
+    study = run(make_study(tmp_path))
+    table = pd.read_parquet(files(tmp_path))
+    np.testing.assert_array_equal(
+        table.sort_values("repetition", kind="stable")["estimate"], study.results_["estimate"]
+    )
+
+
+def test_finished_repetitions_are_not_run_again(tmp_path, counted):
+    first = run(make_study(tmp_path))
+    assert counted == [0, 1, 2, 3, 4]
+    same(first, run(make_study(tmp_path)))
+    assert counted == [0, 1, 2, 3, 4]
+
+
+def test_a_study_goes_on_with_more_repetitions(tmp_path, counted):
+    run(make_study(tmp_path, 2))
+    longer = run(make_study(tmp_path, 5))
+    assert counted == [0, 1, 2, 3, 4]
+    same(longer, run(make_study(None, 5)))
+    same(run(make_study(tmp_path, 3)), run(make_study(None, 3)))
+
+
+def test_an_interrupt_loses_nothing_that_was_finished(tmp_path, counted, monkeypatch):
+    real = _study.repetition
+
+    def interrupted(trial, number):
+        if number == 3:
+            raise KeyboardInterrupt
+        return real(trial, number)
+
+    monkeypatch.setattr(_study, "repetition", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(make_study(tmp_path))
+    assert len(files(tmp_path)) == 3
+    monkeypatch.setattr(_study, "repetition", real)
+    same(run(make_study(tmp_path)), run(make_study(None)))
+    assert counted[:5] == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("which", [0, 2, 4])
+@pytest.mark.parametrize("damage", ["truncated", "empty", "flipped", "gone"])
+def test_damaged_files_are_redone(tmp_path, counted, which, damage):
+    whole = run(make_study(tmp_path))
+    path = files(tmp_path)[which]
+    content = bytearray(path.read_bytes())
+    middle = len(content) // 2
+    if damage == "gone":
+        path.unlink()
+    else:
+        content[middle] ^= 1
+        cut = {"truncated": middle, "empty": 0, "flipped": None}[damage]
+        path.write_bytes(content[:cut])
+    counted.clear()
+    same(whole, run(make_study(tmp_path)))
+    assert counted == [which]
+
+
+def test_leftovers_of_a_kill_are_ignored(tmp_path, counted):
+    whole = run(make_study(tmp_path))
+    path = files(tmp_path)[4]
+    half = path.with_name(path.name + ".unfinished")
+    half.write_bytes(path.read_bytes()[:100])
+    path.unlink()
+    counted.clear()
+    same(whole, run(make_study(tmp_path)))
+    assert counted == [4] and not half.exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"n_items": 5}, r"n_items='10', this one has '5'"),
+        ({"random_state": 1}, "random_state"),
+        ({"confidence_level": 0.9}, "confidence_level='0.95', this one has '0.9'"),
+        ({"replace": True}, "replace='False', this one has 'True'"),
+        ({"variance": "plug-in"}, r"estimators\['EB'\]=.*smoothed.*plug-in"),
+    ],
+)
+def test_other_settings_are_refused(tmp_path, options, words):
+    run(make_study(tmp_path, 1))
+    with pytest.raises(ValueError, match=words):
+        run(make_study(tmp_path, 1, **options))
+
+
+def test_other_estimators_are_refused(tmp_path):
+    run(make_study(tmp_path, 1))
+    study = make_study(tmp_path, 1)
+    study.estimators = ESTIMATORS | {"EB": EmpiricalBayes(Ridge(alpha=2.0), cv=2)}
+    with pytest.raises(ValueError, match=r"Ridge\(alpha=1.0.*Ridge\(alpha=2.0"):
+        run(study)
+    study.estimators = ESTIMATORS | {"JS": JamesStein()}
+    with pytest.raises(ValueError, match="estimators='direct, EB', this one has 'direct, EB, JS'"):
+        run(study)
+
+
+@pytest.mark.parametrize("change", ["score", "feature", "label"])
+def test_other_data_are_refused(tmp_path, change):
+    run(make_study(tmp_path, 1))
+    items, features = DATA.items.copy(), DATA.features.copy()
+    if change == "score":
+        items.loc[0, "score"] = 1 - items.loc[0, "score"]
+    elif change == "feature":
+        features.iloc[0, 0] += 1e-9
+    else:
+        items["model"] = items["model"].replace("model-0", "model-x")
+    with pytest.raises(ValueError, match="was run with items="):
+        make_study(tmp_path, 1).run(items, features=features)
+
+
+def test_the_fingerprint_does_not_depend_on_the_process_or_the_order_of_rows(tmp_path):
+    run(make_study(tmp_path, 1))
+    shuffled = DATA.items.sample(frac=1, random_state=0)
+    make_study(tmp_path, 1).run(shuffled, features=DATA.features)
+
+
+def test_a_foreign_or_broken_folder_is_refused(tmp_path):
+    run(make_study(tmp_path, 1))
+    manifest = tmp_path / "manifest.json"
+    settings = json.loads(manifest.read_text())
+    assert settings["estimators"] == "direct, EB"
+    manifest.write_text(manifest.read_text()[:20])
+    with pytest.raises(ValueError, match=r"manifest.json .*is damaged"):
+        run(make_study(tmp_path, 1))
+    manifest.unlink()
+    with pytest.raises(ValueError, match=r"no manifest.json"):
+        run(make_study(tmp_path, 1))

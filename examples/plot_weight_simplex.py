@@ -4,7 +4,7 @@ Which weighting makes which model the best
 
 The mean over a benchmark's tasks is one choice of weights among many. Here are all
 weightings of the three categories of the Visual Task Adaptation Benchmark at once, for
-16 models: the winner where one leads by more than two standard errors, and grey where
+16 models: the winner where one leads by more than two standard errors, and gray where
 the sampling of test images leaves it open.
 
 Source: means over the tasks of each category and their binomial standard errors, in
@@ -49,7 +49,7 @@ sigma2 = table.iloc[:, 3:].to_numpy().ravel() ** 2
 
 # %%
 # Models answered the same images. Where they find the same ones hard their errors are
-# correlated, differences are known better, and less is grey; without the answers
+# correlated, differences are known better, and less is gray; without the answers
 # themselves the correlation is a guess, and 0 is the cautious one.
 
 corners = ("specialized", "structured", "natural")

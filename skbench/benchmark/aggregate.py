@@ -1,4 +1,4 @@
-"""Aggregates, normalised scores and ranks: functions of draws."""
+"""Aggregates, normalized scores and ranks: functions of draws."""
 
 import warnings
 
@@ -143,7 +143,7 @@ def normalize_scores(draws, bounds):
     Notes
     -----
     "bootstrap" is what Longjohn, Gopalan and Casleton (2024) do with 100 draws.
-    Its bounds widen with the number of draws, so that 20,000 draws give normalised
+    Its bounds widen with the number of draws, so that 20,000 draws give normalized
     means 1 to 1.5 points away from those of 100 draws, and they move with every model
     that joins the table; each task has a draw of exactly 0, and geometric means are 0
     there.
@@ -162,7 +162,7 @@ def normalize_scores(draws, bounds):
     if not isinstance(draws, Draws):
         raise TypeError(
             f"normalize_scores needs Draws, got {type(draws).__name__}. Pass the draws_ of a "
-            "bootstrap; where they do not fit into memory, normalise the scores before fit."
+            "bootstrap; where they do not fit into memory, normalize the scores before fit."
         )
     _, tasks = _model_task_labels(draws)
     if isinstance(bounds, str):

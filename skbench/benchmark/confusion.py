@@ -25,7 +25,7 @@ class ConfusionPosterior(BaseEstimator):
     """F1 and other metrics of confusion matrices, with posterior uncertainty.
 
     The four counts of a matrix are multinomial with a Dirichlet prior, which is
-    either known or shared, and learnt, by the tasks of a model.
+    either known or shared, and learned, by the tasks of a model.
 
     When not to use it: for accuracies alone, where `HierarchicalBetaBinomial` is exact,
     or for matrices of models on shared items, whose errors it takes as independent.
@@ -61,7 +61,7 @@ class ConfusionPosterior(BaseEstimator):
     Warns
     -----
     UserWarning
-        Where the chains of learnt concentrations disagree (R-hat above 1.01).
+        Where the chains of learned concentrations disagree (R-hat above 1.01).
 
     Notes
     -----

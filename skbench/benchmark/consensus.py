@@ -58,7 +58,7 @@ def kemeny_order(scores):
 
     Notes
     -----
-    Minimises the number of pairs of models, over all tasks, that a task has the other
+    Minimizes the number of pairs of models, over all tasks, that a task has the other
     way round (Kendall's distance) [1]_. Ties on a task cost nothing. Up to 16 models
     the order is exact; so it is beyond wherever majorities split the models into
     groups of at most 16, which is checked. Other groups are ordered by their Borda

@@ -30,7 +30,7 @@ class HierarchicalBetaBinomial(BaseEstimator):
 
     The right answers of a model on a task are binomial; the accuracies of one model
     over the tasks follow a beta law of its own, Beta(a, b), whose prior counts `a`
-    and `b` are learnt. Small tasks are drawn towards what the model does elsewhere.
+    and `b` are learned. Small tasks are drawn toward what the model does elsewhere.
 
     When not to use it: for scores that are not counts of right answers, for clustered
     items, or to compare models on shared items, whose errors it takes as
@@ -126,7 +126,7 @@ class HierarchicalBetaBinomial(BaseEstimator):
     >>> bayes = HierarchicalBetaBinomial(random_state=0)
     >>> bayes = bayes.fit(X, [0.7, 0.6, 0.8, 0.5, 0.4, 0.3], n=10)
     >>> bayes.estimate().value.round(2)
-    array([0.69, 0.41])
+    array([0.68, 0.41])
     """
 
     def __init__(

@@ -37,7 +37,7 @@ def differences(draws, pairs=None, *, confidence_level=0.95, correction="bonferr
     Returns
     -------
     Estimate
-        One entry per pair, labelled (a, b): mean, quantiles and standard deviation of
+        One entry per pair, labeled (a, b): mean, quantiles and standard deviation of
         the draws of ``a - b``. Its `confidence_level` is that of each interval, 98.33 %
         for three comparisons at 95 %.
 
@@ -115,7 +115,7 @@ def difference_p_values(draws, pairs=None, *, correction="holm"):
     Returns
     -------
     Series of length n_pairs
-        p-values, labelled (a, b); at most 1.
+        p-values, labeled (a, b); at most 1.
 
     Raises
     ------
@@ -153,7 +153,7 @@ def difference_p_values(draws, pairs=None, *, correction="holm"):
 
 
 def _difference_draws(draws, pairs):
-    """Draws of shape (n_draws, n_pairs), labelled by the pairs."""
+    """Draws of shape (n_draws, n_pairs), labeled by the pairs."""
     check_one_axis(draws, "aggregate(draws)")
     (models,) = draws.labels
     pairs = list(combinations(models, 2)) if pairs is None else [tuple(pair) for pair in pairs]

@@ -149,7 +149,7 @@ def rank_confidence_sets(
     -----
     A model's set runs from 1 plus the number of models significantly better than it
     to the number of models minus those significantly worse [1]_. Significance is that
-    of all pairs at once: the studentised differences are compared with the
+    of all pairs at once: the studentized differences are compared with the
     distribution of their maximum under normal errors. Ties need no assumption: a
     model that truly ties with others has all the ranks they share, and the set holds
     them all (test_sets_hold_all_ranks_of_exact_ties). See

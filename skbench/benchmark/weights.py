@@ -24,7 +24,7 @@ class WeightSimplex(BaseEstimator):
 
     For each weighting the models' weighted scores are compared. The model with the
     highest wins, unless the next one is within `z` standard errors of the difference:
-    then the weighting is undecided, and grey in the picture.
+    then the weighting is undecided, and gray in the picture.
 
     When not to use it: as a test. The two best of many models are picked by the same
     scores that are then compared, at thousands of weightings; with `z` = 2 a decided
@@ -151,7 +151,7 @@ class WeightSimplex(BaseEstimator):
         Parameters
         ----------
         draws : Draws of shape (n_draws, n_models, n_tasks), or fitted TaskBootstrap
-            Draws of scores of tasks with categories, normalised or not.
+            Draws of scores of tasks with categories, normalized or not.
 
         Returns
         -------

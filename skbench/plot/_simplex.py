@@ -23,11 +23,11 @@ _CORNERS = np.array([[0.5, _HEIGHT], [0.0, 0.0], [1.0, 0.0]])
 _PIXELS = 900
 _LARGEST_BLUR = 8.0  # pixels; coarse grids keep their cells
 _TICKS = (0.25, 0.5, 0.75)
-_TIE = {"color": _style.INK, "linewidth": 0.7}  # solid: neighbours draw their border twice
+_TIE = {"color": _style.INK, "linewidth": 0.7}  # solid: neighbors draw their border twice
 
 
 class SimplexDisplay:
-    """Map of all weightings of three categories, coloured by the best model.
+    """Map of all weightings of three categories, colored by the best model.
 
     Each corner gives all weight to one category, the middle equal weights to all
     three. Grey is where the two best models are too close to tell. Make it with
@@ -158,7 +158,7 @@ class SimplexDisplay:
         return self
 
     def _colors(self, n_regions):
-        """A colour per region: winners, the rest of them alike, undecided."""
+        """A color per region: winners, the rest of them alike, undecided."""
         winners = [*_PALETTE[: n_regions - 1]]
         winners += [_OTHERS] * (n_regions - 1 - len(winners))
         return [*winners, _GREY]
@@ -244,7 +244,7 @@ def _draw_level(ax, corner, share):
     """A line of equal weight of one category, with its percentage outside the triangle."""
     ends = share * _CORNERS[corner] + (1 - share) * np.delete(_CORNERS, corner, axis=0)
     ax.plot(*ends.T, color="white", linewidth=0.7, alpha=0.8, zorder=4)
-    # Percentages of each category climb towards its corner along the edge on its right.
+    # Percentages of each category climb toward its corner along the edge on its right.
     start = share * _CORNERS[corner] + (1 - share) * _CORNERS[(corner + 1) % 3]
     outward = np.array([(-_HEIGHT, 0.5), (0, -1), (_HEIGHT, 0.5)])[corner]
     ax.annotate(

@@ -1,4 +1,4 @@
-"""Weighted scores over tasks: closed-form variances, normalisation, weights of categories."""
+"""Weighted scores over tasks: closed-form variances, normalization, weights of categories."""
 
 import numpy as np
 
@@ -203,7 +203,7 @@ def simplex_grid(resolution):
     Notes
     -----
     The corners, each giving all weight to one category, are among them, as is the
-    centre where `resolution` is a multiple of 3.
+    center where `resolution` is a multiple of 3.
 
     When not to use it: for more than three categories.
 

@@ -99,7 +99,7 @@ def posterior_grid(k, n, log_prior, a, b, tolerance=1e-3, refine=1):
     -----
     For every log size the grid in the logit mean runs between the points where
     the density has fallen to exp(-30) of its peak, so a ridge that narrows
-    towards large sizes (three tasks under an exponential prior of mean 10,000) is resolved
+    toward large sizes (three tasks under an exponential prior of mean 10,000) is resolved
     everywhere; likewise for the log size. The trapezoid rule converges
     exponentially for smooth densities: leaving out every second point squares
     the root of the error, so `error` overstates that of the returned grid by far
@@ -211,7 +211,7 @@ def draw_accuracies(k, n, a, b, weight, n_draws, rng):
 
 
 def _log_density(k, n, log_prior, u, t):
-    """Log posterior density in (log size u, logit mean t), unnormalised.
+    """Log posterior density in (log size u, logit mean t), unnormalized.
 
     The Jacobian of (a, b) in these coordinates is ``a b``.
     """

@@ -11,7 +11,7 @@ def slice_step(log_density, x, rng, width=1.0):
     Parameters
     ----------
     log_density : callable
-        Takes and returns arrays of the shape of `x`; unnormalised.
+        Takes and returns arrays of the shape of `x`; unnormalized.
     x : ndarray
         Where the chains are; the density must be positive there.
     rng : numpy.random.Generator
@@ -98,8 +98,8 @@ def effective_sample_size(chains):
     chains = _split(chains)
     n_draws, n_chains = chains.shape[:2]
     within, total = _variances(chains)
-    centred = chains - chains.mean(axis=0)
-    spectrum = np.fft.rfft(centred, n=2 * n_draws, axis=0)
+    centered = chains - chains.mean(axis=0)
+    spectrum = np.fft.rfft(centered, n=2 * n_draws, axis=0)
     covariance = np.fft.irfft(np.abs(spectrum) ** 2, axis=0)[:n_draws].mean(axis=1) / n_draws
     with np.errstate(divide="ignore", invalid="ignore"):
         correlation = 1 - (within * (n_draws - 1) / n_draws - covariance) / total

@@ -81,10 +81,10 @@ def cluster_cost(cluster_sums, cluster_squares, cluster_sizes, codes, n_groups, 
 
     robust = cluster_robust_variance(sums, sizes, codes, n_groups, kind)
     n, n_clusters = total(sizes), robust.n_clusters
-    centre = robust.mean[codes]
-    deviations = sums - sizes * centre
+    center = robust.mean[codes]
+    deviations = sums - sizes * center
     around_mean = _without_rounding(
-        total(squares - 2 * centre * sums + sizes * centre**2), total(squares)
+        total(squares - 2 * center * sums + sizes * center**2), total(squares)
     )
     between = total(deviations**2 / sizes)
     within = _without_rounding(around_mean - between, total(squares))

@@ -133,7 +133,7 @@ def maximal_cliques(adjacent):
            [0, 1, 1]])
     """
     n = len(adjacent)
-    neighbours = [
+    neighbors = [
         _bits(np.flatnonzero(row & (np.arange(n) != i))) for i, row in enumerate(adjacent)
     ]
     cliques = []
@@ -144,10 +144,10 @@ def maximal_cliques(adjacent):
             cliques.append(members)
             continue
         pivot = max(
-            _nodes(candidates | done), key=lambda v: (neighbours[v] & candidates).bit_count()
+            _nodes(candidates | done), key=lambda v: (neighbors[v] & candidates).bit_count()
         )
-        for v in _nodes(candidates & ~neighbours[pivot]):
-            stack.append((members | 1 << v, candidates & neighbours[v], done & neighbours[v]))
+        for v in _nodes(candidates & ~neighbors[pivot]):
+            stack.append((members | 1 << v, candidates & neighbors[v], done & neighbors[v]))
             candidates &= ~(1 << v)
             done |= 1 << v
     table = np.zeros((len(cliques), n), dtype=bool)

@@ -119,7 +119,7 @@ def ranks_by_geometric_mean(scores, weights=None):
     Second of the five rank aggregations of [1]_. One score of 0 makes the mean 0,
     whatever the other tasks; all such models tie for the last ranks.
 
-    When not to use it: for scores normalised by their own minimum, which are 0 for
+    When not to use it: for scores normalized by their own minimum, which are 0 for
     the worst model of each task, or for scores that may be negative.
 
     References

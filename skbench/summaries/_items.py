@@ -32,13 +32,15 @@ def summarize_items(
     variance="smoothed",
     features=None,
 ):
-    """Summarise item scores into one direct estimate per group.
+    """Summarize item scores into one direct estimate per group.
 
     Parameters
     ----------
-    items : dataframe
-        One row per (model, item), in any dataframe that narwhals reads (pandas,
-        polars eager or lazy). Not changed.
+    items : dataframe, str or path-like
+        One row per (model, item), in any dataframe that narwhals reads: pandas,
+        polars (eager or lazy), pyarrow, DuckDB, Dask, PySpark. Or the path of a
+        Parquet file, of a folder of them, or a pattern with ``*``; these are
+        scanned by DuckDB or polars, never held in memory. Not changed.
     by : str or list of str
         Columns that define the groups, such as ``["model", "topic"]``.
     score : str, default="score"
@@ -46,9 +48,11 @@ def summarize_items(
     model : str, default="model"
         Column that names the model. Where it is one of `by`, the other columns of
         `by` are the topic.
-    item : str, default="item"
+    item : str or None, default="item"
         Column of item ids, unique within a model and topic. It shows whether
-        models answered the same items. May be absent.
+        models answered the same items. May be absent. None: ids are not looked
+        at, and models are taken to share the items of a topic; that saves the one
+        step whose cost grows with the number of items rather than of groups.
     cluster : str, default=None
         Column of clusters of dependent items: a passage with several questions,
         or the question itself where it was answered several times.
@@ -72,8 +76,10 @@ def summarize_items(
     ------
     ValueError
         For missing columns, an empty table, scores that are missing or not
-        numeric, missing group or cluster labels, duplicated (model, item) rows,
-        or groups that the table of features lacks.
+        numeric, missing labels or ids, duplicated (model, item) rows, or groups
+        that the table of features lacks.
+    FileNotFoundError
+        If there is no Parquet file at the path.
 
     Warns
     -----
@@ -89,6 +95,10 @@ def summarize_items(
     with the CR2 variance, and ``floor(df) + 1`` independent observations, df of
     Bell and McCaffrey; a group with one cluster, or without spread between
     clusters, borrows the design effect of the other groups.
+
+    The rows are read once, plus a few of them to center the scores, and once more
+    for the ids; all engines give the same numbers but for rounding. The
+    correlation of models on shared items is estimated from eager frames only.
 
     When not to use it: when the summaries exist already. Estimators take plain
     arrays.

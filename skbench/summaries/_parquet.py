@@ -5,7 +5,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-_MEMORY_LIMIT = "256MB"  # of DuckDB itself; what does not fit goes to temporary files
+_MEMORY_LIMIT = "200MB"  # of DuckDB itself; what does not fit goes to temporary files
 
 
 def scanned(path):
@@ -20,7 +20,7 @@ def scanned(path):
     Returns
     -------
     duckdb.DuckDBPyRelation or polars.LazyFrame
-        DuckDB where it is installed: it keeps to 256 MB and spills to temporary
+        DuckDB where it is installed: it keeps to 200 MB and spills to temporary
         files.
 
     Raises

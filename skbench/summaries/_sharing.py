@@ -12,7 +12,7 @@ from skbench.summaries._rows import checked_scores, collected
 _ROWS, _ANSWERS, _MISSING = "_skbench_rows", "_skbench_answers", "_skbench_missing"
 
 
-# A group_by item by item needs about 60 bytes a row; DuckDB is given 256 MB.
+# A group_by item by item needs about 60 bytes a row; DuckDB is given 200 MB.
 _ROWS_AT_ONCE = 3_000_000
 
 

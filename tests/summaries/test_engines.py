@@ -1,0 +1,258 @@
+"""The same summary from every dataframe engine, and from Parquet files on disk."""
+
+import importlib.util
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skbench import betting_estimate, summarize_items
+from skbench.summaries import _parquet, _sharing
+
+BY = ["model", "topic"]
+CASES = {
+    "binary": {},
+    "continuous": {"score": "confidence"},
+    "boolean": {"score": "right"},
+    "clusters": {"cluster": "passage"},
+    "continuous in clusters": {"score": "confidence", "cluster": "passage"},
+    "clusters that define groups": {"cluster": "topic"},
+    "features": {"features": ["length", "right"]},
+    "features in clusters": {"features": ["length"], "cluster": "passage"},
+    "repeated answers": {"cluster": "item", "score": "confidence"},
+    "ids not looked at": {"item": None},
+}
+
+
+def make_rows(n_rows, n_topics):
+    """Four models on the same items; categories, clusters and nulls in a feature."""
+    rng = np.random.default_rng(0)
+    i = np.arange(n_rows)
+    item = i // 4
+    rows = pd.DataFrame(
+        {
+            "model": pd.Categorical(np.array(["ada", "bob", "cleo", "dan"])[i % 4]),
+            "topic": np.array([f"topic {j}" for j in range(n_topics)])[item % n_topics],
+            "item": item,
+            # Passages of one to five questions, named by text.
+            "passage": (item // n_topics + rng.integers(0, 2, n_rows // 4 + 1)[item]) // 3,
+            "score": (rng.random(n_rows) < 0.6).astype(int),
+            # Far from zero, where sums of squares lose digits unless they are centered.
+            "confidence": 1000 + rng.random(n_rows),
+            "length": rng.exponential(size=n_rows),
+        }
+    )
+    rows["passage"] = "p" + rows["passage"].astype(str)
+    rows["right"] = rows["score"] == 1
+    rows.loc[rng.random(n_rows) < 0.1, "length"] = np.nan
+    return rows
+
+
+def as_pandas(rows, folder):
+    return rows
+
+
+def as_polars(rows, folder):
+    import polars as pl
+
+    return pl.from_pandas(rows)
+
+
+def as_lazy_polars(rows, folder):
+    return as_polars(rows, folder).lazy()
+
+
+def as_pyarrow(rows, folder):
+    import pyarrow as pa
+
+    return pa.Table.from_pandas(rows, preserve_index=False)
+
+
+def as_duckdb(rows, folder):
+    duckdb = pytest.importorskip("duckdb")
+    return duckdb.connect().from_arrow(as_pyarrow(rows, folder))
+
+
+def as_parquet(rows, folder):
+    pytest.importorskip("duckdb")
+    rows.to_parquet(folder / "rows.parquet")
+    return folder / "rows.parquet"
+
+
+def as_dask(rows, folder):
+    dask = pytest.importorskip("dask.dataframe")
+    return dask.from_pandas(rows, npartitions=3)
+
+
+def as_pyspark(rows, folder):
+    sql = pytest.importorskip("pyspark.sql")
+    session = (
+        sql.SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.warehouse.dir", str(folder))
+        .getOrCreate()
+    )
+    rows.to_parquet(folder / "for_spark.parquet")
+    return session.read.parquet(str(folder / "for_spark.parquet"))
+
+
+QUICK = [as_polars, as_lazy_polars, as_pyarrow, as_duckdb, as_parquet]
+DISTRIBUTED = [as_dask, as_pyspark]
+ENGINES = [*QUICK, *(pytest.param(e, marks=pytest.mark.scale) for e in DISTRIBUTED)]
+
+
+def summary(frame, case):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*have one cluster")
+        return summarize_items(frame, BY, **CASES[case])
+
+
+def assert_same(summary, expected):
+    assert summary.labels.equals(expected.labels)
+    assert summary.labels.names == expected.labels.names
+    assert summary.outcome == expected.outcome
+    np.testing.assert_array_equal(summary.n, expected.n)
+    np.testing.assert_array_equal(summary.n_independent, expected.n_independent)
+    np.testing.assert_array_equal(summary.groups, expected.groups)
+    # Engines add in different orders: a few units in the last place of the sums.
+    np.testing.assert_allclose(summary.z, expected.z, rtol=1e-12)
+    np.testing.assert_allclose(summary.sigma2, expected.sigma2, rtol=1e-12)
+    pd.testing.assert_frame_equal(
+        summary.X, expected.X, check_dtype=False, check_categorical=False, rtol=1e-12
+    )
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return make_rows(1200, n_topics=6)
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_same_numbers(rows, engine, case, tmp_path):
+    assert_same(summary(engine(rows, tmp_path), case), summary(rows, case))
+
+
+@pytest.mark.scale
+@pytest.mark.parametrize("engine", [*QUICK, *DISTRIBUTED])
+def test_same_numbers_on_a_million_rows(engine, tmp_path):
+    many = make_rows(1_000_000, n_topics=50)
+    frame = engine(many, tmp_path)
+    for case in ("binary", "features in clusters", "continuous in clusters"):
+        assert_same(summary(frame, case), summary(many, case))
+
+
+def test_against_one_group_after_the_other(rows):
+    g = summary(rows, "features in clusters")
+    for i, label in enumerate(g.labels):
+        own = rows[(rows["model"] == label[0]) & (rows["topic"] == label[1])]
+        assert g.n[i] == len(own)
+        np.testing.assert_allclose(g.z[i], own["score"].mean())
+        np.testing.assert_allclose(g.X["length"].iloc[i], own["length"].mean())
+
+
+@pytest.mark.parametrize("column", ["model", "topic", "passage", "item", "confidence"])
+@pytest.mark.parametrize("engine", [as_pandas, *ENGINES])
+def test_missing_values_are_refused_alike(rows, engine, column, tmp_path):
+    holes = rows.convert_dtypes() if column == "item" else rows.copy()
+    holes.loc[holes.index[:7], column] = None
+    said = "missing or infinite 'confidence'" if column == "confidence" else f"no '{column}'"
+    with pytest.raises(ValueError, match=f"7 of 1200 rows have .*{said}"):
+        summarize_items(engine(holes, tmp_path), BY, score="confidence", cluster="passage")
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("engine", [as_pandas, *QUICK])
+def test_scores_that_are_no_numbers_are_refused_alike(rows, engine, value, tmp_path):
+    import polars as pl
+
+    holes = rows.assign(confidence=rows["confidence"].mask(rows.index == 1100, value))
+    frame = engine(holes, tmp_path)
+    if engine is as_polars:  # nan itself, which the conversion from pandas takes for missing
+        frame = frame.with_columns(pl.col("confidence").fill_null(float("nan")))
+    with pytest.raises(ValueError, match="1 of 1200 rows have a missing or infinite 'confidence'"):
+        summarize_items(frame, BY, score="confidence")
+
+
+@pytest.mark.parametrize("engine", [as_pandas, *ENGINES])
+def test_double_rows_are_refused_alike(rows, engine, tmp_path):
+    twice = pd.concat([rows, rows.iloc[5:7]], ignore_index=True)
+    with pytest.raises(ValueError, match="2 items occur more than once in a group; the first is"):
+        summarize_items(engine(twice, tmp_path), BY)
+
+
+@pytest.mark.parametrize("engine", [as_pandas, *ENGINES])
+def test_empty_is_refused_alike(rows, engine, tmp_path):
+    with pytest.raises(ValueError, match="items has no rows"):
+        summarize_items(engine(rows.iloc[:0], tmp_path), BY)
+
+
+@pytest.mark.parametrize("engine", [as_pandas, *QUICK])
+def test_ids_may_be_left_alone(rows, engine, tmp_path):
+    twice = pd.concat([rows, rows.iloc[5:7]], ignore_index=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        g = summarize_items(engine(twice, tmp_path), BY, item=None)
+    assert g.n.sum() == 1202
+    assert set(g.groups) == set(rows["topic"])
+
+
+def test_bounded_scores_from_a_path(rows, tmp_path):
+    shifted = rows.assign(confidence=rows["confidence"] - 1000)
+    expected = betting_estimate(shifted, "topic", "confidence", random_state=0)
+    found = betting_estimate(as_parquet(shifted, tmp_path), "topic", "confidence", random_state=0)
+    np.testing.assert_allclose(found.value, expected.value, rtol=1e-12)
+
+
+@pytest.fixture(params=["duckdb", "polars"])
+def scanner(request, monkeypatch):
+    """One of the two packages that scan Parquet files, the other one as if absent."""
+    pytest.importorskip(request.param)
+    found = importlib.util.find_spec
+    others = {"duckdb", "polars"} - {request.param}
+    monkeypatch.setattr(
+        _parquet, "find_spec", lambda name: None if name in others else found(name)
+    )
+
+
+def test_a_file_a_folder_and_a_pattern(rows, tmp_path, scanner):
+    for model, part in rows.groupby("model", observed=True):
+        folder = tmp_path / f"model={model}"
+        folder.mkdir()
+        part.drop(columns="model").to_parquet(folder / "part.parquet")
+    expected = summarize_items(rows.assign(model=rows["model"].astype(str)), BY)
+    for path in (tmp_path, str(tmp_path), str(tmp_path / "*" / "*.parquet")):
+        assert_same(summarize_items(path, BY), expected)
+    one = summarize_items(tmp_path / "model=bob" / "part.parquet", "topic")
+    assert one.n.sum() == 300
+
+
+def test_paths_that_cannot_be_scanned(tmp_path, monkeypatch):
+    with pytest.raises(FileNotFoundError, match="There is no Parquet file at '.*nothing'"):
+        summarize_items(tmp_path / "nothing", BY)
+    with pytest.raises(FileNotFoundError, match="There is no Parquet file at"):
+        summarize_items(tmp_path, BY)
+    (tmp_path / "rows.csv").write_text("model,topic,score\n")
+    with pytest.raises(ValueError, match="rows.csv' is not a Parquet file. Read other formats"):
+        summarize_items(tmp_path / "rows.csv", BY)
+    (tmp_path / "rows.parquet").touch()
+    monkeypatch.setattr(_parquet, "find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"needs DuckDB or polars: pip install 'skbench\[scale\]'"):
+        summarize_items(tmp_path / "rows.parquet", BY)
+
+
+@pytest.mark.parametrize("by", [BY, ["topic"], ["model"]])
+def test_slices_find_what_one_look_finds(rows, by, tmp_path, monkeypatch, scanner):
+    path = as_parquet(rows, tmp_path)
+    expected = summarize_items(rows, by)
+    monkeypatch.setattr(_sharing, "_ROWS_AT_ONCE", 150)
+    g = summarize_items(path, by)
+    assert g.labels.equals(expected.labels)
+    np.testing.assert_array_equal(g.groups, expected.groups)
+    own = rows.assign(item=np.arange(len(rows)))
+    assert summarize_items(as_parquet(own, tmp_path), by).groups is None
+    twice = pd.concat([rows, rows.iloc[-1:]], ignore_index=True)
+    with pytest.raises(ValueError, match="1 items occur more than once"):
+        summarize_items(as_parquet(twice, tmp_path), by)

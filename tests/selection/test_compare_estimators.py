@@ -1,0 +1,153 @@
+import numpy as np
+import pandas as pd
+import pytest
+from reference.shrink_estimators import Failing, FixedShrinkage
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+
+from skbench import (
+    DirectEstimator,
+    EmpiricalBayes,
+    GroupSummary,
+    JamesStein,
+    SyntheticRegression,
+    compare_estimators,
+    make_items,
+    split_items_risk,
+    summarize_items,
+)
+from skbench.selection import RiskComparison
+from skbench.selection._compare import chosen
+
+
+def counts(mu, n, rng):
+    """Independent groups with these accuracies."""
+    k = rng.binomial(n, mu)
+    p = (k + 1) / (n + 2)
+    labels = pd.RangeIndex(len(mu))
+    return GroupSummary(k / n, p * (1 - p) / n, np.full(len(mu), n), labels)
+
+
+class ToTheMiddle(FixedShrinkage):
+    """Fixed shrinkage with the methods that the chosen estimator must have."""
+
+    def fit(self, X, y, sigma2=None, n=None, groups=None):
+        self.direct_ = DirectEstimator().fit(X, y, sigma2, n)
+        return self
+
+    def estimate(self, confidence_level=0.95):
+        return self.direct_.estimate(confidence_level)
+
+
+CANDIDATES = {"direct": DirectEstimator(), "middle": ToTheMiddle(w=0.2)}
+
+
+def test_takes_what_helps_and_leaves_what_harms():
+    rng = np.random.default_rng(0)
+    alike, apart = rng.uniform(0.45, 0.55, 100), rng.choice([0.05, 0.95], 100)
+    helped = compare_estimators(CANDIDATES, counts(alike, 10, rng), random_state=0)
+    harmed = compare_estimators(CANDIDATES, counts(apart, 10, rng), random_state=0)
+    assert (helped.best, helped.choice, helped.safest) == ("middle", "middle", "direct")
+    assert (harmed.best, harmed.choice) == ("direct", "direct")
+    assert "Use 'middle': 'middle' has 84 % less squared error than 'direct'" in repr(helped)
+    assert "Use 'direct': no other has a smaller estimated risk" in repr(harmed)
+
+
+def comparison(first, second):
+    """Of two columns of losses."""
+    losses = pd.DataFrame({"safe": first, "bold": second})
+    return RiskComparison(losses, np.ones(len(losses)), np.arange(len(losses)), 1.0, "safe")
+
+
+def test_rule_of_standard_errors():
+    rng = np.random.default_rng(1)
+    noise = rng.normal(size=100)
+    noise = (noise - noise.mean()) / noise.std(ddof=1)  # a difference with error 0.1
+    for gain, choice in ((0.05, "safe"), (0.11, "bold"), (-0.3, "safe")):
+        risk = comparison(np.full(100, 1.0), 1.0 - gain + noise)
+        assert chosen(risk, risk.risk.idxmin(), 1.0) == choice
+    assert chosen(comparison(np.full(100, 1.0), 0.95 + noise), "bold", 0.0) == "bold"
+
+
+def test_one_topic_is_no_evidence():
+    losses = pd.DataFrame({"safe": [1.0, 1.0], "bold": [0.1, 0.1]})
+    risk = RiskComparison(losses, np.ones(2), np.array(["law", "law"]), 1.0, "safe")
+    assert chosen(risk, "bold", 1.0) == "safe"
+
+
+def test_seldom_worse_than_the_safest():
+    """With no gain to be had (equal risk), the bold one is taken in a sixth of the draws."""
+    taken = []
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        # From 8 items, equal risk is where (mu - .5)^2 / 4 = 3/4 mu (1 - mu) / 8.
+        mu = np.full(60, 0.5) + rng.choice([-1, 1], 60) * 0.2611
+        candidates = {"direct": FixedShrinkage(w=1.0), "half": FixedShrinkage(w=0.5)}
+        risk = split_items_risk(candidates, counts(mu, 10, rng), n_splits=5, random_state=seed)
+        taken.append(chosen(risk, risk.risk.idxmin(), 1.0) == "half")
+    # Normal tail beyond one standard error: .16; binomial law, once in a thousand.
+    assert 0.07 <= np.mean(taken) <= 0.26
+
+
+def test_choice_is_fitted_on_everything():
+    data = make_items(4, 30, 10, random_state=0)
+    candidates = {"direct": DirectEstimator(), "EB": EmpiricalBayes(Ridge(), random_state=3)}
+    found = compare_estimators(
+        candidates,
+        data.items,
+        ["model", "topic"],
+        features=data.features,
+        n_splits=3,
+        confidence_level=0.9,
+        random_state=0,
+    )
+    g = summarize_items(data.items, ["model", "topic"], features=data.features)
+    expected = clone(candidates["EB"]).fit(**g.fit_args).estimate(0.9)
+    assert found.choice == "EB" and not hasattr(candidates["EB"], "labels_")
+    assert np.array_equal(found.estimate.value, expected.value)
+    ratio = found.estimate.sample_size_ratio
+    assert ratio == found.risk.sample_size_ratio("EB", 0.9)
+    assert 1 < ratio.low < ratio.value < ratio.high
+    assert f"as good as {ratio.value:.2g} times the items" in repr(found.estimate)
+    table = found.to_frame()
+    assert table["chosen"].tolist() == [False, True]
+    assert table.loc["EB", "risk"] == found.risk.risk["EB"]
+
+
+def test_open_random_states_are_filled_from_the_seed():
+    data = make_items(3, 20, 6, random_state=0)
+    candidates = {"SR": SyntheticRegression(Ridge()), "EB": EmpiricalBayes(Ridge())}
+    runs = [
+        compare_estimators(
+            candidates, data.items, ["model", "topic"], n_splits=2, random_state=seed
+        )
+        for seed in (7, 7, 8)
+    ]
+    assert runs[0].risk.losses.equals(runs[1].risk.losses)
+    assert np.array_equal(runs[0].estimate.value, runs[1].estimate.value)
+    assert not runs[0].risk.losses.equals(runs[2].risk.losses)
+    assert candidates["EB"].random_state is None
+
+
+def test_candidates_that_fail():
+    rng = np.random.default_rng(0)
+    g = counts(rng.uniform(0.45, 0.55, 40), 10, rng)
+    with pytest.warns(UserWarning, match="'bad' failed"):
+        found = compare_estimators(CANDIDATES | {"bad": Failing()}, g, random_state=0)
+    assert found.choice == "middle" and np.isnan(found.to_frame().loc["bad", "risk"])
+    with (
+        pytest.warns(UserWarning),
+        pytest.raises(ValueError, match="safest candidate 'bad' failed: RuntimeError"),
+    ):
+        compare_estimators(CANDIDATES | {"bad": Failing()}, g, safest="bad")
+
+
+def test_safest_may_be_named():
+    rng = np.random.default_rng(0)
+    g = counts(rng.uniform(0.45, 0.55, 40), 10, rng)
+    found = compare_estimators(
+        {"js": JamesStein(), "direct": DirectEstimator()}, g, safest="direct", random_state=0
+    )
+    assert found.safest == "direct" and found.choice == "js"
+    with pytest.raises(ValueError, match="safest must be one of .*, got 'eb'"):
+        compare_estimators(CANDIDATES, g, safest="eb")

@@ -51,9 +51,11 @@ _HOMES = {
         "SyntheticRegression",
     ],
     "plot": [
+        "CoverageDisplay",
         "DifferenceDisplay",
         "ForestDisplay",
         "RankDisplay",
+        "RiskDisplay",
         "ShrinkageDisplay",
         "SimplexDisplay",
     ],

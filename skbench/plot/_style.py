@@ -140,7 +140,7 @@ def interval_name(name, estimate):
     if np.all(np.isnan(estimate.low) | np.isnan(estimate.high)):
         return f"{name} (no interval)"
     promise = _PHRASES.get(estimate.guarantee, estimate.guarantee)
-    return f"{name} ({100 * estimate.confidence_level:g} %, {promise})"
+    return f"{name} ({100 * estimate.confidence_level:.4g} %, {promise})"
 
 
 def selection_note(n_shown, n_asked, n_groups, rule):

@@ -6,8 +6,13 @@ import pandas as pd
 from skbench._checks import require_columns
 
 SMALL = 15  # items; the border of Fogliato et al. (2024), Figure 3
-_PARTS_OF_N = [0, SMALL, 50, np.inf]
-_PARTS_OF_TRUTH = [-np.inf, 0.1, 0.25, 0.5, 0.75, 0.9, np.inf]
+_PARTS_OF_N = {
+    "up to 15 items": 0, "16 to 50": SMALL, "51 to 200": 50, "more than 200": 200
+}  # fmt: skip
+_PARTS_OF_TRUTH = {
+    "up to 0.1": -np.inf, "0.1 to 0.25": 0.1, "0.25 to 0.5": 0.25, "0.5 to 0.75": 0.5,
+    "0.75 to 0.9": 0.75, "above 0.9": 0.9,
+}  # fmt: skip
 _QUANTILES = 5
 _NOT_LABELS = ("repetition", "estimator", "n", "estimate", "low", "high", "truth", "guarantee")
 
@@ -78,6 +83,8 @@ def summarize_studies(studies, baseline="direct"):
     typical = pd.concat({"mean": figures.mean(), "median": figures.median()}, names=["study"]).drop(
         columns=["standard_error", "repetitions", "failed"]
     )
+    promised = table["guarantee"].groupby("estimator", sort=False).first()
+    typical["guarantee"] = promised.loc[typical.index.get_level_values("estimator")].to_numpy()
     return pd.concat([table, typical])
 
 
@@ -137,15 +144,21 @@ def _with_errors(results):
 def _parts(results, by):
     """Part of each row, as an ordered category."""
     if by == "n":
-        return pd.cut(results["n"], _PARTS_OF_N).cat.remove_unused_categories()
+        return _cut(results["n"], _PARTS_OF_N)
     if by == "truth":
-        inside = results["truth"].between(0, 1).all()
-        if inside:
-            return pd.cut(results["truth"], _PARTS_OF_TRUTH).cat.remove_unused_categories()
-        return pd.qcut(results["truth"], _QUANTILES, duplicates="drop")
+        if results["truth"].between(0, 1).all():
+            return _cut(results["truth"], _PARTS_OF_TRUTH)
+        parts = pd.qcut(results["truth"], _QUANTILES, duplicates="drop")
+        return parts.cat.rename_categories(lambda part: f"{part.left:.3g} to {part.right:.3g}")
     labels = [name for name in results.columns if name not in _NOT_LABELS]
     require_columns(labels, [by], what="The index of the groups")
     return results[by].cat.remove_unused_categories()
+
+
+def _cut(values, parts):
+    """Which part each value is in; a part is named and begins above its number."""
+    edges = [*parts.values(), np.inf]
+    return pd.cut(values, edges, labels=list(parts)).cat.remove_unused_categories()
 
 
 def _table(rows, baseline, failed):

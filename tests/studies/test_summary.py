@@ -94,8 +94,23 @@ def test_parts_together_are_the_whole(study, by):
     assert parts.index.names == [by, "estimator"]
     rows = study.results_
     keys = {
-        "n": pd.cut(rows["n"], [0, 15, 50, np.inf]),
-        "truth": pd.cut(rows["truth"], [-np.inf, 0.1, 0.25, 0.5, 0.75, 0.9, np.inf]),
+        "n": pd.cut(
+            rows["n"],
+            [0, 15, 50, 200, 999],
+            labels=["up to 15 items", "16 to 50", "51 to 200", "-"],
+        ),
+        "truth": pd.cut(
+            rows["truth"],
+            [-1, 0.1, 0.25, 0.5, 0.75, 0.9, 2],
+            labels=[
+                "up to 0.1",
+                "0.1 to 0.25",
+                "0.25 to 0.5",
+                "0.5 to 0.75",
+                "0.75 to 0.9",
+                "above 0.9",
+            ],
+        ),
     }.get(by, rows.get(by))
     shares = keys.value_counts(normalize=True)
     weighted = sum(

@@ -1,0 +1,128 @@
+"""What pictures of studies share: a row per part, in it a mark per estimator."""
+
+import numpy as np
+import pandas as pd
+
+from skbench._checks import require_columns
+from skbench.plot import _style
+
+_COLORS = (
+    _style.INK,
+    _style.BLUE,
+    _style.VERMILLION,
+    _style.GREEN,
+    _style.PURPLE,
+    _style.ORANGE,
+    _style.MUTED,
+)
+_MARKERS = "osD^vPX"  # shapes as well as colors, so that the picture reads in grey
+_SPREAD = 0.62  # of a row's height, shared by its marks
+
+
+def checked_table(table, columns):
+    """A summary as rows by estimators, whether it has one level of index or two.
+
+    Parameters
+    ----------
+    table : DataFrame
+        What ``RepeatedSamplingStudy.summary`` or `summarize_studies` returned.
+    columns : list of str
+        Columns that are going to be drawn.
+
+    Returns
+    -------
+    DataFrame
+        Indexed by (row, estimator); the row of a plain summary has an empty name.
+
+    Raises
+    ------
+    TypeError
+        If it is no frame.
+    ValueError
+        If the index or a column is missing, or the table is empty.
+    """
+    if not isinstance(table, pd.DataFrame):
+        raise TypeError(
+            f"The table is of type {type(table).__name__}. Pass what summary() of a study returns."
+        )
+    require_columns(table.columns, columns, what="The table")
+    if table.index.names[-1] != "estimator" or table.index.nlevels > 2 or not len(table):
+        raise ValueError(
+            "The table must be indexed by estimator, or by a part and estimator, and not be "
+            f"empty; its index is {list(table.index.names)} with {len(table)} rows."
+        )
+    if table.index.nlevels == 1:
+        table = pd.concat({"": table}, names=["part"])
+    return table
+
+
+def without(table, estimators):
+    """The table without some estimators, after checking that they are there."""
+    known = table.index.unique("estimator")
+    for name in estimators:
+        if name not in known:
+            raise ValueError(
+                f"There is no estimator {name!r} to hide, only {', '.join(map(repr, known))}."
+            )
+    return table.drop(index=list(estimators), level="estimator")
+
+
+def failure_notes(table):
+    """Say which estimators failed, and how often; a list of 0 or more lines."""
+    failed = table["failed"].groupby("estimator", sort=False).sum()
+    return [
+        f"{name}: failed in {int(count)} repetitions, which are left out"
+        for name, count in failed.items()
+        if count > 0
+    ]
+
+
+def row_names(table):
+    """Names of the rows, from top to bottom."""
+    return [str(part) for part in table.index.unique(0)]
+
+
+def draw_marks(ax, values, names, ends=None):
+    """Draw one mark per row and estimator, with whiskers where `ends` has them.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes
+        Rows stand at 0, 1, ... from the top.
+    values : Series indexed by (row, estimator)
+        Positions on the x axis.
+    names : list of str
+        All estimators of the study in their order, which gives each its look in
+        every picture, drawn or not.
+    ends : DataFrame with columns low and high, default=None
+        Ends of the whiskers, indexed as `values`.
+
+    Returns
+    -------
+    list of matplotlib artists
+        One handle per drawn estimator, for the legend.
+    """
+    rows, drawn = values.index.unique(0), values.index.unique(1)
+    ax.hlines(np.arange(1, len(rows)) - 0.5, *ax.get_xlim(), color=_style.GRID, linewidth=0.6)
+    offsets = np.linspace(-0.5, 0.5, len(drawn)) * _SPREAD if len(drawn) > 1 else [0.0]
+    handles = []
+    for name, offset in zip(drawn, offsets, strict=True):
+        place = list(names).index(name)
+        look = {
+            "color": _COLORS[place % len(_COLORS)],
+            "marker": _MARKERS[place % len(_MARKERS)],
+            "linestyle": "none",
+        }
+        at = rows.get_indexer(values.xs(name, level=1).index) + offset
+        if ends is not None:
+            own = ends.xs(name, level=1)
+            ax.hlines(at, own["low"], own["high"], color=look["color"], linewidth=1.1, zorder=3)
+        ax.plot(values.xs(name, level=1), at, markersize=4.6, zorder=4, **look)
+        (handle,) = ax.plot([], [], markersize=5, **look)
+        handles.append(handle)
+    return handles
+
+
+def row_height(n_estimators):
+    """Inches that a row with so many marks needs."""
+    return 0.16 + 0.085 * n_estimators

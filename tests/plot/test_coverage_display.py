@@ -1,0 +1,102 @@
+"""CoverageDisplay: the numbers without matplotlib, then what is on the paper."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skbench import CoverageDisplay
+
+PROMISES = {"direct": "each group", "EB": "average over groups", "SR": "model", "ridge": "none"}
+
+
+def make_table(parts=("mmlu", "bbh"), failed=0):
+    numbers = {"direct": (0.96, 1.0), "EB": (0.94, 0.8), "SR": (0.7, 2.0), "ridge": (np.nan,) * 2}
+    rows = {
+        (part, name): {
+            "guarantee": PROMISES[name],
+            "coverage": coverage - 0.1 * i,
+            "width_ratio": width + 0.1 * i,
+            "failed": failed if name == "EB" else 0,
+        }
+        for i, part in enumerate(parts)
+        for name, (coverage, width) in numbers.items()
+    }
+    table = pd.DataFrame(rows).T
+    table.index.names = ["study", "estimator"]
+    return table
+
+
+@pytest.fixture
+def pyplot():
+    """matplotlib drawing into memory; figures are closed afterwards."""
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    yield plt
+    plt.close("all")
+
+
+def test_points_are_coverage_and_width():
+    points = CoverageDisplay.from_summary(make_table()).points_
+    assert points.index.unique("estimator").tolist() == ["direct", "EB", "SR"]
+    assert points.loc[("bbh", "EB")].tolist() == pytest.approx([0.84, 0.9])
+
+
+def test_promises_reach_the_legend():
+    display = CoverageDisplay.from_summary(make_table())
+    assert display.legend == {
+        "direct": "direct (each group)",
+        "EB": "EB (average over groups)",
+        "SR": "SR (if the model holds)",
+    }
+    assert display.notes == ["ridge: no intervals"]
+
+
+def test_failures_are_told():
+    notes = CoverageDisplay.from_summary(make_table(failed=2)).notes
+    assert "EB: failed in 4 repetitions, which are left out" in notes
+
+
+def test_a_plain_summary_is_one_row():
+    display = CoverageDisplay.from_summary(make_table().loc["mmlu"])
+    assert display.points_.index.tolist() == [("", "direct"), ("", "EB"), ("", "SR")]
+
+
+def test_tables_without_intervals_are_refused():
+    table = make_table()
+    with pytest.raises(ValueError, match="No estimator of the table has intervals"):
+        CoverageDisplay.from_summary(table.assign(coverage=np.nan))
+    with pytest.raises(ValueError, match="no column 'coverage'"):
+        CoverageDisplay.from_summary(table.drop(columns="coverage"))
+    with pytest.raises(TypeError, match="of type dict"):
+        CoverageDisplay.from_summary({})
+    with pytest.raises(ValueError, match="Write 0.95"):
+        CoverageDisplay.from_summary(table, confidence_level=95)
+
+
+def test_two_panels_share_their_rows(pyplot):
+    display = CoverageDisplay.from_summary(make_table()).plot()
+    left, right = display.axes_
+    assert display.figure_ is left.figure is right.figure
+    assert [text.get_text() for text in left.get_yticklabels()] == ["mmlu", "bbh"]
+    assert left.get_ylim() == right.get_ylim()
+    for ax, column in ((left, "coverage"), (right, "width_ratio")):
+        marks = [line for line in ax.lines if line.get_marker() not in ("None", "")]
+        marks = [line for line in marks if len(line.get_xdata()) == 2]
+        expected = display.points_[column].unstack("estimator", sort=False)
+        for line, name in zip(marks, expected, strict=True):
+            np.testing.assert_allclose(line.get_xdata(), expected[name])
+    assert 0.95 in [line.get_xdata()[0] for line in left.lines if len(line.get_xdata())]
+
+
+def test_own_axes_are_used(pyplot):
+    _, axes = pyplot.subplots(1, 2)
+    display = CoverageDisplay.from_summary(make_table(), confidence_level=0.9).plot(axes)
+    assert display.axes_.tolist() == list(axes)
+    assert (
+        "nominal 90 %"
+        in display.figure_.findobj(
+            lambda artist: hasattr(artist, "get_text") and "nominal" in artist.get_text()
+        )[0].get_text()
+    )

@@ -1,0 +1,133 @@
+"""RiskDisplay: the numbers without matplotlib, then what is on the paper."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import norm
+
+from skbench import RiskDisplay
+
+NAMES = ["direct", "EB", "SR"]
+
+
+def make_table(parts=("small", "large"), ratios=((0.5, 0.8), (0.9, 4.0)), failed=0):
+    rows = {
+        (part, name): {
+            "guarantee": "each group",
+            "mse_ratio": ratio,
+            "standard_error": 0.0 if name == "direct" else 0.05,
+            "small": ratio / 2,
+            "large": ratio * 2,
+            "coverage": 0.95,
+            "width_ratio": 1.5,
+            "failed": failed if name == "SR" else 0,
+        }
+        for part, (eb, sr) in zip(parts, ratios, strict=True)
+        for name, ratio in zip(NAMES, (1.0, eb, sr), strict=True)
+    }
+    table = pd.DataFrame(rows).T
+    table.index.names = ["part", "estimator"]
+    return table
+
+
+@pytest.fixture
+def pyplot():
+    """matplotlib drawing into memory; figures are closed afterwards."""
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    yield plt
+    plt.close("all")
+
+
+# Numbers
+
+
+def test_points_are_the_ratios_without_the_baseline():
+    points = RiskDisplay.from_summary(make_table()).points_
+    assert points.index.tolist() == [
+        ("small", "EB"), ("small", "SR"), ("large", "EB"), ("large", "SR"),
+    ]  # fmt: skip
+    assert points["ratio"].tolist() == [0.5, 0.8, 0.9, 4.0]
+    np.testing.assert_allclose(points["high"] - points["ratio"], 0.05 * norm.ppf(0.975))
+    np.testing.assert_allclose(points["ratio"] - points["low"], 0.05 * norm.ppf(0.975))
+
+
+def test_whiskers_follow_the_level():
+    points = RiskDisplay.from_summary(make_table(), confidence_level=0.5).points_
+    np.testing.assert_allclose(points["high"] - points["ratio"], 0.05 * norm.ppf(0.75))
+
+
+@pytest.mark.parametrize(("value", "factor"), [("small", 0.5), ("large", 2.0)])
+def test_parts_have_no_whiskers(value, factor):
+    display = RiskDisplay.from_summary(make_table(), value=value)
+    assert display.points_["ratio"].tolist() == [factor * r for r in (0.5, 0.8, 0.9, 4.0)]
+    assert display.points_["low"].isna().all()
+    assert "whiskers" not in display.notes[0] and "15 items" in display.xlabel
+
+
+def test_a_plain_summary_is_one_row():
+    display = RiskDisplay.from_summary(make_table().loc["small"])
+    assert display.points_.index.tolist() == [("", "EB"), ("", "SR")]
+
+
+def test_another_baseline_is_named():
+    display = RiskDisplay.from_summary(make_table(), baseline="EB")
+    assert display.points_.index.unique(1).tolist() == ["direct", "SR"]
+    assert display.xlabel.endswith("relative to EB") and "better than EB" in display.notes[0]
+
+
+def test_failures_are_told():
+    notes = RiskDisplay.from_summary(make_table(failed=3)).notes
+    assert notes[1:] == ["SR: failed in 6 repetitions, which are left out"]
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "error", "words"),
+    [
+        ([1, 2], {}, TypeError, "of type list"),
+        (make_table().drop(columns="mse_ratio"), {}, ValueError, "no column 'mse_ratio'"),
+        (make_table().reset_index(), {}, ValueError, "must be indexed by estimator"),
+        (make_table(), {"baseline": "DT"}, ValueError, "no estimator 'DT'"),
+        (make_table(), {"value": "bias"}, ValueError, "value must be one of"),
+        (make_table().drop(index=["EB", "SR"], level=1), {}, ValueError, "nothing to compare"),
+    ],
+)
+def test_bad_tables_are_refused(table, options, error, words):
+    with pytest.raises(error, match=words):
+        RiskDisplay.from_summary(table, **options)
+
+
+# Paper
+
+
+def test_marks_stand_at_their_ratios(pyplot):
+    display = RiskDisplay.from_summary(make_table()).plot()
+    marks = [line for line in display.ax_.lines if len(line.get_xdata()) == 2
+             and line.get_marker() not in ("None", "")]  # fmt: skip
+    assert [list(line.get_xdata()) for line in marks] == [[0.5, 0.9], [0.8, 4.0]]
+    assert [text.get_text() for text in display.ax_.get_yticklabels()] == ["small", "large"]
+    assert np.all(np.round(marks[0].get_ydata()) == [0, 1])
+    assert display.ax_.get_xscale() == "log"
+    low, high = display.ax_.get_xlim()
+    assert low < 0.4 and high > 4.1
+
+
+def test_every_estimator_looks_different_and_the_same_everywhere(pyplot):
+    def looks(display):
+        handles, texts = display.ax_.get_legend().legend_handles, display.ax_.get_legend().texts
+        return {
+            text.get_text(): (handle.get_color(), handle.get_marker())
+            for text, handle in zip(texts, handles, strict=True)
+        }
+
+    first = looks(RiskDisplay.from_summary(make_table()).plot())
+    other = looks(RiskDisplay.from_summary(make_table(), baseline="EB").plot())
+    assert len(set(first.values())) == 2 and first["SR"] == other["SR"]
+
+
+def test_own_axes_are_used(pyplot):
+    _, ax = pyplot.subplots()
+    display = RiskDisplay.from_summary(make_table().loc["small"]).plot(ax)
+    assert display.ax_ is ax and display.figure_ is ax.figure

@@ -63,9 +63,9 @@ def item_correlation(items, model="model", topic="topic", item="item", score="sc
     topic = [topic] if isinstance(topic, str) else list(topic)
     frame = nw.from_native(items, eager_only=True)
     require_columns(frame.columns, [model, *topic, item, score])
-    models, column = _codes(frame, [model])
-    _, topic_of_row = _codes(frame, topic)
-    _, row = np.unique(topic_of_row * len(frame) + _codes(frame, [item])[1], return_inverse=True)
+    column, models = _codes(frame, model)
+    topic_of_row = _codes_of_pairs([_codes(frame, name)[0] for name in topic])
+    row = _codes_of_pairs([topic_of_row, _codes(frame, item)[0]])
     shape = row.max() + 1, len(models)
     cell = np.ravel_multi_index((row, column), shape)
     scores = frame[score].cast(nw.Float64).to_numpy()
@@ -75,7 +75,7 @@ def item_correlation(items, model="model", topic="topic", item="item", score="sc
     topic_of_item = np.empty(shape[0], dtype=int)
     topic_of_item[row] = topic_of_row
     matrix = mixed.item_correlation(table.reshape(shape), topic_of_item)
-    names = pd.Index([name for (name,) in models], name=model)
+    names = pd.Index(models, name=model)
     return pd.DataFrame(matrix, index=names, columns=names)
 
 
@@ -106,11 +106,15 @@ def shared_correlation(items, by, score, model, item, topics):
     return item_correlation(items, model, topic, item, score)
 
 
-def _codes(frame, columns):
-    """Sorted distinct rows of some columns, and which of them each row is."""
-    codes, levels = np.zeros(len(frame), dtype=int), [()]
-    for name in columns:
-        new, names = pd.factorize(pd.Series(frame[name].to_list()), sort=True)
-        pairs, codes = np.unique(codes * len(names) + new, return_inverse=True)
-        levels = [(*levels[pair // len(names)], names[pair % len(names)]) for pair in pairs]
-    return levels, codes
+def _codes(frame, name):
+    """Number of each row's value among the sorted distinct ones of a column, and these."""
+    values = pd.Series(frame[name].to_numpy())
+    return pd.factorize(values, sort=True)
+
+
+def _codes_of_pairs(columns):
+    """Number of each row among the distinct combinations of some columns of codes."""
+    codes = 0
+    for column in columns:
+        _, codes = np.unique(codes * (column.max() + 1) + column, return_inverse=True)
+    return codes

@@ -1,0 +1,131 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.decomposition import TruncatedSVD
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.preprocessing import FunctionTransformer
+
+from skbench import embed_groups, summarize_items
+
+WORDS = {
+    "law": ["court", "judge", "appeal", "statute", "contract"],
+    "art": ["paint", "canvas", "museum", "sculpture", "color"],
+    "math": ["proof", "lemma", "integral", "matrix", "prime"],
+}
+
+
+@pytest.fixture
+def items():
+    """Two models on the same 8 questions of each of 6 topics, two topics per subject."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for subject, words in WORDS.items():
+        for part in ("a", "b"):
+            for number in range(8):
+                text = " ".join(rng.choice(words, 4))
+                rows.append((f"{subject}-{part}", f"{subject}-{part}-{number}", text))
+    questions = pd.DataFrame(rows, columns=["topic", "item", "text"])
+    models = pd.DataFrame({"model": ["ada", "bob"]})
+    items = questions.merge(models, how="cross")
+    items["score"] = rng.integers(0, 2, len(items))
+    items["confidence"] = rng.random(len(items))
+    return items
+
+
+def test_is_the_mean_of_the_items_embeddings(items):
+    table = embed_groups(items, "topic", n_components=5, random_state=3)
+    texts = items["text"].drop_duplicates().tolist()
+    words = TfidfVectorizer(sublinear_tf=True).fit_transform(texts)
+    each = TruncatedSVD(5, random_state=3).fit_transform(words)
+    each = pd.DataFrame(each, index=texts).loc[items["text"]].to_numpy()
+    for topic, rows in items.reset_index(drop=True).groupby("topic"):
+        assert np.allclose(table.loc[topic], each[rows.index].mean(axis=0), rtol=0, atol=1e-12)
+    assert list(table.columns) == [f"embedding_0{number}" for number in range(5)]
+
+
+def test_topics_about_the_same_lie_near_each_other(items):
+    table = embed_groups(items, "topic").to_numpy()
+    distance = np.linalg.norm(table[:, None] - table[None], axis=-1)
+    np.fill_diagonal(distance, np.inf)
+    assert distance.argmin(axis=1).tolist() == [1, 0, 3, 2, 5, 4]
+
+
+def test_any_transformer_is_taken_and_left_as_it_is(items):
+    counts = CountVectorizer()
+    table = embed_groups(items, "topic", transformer=counts)
+    assert not hasattr(counts, "vocabulary_")
+    expected = CountVectorizer().fit(items["text"].drop_duplicates())
+    means = expected.transform(items["text"]).toarray()
+    law = means[(items["topic"] == "law-a").to_numpy()].mean(axis=0)
+    assert np.allclose(table.loc["law-a"], law)
+
+    def lengths(texts):
+        return np.array([[len(text), text.count(" ")] for text in texts])
+
+    table = embed_groups(items, "topic", transformer=FunctionTransformer(lengths))
+    assert (table["embedding_01"] == 3).all()
+
+
+def test_each_text_is_embedded_once(items):
+    seen = []
+
+    def remember(texts):
+        seen.extend(texts)
+        return np.ones((len(texts), 1))
+
+    embed_groups(items, "topic", transformer=FunctionTransformer(remember))
+    assert sorted(seen) == sorted(items["text"].unique())
+
+
+def test_means_and_numeric_columns(items):
+    table = embed_groups(items, ["model", "topic"], ["confidence"], means="score")
+    expected = items.groupby(["model", "topic"])[["confidence", "score"]].mean()
+    pd.testing.assert_frame_equal(table, expected, check_dtype=False)
+
+
+def test_table_goes_straight_into_the_summary(items):
+    by = ["model", "topic"]
+    topics = embed_groups(items, "topic", n_components=4)
+    pairs = embed_groups(items, by, means=["confidence"], n_components=4)
+    for table in (topics, pairs):
+        X = summarize_items(items, by, features=table).X
+        assert list(X.columns) == [*by, *table.columns]
+        assert np.isfinite(X[table.columns].to_numpy()).all()
+    assert X.loc[("ada", "law-a"), "confidence"] != X.loc[("bob", "law-a"), "confidence"]
+
+
+def test_engines_and_row_order_agree(items):
+    polars = pytest.importorskip("polars")
+    expected = embed_groups(items, "topic")
+    for other in (polars.from_pandas(items), polars.from_pandas(items).lazy()):
+        pd.testing.assert_frame_equal(embed_groups(other, "topic"), expected)
+    assert list(embed_groups(items[::-1], "topic").index) == list(expected.index)
+
+
+def test_scores_are_not_looked_at(items):
+    other = items.assign(score=1 - items["score"])
+    assert embed_groups(items, "topic").equals(embed_groups(other, "topic"))
+
+
+def test_few_texts_and_few_words():
+    items = pd.DataFrame({"topic": ["a", "b"], "text": ["one two", "two three"]})
+    assert embed_groups(items, "topic").shape == (2, 1)
+    same = pd.DataFrame({"topic": ["a", "b"], "text": ["word", "word"]})
+    assert embed_groups(same, "topic").nunique().eq(1).all()
+
+
+@pytest.mark.parametrize(
+    ("columns", "arguments", "message"),
+    [
+        ({"text": [1, 2]}, {}, "'text' must hold texts, but has 1"),
+        ({"text": ["a word", None]}, {}, "1 of 2 rows have no 'text'"),
+        ({"words": ["a", "b"]}, {}, "items has no column 'text'"),
+        ({"text": ["one", "two"]}, {"means": ["text"]}, "'text' must be numeric, but has 'one'"),
+        ({"text": ["one", "two"]}, {"text": ["text"]}, "'text' must be numeric"),
+        ({"text": []}, {}, "no rows"),
+    ],
+)
+def test_embedding_refuses(columns, arguments, message):
+    items = pd.DataFrame({"topic": ["a", "b"][: len(next(iter(columns.values())))]} | columns)
+    with pytest.raises(ValueError, match=message):
+        embed_groups(items, "topic", **arguments)

@@ -1,6 +1,6 @@
 """
-VTAB end to end: aggregates, differences and ranks
-==================================================
+Aggregates, differences and ranks of eight models
+=================================================
 
 Eight image models on the 19 tasks of the Visual Task Adaptation Benchmark, as counts of
 right answers. How sure are the overall score, the leads, and the ranks? Counts are all

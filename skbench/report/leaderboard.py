@@ -65,6 +65,11 @@ def _print_report(board, table, items, columns):
     n_groups = len(set("".join(board.ties)))
     if n_groups <= _MOST_LETTERS:
         print_prose("Models that share a letter cannot be told apart on these items.")
+    else:
+        print_prose(
+            f"{n_groups} groups of models cannot be told apart on these items, too many for a "
+            "column of letters: --csv and --json have it."
+        )
 
 
 def _size(board, items, columns):

@@ -56,7 +56,7 @@ def test_the_adjusted_level_and_its_correction_are_named():
     estimate = differences(Draws(values, pd.Index(["ada", "bob", "cyd"]), "bootstrap"))
     (note,) = DifferenceDisplay.from_estimate(estimate).notes
     assert note == (
-        "bootstrap differences, Bonferroni: all 3 hold with 95 % (98.3333 %, if the model holds)"
+        "bootstrap differences, Bonferroni: all 3 hold with 95 % (98.33 %, if the model holds)"
     )
 
 

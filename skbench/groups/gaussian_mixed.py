@@ -15,15 +15,22 @@ class GaussianMixedModel(MixedModel):
     _guarantee = "posterior"
 
     def __init__(
-        self, model="model", topic="topic", *, item_correlation="auto", sampling_variance=None
+        self,
+        model="model",
+        topic="topic",
+        *,
+        item_correlation="auto",
+        kernels=None,
+        sampling_variance=None,
     ):
         self.model = model
         self.topic = topic
         self.item_correlation = item_correlation
+        self.kernels = kernels
         self.sampling_variance = sampling_variance
 
-    def _fit_codes(self, model, topic, correlation):
-        return mixed.crossed_normal(self.z_, self.sigma2_, model, topic, correlation)
+    def _fit_codes(self, model, topic, correlation, kernels):
+        return mixed.crossed_normal(self.z_, self.sigma2_, model, topic, correlation, kernels)
 
     def _fitted_value(self):
         return self._result.mean

@@ -17,11 +17,18 @@ class LogisticMixedModel(MixedModel):
     _guarantee = "posterior"
 
     def __init__(
-        self, model="model", topic="topic", *, item_correlation="auto", sampling_variance=None
+        self,
+        model="model",
+        topic="topic",
+        *,
+        item_correlation="auto",
+        kernels=None,
+        sampling_variance=None,
     ):
         self.model = model
         self.topic = topic
         self.item_correlation = item_correlation
+        self.kernels = kernels
         self.sampling_variance = sampling_variance
 
     def fit(self, X, y, sigma2=None, n=None, groups=None):
@@ -30,11 +37,11 @@ class LogisticMixedModel(MixedModel):
             sigma2 = 0.0
         return super().fit(X, y, sigma2, n, groups)
 
-    def _fit_codes(self, model, topic, correlation):
+    def _fit_codes(self, model, topic, correlation, kernels):
         _require_counts(self.z_, self.n_)
         k = np.round(self.z_ * self.n_)
         self.sigma2_ = binomial.sampling_variance(k, self.n_)
-        return mixed.crossed_logit(k, self.n_, model, topic, correlation)
+        return mixed.crossed_logit(k, self.n_, model, topic, correlation, kernels)
 
     def _fitted_value(self):
         return self._result.score

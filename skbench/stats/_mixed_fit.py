@@ -117,7 +117,9 @@ def fit_blocks(likelihood, structure, variances, start=None):
     for _ in range(_MAX_STEPS):
         posterior = gaussian.posterior(W, b, noise, np.exp(log_variances), structure)
         step = 0.0 if start is not None else variance_step(posterior, log_variances)
-        if max(np.max(np.abs(posterior.mean - previous)), np.max(np.abs(step))) < _TOLERANCE:
+        # A variance on its way to 0 takes long steps that no longer gain anything.
+        gain = np.sum(np.abs(step * posterior.gradient))
+        if max(np.max(np.abs(posterior.mean - previous)), gain) < _TOLERANCE:
             break
         previous = posterior.mean
         log_variances = log_variances + step

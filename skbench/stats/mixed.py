@@ -8,7 +8,7 @@ from scipy.stats import norm
 
 from skbench.stats import _mixed_fit as fitting
 from skbench.stats._mixed_gaussian import Structure
-from skbench.stats._mixed_layout import layout
+from skbench.stats._mixed_layout import Layout, layout
 from skbench.stats._mixed_moments import binomial_moments, gaussian_moments, mixture_moments
 
 _NODES, _WEIGHTS = np.polynomial.hermite.hermgauss(30)
@@ -34,11 +34,17 @@ class CrossedFit(NamedTuple):
         Posterior means of the models' effects.
     model_covariance : ndarray of shape (n_models, n_models)
         Their posterior covariance.
-    topic_mean : ndarray of shape (n_topics,)
-        Posterior means of the topics' effects.
+    topic_mean, topic_mean_variance : ndarray of shape (n_topics,)
+        Posterior means and variances of the topics' effects; 0 where each topic has
+        one group, and with kernels.
     topic_variance, interaction_variance : float
         Variances of the topics' effects and of model x topic; posterior means where
-        they are integrated over.
+        they are integrated over. Where each topic has one group they cannot be told
+        apart, and all is interaction.
+    kernel_variances : ndarray of shape (n_kernels,)
+        Factors of the kernels.
+    solver : Solver or None
+        With kernels, what `predicted` needs.
     """
 
     mean: np.ndarray
@@ -49,11 +55,26 @@ class CrossedFit(NamedTuple):
     model_mean: np.ndarray
     model_covariance: np.ndarray
     topic_mean: np.ndarray
+    topic_mean_variance: np.ndarray
     topic_variance: float
     interaction_variance: float
+    kernel_variances: np.ndarray
+    solver: "Solver | None"
 
 
-def crossed_logit(k, n, model, topic, item_correlation=None):
+class Solver(NamedTuple):
+    """Inverse covariance of the pseudo-observations, their residuals, and the design."""
+
+    precision: np.ndarray
+    residual: np.ndarray
+    design: np.ndarray
+
+    def in_units(self, scale):
+        """The same for values multiplied by `scale`."""
+        return Solver(self.precision / scale**2, self.residual / scale, self.design)
+
+
+def crossed_logit(k, n, model, topic, item_correlation=None, kernels=None):
     """Crossed random effects on the logit scale, for counts.
 
     Parameters
@@ -63,74 +84,165 @@ def crossed_logit(k, n, model, topic, item_correlation=None):
     model, topic : ndarray of int of shape (n_groups,)
         Codes from 0 without gaps.
     item_correlation : ndarray of shape (n_models, n_models), default=None
-        Correlation of errors of models on the same items; None for independence.
+        Correlation of errors of models on the same items of a topic; None for
+        independence. Then no model may occur twice in a topic.
+    kernels : ndarray of shape (n_kernels, n_groups, n_groups), default=None
+        Positive semidefinite; each adds a random effect whose covariance is a
+        multiple of it, learned like the other variances.
 
     Returns
     -------
     CrossedFit
+
+    Notes
+    -----
+    ``k ~ Binomial(n, expit(eta))``, ``eta = mu_model + a_topic + e``, with
+    ``a ~ N(0, topic_variance)``, ``e ~ N(0, interaction_variance)`` and a weak prior
+    ``mu ~ N(0, 2.5^2)``, which keeps a model finite that is always right or wrong.
+
+    The variances maximize the restricted likelihood: `mu` is integrated out. Every
+    count is replaced by the Gaussian pseudo-observation that gives its group the
+    posterior mean and variance of the exact binomial likelihood: expectation
+    propagation [1]_, [2]_. Penalized quasi-likelihood [3]_ takes the working
+    response instead, whose errors do not shrink with the number of groups. The
+    posterior moments of a group use its exact likelihood once more. Against nested
+    quadrature on 6 topics x 3 models, with known variances, posterior means were off
+    by at most .0005 and posterior variances by 5 % at n = 2, .0001 and 1 % at n = 5
+    and 10, where penalized quasi-likelihood was off by .05, .02 and .01
+    (test_moments_against_quadrature, test_approximation_errors).
+
+    With at most 12 topics the variances are integrated over a grid, with half-normal
+    priors of scale 1 (topic) and 1/2 (interaction) for their roots; not with kernels.
+
+    Shared items: the correlation `R` of the errors is split in ``c I``, with `c` the
+    least eigenvalue, and the rest. The likelihood of a count is taken to the power
+    ``1 / c``, and the rest is Gaussian noise ``D (R - c I) D`` common to the counts
+    of a topic, ``D = 1 / sqrt(n p (1 - p))`` at the posterior mean. Together they
+    have the variance of the counts and their correlation.
+
+    References
+    ----------
+    .. [1] Minka (2001). Expectation propagation for approximate Bayesian inference.
+       UAI 17.
+    .. [2] Rasmussen and Williams (2006). Gaussian Processes for Machine Learning,
+       section 3.6. MIT Press.
+    .. [3] Breslow and Clayton (1993). Approximate inference in generalized linear
+       mixed models. Journal of the American Statistical Association 88.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> topic, model = np.divmod(np.arange(40), 2)
+    >>> k = np.where(topic < 10, 2, 8) + model
+    >>> fit = crossed_logit(k, np.full(40, 10), model, topic)
+    >>> fit.score[[0, 1, 38, 39]].round(2)
+    array([0.22, 0.34, 0.78, 0.86])
     """
-    where = layout(model, topic)
-    k, n = np.asarray(k, dtype=float), np.asarray(n, dtype=float)
-    likelihood = fitting.Binomial(
-        where.blocks(k), where.blocks(n), where.correlation(item_correlation)
-    )
-    structure, start = _crossed_structure(where, _MODEL_STD**-2)
+    arranged = _arranged(model, topic, item_correlation, kernels, _MODEL_STD**-2)
+    where = arranged.where
+    k, n = where.blocks(np.asarray(k, dtype=float)), where.blocks(np.asarray(n, dtype=float))
+    likelihood = fitting.Binomial(k, n, arranged.correlation)
 
     def moments(fit):
-        own = [where.rows(values) for values in (likelihood.k_own, likelihood.n_own, fit.W, fit.b)]
         posterior = fit.posterior
-        slope = posterior.slope
-        return binomial_moments(
-            *own,
-            where.rows(posterior.mean),
-            where.rows(posterior.variance),
-            where.rows(posterior.noisy_mean),
-            where.rows(posterior.noisy_variance),
-            None if slope is None else where.rows(slope),
-        )
+        tables = (likelihood.k_own, likelihood.n_own, fit.W, fit.b)
+        latent = (posterior.mean, posterior.variance)
+        noisy = (posterior.noisy_mean, posterior.noisy_variance, posterior.slope)
+        rows = [None if x is None else where.rows(x) for x in (*tables, *latent, *noisy)]
+        return binomial_moments(*rows)
 
-    return _crossed_fit(likelihood, structure, start, moments)
+    return _crossed_fit(likelihood, arranged, moments)
 
 
-def crossed_normal(z, sigma2, model, topic, item_correlation=None):
+def crossed_normal(z, sigma2, model, topic, item_correlation=None, kernels=None):
     """Crossed random effects for direct estimates with known sampling variances.
 
     Parameters
     ----------
     z, sigma2 : ndarray of shape (n_groups,)
         Direct estimates and their sampling variances.
-    model, topic, item_correlation
+    model, topic, item_correlation, kernels
         As in `crossed_logit`.
 
     Returns
     -------
     CrossedFit
+
+    Notes
+    -----
+    ``z ~ N(eta, sigma2)`` and the model of `crossed_logit` for `eta`, in units of the
+    standard deviation of `z`, with a flat prior for the models. Nothing is
+    approximated. A `sigma2` of 0 counts as 1e-10 of the variance of `z`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> topic, model = np.divmod(np.arange(40), 2)
+    >>> z = np.where(topic < 10, 0.2, 0.8) + 0.1 * model
+    >>> fit = crossed_normal(z, np.full(40, 0.02), model, topic)
+    >>> fit.score[[0, 1, 38, 39]].round(2)
+    array([0.23, 0.33, 0.77, 0.87])
     """
-    where = layout(model, topic)
+    arranged = _arranged(model, topic, item_correlation, kernels, _FLAT)
+    where = arranged.where
     center, scale = np.mean(z), np.std(z) if np.ptp(z) > 0 else 1.0
     precision = scale**2 / np.maximum(sigma2, _EXACT * scale**2)
-    likelihood = fitting.Gaussian(
-        where.blocks((z - center) / scale),
-        where.blocks(precision),
-        where.correlation(item_correlation),
-    )
-    structure, start = _crossed_structure(where, _FLAT)
+    standardized = where.blocks((z - center) / scale)
+    likelihood = fitting.Gaussian(standardized, where.blocks(precision), arranged.correlation)
 
     def moments(fit):
         return gaussian_moments(where.rows(fit.posterior.mean), where.rows(fit.posterior.variance))
 
-    fit = _crossed_fit(likelihood, structure, start, moments)
+    fit = _crossed_fit(likelihood, arranged, moments)
+    squared = {
+        name: scale**2 * getattr(fit, name)
+        for name in fit._fields
+        if "variance" in name or "covariance" in name
+    }
     return fit._replace(
         mean=center + scale * fit.mean,
-        variance=scale**2 * fit.variance,
         score=center + scale * fit.score,
-        score_variance=scale**2 * fit.score_variance,
         model_mean=center + scale * fit.model_mean,
-        model_covariance=scale**2 * fit.model_covariance,
         topic_mean=scale * fit.topic_mean,
-        topic_variance=scale**2 * fit.topic_variance,
-        interaction_variance=scale**2 * fit.interaction_variance,
+        solver=fit.solver and fit.solver.in_units(scale),
+        **squared,
     )
+
+
+def predicted(fit, cross, own, design):
+    """Latent values of new groups, given how they covary with the fitted ones.
+
+    Parameters
+    ----------
+    fit : CrossedFit
+        Of a model with kernels.
+    cross : ndarray of shape (n_new, n_groups)
+        Prior covariances with the fitted groups.
+    own : ndarray of shape (n_new,)
+        Prior variances.
+    design : ndarray of shape (n_new, n_models)
+        Weights of the models' effects.
+
+    Returns
+    -------
+    mean, variance : ndarray of shape (n_new,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> model, topic = np.zeros(20, dtype=int), np.arange(20)
+    >>> kernel = np.equal.outer(topic % 2, topic % 2).astype(float)[None]
+    >>> fit = crossed_logit(1 + 8 * (topic % 2), np.full(20, 10), model, topic, None, kernel)
+    >>> cross, own = fit.kernel_variances[0] * kernel[0, :2], fit.kernel_variances[0]
+    >>> predicted(fit, cross, own, np.ones((2, 1)))[0].round(1)
+    array([-2.2,  2.2])
+    """
+    solver = fit.solver
+    gain = cross @ solver.precision
+    left = design - gain @ solver.design
+    mean = design @ fit.model_mean + cross @ solver.residual
+    explained = np.sum(gain * cross, axis=1)
+    return mean, np.maximum(own - explained, 0) + np.sum((left @ fit.model_covariance) * left, 1)
 
 
 def skewed_interval(mean, variance, skewness, confidence_level=0.95):
@@ -175,80 +287,57 @@ def logistic_moments(mean, variance):
     return center, (points - center[..., None]) ** 2 @ weights
 
 
-def item_correlation(scores, topic):
-    """Correlation across models of the errors that shared items cause.
+class _Arranged(NamedTuple):
+    """Rows as blocks, and what hangs together in them.
 
-    Parameters
-    ----------
-    scores : ndarray of shape (n_items, n_models)
-        Score of each model on each item; nan where it did not answer.
-    topic : ndarray of int of shape (n_items,)
-        Topic of each item, codes from 0 without gaps.
-
-    Returns
-    -------
-    ndarray of shape (n_models, n_models)
-        Positive semidefinite, ones on the diagonal.
+    nested : each topic has one group, so topic and interaction are one effect
+    dense : all groups are one block, for kernels to connect
     """
-    seen = ~np.isnan(scores)
-    residuals = np.where(seen, scores, 0.0)
-    sums = np.zeros((topic.max() + 1, scores.shape[1]))
-    counts = np.zeros_like(sums)
-    np.add.at(sums, topic, residuals)
-    np.add.at(counts, topic, seen)
-    residuals = np.where(seen, residuals - (sums / np.maximum(counts, 1))[topic], 0.0)
-    both = seen.astype(float).T @ seen
-    squares = (residuals**2).T @ seen  # of the row's model, over items both answered
-    scale = np.sqrt(squares * squares.T)
-    correlation = np.divide(
-        residuals.T @ residuals, scale, out=np.zeros_like(scale), where=scale > 0
-    )
-    return _shrunk_correlation(correlation, np.where(scale > 0, both, 0))
+
+    where: Layout
+    structure: Structure
+    start: np.ndarray
+    correlation: np.ndarray | None
+    nested: bool
+    dense: bool
 
 
-def _shrunk_correlation(correlation, n_items):
-    """Towards one common correlation, as far as chance spreads the entries."""
-    pairs = ~np.eye(len(correlation), dtype=bool) & (n_items > 2)
-    common = np.average(correlation[pairs], weights=n_items[pairs]) if pairs.any() else 0.0
-    chance = np.sum((1 - correlation[pairs] ** 2) ** 2 / n_items[pairs])
-    spread = np.sum((correlation[pairs] - common) ** 2)
-    weight = min(1.0, chance / spread) if spread > 0 else 1.0
-    shrunk = np.where(pairs, (1 - weight) * correlation + weight * common, common)
-    np.fill_diagonal(shrunk, 1.0)
-    return _nearest_correlation(shrunk)
-
-
-def _nearest_correlation(matrix):
-    values, vectors = np.linalg.eigh(matrix)
-    matrix = (vectors * np.maximum(values, 0)) @ vectors.T
-    scale = np.sqrt(np.diag(matrix))
-    return matrix / np.outer(scale, scale)
-
-
-def _crossed_structure(where, prior_precision):
-    """Kernels of topic and interaction, and variances to start from."""
-    size = where.slot_model.shape[1]
-    same_group = np.eye(size)[None]
-    if size == 1:
-        kernels, start = same_group[None], np.array([sum(_START)])
+def _arranged(model, topic, item_correlation, kernels, prior_precision):
+    if kernels is None:
+        where = layout(model, topic)
+        size = where.slot_model.shape[1]
+        same_topic = np.ones((1, size, size))
     else:
-        kernels, start = np.stack([np.ones((1, size, size)), same_group]), np.array(_START)
-    return Structure(kernels, where.design(), 0.0, prior_precision), start
+        size = len(model)
+        one_block = np.zeros(size, dtype=int)
+        where = Layout(one_block, np.arange(size), model[None], model.max() + 1, False)
+        same_topic = np.equal.outer(topic, topic).astype(float)[None]
+    nested = len(np.unique(topic)) == len(topic)
+    effects = [same_topic, np.eye(size)[None], *([] if kernels is None else kernels[:, None])]
+    start = [*_START, *[_START[1]] * (len(effects) - 2)]
+    if nested:
+        effects, start = effects[1:], [sum(_START), *start[2:]]
+    correlation = where.correlation(item_correlation)
+    if correlation is not None:
+        correlation = correlation * same_topic
+    structure = Structure(np.stack(effects), where.design(), 0.0, prior_precision)
+    return _Arranged(where, structure, np.array(start), correlation, nested, kernels is not None)
 
 
-def _crossed_fit(likelihood, structure, start, moments):
+def _crossed_fit(likelihood, arranged, moments):
+    structure, start = arranged.structure, arranged.start
     fit = fitting.fit_blocks(likelihood, structure, start)
-    fits, weights = [fit], np.ones(1)
-    if len(fit.W) <= _FEW_TOPICS:
+    fits, weights, solver = [fit], np.ones(1), None
+    if arranged.dense:
+        posterior = fit.posterior
+        solver = Solver(posterior.precision[0], posterior.residual[0], structure.design[0])
+    elif len(fit.W) <= _FEW_TOPICS:
         prior_std = np.array(_PRIOR_STD[: len(start)])
         fits, weights = fitting.integrated(likelihood, structure, fit, prior_std)
     mixed = mixture_moments([moments(part) for part in fits], weights)
-    effects = np.array([part.posterior.coefficients for part in fits])
-    model_mean = weights @ effects
-    away = effects - model_mean
-    covariances = np.array([part.posterior.covariance for part in fits])
-    topic_variances = np.array([part.variances[0] if len(start) > 1 else 0.0 for part in fits])
-    pulls = np.array([part.posterior.residual.sum(axis=1) for part in fits])
+    variances = weights @ [part.variances for part in fits]
+    model_mean, model_covariance = _model_effects(fits, weights)
+    topic_mean, topic_mean_variance = _topic_effects(fits, weights, arranged)
     return CrossedFit(
         mean=mixed.mean,
         variance=mixed.variance,
@@ -256,8 +345,32 @@ def _crossed_fit(likelihood, structure, start, moments):
         score=mixed.score,
         score_variance=mixed.score_variance,
         model_mean=model_mean,
-        model_covariance=np.tensordot(weights, covariances, 1) + (weights * away.T) @ away,
-        topic_mean=(weights * topic_variances) @ pulls,
-        topic_variance=float(weights @ topic_variances),
-        interaction_variance=float(weights @ [part.variances[-1] for part in fits]),
+        model_covariance=model_covariance,
+        topic_mean=topic_mean,
+        topic_mean_variance=topic_mean_variance,
+        topic_variance=0.0 if arranged.nested else float(variances[0]),
+        interaction_variance=float(variances[0 if arranged.nested else 1]),
+        kernel_variances=variances[1 if arranged.nested else 2 :],
+        solver=solver,
     )
+
+
+def _model_effects(fits, weights):
+    """Posterior mean and covariance of the models' effects."""
+    effects = np.array([part.posterior.coefficients for part in fits])
+    mean = weights @ effects
+    away = effects - mean
+    within = np.tensordot(weights, [part.posterior.covariance for part in fits], axes=1)
+    return mean, within + (weights * away.T) @ away
+
+
+def _topic_effects(fits, weights, arranged):
+    """Posterior mean and variance of the topics' effects, models' effects taken as known."""
+    if arranged.nested or arranged.dense:
+        return np.zeros((2, len(fits[0].W)))
+    prior = np.array([part.variances[0] for part in fits])[:, None]
+    pulls = np.array([part.posterior.residual.sum(axis=1) for part in fits])
+    seen = np.array([part.posterior.precision.sum(axis=(1, 2)) for part in fits])
+    means = prior * pulls
+    mean = weights @ means
+    return mean, weights @ (prior - prior**2 * seen + (means - mean) ** 2)

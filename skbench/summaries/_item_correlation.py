@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import require_columns
-from skbench.stats import mixed
+from skbench.stats import covariances
 
 
 def item_correlation(items, model="model", topic="topic", item="item", score="score"):
@@ -39,7 +39,7 @@ def item_correlation(items, model="model", topic="topic", item="item", score="sc
     -----
     The correlation of scores less their model's mean in the topic, pooled over
     topics and drawn towards one common value; see
-    `skbench.stats.mixed.item_correlation`. Where models are asked the same items,
+    `skbench.stats.covariances.item_correlation`. Where models are asked the same items,
     their direct estimates err together: an unlucky draw of hard items lowers all.
     `LogisticMixedModel` and `GaussianMixedModel` take the matrix as
     ``item_correlation``; `summarize_items` sends it along with the features.
@@ -74,7 +74,7 @@ def item_correlation(items, model="model", topic="topic", item="item", score="sc
     table = np.divide(sums, answers, out=np.full(len(sums), np.nan), where=answers > 0)
     topic_of_item = np.empty(shape[0], dtype=int)
     topic_of_item[row] = topic_of_row
-    matrix = mixed.item_correlation(table.reshape(shape), topic_of_item)
+    matrix = covariances.item_correlation(table.reshape(shape), topic_of_item)
     names = pd.Index(models, name=model)
     return pd.DataFrame(matrix, index=names, columns=names)
 

@@ -15,7 +15,12 @@ import numpy as np
 import pandas as pd
 
 from skbench import make_items
-from skbench.benchmark import compare_models, leaderboard, required_items
+from skbench.benchmark import (
+    compare_models,
+    leaderboard,
+    minimum_detectable_effect,
+    required_items,
+)
 from skbench.stats.clustered import clustered_standard_error
 
 # %%
@@ -82,7 +87,7 @@ left.barh(errors.index, errors, color=["0.75", "0.75", "0.75", "#0072b2"], heigh
 left.invert_yaxis()
 left.set(xlabel="standard error of the difference")
 n = np.geomspace(50, 10_000, 200)
-effect_shown = effects[1] * np.sqrt(needed[1] / n)
+effect_shown = [minimum_detectable_effect(round(x), omega2=omega2) for x in n]
 right.loglog(n, effect_shown, color="#0072b2")
 right.set(xlabel="questions", ylabel="difference shown\nwith power 80 %")
 right.set_xticks([100, 1000, 10_000], ["100", "1,000", "10,000"])

@@ -41,7 +41,7 @@ def wild_cluster_p_value(
     Raises
     ------
     ValueError
-        If `weights` is unknown.
+        If `weights` is unknown, or `rng` is needed and missing.
 
     Notes
     -----
@@ -100,7 +100,7 @@ def wild_cluster_interval(
     Raises
     ------
     ValueError
-        If `weights` is unknown.
+        If `weights` is unknown, or `rng` is needed and missing.
 
     Notes
     -----
@@ -179,6 +179,11 @@ def _weightings(values, n_clusters, n_draws, rng):
     # The logarithm, because the power of a thousand clusters is no float.
     if n_clusters * np.log(values.size) <= np.log(n_draws):
         return np.stack(np.meshgrid(*[values] * n_clusters), axis=-1).reshape(-1, n_clusters)
+    if rng is None:
+        raise ValueError(
+            f"{len(values)}^{n_clusters} weightings are too many to take all of them. Pass "
+            "rng=numpy.random.default_rng(seed) to draw some."
+        )
     return rng.choice(values, size=(n_draws, n_clusters))
 
 

@@ -74,7 +74,6 @@ def test_pooled_scores_are_those_of_euroeval(runs, gold_folder):
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("leaderboard", ["danish", "german"])
 def test_published_ranks(data_folder, leaderboard):
     results = pd.read_csv(data_folder / "euroeval_scores.csv.gz").query(
@@ -250,7 +249,6 @@ def test_input_stays_untouched(runs):
     pd.testing.assert_frame_equal(runs, kept)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n_items", [250, 2000])
 def test_gate_calls_equal_models_different(n_items):
     """Two models of equal accuracy, each scored on ten bootstrap samples of its answers."""

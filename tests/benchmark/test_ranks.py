@@ -211,7 +211,6 @@ def test_sets_hold_all_ranks_of_exact_ties(kind, correlation):
     assert coverage >= binom.ppf(0.0005, n_trials, 0.95) / n_trials
 
 
-@pytest.mark.slow
 def test_quantiles_of_drawn_ranks_do_not_hold_ties():
     # What rank sets are for: 20 equal models have all ranks; quantiles of draws miss some.
     rng = np.random.default_rng(0)

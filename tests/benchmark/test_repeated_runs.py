@@ -102,7 +102,6 @@ def test_bad_input_is_named():
 
 
 @pytest.mark.filterwarnings("ignore:.*same score in every run")
-@pytest.mark.slow
 @pytest.mark.parametrize("n_items", [200, 1000])
 @pytest.mark.parametrize("K", [3, 10])
 def test_coverage_of_the_truth(n_items, K):

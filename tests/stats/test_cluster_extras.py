@@ -149,6 +149,11 @@ def test_wild_bootstrap_draws_at_random_where_there_are_many():
     assert some == again
 
 
+def test_wild_bootstrap_asks_for_a_generator():
+    with pytest.raises(ValueError, match="6\\^12 weightings are too many.*Pass rng="):
+        wild_cluster_interval(np.arange(12), np.full(12, 12))
+
+
 def test_wild_interval_moves_with_the_scores():
     sums, sizes = sums_of(*random_items(7, UNEQUAL[5]))
     low, high = wild_cluster_interval(sums, sizes)
@@ -185,9 +190,8 @@ def simulated(sizes, n_trials, rng):
     return rng.binomial(sizes, chance).astype(float)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n_clusters", [5, 10, 30])
-def test_unequal_clusters_cover(n_clusters, capsys):
+def test_unequal_clusters_cover(n_clusters):
     n_trials, sizes = 20_000, np.array(UNEQUAL[n_clusters])
     sums = simulated(sizes, n_trials, np.random.default_rng(n_clusters))
     codes = np.repeat(np.arange(n_trials), n_clusters)
@@ -199,21 +203,21 @@ def test_unequal_clusters_cover(n_clusters, capsys):
     mean = sums.sum(axis=1) / sizes.sum()
     independent = np.sqrt(mean * (1 - mean) / (sizes.sum() - 1))
     shares["items independent"] = covered(mean, independent, np.full(n_trials, 1e9))
-    with capsys.disabled():
-        print(f"\n{n_clusters} unequal clusters, nominal .95:", end=" ")
-        print(", ".join(f"{name} {share:.3f}" for name, share in shares.items()))
+    print(f"{n_clusters} unequal clusters, nominal .95:", end=" ")
+    print(", ".join(f"{name} {share:.3f}" for name, share in shares.items()))
     assert shares["cr2"] >= 0.93
     assert shares["items independent"] < shares["cr0"] < shares["cr1"] < shares["cr2"]
 
 
-@pytest.mark.slow
 def test_one_large_cluster_costs_coverage():
     """The degrees of freedom suppose independent items: too many where one cluster dominates."""
     sizes = np.array(DOMINATED)
     sums = simulated(sizes, 20_000, np.random.default_rng(10))
     codes = np.repeat(np.arange(20_000), 10)
     r = cluster_robust_variance(sums.ravel(), np.tile(sizes, 20_000), codes, 20_000)
-    assert 0.915 <= covered(r.mean, np.sqrt(r.variance), r.df) <= 0.935
+    share = covered(r.mean, np.sqrt(r.variance), r.df)
+    print(f"10 clusters, one with 37 of 100 items: CR2 covers {share:.4f}")
+    assert 0.915 <= share <= 0.935
 
 
 def covered(mean, standard_error, df):
@@ -221,14 +225,12 @@ def covered(mean, standard_error, df):
     return np.mean((low <= 0.5) & (0.5 <= high))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("n_clusters", [5, 10])
-def test_wild_bootstrap_holds_its_level(n_clusters, capsys):
+def test_wild_bootstrap_holds_its_level(n_clusters):
     rng = np.random.default_rng(n_clusters)
     sizes = np.array(UNEQUAL[n_clusters])
     sums = simulated(sizes, 2000, rng)
     p = np.array([wild_cluster_p_value(s, sizes, 0.5, n_draws=999, rng=rng) for s in sums])
     rejected = np.mean(p[np.isfinite(p)] <= 0.05)
-    with capsys.disabled():
-        print(f"\n{n_clusters} unequal clusters: wild bootstrap covers {1 - rejected:.3f}")
+    print(f"{n_clusters} unequal clusters: wild bootstrap covers {1 - rejected:.3f}")
     assert rejected <= 0.07

@@ -10,7 +10,7 @@ from sklearn.model_selection import BaseCrossValidator, check_cv
 
 from skbench._checks import require_columns
 from skbench._random import as_generator
-from skbench.groups._regressors import fit_regressor, informative_columns
+from skbench.groups._regressors import encoded_once, fit_regressor, informative_columns
 
 
 class CrossFitKFold(BaseCrossValidator):
@@ -150,6 +150,56 @@ def as_splitter(cv, random_state):
     return check_cv(cv)
 
 
+def topics_to_keep(X, groups, cv):
+    """What cross-fitting keeps together where the caller left it open.
+
+    Parameters
+    ----------
+    X : DataFrame or ndarray of shape (n_groups, n_features)
+        Features.
+    groups : array-like of shape (n_groups,) or None
+        What the caller gave.
+    cv : int, splitter or None
+        The caller's choice of folds.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,) or None
+        `groups`; or, where it is None and `cv` too, the topics that a frame with
+        the columns ``model`` and ``topic`` shows, if several models share them.
+
+    Warns
+    -----
+    UserWarning
+        If the columns show shared topics and nobody has said whether models
+        answered the same items.
+    """
+    if groups is not None:
+        return np.asarray(groups)
+    if not isinstance(X, pd.DataFrame) or not {"model", "topic"} <= set(X.columns):
+        return None
+    # summarize_items has looked at the item ids and found nothing shared.
+    if X.attrs.get("items_shared") is False:
+        return None
+    if X["model"].groupby(X["topic"].to_numpy(), observed=True).nunique().max() < 2:
+        return None
+    seen = "X has columns 'model' and 'topic', and several models stand on one topic"
+    if cv is None:
+        warnings.warn(
+            f"{seen}: folds keep topics together, in case the models answered the same items. "
+            "Pass groups=X['topic'] to confirm it, or cv=CrossFitKFold() if items are not shared.",
+            stacklevel=6,
+        )
+        return X["topic"].to_numpy()
+    warnings.warn(
+        f"{seen}, but cv was given without groups: folds may split a topic. If the models "
+        "answered the same items, the regression then learns the noise it should be blind to "
+        "and intervals come out too short. Pass groups=X['topic'] to keep topics together.",
+        stacklevel=6,
+    )
+    return None
+
+
 def cross_fit(regressor, X, z, weights, splitter, groups, n_jobs=None):
     """Out-of-fold predictions of every group, one row per repeat.
 
@@ -190,8 +240,9 @@ def cross_fit(regressor, X, z, weights, splitter, groups, n_jobs=None):
     """
     splits = list(splitter.split(X, z, groups))
     folds = _repeats(splits, len(z))
+    inner, columns = encoded_once(regressor, X)
     predictions = Parallel(n_jobs=n_jobs)(
-        delayed(_held_out)(clone(regressor), X, z, weights, train, test) for train, test in splits
+        delayed(_held_out)(clone(inner), columns, z, weights, train, test) for train, test in splits
     )
     prior_means = np.empty(folds.shape)
     for number, ((_, test), predicted) in enumerate(zip(splits, predictions, strict=True)):

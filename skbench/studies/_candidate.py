@@ -107,6 +107,8 @@ def answer(candidate, summary, confidence_level, seed):
     arguments = summary.fit_args
     if not candidate.keep_topics:
         arguments["groups"] = None
+        # Otherwise estimators would see from the columns that topics are shared.
+        arguments["X"].attrs["items_shared"] = False
     if hasattr(estimator, "estimate"):
         e = estimator.fit(**arguments).estimate(confidence_level)
         return Answer(e.value, e.low, e.high, e.guarantee)

@@ -1,6 +1,7 @@
 """Full results, laid out so that samples of them cost little."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import narwhals as nw
 import numpy as np
@@ -63,7 +64,7 @@ class Population:
         """Number of items of each unit; ndarray of int of shape (n_units,)."""
         return np.diff(self.starts)
 
-    @property
+    @cached_property
     def is_binary(self):
         """Whether every score is 0 or 1."""
         return bool(np.all((self.scores == 0) | (self.scores == 1) | np.isnan(self.scores)))

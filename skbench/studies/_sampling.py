@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from skbench.containers import GroupSummary
-from skbench.stats import mixed
+from skbench.stats import covariances
 from skbench.summaries._items import estimates_from_sums
 
 
@@ -137,7 +137,7 @@ def _correlation(population, scores, unit):
         return None
     seen = ~np.isnan(scores).all(axis=0)
     models = population.models[seen]
-    matrix = mixed.item_correlation(scores[:, seen], unit)
+    matrix = covariances.item_correlation(scores[:, seen], unit)
     return pd.DataFrame(matrix, index=models, columns=models)
 
 

@@ -1,6 +1,7 @@
 """`skbench demo`: a real benchmark, ten images a topic, and the truth to compare with."""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -76,6 +77,7 @@ def _estimated(sample, features, seed):
     from sklearn.linear_model import Ridge
 
     from skbench.groups import DirectEstimator, EmpiricalBayes, SyntheticRegression
+    from skbench.selection import sample_size_ratio
     from skbench.summaries import summarize_items
 
     summary = summarize_items(sample, by=["model", "topic"], features=features)
@@ -84,9 +86,11 @@ def _estimated(sample, features, seed):
         "synthetic": SyntheticRegression(regressor=Ridge(), random_state=seed),
         "eb": EmpiricalBayes(regressor=Ridge(), random_state=seed),
     }
-    return summary, {
+    estimates = {
         name: estimator.fit(**summary.fit_args).estimate() for name, estimator in estimators.items()
     }
+    ratio = sample_size_ratio(estimators["eb"], summary)
+    return summary, estimates | {"eb": replace(estimates["eb"], sample_size_ratio=ratio)}
 
 
 def method_scores(estimates, truth):
@@ -187,6 +191,7 @@ def _verdict(scores, estimates, truth, topics):
     narrower = scores.loc["eb", "width"] / scores.loc["direct", "width"]
     lines = [
         _verdict_on_error(*error_removed(*squared_errors, topics)),
+        *_worth_in_images(eb, squared_errors),
         f"Its intervals ({level_and_guarantee(eb)}) covered the truth of "
         f"{_percent(scores.loc['eb', 'coverage'])} of the groups, at {narrower:.2f} times the "
         "width of the direct ones.",
@@ -219,6 +224,17 @@ def _verdict_on_error(removed, error):
         f"Empirical Bayes did not help in this draw: the squared error of the direct estimates "
         f"grew by {figure}."
     )
+
+
+def _worth_in_images(eb, squared_errors):
+    """The sample size ratio, told from the images alone, and what the truth says of it."""
+    if eb.sample_size_ratio is None:
+        return []
+    direct, shrunk = squared_errors
+    return [
+        f"These images alone say that it is {eb.sample_size_ratio}; the truth says "
+        f"{direct.sum() / shrunk.sum():.2g} times."
+    ]
 
 
 def _shrinkage(estimates, truth, summary):

@@ -1,5 +1,6 @@
 """`skbench estimate`: from a file of results to a table of estimates."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -63,10 +64,15 @@ _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
     show_default=True,
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--sample-size",
+    is_flag=True,
+    help="Tell by refits on parts of the items how many items the estimates are worth: slow.",
+)
 @click.option("--plot", type=click.Path(dir_okay=False), help="Save a picture (.png, .pdf, .svg).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
-def estimate(file, method, confidence_level, plot, as_json, as_csv, **options):
+def estimate(file, method, confidence_level, sample_size, plot, as_json, as_csv, **options):
     """Estimate the performance of every group, a model on a topic, in FILE.
 
     FILE is CSV, TSV or Parquet: one row per model and item, or one row per item
@@ -78,9 +84,13 @@ def estimate(file, method, confidence_level, plot, as_json, as_csv, **options):
     with in_one_line():
         items, topics = _read(file, options)
         by = [name for name in ("model", *topics) if name in items]
-        summary = _summarized(items, by, options)
+        summary_options = _summary_options(items, by, options)
+        summary = _summarized(items, summary_options)
         with working("estimating ..."):
             direct, estimated = _estimated(summary, method, options, confidence_level)
+            if sample_size and estimated is not direct:
+                estimator = _estimator(method, options)
+                estimated = _with_sample_size(estimated, estimator, items, summary_options)
         table = tables.group_table(summary, direct, estimated, by)
         if as_json:
             click.echo(tables.as_json(table, estimated, _score_name(items)))
@@ -171,33 +181,49 @@ def _other_columns(items):
     return [name for name in items if name not in roles]
 
 
-def _summarized(items, by, options):
-    from skbench.summaries import summarize_items
-
+def _summary_options(items, by, options):
+    """What `summarize_items` is told besides the items."""
     columns = items.attrs["columns"]
     cluster = "cluster" if "cluster" in columns else None
     if cluster and columns["cluster"] == columns.get("item"):
         # The summary takes several rows of one item only if that is what it clusters by.
         cluster = "item"
-    return summarize_items(
-        items,
-        by=by,
-        cluster=cluster,
-        variance=options["variance"],
-        features=_features(items, by, options["features"]),
-    )
+    return {
+        "by": by,
+        "cluster": cluster,
+        "variance": options["variance"],
+        "features": _features(items, by, options["features"]),
+    }
+
+
+def _summarized(items, summary_options):
+    from skbench.summaries import summarize_items
+
+    return summarize_items(items, **summary_options)
 
 
 def _estimated(summary, method, options, confidence_level):
     """Direct estimates, and those of the method asked for."""
     from skbench.groups import DirectEstimator
+    from skbench.selection import sample_size_ratio
 
     estimator = _estimator(method, options)
     estimated = estimator.fit(**summary.fit_args).estimate(confidence_level)
     if method == "direct":
         return estimated, estimated
+    ratio = sample_size_ratio(estimator, summary, confidence_level)
+    estimated = replace(estimated, sample_size_ratio=ratio)
     direct = DirectEstimator().fit(**summary.fit_args).estimate(confidence_level)
     return direct, estimated
+
+
+def _with_sample_size(estimated, estimator, items, summary_options):
+    """The estimate with its sample size ratio from refits on parts of the items."""
+    from skbench.selection import split_items_risk
+
+    risk = split_items_risk({"method": estimator}, items, random_state=0, **summary_options)
+    ratio = risk.sample_size_ratio("method", estimated.confidence_level)
+    return replace(estimated, sample_size_ratio=ratio)
 
 
 def _estimator(method, options):
@@ -239,6 +265,8 @@ def _print_report(table, items, summary, direct, estimate):
             f"Intervals of {estimate.method} are on average {ratio:.2f} times as wide as "
             "the direct ones."
         )
+    if estimate.sample_size_ratio is not None:
+        click.echo(tables.worth(estimate))
 
 
 def _size(table, items, summary):

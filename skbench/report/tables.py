@@ -56,6 +56,25 @@ def promise(estimate):
     return f"{level_and_guarantee(estimate)}: {meaning}"
 
 
+def worth(estimate):
+    """How many items an estimate is worth, in words.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        With its `sample_size_ratio`.
+
+    Returns
+    -------
+    str
+    """
+    level = f"{100 * estimate.confidence_level:g} % interval"
+    return (
+        f"Over all groups, {estimate.method} is {estimate.sample_size_ratio}; {level}, "
+        "from leaving items out."
+    )
+
+
 def group_table(summary, direct, estimate, by):
     """One row per group, sorted by topic and model.
 
@@ -109,11 +128,14 @@ def as_json(table, estimate, score):
     Returns
     -------
     str
-        An object with version, method, guarantee, confidence_level, score and
-        groups, a list of objects with the columns of `table`; what is not known
-        is null.
+        An object with version, method, guarantee, confidence_level, score,
+        sample_size_ratio (value, low and high) and groups, a list of objects with
+        the columns of `table`; what is not known, or not finite, is null.
     """
-    return records_json(estimate, {"score": score}, "groups", table)
+    ratio = estimate.sample_size_ratio
+    if ratio is not None:
+        ratio = {end: _known_or_none(float(x)) for end, x in ratio._asdict().items()}
+    return records_json(estimate, {"score": score, "sample_size_ratio": ratio}, "groups", table)
 
 
 def records_json(estimate, head, name, table):

@@ -186,8 +186,9 @@ def test_order_of_rows_does_not_matter(rows):
     assert cell == first["k"] / first["n"]
 
 
+@pytest.mark.slow
 def test_intervals_cover():
-    """Two thousand models with the same true accuracies are as many trials."""
+    """Two thousand models with the same true accuracies are as many trials: two seconds."""
     truth, n, n_models = np.array([0.3, 0.5, 0.8, 0.9]), np.array([100, 200, 400, 800]), 2000
     right = np.random.default_rng(0).binomial(n, truth, (n_models, 4))
     boot = TaskBootstrap(1000, random_state=0).fit(

@@ -46,14 +46,14 @@ def fitted(rows, **parameters):
 @pytest.fixture(scope="module")
 def accuracies(rows):
     """Under the prior of the paper, as the printed and recomputed numbers are."""
-    bayes = fitted(rows, prior="exponential", n_draws=20_000)
+    bayes = fitted(rows, prior="exponential")
     assert bayes.draws_ is bayes.draws_  # kept from here on
     return bayes
 
 
 @pytest.fixture(scope="module")
 def predictive(rows):
-    bayes = fitted(rows, kind="predictive", prior="exponential", n_draws=20_000)
+    bayes = fitted(rows, kind="predictive", prior="exponential", n_draws=5000)
     assert bayes.draws_ is bayes.draws_
     return bayes
 
@@ -101,7 +101,7 @@ def test_table_7(predictive, gold_folder, column):
 
 def test_table_7_under_the_default_prior(rows, gold_folder):
     printed = printed_table(gold_folder, 7)
-    ours = by_column(fitted(rows, kind="predictive"))
+    ours = by_column(fitted(rows, kind="predictive", n_draws=5000))
     for column in (*CATEGORIES, "overall"):
         found = ours[column].loc[printed.index]
         for name, end in [("value", "point"), ("low", "lo"), ("high", "hi")]:
@@ -127,11 +127,11 @@ def test_against_the_recomputation(accuracies, predictive, reference, kind):
     mean = np.array(reference["theta_mean"])
     for j, column in enumerate(ours):
         found = ours[column].loc[reference["models"]]
-        # Standard deviations are up to .37 points; ends of two sets of 20,000 draws then
-        # differ by less than .03, and the mean of the other set by .01.
+        # Standard deviations are up to .52 points; ends of 5,000 and 20,000 draws then
+        # differ by less than .05, and the mean of the other set by .01.
         np.testing.assert_allclose(found["value"], mean[:, j], atol=0.01)
-        np.testing.assert_allclose(found["low"], low[:, j], atol=0.03)
-        np.testing.assert_allclose(found["high"], high[:, j], atol=0.03)
+        np.testing.assert_allclose(found["low"], low[:, j], atol=0.05)
+        np.testing.assert_allclose(found["high"], high[:, j], atol=0.05)
 
 
 def test_evidence_and_prior_counts(accuracies, reference):
@@ -251,7 +251,9 @@ def check_gibbs(exact, chains):
         assert np.all(np.abs(np.log(ratio)) < low)
 
 
+@pytest.mark.slow
 def test_gibbs_agrees_with_the_quadrature(rows):
+    """A prior for each model, whose chains take seconds."""
     some = rows[rows["model"].isin(["VAE", "Rotation"])]
     own = (stats.gamma(2, scale=2), stats.expon(scale=3))
     prior = {"VAE": "uniform", "Rotation": own}
@@ -310,7 +312,7 @@ def draw_counts(prior, n_models, rng):
 @pytest.mark.parametrize("prior", ["uniform", OWN], ids=["uniform", "own"])
 @pytest.mark.parametrize("kind", ["parameter", "predictive"])
 def test_intervals_cover_on_data_from_the_model(kind, prior, sizes):
-    """Nominal coverage of single accuracies and of means, small test sets too: half a minute."""
+    """Nominal coverage of single accuracies and of means, small test sets too: half a minute each."""
     # One mean per model is one independent trial; accuracies of a model share its (a, b).
     n_models, n_tasks, level = 1500, len(sizes), 0.9
     rng = np.random.default_rng(0)
@@ -586,7 +588,9 @@ def test_f1_intervals_are_exact():
     np.testing.assert_allclose(posterior.value_[0], [80 / 95, 6 / 9])
 
 
+@pytest.mark.slow
 def test_learned_concentrations_pool_tasks():
+    """Three seconds of chains."""
     n_tasks = 12
     rng = np.random.default_rng(0)
     counts = rng.multinomial(20, [0.4, 0.1, 0.1, 0.4], size=n_tasks)

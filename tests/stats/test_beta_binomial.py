@@ -99,7 +99,11 @@ PRIORS = {
 }
 
 
-@pytest.mark.parametrize("prior", PRIORS)
+# Densities that fall like a tenth power need fine grids.
+SLOWEST = pytest.param("at zero", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("prior", [*sorted(set(PRIORS) - {"at zero"}), SLOWEST])
 @pytest.mark.parametrize("case", CASES)
 def test_refining_the_grid(case, prior):
     k, n = one_model(*CASES[case])
@@ -259,9 +263,13 @@ def test_gibbs_agrees_with_the_grid():
 
 def test_gibbs_of_known_concentrations_is_the_dirichlet():
     counts = np.array([[[5, 2, 1, 9]]])
-    narrow = stats.lognorm(0.01, scale=2.0)
+
+    def log_prior(c, x, rest):
+        """Lognormal about 2, narrow."""
+        return -0.5 * (np.log(x / 2) / 0.01) ** 2 - np.log(x)
+
     chains = gibbs(
-        counts, lambda c, x, rest: narrow.logpdf(x), np.full((4, 1, 4), 2.0), 250, 10,
+        counts, log_prior, np.full((4, 1, 4), 2.0), 250, 10,
         np.random.default_rng(0),
     )  # fmt: skip
     law = stats.dirichlet(counts[0, 0] + 2)

@@ -41,7 +41,6 @@ def test_variances_add_up():
     assert_allclose(item_variance(0.1, 0.2, 0.2, n_repeats=10**9), 0.1, rtol=1e-6)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "n_repeats, cluster_size, r", [(1, 1, 0.0), (4, 1, 0.0), (1, 5, 0.4), (3, 5, 0.4)]
 )

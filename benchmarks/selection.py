@@ -37,6 +37,7 @@ from skbench import (
 ROOT = Path(__file__).parents[1]
 FOLDER = Path(os.environ.get("SKBENCH_DATA", ROOT.parent / "shared" / "data"))
 BY = ["model", "topic"]
+N_SPLITS = 5  # half the time of the default, and a little less precise
 CANDIDATES = {
     "direct": DirectEstimator(),
     "James-Stein": JamesStein(),
@@ -90,7 +91,9 @@ def large_enough(items, n):
 
 def one_repetition(items, features, truth, n, seed):
     sample = sample_items(items, n, random_state=seed)
-    comparison = compare_estimators(CANDIDATES, sample, BY, features=features, random_state=seed)
+    comparison = compare_estimators(
+        CANDIDATES, sample, BY, features=features, n_splits=N_SPLITS, random_state=seed
+    )
     summary = summarize_items(sample, BY, features=features)
     mu = truth.loc[list(summary.labels)].to_numpy()
     row = {"choice": comparison.choice, "best": comparison.best}
@@ -103,7 +106,7 @@ def one_repetition(items, features, truth, n, seed):
     return row
 
 
-def results_of(repetitions, sizes):
+def results_of(seeds, sizes):
     rows = []
     for name, read in DATA.items():
         items, features = read()
@@ -113,7 +116,7 @@ def results_of(repetitions, sizes):
                 print(f"left out: {name}, n = {n}: fewer than 10 topics with {4 * n} items")
                 continue
             truth = kept.groupby(BY)["score"].mean()
-            for seed in range(repetitions):
+            for seed in seeds:
                 row = one_repetition(kept, features, truth, n, seed)
                 rows.append({"data": name, "n": n, "repetition": seed} | row)
             print(f"done: {name}, n = {n}", flush=True)
@@ -142,10 +145,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=20)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 20, 50])
+    parser.add_argument("--first", type=int, default=0, help="Seed of the first repetition.")
     parser.add_argument("--save", help="File for the results of every repetition (CSV).")
+    parser.add_argument("--saved", nargs="+", help="Only summarize such files.")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    results = results_of(arguments.repetitions, arguments.sizes)
+    if arguments.saved:
+        results = pd.concat([pd.read_csv(name) for name in arguments.saved], ignore_index=True)
+    else:
+        seeds = range(arguments.first, arguments.first + arguments.repetitions)
+        results = results_of(seeds, arguments.sizes)
     if arguments.save:
         results.to_csv(arguments.save, index=False)
     cells = results.groupby(["data", "n"], sort=False).apply(cell_summary, include_groups=False)

@@ -16,7 +16,7 @@ from skbench import (
     split_items_risk,
     summarize_items,
 )
-from skbench.selection import RiskComparison
+from skbench.selection import EstimatorComparison, RiskComparison
 from skbench.selection._compare import chosen
 
 
@@ -53,26 +53,53 @@ def test_takes_what_helps_and_leaves_what_harms():
     assert "Use 'direct': no other has a smaller estimated risk" in repr(harmed)
 
 
-def comparison(first, second):
-    """Of two columns of losses."""
-    losses = pd.DataFrame({"safe": first, "bold": second})
-    return RiskComparison(losses, np.ones(len(losses)), np.arange(len(losses)), 1.0, "safe")
+def comparison(**differences):
+    """Losses of 100 groups with this mean difference to the safest and this error."""
+    shape = np.random.default_rng(1).normal(size=100)
+    shape = (shape - shape.mean()) / shape.std(ddof=1) * np.sqrt(100)
+    columns = {"safe": np.full(100, 1.0)} | {
+        name: 1.0 + mean + error * shape for name, (mean, error) in differences.items()
+    }
+    return RiskComparison(
+        pd.DataFrame(columns), np.ones(100), np.arange(100), items_share=1.0, reference="safe"
+    )
 
 
-def test_rule_of_standard_errors():
-    rng = np.random.default_rng(1)
-    noise = rng.normal(size=100)
-    noise = (noise - noise.mean()) / noise.std(ddof=1)  # a difference with error 0.1
-    for gain, choice in ((0.05, "safe"), (0.11, "bold"), (-0.3, "safe")):
-        risk = comparison(np.full(100, 1.0), 1.0 - gain + noise)
-        assert chosen(risk, risk.risk.idxmin(), 1.0) == choice
-    assert chosen(comparison(np.full(100, 1.0), 0.95 + noise), "bold", 0.0) == "bold"
+@pytest.mark.parametrize(
+    ("differences", "n_errors", "choice"),
+    [
+        ({"bold": (-0.05, 0.1)}, 1, "safe"),
+        ({"bold": (-0.11, 0.1)}, 1, "bold"),
+        ({"bold": (-0.05, 0.1)}, 0, "bold"),
+        ({"bold": (0.30, 0.1)}, 1, "safe"),
+        ({"sure": (-0.50, 0.1), "bold": (-0.55, 0.2)}, 1, "sure"),
+        ({"sure": (-0.50, 0.1), "bold": (-0.65, 0.2)}, 1, "bold"),
+        ({"sure": (-0.50, 0.1), "bold": (-0.55, 0.2)}, 0, "bold"),
+        ({"failed": (np.nan, 0.1), "sure": (-0.5, 0.1)}, 1, "sure"),
+    ],
+)
+def test_rule_of_standard_errors(differences, n_errors, choice):
+    assert chosen(comparison(**differences), n_errors) == choice
+
+
+def test_verdicts():
+    found = {
+        choice: repr(EstimatorComparison(comparison(**differences), best, choice, 1.0, None, None))
+        for choice, best, differences in (
+            ("sure", "bold", {"sure": (-0.50, 0.1), "bold": (-0.55, 0.2)}),
+            ("safe", "bold", {"bold": (-0.05, 0.1)}),
+        )
+    }
+    assert "Use 'sure': 'sure' has 50 % less squared error than 'safe', 5.0" in found["sure"]
+    assert "'bold' has a smaller estimated risk, but a less certain one." in found["sure"]
+    assert "Use 'safe': 'bold' has 5 % less" in found["safe"]
+    assert "which is too little to tell from chance" in found["safe"]
 
 
 def test_one_topic_is_no_evidence():
     losses = pd.DataFrame({"safe": [1.0, 1.0], "bold": [0.1, 0.1]})
     risk = RiskComparison(losses, np.ones(2), np.array(["law", "law"]), 1.0, "safe")
-    assert chosen(risk, "bold", 1.0) == "safe"
+    assert chosen(risk, 1.0) == "safe"
 
 
 def test_seldom_worse_than_the_safest():
@@ -84,7 +111,7 @@ def test_seldom_worse_than_the_safest():
         mu = np.full(60, 0.5) + rng.choice([-1, 1], 60) * 0.2611
         candidates = {"direct": FixedShrinkage(w=1.0), "half": FixedShrinkage(w=0.5)}
         risk = split_items_risk(candidates, counts(mu, 10, rng), n_splits=5, random_state=seed)
-        taken.append(chosen(risk, risk.risk.idxmin(), 1.0) == "half")
+        taken.append(chosen(risk, 1.0) == "half")
     # Normal tail beyond one standard error: .16; binomial law, once in a thousand.
     assert 0.07 <= np.mean(taken) <= 0.26
 

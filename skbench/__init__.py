@@ -39,7 +39,9 @@ _HOMES = {
     "containers": ["Draws", "Estimate", "GroupSummary"],
     "datasets": ["load_digits_c", "make_items", "make_judged_items", "sample_items"],
     "groups": [
+        "AveragedEstimator",
         "CrossFitKFold",
+        "CrossFitMixedModel",
         "DirectEstimator",
         "EmpiricalBayes",
         "FayHerriot",
@@ -72,7 +74,15 @@ _HOMES = {
         "SideBySidePPI",
         "StratifiedPPI",
     ],
-    "readers": ["read_items"],
+    "readers": [
+        "read_euroeval",
+        "read_every_eval_ever",
+        "read_helm",
+        "read_inspect",
+        "read_items",
+        "read_lm_eval",
+        "read_promptfoo",
+    ],
     "selection": [
         "EstimatorComparison",
         "LabeledKFold",

@@ -21,16 +21,20 @@ class GaussianMixedModel(MixedModel):
         *,
         item_correlation="auto",
         kernels=None,
+        integrate=False,
         sampling_variance=None,
     ):
         self.model = model
         self.topic = topic
         self.item_correlation = item_correlation
         self.kernels = kernels
+        self.integrate = integrate
         self.sampling_variance = sampling_variance
 
     def _fit_codes(self, model, topic, correlation, kernels):
-        return mixed.crossed_normal(self.z_, self.sigma2_, model, topic, correlation, kernels)
+        return mixed.crossed_normal(
+            self.z_, self.sigma2_, model, topic, correlation, kernels, self.integrate
+        )
 
     def _fitted_value(self):
         return self._result.mean

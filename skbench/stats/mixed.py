@@ -111,8 +111,9 @@ def crossed_logit(k, n, model, topic, item_correlation=None, kernels=None):
     and 10, where penalized quasi-likelihood was off by .05, .02 and .01
     (test_moments_against_quadrature, test_approximation_errors).
 
-    With at most 12 topics the variances are integrated over a grid, with half-normal
-    priors of scale 1 (topic) and 1/2 (interaction) for their roots; not with kernels.
+    The roots of the variances have weak half-normal priors, of scale 1/2 for the
+    interaction and 1 for the others. With at most 12 topics, and no kernels, the
+    variances are integrated over a grid.
 
     Shared items: the correlation `R` of the errors is split in ``c I``, with `c` the
     least eigenvalue, and the rest. The likelihood of a count is taken to the power
@@ -154,7 +155,9 @@ def crossed_logit(k, n, model, topic, item_correlation=None, kernels=None):
     return _crossed_fit(likelihood, arranged, moments)
 
 
-def crossed_normal(z, sigma2, model, topic, item_correlation=None, kernels=None):
+def crossed_normal(
+    z, sigma2, model, topic, item_correlation=None, kernels=None, integrate=False
+):
     """Crossed random effects for direct estimates with known sampling variances.
 
     Parameters
@@ -163,6 +166,9 @@ def crossed_normal(z, sigma2, model, topic, item_correlation=None, kernels=None)
         Direct estimates and their sampling variances.
     model, topic, item_correlation, kernels
         As in `crossed_logit`.
+    integrate : bool, default=False
+        Integrate over the variances whatever the number of topics, which costs some
+        twenty times as long and widens intervals where a variance may be 0.
 
     Returns
     -------
@@ -193,7 +199,7 @@ def crossed_normal(z, sigma2, model, topic, item_correlation=None, kernels=None)
     def moments(fit):
         return gaussian_moments(where.rows(fit.posterior.mean), where.rows(fit.posterior.variance))
 
-    fit = _crossed_fit(likelihood, arranged, moments)
+    fit = _crossed_fit(likelihood, arranged, moments, integrate)
     squared = {
         name: scale**2 * getattr(fit, name)
         for name in fit._fields
@@ -297,6 +303,7 @@ class _Arranged(NamedTuple):
     where: Layout
     structure: Structure
     start: np.ndarray
+    prior_std: np.ndarray
     correlation: np.ndarray | None
     nested: bool
     dense: bool
@@ -314,26 +321,28 @@ def _arranged(model, topic, item_correlation, kernels, prior_precision):
         same_topic = np.equal.outer(topic, topic).astype(float)[None]
     nested = len(np.unique(topic)) == len(topic)
     effects = [same_topic, np.eye(size)[None], *([] if kernels is None else kernels[:, None])]
-    start = [*_START, *[_START[1]] * (len(effects) - 2)]
+    n_kernels = len(effects) - 2
+    start = np.array([*_START, *[_START[1]] * n_kernels])
+    prior_std = np.array([*_PRIOR_STD, *[_PRIOR_STD[0]] * n_kernels])
     if nested:
-        effects, start = effects[1:], [sum(_START), *start[2:]]
+        effects, start, prior_std = effects[1:], start[1:], np.delete(prior_std, 1)
     correlation = where.correlation(item_correlation)
     if correlation is not None:
         correlation = correlation * same_topic
     structure = Structure(np.stack(effects), where.design(), 0.0, prior_precision)
-    return _Arranged(where, structure, np.array(start), correlation, nested, kernels is not None)
+    dense = kernels is not None
+    return _Arranged(where, structure, start, prior_std, correlation, nested, dense)
 
 
-def _crossed_fit(likelihood, arranged, moments):
-    structure, start = arranged.structure, arranged.start
-    fit = fitting.fit_blocks(likelihood, structure, start)
+def _crossed_fit(likelihood, arranged, moments, integrate=False):
+    problem = likelihood, arranged.structure, arranged.prior_std
+    fit = fitting.fit_blocks(*problem, arranged.start)
     fits, weights, solver = [fit], np.ones(1), None
     if arranged.dense:
         posterior = fit.posterior
-        solver = Solver(posterior.precision[0], posterior.residual[0], structure.design[0])
-    elif len(fit.W) <= _FEW_TOPICS:
-        prior_std = np.array(_PRIOR_STD[: len(start)])
-        fits, weights = fitting.integrated(likelihood, structure, fit, prior_std)
+        solver = Solver(posterior.precision[0], posterior.residual[0], arranged.structure.design[0])
+    elif integrate or len(fit.W) <= _FEW_TOPICS:
+        fits, weights = fitting.integrated(*problem, fit)
     mixed = mixture_moments([moments(part) for part in fits], weights)
     variances = weights @ [part.variances for part in fits]
     model_mean, model_covariance = _model_effects(fits, weights)

@@ -1,0 +1,59 @@
+"""Means of several estimates of the same groups, and how sure of them one may be.
+
+The estimates come from the same direct estimates, so their errors are highly dependent:
+averaging lowers the error, but by less than any formula for independent ones says. Here
+the interval of the mean is the mean interval, which is right for perfectly dependent
+errors and too wide for others, and Stein's identity tells whether even that is too short.
+"""
+
+import numpy as np
+
+from skbench.stats.risk import stein_loss
+
+
+def interval_inflation(value, standard_errors, z, noise):
+    """Factor by which the mean interval of several estimates must be widened.
+
+    Parameters
+    ----------
+    value : ndarray of shape (n_groups,)
+        Mean of the estimates.
+    standard_errors : ndarray of shape (n_estimates, n_groups)
+        What each estimator says of its own error, as posterior standard deviations.
+    z : ndarray of shape (n_groups,)
+        Direct estimates.
+    noise : ndarray of shape (n_groups,)
+        Their sampling variances, right on average over groups.
+
+    Returns
+    -------
+    float
+        At least 1.
+
+    Notes
+    -----
+    The root of the mean over groups of ``(value - z)^2 - noise + 2 v``, over the mean of
+    what the mean interval claims; 1 if that is less. ``v`` is the mean of the squared
+    standard errors. For a Bayes rule with normal noise the covariance of an estimate with
+    the noise is its posterior variance, whatever it borrows from other groups and however
+    their errors are correlated; then the numerator is Stein's unbiased estimate of the
+    squared error of the mean (test_unbiased_risk_of_the_mean). It believes the estimators
+    on how much weight they give each group, and nothing else.
+
+    When not to use it: with a handful of groups, where it is nearly always noise; or for
+    estimators whose standard errors are smaller than the weight they give a group's own
+    direct estimate justifies.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> z = np.array([0.1, 0.9])
+    >>> interval_inflation(np.full(2, 0.5), np.full((2, 2), 0.1), z, np.full(2, 0.02)).round(3)
+    4.0
+    """
+    claimed = np.mean(np.mean(standard_errors, axis=0) ** 2)
+    if not claimed > 0:
+        return 1.0
+    posterior_variance = np.mean(standard_errors**2, axis=0)
+    risk = np.mean(stein_loss(value, z, noise, 0.0) + 2 * posterior_variance)
+    return float(np.sqrt(max(1.0, risk / claimed)))

@@ -1,0 +1,241 @@
+"""Intervals that cover every single group and are short where a prior is right.
+
+"FAB" (frequentist, assisted by Bayes): an interval inverts a family of level-alpha tests,
+and any family is valid. These choose the family whose expected length is smallest under a
+prior for the group. A wrong prior costs length and never coverage, provided that the prior
+was learned without the group's own data.
+"""
+
+import numpy as np
+from scipy.special import betainc, betaln, expit, ndtri, stdtrit
+
+_MAX_SIZE = 1e7  # of a Beta prior: beyond it betaln loses the differences that matter
+_MIN_SIZE = 0.1
+_EDGE = 1e-6  # prior means are kept this far from 0 and 1
+_STEPS = 80  # halvings: 1e-21 of the first bracket
+_CHUNK = 2_000_000  # table entries held at once
+_FLATTEST = 1e-12  # smallest ratio of prior to sampling variance
+
+
+def beta_prior(mean, variance):
+    """Beta law with a given mean and variance, as nearly as there is one.
+
+    Parameters
+    ----------
+    mean, variance : array-like of shape (n_groups,)
+        Prior mean and variance of a proportion; broadcast against each other.
+
+    Returns
+    -------
+    alpha, beta : ndarray of shape (n_groups,)
+        Parameters. Means are cut to [1e-6, 1 - 1e-6], and ``alpha + beta`` to
+        [0.1, 1e7] where the variance is too large for a Beta law, or 0.
+
+    Examples
+    --------
+    >>> beta_prior([0.5], [1 / 12])
+    (array([1.]), array([1.]))
+    """
+    mean = np.clip(np.asarray(mean, dtype=float), _EDGE, 1 - _EDGE)
+    variance = np.asarray(variance, dtype=float)
+    with np.errstate(divide="ignore"):
+        size = np.clip(mean * (1 - mean) / variance - 1, _MIN_SIZE, _MAX_SIZE)
+    return mean * size, (1 - mean) * size
+
+
+def fab_binomial_interval(k, n, alpha, beta, confidence_level=0.95):
+    """Exact interval of a proportion, shortest on average under a Beta prior.
+
+    Parameters
+    ----------
+    k, n : array-like of shape (n_groups,)
+        Successes and trials.
+    alpha, beta : array-like of shape (n_groups,)
+        Parameters of the prior, positive, from data that are not in `k`. All
+        arguments broadcast.
+    confidence_level : float, default=0.95
+        Least probability of covering, at every true proportion and every `n`.
+
+    Returns
+    -------
+    low, high : ndarray of shape (n_groups,)
+
+    Notes
+    -----
+    The test of a proportion ``p`` accepts the counts with the largest ratio of
+    ``Binomial(k | n, p)`` to the prior predictive probability of ``k``, until they hold
+    ``1 - alpha`` or more ([1]_; for groups [2]_). The ratio has one mode in ``k``, so what
+    beats ``k`` is a run of counts next to it; its other end changes at known ``p``, and
+    between these the probability of the run has one mode. The ends of the interval are
+    found from them exactly, and gaps that discreteness leaves inside are filled.
+
+    Coverage is at least the level at every ``p`` and ``n`` (test_exact_at_every_truth). A
+    flat prior gives an interval somewhat shorter than Clopper-Pearson's. Time and memory
+    grow with the sum of `n`: a second for some 3 million items.
+
+    When not to use it: with a prior that has seen `k`.
+
+    References
+    ----------
+    .. [1] Pratt (1961). Length of confidence intervals. JASA 56.
+    .. [2] Yu and Hoff (2018). Adaptive multigroup confidence intervals with constant
+       coverage. Biometrika 105.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> low, high = fab_binomial_interval([7, 7], 10, [1, 14], [1, 6])
+    >>> print(low.round(3), high.round(3))
+    [0.381 0.463] [0.915 0.872]
+    """
+    k, n, alpha, beta = np.broadcast_arrays(
+        *(np.asarray(a, dtype=float) for a in (k, n, alpha, beta))
+    )
+    low, high = np.zeros(k.shape), np.ones(k.shape)
+    for part in _chunks(n.ravel()):
+        k_, n_, a, b = (array.ravel()[part] for array in (k, n, alpha, beta))
+        low.ravel()[part] = _low_end(k_, n_, a, b, confidence_level)
+        high.ravel()[part] = 1 - _low_end(n_ - k_, n_, b, a, confidence_level)
+    return low, high
+
+
+def fab_normal_interval(
+    z, standard_error, prior_mean, prior_variance, confidence_level=0.95, df=None, sigma2=None
+):
+    """Exact interval of a normal mean, shortest on average under a normal prior.
+
+    Parameters
+    ----------
+    z, standard_error : array-like of shape (n_groups,)
+        Direct estimates and their standard errors.
+    prior_mean, prior_variance : array-like of shape (n_groups,)
+        The prior, from data that are not in `z`; an infinite variance gives the usual
+        interval. All arguments broadcast.
+    confidence_level : float, default=0.95
+        Probability of covering, at every true mean.
+    df : array-like of shape (n_groups,), default=None
+        Degrees of freedom of the standard errors; None takes them as known.
+    sigma2 : array-like of shape (n_groups,), default=None
+        With `df`: sampling variances from other groups' data, on which the split of
+        alpha may depend while the group's own standard error may not. None takes
+        ``standard_error**2``, which is exact only where that is known.
+
+    Returns
+    -------
+    low, high : ndarray of shape (n_groups,)
+
+    Notes
+    -----
+    All ``theta`` with ``z`` between ``theta - s q(1 - alpha w)`` and
+    ``theta - s q(alpha (1 - w))``, where ``w`` grows from 0 to 1 with ``theta`` as
+    ``g(w) = 2 sigma (theta - prior_mean) / prior_variance``,
+    ``g(w) = ndtri(alpha w) - ndtri(alpha (1 - w))`` ([1]_, section 2).
+
+    When not to use it: for proportions, where `fab_binomial_interval` is exact; or with a
+    prior that has seen `z`.
+
+    References
+    ----------
+    .. [1] Yu and Hoff (2018). Adaptive multigroup confidence intervals with constant
+       coverage. Biometrika 105.
+
+    Examples
+    --------
+    >>> low, high = fab_normal_interval([0.0, 0.0], 1.0, 0.0, [float("inf"), 1.0])
+    >>> print(low.round(3), high.round(3))
+    [-1.96  -1.753] [1.96  1.753]
+    """
+    sigma2 = np.square(standard_error) if sigma2 is None else sigma2
+    df = np.inf if df is None else df
+    arrays = (z, standard_error, prior_mean, prior_variance, df, sigma2)
+    z, error, mean, variance, df, sigma2 = np.broadcast_arrays(
+        *(np.asarray(a, dtype=float) for a in arrays)
+    )
+    sigma = np.sqrt(sigma2)
+    variance = np.maximum(variance, _FLATTEST * sigma2)
+    high = _high_end(z - mean, error, sigma, variance, df, confidence_level)
+    low = -_high_end(mean - z, error, sigma, variance, df, confidence_level)
+    return mean + low, mean + high
+
+
+def _chunks(n):
+    """Runs of groups whose tables fit in memory together."""
+    ends = np.cumsum(n + 1) // _CHUNK
+    borders = np.flatnonzero(np.diff(ends)) + 1
+    return np.split(np.arange(n.size), borders)
+
+
+def _low_end(k, n, alpha, beta, confidence_level):
+    """Smallest p whose test accepts k, for each group of a chunk."""
+    low = np.zeros(k.shape)
+    inner = np.flatnonzero(k > 0)
+    if not inner.size:
+        return low
+    k, n, alpha, beta = (array[inner] for array in (k, n, alpha, beta))
+    counts = k.astype(int)
+    group = np.repeat(np.arange(k.size), counts)
+    first = np.cumsum(counts) - counts
+    j = np.arange(group.size) - first[group]
+    # Below tie[j] the count j beats k, and so do those between them: at a p in
+    # [tie[j - 1], tie[j]) the counts j, ..., k - 1 do.
+    tie = expit(_tie(j, k[group], n[group], alpha[group], beta[group]))
+    start = np.where(j == 0, 0.0, np.roll(tie, 1))
+    at_start = _run_probability(start, j, k[group], n[group])
+    at_end = _run_probability(tie, j, k[group], n[group])
+    accepted = (at_start < confidence_level) | (at_end < confidence_level)
+    entry = np.full(k.size, -1)
+    hits = np.flatnonzero(accepted)
+    entry[group[hits[::-1]]] = hits[::-1]
+    # No count beats k at the last tie, so k is accepted there at the latest.
+    last = first + counts - 1
+    found = entry >= 0
+    at = np.where(found, entry, last)
+    end = np.where(found, start[at], tie[last])
+    cross = found & (at_start[at] >= confidence_level)
+    end[cross] = _crossing(
+        start[at[cross]], tie[at[cross]], j[at[cross]], k[cross], n[cross], confidence_level
+    )
+    low[inner] = end
+    return low
+
+
+def _tie(j, k, n, alpha, beta):
+    """Log odds p at which the counts j and k have the same ratio to the prior predictive."""
+    change = betaln(k + alpha, n - k + beta) - betaln(j + alpha, n - j + beta)
+    return change / (k - j)
+
+
+def _run_probability(p, j, k, n):
+    """Probability of a count in j, ..., k - 1 of n."""
+    below_j = np.where(j > 0, betainc(np.maximum(j, 1), n - j + 1, p), 1.0)
+    return below_j - betainc(k, n - k + 1, p)
+
+
+def _crossing(low, high, j, k, n, confidence_level):
+    """Where the probability of the run falls to the level, between low and high."""
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        above = _run_probability(middle, j, k, n) >= confidence_level
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return low
+
+
+def _high_end(z, error, sigma, variance, df, confidence_level):
+    """Upper ends for a prior mean of 0, by bisection over the log odds of w."""
+    alpha = 1 - confidence_level
+    low, high = np.full(z.shape, -700.0), np.full(z.shape, 700.0)
+    for _ in range(_STEPS):
+        logit_w = (low + high) / 2
+        theta = _center(logit_w, alpha) * variance / (2 * sigma)
+        reach = z - error * _quantile(alpha * expit(logit_w), df)
+        low, high = np.where(theta < reach, logit_w, low), np.where(theta < reach, high, logit_w)
+    return z - error * _quantile(alpha * expit(low), df)
+
+
+def _center(logit_w, alpha):
+    """g(w): 0 at w = 1/2, growing."""
+    return ndtri(alpha * expit(logit_w)) - ndtri(alpha * expit(-logit_w))
+
+
+def _quantile(probability, df):
+    return np.where(np.isinf(df), ndtri(probability), stdtrit(df, probability))

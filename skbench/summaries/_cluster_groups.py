@@ -175,9 +175,9 @@ def _merged(embedding, labels, min_items):
 
 
 def _named(labels):
-    """Names in the order of size, and the sizes."""
-    found, counts = np.unique(labels, return_counts=True)
-    order = np.argsort(-counts, kind="stable")
+    """Names in the order of size, then of appearance, and the sizes."""
+    found, first, counts = np.unique(labels, return_index=True, return_counts=True)
+    order = np.lexsort([first, -counts])
     width = max(2, len(str(len(found) - 1)))
     names = np.array([f"cluster-{rank:0{width}d}" for rank in range(len(found))], dtype=object)
     rank_of = np.empty(len(found), dtype=int)

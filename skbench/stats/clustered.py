@@ -50,7 +50,7 @@ def clustered_standard_error(scores, clusters, kind="cr2"):
     Raises
     ------
     ValueError
-        If `kind` is unknown.
+        If `kind` is unknown, the lengths differ, or a score has no cluster.
 
     Notes
     -----
@@ -66,8 +66,17 @@ def clustered_standard_error(scores, clusters, kind="cr2"):
     >>> print(round(clustered_standard_error(scores, ["a", "a", "b", "b", "c", "c"]), 4))
     0.2887
     """
+    scores, clusters = np.asarray(scores, dtype=float), np.asarray(clusters)
+    if scores.shape != clusters.shape:
+        raise ValueError(f"There are {scores.size} scores, but {clusters.size} clusters.")
+    missing = [label is None or label != label for label in clusters]
+    if any(missing):
+        raise ValueError(
+            f"{sum(missing)} of {clusters.size} scores have no cluster, the first in row "
+            f"{missing.index(True)}. Fill in the labels, or leave the scores out."
+        )
     names, codes = np.unique(clusters, return_inverse=True)
-    sums = np.bincount(codes, np.asarray(scores, dtype=float))
+    sums = np.bincount(codes, scores)
     one_group = np.zeros(names.size, dtype=int)
     robust = cluster_robust_variance(sums, np.bincount(codes), one_group, 1, kind)
     return float(np.sqrt(robust.variance[0]))

@@ -415,6 +415,11 @@ def partly_shared():
         (make_items().drop(columns="item"), {}, "no column 'item'"),
         (make_items(), {"category": "kind"}, "no column 'kind'"),
         (make_items().assign(score=np.nan), {}, "have a missing or infinite 'score'"),
+        (
+            make_items().assign(text=[None, *["a", "b"] * 119, "a"]),
+            {"cluster": "text"},
+            "1 of 240 rows have no 'text'. Fill in the labels",
+        ),
     ],
 )
 def test_errors_of_items(items, options, message):

@@ -134,6 +134,8 @@ def test_what_cannot_be_known_is_refused():
         leaderboard(no_topic, by="topic")
     with pytest.raises(ValueError, match="has items of one cluster only"):
         leaderboard(items.assign(passage=0), cluster="passage")
+    with pytest.raises(ValueError, match="1 of .* rows have no 'passage'"):
+        leaderboard(items.assign(passage=[np.nan, *range(1, len(items))]), cluster="passage")
     with pytest.raises(ValueError, match="confidence_level must be"):
         leaderboard(items, confidence_level=2)
 

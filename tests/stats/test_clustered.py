@@ -167,3 +167,16 @@ def test_unequal_clusters_cover():
 def test_unknown_kind_is_named():
     with pytest.raises(ValueError, match="kind must be one of .* got 'hc1'"):
         clustered_standard_error([1.0, 0.0], [0, 1], "hc1")
+
+
+@pytest.mark.parametrize(
+    "clusters, message",
+    [
+        ([1, 1, 2], "4 scores, but 3 clusters"),
+        ([1, 1, np.nan, 2], "1 of 4 scores have no cluster, the first in row 2"),
+        (["a", None, "b", None], "2 of 4 scores have no cluster, the first in row 1"),
+    ],
+)
+def test_scores_without_a_cluster_are_refused(clusters, message):
+    with pytest.raises(ValueError, match=message):
+        clustered_standard_error([1, 0, 1, 1], clusters)

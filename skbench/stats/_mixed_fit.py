@@ -9,13 +9,14 @@ from skbench.stats import _mixed_gaussian as gaussian
 from skbench.stats._mixed_sites import site_evidence, updated_sites
 
 _MAX_STEPS = 200
-_TOLERANCE = 1e-5
+_TOLERANCE = 1e-4  # of log odds (or standardized scores), and of the log likelihood
 _LONGEST_STEP = 1.5  # of a log variance
 _LEAST_VARIANCE = 1e-7
 _LARGEST_VARIANCE = 1e3
 _STEPS, _WIDEST_STEP, _STEP_IN_STD = 4, 0.5, 1.5  # of the grid, each way
 _CENTERS = 0.1, 2.0  # standard deviations between which the grid is centered
 _NEGLIGIBLE = 8.0  # log weight below the best that the rough evidence rules out
+_LEAST_OWN = 0.1  # part of its errors that a model shares with nobody
 _DOUBTFUL = 0.01  # accuracies nearer to 0 or 1 do not widen the noise further
 
 
@@ -43,21 +44,25 @@ class Binomial:
         self.k_own, self.n_own = k / own, n / own
         p = (k + 1) / (n + 2)
         self.start = (self.n_own * p * (1 - p), self.n_own * p * (1 - p) * np.log(p / (1 - p)))
-        self.start_noise = self.noise(np.log(p / (1 - p)))
+        self.start_noise = self._noise(p)
 
-    def noise(self, mean):
-        """Covariance of the noise that counts share, at these log odds."""
+    def _noise(self, p):
+        """Covariance of the noise that counts share, at these accuracies."""
         if self._shared is None:
             return None
-        p = np.clip(expit(mean), _DOUBTFUL, 1 - _DOUBTFUL)
+        p = np.clip(p, _DOUBTFUL, 1 - _DOUBTFUL)
         scale = np.where(self.n > 0, 1 / np.sqrt(np.maximum(self.n, 1) * p * (1 - p)), 0)
         return scale[:, :, None] * self._shared * scale[:, None, :]
 
+    def noise(self, posterior, noise):
+        """New shared noise, half way from the old: a full step may swing for ever."""
+        return None if noise is None else (noise + self._noise(expit(posterior.mean))) / 2
+
     def update(self, W, b, posterior):
-        """New pseudo-observations and noise, given the posterior."""
+        """New pseudo-observations, given the posterior."""
         noisy = posterior.noisy_mean, posterior.noisy_variance
         W, b = updated_sites(self.k_own, self.n_own, W, b, *noisy)
-        return W, b, self.noise(posterior.mean)
+        return W, b
 
     def evidence(self, W, b, posterior):
         """What the log evidence gains from the exact likelihood."""
@@ -78,7 +83,11 @@ class Gaussian:
 
     def update(self, W, b, posterior):
         """Nothing changes: the observations are Gaussian already."""
-        return W, b, self.start_noise
+        return W, b
+
+    def noise(self, posterior, noise):
+        """Nothing changes: the variances are known."""
+        return noise
 
     def evidence(self, W, b, posterior):
         """Nothing is gained: the likelihood is Gaussian already."""
@@ -86,20 +95,30 @@ class Gaussian:
 
 
 def split_correlation(correlation):
-    """A correlation matrix less ``c I``, and `c`, the largest that leaves no negative variance."""
+    """A correlation matrix less ``c I``, and `c`, the largest that leaves no negative variance.
+
+    Correlations are drawn towards 0 where `c` would be below 0.1: models whose errors
+    are all but the same would leave no error of their own.
+    """
     if correlation is None:
         return None, 1.0
-    own = float(np.clip(np.linalg.eigvalsh(correlation).min(), 0.05, 1.0))
+    least = np.linalg.eigvalsh(correlation).min()
+    if least < _LEAST_OWN:
+        drawn = (_LEAST_OWN - least) / (1 - least)
+        correlation = (1 - drawn) * correlation + drawn * np.eye(correlation.shape[-1])
+    own = min(max(least, _LEAST_OWN), 1.0)
     return correlation - own * np.eye(correlation.shape[-1]), own
 
 
-def fit_blocks(likelihood, structure, variances, start=None):
+def fit_blocks(likelihood, structure, prior_std, variances, start=None):
     """Alternate between variances, posterior and pseudo-observations until nothing moves.
 
     Parameters
     ----------
     likelihood : Binomial or Gaussian
     structure : Structure
+    prior_std : ndarray of shape (n_kernels,)
+        Scales of half-normal priors of the roots of the variances.
     variances : ndarray of shape (n_kernels,)
         Where to start; kept as they are if `start` is given.
     start : BlockFit, default=None
@@ -116,15 +135,18 @@ def fit_blocks(likelihood, structure, variances, start=None):
     previous = np.full(W.shape, np.inf)
     for _ in range(_MAX_STEPS):
         posterior = gaussian.posterior(W, b, noise, np.exp(log_variances), structure)
-        step = 0.0 if start is not None else variance_step(posterior, log_variances)
+        step = 0.0
+        if start is None:
+            step = variance_step(posterior, prior_std, log_variances)
         # A variance on its way to 0 takes long steps that no longer gain anything.
         gain = np.sum(np.abs(step * posterior.gradient))
         if max(np.max(np.abs(posterior.mean - previous)), gain) < _TOLERANCE:
             break
         previous = posterior.mean
         log_variances = log_variances + step
-        W, b, new_noise = likelihood.update(W, b, posterior)
-        noise = new_noise if start is None else noise
+        W, b = likelihood.update(W, b, posterior)
+        if start is None:
+            noise = likelihood.noise(posterior, noise)
     return BlockFit(np.exp(log_variances), W, b, noise, posterior)
 
 
@@ -134,27 +156,26 @@ def log_evidence(likelihood, structure, fit):
     return value + likelihood.evidence(fit.W, fit.b, fit.posterior)
 
 
-def variance_step(posterior, log_variances):
+def variance_step(posterior, prior_std, log_variances):
     """A damped Newton step of the log variances towards the restricted maximum."""
+    gradient = posterior.gradient - np.exp(log_variances) / (2 * prior_std**2)
     # In logs the curvature is the information less the slope, which a falling slope adds to.
-    curvature = posterior.information + np.diag(np.maximum(-posterior.gradient, 1e-8))
-    step = np.linalg.solve(curvature, posterior.gradient)
+    curvature = posterior.information + np.diag(np.maximum(-gradient, 1e-8))
+    step = np.linalg.solve(curvature, gradient)
     step *= min(1.0, _LONGEST_STEP / max(np.max(np.abs(step)), 1e-300))
     ends = np.log(_LEAST_VARIANCE), np.log(_LARGEST_VARIANCE)
     return np.clip(log_variances + step, *ends) - log_variances
 
 
-def integrated(likelihood, structure, fit, prior_std):
+def integrated(likelihood, structure, prior_std, fit):
     """Fits over a grid of variances, weighted by their posterior probability.
 
     Parameters
     ----------
-    likelihood, structure
+    likelihood, structure, prior_std
         As in `fit_blocks`.
     fit : BlockFit
         At the restricted maximum.
-    prior_std : ndarray of shape (n_kernels,)
-        Scales of half-normal priors of the standard deviations.
 
     Returns
     -------
@@ -175,7 +196,10 @@ def integrated(likelihood, structure, fit, prior_std):
         for point in points
     ]
     kept = rough > rough.max() - _NEGLIGIBLE
-    fits = [fit_blocks(likelihood, structure, np.exp(2 * point), fit) for point in points[kept]]
+    fits = [
+        fit_blocks(likelihood, structure, prior_std, np.exp(2 * point), fit)
+        for point in points[kept]
+    ]
     log_weights = log_prior[kept] + [log_evidence(likelihood, structure, part) for part in fits]
     weights = np.exp(log_weights - log_weights.max())
     return fits, weights / weights.sum()

@@ -21,6 +21,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "numpydoc",
+    "sphinx_gallery.gen_gallery",
     "matplotlib.sphinxext.plot_directive",
 ]
 templates_path = ["_templates"]
@@ -40,12 +41,29 @@ plot_formats = [("png", 110)]
 plot_html_show_formats = False
 plot_html_show_source_link = False
 
+# The gallery runs every script of the examples folder and keeps what it prints and draws.
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py$",
+    "within_subsection_order": "FileNameSortKey",
+    "doc_module": ("skbench",),
+    "reference_url": {"skbench": None},
+    "backreferences_dir": "gallery/backreferences",
+    "remove_config_comments": True,
+    "download_all_examples": False,
+    "show_signature": False,
+    "min_reported_time": 1e9,
+    "write_computation_times": False,
+}
+
 html_theme = "pydata_sphinx_theme"
 html_title = f"skbench {release}"
 html_static_path = ["_static"]
 html_css_files = ["skbench.css"]
 html_sidebars = {"index": [], "examples": []}
 html_show_sourcelink = False
+html_context = {"default_mode": "auto"}
 html_theme_options = {
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],

@@ -1,0 +1,131 @@
+"""Open every page of the built site in headless Chromium.
+
+    python -m sphinx -b html doc doc/_build
+    python doc/check_site.py doc/_build [folder for screenshots]
+
+Needs ``pip install playwright`` and Chromium: the one found on the path, else
+playwright's own. Exits with 1 for errors in the console, failed requests within the
+site, links to pages or headings that are not there, pictures that did not load, and
+pages wider than a telephone.
+"""
+
+import functools
+import http.server
+import shutil
+import sys
+import threading
+from pathlib import Path
+from urllib.parse import unquote, urldefrag
+
+from playwright.sync_api import sync_playwright
+
+SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
+SHOWN = ["index.html", "examples.html", "how_we_know.html", "comparison.html"]
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+# What a page is asked once it stands: its links, its anchors, and what is wrong with it.
+ASK = """() => ({
+    links: [...document.querySelectorAll('a[href]')].map(a => a.href),
+    anchors: [...document.querySelectorAll('[id]')].map(e => e.id),
+    broken: [...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src),
+    width: document.documentElement.scrollWidth,
+})"""
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *arguments):
+        pass
+
+
+def serve(folder):
+    handler = functools.partial(Quiet, directory=str(folder))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_port}"
+
+
+def visit(page, site, name, problems):
+    """What one page links to and offers as targets; its faults go to the problems."""
+    page.goto(f"{site}/{name}", wait_until="load")
+    found = page.evaluate(ASK)
+    problems += [f"{name}: picture {source} did not load" for source in found["broken"]]
+    return found
+
+
+def link_problems(site, pages, name, links):
+    for link in links:
+        target, anchor = urldefrag(link)
+        if not target.startswith(site):
+            continue
+        path = unquote(target[len(site) + 1 :]) or "index.html"
+        if path not in pages:
+            if path.endswith((".html", "/")) or not path:
+                yield f"{name}: there is no page {path}"
+        elif anchor and unquote(anchor) not in pages[path]["anchors"]:
+            yield f"{name}: {path} has no heading #{anchor}"
+
+
+def main(folder, screenshots=None):
+    folder = Path(folder).resolve()
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.html"))
+    names = [name for name in names if not name.startswith("_static/")]  # the theme's own parts
+    site, problems, pages = serve(folder), [], {}
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=ARGUMENTS
+        )
+        context = browser.new_context()
+        # Nothing from elsewhere: fonts and scripts of other hosts are not what is checked.
+        context.route(lambda url: not url.startswith(site), lambda route: route.abort())
+        page = context.new_page()
+        name = ""
+        page.on("pageerror", lambda error: problems.append(f"{name}: {error}"))
+        page.on(
+            "response",
+            lambda answer: answer.status >= 400 and problems.append(f"{name}: {answer.url} failed"),
+        )
+        page.on(
+            "console",
+            lambda message: (
+                message.type == "error"
+                and message.location["url"].startswith(site)
+                and problems.append(f"{name}: console: {message.text}")
+            ),
+        )
+        page.set_viewport_size(dict(zip(("width", "height"), SIZES["phone"], strict=True)))
+        for name in names:
+            pages[name] = visit(page, site, name, problems)
+            if pages[name]["width"] > SIZES["phone"][0]:
+                problems.append(f"{name}: {pages[name]['width']} pixels wide on a telephone")
+        for name in names:
+            problems += link_problems(site, pages, name, pages[name]["links"])
+        if screenshots:
+            take(browser, site, Path(screenshots))
+        browser.close()
+    print("\n".join([*sorted(set(problems)), f"{len(names)} pages, {len(set(problems))} problems"]))
+    return 1 if problems else 0
+
+
+def take(browser, site, folder):
+    """The pages of SHOWN on a desk and a telephone, in light and dark."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for scheme in ("light", "dark"):
+        for size, (width, height) in SIZES.items():
+            page = browser.new_page(
+                viewport={"width": width, "height": height}, color_scheme=scheme
+            )
+            page.route(lambda url: not url.startswith(site), lambda route: route.abort())
+            for name in SHOWN:
+                page.goto(f"{site}/{name}", wait_until="load")
+                page.screenshot(path=folder / f"{Path(name).stem}_{size}_{scheme}.png")
+            page.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:3]))

@@ -1,10 +1,17 @@
 """A table file on disk -> a DataFrame, with errors that name the file."""
 
+import re
+import warnings
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+
+from skbench.readers._bad_lines import BadLines
+from skbench.readers._json import open_bytes
+from skbench.readers._json_lines import holds_json_lines, read_json_lines
 
 _COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -12,8 +19,8 @@ _PARQUET = (".parquet", ".pq")
 _BLANKS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
 
 
-def load_table(path, label_columns):
-    """Read a CSV, TSV or Parquet file.
+def load_table(path, label_columns, bad=None):
+    """Read a CSV, TSV, Parquet or JSON Lines file.
 
     Parameters
     ----------
@@ -23,10 +30,13 @@ def load_table(path, label_columns):
         Takes the column names and returns those that hold labels. A label
         may well be called "NA" or "None", so there only an empty cell counts as
         blank.
+    bad : BadLines, default=None
+        Told of lines that cannot be read; None refuses them.
 
     Returns
     -------
     pandas.DataFrame
+        ``attrs["notes"]`` says what of the file was left out.
 
     Raises
     ------
@@ -35,20 +45,22 @@ def load_table(path, label_columns):
     ValueError
         If the extension is unknown, the file is empty or cannot be parsed.
     """
-    path = Path(path)
+    path, bad = Path(path), bad or BadLines()
     if not path.exists():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     kind = next((s for s in reversed(suffixes) if s not in _COMPRESSIONS), "")
-    if path.is_dir() or kind not in (*_SEPARATORS, *_PARQUET):
+    if path.is_dir() or not (kind in (*_SEPARATORS, *_PARQUET) or holds_json_lines(path)):
         raise ValueError(
             f"Cannot tell what {str(path)!r} is. Give a .csv or .tsv file "
-            f"({', '.join(_COMPRESSIONS)} allowed) or a .parquet file."
+            f"({', '.join(_COMPRESSIONS)} allowed), a .parquet or a .jsonl file."
         )
-    if kind in _PARQUET:
+    if holds_json_lines(path):
+        frame = read_json_lines(path, bad)
+    elif kind in _PARQUET or _head(path) == b"PAR1":
         frame = _read_parquet(path)
     else:
-        frame = _read_text(path, _SEPARATORS[kind], label_columns)
+        frame = _read_text(path, _SEPARATORS[kind], label_columns, bad)
     if frame.empty:
         raise ValueError(f"{str(path)!r} has column names but no rows.")
     return frame
@@ -61,6 +73,8 @@ def _naming(path):
         yield
     except pd.errors.EmptyDataError:
         raise ValueError(f"{str(path)!r} is empty.") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"Cannot read {str(path)!r}: {_place_of_wrong_byte(path)}.") from None
     except (ValueError, OSError, EOFError, zlib.error) as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"Cannot read {str(path)!r}: {reason}") from error
@@ -79,20 +93,62 @@ def _read_parquet(path):
         return pd.read_parquet(path, engine="pyarrow").reset_index(drop=True)
 
 
-def _read_text(path, separator, label_columns):
+def _head(path):
+    with open(path, "rb") as file:
+        return file.read(4)
+
+
+def _read_text(path, separator, label_columns, bad):
     with _naming(path):
         separator, columns = _separator_and_columns(path, separator)
     labels = set(label_columns(columns))
-    with _naming(path):
-        return pd.read_csv(
+    with _naming(path), _counting(path, bad):
+        frame = pd.read_csv(
             path,
             sep=separator,
             encoding="utf-8-sig",
+            encoding_errors="replace" if bad.skip else "strict",
+            on_bad_lines="warn" if bad.skip else "error",
             keep_default_na=False,
             na_values={c: [""] if c in labels else list(_BLANKS) for c in columns},
             low_memory=False,
             index_col=False,
         )
+    return _without_foreign_letters(frame, path, bad) if bad.skip else frame
+
+
+@contextmanager
+def _counting(path, bad):
+    """Count lines with too many cells, which pandas skips with a warning."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", pd.errors.ParserWarning)
+        yield
+    for warning in caught:
+        for line, reason in re.findall(r"Skipping line (\d+): ([^\n]+)", str(warning.message)):
+            bad.refuse(path, int(line), reason.strip())
+
+
+def _without_foreign_letters(frame, path, bad):
+    """Rows without letters that were not UTF-8."""
+    texts = frame.select_dtypes(exclude=["number", "bool"])
+    wrong = np.zeros(len(frame), dtype=bool)
+    for name in texts:
+        wrong |= texts[name].astype(str).str.contains("\ufffd", regex=False).to_numpy()
+    for row in np.flatnonzero(wrong):
+        bad.refuse(path, f"row {row + 1}", "is not UTF-8")
+    return frame[~wrong].reset_index(drop=True)
+
+
+def _place_of_wrong_byte(path):
+    """The first line that is not UTF-8, in words."""
+    with open_bytes(path) as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                byte = line[error.start]
+                return f"line {number}, byte {error.start + 1} (0x{byte:02x}) is not UTF-8"
+    return "it is not UTF-8"
 
 
 def _separator_and_columns(path, separator):

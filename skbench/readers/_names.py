@@ -48,6 +48,8 @@ _USUAL_NAMES = {
         "value",
     ),
 }
+# Numbers of the repeats of one item, where an item was answered several times.
+REPEATS = ("repeat", "repeat_id", "epoch", "trial", "repetition", "attempt")
 ROLES = tuple(_USUAL_NAMES)
 OPTIONS = {"topic": "topic= (--by)"} | {
     role: f"{role}= (--{role})" for role in ROLES if role != "topic"

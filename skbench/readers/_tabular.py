@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from skbench.readers._load import load_table
-from skbench.readers._names import OPTIONS, ROLES, check_exist, find_roles, listed
+from skbench.readers._names import OPTIONS, REPEATS, ROLES, check_exist, find_roles, listed
 
 _WORDS = {
     **dict.fromkeys(("true", "correct", "yes", "pass", "passed", "c"), 1.0),
@@ -17,94 +17,52 @@ _BINARY = {"0", "1", "0.0", "1.0", "true", "false", "correct", "incorrect"}
 _DESCRIBES_THE_ITEM = re.compile(r"^(is|has|in|n|num|number)[_ ]", re.IGNORECASE)
 
 
-def read_items(path, *, model=None, topic=None, item=None, score=None, cluster=None, models=None):
-    """Item rows from a table of evaluation results.
-
-    The file is long (one row per model and item, one score column) or wide (one
-    row per item, one score column per model). Columns that are not named are
-    guessed by their usual names, such as `model` or `system`, `task` or
-    `category`, `question_id`, `correct` or `accuracy`; every guess is written
-    down in ``attrs["notes"]``.
+def table_items(path, named, models, bad):
+    """Item rows of a table, one row per model and item, or a column per model.
 
     Parameters
     ----------
-    path : str or path-like
-        A .csv or .tsv file, possibly compressed, or a .parquet file.
-    model, item, score, cluster : str, default=None
-        Name of the column in that role. None guesses. Without a model
-        column the file is taken to hold one model; without an item column
-        nothing is known of items that models share.
-    topic : str or list of str, default=None
-        Name of the topic column. Several columns keep their own names.
-    models : list of str, default=None
-        The score columns of a wide file, one per model. None guesses: where
-        neither a score nor a model column is found, the columns that hold only
-        0 and 1, or failing that only numbers between 0 and 1.
+    path : Path
+    named : dict
+        Role -> name of its column, or None to guess.
+    models : list of str or None
+        The score columns of a wide file.
+    bad : BadLines
+        Told of lines that cannot be read.
 
     Returns
     -------
     pandas.DataFrame
-        One row per (model, item). The columns that play a role are called
-        `model`, `topic`, `item`, `score` and `cluster`; the others are as in the
-        file, except that one which bears a role's name without playing it gets
-        the suffix `_in_file`. ``attrs["columns"]`` says which column of the file
-        plays which role, ``attrs["notes"]`` is a list of everything that was
-        guessed, converted or dropped.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the file is empty or of an unknown kind, if a named column is
-        missing, if the scores cannot be found or are not numbers, if a label
-        is blank, or if a (model, item) pair occurs twice although the item is
-        not named as the cluster.
-
-    Notes
-    -----
-    Rows without a score are dropped, and their number noted: an item that was
-    not run says nothing of whether it would have been answered. Item ids that
-    start again in every topic are made unique by putting the topic in front.
-    Words such as "correct" and "False" become 1 and 0.
-
-    When not to use it: logs of evaluation programs and tables of scores that
-    are already averaged over items.
-
-    Examples
-    --------
-    >>> import os, tempfile
-    >>> text = "task,id,ada,bob\\nlaw,1,1,0\\nlaw,2,1,\\n"
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = os.path.join(folder, "results.csv")
-    ...     _ = open(path, "w").write(text)
-    ...     items = read_items(path)
-    >>> items[["model", "topic", "item", "score"]]
-      model topic  item  score
-    0   ada   law     1    1.0
-    1   ada   law     2    1.0
-    2   bob   law     1    0.0
-    >>> items.attrs["notes"][-1]
-    '1 of 4 scores are blank: dropped, not counted as wrong'
+        See `read_items`.
     """
-    named = {"model": model, "topic": topic, "item": item, "score": score, "cluster": cluster}
-    if models is not None and (model is not None or score is not None):
+    if models is not None and (named["model"] is not None or named["score"] is not None):
         raise ValueError(
             "models= (--models) describes a wide file, model= and score= a long one. "
             "Pass one or the other."
         )
-    table = load_table(path, lambda columns: _label_columns(columns, named))
+    try:
+        return _items(path, named, models, bad)
+    except ValueError as error:
+        # Which of many files it was.
+        if str(path) in str(error):
+            raise
+        raise ValueError(f"{error} (In {str(path)!r}.)") from error
+
+
+def _items(path, named, models, bad):
+    table = load_table(path, lambda columns: _label_columns(columns, named), bad)
     if models is None:
         models = _wide_models(table, named)
     else:
         check_exist(models, table.columns, "models= (--models)")
     if models is None:
-        items, roles, notes = _from_long(table, named)
+        items, roles, notes = _from_long(table, named, path, bad)
     else:
-        items, roles, notes = _from_wide(table, list(models), named)
-    _check_labels(items, roles)
+        items, roles, notes = _from_wide(table, list(models), named, path, bad)
+    notes[:0] = table.attrs.get("notes", [])
+    items = _with_labels(items, roles, path, bad)
     items = _without_blank_scores(items, notes)
-    items = _with_unique_items(items, roles, notes)
+    items = _with_unique_items(items, roles, notes, path, bad)
     items.attrs["columns"] = {
         role: names[0] if len(names) == 1 else names for role, names in roles.items()
     }
@@ -155,7 +113,7 @@ def _is_proportion(column):
     return bool(column.notna().any() and column.min() >= 0 and column.max() <= 1)
 
 
-def _from_long(table, named):
+def _from_long(table, named, path, bad):
     """Items, roles and notes of a file with one row per model and item."""
     roles, notes = find_roles(table.columns, named)
     if "score" not in roles:
@@ -165,7 +123,7 @@ def _from_long(table, named):
             f"models= (--models) for a wide file. Columns: {listed(table.columns)}."
         )
     items = _with_standard_names(table, roles)
-    items["score"] = _as_numbers(items["score"], roles["score"][0], notes)
+    items["score"] = _as_numbers(items["score"], roles["score"][0], notes, path, bad)
     if "model" not in roles:
         notes.append(f"no model column: all rows taken as one model ({OPTIONS['model']})")
     if "item" not in roles:
@@ -173,7 +131,7 @@ def _from_long(table, named):
     return items, roles, notes
 
 
-def _from_wide(table, models, named):
+def _from_wide(table, models, named, path, bad):
     """Items, roles and notes of a file with one score column per model."""
     described = table.drop(columns=models)
     roles, notes = find_roles(described.columns, named, guess=("item", "cluster", "topic"))
@@ -184,7 +142,7 @@ def _from_wide(table, models, named):
         described.insert(0, "item", np.arange(1, len(table) + 1))
     items = described.iloc[np.tile(np.arange(len(table)), len(models))].reset_index(drop=True)
     items.insert(0, "model", np.repeat(np.array(models, dtype=object), len(table)))
-    scores = [_as_numbers(table[name], name, notes) for name in models]
+    scores = [_as_numbers(table[name], name, notes, path, bad) for name in models]
     items.insert(items.columns.get_loc("item") + 1, "score", np.concatenate(scores))
     roles |= {"score": models}
     return items, roles, notes
@@ -201,8 +159,8 @@ def _with_standard_names(table, roles):
     return pd.concat([*(table[played[role]].rename(role) for role in order), others], axis=1)
 
 
-def _as_numbers(column, name, notes):
-    """Scores as an array of floats, blank ones nan."""
+def _as_numbers(column, name, notes, path, bad):
+    """Scores as an array of floats, blank ones nan, and skipped ones too."""
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         scores = column.to_numpy(dtype=float, na_value=np.nan)
     else:
@@ -211,12 +169,14 @@ def _as_numbers(column, name, notes):
         if words.isin(_WORDS).any():
             _note_once(notes, f"words as scores: {_translation(words)}")
     wrong = np.flatnonzero(column.notna().to_numpy() & ~np.isfinite(scores))
-    if wrong.size:
+    if wrong.size and not bad.skip:
         raise ValueError(
             f"Scores must be finite numbers, but row {wrong[0] + 1} of column {name!r} holds "
             f"{str(column.iloc[wrong[0]])!r}. Correct the file, or pass {OPTIONS['score']}."
         )
-    return scores
+    for row in wrong:
+        bad.refuse(path, f"row {row + 1}", f"score {str(column.iloc[row])!r} is no finite number")
+    return np.where(np.isfinite(scores), scores, np.nan)
 
 
 def _translation(words):
@@ -229,16 +189,22 @@ def _note_once(notes, note):
         notes.append(note)
 
 
-def _check_labels(items, roles):
+def _with_labels(items, roles, path, bad):
+    """Items of which no label is blank."""
     labels = [role for role in ("model", "topic", "item", "cluster") if role in items]
     for name in dict.fromkeys([*labels, *roles.get("topic", [])]):
         if name in items and items[name].isna().any():
             blank = np.flatnonzero(items[name].isna())
             shown = roles[name][0] if name in roles else name
-            raise ValueError(
-                f"The {name} is blank in {blank.size} of {len(items)} rows, first in row "
-                f"{blank[0] + 1} of column {shown!r}. Fill it in, or remove these rows."
-            )
+            if not bad.skip:
+                raise ValueError(
+                    f"The {name} is blank in {blank.size} of {len(items)} rows, first in row "
+                    f"{blank[0] + 1} of column {shown!r}. Fill it in, or remove these rows."
+                )
+            for row in blank:
+                bad.refuse(path, f"row {row + 1}", f"the {name} is blank")
+            items = items.drop(index=items.index[blank]).reset_index(drop=True)
+    return items
 
 
 def _without_blank_scores(items, notes):
@@ -255,9 +221,16 @@ def _without_blank_scores(items, notes):
     return items
 
 
-def _with_unique_items(items, roles, notes):
+def _with_unique_items(items, roles, notes, path, bad):
     """Make sure that a (model, item) pair is one row, unless the item is a cluster."""
     if "item" not in items or roles.get("cluster") == roles.get("item"):
+        return items
+    repeat = None if "cluster" in items else _column_of_repeats(items)
+    if repeat is not None:
+        items = items.rename(columns={repeat: "repeat"})
+        items.insert(items.columns.get_loc("score") + 1, "cluster", items["item"])
+        roles["cluster"] = roles["item"]
+        notes.append(f"items have several answers, told apart by {repeat!r}: an item is a cluster")
         return items
     pair = [name for name in ("model", "item") if name in items]
     if not items.duplicated(pair).any():
@@ -265,11 +238,26 @@ def _with_unique_items(items, roles, notes):
     topics = roles.get("topic", [])
     topics = ["topic"] if len(topics) == 1 else topics
     repeated = items.duplicated([*pair, *topics])
-    if repeated.any():
+    if repeated.any() and not bad.skip:
         _raise_repeated(items, [*pair, *topics], repeated)
+    for row in np.flatnonzero(repeated):
+        bad.refuse(path, f"row {row + 1}", f"repeats item {str(items['item'].iloc[row])!r}")
+    items = items[~repeated].reset_index(drop=True)
+    if not items.duplicated(pair).any():
+        return items
     notes.append("item ids start again in every topic: made unique by putting the topic in front")
     parts = [items[name].astype(str) for name in (*topics, "item")]
     return items.assign(item=parts[0].str.cat(parts[1:], sep="/"))
+
+
+def _column_of_repeats(items):
+    """The column that numbers the answers to an item, where items repeat, or None."""
+    keys = [name for name in ("model", "topic", "item") if name in items]
+    numbers = [name for name in items if str(name).lower() in REPEATS]
+    if not numbers or not items.duplicated(keys).any():
+        return None
+    apart = (name for name in numbers if not items.duplicated([*keys, name]).any())
+    return next(apart, None)
 
 
 def _raise_repeated(items, keys, repeated):

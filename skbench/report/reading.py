@@ -25,6 +25,8 @@ _READING = (
         help="Column of clusters: items in one are not independent. The item column itself "
         "if items were answered several times.",
     ),
+    click.option("--filter", help="Filter whose answers to take (lm-evaluation-harness)."),
+    click.option("--skip-bad-lines", is_flag=True, help="Count unreadable lines, go on without."),
 )
 _LEVEL = click.option(
     "--confidence-level",

@@ -1,0 +1,110 @@
+"""EuroEval: euroeval_benchmark_results.jsonl, one line per model and dataset."""
+
+import json
+import math
+import re
+
+from skbench.readers._json import records
+from skbench.readers._logs import Log, choose
+
+# Kept among the scores of an evaluation, but none themselves.
+_NO_SCORES = re.compile(r"failed_instances|speed")
+# Old versions wrote these into the name of the model.
+_MODE_IN_NAME = re.compile(r"\s*\(([^()]*(?:few-shot|zero-shot|val)[^()]*)\)$")
+
+
+def euroeval_logs(paths, options, bad, notes):
+    """Logs of all files; parameters as in `lm_eval_logs`."""
+    for name in ("filter", "topic", "cluster"):
+        if getattr(options, name) is not None:
+            raise ValueError(f"{name}= has no meaning for EuroEval's results.")
+    found, seen = [], set()
+    for path in paths:
+        for number, record in records(path, bad):
+            try:
+                evaluation = _evaluation(record)
+            except (KeyError, TypeError, AttributeError, ValueError) as error:
+                missing = f"has no field {error}" if isinstance(error, KeyError) else str(error)
+                bad.refuse(path, number, missing)
+                continue
+            key = (path, *evaluation[:3])
+            if key in seen:
+                bad.refuse(path, number, f"repeats model {evaluation[0]!r} on {evaluation[2]!r}")
+                continue
+            seen.add(key)
+            found.append((path, *evaluation))
+    offers = [(dataset, list(scores)) for _, _, _, dataset, scores in found]
+    chosen = choose(offers, options.score, "score", "score= (--score)", notes)
+    if found:
+        notes.append(
+            "EuroEval keeps one score per bootstrap sample of the test set, not per item: the "
+            "items here are these samples. Use RepeatedRuns and MeanRankScore; intervals that "
+            "take them for items are too short"
+        )
+    return [_log(*evaluation, chosen) for evaluation in found]
+
+
+def _evaluation(record):
+    """Model, mode, dataset and scores by metric of a line, in any of three versions."""
+    if "model_info" in record:
+        return _from_every_eval_ever(record)
+    model, mode = record["model"], []
+    if match := _MODE_IN_NAME.search(model):
+        model, mode = model[: match.start()], [match.group(1)]
+    else:
+        if record.get("generative") and record.get("few_shot") is False:
+            mode.append("zero-shot")
+        if record.get("validation_split"):
+            mode.append("val")
+    raw = record["results"]["raw"]
+    if isinstance(raw, dict):
+        raw = raw.get("test") or next(iter(raw.values()))
+    return model, ", ".join(mode), record["dataset"], _columns(raw)
+
+
+def _from_every_eval_ever(record):
+    """Since version 17 results are in the schema of Every Eval Ever, scores in a string."""
+    details = record["eval_library"]["additional_details"]
+    mode = []
+    generative = (record["model_info"].get("additional_details") or {}).get("generative")
+    if generative == "true" and details.get("few_shot") == "false":
+        mode.append("zero-shot")
+    if details.get("validation_split") == "true":
+        mode.append("val")
+    raw = details["raw_results"]
+    if isinstance(raw, str):
+        raw = json.loads(raw)
+    if isinstance(raw, dict):
+        raw = raw.get("test") or next(iter(raw.values()))
+    return record["model_info"]["name"], ", ".join(mode), details["dataset"], _columns(raw)
+
+
+def _columns(raw):
+    """Scores of all runs by metric."""
+    if not isinstance(raw, list) or not raw:
+        raise ValueError("has no raw results")
+    columns = {}
+    for run, scores in enumerate(raw):
+        for name, value in scores.items():
+            if isinstance(value, (int, float)) and not _NO_SCORES.search(name):
+                if math.isinf(value):
+                    raise ValueError(f"{name} is infinite")
+                column = columns.setdefault(name, [math.nan] * len(raw))
+                column[run] = value
+    if not columns:
+        raise ValueError("has no score that is a number")
+    return columns
+
+
+def _log(path, model, mode, dataset, scores, chosen):
+    values = scores[chosen[dataset]]
+    return Log(
+        path=str(path),
+        run=f"{path.as_posix()}/{mode or 'few-shot'}",
+        model=model,
+        topic=dataset,
+        score_name=chosen[dataset],
+        item_name="run",
+        columns={"item": list(range(1, len(values) + 1)), "score": values},
+        settings=mode,
+    )

@@ -1,0 +1,178 @@
+"""Inspect AI: .eval archives, of which header and summaries are read, and .json logs."""
+
+import math
+from pathlib import Path
+
+from skbench.readers._archive import Archive
+from skbench.readers._json import document, fast_loads, parse, value_at
+from skbench.readers._logs import Log, choose
+
+# Inspect's own scale, including partial credit and no answer.
+_GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+_WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+
+
+def inspect_logs(paths, options, bad, notes):
+    """Logs of all files; parameters as in `lm_eval_logs`."""
+    if options.filter is not None:
+        raise ValueError("filter= is for lm-evaluation-harness; Inspect logs have no filters.")
+    files = []
+    for path in paths:
+        try:
+            header, samples = _read(path)
+            scored = _scored(path, samples, options, bad)
+        except ValueError as error:
+            if not bad.skip or len(paths) == 1:
+                raise
+            bad.refuse(path, "whole file", str(error))
+            continue
+        _say_how_it_ended(path, header, samples, notes)
+        files.append((path, header, scored))
+    offers = [(_task(header), _names(scored)) for _, header, scored in files if scored]
+    if not offers:
+        raise ValueError(f"No sample in {str(paths[0])!r} has a score.")
+    chosen = choose(offers, options.score, "score", "score= (--score)", notes)
+    return [
+        _log(path, header, scored, chosen[_task(header)], options)
+        for path, header, scored in files
+        if scored
+    ]
+
+
+def _read(path):
+    """Header and summaries."""
+    with open(path, "rb") as file:
+        zipped = file.read(2) == b"PK"
+    if zipped:
+        return _from_archive(Archive(path))
+    log = document(path)
+    if not isinstance(log, dict) or not isinstance(log.get("eval"), dict):
+        raise ValueError(f"{str(path)!r} is no log of Inspect: it has no field 'eval'.")
+    return log, log.get("samples") or []
+
+
+def _from_archive(archive):
+    names = set(archive.names())
+    start = next((n for n in ("header.json", "_journal/start.json") if n in names), None)
+    if start is None:
+        raise ValueError(f"{archive.path!r} is no log of Inspect: it has no header.json.")
+    header = _member(archive, start, dict)
+    if "summaries.json" in names:
+        return header, _member(archive, "summaries.json", list)
+    # A run that was cut off leaves its journal.
+    parts = [n for n in names if n.startswith("_journal/summaries/") and n.endswith(".json")]
+    parts.sort(key=lambda name: (len(name), name))
+    return header, [summary for name in parts for summary in _member(archive, name, list)]
+
+
+def _member(archive, name, kind):
+    try:
+        value = parse(archive.read(name), fast_loads())
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{archive.path!r}, member {name!r} is no JSON: {error}.") from None
+    if not isinstance(value, kind):
+        raise ValueError(f"{archive.path!r}, member {name!r} holds no {kind.__name__}.")
+    return value
+
+
+def _say_how_it_ended(path, header, samples, notes):
+    expected = ((header.get("eval") or {}).get("dataset") or {}).get("sample_ids") or []
+    epochs = (header["eval"].get("config") or {}).get("epochs") or 1
+    status = header.get("status", "started")
+    if status != "success":
+        notes.append(
+            f"{str(path)!r} did not finish (status {status!r}): "
+            f"{len(samples)} of {len(expected) * epochs} samples"
+        )
+
+
+def _scored(path, samples, options, bad):
+    """What is needed of each sample: item, epoch, scores by name, cluster, topic."""
+    rows, seen = [], set()
+    for number, sample in enumerate(samples, start=1):
+        try:
+            key = (sample["id"], sample.get("epoch", 1))
+            if key in seen:
+                raise ValueError(f"repeats item {key[0]!r}, epoch {key[1]}")
+            scores = _scores(sample.get("scores") or {})
+            labels = [_label(sample, field) for field in (options.topic, options.cluster)]
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            bad.refuse(path, f"sample {number}", _reason(error))
+            continue
+        seen.add(key)
+        rows.append((*key, scores, *labels))
+    return rows
+
+
+def _reason(error):
+    if isinstance(error, KeyError):
+        return f"has no field {error}"
+    return "is no sample" if isinstance(error, (TypeError, AttributeError)) else str(error)
+
+
+def _label(sample, field):
+    if field is None:
+        return None
+    label = value_at(sample, field)
+    if label is None or isinstance(label, (dict, list)):
+        raise ValueError(f"has no label in field {field!r}")
+    return label
+
+
+def _scores(by_scorer):
+    """Scores by scorer, or scorer/key where a scorer gives several."""
+    scores = {}
+    for scorer, score in by_scorer.items():
+        value = score.get("value")
+        if isinstance(value, dict):
+            scores |= {f"{scorer}/{key}": _number(part, scorer) for key, part in value.items()}
+        elif not isinstance(value, list):
+            scores[scorer] = _number(value, scorer)
+    return scores
+
+
+def _number(value, scorer):
+    if value is None:
+        return math.nan
+    if isinstance(value, str):
+        known = _GRADES.get(value, _WORDS.get(value.lower()))
+        try:
+            value = float(value) if known is None else known
+        except ValueError:
+            raise ValueError(f"scorer {scorer!r} gives {value!r}, which is no number") from None
+    if not isinstance(value, (int, float)) or math.isinf(value):
+        raise ValueError(f"scorer {scorer!r} gives {value!r}, which is no finite number")
+    return float(value)
+
+
+def _names(rows):
+    return list(dict.fromkeys(name for row in rows for name in row[2]))
+
+
+def _task(header):
+    return str(header["eval"].get("task", "")).rsplit("/", 1)[-1]
+
+
+def _log(path, header, rows, score, options):
+    items, epochs, scores, topics, clusters = zip(*rows, strict=True)
+    columns = {"item": items, "score": [found.get(score, math.nan) for found in scores]}
+    if len(set(items)) < len(items) or len(set(epochs)) > 1:
+        columns["repeat"] = epochs
+    if options.topic is not None:
+        columns["topic"] = topics
+    if options.cluster is not None:
+        columns["cluster"] = clusters
+    about = header["eval"]
+    # Only what can be told from the log: objects are written down in full, or not at all.
+    arguments = about.get("model_args") or {}
+    plain = {k: v for k, v in arguments.items() if isinstance(v, (str, int, float))}
+    return Log(
+        path=str(path),
+        run=Path(path).as_posix(),
+        model=str(about.get("model")),
+        topic=_task(header),
+        score_name=score,
+        item_name="id",
+        columns=columns,
+        settings=[about.get("model_base_url"), sorted(plain.items())],
+    )

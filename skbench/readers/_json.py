@@ -1,0 +1,167 @@
+"""JSON and JSON Lines on disk -> records, a line at a time, errors naming the line."""
+
+import bz2
+import gzip
+import json
+import lzma
+from pathlib import Path
+
+LONGEST_LINE = 64 * 2**20  # bytes; a record of an item is a thousandth of that
+LARGEST_DOCUMENT = 2**30  # bytes of one JSON document, which must be held in memory
+_OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_BOM = b"\xef\xbb\xbf"
+
+
+def fast_loads():
+    """orjson's parser, three times as fast, where it is installed."""
+    try:
+        from orjson import loads
+    except ImportError:
+        return json.loads
+    return loads
+
+
+def parse(text, loads=json.loads):
+    """A JSON value from bytes.
+
+    Parameters
+    ----------
+    text : bytes
+    loads : callable, default=json.loads
+        Tried first. orjson knows no NaN and no number beyond 64 bits, so what it
+        refuses gets a second chance.
+
+    Raises
+    ------
+    ValueError
+        With a reason that names the byte or the column.
+    """
+    try:
+        return loads(text)
+    except ValueError:
+        return json.loads(_decoded(text))
+    except RecursionError:
+        raise ValueError("the values are nested too deep") from None
+
+
+def _decoded(text):
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        byte = text[error.start]
+        raise ValueError(f"byte {error.start + 1} (0x{byte:02x}) is not UTF-8") from None
+
+
+def open_bytes(path):
+    """A binary file, uncompressed if its name ends in .gz, .bz2 or .xz."""
+    return _OPENERS.get(Path(path).suffix.lower(), open)(path, "rb")
+
+
+def records(path, bad):
+    """Objects of a JSON Lines file with the numbers of their lines.
+
+    The text of one line is in memory at a time. A file that holds one JSON list,
+    as early versions of lm-evaluation-harness wrote, yields its elements.
+
+    Parameters
+    ----------
+    path : path-like
+    bad : BadLines
+        Told of lines that are no objects.
+
+    Yields
+    ------
+    number : int
+    record : dict
+    """
+    loads = fast_loads()
+    for number, line in _lines(path, bad):
+        try:
+            record = loads(line)
+        except (ValueError, RecursionError):
+            if number == 1 and line.lstrip()[:1] == b"[":
+                yield from _elements(path, bad)
+                return
+            record = _second_try(path, number, line, loads, bad)
+            if record is None:
+                continue
+        if isinstance(record, list) and number == 1:
+            yield from _elements(path, bad)
+            return
+        if isinstance(record, dict):
+            yield number, record
+        else:
+            bad.refuse(path, number, f"holds {_shortened(line)}, not an object in braces")
+
+
+def _second_try(path, number, line, loads, bad):
+    try:
+        return parse(line, loads)
+    except (ValueError, RecursionError) as error:
+        reason = str(error) or "the values are nested too deep"
+        if not line.endswith(b"\n"):
+            reason = f"the file ends in the middle of a record ({reason})"
+        bad.refuse(path, number, reason)
+
+
+def _elements(path, bad):
+    for number, record in enumerate(document(path), start=1):
+        if isinstance(record, dict):
+            yield number, record
+        else:
+            bad.refuse(path, f"element {number}", "is not an object in braces")
+
+
+def _lines(path, bad):
+    """Lines that are not blank, with their numbers; overlong ones are refused."""
+    with open_bytes(path) as file:
+        number = 0
+        while line := _line(file, path):
+            number += 1
+            if number == 1 and line.startswith(_BOM):
+                line = line[len(_BOM) :]
+            if len(line) > LONGEST_LINE:
+                while line and not line.endswith(b"\n"):
+                    line = _line(file, path)
+                bad.refuse(path, number, f"is longer than {LONGEST_LINE >> 20} MiB")
+            elif line.strip():
+                yield number, line
+
+
+def _line(file, path):
+    try:
+        return file.readline(LONGEST_LINE + 1)
+    except (OSError, EOFError, lzma.LZMAError) as error:
+        raise ValueError(f"Cannot read {str(path)!r}: {error}") from error
+
+
+def document(path):
+    """The value of a file that holds one JSON document.
+
+    Raises
+    ------
+    ValueError
+        If it is empty, too large to hold, or no JSON.
+    """
+    with open_bytes(path) as file:
+        text = file.read(LARGEST_DOCUMENT + 1).removeprefix(_BOM)
+    if len(text) > LARGEST_DOCUMENT:
+        raise ValueError(f"{str(path)!r} is one JSON document of over 1 GiB: too large to read.")
+    if not text.strip():
+        raise ValueError(f"{str(path)!r} is empty.")
+    try:
+        return parse(text, fast_loads())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{str(path)!r} is no JSON: {error}.") from None
+
+
+def value_at(record, path):
+    """What stands in a record under dotted keys such as ``doc.subject``, or None."""
+    for key in path.split("."):
+        record = record.get(key) if isinstance(record, dict) else None
+    return record
+
+
+def _shortened(text, most=40):
+    text = text.decode("utf-8", "replace").strip()
+    return repr(text if len(text) <= most else text[: most - 3] + "...")

@@ -1,0 +1,319 @@
+"""Logs of single runs -> item rows: models named apart, scores chosen, items told apart."""
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from skbench.readers._names import listed
+
+
+class Options(NamedTuple):
+    """What the caller wants from a log; None lets the reader choose and say so."""
+
+    score: str | None = None
+    filter: str | None = None
+    topic: str | None = None
+    cluster: str | None = None
+
+
+@dataclass
+class Log:
+    """The scores of one model on one topic in one run of an evaluation program.
+
+    Attributes
+    ----------
+    path : str
+        File it was read from.
+    run : str
+        What tells this run from others: folder and time, or the file.
+    model, topic : str
+        As the log calls them.
+    score_name, item_name : str
+        What the log calls the score and the item.
+    columns : dict
+        "item" and "score", and where known "topic", "cluster", "repeat",
+        "confidence": sequences of one length.
+    settings : object
+        Runs whose settings differ are no one model, whatever its name.
+    invented : bool
+        Whether the program made the name up.
+    digests : list of str or None
+        Of the text of each item.
+    """
+
+    path: str
+    run: str
+    model: str
+    topic: str
+    score_name: str
+    item_name: str
+    columns: dict
+    settings: object = None
+    invented: bool = False
+    digests: list | None = field(default=None, repr=False)
+
+    def __len__(self):
+        return len(self.columns["score"])
+
+
+def choose(offers, wanted, what, option, notes):
+    """One of several scores (or filters) for each topic, the same for all its runs.
+
+    Parameters
+    ----------
+    offers : list of (topic, names)
+        One entry per file: what may be chosen, in order of preference.
+    wanted : str or None
+        The caller's choice.
+    what, option : str
+        Of what, and how the caller chooses.
+    notes : list of str
+        Told of every choice among several.
+
+    Returns
+    -------
+    dict
+        Topic -> name: the wanted one, or the first that every file of the topic has.
+
+    Raises
+    ------
+    ValueError
+        If a topic does not have the wanted one in every file, or has none in common.
+    """
+    topics = {}
+    for topic, names in offers:
+        known = topics.setdefault(topic, list(names))
+        topics[topic] = [name for name in known if name in names]
+    chosen = {}
+    for topic, names in topics.items():
+        everything = list(dict.fromkeys(n for t, ns in offers if t == topic for n in ns))
+        if not names or (wanted is not None and wanted not in names):
+            problem = f"no {what} {wanted!r}" if names else f"no {what} that all its files have"
+            raise ValueError(
+                f"Topic {topic!r} has {problem}, only {listed(everything)}. Pass another {option}."
+            )
+        chosen[topic] = names[0] if wanted is None else wanted
+        topics[topic] = everything
+    if wanted is None:
+        notes.extend(_choices_in_words(topics, chosen, what, option))
+    return chosen
+
+
+def _choices_in_words(topics, chosen, what, option):
+    said = {}
+    for topic, names in topics.items():
+        if len(names) > 1:
+            said.setdefault((chosen[topic], tuple(names)), []).append(topic)
+    for (name, names), where in said.items():
+        others = listed([other for other in names if other != name], most=6)
+        yield f"{what} {name!r} taken in {_counted(where, 'topic')}, not {others} ({option})"
+
+
+def _counted(names, noun):
+    return f"{noun} {names[0]!r}" if len(names) == 1 else f"{len(names)} {noun}s"
+
+
+def assemble(logs, model, notes):
+    """Item rows of all logs.
+
+    Parameters
+    ----------
+    logs : list of Log
+    model : str, dict or None
+        A name for the only model there is, or names by what the models are called.
+    notes : list of str
+        Told of everything that was decided.
+
+    Returns
+    -------
+    pandas.DataFrame
+        See `read_items`.
+    """
+    names = _renamed(_names_apart(logs, notes), model)
+    _tell_items_apart(logs, notes)
+    _check_repeated(logs, names)
+    repeated = any("repeat" in log.columns for log in logs)
+    clustered = any("cluster" in log.columns for log in logs)
+    sizes = [len(log) for log in logs]
+    items = pd.DataFrame(
+        {
+            "model": np.repeat(np.array(names, dtype=object), sizes),
+            "topic": _joined(logs, "topic"),
+            "item": [f"{log.topic}/{item}" for log in logs for item in log.columns["item"]],
+            "score": np.concatenate([np.asarray(log.columns["score"], float) for log in logs]),
+        }
+    )
+    if clustered:
+        items["cluster"] = _joined(logs, "cluster")
+    elif repeated:
+        items["cluster"] = items["item"]
+    for name in ("repeat", "confidence"):
+        if any(name in log.columns for log in logs):
+            items[name] = _joined(logs, name)
+    items = _with_scores_only(items, logs, sizes, notes)
+    items.attrs["columns"] = _columns(logs, clustered, repeated)
+    return items
+
+
+def _names_apart(logs, notes):
+    """A name per log: the recorded one, unless runs of that name are not one model."""
+    by_name = {}
+    for log in logs:
+        by_name.setdefault(log.model, {}).setdefault(log.run, []).append(log)
+    names, joined = {}, []
+    for name, runs in by_name.items():
+        first = [run_logs[0] for run_logs in runs.values()]
+        if first[0].invented:
+            notes.append(
+                f"the logs know no name of their model and call it {name!r}: "
+                f"pass model={{{name!r}: ...}}"
+            )
+        difference = _why_apart(runs)
+        if len(runs) > 1 and difference:
+            labels = _short_labels(list(runs))
+            names |= {(name, run): f"{name} ({labels[run]})" for run in runs}
+            notes.append(
+                f"{len(runs)} runs call their model {name!r} but {difference}: kept apart as "
+                f"{listed([names[name, run] for run in runs], most=6)} (model=)"
+            )
+        else:
+            names |= {(name, run): name for run in runs}
+            if len(runs) > 1:
+                joined.append(f"{name} ({len(runs)})")
+    if joined:
+        notes.append(
+            f"several runs call their model by one name, with the same settings and different "
+            f"topics: taken as one model, {listed(joined, most=6)}"
+        )
+    return [names[log.model, log.run] for log in logs]
+
+
+def _why_apart(runs):
+    topics = [log.topic for run_logs in runs.values() for log in run_logs]
+    if len(set(topics)) < len(topics):
+        return "answer the same topics"
+    if len({repr(run_logs[0].settings) for run_logs in runs.values()}) > 1:
+        return "differ in their settings"
+    return ""
+
+
+def _short_labels(runs):
+    """The runs without the folders that all of them are in."""
+    parts = [run.split("/") for run in runs]
+    shared = 0
+    while all(len(p) > shared + 1 for p in parts) and len({p[shared] for p in parts}) == 1:
+        shared += 1
+    return {run: "/".join(p[shared:]) for run, p in zip(runs, parts, strict=True)}
+
+
+def _renamed(names, model):
+    """The caller's names instead."""
+    if model is None:
+        return names
+    known = list(dict.fromkeys(names))
+    if isinstance(model, str):
+        if len(known) > 1:
+            raise ValueError(
+                f"model={model!r} names one model, but the logs hold {len(known)}: "
+                f"{listed(known)}. Pass model={{{known[0]!r}: {model!r}}}."
+            )
+        model = {known[0]: model}
+    unknown = [name for name in model if name not in known]
+    if unknown:
+        raise ValueError(f"model= renames {unknown[0]!r}, but the logs hold only {listed(known)}.")
+    return [model.get(name, name) for name in names]
+
+
+def _tell_items_apart(logs, notes):
+    """An item whose text differs between runs is not one item, though its number is."""
+    texts, differing = {}, {}
+    for log in logs:
+        for item, digest in zip(log.columns["item"], log.digests or (), strict=False):
+            if texts.setdefault((log.topic, item), digest) != digest:
+                differing.setdefault(log.topic, set()).add(item)
+    if not differing:
+        return
+    for log in logs:
+        mixed = differing.get(log.topic, ())
+        if log.digests:
+            pairs = zip(log.columns["item"], log.digests, strict=True)
+            log.columns["item"] = [f"{i} {d[:8]}" if i in mixed else i for i, d in pairs]
+    n_items = sum(map(len, differing.values()))
+    notes.append(
+        f"{n_items} items of {_counted(list(differing), 'topic')} bear the same number but not "
+        f"the same text in all runs: taken as different items"
+    )
+
+
+def _check_repeated(logs, names):
+    """Refuse that logs under one name hold the same item."""
+    places = {}
+    for log, name in zip(logs, names, strict=True):
+        places.setdefault((name, log.topic), []).append(log)
+    for (name, topic), same in places.items():
+        if len(same) > 1:
+            pairs = [
+                pd.MultiIndex.from_arrays(
+                    [log.columns["item"], log.columns.get("repeat", [1] * len(log))]
+                )
+                for log in same
+            ]
+            twice = pairs[0].append(pairs[1:])
+            if twice.has_duplicates:
+                item = twice[twice.duplicated()][0][0]
+                raise ValueError(
+                    f"Model {name!r} would hold item {str(item)!r} of topic {topic!r} twice, from "
+                    f"{listed([log.path for log in same], most=3)}. Give these runs names of "
+                    f"their own with model=."
+                )
+
+
+def _joined(logs, name):
+    """One column from all logs; what a log does not know is blank, or the log's own."""
+    parts = []
+    for log in logs:
+        given = log.columns.get(name)
+        if given is not None:
+            part = np.asarray(given) if name == "confidence" else np.array(given, dtype=object)
+        elif name == "topic":
+            part = np.full(len(log), log.topic, dtype=object)
+        elif name == "cluster":
+            part = np.array([f"{log.topic}/{item}" for item in log.columns["item"]], dtype=object)
+        else:
+            part = np.full(len(log), np.nan if name == "confidence" else 1)
+        parts.append(part)
+    joined = np.concatenate(parts)
+    return joined.astype(int) if name == "repeat" else joined
+
+
+def _with_scores_only(items, logs, sizes, notes):
+    missing = np.flatnonzero(items["score"].isna())
+    if missing.size == len(items):
+        raise ValueError(f"No item in {listed([log.path for log in logs], most=3)} has a score.")
+    if missing.size:
+        first = logs[int(np.searchsorted(np.cumsum(sizes), missing[0], side="right"))]
+        notes.append(
+            f"{missing.size} of {len(items)} scores are missing or NaN (first item "
+            f"{items['item'].iloc[missing[0]]!r} in {first.path!r}): dropped, not counted as wrong"
+        )
+    items = items[items["score"].notna()].reset_index(drop=True)
+    low, high = items["score"].min(), items["score"].max()
+    if low < 0 or high > 1:
+        notes.append(f"scores run from {low:g} to {high:g}: kept in that unit, as continuous")
+    return items
+
+
+def _columns(logs, clustered, repeated):
+    scores = list(dict.fromkeys(log.score_name for log in logs))
+    item = logs[0].item_name
+    columns = {
+        "model": "model",
+        "topic": "topic",
+        "item": item,
+        "score": scores[0] if len(scores) == 1 else scores,
+    }
+    if clustered or repeated:
+        columns["cluster"] = "cluster" if clustered else item
+    return columns

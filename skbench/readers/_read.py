@@ -1,0 +1,133 @@
+"""Paths -> item rows, whatever the format: tables and the logs of evaluation programs."""
+
+import os
+from pathlib import Path
+
+import pandas as pd
+
+from skbench.readers._bad_lines import BadLines
+from skbench.readers._euroeval import euroeval_logs
+from skbench.readers._every_eval_ever import every_eval_ever_logs
+from skbench.readers._find import find
+from skbench.readers._helm import helm_logs
+from skbench.readers._inspect import inspect_logs
+from skbench.readers._lm_eval import lm_eval_logs
+from skbench.readers._logs import Options, assemble
+from skbench.readers._names import listed
+from skbench.readers._promptfoo import promptfoo_logs
+from skbench.readers._tabular import table_items
+
+_READERS = {
+    "lm_eval": lm_eval_logs,
+    "inspect": inspect_logs,
+    "helm": helm_logs,
+    "every_eval_ever": every_eval_ever_logs,
+    "promptfoo": promptfoo_logs,
+    "euroeval": euroeval_logs,
+}
+TITLES = {
+    "lm_eval": "lm-evaluation-harness",
+    "inspect": "Inspect",
+    "helm": "HELM",
+    "every_eval_ever": "Every Eval Ever",
+    "promptfoo": "promptfoo",
+    "euroeval": "EuroEval",
+    "table": "tables",
+}
+
+
+def read_paths(paths, only, model, topic, item, score, cluster, models, filter, skip_bad_lines):
+    """Item rows of files and folders; parameters as in `read_items`, `only` a format or None."""
+    paths = [Path(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
+    found, notes = find(paths)
+    found = _wanted(found, only, paths, notes)
+    bad = BadLines(skip_bad_lines)
+    if "table" in found:
+        named = {"model": model, "topic": topic, "item": item, "score": score, "cluster": cluster}
+        if isinstance(model, dict):
+            raise ValueError("model= renames models of logs; for a table, name its model column.")
+        items = _tables(found["table"], named, models, filter, bad)
+    else:
+        options = Options(score, filter, _one_field(topic), cluster)
+        _refuse_for_logs({"item= (--item)": item, "models= (--models)": models})
+        logs = []
+        for kind, files in found.items():
+            logs += _READERS[kind](files, options, bad, notes)
+            n_files = f"{len(files)} file{'s' * (len(files) > 1)}"
+            notes.insert(0, f"{TITLES[kind]}: {n_files}")
+        if not logs:
+            raise ValueError(f"No item is left to read in {listed(paths, most=3)}.")
+        items = assemble(logs, model, notes)
+    items.attrs["notes"] = [*notes, *items.attrs.get("notes", ()), *bad.notes()]
+    return items
+
+
+def _wanted(found, only, paths, notes):
+    """The formats to read: one asked for, else all logs, else tables."""
+    where = listed([str(path) for path in paths], most=3)
+    if not found or (only is not None and only not in found):
+        looked = "results" if only is None else f"logs of {TITLES[only]}"
+        others = f" There are {listed([TITLES[k] for k in found])}." if found else ""
+        raise ValueError(f"There are no {looked} in {where}.{others}")
+    if only is not None:
+        chosen = {only: found[only]}
+        reason = f"not {TITLES[only]}"
+    elif set(found) == {"table"}:
+        return found
+    else:
+        chosen = {kind: files for kind, files in found.items() if kind in _READERS}
+        reason = "a table beside logs: read it by itself"
+        if len(chosen) > 1 and "euroeval" in chosen:
+            _ignore(chosen.pop("euroeval"), "scores of runs beside scores of items", notes)
+    for kind, files in found.items():
+        if kind not in chosen and not (kind == "euroeval" and only is None):
+            _ignore(files, reason, notes)
+    return chosen
+
+
+def _ignore(files, reason, notes):
+    names = listed([file.name for file in files], most=4)
+    notes.append(f"ignored {len(files)} file{'s' * (len(files) > 1)} ({reason}): {names}")
+
+
+def _one_field(topic):
+    topic = topic[0] if isinstance(topic, (list, tuple)) and len(topic) == 1 else topic
+    if topic is not None and not isinstance(topic, str):
+        raise ValueError("Logs take one field as topic= (--by), such as 'doc.subject'.")
+    return None if topic in ("topic", "task") else topic
+
+
+def _refuse_for_logs(given):
+    for option, value in given.items():
+        if value is not None:
+            raise ValueError(f"{option} is for tables; logs say themselves what an item is.")
+
+
+def _tables(files, named, models, filter, bad):
+    """One table, or several of the same kind one below the other."""
+    if filter is not None:
+        raise ValueError("filter= is for lm-evaluation-harness, not for tables.")
+    parts = [table_items(file, named, models, bad) for file in files]
+    if len(parts) == 1:
+        return parts[0]
+    columns = [part.attrs["columns"] for part in parts]
+    for file, part in zip(files, parts, strict=True):
+        if set(part.attrs["columns"]) - {"model"} != set(columns[0]) - {"model"}:
+            raise ValueError(
+                f"{str(file)!r} and {str(files[0])!r} do not have the same columns. Read them one "
+                f"by one, or name the columns."
+            )
+        if "model" not in part:
+            part.insert(0, "model", file.name.split(".")[0])
+    items = pd.concat(parts, ignore_index=True)
+    pair = [name for name in ("model", "topic", "item") if name in items]
+    if "item" in items and "cluster" not in items and items.duplicated(pair).any():
+        row = items[items.duplicated(pair)].iloc[0]
+        raise ValueError(
+            f"Model {row['model']!r} has item {row['item']!r} in more than one of "
+            f"{listed([str(file) for file in files], most=3)}. Leave out what is there twice."
+        )
+    items.attrs["columns"] = {"model": "model", **columns[0]}
+    said = dict.fromkeys(note for part in parts for note in part.attrs["notes"])
+    items.attrs["notes"] = [f"{len(files)} tables, one below the other", *said]
+    return items

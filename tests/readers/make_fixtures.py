@@ -1,0 +1,586 @@
+"""Write the logs that the reader tests read, by running the tools themselves.
+
+Each tool is run from an environment of its own, on items of our own, without a
+network::
+
+    python make_fixtures.py inspect      # pip install inspect-ai
+    python make_fixtures.py lm_eval      # pip install "lm-eval[hf]" torch
+    python make_fixtures.py every_eval_ever   # pip install every-eval-ever; after the two above
+    python make_fixtures.py helm         # pip install crfm-helm
+    python make_fixtures.py euroeval     # pip install euroeval
+    python make_fixtures.py promptfoo    # npm install promptfoo
+
+What each folder holds, and which versions wrote it, stands in fixtures/README.md.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+FIXTURES = Path(__file__).parent / "fixtures"
+CAPITALS = {
+    "France": "Paris",
+    "Italy": "Rome",
+    "Spain": "Madrid",
+    "Greece": "Athens",
+    "Norway": "Oslo",
+    "Peru": "Lima",
+}
+SUMS = {"1 + 2": "3", "2 + 5": "7", "4 + 4": "8", "6 + 3": "9"}
+QUESTIONS = {
+    "capitals": {f"What is the capital of {land}?": city for land, city in CAPITALS.items()},
+    "sums": {f"How much is {terms}?": total for terms, total in SUMS.items()},
+}
+# One letter per question and epoch: right, wrong.
+ANSWERS = {
+    ("alpha", "capitals"): "rrwrrw",
+    ("beta", "capitals"): "rwwrwr" + "rwwrrr" + "rrwrwr",
+    ("alpha", "sums"): "wwww",
+    ("beta", "sums"): "rrwr",
+}
+
+
+def replies(model, task):
+    """What a model says, question after question and epoch after epoch."""
+    targets = list(QUESTIONS[task].values())
+    letters = ANSWERS[model, task]
+    return [
+        targets[i % len(targets)] if letter == "r" else "Atlantis"
+        for i, letter in enumerate(letters)
+    ]
+
+
+def folder_for(tool):
+    """The empty folder of a tool's logs."""
+    folder = FIXTURES / tool
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def make_inspect():
+    """Logs of Inspect AI: its mock model, several scorers, epochs, a crash."""
+    from inspect_ai import Task, eval, task
+    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+    from inspect_ai.scorer import Score, accuracy, match, mean, scorer
+    from inspect_ai.solver import Generate, TaskState, generate, solver
+
+    folder = folder_for("inspect")
+
+    def mock(model, name, custom=None):
+        outputs = []
+        for reply in custom or replies(model, name):
+            output = ModelOutput.from_content(f"mockllm/{model}", reply)
+            output.usage = ModelUsage(input_tokens=12, output_tokens=2, total_tokens=14)
+            outputs.append(output)
+        return get_model(f"mockllm/{model}", custom_outputs=outputs)
+
+    def dataset(name):
+        samples = [
+            Sample(input=question, target=target, id=f"{name}-{i}", metadata={"page": f"p{i // 2}"})
+            for i, (question, target) in enumerate(QUESTIONS[name].items(), start=1)
+        ]
+        return MemoryDataset(samples, name=name)
+
+    @scorer(metrics=[accuracy()])
+    def graded():
+        """C, I, P and N by the words of the answer."""
+
+        async def score(state: TaskState, target):
+            return Score(
+                value={"yes": "C", "no": "I", "half": "P"}.get(state.output.completion, "N")
+            )
+
+        return score
+
+    @scorer(metrics={"length": [mean()], "fluent": [mean()]})
+    def style():
+        """Two numbers per answer."""
+
+        async def score(state: TaskState, target):
+            words = state.output.completion
+            return Score(value={"length": len(words), "fluent": float(words.istitle())})
+
+        return score
+
+    @scorer(metrics=[mean()])
+    def sometimes():
+        """No score for the second answer."""
+
+        async def score(state: TaskState, target):
+            second = str(state.sample_id).endswith("2")
+            return Score(value=float("nan") if second else 0.25)
+
+        return score
+
+    @solver
+    def failing():
+        async def solve(state: TaskState, generate: Generate):
+            if str(state.sample_id).endswith("3"):
+                raise RuntimeError("the tool broke")
+            return await generate(state)
+
+        return solve
+
+    @solver
+    def dying():
+        async def solve(state: TaskState, generate: Generate):
+            if str(state.sample_id).endswith("4"):
+                os._exit(7)
+            return await generate(state)
+
+        return solve
+
+    def run(name, solve, score, model, log_dir, **options):
+        @task(name=name)
+        def ours():
+            return Task(dataset=dataset(name), solver=solve, scorer=score)
+
+        eval(
+            ours(),
+            model=model,
+            log_dir=str(folder / log_dir),
+            display="none",
+            max_samples=1,
+            max_connections=1,
+            **options,
+        )
+
+    run("capitals", generate(), match(), mock("alpha", "capitals"), "two_models")
+    run(
+        "capitals",
+        generate(),
+        match(),
+        mock("beta", "capitals", replies("beta", "capitals")[:6]),
+        "two_models",
+    )
+    run("sums", generate(), match(), mock("alpha", "sums"), "two_models")
+    run("sums", generate(), match(), mock("beta", "sums"), "two_models")
+    run("capitals", generate(), match(), mock("beta", "capitals"), "epochs", epochs=3)
+    run(
+        "capitals",
+        generate(),
+        match(),
+        mock("beta", "capitals"),
+        "epochs_json",
+        epochs=3,
+        log_format="json",
+    )
+    grades = ["yes", "no", "half", "who knows", "yes", "half"]
+    run("capitals", generate(), [graded(), style()], mock("gamma", "capitals", grades), "scorers")
+    run("capitals", failing(), sometimes(), mock("alpha", "capitals"), "holes", fail_on_error=False)
+    if os.fork() == 0:
+        run("capitals", dying(), match(), mock("alpha", "capitals"), "interrupted", log_buffer=1)
+        os._exit(0)
+    os.wait()
+
+
+# Of random weights. Alpha happens to miss all four sums.
+TINY_MODELS = {"ours/alpha": 2, "ours/beta": 1}
+
+
+def write_lm_eval_tasks(folder):
+    """Three tasks over local JSON: choices, choices of four questions, and free answers."""
+    common = {"dataset_path": "json", "test_split": "test", "doc_to_text": "{{question}}"}
+    metric = {"aggregation": "mean", "higher_is_better": True}
+    choices = {
+        "output_type": "multiple_choice",
+        "doc_to_choice": "choices",
+        "doc_to_target": "label",
+        "metric_list": [{"metric": "acc", **metric}, {"metric": "acc_norm", **metric}],
+    }
+    number = {"function": "regex", "regex_pattern": "([0-9]+)"}
+    free = {
+        "output_type": "generate_until",
+        "doc_to_target": "{{answer}}",
+        "generation_kwargs": {"max_gen_toks": 4, "until": ["?"], "do_sample": False},
+        "metric_list": [{"metric": "exact_match", **metric}],
+        "filter_list": [
+            {"name": "strict-match", "filter": [{"function": "take_first"}]},
+            {"name": "flexible-extract", "filter": [number, {"function": "take_first"}]},
+        ],
+    }
+    tasks = {
+        "capitals": ("capitals", choices),
+        "sums": ("sums", choices),
+        "free_sums": ("sums", free),
+    }
+    for name, (questions, options) in tasks.items():
+        answers = list(QUESTIONS[questions].values())
+        lines = [
+            {
+                "question": question,
+                "answer": answer,
+                "page": i // 2,
+                "choices": [*answers, "1", "2"],
+                "label": answers.index(answer),
+            }
+            for i, (question, answer) in enumerate(QUESTIONS[questions].items())
+        ]
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        task = {
+            "task": name,
+            **common,
+            **options,
+            "dataset_kwargs": {"data_files": {"test": f"tasks/{name}.jsonl"}},
+        }
+        # A YAML file may hold JSON.
+        (folder / f"{name}.yaml").write_text(json.dumps(task, indent=1))
+
+
+def write_tiny_model(folder, seed):
+    """A GPT-2 of a few thousand random weights, over words."""
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+    text = " ".join(f"{q} {a}" for task in QUESTIONS.values() for q, a in task.items())
+    splitter = pre_tokenizers.Whitespace()
+    words = ["<end>", *sorted({word for word, _ in splitter.pre_tokenize_str(text)})]
+    tokenizer = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="<end>"))
+    tokenizer.pre_tokenizer = splitter
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, eos_token="<end>", unk_token="<end>", pad_token="<end>"
+    ).save_pretrained(folder)
+    torch.manual_seed(seed)
+    config = GPT2Config(
+        vocab_size=len(words),
+        n_positions=64,
+        n_embd=16,
+        n_layer=1,
+        n_head=2,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
+    GPT2LMHeadModel(config).save_pretrained(folder)
+
+
+def make_lm_eval():
+    """Logs of lm-evaluation-harness: two tiny models, the dummy model, one model run twice."""
+    folder = folder_for("lm_eval")
+    with tempfile.TemporaryDirectory() as temporary:
+        work = Path(temporary)
+        (work / "tasks").mkdir()
+        write_lm_eval_tasks(work / "tasks")
+        for name, seed in TINY_MODELS.items():
+            write_tiny_model(work / name, seed)
+
+        def run(output, tasks, *model):
+            command = [
+                sys.executable,
+                "-m",
+                "lm_eval",
+                "run",
+                *model,
+                "--tasks",
+                tasks,
+                "--include_path",
+                "tasks",
+                "--batch_size",
+                "1",
+                "--device",
+                "cpu",
+                "--log_samples",
+                "--output_path",
+                str(folder / output),
+            ]
+            offline = {
+                "HF_HUB_OFFLINE": "1",
+                "HF_DATASETS_OFFLINE": "1",
+                "HF_HOME": str(work / "hf"),
+            }
+            process = subprocess.run(
+                command,
+                cwd=work,
+                env=os.environ | offline,
+                text=True,
+                stdout=subprocess.PIPE,
+                check=True,
+            )
+            with open(folder / "printed.txt", "a") as printed:
+                printed.write(process.stdout)
+
+        for name in TINY_MODELS:
+            model = ("--model", "hf", "--model_args", f"pretrained={name},dtype=float32")
+            run("two_models", "capitals,sums,free_sums", *model)
+        for seed in (1, 2):
+            run("dummy", "capitals", "--model", "dummy", "--seed", str(seed))
+        model = ("--model", "hf", "--model_args", "pretrained=ours/alpha,dtype=float32")
+        run("in_pieces", "capitals", *model)
+        run("in_pieces", "sums", *model)
+        run("one_file/all.json", "capitals", *model)
+
+
+def make_promptfoo():
+    """Output files of promptfoo: a provider of our own and its echo, two prompts, two repeats."""
+    folder = folder_for("promptfoo")
+    known = {question: answer for task in QUESTIONS.values() for question, answer in task.items()}
+    tests = [
+        {
+            "vars": {"question": question},
+            "metadata": {"topic": task},
+            "assert": [
+                {"type": "contains", "value": answer},
+                {"type": "contains", "value": "How", "metric": "how", "weight": 0},
+            ],
+        }
+        for task, questions in QUESTIONS.items()
+        for question, answer in questions.items()
+    ]
+    provider = f"""
+    const known = {json.dumps(known)};
+    module.exports = class {{
+      id() {{ return "knowing"; }}
+      async callApi(prompt) {{
+        if (prompt.includes("Peru")) throw new Error("no answer");
+        const question = Object.keys(known).find((q) => prompt.includes(q));
+        return {{ output: prompt.includes("1 + 2") ? "How? 4" : known[question] }};
+      }}
+    }};
+    """
+    config = {
+        "description": "our questions",
+        "prompts": ["{{question}}"],
+        "providers": ["echo", {"id": "file://knowing.js", "label": "knowing"}],
+        "tests": tests,
+    }
+    two_prompts = config | {"prompts": ["{{question}}", "Briefly: {{question}}"]}
+    with tempfile.TemporaryDirectory() as temporary:
+        work = Path(temporary)
+        (work / "knowing.js").write_text(provider)
+        environment = os.environ | {
+            "PROMPTFOO_DISABLE_TELEMETRY": "1",
+            "PROMPTFOO_DISABLE_UPDATE": "1",
+            "PROMPTFOO_DISABLE_REMOTE_GENERATION": "1",
+            "PROMPTFOO_CONFIG_DIR": str(work / "config"),
+        }
+
+        def run(name, config, kinds, *options):
+            (work / "promptfooconfig.json").write_text(json.dumps(config))
+            command = [
+                os.environ.get("PROMPTFOO", "promptfoo"),
+                "eval",
+                "--no-cache",
+                "--no-table",
+                "-c",
+                "promptfooconfig.json",
+                *options,
+            ]
+            outputs = [part for kind in kinds for part in ("-o", f"{name}.{kind}")]
+            # promptfoo exits with 100 where a test fails.
+            subprocess.run([*command, *outputs], cwd=work, env=environment)
+            (folder / name).mkdir()
+            for output in sorted(work.glob(f"{name}.json*")):
+                # Stack traces name folders of the machine.
+                text = re.sub(r"/[^\s\"()]*/node_modules", "node_modules", output.read_text())
+                text = text.replace(str(work), "work")
+                (folder / name / output.name).write_text(text)
+
+        run("once", config, ["json", "jsonl"])
+        run("repeated", two_prompts, ["json"], "--repeat", "2")
+
+
+# The scenario, its models and its run, as HELM wants them: in a module of their own.
+HELM_PLUGIN = """
+from helm.benchmark.adaptation.common_adapter_specs import get_generation_adapter_spec
+from helm.benchmark.metrics.common_metric_specs import get_exact_match_metric_specs, get_f1_metric_specs
+from helm.benchmark.run_spec import RunSpec, run_spec_function
+from helm.benchmark.scenarios.scenario import (
+    CORRECT_TAG, TEST_SPLIT, TRAIN_SPLIT, Input, Instance, Output, Reference, Scenario, ScenarioSpec,
+)
+from helm.clients.simple_client import SimpleClient
+
+QUESTIONS = %r
+REPLIES = %r
+
+
+class OurScenario(Scenario):
+    name = "ours"
+    description = "Our questions."
+    tags = []
+
+    def __init__(self, task):
+        super().__init__()
+        self.task = task
+
+    def get_instances(self, output_path):
+        pairs = [*QUESTIONS[self.task].items()]
+        more = [("What is 5 + 5?", "10"), ("What is 5 + 6?", "11")]
+        return [
+            Instance(Input(text=question), [Reference(Output(text=answer), tags=[CORRECT_TAG])],
+                     split=TEST_SPLIT if i < len(pairs) else TRAIN_SPLIT)
+            for i, (question, answer) in enumerate(pairs + more)
+        ]
+
+
+class OurClient(SimpleClient):
+    def invoke_model(self, raw_request):
+        question = raw_request["prompt"].split("Question:")[-1].split("Answer:")[0].strip()
+        return {"completions": [REPLIES[raw_request["engine"]].get(question, "Atlantis")]}
+
+
+@run_spec_function("ours")
+def ours(task):
+    return RunSpec(
+        name=f"ours:task={task}",
+        scenario_spec=ScenarioSpec(class_name="our_helm.OurScenario", args={"task": task}),
+        adapter_spec=get_generation_adapter_spec(input_noun="Question", output_noun="Answer",
+                                                 max_train_instances=1),
+        metric_specs=get_exact_match_metric_specs() + get_f1_metric_specs(),
+        groups=["ours"],
+    )
+"""
+
+
+def make_helm():
+    """Run folders of HELM: two clients of our own, two tasks, two train trials."""
+    folder = folder_for("helm")
+    said = {
+        model: {
+            question: reply
+            for task in QUESTIONS
+            for question, reply in zip(QUESTIONS[task], replies(model, task), strict=False)
+        }
+        for model in ("alpha", "beta")
+    }
+    with tempfile.TemporaryDirectory() as temporary:
+        work = Path(temporary)
+        (work / "our_helm.py").write_text(HELM_PLUGIN % (QUESTIONS, said))
+        (work / "prod_env").mkdir()
+        models = [
+            {
+                "name": f"ours/{name}",
+                "model_name": f"ours/{name}",
+                "tokenizer_name": "simple/tokenizer1",
+                "max_sequence_length": 2048,
+                "client_spec": {"class_name": "our_helm.OurClient"},
+            }
+            for name in said
+        ]
+        about = [
+            {
+                "name": f"ours/{name}",
+                "display_name": name,
+                "description": name,
+                "access": "open",
+                "creator_organization_name": "ours",
+                "tags": ["TEXT_MODEL_TAG", "FULL_FUNCTIONALITY_TEXT_MODEL_TAG"],
+            }
+            for name in said
+        ]
+        # A YAML file may hold JSON.
+        deployments = json.dumps({"model_deployments": models})
+        (work / "prod_env" / "model_deployments.yaml").write_text(deployments)
+        (work / "prod_env" / "model_metadata.yaml").write_text(json.dumps({"models": about}))
+        entries = [f"ours:task={task},model=ours/{name}" for task in QUESTIONS for name in said]
+        start = "import sys, our_helm; from helm.benchmark.run import main; main()"
+        command = [
+            sys.executable,
+            "-c",
+            start,
+            "--run-entries",
+            *entries,
+            "--suite",
+            "ours",
+            "--max-eval-instances",
+            "10",
+            "--num-train-trials",
+            "2",
+            "-n",
+            "1",
+            "--disable-cache",
+        ]
+        subprocess.run(command, cwd=work, env=os.environ | {"PYTHONPATH": "."}, check=True)
+        for run in sorted((work / "benchmark_output" / "runs" / "ours").iterdir()):
+            # HELM's own names hold a colon, which not every file system allows.
+            kept = folder / run.name.replace(":", "_")
+            for name in ("per_instance_stats.json", "run_spec.json"):
+                if (run / name).exists():
+                    kept.mkdir(exist_ok=True)
+                    shutil.copy(run / name, kept / name)
+
+
+def make_every_eval_ever():
+    """The lm-evaluation-harness fixtures, converted by Every Eval Ever's own converter."""
+    folder = folder_for("every_eval_ever")
+    program = Path(sys.executable).parent / "every_eval_ever"
+    for run in sorted((FIXTURES / "lm_eval" / "two_models").iterdir()):
+        command = [program, "convert", "lm_eval", "--include_samples", "--log_path", str(run)]
+        subprocess.run([*command, "--output_dir", str(folder)], check=True)
+
+
+def write_old_euroeval(folder, result):
+    """The same as version 16 wrote it, and as its ancestor ScandEval did, by their schemas."""
+    (folder / "version_16").mkdir(exist_ok=True)
+    (folder / "scandeval").mkdir(exist_ok=True)
+    with open(folder / "version_16" / "euroeval_benchmark_results.jsonl", "a") as file:
+        file.write("\n" + json.dumps(result))
+    scores = [
+        {name.removeprefix("test_"): score for name, score in run.items()}
+        for run in result["results"]["raw"]
+    ]
+    mode = "few-shot" if result["few_shot"] else "zero-shot"
+    old = {"dataset": result["dataset"], "model": f"{result['model']} ({mode})"}
+    old["results"] = {"raw": {"test": scores}, "total": result["results"]["total"]}
+    with open(folder / "scandeval" / "scandeval_benchmark_results.jsonl", "a") as file:
+        file.write(json.dumps(old) + "\n")
+
+
+def make_euroeval():
+    """Results in all three versions of the file, scores of our own, by EuroEval's own classes.
+
+    EuroEval itself cannot run without a network: it asks the hub about every model.
+    """
+    from euroeval.data_models import BenchmarkResult
+
+    folder = folder_for("euroeval")
+    (folder / "version_18").mkdir()
+    about = {
+        "task": "sentiment-classification",
+        "languages": ["da"],
+        "num_model_parameters": 1000,
+        "max_sequence_length": 64,
+        "vocabulary_size": 100,
+        "merge": False,
+        "generative": True,
+        "generative_type": "base",
+    }
+    levels = {"ours/alpha": 0.5, "ours/beta": 0.6}
+    for model, level in levels.items():
+        for dataset, ease in {"our-tweets": 0.0, "our-reviews": 0.1}.items():
+            for few_shot in (True, False):
+                raw = [
+                    {
+                        "test_mcc": level + ease + 0.01 * ((7 * i) % 10),
+                        "test_macro_f1": 0.7 + 0.01 * i,
+                    }
+                    for i in range(10)
+                ]
+                mean = sum(scores["test_mcc"] for scores in raw) / 10
+                total = {
+                    "test_mcc": 100 * mean,
+                    "test_mcc_se": 1.0,
+                    "test_macro_f1": 74.5,
+                    "test_macro_f1_se": 1.0,
+                }
+                result = BenchmarkResult(
+                    model=model,
+                    dataset=dataset,
+                    few_shot=few_shot,
+                    validation_split=False,
+                    results={"raw": raw, "total": total},
+                    **about,
+                )
+                result.append_to_results(folder / "version_18" / "euroeval_benchmark_results.jsonl")
+                write_old_euroeval(folder, result.model_dump(mode="json"))
+
+
+if __name__ == "__main__":
+    os.chdir(Path(__file__).parent)
+    globals()[f"make_{sys.argv[1]}"]()

@@ -1,0 +1,123 @@
+"""Inspect AI: against the answers that its mock model was told to give."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from make_fixtures import ANSWERS, QUESTIONS
+
+from skbench.readers import read_inspect, read_items
+from skbench.readers._archive import Archive
+
+FOLDER = Path(__file__).parent / "fixtures" / "inspect"
+
+
+def said(items):
+    return " | ".join(items.attrs["notes"])
+
+
+def right(model, task, n=None):
+    return [float(letter == "r") for letter in ANSWERS[model, task][:n]]
+
+
+@pytest.mark.parametrize("model", ["alpha", "beta"])
+@pytest.mark.parametrize("task", ["capitals", "sums"])
+def test_scores_are_the_answers(model, task):
+    items = read_items(FOLDER / "two_models")
+    found = items[(items["model"] == f"mockllm/{model}") & (items["topic"] == task)]
+    assert found["score"].tolist() == right(model, task, len(QUESTIONS[task]))
+    assert found["item"].tolist() == [f"{task}/{task}-{i + 1}" for i in range(len(found))]
+    assert "cluster" not in items and "repeat" not in items
+
+
+def test_accuracy_is_that_of_the_header():
+    for path in (FOLDER / "two_models").iterdir():
+        header = json.loads(Archive(path).read("header.json"))
+        accuracy = header["results"]["scores"][0]["metrics"]["accuracy"]["value"]
+        assert read_inspect(path)["score"].mean() == pytest.approx(accuracy, abs=1e-15)
+
+
+@pytest.mark.parametrize("folder", ["epochs", "epochs_json"])
+def test_epochs_are_repeats_of_an_item_and_it_their_cluster(folder):
+    items = read_inspect(FOLDER / folder)
+    items = items.sort_values(["repeat", "item"])
+    assert items["score"].tolist() == right("beta", "capitals")
+    assert items["repeat"].tolist() == [epoch for epoch in (1, 2, 3) for _ in range(6)]
+    assert (items["cluster"] == items["item"]).all()
+    columns = items.attrs["columns"]
+    assert columns["cluster"] == columns["item"] == "id"
+
+
+def test_only_header_and_summaries_are_read(monkeypatch):
+    read = []
+    inside = Archive.read
+    monkeypatch.setattr(Archive, "read", lambda self, name: read.append(name) or inside(self, name))
+    read_inspect(FOLDER / "scorers")
+    assert read == ["header.json", "summaries.json"]
+
+
+def test_grades_and_scorers():
+    items = read_inspect(FOLDER / "scorers")
+    assert items["score"].tolist() == [1, 0, 0.5, 0, 1, 0.5]
+    assert "score 'graded' taken in topic 'capitals', not style/length, style/fluent" in said(items)
+    words = ["yes", "no", "half", "who knows", "yes", "half"]
+    assert read_inspect(FOLDER / "scorers", score="style/length")["score"].tolist() == [
+        len(word) for word in words
+    ]
+
+
+def test_unscored_and_failed_samples_are_not_wrong_answers():
+    items = read_inspect(FOLDER / "holes")
+    assert items["item"].str[-1].tolist() == ["1", "4", "5", "6"]
+    assert "2 of 6 scores are missing or NaN" in said(items)
+
+
+def test_run_that_was_cut_off_is_read_from_its_journal():
+    items = read_inspect(FOLDER / "interrupted")
+    assert items["score"].tolist() == right("alpha", "capitals", 3)
+    assert "did not finish (status 'started'): 3 of 6 samples" in said(items)
+
+
+def test_cluster_and_topic_from_metadata():
+    paths = [path for path in (FOLDER / "two_models").iterdir() if "capitals" in path.name]
+    items = read_inspect(paths, cluster="metadata.page", topic="target")
+    assert items["cluster"].tolist() == 2 * ["p0", "p1", "p1", "p2", "p2", "p3"]
+    assert items["topic"].tolist() == 2 * list(QUESTIONS["capitals"].values())
+
+
+def write_log(path, samples, **about):
+    log = {"version": 2, "status": "success", "eval": {"task": "t", "model": "m"} | about}
+    path.write_text(json.dumps(log | {"samples": samples}))
+    return path
+
+
+def sample(i, value, **more):
+    return {"id": i, "epoch": 1, "scores": {"s": {"value": value}}} | more
+
+
+def test_values(tmp_path):
+    values = ["C", "I", "P", "N", True, 0.25, "yes", "0.75", None, math.nan]
+    path = write_log(tmp_path / "log.json", [sample(i, v) for i, v in enumerate(values)])
+    items = read_items(path)
+    assert items["score"].tolist() == [1, 0, 0.5, 0, 1, 0.25, 1, 0.75]
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (sample(1, "C"), "sample 2: repeats item 1, epoch 1"),
+        (sample(2, "good"), "sample 2: scorer 's' gives 'good', which is no number"),
+        (sample(2, math.inf), "sample 2: scorer 's' gives inf"),
+        ({"epoch": 1}, "sample 2: has no field 'id'"),
+        (7, "sample 2: is no sample"),
+    ],
+)
+def test_bad_samples_are_refused_or_counted(tmp_path, bad, reason):
+    path = write_log(tmp_path / "log.json", [sample(1, "C"), bad, sample(3, "I")])
+    with pytest.raises(ValueError) as error:
+        read_inspect(path)
+    assert str(path) in str(error.value) and reason in str(error.value)
+    items = read_inspect(path, skip_bad_lines=True)
+    assert items["score"].tolist() == [1, 0]
+    assert "skipped 1 bad line (sample 2:" in said(items)

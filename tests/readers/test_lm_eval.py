@@ -1,0 +1,193 @@
+"""lm-evaluation-harness: what its own summaries say of the same samples."""
+
+import json
+import math
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from make_fixtures import QUESTIONS
+
+from skbench.readers import read_items, read_lm_eval
+
+FOLDER = Path(__file__).parent / "fixtures" / "lm_eval"
+SUMMARIES = sorted((FOLDER / "two_models").glob("*/results_*.json"))
+
+
+def said(items):
+    return " | ".join(items.attrs["notes"])
+
+
+def samples(folder, pattern="samples_*"):
+    return sorted(folder.rglob(pattern))
+
+
+@pytest.mark.parametrize("summary", SUMMARIES, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("metric", ["acc", "acc_norm"])
+def test_means_are_those_of_the_summary(summary, metric):
+    about = json.loads(summary.read_text())
+    files = [path for path in samples(summary.parent) if "free" not in path.name]
+    items = read_lm_eval(files, score=metric)
+    assert set(items["model"]) == {about["model_name"]}
+    means = items.groupby("topic")["score"].agg(["mean", "size"])
+    assert set(means.index) == {"capitals", "sums"}
+    for topic, (mean, size) in means.iterrows():
+        assert mean == pytest.approx(about["results"][topic][f"{metric},none"], abs=1e-15)
+        assert size == about["n-samples"][topic]["effective"] == len(QUESTIONS[topic])
+
+
+@pytest.mark.parametrize("name", ["strict-match", "flexible-extract"])
+def test_filter_is_that_asked_for(name):
+    file = samples(FOLDER / "two_models", "samples_free*")[0]
+    items = read_lm_eval(file, filter=name)
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    expected = [line["exact_match"] for line in lines if line["filter"] == name]
+    assert items["score"].tolist() == expected
+    assert len(lines) == 2 * len(expected)
+
+
+def test_first_filter_and_first_metric_are_taken_and_said():
+    items = read_items(FOLDER / "two_models")
+    assert "filter 'strict-match' taken in topic 'free_sums', not flexible-extract" in said(items)
+    assert "score 'acc' taken in 2 topics, not acc_norm" in said(items)
+    assert items.attrs["columns"]["score"] == ["acc", "exact_match"]
+    assert len(items) == 2 * (6 + 4 + 4)
+    assert not items.duplicated(["model", "item"]).any()
+
+
+def test_unknown_filter_and_metric():
+    with pytest.raises(ValueError, match="'free_sums' has no filter 'x', only strict-match, flex"):
+        read_lm_eval(samples(FOLDER / "two_models", "samples_free*"), filter="x")
+    with pytest.raises(ValueError, match="'sums' has no score 'f1', only acc, acc_norm"):
+        read_lm_eval(samples(FOLDER / "two_models", "samples_sums*"), score="f1")
+
+
+def test_confidence_is_the_softmax_of_the_choices():
+    file = samples(FOLDER / "two_models", "samples_capitals*")[0]
+    items = read_lm_eval(file)
+    for line, found in zip(file.read_text().splitlines(), items["confidence"], strict=True):
+        likelihoods = [math.exp(float(x)) for x, _ in json.loads(line)["filtered_resps"]]
+        assert found == pytest.approx(max(likelihoods) / sum(likelihoods), rel=1e-12)
+    both = read_lm_eval(FOLDER / "two_models")
+    assert both.loc[both["topic"] == "free_sums", "confidence"].isna().all()
+
+
+def test_names_that_the_program_made_up_are_said():
+    items = read_items(FOLDER / "dummy")
+    made_up = sorted({path.parent.name for path in samples(FOLDER / "dummy")})
+    assert sorted(set(items["model"])) == made_up
+    assert all(f"call it {name!r}: pass model=" in said(items) for name in made_up)
+    named = read_items(FOLDER / "dummy", model=dict(zip(made_up, "ab", strict=True)))
+    assert set(named["model"]) == {"a", "b"}
+
+
+def test_pieces_of_one_model_are_one_model_and_this_is_said():
+    items = read_items(FOLDER / "in_pieces")
+    assert set(items["model"]) == {"ours/alpha"}
+    assert set(items["topic"]) == {"capitals", "sums"}
+    assert "different topics: taken as one model, ours/alpha (2)" in said(items)
+
+
+def test_two_runs_of_one_name_are_never_merged():
+    paths = [FOLDER / "one_file", FOLDER / "two_models" / "ours__alpha"]
+    items = read_items(paths)
+    names = sorted(set(items["model"]))
+    assert len(names) == 2 and all(name.startswith("ours/alpha (") for name in names)
+    assert "answer the same topics: kept apart as ours/alpha (" in said(items)
+    renamed = read_items(paths, model={names[0]: "first", names[1]: "second"})
+    assert set(renamed["model"]) == {"first", "second"}
+    with pytest.raises(ValueError, match=r"would hold item '0' of topic 'capitals' twice, from"):
+        read_items(paths, model=dict.fromkeys(names, "same"))
+
+
+def test_runs_that_differ_in_settings_are_no_one_model(tmp_path):
+    shutil.copytree(FOLDER / "in_pieces", tmp_path, dirs_exist_ok=True)
+    summary = max(tmp_path.rglob("results_*"))
+    about = json.loads(summary.read_text())
+    about["config"]["model_args"]["dtype"] = "bfloat16"
+    summary.write_text(json.dumps(about))
+    items = read_items(tmp_path)
+    assert items["model"].nunique() == 2
+    assert "differ in their settings" in said(items)
+
+
+def test_model_argument():
+    folder = FOLDER / "two_models"
+    with pytest.raises(ValueError, match=r"names one model, but the logs hold 2: ours/alpha, ours"):
+        read_items(folder, model="mine")
+    with pytest.raises(ValueError, match=r"renames 'gamma', but the logs hold only ours/alpha"):
+        read_items(folder, model={"gamma": "c"})
+    assert set(read_items(folder / "ours__beta", model="mine")["model"]) == {"mine"}
+
+
+def test_fields_of_the_document_as_topic_and_cluster():
+    file = samples(FOLDER / "two_models", "samples_capitals*")[0]
+    items = read_lm_eval(file, topic="doc.answer", cluster="doc.page")
+    assert items["topic"].tolist() == list(QUESTIONS["capitals"].values())
+    assert items["cluster"].tolist() == [0, 0, 1, 1, 2, 2]
+    with pytest.raises(ValueError, match=r"line 1: has no label in field 'doc\.nothing'"):
+        read_lm_eval(file, cluster="doc.nothing")
+
+
+def test_other_text_under_the_same_number_is_another_item(tmp_path):
+    shutil.copytree(FOLDER / "two_models", tmp_path, dirs_exist_ok=True)
+    file = samples(tmp_path / "ours__beta", "samples_sums*")[0]
+    lines = [json.loads(line) for line in file.read_text().splitlines()]
+    lines[1]["doc_hash"] = "0" * 64
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    items = read_items(tmp_path)
+    assert "1 items of topic 'sums' bear the same number but not the same text" in said(items)
+    sums = items[items["topic"] == "sums"].groupby("model")["item"].apply(set)
+    assert len(sums.iloc[0] & sums.iloc[1]) == 3
+
+
+def old(line):
+    """A sample as before version 0.4.3: no filter, list of metrics or hashes."""
+    return {k: v for k, v in line.items() if k not in ("filter", "metrics") and "hash" not in k}
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+def test_early_versions(tmp_path, as_list):
+    file = samples(FOLDER / "two_models", "samples_capitals*")[0]
+    lines = [old(json.loads(line)) for line in file.read_text().splitlines()]
+    about = json.loads(SUMMARIES[0].read_text())
+    del about["model_name"], about["n-samples"]
+    about["config"]["model_args"] = "dtype=float32,pretrained=ours/alpha"
+    (tmp_path / "results.json").write_text(json.dumps(about, indent=2))
+    name = "pretrained__ours__alpha_capitals.jsonl"
+    text = json.dumps(lines, indent=2) if as_list else "\n".join(map(json.dumps, lines))
+    (tmp_path / name).write_text(text)
+    items, new = read_items(tmp_path), read_items(file)
+    for column in ("model", "topic", "item", "score", "confidence"):
+        assert items[column].tolist() == new[column].tolist()
+
+
+def test_samples_without_a_summary_are_named_for_their_folder(tmp_path):
+    file = samples(FOLDER / "two_models", "samples_sums*")[0]
+    (tmp_path / "gamma").mkdir()
+    shutil.copy(file, tmp_path / "gamma" / "samples_sums.jsonl")
+    items = read_items(tmp_path)
+    assert set(items["model"]) == {"gamma"} and set(items["topic"]) == {"sums"}
+    assert "model named 'gamma'" in said(items)
+
+
+def test_fewer_samples_than_the_summary_speaks_of(tmp_path):
+    shutil.copytree(FOLDER / "two_models" / "ours__beta", tmp_path, dirs_exist_ok=True)
+    file = samples(tmp_path, "samples_sums*")[0]
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[:3]))
+    assert "holds 3 samples, but its results speak of 4" in said(read_items(tmp_path))
+
+
+def test_metrics_that_are_no_numbers_or_better_when_low_are_passed_over(tmp_path):
+    lines = [
+        {"doc_id": i, "target": "", "resps": [], "filtered_resps": [], "metrics": ["bleu", "ppl", "f1"],
+         "bleu": ["a", "b"], "ppl": 3.0, "f1": i / 10}
+        for i in range(4)
+    ]  # fmt: skip
+    (tmp_path / "samples_x_2026-01-01T00-00-00.0.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    about = {"results": {}, "configs": {}, "model_name": "m", "higher_is_better": {"x": {"ppl": False}}}
+    (tmp_path / "results_2026-01-01T00-00-00.0.json").write_text(json.dumps(about))
+    items = read_items(tmp_path)
+    np.testing.assert_array_equal(items["score"], [0, 0.1, 0.2, 0.3])
+    assert items.attrs["columns"]["score"] == "f1"

@@ -11,14 +11,10 @@ from sklearn.base import clone
 from skbench._random import as_generator
 from skbench.containers import GroupSummary
 from skbench.selection._comparison import RiskComparison
-from skbench.selection._splits import (
-    as_pandas,
-    check_splits,
-    parts_of_items,
-    parts_of_summary,
-)
+from skbench.selection._splits import check_splits, parts_of_items, parts_of_summary
 from skbench.stats.risk import split_loss
 from skbench.summaries import summarize_items
+from skbench.summaries._rows import collected, opened
 
 
 def check_estimators(estimators):
@@ -65,13 +61,12 @@ class Data:
         by = [by] if isinstance(by, str) else list(by)
         self._options = defaults | options | {"by": by}
         self.summary = summarize_items(items, **self._options)
-        self._items = as_pandas(items, self._columns(items))
+        frame = opened(items)
+        self._items = collected(frame.select(self._columns(frame)))
 
-    def _columns(self, items):
-        """Columns that the parts need: a billion texts should not be carried along."""
-        import narwhals as nw
-
-        names = nw.from_native(items).collect_schema().names()
+    def _columns(self, frame):
+        """Columns that the parts need: a million texts should not be carried along."""
+        names = frame.collect_schema().names()
         features = self._options.get("features")
         features = [features] if isinstance(features, str) else features
         means = list(features) if isinstance(features, list | tuple) else []

@@ -1,4 +1,4 @@
-"""Cross-validation of methods that learn from a few labelled rows among many."""
+"""Cross-validation of methods that learn from a few labeled rows among many."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +8,7 @@ from skbench._random import as_generator
 
 
 class LabeledKFold(BaseCrossValidator):
-    """K-fold in which every fold, and what is left for training, holds labelled rows.
+    """K-fold in which every fold, and what is left for training, holds labeled rows.
 
     Plain folds of a table in which one row in a hundred has a human label can come
     out without a single one, and what is scored or fitted on them is undefined.
@@ -29,8 +29,8 @@ class LabeledKFold(BaseCrossValidator):
 
     Notes
     -----
-    Labelled rows are dealt to the folds in turn, then the others. Folds differ by
-    at most one in the number of their labelled rows, and so do they in the number
+    Labeled rows are dealt to the folds in turn, then the others. Folds differ by
+    at most one in the number of their labeled rows, and so do they in the number
     of those of any one group, if `groups` are given. `groups` are strata here, the
     topics that are to be estimated: they are spread over the folds, and not kept
     together as scikit-learn's GroupKFold does.
@@ -81,7 +81,7 @@ class LabeledKFold(BaseCrossValidator):
         Raises
         ------
         ValueError
-            If lengths differ or there are fewer labelled rows than folds.
+            If lengths differ or there are fewer labeled rows than folds.
         """
         labeled = _labeled(y, len(X))
         self._check_enough(int(labeled.sum()))
@@ -94,7 +94,7 @@ class LabeledKFold(BaseCrossValidator):
             yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
 
     def _order(self, X, y, groups, strata, labeled):
-        """Rows in the order in which they are dealt: labelled first, group by group."""
+        """Rows in the order in which they are dealt: labeled first, group by group."""
         rows = np.arange(len(labeled))
         if self.shuffle:
             rows = _content_order(X, y, groups)
@@ -106,14 +106,14 @@ class LabeledKFold(BaseCrossValidator):
             raise ValueError(f"n_splits must be at least 2, got {self.n_splits!r}.")
         if n_labeled < self.n_splits:
             raise ValueError(
-                f"{self.n_splits} folds need at least {self.n_splits} labelled rows, one for each, "
+                f"{self.n_splits} folds need at least {self.n_splits} labeled rows, one for each, "
                 f"but y has {n_labeled}. Label more rows, or lower n_splits."
             )
 
 
 def _labeled(y, n_rows):
     if y is None:
-        raise ValueError("LabeledKFold needs y: labels, with nan in the unlabelled rows.")
+        raise ValueError("LabeledKFold needs y: labels, with nan in the unlabeled rows.")
     labeled = ~np.asarray(pd.isna(np.asarray(y)))
     if labeled.shape != (n_rows,):
         raise ValueError(f"y has shape {labeled.shape}, but X has {n_rows} rows.")

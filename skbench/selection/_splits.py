@@ -3,7 +3,6 @@
 import warnings
 from typing import NamedTuple
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 
@@ -129,13 +128,6 @@ def parts_of_items(items, full, options, n_splits, n_repeats, rng):
             left = _distinct_units(group, unit, ~out, len(full))[at]
             sigma2 = unbiased[at] * units_of_group[at] / left
             yield Part(part, at, z_out[at], n_out[at], sigma2)
-
-
-def as_pandas(items, columns):
-    """The named columns of any dataframe as a pandas frame."""
-    frame = nw.from_native(items).select(columns)
-    frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-    return pd.DataFrame(frame.to_dict(as_series=False))
 
 
 def _labels(items, by):

@@ -1,6 +1,5 @@
 """`embed_groups`: features of groups from the texts of their items."""
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
@@ -8,6 +7,7 @@ from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from skbench._checks import require_columns
+from skbench.summaries._rows import collected, opened
 
 
 def embed_groups(
@@ -114,11 +114,9 @@ def item_embedding(rows, text, transformer, n_components, random_state):
 
 def item_columns(items, columns):
     """The named columns of any dataframe as a pandas frame."""
-    frame = nw.from_native(items)
+    frame = opened(items)
     require_columns(frame.collect_schema().names(), columns)
-    frame = frame.select(list(dict.fromkeys(columns)))
-    frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-    return pd.DataFrame(frame.to_dict(as_series=False))
+    return collected(frame.select(list(dict.fromkeys(columns))))
 
 
 def refuse_missing(rows):

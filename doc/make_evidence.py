@@ -21,6 +21,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 GOLD = ROOT / "tests" / "gold"
 OUT = ROOT / "doc" / "evidence.inc"
+INPUTS = "vtab1k"  # what the published analyses start from, not what they found
 N_TRIALS = 4000
 
 
@@ -100,7 +101,7 @@ def gold_table():
     for names, what, source in (entry for entry in entries if len(entry) == 3):
         files = [name for name in GOLD.iterdir() if _is_named(name.name, names)]
         found = [rows[file.name] for file in files if file.name in rows]
-        if found:
+        if found and not names.startswith(INPUTS):
             tests, numbers = (sum(row[i] for row in found) for i in (0, 1))
             largest = max(row[2] for row in found)
             shown = f"{largest:.1e}" if numbers else "equal"
@@ -224,8 +225,7 @@ def main():
 
     tables = [
         (
-            "Numbers of other people, and ours. Differences are absolute; tolerances and the "
-            "digits of the source stand in the tests.",
+            "Numbers of other people, and ours. Differences are absolute.",
             gold_table(),
             "40 30 8 10 12",
         ),

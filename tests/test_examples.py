@@ -28,7 +28,9 @@ def test_example_has_a_title(path):
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_example_is_listed(path):
-    assert f"<../examples/{path.name}>" in (ROOT / "doc" / "examples.rst").read_text()
+    page = (ROOT / "doc" / "examples.rst").read_text()
+    assert f"<gallery/{path.stem}>" in page
+    assert f"   ../examples/{path.name}\n" in page  # its thumbnail
 
 
 @pytest.mark.slow

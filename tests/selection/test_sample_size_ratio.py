@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -134,3 +136,17 @@ def test_other_groups_are_refused():
     first, second = (counts(np.full(20, 0.5), 12, rng) for _ in range(2))
     with pytest.raises(ValueError, match="fitted on other groups"):
         sample_size_ratio(JamesStein().fit(**first.fit_args), second)
+
+
+def test_estimates_carry_the_ratio():
+    rng = np.random.default_rng(7)
+    mu, X = topics(rng)
+    g = counts(mu, 12, rng, X)
+    js = JamesStein().fit(**g.fit_args)
+    plain = js.estimate()
+    ratio = sample_size_ratio(js, g)
+    told = replace(plain, sample_size_ratio=ratio)
+    assert plain.sample_size_ratio is None and "times the items" not in repr(plain)
+    assert str(ratio) in repr(told).splitlines()[0]
+    pd.testing.assert_frame_equal(told.to_frame(), plain.to_frame())
+    assert (told - plain).sample_size_ratio is None

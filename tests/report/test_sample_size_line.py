@@ -1,0 +1,55 @@
+"""How many items the estimates are worth, as the command line tells it."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from skbench import JamesStein, make_items, sample_size_ratio, summarize_items
+from skbench.report.estimate import estimate
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_items(4, 25, 10, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def file(data, tmp_path_factory):
+    path = tmp_path_factory.mktemp("worth") / "scores.csv"
+    data.items.drop(columns="cluster").to_csv(path, index=False)
+    return str(path)
+
+
+def run(*arguments):
+    result = CliRunner().invoke(estimate, arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_line_and_json_agree_with_the_function(data, file):
+    g = summarize_items(data.items, ["model", "topic"])
+    ratio = sample_size_ratio(JamesStein().fit(**g.fit_args), g, 0.9)
+    options = ("--method", "james-stein", "--confidence-level", "0.9")
+    text = " ".join(run(file, *options).split())
+    assert f"Over all groups, James-Stein is {ratio}; 90 % interval" in text
+    told = json.loads(run(file, *options, "--json"))["sample_size_ratio"]
+    assert told == pytest.approx(ratio._asdict())
+
+
+def test_unknown_without_a_formula(file):
+    options = ("--method", "structured")
+    assert "times the items" not in run(file, *options)
+    assert json.loads(run(file, *options, "--json"))["sample_size_ratio"] is None
+
+
+def test_refits_tell_it_for_any_method(file):
+    text = " ".join(run(file, "--method", "fay-herriot", "--sample-size").split())
+    value, low = re.search(r"as good as ([\d.]+) times the items \(([\d.]+)", text).groups()
+    assert 1 < float(low) <= float(value) < np.inf
+
+
+def test_direct_estimates_are_worth_what_they_are(file):
+    assert "times the items" not in run(file, "--method", "direct", "--sample-size")

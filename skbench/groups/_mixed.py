@@ -16,6 +16,8 @@ class MixedModel(GroupEstimator):
     """
 
     def _fit(self, X, groups):
+        if self.calibration is not None:
+            check_option("calibration", self.calibration, ("risk",))
         self.models_, model = self._models(X)
         self.topics_, topic = self._topics(X, groups)
         if len(self.topics_) == 1:
@@ -30,6 +32,7 @@ class MixedModel(GroupEstimator):
             self._features = features_of(X, self._columns)
             kernels = self._feature_kernels(self._features, model)
         self._result = self._fit_codes(model, topic, self.item_correlation_, kernels)
+        self.calibration_ = 1.0 if self.calibration is None else self._result.risk_ratio
         self.topic_variance_ = self._result.topic_variance
         self.interaction_variance_ = self._result.interaction_variance
         self.kernel_variances_ = self._result.kernel_variances

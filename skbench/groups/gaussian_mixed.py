@@ -22,6 +22,7 @@ class GaussianMixedModel(MixedModel):
         item_correlation="auto",
         kernels=None,
         integrate=False,
+        calibration="risk",
         sampling_variance=None,
     ):
         self.model = model
@@ -29,6 +30,7 @@ class GaussianMixedModel(MixedModel):
         self.item_correlation = item_correlation
         self.kernels = kernels
         self.integrate = integrate
+        self.calibration = calibration
         self.sampling_variance = sampling_variance
 
     def _fit_codes(self, model, topic, correlation, kernels):
@@ -40,13 +42,15 @@ class GaussianMixedModel(MixedModel):
         return self._result.mean
 
     def _fitted_bounds(self, confidence_level):
-        return _normal_bounds(self._result.mean, self._result.variance, confidence_level)
+        variance = self.calibration_ * self._result.variance
+        return _normal_bounds(self._result.mean, variance, confidence_level)
 
     def _value(self, X, z, sigma2, n):
         return self._posterior(X, z, sigma2)[0]
 
     def _bounds(self, X, z, sigma2, n, confidence_level):
-        return _normal_bounds(*self._posterior(X, z, sigma2), confidence_level)
+        mean, variance = self._posterior(X, z, sigma2)
+        return _normal_bounds(mean, self.calibration_ * variance, confidence_level)
 
     def _posterior(self, X, z, sigma2):
         mean, variance = self._prior(X)

@@ -23,12 +23,14 @@ class LogisticMixedModel(MixedModel):
         *,
         item_correlation="auto",
         kernels=None,
+        calibration="risk",
         sampling_variance=None,
     ):
         self.model = model
         self.topic = topic
         self.item_correlation = item_correlation
         self.kernels = kernels
+        self.calibration = calibration
         self.sampling_variance = sampling_variance
 
     def fit(self, X, y, sigma2=None, n=None, groups=None):
@@ -47,15 +49,17 @@ class LogisticMixedModel(MixedModel):
         return self._result.score
 
     def _fitted_bounds(self, confidence_level):
-        fit = self._result
-        low, high = mixed.skewed_interval(fit.mean, fit.variance, fit.skewness, confidence_level)
-        return Bounds(expit(low), expit(high), np.sqrt(fit.score_variance))
+        fit, factor = self._result, self.calibration_
+        variance = factor * fit.variance
+        low, high = mixed.skewed_interval(fit.mean, variance, fit.skewness, confidence_level)
+        return Bounds(expit(low), expit(high), np.sqrt(factor * fit.score_variance))
 
     def _value(self, X, z, sigma2, n):
         return mixed.logistic_moments(*self._posterior(X, z, n))[0]
 
     def _bounds(self, X, z, sigma2, n, confidence_level):
         mean, variance = self._posterior(X, z, n)
+        variance = self.calibration_ * variance
         low, high = mixed.skewed_interval(mean, variance, np.zeros_like(mean), confidence_level)
         return Bounds(expit(low), expit(high), np.sqrt(mixed.logistic_moments(mean, variance)[1]))
 

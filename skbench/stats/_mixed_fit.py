@@ -16,6 +16,7 @@ _LARGEST_VARIANCE = 1e3
 _STEPS, _WIDEST_STEP, _STEP_IN_STD = 4, 0.5, 1.5  # of the grid, each way
 _CENTERS = 0.1, 2.0  # standard deviations between which the grid is centered
 _NEGLIGIBLE = 8.0  # log weight below the best that the rough evidence rules out
+_LARGEST_RATIO = 2.0
 _LEAST_OWN = 0.1  # part of its errors that a model shares with nobody
 _DOUBTFUL = 0.01  # accuracies nearer to 0 or 1 do not widen the noise further
 
@@ -64,6 +65,12 @@ class Binomial:
         W, b = updated_sites(self.k_own, self.n_own, W, b, *noisy)
         return W, b
 
+    @staticmethod
+    def squared_slope(mean):
+        """Squared change of the accuracy per unit of log odds."""
+        p = expit(mean)
+        return (p * (1 - p)) ** 2
+
     def evidence(self, W, b, posterior):
         """What the log evidence gains from the exact likelihood."""
         noisy = posterior.noisy_mean, posterior.noisy_variance
@@ -88,6 +95,11 @@ class Gaussian:
     def noise(self, posterior, noise):
         """Nothing changes: the variances are known."""
         return noise
+
+    @staticmethod
+    def squared_slope(mean):
+        """The latent value is the score."""
+        return np.ones_like(mean)
 
     def evidence(self, W, b, posterior):
         """Nothing is gained: the likelihood is Gaussian already."""
@@ -148,6 +160,27 @@ def fit_blocks(likelihood, structure, prior_std, variances, start=None):
         if start is None:
             noise = likelihood.noise(posterior, noise)
     return BlockFit(np.exp(log_variances), W, b, noise, posterior)
+
+
+def risk_ratio(likelihood, structure, fit):
+    """Squared error of the posterior means, as the data have it, over their variance.
+
+    Parameters
+    ----------
+    likelihood, structure
+        As in `fit_blocks`.
+    fit : BlockFit
+
+    Returns
+    -------
+    float
+        Between 1 and 2: above 1 where the groups scatter in ways that the model does
+        not know of. With few groups, or no variance to speak of, the ratio is rough.
+    """
+    risk = gaussian.unbiased_risk(fit.W, fit.b, fit.noise, fit.posterior, structure)
+    weights = np.where(fit.W > 0, likelihood.squared_slope(fit.posterior.mean), 0)
+    ratio = np.sum(weights * risk) / np.sum(weights * fit.posterior.variance)
+    return float(np.clip(ratio, 1, _LARGEST_RATIO))
 
 
 def log_evidence(likelihood, structure, fit):

@@ -131,6 +131,35 @@ def log_evidence(W, b, noise, variances, structure):
     return float(value)
 
 
+def unbiased_risk(W, b, noise, fit, structure):
+    """Stein's unbiased estimate of the squared error of each posterior mean.
+
+    Parameters
+    ----------
+    W, b, noise, structure
+        As in `posterior`.
+    fit : Posterior
+        Theirs.
+
+    Returns
+    -------
+    ndarray of shape (n_blocks, B)
+        ``(y - mean)^2 + S - 2 (S P S)`` on the diagonal, with the pseudo-observations
+        ``y = b / W``, their noise ``S`` and ``P`` the inverse covariance of `y` without
+        the fixed effects; 0 where nothing was seen.
+    """
+    seen = W > 0
+    own = np.where(seen, 1 / np.where(seen, W, 1), 0)
+    S = own[:, :, None] * np.eye(W.shape[1])
+    if noise is not None:
+        S = S + noise
+    known = _times_design(fit.precision, structure.design)
+    P = fit.precision - known @ fit.covariance @ np.swapaxes(known, 1, 2)
+    shrinking = np.sum((S @ P) * np.swapaxes(S, 1, 2), axis=2)
+    risk = (own * b - fit.mean) ** 2 + np.diagonal(S, axis1=1, axis2=2) - 2 * shrinking
+    return np.where(seen, risk, 0)
+
+
 def _scaled(W, total):
     root = np.sqrt(W)
     return np.eye(W.shape[1]) + root[:, :, None] * total * root[:, None, :]

@@ -43,6 +43,9 @@ class CrossedFit(NamedTuple):
         apart, and all is interaction.
     kernel_variances : ndarray of shape (n_kernels,)
         Factors of the kernels.
+    risk_ratio : float
+        Stein's unbiased estimate of the squared error of the posterior means over
+        their variance, cut to [1, 2]; 1 where the variances are integrated over.
     solver : Solver or None
         With kernels, what `predicted` needs.
     """
@@ -59,6 +62,7 @@ class CrossedFit(NamedTuple):
     topic_variance: float
     interaction_variance: float
     kernel_variances: np.ndarray
+    risk_ratio: float
     solver: "Solver | None"
 
 
@@ -155,9 +159,7 @@ def crossed_logit(k, n, model, topic, item_correlation=None, kernels=None):
     return _crossed_fit(likelihood, arranged, moments)
 
 
-def crossed_normal(
-    z, sigma2, model, topic, item_correlation=None, kernels=None, integrate=False
-):
+def crossed_normal(z, sigma2, model, topic, item_correlation=None, kernels=None, integrate=False):
     """Crossed random effects for direct estimates with known sampling variances.
 
     Parameters
@@ -360,6 +362,7 @@ def _crossed_fit(likelihood, arranged, moments, integrate=False):
         topic_variance=0.0 if arranged.nested else float(variances[0]),
         interaction_variance=float(variances[0 if arranged.nested else 1]),
         kernel_variances=variances[1 if arranged.nested else 2 :],
+        risk_ratio=fitting.risk_ratio(likelihood, arranged.structure, fit) if len(fits) == 1 else 1,
         solver=solver,
     )
 

@@ -16,6 +16,7 @@ from skbench.readers._json_lines import holds_json_lines, read_json_lines
 _COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _PARQUET = (".parquet", ".pq")
+_LINES = (".jsonl", ".ndjson")
 _BLANKS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
 
 
@@ -50,12 +51,12 @@ def load_table(path, label_columns, bad=None):
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
     suffixes = [suffix.lower() for suffix in path.suffixes]
     kind = next((s for s in reversed(suffixes) if s not in _COMPRESSIONS), "")
-    if path.is_dir() or not (kind in (*_SEPARATORS, *_PARQUET) or holds_json_lines(path)):
+    if path.is_dir() or not (kind in (*_SEPARATORS, *_PARQUET, *_LINES) or holds_json_lines(path)):
         raise ValueError(
             f"Cannot tell what {str(path)!r} is. Give a .csv or .tsv file "
             f"({', '.join(_COMPRESSIONS)} allowed), a .parquet or a .jsonl file."
         )
-    if holds_json_lines(path):
+    if kind in _LINES or holds_json_lines(path):
         frame = read_json_lines(path, bad)
     elif kind in _PARQUET or _head(path) == b"PAR1":
         frame = _read_parquet(path)
@@ -154,7 +155,9 @@ def _place_of_wrong_byte(path):
 def _separator_and_columns(path, separator):
     """The separator the extension promises, or the one the header line shows."""
     for candidate in (separator, ";", "\t", ","):
-        columns = pd.read_csv(path, sep=candidate, encoding="utf-8-sig", nrows=0).columns
+        columns = pd.read_csv(
+            path, sep=candidate, encoding="utf-8-sig", encoding_errors="replace", nrows=0
+        ).columns
         if len(columns) > 1:
             return candidate, list(columns)
     return separator, list(columns)

@@ -325,9 +325,10 @@ def make_promptfoo():
         {
             "vars": {"question": question},
             "metadata": {"topic": task},
+            "threshold": 0.5,
             "assert": [
                 {"type": "contains", "value": answer},
-                {"type": "contains", "value": "How", "metric": "how", "weight": 0},
+                {"type": "contains", "value": "How", "metric": "how", "weight": 0.5},
             ],
         }
         for task, questions in QUESTIONS.items()

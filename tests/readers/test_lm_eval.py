@@ -185,8 +185,15 @@ def test_metrics_that_are_no_numbers_or_better_when_low_are_passed_over(tmp_path
          "bleu": ["a", "b"], "ppl": 3.0, "f1": i / 10}
         for i in range(4)
     ]  # fmt: skip
-    (tmp_path / "samples_x_2026-01-01T00-00-00.0.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    about = {"results": {}, "configs": {}, "model_name": "m", "higher_is_better": {"x": {"ppl": False}}}
+    (tmp_path / "samples_x_2026-01-01T00-00-00.0.jsonl").write_text(
+        "\n".join(map(json.dumps, lines))
+    )
+    about = {
+        "results": {},
+        "configs": {},
+        "model_name": "m",
+        "higher_is_better": {"x": {"ppl": False}},
+    }
     (tmp_path / "results_2026-01-01T00-00-00.0.json").write_text(json.dumps(about))
     items = read_items(tmp_path)
     np.testing.assert_array_equal(items["score"], [0, 0.1, 0.2, 0.3])

@@ -1,0 +1,386 @@
+"""Files that are cut off, mixed, mislabeled, malicious or huge."""
+
+import io
+import json
+import math
+import shutil
+import struct
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from skbench.readers import _json, read_inspect, read_items, read_lm_eval
+from skbench.report.cli import main
+
+FOLDER = Path(__file__).parent / "fixtures"
+LM_EVAL = FOLDER / "lm_eval" / "two_models" / "ours__alpha"
+
+
+def said(items):
+    return " | ".join(items.attrs["notes"])
+
+
+def message(*args, **options):
+    with pytest.raises(ValueError) as error:
+        read_items(*args, **options)
+    return str(error.value)
+
+
+@pytest.fixture
+def lines():
+    return next(LM_EVAL.glob("samples_capitals*")).read_bytes().splitlines(keepends=True)
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(*lines, name="samples_capitals.jsonl"):
+        path = tmp_path / name
+        path.write_bytes(b"".join(lines))
+        return path
+
+    return write
+
+
+def changed(line, **fields):
+    return json.dumps(json.loads(line) | fields).encode() + b"\n"
+
+
+BAD = {
+    "truncated": (lambda line: line[: len(line) // 2], "the file ends in the middle of a record"),
+    "not_utf8": (lambda line: line.replace(b"What", b"Wh\xe4t"), "(0xe4) is not UTF-8"),
+    "duplicate": (lambda line: changed(line, doc_id=0), "repeats doc_id 0 of filter 'none'"),
+    "infinite": (lambda line: changed(line, acc=math.inf), "acc is infinite"),
+    "no_id": (lambda line: line.replace(b"doc_id", b"id"), "has no field 'doc_id'"),
+    "no_object": (lambda line: b"17\n", "holds '17', not an object in braces"),
+    "no_json": (lambda line: b"<html>\n", "Expecting value"),
+    "deep": (lambda line: b'{"doc_id": ' + b"[" * 100_000 + b"\n", ""),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+@pytest.mark.parametrize("fast", [True, False])
+def test_bad_line_is_refused_with_its_place_or_counted(kind, fast, lines, written, monkeypatch):
+    """With orjson and without."""
+    if not fast:
+        monkeypatch.setitem(sys.modules, "orjson", None)
+    spoil, reason = BAD[kind]
+    path = written(*lines[:5], spoil(lines[5]))
+    text = message(path)
+    assert text.startswith(f"{str(path)!r}, line 6: ")
+    assert reason in text and "--skip-bad-lines" in text
+    items = read_items(path, skip_bad_lines=True)
+    assert items["item"].tolist() == [f"capitals/{i}" for i in range(5)]
+    assert f"{str(path)!r}: skipped 1 bad line (line 6: " in said(items)
+
+
+def test_nan_and_missing_scores_are_dropped_and_counted(lines, written):
+    path = written(changed(lines[0], acc=math.nan), changed(lines[1], acc=None), *lines[2:])
+    items = read_items(path)
+    assert len(items) == 4
+    assert "2 of 6 scores are missing or NaN (first item 'capitals/0' in" in said(items)
+
+
+def test_mixed_versions_in_one_file(lines, written):
+    """A later version adds fields: what a line does not have is no score."""
+    old = {
+        k: v for k, v in json.loads(lines[0]).items() if k not in ("filter", "metrics", "acc_norm")
+    }
+    items = read_items(written(json.dumps(old).encode() + b"\n", *lines[1:]), score="acc_norm")
+    assert len(items) == 5
+    assert "1 of 6 scores are missing" in said(items)
+
+
+@pytest.mark.parametrize(
+    "name", ["samples_x.jsonl", "log.eval", "results.csv", "t.parquet", "x.json"]
+)
+def test_empty_file(written, name):
+    assert message(written(name=name)).endswith("is empty.")
+
+
+def test_blank_lines_and_byte_order_mark(lines, written):
+    items = read_items(written(b"\xef\xbb\xbf", lines[0], b"\n", *lines[1:], b"\n  \n"))
+    assert len(items) == 6
+
+
+@pytest.mark.parametrize("name", ["samples.csv", "samples.txt", "samples.json", "samples.eval"])
+def test_wrong_extension_of_samples(lines, written, name):
+    assert len(read_items(written(*lines, name=name))) == 6
+
+
+@pytest.mark.parametrize("name", ["log.json", "log.csv", "log.zip.eval"])
+def test_wrong_extension_of_an_archive(tmp_path, name):
+    shutil.copy(next((FOLDER / "inspect" / "two_models").iterdir()), tmp_path / name)
+    assert len(read_items(tmp_path / name)) in (4, 6)
+
+
+def test_parquet_under_another_name(tmp_path):
+    import pandas as pd
+
+    pd.DataFrame({"model": ["a"], "item": [1], "score": [1.0]}).to_parquet(tmp_path / "t.csv")
+    assert len(read_items(tmp_path / "t.csv")) == 1
+
+
+def test_text_that_calls_itself_a_log(written):
+    assert "no zip file, or is cut off" in message(written(b"PK" + b"x" * 100, name="log.eval"))
+    assert "line 1: Expecting value" in message(written(b"model,item\n", name="t.jsonl"))
+    assert "Cannot tell what" in message(written(b"\x89PNG\r\n", name="plot.png"))
+
+
+def test_truncated_archive(tmp_path):
+    data = next((FOLDER / "inspect" / "two_models").iterdir()).read_bytes()
+    (tmp_path / "log.eval").write_bytes(data[:-100])
+    text = message(tmp_path / "log.eval")
+    assert "log.eval" in text and "cut off" in text
+
+
+def test_damaged_member(tmp_path):
+    path = next((FOLDER / "inspect" / "two_models").iterdir())
+    data = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as archive:
+        member = archive.getinfo("summaries.json")
+    data[member.header_offset + 200] ^= 255
+    (tmp_path / "log.eval").write_bytes(data)
+    assert "member 'summaries.json' is damaged" in message(tmp_path / "log.eval")
+
+
+HEADER = json.dumps({"version": 2, "status": "success", "eval": {"task": "t", "model": "m"}})
+
+
+@pytest.mark.parametrize("name", ["../evil.json", "/etc/passwd", "a/../../b", "C:\\x", "..\\x"])
+def test_path_traversal_is_refused(tmp_path, name):
+    with zipfile.ZipFile(tmp_path / "log.eval", "w") as archive:
+        archive.writestr("header.json", HEADER)
+        archive.writestr("summaries.json", "[]")
+        archive.writestr(name, "x")
+    assert "the name leads out of the archive" in message(tmp_path / "log.eval")
+    assert sorted(p.name for p in tmp_path.rglob("*")) == ["log.eval"]
+
+
+def zstandard_archive(path, members):
+    """A zip file with Zstandard members, as zipfile cannot write it before Python 3.14."""
+    import zlib
+
+    import zstandard
+
+    file, directory = io.BytesIO(), b""
+    for name, chunks in members.items():
+        compressor, packed, size, check = zstandard.ZstdCompressor().compressobj(), b"", 0, 0
+        for chunk in chunks:
+            packed += compressor.compress(chunk)
+            size, check = size + len(chunk), zlib.crc32(chunk, check)
+        packed += compressor.flush()
+        size = min(size, 2**32 - 2)
+        common = struct.pack(
+            "<HHHHHIIIHH", 63, 0, 93, 0, 33, check, len(packed), size, len(name), 0
+        )
+        at = file.tell()
+        file.write(b"PK\x03\x04" + common + name.encode() + packed)
+        directory += b"PK\x01\x02" + struct.pack("<H", 63) + common
+        directory += struct.pack("<HHHII", 0, 0, 0, 0, at) + name.encode()
+    end = (0, 0, len(members), len(members), len(directory), file.tell(), 0)
+    path.write_bytes(file.getvalue() + directory + b"PK\x05\x06" + struct.pack("<HHHHIIH", *end))
+    return path
+
+
+def test_zstandard_archive_of_the_test_is_readable(tmp_path):
+    summaries = [{"id": 1, "epoch": 1, "scores": {"s": {"value": "C"}}}]
+    members = {"header.json": [HEADER.encode()], "summaries.json": [json.dumps(summaries).encode()]}
+    assert read_inspect(zstandard_archive(tmp_path / "log.eval", members))["score"].tolist() == [1]
+
+
+@pytest.mark.parametrize("kind", ["zstandard", "deflate"])
+def test_zip_bomb_is_refused(tmp_path, kind):
+    """200 MiB of blanks in a few KiB."""
+    blanks = [b" " * 2**20] * 200
+    if kind == "zstandard":
+        members = {"header.json": [HEADER.encode()], "summaries.json": blanks}
+        path = zstandard_archive(tmp_path / "log.eval", members)
+    else:
+        path = tmp_path / "log.eval"
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("header.json", HEADER)
+            archive.writestr("summaries.json", b"".join(blanks))
+    assert path.stat().st_size < 2**18
+    text = message(path)
+    assert "member 'summaries.json'" in text and "Refused as a zip bomb" in text
+
+
+def test_overlong_line_is_refused_without_being_held(lines, written, monkeypatch):
+    monkeypatch.setattr(_json, "LONGEST_LINE", 10_000)
+    path = written(*lines[:2], changed(lines[2], text="x" * 50_000), *lines[3:])
+    assert "line 3: is longer than" in message(path)
+    items = read_items(path, skip_bad_lines=True)
+    assert items["item"].tolist() == [f"capitals/{i}" for i in (0, 1, 3, 4, 5)]
+
+
+def test_mixed_folder_says_what_was_ignored_and_why(tmp_path):
+    shutil.copytree(LM_EVAL, tmp_path / "logs")
+    (tmp_path / "table.csv").write_text("model,item,score\na,1,1\n")
+    (tmp_path / "plot.png").write_bytes(b"\x89PNG")
+    (tmp_path / "samples_empty.jsonl").write_bytes(b"")
+    items = read_items(tmp_path)
+    assert len(items) == 14
+    assert "ignored 1 file (a table beside logs: read it by itself): table.csv" in said(items)
+    assert "ignored 1 file (no results that are known): plot.png" in said(items)
+    assert "ignored 1 file (empty): samples_empty.jsonl" in said(items)
+
+
+def test_two_programs_in_one_folder():
+    folders = [FOLDER / "lm_eval" / "two_models", FOLDER / "inspect" / "two_models"]
+    items = read_items(folders)
+    assert len(items) == sum(len(read_items(folder)) for folder in folders)
+    assert "lm-evaluation-harness: 6 files" in said(items) and "Inspect: 4 files" in said(items)
+    assert len(read_lm_eval(folders)) == 28
+    assert "ignored 4 files (not lm-evaluation-harness)" in said(read_lm_eval(folders))
+
+
+def test_folder_of_tables(tmp_path):
+    for name in ("ada", "bob"):
+        (tmp_path / f"{name}.csv").write_text("task,item,score\nx,1,1\nx,2,0\n")
+    items = read_items(tmp_path)
+    assert items["model"].tolist() == ["ada", "ada", "bob", "bob"]
+    with pytest.raises(ValueError, match="There are no logs of HELM"):
+        from skbench.readers import read_helm
+
+        read_helm(tmp_path)
+
+
+def test_no_such_path(tmp_path):
+    with pytest.raises(FileNotFoundError, match="There is no file"):
+        read_items([tmp_path, tmp_path / "nothing"])
+
+
+def test_json_lines_table(tmp_path):
+    rows = [
+        {
+            "model": m,
+            "task": "x",
+            "id": i,
+            "correct": i % 2,
+            "more": {"length": i},
+            "prompt": "p" * 999,
+        }
+        for m in "ab"
+        for i in range(4)
+    ]
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    items = read_items(tmp_path / "t.jsonl")
+    assert items["score"].tolist() == 2 * [0, 1, 0, 1]
+    assert items["more.length"].tolist() == 2 * [0, 1, 2, 3]
+    assert "left out lists and long texts: prompt" in said(items) and "prompt" not in items
+
+
+def test_repeats_in_a_table(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("model,item,epoch,score\na,1,1,1\na,1,2,0\na,2,1,1\na,2,2,1\n")
+    items = read_items(path)
+    assert items["repeat"].tolist() == [1, 2, 1, 2]
+    assert (items["cluster"] == items["item"]).all()
+    assert "told apart by 'epoch'" in said(items)
+
+
+CSV = "model,task,item,score\na,x,1,1\na,x,2,0\n"
+BAD_ROWS = {
+    "cells": ("a,x,3,1,extra\n", "line 4"),
+    "score": ("a,x,3,good\n", "row 3"),
+    "infinite": ("a,x,3,inf\n", "row 3"),
+    "label": ("a,,3,1\n", "row 3"),
+    "truncated": ("a,x\n", "row 3"),
+    "repeated": ("a,x,2,1\n", "item '2'"),
+    "not_utf8": ("b\xe4,x,3,1\n", "line 4, byte 2 (0xe4) is not UTF-8"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_ROWS)
+def test_bad_rows_of_a_table(tmp_path, kind):
+    row, place = BAD_ROWS[kind]
+    path = tmp_path / "t.csv"
+    path.write_bytes((CSV + row).encode("latin-1"))
+    text = message(path)
+    assert str(path) in text and place in text
+    items = read_items(path, skip_bad_lines=True)
+    assert items["score"].tolist() == [1, 0]
+    assert f"{str(path)!r}: skipped 1 bad line (" in said(items)
+
+
+def test_command_line(written, lines, capsys):
+    path = written(*lines, b"{")
+    with pytest.raises(SystemExit) as stop:
+        main(["leaderboard", str(path)])
+    assert stop.value.code == 1
+    assert "line 7: the file ends in the middle of a record" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stop:
+        main(["leaderboard", str(path), "--skip-bad-lines"])
+    assert stop.value.code == 0
+    assert "skipped 1 bad line" in capsys.readouterr().err
+
+
+MEASURE = """
+import resource, sys
+from skbench.readers import read_items
+import pandas
+small, big, options = sys.argv[1], sys.argv[2], eval(sys.argv[3])
+read_items(small, **options)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+n = len(read_items(big, **options))
+print(n, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def memory_of_reading(small, big, **options):
+    """Rows read, and KiB by which the process grew for it."""
+    command = [sys.executable, "-c", MEASURE, str(small), str(big), repr(options)]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return map(int, printed.split())
+
+
+def lines_of(kind, n, size):
+    for i in range(n):
+        text = f"{i % 10}" * size
+        if kind == "samples":
+            record = {"doc_id": i, "doc": {"q": text}, "resps": [[text]], "filtered_resps": [text],
+                      "target": "", "filter": "none", "metrics": ["acc"], "acc": i % 2}  # fmt: skip
+        else:
+            record = {"model": "a", "task": "x", "id": i, "prompt": text * 3, "correct": i % 2}
+        yield json.dumps(record) + "\n"
+
+
+def check_memory(tmp_path, kind, n, size):
+    paths = [tmp_path / f"samples_{name}.jsonl" for name in ("small", "big")]
+    for path, count in zip(paths, (100, n), strict=True):
+        with open(path, "w") as file:
+            file.writelines(lines_of(kind, count, size))
+    rows, kib = memory_of_reading(*paths)
+    assert rows == n
+    return paths[1].stat().st_size, kib * 1024
+
+
+@pytest.mark.parametrize("kind", ["samples", "table"])
+def test_memory_does_not_grow_with_the_text(tmp_path, kind):
+    """60 MB in 2,000 lines."""
+    size, grown = check_memory(tmp_path, kind, n=2_000, size=10_000)
+    assert size > 55e6
+    assert grown < size / 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["samples", "table"])
+def test_memory_for_a_gigabyte(tmp_path, kind):
+    """1 GB in 300,000 lines: the rows alone take about 30 MB, and their making a few times that."""
+    size, grown = check_memory(
+        tmp_path, kind, n=300_000, size=1_200 if kind == "samples" else 1_150
+    )
+    assert size > 1.0e9
+    assert grown < 250e6, f"{grown / 1e6:.0f} MB for {size / 1e9:.2f} GB"
+
+
+def test_scores_are_finite_whatever_was_read():
+    for folder in FOLDER.glob("*/*"):
+        if folder.is_dir():
+            items = read_items(folder)
+            assert np.isfinite(items["score"]).all()
+            assert not items.isna()[["model", "topic", "item"]].any().any()

@@ -1,0 +1,191 @@
+"""HELM, Every Eval Ever, promptfoo and EuroEval: against what was put in, or their own sums."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from make_fixtures import ANSWERS, QUESTIONS
+
+from skbench import RepeatedRuns
+from skbench.readers import (
+    read_euroeval,
+    read_every_eval_ever,
+    read_helm,
+    read_items,
+    read_lm_eval,
+    read_promptfoo,
+)
+
+FOLDER = Path(__file__).parent / "fixtures"
+
+
+def said(items):
+    return " | ".join(items.attrs["notes"])
+
+
+def write(path, *records):
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+@pytest.mark.parametrize("model", ["alpha", "beta"])
+@pytest.mark.parametrize("task", ["capitals", "sums"])
+def test_helm_scores_are_the_answers(model, task):
+    """Instances are not in the order of the questions: HELM numbers them before it draws."""
+    items = read_items(FOLDER / "helm")
+    found = items[(items["model"] == f"ours/{model}") & (items["topic"] == f"ours:task={task}")]
+    letters = ANSWERS[model, task][: len(QUESTIONS[task])]
+    assert found["score"].tolist() == 2 * [float(letter == "r") for letter in letters]
+    assert found["repeat"].tolist() == len(letters) * [1] + len(letters) * [2]
+    assert items.attrs["columns"]["cluster"] == items.attrs["columns"]["item"]
+
+
+def test_helm_metric():
+    assert "score 'exact_match' taken in 2 topics, not quasi_exact_match" in said(
+        read_helm(FOLDER / "helm")
+    )
+    tokens = read_helm(FOLDER / "helm", score="num_prompt_tokens")
+    assert tokens["score"].min() > 10
+    with pytest.raises(ValueError, match="no score 'bleu', only"):
+        read_helm(FOLDER / "helm", score="bleu")
+
+
+def helm_entry(i, name="exact_match", mean=1.0, **more):
+    stat = {"name": {"name": name, "split": "test"}, "count": 1, "sum": mean}
+    return {"instance_id": f"id{i}", "train_trial_index": 0, "stats": [stat]} | more
+
+
+def test_helm_leaves_out_perturbed_questions_and_says_so(tmp_path):
+    entries = [helm_entry(1), helm_entry(1, mean=0.0, perturbation={"name": "typos"})]
+    (tmp_path / "per_instance_stats.json").write_text(json.dumps(entries))
+    items = read_helm(tmp_path)
+    assert items["score"].tolist() == [1.0]
+    assert "1 answers to perturbed questions left out" in said(items)
+    assert "no run_spec.json beside" in said(items)
+
+
+def test_helm_refuses_a_repeated_instance(tmp_path):
+    path = tmp_path / "per_instance_stats.json"
+    path.write_text(
+        json.dumps([helm_entry(1), helm_entry(1, "f1_score", 0.5), helm_entry(1, mean=0)])
+    )
+    with pytest.raises(
+        ValueError, match=r"per_instance_stats.json', entry 3: repeats instance 'id1'"
+    ):
+        read_helm(path)
+    items = read_helm(path, skip_bad_lines=True)
+    assert items["score"].tolist() == [1.0]
+    assert "skipped 1 bad line (entry 3" in said(items)
+
+
+def test_helm_without_a_usual_metric_asks_for_one(tmp_path):
+    (tmp_path / "per_instance_stats.json").write_text(json.dumps([helm_entry(1, "toxicity")]))
+    with pytest.raises(ValueError, match=r"none of the usual scores.*one of: toxicity"):
+        read_helm(tmp_path)
+
+
+def test_every_eval_ever_is_what_it_was_converted_from():
+    """Both metrics and both filters of every sample."""
+    for score, options in {
+        None: {},
+        "acc_norm": {"score": "acc_norm"},
+    }.items():
+        files = (FOLDER / "every_eval_ever").rglob("*.jsonl")
+        files = [file for file in files if score is None or "free" not in str(file)]
+        origin = (FOLDER / "lm_eval" / "two_models").rglob("samples_*.jsonl")
+        origin = [file for file in origin if score is None or "free" not in str(file)]
+        found, expected = read_every_eval_ever(files, **options), read_lm_eval(origin, **options)
+        keys = ["model", "topic", "item"]
+        found, expected = (
+            frame.set_index(keys)["score"].sort_index() for frame in (found, expected)
+        )
+        assert found.to_dict() == expected.to_dict()
+
+
+def test_every_eval_ever_folder_has_nothing_unknown():
+    items = read_items(FOLDER / "every_eval_ever")
+    assert "ignored" not in said(items)
+    assert "score 'acc' taken in 2 topics, not acc_norm" in said(items)
+
+
+def test_every_eval_ever_bad_lines(tmp_path):
+    line = {"evaluation_id": "e", "model_id": "m", "evaluation_name": "t", "sample_id": "1"}
+    good = line | {"evaluation": {"score": 1.0, "is_correct": True}}
+    other = good | {"sample_id": "2", "evaluation": {"score": "high"}}
+    path = write(
+        tmp_path / "x.jsonl", good, good, other, line | {"sample_id": "3", "evaluation": {}}
+    )
+    with pytest.raises(ValueError, match=r"x\.jsonl', line 2: repeats sample_id '1'"):
+        read_items(path)
+    items = read_items(path, skip_bad_lines=True)
+    assert len(items) == 1
+    assert "skipped 2 bad lines (first line 2: repeats" in said(items)
+    assert "1 of 2 scores are missing" in said(items)
+
+
+@pytest.mark.parametrize("kind", ["json", "jsonl"])
+def test_promptfoo_scores_are_its_own_sums(kind):
+    items = read_items(
+        FOLDER / "promptfoo" / "once" / f"once.{kind}", topic="testCase.metadata.topic"
+    )
+    stats = json.loads((FOLDER / "promptfoo" / "once" / "once.json").read_text())["results"][
+        "stats"
+    ]
+    assert items["score"].sum() == stats["successes"]
+    assert (1 - items["score"]).sum() == stats["failures"]
+    assert len(items) == 20 - stats["errors"] == 19
+    assert set(items["topic"]) == set(QUESTIONS)
+    assert "score 'success' taken in topic 'once', not score, how" in said(items)
+    assert items.groupby("model")["score"].mean().to_dict() == {"echo": 0.0, "knowing": 8 / 9}
+
+
+def test_promptfoo_repeats_and_prompts():
+    items = read_promptfoo(FOLDER / "promptfoo" / "repeated")
+    assert set(items["repeat"]) == {1, 2}
+    assert items["model"].nunique() == 4
+    assert "several prompts per provider: a model is a provider and prompt" in said(items)
+    assert (items.groupby(["model", "item"]).size() == 2).all()
+    assert items.attrs["columns"]["cluster"] == items.attrs["columns"]["item"]
+
+
+def test_promptfoo_named_score():
+    path = FOLDER / "promptfoo" / "once" / "once.json"
+    prompts = json.loads(path.read_text())["results"]["prompts"]
+    for score in ("score", "how"):
+        sums = read_promptfoo(path, score=score).groupby("model")["score"].sum()
+        for prompt in prompts:
+            metrics = prompt["metrics"]
+            # Its sum of a named score counts the weight of the assertion, 0.5.
+            own = {"how": metrics["namedScores"]["how"] / 0.5, "score": metrics["score"]}
+            # promptfoo adds up in another order.
+            assert sums[prompt["provider"]] == pytest.approx(own[score], rel=1e-12)
+        assert sums.nunique() == 2
+
+
+@pytest.mark.parametrize("version", ["version_18", "version_16", "scandeval"])
+def test_euroeval_versions(version):
+    items = read_items(FOLDER / "euroeval" / version)
+    score = "mcc" if version == "scandeval" else "test_mcc"
+    assert items.attrs["columns"]["score"] == score
+    assert len(items) == 2 * 2 * 2 * 10
+    assert items["model"].nunique() == 4, "few-shot and zero-shot are two models"
+    assert "one score per bootstrap sample of the test set, not per item" in said(items)
+    means = items.groupby(["model", "topic"])["score"].mean()
+    # Level, ease, and the mean of 0, .01, ... .09, as make_fixtures has them.
+    expected = [0.5 + 0.1 + 0.045, 0.5 + 0.045] * 2 + [0.6 + 0.1 + 0.045, 0.6 + 0.045] * 2
+    np.testing.assert_allclose(means, expected, rtol=1e-12)
+
+
+def test_euroeval_scores_go_into_repeated_runs():
+    items = read_euroeval(FOLDER / "euroeval" / "version_18")
+    runs = RepeatedRuns().fit(items[["model", "topic"]], items["score"])
+    assert (runs.moments_["n"] == 10).all()
+
+
+def test_euroeval_bad_lines(tmp_path):
+    good = {"model": "m", "dataset": "d", "results": {"raw": [{"mcc": 0.5}]}}
+    path = write(tmp_path / "r.jsonl", good, good, good | {"dataset": "e", "results": {"raw": []}})
+    with pytest.raises(ValueError, match=r"r\.jsonl', line 2: repeats model 'm' on 'd'"):
+        read_items(path)
+    assert "skipped 2 bad lines" in said(read_items(path, skip_bad_lines=True))

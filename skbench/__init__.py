@@ -58,6 +58,7 @@ _HOMES = {
         "ForestDisplay",
         "RankDisplay",
         "RiskDisplay",
+        "SamplingDisplay",
         "ShrinkageDisplay",
         "SimplexDisplay",
     ],

@@ -5,6 +5,7 @@ from skbench.plot._difference import DifferenceDisplay
 from skbench.plot._forest import ForestDisplay
 from skbench.plot._rank import RankDisplay
 from skbench.plot._risk import RiskDisplay
+from skbench.plot._sampling import SamplingDisplay
 from skbench.plot._shrinkage import ShrinkageDisplay
 from skbench.plot._simplex import SimplexDisplay
 
@@ -14,6 +15,7 @@ __all__ = [
     "ForestDisplay",
     "RankDisplay",
     "RiskDisplay",
+    "SamplingDisplay",
     "ShrinkageDisplay",
     "SimplexDisplay",
 ]

@@ -1,0 +1,172 @@
+"""What repeated samples made of the estimates of a few groups."""
+
+import numpy as np
+import pandas as pd
+
+from skbench._checks import check_option, require_columns
+from skbench.plot import _style
+
+_ESTIMATES = ["repetition", "estimator", "estimate", "truth"]
+_NOT_LABELS = (*_ESTIMATES, "n", "low", "high", "guarantee")
+_COLORS = (_style.MUTED, _style.BLUE, _style.VERMILLION, _style.GREEN, _style.PURPLE)
+_PALEST, _DOTS_AT_FULL_INK = 0.12, 12
+
+
+class SamplingDisplay:
+    """Estimates of single groups over many samples, against the truth.
+
+    Make it with :meth:`from_results`, which computes everything to be drawn and
+    needs no matplotlib; :meth:`plot` only draws.
+
+    When not to use it: to judge an estimator by the few groups that are drawn; the
+    summary of the study is over all of them.
+
+    Parameters
+    ----------
+    estimates : dict of str to DataFrame
+        What is drawn, see `estimates_`.
+    truth : ndarray of shape (n_rows,)
+        Truth of each row.
+    notes : list of str
+        What the reader must be told.
+
+    Attributes
+    ----------
+    estimates_ : dict of str to DataFrame of shape (n_rows, n_repetitions)
+        Estimates by name of the estimator, one row per group, indexed by label;
+        nan where a group got no items or the estimator failed.
+    ax_ : matplotlib Axes
+        Set by :meth:`plot`.
+    figure_ : matplotlib Figure
+        Set by :meth:`plot`.
+
+    See Also
+    --------
+    RiskDisplay : Errors over all groups.
+
+    Notes
+    -----
+    Figure 6 of [1]_: dots are single samples, the long tick is the truth, the short
+    one the mean over samples. The distance of the two is the bias, the scatter of
+    the dots the variance: a regression trades the second for the first.
+
+    References
+    ----------
+    .. [1] Fogliato, Patil, Akpinar and Monfort (2024). Precise Model
+       Benchmarking with Only a Few Observations.
+
+    Examples
+    --------
+    >>> from skbench import DirectEstimator, JamesStein, RepeatedSamplingStudy
+    >>> from skbench import SamplingDisplay, make_items
+    >>> items = make_items(3, 10, 50, random_state=0).items
+    >>> study = RepeatedSamplingStudy(
+    ...     {"direct": DirectEstimator(), "JS": JamesStein()}, 10, 20, random_state=0)
+    >>> display = SamplingDisplay.from_results(study.run(items).results_, max_rows=5)
+    >>> display.estimates_["JS"].shape
+    (5, 20)
+    """
+
+    def __init__(self, *, estimates, truth, notes):
+        self.estimates_ = estimates
+        self.truth = truth
+        self.notes = notes
+
+    @classmethod
+    def from_results(cls, results, *, estimators=None, labels=None, max_rows=10):
+        """Compute what is drawn from the results of a study.
+
+        Parameters
+        ----------
+        results : DataFrame
+            ``RepeatedSamplingStudy.results_``.
+        estimators : list of str, default=None
+            Estimators to draw; all of them by default.
+        labels : array-like of labels, default=None
+            Groups to draw; all of them by default. A label of several columns is
+            a tuple.
+        max_rows : int, default=10
+            With more groups than this, that many are drawn, evenly spaced in the
+            order of their truth.
+
+        Returns
+        -------
+        SamplingDisplay
+
+        Raises
+        ------
+        ValueError
+            If a column, estimator or label is not there.
+        """
+        _style.check_max_rows(max_rows)
+        require_columns(results.columns, _ESTIMATES, what="The table of results")
+        by = [name for name in results.columns if name not in _NOT_LABELS]
+        known = list(pd.unique(results["estimator"]))
+        names = known if estimators is None else list(estimators)
+        for name in names:
+            check_option("estimators", name, known)
+        rows = results.astype({name: object for name in by})
+        truth = rows.groupby(by)["truth"].first().sort_values(ascending=False, kind="stable")
+        asked = np.sort(_style.positions(truth.index, labels))
+        shown = asked[np.unique(np.linspace(0, len(asked) - 1, max_rows).round().astype(int))]
+        notes = _style.selection_note(
+            len(shown), len(asked), len(truth), "evenly spaced in the order of the truth"
+        )
+        notes.append(f"{results['repetition'].nunique()} samples, a dot each")
+        truth = truth.iloc[shown]
+        tables = {
+            name: rows[rows["estimator"] == name]
+            .pivot(index=by, columns="repetition", values="estimate")
+            .reindex(truth.index)
+            for name in names
+        }
+        return cls(estimates=tables, truth=truth.to_numpy(), notes=notes)
+
+    def plot(self, ax=None, *, xlabel="score"):
+        """Draw the dots.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw on; by default a new figure, as high as the rows need.
+        xlabel : str, default="score"
+            Name of the score axis.
+
+        Returns
+        -------
+        self : SamplingDisplay
+            With `ax_` and `figure_` set.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        first = next(iter(self.estimates_.values()))
+        rows, texts = _style.row_names(first.index), [*self.estimates_, "truth"]
+        n_lanes = len(self.estimates_)
+        ax = _style.row_axes(ax, rows, [""], texts + self.notes, 0.12 + 0.14 * n_lanes)
+        drawn = np.concatenate([table.to_numpy().ravel() for table in self.estimates_.values()])
+        _style.dress_rows(ax, rows, _style.x_limits(np.append(drawn, self.truth)), xlabel)
+        lanes = (np.arange(n_lanes) - (n_lanes - 1) / 2) * 0.8 / n_lanes
+        handles = [
+            _draw_lane(ax, table, lane, _COLORS[i % len(_COLORS)], 0.32 / n_lanes)
+            for i, (table, lane) in enumerate(zip(self.estimates_.values(), lanes, strict=True))
+        ]
+        handles.append(_style.draw_truth(ax, self.truth, half_height=0.44))
+        _style.draw_heading(ax, handles, texts, self.notes)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _draw_lane(ax, table, lane, color, half_height):
+    """Dots of one estimator and a tick at their means; returns the legend handle."""
+    at = np.arange(len(table)) + lane
+    y = np.repeat(at, table.shape[1])
+    alpha = float(np.clip(_DOTS_AT_FULL_INK / table.shape[1], _PALEST, 1))
+    look = {"linestyle": "none", "marker": "o", "color": color, "markeredgewidth": 0}
+    ax.plot(table.to_numpy().ravel(), y, markersize=4, alpha=alpha, zorder=3, **look)
+    mean = table.mean(axis=1).to_numpy()
+    ax.vlines(mean, at - half_height, at + half_height, color=color, linewidth=2.2, zorder=5)
+    (handle,) = ax.plot([], [], markersize=5, **look)
+    return handle

@@ -1,0 +1,103 @@
+"""SamplingDisplay: the numbers without matplotlib, then what is on the paper."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skbench import SamplingDisplay
+
+TRUTH = {"art": 0.2, "bio": 0.9, "law": 0.5, "med": 0.7}
+
+
+def make_results(n_repeats=8):
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        [
+            {
+                "repetition": repetition,
+                "estimator": name,
+                "model": model,
+                "topic": topic,
+                "n": 10,
+                "estimate": truth + spread * rng.normal(),
+                "low": 0.0,
+                "high": 1.0,
+                "truth": truth,
+                "guarantee": "each group",
+            }
+            for repetition in range(n_repeats)
+            for name, spread in (("direct", 0.1), ("EB", 0.03))
+            for model in ("ada",)
+            for topic, truth in TRUTH.items()
+        ]
+    ).astype({"estimator": "category", "topic": "category"})
+
+
+@pytest.fixture
+def pyplot():
+    """matplotlib drawing into memory; figures are closed afterwards."""
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    yield plt
+    plt.close("all")
+
+
+def test_rows_are_groups_by_truth_and_columns_are_samples():
+    results = make_results()
+    display = SamplingDisplay.from_results(results)
+    assert list(display.estimates_) == ["direct", "EB"]
+    table = display.estimates_["EB"]
+    assert [label[1] for label in table.index] == ["bio", "med", "law", "art"]
+    assert display.truth.tolist() == [0.9, 0.7, 0.5, 0.2]
+    own = results.query("estimator == 'EB' and topic == 'law'")
+    np.testing.assert_array_equal(table.loc[("ada", "law")], own["estimate"])
+    assert display.notes == ["8 samples, a dot each"]
+
+
+def test_groups_and_estimators_can_be_picked():
+    display = SamplingDisplay.from_results(
+        make_results(), estimators=["EB"], labels=[("ada", "art"), ("ada", "bio")]
+    )
+    assert list(display.estimates_) == ["EB"]
+    assert [label[1] for label in display.estimates_["EB"].index] == ["bio", "art"]
+    assert display.notes[0] == "2 of 4 groups shown: those asked for"
+
+
+def test_many_groups_are_thinned_evenly():
+    display = SamplingDisplay.from_results(make_results(), max_rows=2)
+    assert display.truth.tolist() == [0.9, 0.2]
+    assert "evenly spaced in the order of the truth" in display.notes[0]
+
+
+def test_missing_estimates_are_nan():
+    results = make_results()
+    gone = (results["repetition"] == 3) & (results["estimator"] == "EB")
+    display = SamplingDisplay.from_results(results[~gone])
+    assert display.estimates_["EB"].shape == (4, 7)
+    one = gone & (results["topic"] == "law")
+    table = SamplingDisplay.from_results(results[~one]).estimates_["EB"]
+    assert table.isna().sum().sum() == 1 and np.isnan(table.loc[("ada", "law"), 3])
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(ValueError, match="estimators must be one of"):
+        SamplingDisplay.from_results(make_results(), estimators=["SR"])
+    with pytest.raises(ValueError, match="no group"):
+        SamplingDisplay.from_results(make_results(), labels=[("ada", "xyz")])
+    with pytest.raises(ValueError, match="no column 'truth'"):
+        SamplingDisplay.from_results(make_results().drop(columns="truth"))
+
+
+def test_dots_ticks_and_truth_are_drawn(pyplot):
+    display = SamplingDisplay.from_results(make_results()).plot(xlabel="accuracy")
+    dots = [line for line in display.ax_.lines if len(line.get_xdata()) == 32]
+    expected = [table.to_numpy().ravel() for table in display.estimates_.values()]
+    for line, values in zip(dots, expected, strict=True):
+        np.testing.assert_array_equal(line.get_xdata(), values)
+        np.testing.assert_array_equal(np.round(line.get_ydata()), np.repeat(np.arange(4), 8))
+    assert [text.get_text() for text in display.ax_.get_legend().texts] == ["direct", "EB", "truth"]
+    assert display.ax_.get_xlabel() == "accuracy"
+    _, ax = pyplot.subplots()
+    assert SamplingDisplay.from_results(make_results()).plot(ax).ax_ is ax

@@ -8,6 +8,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
+from skbench._checks import require_columns
 from skbench._random import as_generator
 from skbench.containers import GroupSummary
 from skbench.selection._comparison import RiskComparison
@@ -60,13 +61,13 @@ class Data:
         defaults = {"score": "score", "model": "model", "item": "item", "cluster": None}
         by = [by] if isinstance(by, str) else list(by)
         self._options = defaults | options | {"by": by}
-        self.summary = summarize_items(items, **self._options)
         frame = opened(items)
-        self._items = collected(frame.select(self._columns(frame)))
+        self._items = collected(frame.select(self._columns(frame.collect_schema().names())))
+        self.summary = summarize_items(self._items, **self._options)
 
-    def _columns(self, frame):
+    def _columns(self, names):
         """Columns that the parts need: a million texts should not be carried along."""
-        names = frame.collect_schema().names()
+        require_columns(names, [*self._options["by"], self._options["score"]])
         features = self._options.get("features")
         features = [features] if isinstance(features, str) else features
         means = list(features) if isinstance(features, list | tuple) else []

@@ -116,11 +116,11 @@ def parts_of_items(items, full, options, n_splits, n_repeats, rng):
         fold = _deal(topic, n_splits, rng)[unit]
         for number in range(n_splits):
             out = fold == number
+            if out.all():
+                continue
             n_out = np.bincount(group[out], minlength=len(full))
             with np.errstate(invalid="ignore"):
                 z_out = np.bincount(group[out], score[out], minlength=len(full)) / n_out
-            if np.all(np.bincount(group[~out], minlength=len(full)) == 0):
-                continue
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # told once, of all items
                 part = summarize_items(items[~out], **options)

@@ -438,7 +438,7 @@ def sample_size_ratio(losses, sigma2, clusters, confidence_level=0.95):
     SampleSizeRatio
         NamedTuple value, low, high: ``sum(sigma2) / sum(losses)``. An end is inf
         where the data do not rule out an error of 0, and all three are nan with
-        fewer than two clusters or without noise.
+        fewer than two clusters, without noise, or where a loss is nan.
 
     Notes
     -----
@@ -461,7 +461,7 @@ def sample_size_ratio(losses, sigma2, clusters, confidence_level=0.95):
     """
     unknown = SampleSizeRatio(np.nan, np.nan, np.nan)
     without, n_clusters = _without_each(np.column_stack([losses, sigma2]), clusters)
-    if n_clusters < 2 or np.any(without[:, 1] <= 0):
+    if n_clusters < 2 or np.any(without[:, 1] <= 0) or np.isnan(losses).any():
         return unknown
     left = losses.sum() / sigma2.sum()
     shares = without[:, 0] / without[:, 1]

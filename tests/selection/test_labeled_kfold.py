@@ -16,7 +16,7 @@ def rows():
 
 
 def labels_by_fold(splitter, X, y, groups=None):
-    """Labelled rows of every test fold, by group."""
+    """Labeled rows of every test fold, by group."""
     counts = []
     for _, test in splitter.split(X, y, groups):
         labeled = pd.Series(y).iloc[test].notna().to_numpy()
@@ -26,7 +26,7 @@ def labels_by_fold(splitter, X, y, groups=None):
 
 
 @pytest.mark.parametrize("shuffle", [True, False])
-def test_every_row_is_tested_once_and_every_fold_is_labelled(rows, shuffle):
+def test_every_row_is_tested_once_and_every_fold_is_labeled(rows, shuffle):
     X, y, _ = rows
     tested = []
     for train, test in LabeledKFold(shuffle=shuffle, random_state=0).split(X, y):
@@ -115,7 +115,7 @@ def test_scikit_learn_takes_it_as_cv(rows):
 @pytest.mark.parametrize(
     ("splitter", "y", "groups", "message"),
     [
-        (LabeledKFold(5), [1, 0, np.nan], None, "5 folds need at least 5 labelled .* y has 2"),
+        (LabeledKFold(5), [1, 0, np.nan], None, "5 folds need at least 5 labeled .* y has 2"),
         (LabeledKFold(2), [np.nan] * 3, None, "but y has 0. Label more rows"),
         (LabeledKFold(1), [1, 0, 1], None, "n_splits must be at least 2, got 1"),
         (LabeledKFold(2), [1, 0], None, r"y has shape \(2,\), but X has 3 rows"),

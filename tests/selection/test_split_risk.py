@@ -206,6 +206,7 @@ def test_failure_is_told_and_the_others_go_on():
         found = split_items_risk({"half": FixedShrinkage(), "bad": Failing()}, g, random_state=0)
     assert np.isnan(found.risk["bad"]) and np.isfinite(found.risk["half"])
     assert "bad failed: RuntimeError: no such luck" in repr(found)
+    assert found.to_frame().loc["bad"].isna().all()
 
 
 def test_differences_and_table():
@@ -243,6 +244,8 @@ def test_standard_errors_are_over_topics_where_items_are_shared():
         ({"reference": "best"}, ValueError, "reference must be one of .*, got 'best'"),
         ({"scores": "right"}, TypeError, "summarize_items has no argument 'scores'"),
         ({"by": None}, ValueError, "Pass by=..."),
+        ({"by": ["model", "task"]}, ValueError, "no column 'task'. Its columns are: model, topic"),
+        ({"cluster": "passage"}, ValueError, "no column 'passage'"),
     ],
 )
 def test_split_risk_refuses(arguments, error, message):

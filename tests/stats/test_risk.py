@@ -251,6 +251,7 @@ def test_sample_size_ratio_at_the_edges():
     ratio = risk.sample_size_ratio(noisy, sigma2, each)
     assert ratio.value == ratio.high == np.inf and 0 < ratio.low < 1
     assert np.isnan(risk.sample_size_ratio(sigma2, 0 * sigma2, each)).all()
+    assert np.isnan(risk.sample_size_ratio(np.nan * sigma2, sigma2, each)).all()
 
 
 def test_ratio_carried_over():

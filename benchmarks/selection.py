@@ -67,19 +67,11 @@ def digits_c():
     return data.items, data.features.reset_index()
 
 
-def live_code_bench():
-    items = pd.read_csv(FOLDER / "livecodebench_execution.csv.gz")
-    items["topic"] = items["date"].str[:7]
-    items["score"] = items["pass1"] / 100
-    return items.rename(columns={"sample_id": "item"})[["model", "topic", "item", "score"]], None
-
-
 DATA = {
     "MMLU-Pro, 45 subjects": lambda: mmlu_pro("src"),
     "MMLU-Pro, 14 categories": lambda: mmlu_pro("category"),
     "BIG-Bench-Hard": big_bench_hard,
     "digits-C": digits_c,
-    "LiveCodeBench, months": live_code_bench,
 }
 
 

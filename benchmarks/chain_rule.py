@@ -1,7 +1,7 @@
 """Exact chain-rule intervals of 1,000 groups, and how far draws are from them.
 
 Run from the root of the repository: ``python benchmarks/chain_rule.py``. Thirty
-unlabelled rows per label, an autorater right nine times in ten; times are the shortest
+unlabeled rows per label, an autorater right nine times in ten; times are the shortest
 of several.
 """
 

@@ -5,7 +5,7 @@ over a loop of `PPIMean` on each group; then, for empirical Bayes on 200 simulat
 groups with 10 labels each, error and average coverage
 
 - with the feature taken from the same rows as the estimate, and from rows of its own
-  (one, four or sixteen unlabelled rows per label for the estimate);
+  (one, four or sixteen unlabeled rows per label for the estimate);
 - with variances of each group's own labels, drawn to all groups by various weights, and
   pooled;
 - with variances smoothed for intervals in place of unbiased ones.

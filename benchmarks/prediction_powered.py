@@ -1,6 +1,6 @@
 """What prediction-powered estimates cost for many groups, and for many rows.
 
-Prints, in one run: the time of one pass over 1,000 groups of 300 rows (30 labelled),
+Prints, in one run: the time of one pass over 1,000 groups of 300 rows (30 labeled),
 from the user's columns to estimates and intervals, over the time of a loop that calls
 ppi-python's `ppi_mean_pointestimate` and `ppi_mean_ci` on each group (and over one of
 the formula in plain numpy), once with the rows already cut into groups and once with

@@ -2,7 +2,7 @@
 An autorater, ten human labels per topic, and empirical Bayes
 =============================================================
 
-Two hundred topics of 200 answers each: an autorater judged them all, people labelled
+Two hundred topics of 200 answers each: an autorater judged them all, people labeled
 ten per topic. Correcting each topic by its own ten labels is unbiased and still rough.
 This script corrects all topics in one pass and hands the result to empirical Bayes,
 which also learns what the autorater's mean says of a topic.

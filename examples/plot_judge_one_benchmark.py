@@ -2,7 +2,7 @@
 Correct an autorater by a few human labels
 ==========================================
 
-A language model judged 2,000 answers, and people labelled 60 of them. The judge is
+A language model judged 2,000 answers, and people labeled 60 of them. The judge is
 cheap and wrong in a way nobody knows beforehand; the labels are right and too few.
 This script puts the two together, says how far off the judge is and how many labels
 it saved, and checks on many simulated benchmarks that the intervals keep their word.

@@ -1,4 +1,4 @@
-"""Simulated answers that an autorater judged, a few of them human-labelled too."""
+"""Simulated answers that an autorater judged, a few of them human-labeled too."""
 
 import numpy as np
 import pandas as pd
@@ -38,7 +38,7 @@ def make_judged_items(
     n_groups : int, default=20
         Number of groups (topics).
     n_items : int or array-like of shape (n_groups,), default=200
-        Answers in every group, or in each; labelled ones included.
+        Answers in every group, or in each; labeled ones included.
     n_labeled : int or array-like of shape (n_groups,), default=20
         Of these, how many have a human label; 0 is allowed.
     intercept : float, default=0.0
@@ -70,7 +70,7 @@ def make_judged_items(
 
         - items : DataFrame, one row per answer, with columns `group`, `item`,
           `autorater` (0 or 1; "y", "n" or "u" if `abstention` is positive; or a
-          score) and `human` (1 right, 0 wrong, nan where nobody labelled).
+          score) and `human` (1 right, 0 wrong, nan where nobody labeled).
         - truth : Series of probabilities of a right answer, indexed by group.
         - features : DataFrame indexed by group, column `feature`.
         - DESCR : str, a description.
@@ -78,7 +78,7 @@ def make_judged_items(
     Raises
     ------
     ValueError
-        If a count or a probability is out of range, more items are to be labelled
+        If a count or a probability is out of range, more items are to be labeled
         than there are, or a score is to abstain.
     TypeError
         If a count is not an integer.
@@ -144,7 +144,7 @@ def make_judged_items(
 
 
 def _few_of_each(group, n_labeled, rng):
-    """Which items are labelled: `n_labeled` random ones of each group."""
+    """Which items are labeled: `n_labeled` random ones of each group."""
     order = np.lexsort([rng.random(len(group)), group])
     first = np.searchsorted(group, np.arange(len(n_labeled)))
     labeled = np.empty(len(group), dtype=bool)
@@ -190,8 +190,8 @@ def _check_enough(n_items, n_labeled, groups):
     if np.any(n_labeled > n_items):
         at = int(np.argmax(n_labeled > n_items))
         raise ValueError(
-            f"{groups[at]!r} has {n_items[at]} items, of which {n_labeled[at]} cannot be labelled. "
-            "Labelled items count among n_items."
+            f"{groups[at]!r} has {n_items[at]} items, of which {n_labeled[at]} cannot be labeled. "
+            "Labeled items count among n_items."
         )
 
 

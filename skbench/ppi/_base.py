@@ -89,10 +89,10 @@ class PPIEstimator(BaseEstimator):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_rows, n_autoraters) or (n_rows,)
-            Autorater scores, one column per autorater, for labelled and unlabelled
+            Autorater scores, one column per autorater, for labeled and unlabeled
             rows alike.
         y : array-like of shape (n_rows,)
-            Human labels, nan where a row is unlabelled.
+            Human labels, nan where a row is unlabeled.
         groups : array-like of shape (n_rows,), default=None
             Accepted with one level only: this estimates one mean. `GroupedPPI`
             estimates one per group.
@@ -100,8 +100,8 @@ class PPIEstimator(BaseEstimator):
             What depends on each other: several answers to one question, several
             labels of one item.
         sample_weight : array-like of shape (n_rows,), default=None
-            One over the probability that the row was chosen for labelling, up to a
-            common factor; may be nan on unlabelled rows.
+            One over the probability that the row was chosen for labeling, up to a
+            common factor; may be nan on unlabeled rows.
 
         Returns
         -------
@@ -174,7 +174,7 @@ class PPIEstimator(BaseEstimator):
         -------
         float
             Number of labels (rows, of clusters like the present ones); inf where the
-            unlabelled rows alone leave a wider interval, nan where the present
+            unlabeled rows alone leave a wider interval, nan where the present
             standard error is not known.
 
         Raises
@@ -187,9 +187,9 @@ class PPIEstimator(BaseEstimator):
         Notes
         -----
         The smallest n with ``2 t sqrt(v n_labeled / n + u) <= width``, where `v` and
-        `u` are the labelled and unlabelled parts of the present variance and `t` has
+        `u` are the labeled and unlabeled parts of the present variance and `t` has
         the present degrees of freedom times ``n / n_labeled``. The number of
-        unlabelled rows is kept as it is, and so is the power.
+        unlabeled rows is kept as it is, and so is the power.
         """
         check_is_fitted(self)
         check_confidence_level(confidence_level)
@@ -244,7 +244,6 @@ def t_interval_of(value, standard_error, df, bounds=None):
     -------
     callable
     """
-
     return partial(_cut_t_interval, value, standard_error, df, bounds)
 
 
@@ -340,7 +339,7 @@ def warn_of_few_labels(data, n_unlabeled):
     data : PPIData
         Of one group.
     n_unlabeled : int
-        Number of unlabelled rows.
+        Number of unlabeled rows.
     """
     labels = data.y[data.labeled]
     if labels.size < 2:

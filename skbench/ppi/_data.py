@@ -10,14 +10,14 @@ from skbench.stats.moments import complement_moments, group_moments
 
 
 class PPIData(NamedTuple):
-    """One checked table of rows, labelled and unlabelled.
+    """One checked table of rows, labeled and unlabeled.
 
     Attributes
     ----------
     autorater : ndarray of shape (n_rows, n_autoraters)
         Autorater scores: floats, or objects where the estimator takes categories.
     y : ndarray of shape (n_rows,)
-        Human labels, nan where a row is unlabelled.
+        Human labels, nan where a row is unlabeled.
     labeled : ndarray of bool of shape (n_rows,)
         Which rows have a label.
     codes : ndarray of int of shape (n_rows,)
@@ -29,8 +29,8 @@ class PPIData(NamedTuple):
     clusters : ndarray of int of shape (n_rows,) or None
         Cluster of each row, numbered over all groups; no cluster spans two groups.
     weights : ndarray of shape (n_rows,) or None
-        One over the probability that the row was chosen for labelling; only the
-        entries of labelled rows are read.
+        One over the probability that the row was chosen for labeling; only the
+        entries of labeled rows are read.
     """
 
     autorater: np.ndarray
@@ -75,7 +75,7 @@ def read_ppi_data(X, y, groups=None, clusters=None, sample_weight=None, numeric=
     if not labeled.any():
         raise ValueError(
             f"None of the {n_rows} rows has a human label: y is nan throughout. An autorater "
-            "cannot be corrected without labels; have some rows labelled, chosen at random."
+            "cannot be corrected without labels; have some rows labeled, chosen at random."
         )
     _refuse_missing_scores(autorater, names, numeric)
     if groups is None:
@@ -91,7 +91,7 @@ def read_ppi_data(X, y, groups=None, clusters=None, sample_weight=None, numeric=
 
 
 def row_moments(data, codes=None, n_groups=None):
-    """Moments of autoraters and label on labelled, and of autoraters on unlabelled rows.
+    """Moments of autoraters and label on labeled, and of autoraters on unlabeled rows.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def _labels(y, n_rows):
         labels = pd.Series(y).to_numpy(dtype=float, na_value=np.nan)
     except (TypeError, ValueError):
         raise ValueError(
-            "y must be numeric, nan where a row is unlabelled: code the human labels as numbers, "
+            "y must be numeric, nan where a row is unlabeled: code the human labels as numbers, "
             "such as 1 and 0."
         ) from None
     if labels.shape != (n_rows,):
@@ -169,7 +169,7 @@ def _labels(y, n_rows):
     if np.isinf(labels).any():
         row = int(np.argmax(np.isinf(labels)))
         raise ValueError(
-            f"y must be finite, or nan where a row is unlabelled, but row {row} has {labels[row]}."
+            f"y must be finite, or nan where a row is unlabeled, but row {row} has {labels[row]}."
         )
     return labels
 
@@ -201,7 +201,7 @@ def _weights(sample_weight, labeled):
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
-            f"sample_weight must be positive and finite on labelled rows, but row {row} has "
-            f"{weights[row]}. It is one over the probability of being chosen for labelling."
+            f"sample_weight must be positive and finite on labeled rows, but row {row} has "
+            f"{weights[row]}. It is one over the probability of being chosen for labeling."
         )
     return weights

@@ -9,14 +9,15 @@ from skbench.ppi._data import row_moments
 # labels go with the errors of the estimates: groups that happen to look perfect would
 # not be shrunk. From 10 to 60 errors change by 4 %, coverage by .01 (benchmarks/grouped_ppi.py).
 _BORROWED_FREEDOM = 20
-# Unlabelled units per label behind the estimates of the summary: 4 leave them 4/5 of what
+# Unlabeled units per label behind the estimates of the summary: 4 leave them 4/5 of what
 # the autorater can save, and the feature most of the rows.
 _UNITS_PER_LABEL = 4
+_CHANCE = 4.0  # F value of a useful autorater: one useless in 20 passes
 _DF_SLACK = 1e-9  # degrees of freedom of equal clusters are whole but for rounding
 
 
 def set_aside(data, rng):
-    """Unlabelled rows that the feature is taken from and the summary does without.
+    """Unlabeled rows that the feature is taken from and the summary does without.
 
     Whole clusters without a label, chosen at random but whatever the order of the
     rows. None under unequal selection, where only all rows together are a sample.
@@ -63,6 +64,21 @@ def rows_of(data, chosen):
         clusters=part(data.clusters),
         weights=part(data.weights),
     )
+
+
+def without_useless_autorater(data):
+    """The table without its autoraters, if within groups they say no more than chance.
+
+    A weight of 1/100 costs little by itself, but makes shares of right answers into
+    numbers that are no shares, and those shrink worse.
+    """
+    products = row_moments(data)[0].products.sum(axis=0)
+    n_autoraters = data.autorater.shape[1]
+    cross, total = products[:-1, -1], products[-1, -1]
+    explained = cross @ np.linalg.pinv(products[:-1, :-1], hermitian=True) @ cross
+    freedom = data.labeled.sum() - len(np.unique(data.codes[data.labeled])) - n_autoraters
+    chance = _CHANCE * n_autoraters * (total - explained) / max(freedom, 1)
+    return data if explained > chance else data._replace(autorater=data.autorater[:, :0])
 
 
 def pooled_variances(result, data):

@@ -26,8 +26,8 @@ class _Table(NamedTuple):
 class ChainRulePPI(PPIEstimator):
     """Mean human label from an autorater that gives one of a few verdicts.
 
-    How often each verdict is given is learned from the many unlabelled rows, what the
-    human label is given each verdict from the few labelled ones. Verdicts are names:
+    How often each verdict is given is learned from the many unlabeled rows, what the
+    human label is given each verdict from the few labeled ones. Verdicts are names:
     "yes", "no" and "unparseable", 0 and 1, one to five stars; they need not be on any
     scale, and several autoraters are taken together, by their combination of verdicts.
 
@@ -61,7 +61,7 @@ class ChainRulePPI(PPIEstimator):
     lambda_ : float
         nan: the autorater has no power here.
     rectifier_ : float
-        `estimate_` minus the mean autorater score of the unlabelled rows; nan where
+        `estimate_` minus the mean autorater score of the unlabeled rows; nan where
         verdicts are not numbers or there are several autoraters.
     n_labeled_, n_unlabeled_ : int
         Numbers of rows.
@@ -89,8 +89,8 @@ class ChainRulePPI(PPIEstimator):
     -----
     Section 4.4 of [1]_: ``theta = sum_a P(A = a) sum_h h P(H = h | A = a)``, with
     Dirichlet posteriors under priors of ``1/K`` for each of K values; for two values
-    that is Jeffreys' Beta(1/2, 1/2). P(A) is learned from the unlabelled rows alone, as
-    in [1]_, unless labelled rows outnumber them: then from all rows, which is as
+    that is Jeffreys' Beta(1/2, 1/2). P(A) is learned from the unlabeled rows alone, as
+    in [1]_, unless labeled rows outnumber them: then from all rows, which is as
     valid and better.
 
     Labels must be drawn at random from the rows. On simulated benchmarks of accuracy
@@ -311,7 +311,7 @@ def _cuts(column, bins):
         return np.unique(np.asarray(bins, dtype=float))
     if bins < 2 or bins != int(bins):
         raise ValueError(f"bins must be a whole number of at least 2, or cuts, got {bins!r}.")
-    # Labels play no part in the cuts, so labelled rows may.
+    # Labels play no part in the cuts, so labeled rows may.
     cuts = np.unique(np.quantile(scores, np.arange(1, int(bins)) / bins))
     return cuts[cuts > scores.min()]
 
@@ -351,14 +351,14 @@ def _warn_of_unseen(table, values):
     for position in np.flatnonzero(unseen):
         warnings.warn(
             f"The autorater's value {values[position]!r} has "
-            f"{int(table.unlabeled[:, position].sum())} unlabelled rows and no labelled one: what "
+            f"{int(table.unlabeled[:, position].sum())} unlabeled rows and no labeled one: what "
             "it is worth is known from the prior alone. Label some of those rows.",
             stacklevel=4,
         )
 
 
 def _mean_score(data):
-    """Mean autorater score of each group's unlabelled rows, where scores are numbers."""
+    """Mean autorater score of each group's unlabeled rows, where scores are numbers."""
     unknown = np.full(data.n_groups, np.nan)
     if data.autorater.shape[1] > 1:
         return unknown

@@ -145,7 +145,7 @@ default="auto"
 class PPIMean(PPIEstimator):
     """Mean human label from few labels and many autorater scores: PPI and PPI++.
 
-    The autorater's mean over the unlabelled rows, corrected by how far the labels
+    The autorater's mean over the unlabeled rows, corrected by how far the labels
     are from it where there are labels. Unbiased whatever the autorater is worth.
 
     Parameters
@@ -167,7 +167,7 @@ class PPIMean(PPIEstimator):
     Attributes
     ----------
     estimate_ : float
-        Estimate, ``lambda_ * mean autorater score of unlabelled rows + rectifier_``,
+        Estimate, ``lambda_ * mean autorater score of unlabeled rows + rectifier_``,
         cut to the range of the labels where that is known.
     standard_error_ : float
         Its standard error; nan for fewer than two labels.
@@ -176,7 +176,7 @@ class PPIMean(PPIEstimator):
     lambda_ : float or ndarray of shape (n_autoraters,)
         Weight of the autorater, the papers' lambda.
     rectifier_ : float
-        Mean of ``y - lambda_ * f`` over the labelled rows.
+        Mean of ``y - lambda_ * f`` over the labeled rows.
     n_labeled_, n_unlabeled_ : int
         Numbers of rows.
     effective_sample_size_ : float
@@ -191,7 +191,7 @@ class PPIMean(PPIEstimator):
     Warns
     -----
     UserWarning
-        If there is one label, all labels are equal, all rows are labelled (the
+        If there is one label, all labels are equal, all rows are labeled (the
         estimate is then that of the labels alone) or an autorater is constant.
 
     Notes
@@ -203,20 +203,20 @@ class PPIMean(PPIEstimator):
     a degree of freedom each (independent rows; the CR2 ones are left as they are).
     The cut of one autorater's weight to [0, 1] makes the units of its score matter.
 
-    Coverage of 95 % intervals by simulation with binary labels, 300 unlabelled
+    Coverage of 95 % intervals by simulation with binary labels, 300 unlabeled
     rows, truth .95 and an autorater right on 95 % (90 %) of the good (bad) rows, at
     10, 20, 30, 50 and 100 labels: "z" .23, .58, .75, .89 and .90, of width 0 in 60 %
     of the samples with 10 labels; "t" 1.00 up to 50 and .96
     (test_z_interval_fails_with_few_labels). Over truths .5, .85, .95 and autoraters
     from useless to 98 % right, "t" never fell below .93 (test_default_interval_covers).
 
-    Clustered rows get a CR2 variance that allows for clusters with labelled and
-    unlabelled rows. With weights the rectifier is a Hajek mean, and the autorater
-    is averaged over all rows, since the unlabelled ones are then no random sample.
+    Clustered rows get a CR2 variance that allows for clusters with labeled and
+    unlabeled rows. With weights the rectifier is a Hajek mean, and the autorater
+    is averaged over all rows, since the unlabeled ones are then no random sample.
 
     When not to use it: for binary labels and an autorater with few values, where
     `ChainRulePPI` is shorter; with fewer than 10 labels; with an autorater whose
-    agreement with humans differs between the labelled and the unlabelled rows.
+    agreement with humans differs between the labeled and the unlabeled rows.
 
     References
     ----------

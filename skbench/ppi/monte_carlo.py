@@ -1,6 +1,5 @@
 """Any quantity computed from means and proportions, by Monte Carlo integration."""
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -8,199 +7,15 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level, check_option, check_same_index, require_columns
+from skbench._checks import check_confidence_level, check_option, check_same_index
 from skbench._random import as_generator
 from skbench.containers import Draws
-from skbench.stats.posteriors import (
-    LARGEST_T_SAMPLE,
-    beta_rule,
-    k_proportion_draws,
-    mean_draws,
-    mean_posterior,
-    proportion_draws,
-)
+from skbench.stats.posteriors import LARGEST_T_SAMPLE
 
 _ROWS = ("labeled", "unlabeled", "all")
 _LABEL = "y"
 _MOST_NODES = 200_000  # of all parameters together
 _NODES = (12, 8, 5, 4, 3, 2)  # of one parameter, the most that fit
-
-
-class Mean:
-    """A population mean, with a normal or Student t posterior.
-
-    Parameters
-    ----------
-    selector : str or callable
-        A column of the table, or a function from the table to one number per row. The
-        table has the columns of `X` and the human label as ``"y"``.
-    rows : {"labeled", "unlabeled", "all"}, default="labeled"
-        Which rows the table has.
-    given : callable, default=None
-        Function from the table to one bool per row: the rows to keep.
-
-    Notes
-    -----
-    Normal above 30 rows, Student's t with ``n - 1`` degrees of freedom up to 30
-    (`skbench.stats.posteriors.mean_posterior`). With three rows (two degrees of
-    freedom) its variance is infinite.
-
-    Examples
-    --------
-    >>> rectifier = Mean(lambda t: t["y"] - t["judge"])
-    """
-
-    dimension = 1
-
-    def __init__(self, selector, rows="labeled", given=None):
-        self.selector = selector
-        self.rows = rows
-        self.given = given
-
-    def posterior(self, name, table):
-        """What draws and nodes need: the sample's mean, variance and size."""
-        values = _numbers(name, _selected(self, table))
-        if values.size < 2:
-            raise ValueError(
-                f"The mean {name!r} has {values.size} rows, and a spread takes two. Choose other "
-                "rows, or label more."
-            )
-        if values.size <= 3:
-            warnings.warn(
-                f"The mean {name!r} has {values.size} rows: its posterior has no finite variance, "
-                "and standard_error_ says nothing. Use the interval.",
-                stacklevel=5,
-            )
-        return values.mean(), values.var(ddof=1), values.size
-
-    @staticmethod
-    def draws(posterior, n_draws, rng):
-        """Draws of shape (n_draws,)."""
-        return mean_draws(*posterior, n_draws, rng)
-
-    @staticmethod
-    def nodes(posterior, n_nodes):
-        """Gauss nodes, or None where the posterior lacks the moments for them."""
-        if posterior[2] <= LARGEST_T_SAMPLE:
-            return None
-        located = mean_posterior(*posterior)
-        x, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
-        return located.location + located.scale * x, weights / weights.sum()
-
-
-class Proportion:
-    """A probability, with the beta posterior of Jeffreys' prior.
-
-    Parameters
-    ----------
-    selector : str or callable
-        A column of the table, or a function from the table to one 0 or 1 (False or
-        True) per row. The table has the columns of `X` and the human label as ``"y"``.
-    rows : {"labeled", "unlabeled", "all"}, default="labeled"
-        Which rows the table has.
-    given : callable, default=None
-        Function from the table to one bool per row: the rows to keep, for a
-        conditional probability.
-
-    Examples
-    --------
-    >>> right_when_yes = Proportion("y", given=lambda t: t["judge"] == "yes")
-    """
-
-    dimension = 1
-
-    def __init__(self, selector, rows="labeled", given=None):
-        self.selector = selector
-        self.rows = rows
-        self.given = given
-
-    def posterior(self, name, table):
-        """Successes and trials."""
-        values = _numbers(name, _selected(self, table))
-        if not np.isin(values, (0, 1)).all():
-            strange = values[~np.isin(values, (0, 1))][0]
-            raise ValueError(
-                f"The proportion {name!r} needs 0 and 1 (or False and True), but a row has "
-                f"{strange:g}. Use Mean, or a selector that compares."
-            )
-        return values.sum(), values.size
-
-    @staticmethod
-    def draws(posterior, n_draws, rng):
-        """Draws of shape (n_draws,)."""
-        return proportion_draws(*posterior, n_draws, rng)
-
-    @staticmethod
-    def nodes(posterior, n_nodes):
-        """Gauss nodes of shape (n_nodes,), and their weights."""
-        k, n = posterior
-        nodes, weights = beta_rule([k + 0.5], [n - k + 0.5], n_nodes)
-        return nodes[0], weights[0]
-
-
-class KProportion:
-    """Probabilities of K values, with a Dirichlet posterior; they sum to 1.
-
-    Parameters
-    ----------
-    selector : str or callable
-        A column of the table, or a function from the table to one value per row. The
-        table has the columns of `X` and the human label as ``"y"``.
-    values : sequence
-        The values, in the order that the statistic gets their probabilities.
-    rows : {"labeled", "unlabeled", "all"}, default="labeled"
-        Which rows the table has.
-    given : callable, default=None
-        Function from the table to one bool per row: the rows to keep.
-
-    Notes
-    -----
-    The statistic gets an array of shape (n_draws, K); the prior is ``1/K`` for each.
-
-    Examples
-    --------
-    >>> verdicts = KProportion("judge", ["yes", "no", "unsure"], rows="unlabeled")
-    """
-
-    def __init__(self, selector, values, rows="labeled", given=None):
-        self.selector = selector
-        self.values = values
-        self.rows = rows
-        self.given = given
-
-    def posterior(self, name, table):
-        """How often each value occurs."""
-        column = pd.Series(np.asarray(_selected(self, table), dtype=object))
-        strange = column[~column.isin(list(self.values))]
-        if len(strange):
-            raise ValueError(
-                f"The proportions {name!r} are those of {list(self.values)}, but a row has "
-                f"{strange.iloc[0]!r}. Add it to values, or leave those rows out by given."
-            )
-        return np.array([int((column == value).sum()) for value in self.values])
-
-    @staticmethod
-    def draws(posterior, n_draws, rng):
-        """Draws of shape (n_draws, n_values)."""
-        return k_proportion_draws(posterior, n_draws, rng)
-
-    @staticmethod
-    def nodes(posterior, n_nodes):
-        """Product of Gauss nodes for the shares broken off one after the other."""
-        alpha = posterior + 1 / len(posterior)
-        rest, weights, shares = np.ones(1), np.ones(1), []
-        for k in range(len(alpha) - 1):
-            x, w = beta_rule(alpha[k : k + 1], [alpha[k + 1 :].sum()], n_nodes)
-            shares = [np.repeat(share, n_nodes) for share in shares]
-            shares.append((rest[:, None] * x[0]).ravel())
-            rest = (rest[:, None] * (1 - x[0])).ravel()
-            weights = (weights[:, None] * w[0]).ravel()
-        return np.column_stack([*shares, rest]), weights
-
-    @property
-    def dimension(self):
-        """Number of free parameters."""
-        return len(self.values) - 1
 
 
 class MonteCarloPPI(BaseEstimator):
@@ -272,6 +87,7 @@ class MonteCarloPPI(BaseEstimator):
 
     >>> import numpy as np
     >>> import pandas as pd
+    >>> from skbench import Mean, MonteCarloPPI
     >>> rng = np.random.default_rng(0)
     >>> X = pd.DataFrame({"judge": rng.random(2000), "long": rng.random(2000) < 0.5})
     >>> y = np.where(np.arange(2000) < 200, X["judge"] + 0.1 * X["long"], np.nan)
@@ -314,7 +130,7 @@ class MonteCarloPPI(BaseEstimator):
         X : DataFrame of shape (n_rows, n_columns), or array-like
             What selectors read; an array has columns ``"x0"``, ``"x1"`` and so on.
         y : array-like of shape (n_rows,)
-            Human labels of any kind, missing (nan or None) where a row is unlabelled.
+            Human labels of any kind, missing (nan or None) where a row is unlabeled.
 
         Returns
         -------
@@ -425,7 +241,7 @@ class MonteCarloPPI(BaseEstimator):
 
 
 def _tables(X, y):
-    """Labelled, unlabelled and all rows, the label as a column of its own."""
+    """Labeled, unlabeled and all rows, the label as a column of its own."""
     check_same_index(X=X, y=y)
     if hasattr(X, "to_pandas"):
         X = X.to_pandas()
@@ -445,7 +261,7 @@ def _tables(X, y):
     if not labeled.any():
         raise ValueError(
             f"None of the {len(X)} rows has a human label: y is missing throughout. Have some "
-            "rows labelled, chosen at random."
+            "rows labeled, chosen at random."
         )
     return {"labeled": table[labeled], "unlabeled": table[~labeled], "all": table}
 
@@ -453,30 +269,3 @@ def _tables(X, y):
 def _rows_of(name, parameter, tables):
     check_option(f"rows of {name!r}", parameter.rows, _ROWS)
     return tables[parameter.rows]
-
-
-def _selected(parameter, table):
-    """The selected values of the rows that are kept."""
-    if parameter.given is not None:
-        table = table[np.asarray(parameter.given(table), dtype=bool)]
-    if callable(parameter.selector):
-        return parameter.selector(table)
-    require_columns(table.columns, [parameter.selector], "The table")
-    return table[parameter.selector]
-
-
-def _numbers(name, values):
-    try:
-        numbers = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"The parameter {name!r} must select numbers. Use KProportion for names, or a "
-            "selector that compares."
-        ) from None
-    bad = ~np.isfinite(numbers)
-    if bad.any():
-        raise ValueError(
-            f"The parameter {name!r} selects {int(bad.sum())} missing or infinite values of "
-            f"{numbers.size}. Choose its rows: labels are missing from the unlabelled ones."
-        )
-    return numbers

@@ -52,23 +52,23 @@ class RoganGladen(PPIEstimator):
     Warns
     -----
     UserWarning
-        If the labelled verdicts are no better than chance.
+        If the labeled verdicts are no better than chance.
 
     Notes
     -----
-    ``(q - f) / (s - f)`` with `q` the rate of positive verdicts on unlabelled rows (on
-    all where none is unlabelled), `s` the sensitivity and `f` one minus the
+    ``(q - f) / (s - f)`` with `q` the rate of positive verdicts on unlabeled rows (on
+    all where none is unlabeled), `s` the sensitivity and `f` one minus the
     specificity, equations of [1]_. Each rate has half a success and half a failure
     added, so that an autorater never seen to err is not taken as perfect. The interval
     is Fieller's: all `t` at which ``q - t s - (1 - t) f`` is within its own normal error
     of 0; where `s` and `f` cannot be told apart that is all of [0, 1].
 
-    Knowing `s` and `f` takes labelled rows of both kinds, and the share of label 1
-    among the labelled rows is thrown away. On the six open-QA systems of the tests
+    Knowing `s` and `f` takes labeled rows of both kinds, and the share of label 1
+    among the labeled rows is thrown away. On the six open-QA systems of the tests
     intervals are 1.2 to 2 times as wide as the chain rule's
     (test_wider_than_the_chain_rule).
 
-    When not to use it: where labelled rows are a random sample, which is the usual case
+    When not to use it: where labeled rows are a random sample, which is the usual case
     (`ChainRulePPI`). It is right where they are not, if within each label they are: 50
     answers known to be right and 50 known to be wrong.
 
@@ -172,7 +172,7 @@ def _warn_of_chance(useless):
     if useless.any():
         where = "" if useless.size == 1 else f" in {int(useless.sum())} of {useless.size} groups"
         warnings.warn(
-            "On the labelled rows the autorater says positive no more often for label 1 than for "
+            "On the labeled rows the autorater says positive no more often for label 1 than for "
             f"label 0{where}: there is nothing to correct by, and the estimate is nan. "
             "ChainRulePPI does not need a good autorater.",
             stacklevel=4,

@@ -46,7 +46,7 @@ class SideBySidePPI(ChainRulePPI):
     -----
     Section 5.3 of [1]_ with ``theta = sum_a P(A = a) (P(H = w | a) - P(H = l | a))``. The
     three probabilities given one autorater value have one joint Dirichlet posterior,
-    from the labelled rows: Table 1 of [1]_ has "h in {w, t}" and "in S~_N" where
+    from the labeled rows: Table 1 of [1]_ has "h in {w, t}" and "in S~_N" where
     {w, l} and S_n are meant. The autorater may give any few values; they need not be
     win, loss and tie.
 

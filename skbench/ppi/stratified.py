@@ -31,11 +31,11 @@ class StratifiedPPI(PPIEstimator):
     Parameters
     ----------
     strata : "quantile", "tree", estimator or callable, default="quantile"
-        - "quantile": bins of the autorater's score with as many unlabelled rows each;
-        - "tree": leaves of a regression tree grown on the labelled rows;
-        - a regressor or classifier: fitted on the labelled rows; strata are its leaves
+        - "quantile": bins of the autorater's score with as many unlabeled rows each;
+        - "tree": leaves of a regression tree grown on the labeled rows;
+        - a regressor or classifier: fitted on the labeled rows; strata are its leaves
           (where it has ``apply``), its classes, or quantile bins of its predictions;
-        - a clusterer: fitted on the unlabelled rows; strata are its clusters;
+        - a clusterer: fitted on the unlabeled rows; strata are its clusters;
         - ``strata(X)``: returns the stratum of every row, of autorater scores as an
           array of shape (n_rows, n_autoraters).
     n_strata : int, default=5
@@ -43,7 +43,7 @@ class StratifiedPPI(PPIEstimator):
     power_tuning : bool, default=False
         Whether the autorater's weight is tuned within each stratum.
     min_count : int, default=3
-        Strata with fewer labelled or unlabelled rows are merged into one.
+        Strata with fewer labeled or unlabeled rows are merged into one.
     bounds : tuple of two floats, default=None
         Range of the labels; None takes (0, 1) where all labels are 0 or 1.
     confidence_level : float, default=0.95
@@ -76,7 +76,7 @@ class StratifiedPPI(PPIEstimator):
     The estimator of section 4.3 of [1]_ with its rule for thin strata
     (`skbench.stats.strata.merged_strata`) and its Dirichlet law of the stratum
     sizes, in closed form. Variances are smoothed for bounded labels as in `PPIMean`,
-    with the four pseudo-labels shared out among the strata by their labelled rows.
+    with the four pseudo-labels shared out among the strata by their labeled rows.
 
     Choosing `n_strata` by the shortest interval, with trees, covered 80 % where 95 %
     was asked for: choose it beforehand.
@@ -138,7 +138,7 @@ class StratifiedPPI(PPIEstimator):
             return column.reshape(data.n_groups, n_cells, *column.shape[1:])
 
         n_labeled, n_unlabeled = by_group(labeled.n), by_group(unlabeled.n)
-        # Without unlabelled rows the labelled ones tell how common the strata are.
+        # Without unlabeled rows the labeled ones tell how common the strata are.
         counts = np.where(n_unlabeled.any(axis=1, keepdims=True), n_unlabeled, n_labeled)
         columns = (found.value, found.variance, found.unlabeled_variance, found.df)
         total = stratified_mean(*map(by_group, columns), counts)

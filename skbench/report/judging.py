@@ -181,7 +181,7 @@ def _with_verdict(table, judge, human):
     if table[human].notna().sum() == 0:
         raise DataError(
             f"none of the {len(table)} rows with a verdict in {judge!r} has a label in {human!r}. "
-            "Have some of them labelled, chosen at random."
+            "Have some of them labeled, chosen at random."
         )
     return table
 

@@ -30,9 +30,9 @@ def mixture_quantiles(unlabeled, label_counts, label_values, moments, probabilit
     Parameters
     ----------
     unlabeled : ndarray of shape (n_groups, n_values)
-        Unlabelled rows by autorater value.
+        Unlabeled rows by autorater value.
     label_counts : ndarray of shape (n_groups, n_values, n_labels)
-        Labelled rows by autorater value and human label.
+        Labeled rows by autorater value and human label.
     label_values : ndarray of shape (n_labels,)
         Number that each label stands for, the least 0 and the greatest 1.
     moments : ChainMoments
@@ -65,7 +65,7 @@ def label_rule(label_counts, label_values, n_nodes):
     Parameters
     ----------
     label_counts : ndarray of shape (..., n_labels)
-        Labelled rows by human label.
+        Labeled rows by human label.
     label_values : ndarray of shape (n_labels,)
         Number that each label stands for.
     n_nodes : int
@@ -100,7 +100,7 @@ def _compressed(nodes, weights, n_nodes):
     """The Gauss rule of a discrete distribution, by the procedure of Stieltjes.
 
     Many more nodes come in than go out, so that the recurrence of the orthogonal
-    polynomials keeps its digits without orthogonalising again.
+    polynomials keeps its digits without orthogonalizing again.
     """
     center = (nodes * weights).sum(axis=1, keepdims=True)
     scale = np.sqrt((weights * (nodes - center) ** 2).sum(axis=1, keepdims=True))

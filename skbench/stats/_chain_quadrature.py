@@ -62,7 +62,7 @@ def binary_lower_quantile(unlabeled, k, n, mean, variance, share, probability):
     Parameters
     ----------
     unlabeled : ndarray of shape (n_groups, 2)
-        Unlabelled rows by autorater value; p belongs to the first.
+        Unlabeled rows by autorater value; p belongs to the first.
     k, n : ndarray of shape (n_groups, 2)
         Labels 1 and all labels, by autorater value.
     mean, variance : ndarray of shape (n_groups,)

@@ -2,8 +2,8 @@
 
 The estimand is ``theta = sum_a P(A = a) sum_h w_h P(H = h | A = a)`` with A the
 autorater's value, H the human label and w_h the number that label stands for. The
-distribution of A has a Dirichlet posterior from the unlabelled rows, and so has H
-given each value of A from the labelled ones; all are independent.
+distribution of A has a Dirichlet posterior from the unlabeled rows, and so has H
+given each value of A from the labeled ones; all are independent.
 """
 
 from typing import NamedTuple
@@ -39,9 +39,9 @@ def chain_moments(unlabeled, label_counts, label_values):
     Parameters
     ----------
     unlabeled : array-like of shape (n_groups, n_values)
-        Unlabelled rows by autorater value.
+        Unlabeled rows by autorater value.
     label_counts : array-like of shape (n_groups, n_values, n_labels)
-        Labelled rows by autorater value and human label.
+        Labeled rows by autorater value and human label.
     label_values : array-like of shape (n_labels,)
         Number that each human label stands for: ``(1, 0)`` for the probability of the
         first of two labels.
@@ -102,7 +102,7 @@ def chain_interval(unlabeled, label_counts, label_values, confidence_level=0.95)
     of a standard deviation, and at most 1e-3 of one where labels are few and the
     autorater was hardly ever wrong (test_binary_against_slow_quadrature); an end within
     .001 of the edge of the range can be off by 3e-4.
-    Any other number of values and labels, or so few unlabelled rows that they are the
+    Any other number of values and labels, or so few unlabeled rows that they are the
     greater part of the variance: Fourier inversion, of the same accuracy
     (test_fourier_agrees_with_quadrature) but for values without any label and labels
     of one kind only, where ends near the edge of the range can be off by 4e-4; and some

@@ -8,7 +8,7 @@ _EPS = np.finfo(float).eps
 
 
 class Moments(NamedTuple):
-    """Sizes, means and centred products of some columns, group by group.
+    """Sizes, means and centered products of some columns, group by group.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Moments(NamedTuple):
 
 
 def group_moments(columns, codes, n_groups, weights=None):
-    """Means and centred products of columns in groups.
+    """Means and centered products of columns in groups.
 
     Parameters
     ----------
@@ -62,16 +62,16 @@ def group_moments(columns, codes, n_groups, weights=None):
     share = None if weights is None else weights * divided(n, total(weights))[codes]
     k = columns.shape[1]
     mean, products = np.empty((n_groups, k)), np.empty((n_groups, k, k))
-    centred = []
+    centered = []
     for j in range(k):
         column = columns[:, j]
         mean[:, j] = divided(total(column if share is None else share * column), n)
         deviation = np.take(mean[:, j], codes)
-        centred.append(np.subtract(column, deviation, out=deviation))
+        centered.append(np.subtract(column, deviation, out=deviation))
     for i in range(k):
-        left = centred[i] if share is None else share * centred[i]
+        left = centered[i] if share is None else share * centered[i]
         for j in range(i, k):
-            products[:, i, j] = products[:, j, i] = total(left * centred[j])
+            products[:, i, j] = products[:, j, i] = total(left * centered[j])
     # What a sum of n equal numbers may be off by is no deviation.
     rounding = n[:, None] * (n[:, None] * _EPS * mean) ** 2
     return Moments(n, mean, _without_rounding(products, rounding))
@@ -85,7 +85,7 @@ def complement_moments(columns, excluded, codes, n_groups):
     columns : ndarray of shape (n_rows, n_columns)
         Numbers.
     excluded : ndarray of int of shape (n_excluded,)
-        Positions of the rows to leave out: the labelled ones.
+        Positions of the rows to leave out: the labeled ones.
     codes : ndarray of int of shape (n_rows,)
         Group of each row.
     n_groups : int
@@ -115,26 +115,26 @@ def complement_moments(columns, excluded, codes, n_groups):
     n_all, total = _sum_by(codes, n_groups)
     n = n_all - np.bincount(codes[excluded], minlength=n_groups)
     k = columns.shape[1]
-    centre, shift = np.empty((n_groups, k)), np.empty((n_groups, k))
+    center, shift = np.empty((n_groups, k)), np.empty((n_groups, k))
     products = np.empty((n_groups, k, k))
-    centred = []
+    centered = []
     for j in range(k):
-        centre[:, j] = divided(total(columns[:, j]), n_all)
-        deviation = np.take(centre[:, j], codes)
+        center[:, j] = divided(total(columns[:, j]), n_all)
+        deviation = np.take(center[:, j], codes)
         np.subtract(columns[:, j], deviation, out=deviation)
         deviation[excluded] = 0.0
         shift[:, j] = divided(total(deviation), n)
-        centred.append(deviation)
+        centered.append(deviation)
     for i in range(k):
         for j in range(i, k):
-            last_use = centred[i] if i == j == k - 1 else None
-            product = np.multiply(centred[i], centred[j], out=last_use)
+            last_use = centered[i] if i == j == k - 1 else None
+            product = np.multiply(centered[i], centered[j], out=last_use)
             products[:, i, j] = products[:, j, i] = total(product)
     known = np.where(n[:, None] > 0, shift, 0.0)
     between = n[:, None, None] * known[:, :, None] * known[:, None, :]
     n_column = n[:, None]
-    rounding = n_column * ((n_all[:, None] * _EPS * centre) ** 2 + n_column * _EPS * known**2)
-    return Moments(n, centre + shift, _without_rounding(products - between, rounding))
+    rounding = n_column * ((n_all[:, None] * _EPS * center) ** 2 + n_column * _EPS * known**2)
+    return Moments(n, center + shift, _without_rounding(products - between, rounding))
 
 
 def divided(above, below):

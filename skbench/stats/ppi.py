@@ -1,15 +1,25 @@
 """Prediction-powered means: difference estimates and the power of the autorater.
 
-Everything is computed for all groups at once, from the moments of the labelled and
-of the unlabelled rows; one estimate is the case of one group.
+Everything is computed for all groups at once, from the moments of the labeled and
+of the unlabeled rows; one estimate is the case of one group.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
+from skbench.stats._ppi_power import tuned_power, usable_power, weighted_power
 from skbench.stats.clustered import cluster_robust_variance
 from skbench.stats.moments import divided, group_moments
+
+__all__ = [
+    "DifferenceEstimate",
+    "clustered_difference_estimate",
+    "difference_estimate",
+    "labeled_mean",
+    "tuned_power",
+    "weighted_power",
+]
 
 _PSEUDO_LABELS = 2  # at each end of the score's range; see difference_estimate
 _EPS = np.finfo(float).eps
@@ -29,9 +39,9 @@ class DifferenceEstimate(NamedTuple):
     df : ndarray of shape (n_groups,)
         Degrees of freedom of the other part.
     power : ndarray of shape (n_groups, n_autoraters)
-        Power of each autorater; 0 where fewer than two rows are unlabelled.
+        Power of each autorater; 0 where fewer than two rows are unlabeled.
     rectifier : ndarray of shape (n_groups,)
-        Mean of ``y - power @ f`` over the labelled rows.
+        Mean of ``y - power @ f`` over the labeled rows.
     n_labeled, n_unlabeled : ndarray of int of shape (n_groups,)
         Numbers of rows.
     """
@@ -46,132 +56,23 @@ class DifferenceEstimate(NamedTuple):
     n_unlabeled: np.ndarray
 
 
-def tuned_power(labeled, unlabeled, pooled=False):
-    """Power of the autoraters that makes the difference estimate most precise.
-
-    Parameters
-    ----------
-    labeled : skbench.stats.moments.Moments
-        Of the labelled rows; columns are the autoraters and, last, the human label.
-    unlabeled : skbench.stats.moments.Moments
-        Of the unlabelled rows; columns are the autoraters.
-    pooled : bool, default=False
-        Whether all groups share one regression of labels on autoraters, within
-        groups; the power still depends on each group's numbers of rows.
-
-    Returns
-    -------
-    ndarray of shape (n_groups, n_autoraters)
-        For one autorater between 0 and 1. 0 for a constant autorater and in groups
-        with fewer than two unlabelled rows.
-
-    Notes
-    -----
-    With the covariance `c` of autoraters and label over the `n` labelled rows and
-    the covariance matrix `S` of the autoraters over all rows, the variance of the
-    difference estimate is smallest at ``S^-1 c N / (n + N)``, [1]_. As in its
-    authors' software `c` has the divisor n and `S` the divisor ``n + N - 1``, and one
-    autorater's power is cut to [0, 1]. Several autoraters that say the same leave
-    the solution open; the pseudo-inverse shares the power among them. Pooled, the
-    divisor of `c` is 1 more than the degrees of freedom within groups.
-
-    When not to use it: with a handful of labels per group unless `pooled`; a power
-    tuned on 10 labels is mostly noise.
-
-    References
-    ----------
-    .. [1] Angelopoulos, Duchi and Zrnic (2023). PPI++: Efficient
-       Prediction-Powered Inference.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from skbench.stats.moments import group_moments
-    >>> zeros = lambda n: np.zeros(n, dtype=int)
-    >>> f, y = np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 0.0, 0.0, 1.0])
-    >>> labeled = group_moments(np.column_stack([f, y]), zeros(4), 1)
-    >>> unlabeled = group_moments(np.tile([0.0, 1.0], 6)[:, None], zeros(12), 1)
-    >>> print(tuned_power(labeled, unlabeled).round(3))
-    [[0.352]]
-    """
-    n, N = labeled.n, unlabeled.n
-    covariance = labeled.products[:, :-1, -1]
-    squares = _pooled_products(labeled, unlabeled)
-    divisor, freedom = np.maximum(n, 1), np.maximum(n + N - 1, 1)
-    if pooled:
-        covariance = np.broadcast_to(covariance.sum(axis=0), covariance.shape)
-        squares = np.broadcast_to(squares.sum(axis=0), squares.shape)
-        divisor, freedom = np.maximum(n - 1, 0).sum() + 1, freedom.sum()
-    slope = _slope(squares / _as_row(freedom)[..., None], covariance / _as_row(divisor))
-    power = slope * (N / np.maximum(n + N, 1))[:, None]
-    return _usable(power, N)
-
-
-def weighted_power(autorater, y, labeled, codes, n_groups, weights, pooled=False):
-    """As `tuned_power`, where rows were chosen for labelling with unequal probability.
-
-    Parameters
-    ----------
-    autorater : ndarray of shape (n_rows, n_autoraters)
-        Autorater scores of all rows.
-    y, labeled, codes, weights : ndarray of shape (n_rows,)
-        Human labels, which rows have one, the groups, and one over the probability
-        of being labelled.
-    n_groups : int
-        Number of groups.
-    pooled : bool, default=False
-        As in `tuned_power`.
-
-    Returns
-    -------
-    ndarray of shape (n_groups, n_autoraters)
-
-    Notes
-    -----
-    The weighted regression slope of labels on autoraters, for an estimate that
-    averages the autorater over all rows. With equal weights that estimate is the
-    one of `tuned_power` whenever neither is cut to [0, 1].
-
-    When not to use it: with equal probabilities, where `tuned_power` needs less.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> f, y = np.array([[0.0], [1.0], [0.0], [1.0]]), np.array([0.1, 0.6, np.nan, np.nan])
-    >>> zeros = np.zeros(4, dtype=int)
-    >>> print(weighted_power(f, y, ~np.isnan(y), zeros, 1, np.ones(4)).round(3))
-    [[0.375]]
-    """
-    rows = np.column_stack([autorater, y])[labeled]
-    labels = group_moments(rows, codes[labeled], n_groups, weights[labeled])
-    everything = group_moments(autorater, codes, n_groups)
-    covariance, squares = labels.products[:, :-1, -1], everything.products
-    divisor, freedom = np.maximum(labels.n, 1), np.maximum(everything.n - 1, 1)
-    if pooled:
-        covariance = np.broadcast_to(covariance.sum(axis=0), covariance.shape)
-        squares = np.broadcast_to(squares.sum(axis=0), squares.shape)
-        divisor, freedom = np.maximum(labels.n - 1, 0).sum() + 1, freedom.sum()
-    slope = _slope(squares / _as_row(freedom)[..., None], covariance / _as_row(divisor))
-    return _usable(slope, everything.n - labels.n)
-
-
 def difference_estimate(
     labeled, unlabeled, power, bounds=None, ddof=1, pseudo_labels=_PSEUDO_LABELS
 ):
-    """Mean human label: the autorater's mean, corrected on the labelled rows.
+    """Mean human label: the autorater's mean, corrected on the labeled rows.
 
     Parameters
     ----------
     labeled : skbench.stats.moments.Moments
-        Of the labelled rows; columns are the autoraters and, last, the human label.
+        Of the labeled rows; columns are the autoraters and, last, the human label.
     unlabeled : skbench.stats.moments.Moments
-        Of the unlabelled rows; columns are the autoraters.
+        Of the unlabeled rows; columns are the autoraters.
     power : ndarray of shape (n_groups, n_autoraters)
         Power of each autorater; 0 gives the classical mean, 1 the plain difference.
     bounds : tuple of two floats, default=None
         Range of the human labels. Given, the variance is smoothed by pseudo-labels.
     ddof : int, default=1
-        Degrees of freedom that the labelled rows lose.
+        Degrees of freedom that the labeled rows lose.
     pseudo_labels : float or ndarray of shape (n_groups,), default=2
         Number of pseudo-labels at each end of `bounds`.
 
@@ -181,13 +82,13 @@ def difference_estimate(
 
     Notes
     -----
-    ``mean(power @ f)`` over the unlabelled rows plus ``mean(y - power @ f)`` over
-    the labelled ones, [1]_, with variance ``s_l^2 / n + s_u^2 / N``: sample variances
+    ``mean(power @ f)`` over the unlabeled rows plus ``mean(y - power @ f)`` over
+    the labeled ones, [1]_, with variance ``s_l^2 / n + s_u^2 / N``: sample variances
     of ``y - power @ f`` and of ``power @ f``.
 
     With few binary labels the residuals often show no spread at all, and the
     interval has width 0 or nearly so. `bounds` therefore adds four rows to the
-    labelled ones for the variance alone: two with a label at each end of the range,
+    labeled ones for the variance alone: two with a label at each end of the range,
     all with the average autorater score, as the Agresti-Coull interval does for
     proportions. The estimate itself stays unbiased. With t quantiles the coverage
     of 95 % intervals over 10 to 100 labels, truths of .5, .85 and .95 and
@@ -214,7 +115,7 @@ def difference_estimate(
     [0.6] [0.0233] [0.2]
     """
     n, N = labeled.n, unlabeled.n
-    power = _usable(power, N)
+    power = usable_power(power, N)
     rectifier = labeled.mean[:, -1] - _dot(power, labeled.mean[:, :-1])
     # y - power @ f as one linear combination of the columns.
     contrast = np.column_stack([-power, np.ones(len(n))])
@@ -247,8 +148,8 @@ def clustered_difference_estimate(
     clusters : ndarray of int of shape (n_rows,), default=None
         Cluster of each row, none in two groups; None makes each row its own.
     weights : ndarray of shape (n_rows,), default=None
-        One over the probability of being labelled, up to a factor; read on
-        labelled rows only.
+        One over the probability of being labeled, up to a factor; read on
+        labeled rows only.
     bounds : tuple of two floats, default=None
         As in `difference_estimate`; the pseudo-labels count as clusters.
 
@@ -262,11 +163,11 @@ def clustered_difference_estimate(
     from the rectifier and its deviations from the autorater's mean, each part
     divided by its size and corrected by ``(1 - p_c)^-1/2`` with `p_c` the cluster's
     share of that part (CR2). The variance is the sum of ``(r_c + u_c)^2``: a cluster
-    with labelled and unlabelled rows correlates the two. The degrees of freedom are
-    those of Bell and McCaffrey for the labelled part.
+    with labeled and unlabeled rows correlates the two. The degrees of freedom are
+    those of Bell and McCaffrey for the labeled part.
 
     With weights the rectifier is the Hajek mean ``sum w (y - power f) / sum w``.
-    Rows that were likely to be chosen are then rare among the unlabelled ones, so
+    Rows that were likely to be chosen are then rare among the unlabeled ones, so
     the autorater is averaged over all rows, and the variance is that of the two
     parts together.
 
@@ -288,7 +189,7 @@ def clustered_difference_estimate(
     group_of[units] = codes
     n = np.bincount(codes[labeled], minlength=n_groups)
     N = np.bincount(codes[~labeled], minlength=n_groups)
-    power = _usable(power, N)
+    power = usable_power(power, N)
     combined = _dot(power[codes], autorater)
     weight = labeled.astype(float) if weights is None else np.where(labeled, weights, 0.0)
     averaged = ~labeled if weights is None else np.ones_like(labeled)
@@ -332,7 +233,7 @@ def labeled_mean(y, labeled, codes, n_groups, clusters=None, weights=None, bound
     -----
     The difference estimate without an autorater.
 
-    When not to use it: with an informative autorater and many unlabelled rows.
+    When not to use it: with an informative autorater and many unlabeled rows.
 
     Examples
     --------
@@ -353,35 +254,6 @@ def labeled_mean(y, labeled, codes, n_groups, clusters=None, weights=None, bound
         power,
         bounds,
     )
-
-
-def _pooled_products(labeled, unlabeled):
-    """Products of the autoraters over labelled and unlabelled rows together."""
-    gap = labeled.mean[:, :-1] - unlabeled.mean
-    both = divided(labeled.n * unlabeled.n, labeled.n + unlabeled.n)
-    between = both[:, None, None] * gap[:, :, None] * gap[:, None, :]
-    between = np.where((labeled.n * unlabeled.n > 0)[:, None, None], between, 0.0)
-    return labeled.products[:, :-1, :-1] + unlabeled.products + between
-
-
-def _slope(spread, covariance):
-    """Regression slopes; for one autorater cut to [0, 1], 0 for a constant one."""
-    if covariance.shape[1] == 1:
-        constant = spread[:, :, 0] <= 0
-        slope = covariance / np.where(constant, 1.0, spread[:, :, 0])
-        return np.where(constant, 0.0, slope)
-    inverse = np.linalg.pinv(spread, rcond=1e-10, hermitian=True)
-    return np.einsum("gij,gj->gi", inverse, covariance)
-
-
-def _usable(power, n_unlabeled):
-    """Powers, cut for one autorater; 0 where nothing is there to apply them to."""
-    power = np.clip(power, 0, 1) if power.shape[1] == 1 else power
-    return np.where((n_unlabeled >= 2)[:, None], power, 0.0)
-
-
-def _as_row(divisor):
-    return np.reshape(divisor, (-1, 1))
 
 
 def _dot(power, means):

@@ -33,7 +33,7 @@ def quantile_strata(scores, reference, codes, n_groups, n_strata):
     scores : ndarray of shape (n_rows,)
         Scores.
     reference : ndarray of bool of shape (n_rows,)
-        Rows that the quantiles are taken of: the unlabelled ones.
+        Rows that the quantiles are taken of: the unlabeled ones.
     codes : ndarray of int of shape (n_rows,)
         Group of each row.
     n_groups : int
@@ -90,7 +90,7 @@ def merged_strata(n_labeled, n_unlabeled, min_count=3):
     n_labeled, n_unlabeled : ndarray of int of shape (n_groups, n_strata)
         Numbers of rows.
     min_count : int, default=3
-        Fewest labelled, and fewest unlabelled, rows of a stratum.
+        Fewest labeled, and fewest unlabeled, rows of a stratum.
 
     Returns
     -------
@@ -126,14 +126,14 @@ def merged_strata(n_labeled, n_unlabeled, min_count=3):
 
 
 def stratified_mean(value, variance, unlabeled_variance, df, counts):
-    """Estimates in strata, weighed by how many unlabelled rows fall into each.
+    """Estimates in strata, weighed by how many unlabeled rows fall into each.
 
     Parameters
     ----------
     value, variance, unlabeled_variance, df : ndarray of shape (n_groups, n_strata)
         Estimates in the strata, as `difference_estimate` gives them.
     counts : ndarray of shape (n_groups, n_strata)
-        Numbers of unlabelled rows, 0 for a stratum that does not exist.
+        Numbers of unlabeled rows, 0 for a stratum that does not exist.
 
     Returns
     -------
@@ -144,7 +144,7 @@ def stratified_mean(value, variance, unlabeled_variance, df, counts):
     Mean and variance of ``sum p_k m_k`` with independent `m_k` of the given means and
     variances and p of the Dirichlet law with parameters ``N_k + 1 / K`` [1]_, K being
     the number of strata with rows. The degrees of freedom are Satterthwaite's for the
-    labelled parts.
+    labeled parts.
 
     When not to use it: where the strata's sizes in the population are known; they
     then take the place of `p`.

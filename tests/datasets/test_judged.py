@@ -85,7 +85,7 @@ def test_every_group_has_its_items_and_labels():
 
 
 def test_labels_are_a_random_sample():
-    """Each of 10 places is labelled in 3 of 10 groups."""
+    """Each of 10 places is labeled in 3 of 10 groups."""
     data = make_judged_items(3_000, 10, 3, random_state=0)
     labeled = data.items["human"].notna().to_numpy().reshape(3_000, 10)
     assert_binomial(labeled.sum(axis=0), 3_000, 0.3)

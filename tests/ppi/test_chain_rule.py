@@ -15,7 +15,7 @@ from skbench.stats.means import normal_interval
 
 
 def rows(unlabeled, labeled):
-    """Rows with these counts: unlabelled {verdict: n}, labelled {(verdict, label): n}."""
+    """Rows with these counts: unlabeled {verdict: n}, labeled {(verdict, label): n}."""
     X = [a for a, n in unlabeled.items() for _ in range(n)]
     y = [np.nan] * len(X)
     for (a, h), n in labeled.items():
@@ -146,7 +146,7 @@ def test_continuous_scores_only_in_bins():
 
 def test_verdict_that_no_label_goes_with():
     X, y = rows({"y": 60, "n": 30, "u": 10}, {("y", 1): 9, ("y", 0): 1, ("n", 0): 5, ("n", 1): 1})
-    with pytest.warns(UserWarning, match="value 'u' has 10 unlabelled rows and no labelled one"):
+    with pytest.warns(UserWarning, match="value 'u' has 10 unlabeled rows and no labeled one"):
         chain = ChainRulePPI().fit(X, y)
     p = (np.array([60, 30, 10]) + 1 / 3) / 101
     assert_allclose(chain.estimate_, p @ [9.5 / 11, 1.5 / 7, 0.5], rtol=1e-12)
@@ -159,7 +159,7 @@ def test_constant_autorater_leaves_jeffreys():
     assert_allclose(chain.interval_, beta(7.5, 3.5).ppf([0.025, 0.975]), rtol=1e-10)
 
 
-def test_all_rows_labelled():
+def test_all_rows_labeled():
     X, y = rows({}, {(1, 1): 30, (1, 0): 5, (0, 1): 5, (0, 0): 20})
     with pytest.warns(UserWarning, match="All 60 rows have a human label"):
         chain = ChainRulePPI().fit(X, y)
@@ -170,8 +170,8 @@ def test_all_rows_labelled():
     assert abs((high - low) / np.ptp(classical) - 1) < 0.03  # the priors differ a little
 
 
-def test_more_labelled_than_unlabelled_rows():
-    # Seven unlabelled rows say less of the verdicts than sixty labelled ones.
+def test_more_labeled_than_unlabeled_rows():
+    # Seven unlabeled rows say less of the verdicts than sixty labeled ones.
     X, y = rows({1: 6, 0: 1}, {(1, 1): 30, (1, 0): 5, (0, 1): 5, (0, 0): 20})
     p = 41.5 / 68
     assert_allclose(
@@ -291,7 +291,7 @@ def test_normal_interval_of_the_difference_fails_where_the_chain_holds():
 
 
 def real_rates(gold_folder):
-    """Labelled counts of the gold's three real systems (some 300 labels each)."""
+    """Labeled counts of the gold's three real systems (some 300 labels each)."""
     gold = json.loads((gold_folder / "ppi_chain.json").read_text())["binary"]
     return [row for row in gold if row["N"] > 3000]
 

@@ -140,7 +140,7 @@ def test_a_second_informative_autorater_helps():
         PPIMean(power_tuning=False).fit(X, y)
 
 
-def test_all_rows_labelled_is_the_classical_mean():
+def test_all_rows_labeled_is_the_classical_mean():
     f, y = judged(4, N=0)
     with pytest.warns(UserWarning, match="All 60 rows have a human label"):
         e = PPIMean().fit(f, y)
@@ -292,7 +292,7 @@ def test_clustered_intervals_cover():
     assert naive < 0.85 * n_sets
 
 
-def test_some_answers_of_a_question_labelled():
+def test_some_answers_of_a_question_labeled():
     rng = np.random.default_rng(15)
     n_sets, hits = 400, 0
     clusters = np.repeat(np.arange(80), 4)

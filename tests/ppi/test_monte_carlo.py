@@ -7,7 +7,8 @@ from scipy.stats import t as student_t
 from sklearn.base import clone
 
 from skbench.ppi.chain_rule import ChainRulePPI
-from skbench.ppi.monte_carlo import KProportion, Mean, MonteCarloPPI, Proportion
+from skbench.ppi.monte_carlo import MonteCarloPPI
+from skbench.ppi.parameters import KProportion, Mean, Proportion
 from skbench.ppi.side_by_side import SideBySidePPI
 
 N_DRAWS = 40_000
@@ -172,7 +173,7 @@ def test_mean_of_three_rows_warns(table):
         ({"m": Mean("scores")}, None, "The table has no column 'scores'. Its columns are: score,"),
         ({"m": Mean("y", "all")}, None, "'m' selects 1050 missing .* Choose its rows"),
         ({"m": Mean("verdict")}, None, "'m' must select numbers. Use KProportion"),
-        ({"m": Mean("score", "labelled")}, None, "rows of 'm' must be one of"),
+        ({"m": Mean("score", "judged")}, None, "rows of 'm' must be one of"),
         ({"m": Mean("score", given=lambda t: t["score"] > 2)}, None, "mean 'm' has 0 rows"),
         ({"m": Proportion("score")}, None, "'m' needs 0 and 1"),
         ({"m": KProportion("verdict", ["y", "n"])}, None, "those of .*, but a row has 'u'"),

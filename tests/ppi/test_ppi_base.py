@@ -131,7 +131,7 @@ def test_bad_weights(table):
     for bad in (np.nan, 0.0, -1.0, np.inf):
         weights[first] = bad
         with pytest.raises(
-            ValueError, match=f"positive and finite on labelled rows, but row {first}"
+            ValueError, match=f"positive and finite on labeled rows, but row {first}"
         ):
             PPIMean().fit(table["judge"], table["human"], sample_weight=weights)
     with pytest.raises(ValueError, match="sample_weight has 2 entries"):
@@ -172,7 +172,7 @@ def test_labels_needed_are_enough_and_no_more(table):
     assert e.labels_needed(width * 1.0001) == 100
     assert e.labels_needed(width) in (100, 101)
     half = e.labels_needed(width / 2)
-    assert 390 < half < 450  # the unlabelled part stays, and t quantiles fall
+    assert 390 < half < 450  # the unlabeled part stays, and t quantiles fall
     again = PPIMean().fit(f, np.where(np.arange(20_000) < half, truth, np.nan))
     assert_allclose(again.interval_[1] - again.interval_[0], width / 2, rtol=0.1)
     assert e.labels_needed(width, 0.99) > 100 > e.labels_needed(width, 0.8)

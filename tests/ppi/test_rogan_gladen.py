@@ -14,7 +14,7 @@ COUNTS = {"positive": (600, 1000), "sensitivity": (45, 50), "fall_out": (10, 50)
 
 
 def rows(positive, sensitivity, fall_out):
-    """Verdicts and labels with these (verdicts 1, rows), unlabelled ones first."""
+    """Verdicts and labels with these (verdicts 1, rows), unlabeled ones first."""
     X, y = [], []
     for (k, n), label in ((positive, np.nan), (sensitivity, 1), (fall_out, 0)):
         X += [1] * k + [0] * (n - k)
@@ -57,7 +57,7 @@ def test_many_labels_leave_the_delta_method():
     assert_allclose(e.interval_, expected, rtol=0, atol=1e-4)  # of order 1/n
 
 
-def test_relabelling_mirrors():
+def test_relabeling_mirrors():
     X, y = rows(**COUNTS)
     low, high = RoganGladen().fit(X, y).interval_
     mirrored = RoganGladen(positive=0).fit(X, 1 - y)

@@ -142,7 +142,7 @@ def test_groups_with_few_labels():
     assert_allclose(found.value[3], 0.5)
 
 
-def test_all_rows_labelled():
+def test_all_rows_labeled():
     f, y = biased_autorater(7, N=0)
     with pytest.warns(UserWarning, match="All 300 rows have a human label"):
         e = StratifiedPPI().fit(f, y)

@@ -6,7 +6,7 @@ import numpy as np
 def shared_slope(f, y, groups):
     """Regression of labels on the autorater, pooled within groups.
 
-    Covariances are sums over labelled rows divided by the degrees of freedom within
+    Covariances are sums over labeled rows divided by the degrees of freedom within
     groups plus 1, variances those over all rows by the degrees of freedom within groups.
     """
     covariance = variance = 0.0

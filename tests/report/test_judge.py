@@ -29,7 +29,7 @@ def groups_of(result):
 
 @pytest.fixture(scope="module")
 def items():
-    """15 topics of 80 answers, 9 of them labelled, none in the first topic."""
+    """15 topics of 80 answers, 9 of them labeled, none in the first topic."""
     data = make_judged_items(15, 80, [0] + [9] * 14, drift=0.5, random_state=0)
     return data.items.rename(columns={"group": "topic"})
 
@@ -152,7 +152,7 @@ def test_rows_without_a_verdict_are_left_out_and_counted(items, written):
     assert groups_of(result)["n_rows"].item() == 800
 
 
-def test_all_labelled_is_a_check_of_the_judge(items, written):
+def test_all_labeled_is_a_check_of_the_judge(items, written):
     labeled = items[items["human"].notna()]
     text = " ".join(run(written(labeled)).stdout.split())
     assert "so the labels say it all, and autorater was only checked against them." in text
@@ -168,7 +168,7 @@ def test_a_useless_judge_saves_nothing(written):
 # Groups -----------------------------------------------------------------------------
 
 
-def test_groups_are_shrunk_and_the_unlabelled_predicted(file, items):
+def test_groups_are_shrunk_and_the_unlabeled_predicted(file, items):
     result = run(file, "--by", "topic", "--json", "--seed", 3)
     found = groups_of(result).set_index("group")
     g = GroupedPPI(random_state=3)

@@ -62,7 +62,7 @@ def test_side_by_side_gold(gold):
 
 
 SLOW_CASES = [
-    # unlabelled, labels 1, labels, tolerance
+    # unlabeled, labels 1, labels, tolerance
     ([500, 500], [5, 0], [5, 5], 3e-6),
     ([900, 100], [29, 0], [30, 3], 2e-5),
     ([0, 300], [0, 7], [0, 10], 2e-6),

@@ -32,7 +32,7 @@ def stratified_gold(gold_folder):
 
 
 def rows(seed, n_autoraters=1, n_rows=600, n_groups=N_GROUPS):
-    """Labelled and unlabelled rows of some groups, in random order."""
+    """Labeled and unlabeled rows of some groups, in random order."""
     rng = np.random.default_rng(seed)
     codes = rng.integers(n_groups, size=n_rows)
     signal = rng.normal(size=n_rows) + codes
@@ -215,7 +215,7 @@ def test_power_of_zero_is_the_classical_mean():
     assert_allclose(found.unlabeled_variance, 0)
 
 
-def test_a_perfect_autorater_leaves_the_unlabelled_rows_only():
+def test_a_perfect_autorater_leaves_the_unlabeled_rows_only():
     f, _, known, codes = rows(6)
     y = np.where(known, f[:, 0] + 3.0, np.nan)
     found = difference_estimate(*moments(f, y, known, codes, N_GROUPS), np.ones((N_GROUPS, 1)))
@@ -275,7 +275,7 @@ def test_what_cannot_be_known_is_nan():
     )
     assert_array_equal(np.isnan(found.value), [False, True, False, True])
     assert_array_equal(np.isnan(found.variance), [True, True, False, True])
-    assert_array_equal(found.power[:, 0], [1, 0, 0, 0])  # one unlabelled row has no spread
+    assert_array_equal(found.power[:, 0], [1, 0, 0, 0])  # one unlabeled row has no spread
     assert_array_equal(found.n_labeled, [1, 0, 2, 0])
 
 
@@ -367,7 +367,7 @@ def test_weights_undo_unequal_selection():
     codes = np.repeat(np.arange(n_groups), n_rows)
     signal = rng.normal(size=codes.size)
     f = (signal + rng.normal(size=codes.size))[:, None]
-    probability = np.where(f[:, 0] > 0, 0.4, 0.1)  # the hard rows are rarely labelled
+    probability = np.where(f[:, 0] > 0, 0.4, 0.1)  # the hard rows are rarely labeled
     known = rng.random(codes.size) < probability
     y = np.where(known, signal + 0.5 * rng.normal(size=codes.size), np.nan)
     power = weighted_power(f, y, known, codes, n_groups, 1 / probability)

@@ -25,11 +25,14 @@ from sklearn.linear_model import Ridge
 
 from skbench import (
     Candidate,
+    CoverageDisplay,
     DirectEstimator,
     EmpiricalBayes,
     FayHerriot,
     JamesStein,
     RepeatedSamplingStudy,
+    RiskDisplay,
+    SamplingDisplay,
     StructuredRegression,
     SyntheticRegression,
     summarize_studies,
@@ -38,10 +41,14 @@ from skbench import (
 ROOT = Path(__file__).parents[1]
 DESIGNS = (10, "proportional", 20, 50)
 REGRESSORS = {"xgboost": None, "ridge": Ridge()}  # None is XGBoost, tuned
-COLUMNS = [
-    *("mse_ratio", "standard_error", "small", "large", "squared_bias", "variance"),
-    *("coverage", "coverage_small", "coverage_large", "width_ratio", "failed"),
-]
+OVERVIEW = {
+    "mse_ratio": "Mean squared error relative to direct",
+    "standard_error": "its standard error over repetitions",
+    "small": "the same among groups of at most 15 items",
+    "large": "the same among groups of more than 15 items",
+    "coverage": "Coverage of the 95 % intervals",
+    "width_ratio": "their width relative to direct",
+}
 
 
 def estimators(regressor):
@@ -106,6 +113,46 @@ def run(name, n_items, arguments):
         return study.run(**DATA[name]())
 
 
+def print_overview(studies):
+    for name, study in studies.items():
+        print(
+            f"{name:28} {study.n_repeats} repetitions, {len(study.truth_)} groups, "
+            f"{len(study.dropped_)} too small, {len(study.failures_)} failures"
+        )
+    table = summarize_studies(studies)
+    for column, title in OVERVIEW.items():
+        wide = table[column].dropna().unstack("study", sort=False)
+        print(f"\n{title}\n{wide.to_string(float_format='%.3f', na_rep='')}")
+
+
+def save_pictures(studies, folder):
+    """Figures 2, 3, 4 and 6 of the paper, and coverage by truth."""
+    folder.mkdir(parents=True, exist_ok=True)
+    table = summarize_studies(studies)
+    by_size = {
+        name: study.summary(by="n")
+        for name, study in studies.items()
+        if name.endswith("proportional")
+    }
+    rows = pd.concat(
+        part.rename(lambda size, name=name: f"{name.split(',')[0]}, {size}", level="n")
+        for name, part in by_size.items()
+    )
+    first = next(iter(studies.values()))
+    few = ["direct", "synthetic regression", "EB, default"]
+    pictures = {
+        "risk": RiskDisplay.from_summary(table).plot(),
+        "risk_by_size": RiskDisplay.from_summary(rows).plot(),
+        "coverage": CoverageDisplay.from_summary(table).plot(),
+        "coverage_by_truth": CoverageDisplay.from_summary(first.summary(by="truth")).plot(),
+        "samples": SamplingDisplay.from_results(first.results_, estimators=few).plot(
+            xlabel="accuracy"
+        ),
+    }
+    for name, display in pictures.items():
+        display.figure_.savefig(folder / f"{name}.png", dpi=90)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repetitions", type=int, default=20)
@@ -113,19 +160,16 @@ def main():
     parser.add_argument("--regressor", choices=REGRESSORS, default="xgboost")
     parser.add_argument("--n-jobs", type=int, default=1)
     parser.add_argument("--folder", type=Path)
+    parser.add_argument("--pictures", type=Path, help="folder for the figures")
     arguments = parser.parse_args()
-    studies = {}
-    for name in arguments.data or DATA:
-        for n_items in DESIGNS:
-            study = studies[f"{name}, {n_items}"] = run(name, n_items, arguments)
-            print(
-                f"\n{name}, {n_items}: {arguments.repetitions} repetitions, "
-                f"{len(study.truth_)} groups, {len(study.dropped_)} too small"
-            )
-            print(study.summary()[COLUMNS].to_string(float_format="%.3f"), flush=True)
-    table = summarize_studies(studies)[COLUMNS]
-    print("\nOver all of these")
-    print(table.loc[["mean", "median"]].to_string(float_format="%.3f"))
+    studies = {
+        f"{name}, {n_items}": run(name, n_items, arguments)
+        for name in arguments.data or DATA
+        for n_items in DESIGNS
+    }
+    print_overview(studies)
+    if arguments.pictures:
+        save_pictures(studies, arguments.pictures)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The crossed logit model by nested quadrature: no Gaussian approximation anywhere.
 
-    k[t, m] ~ Binomial(n[t, m], expit(mu[m] + a[t] + e[t, m])),
-    a ~ N(0, tau2), e ~ N(0, omega2), mu ~ N(0, model_variance).
+k[t, m] ~ Binomial(n[t, m], expit(mu[m] + a[t] + e[t, m])),
+a ~ N(0, tau2), e ~ N(0, omega2), mu ~ N(0, model_variance).
 """
 
 import numpy as np
@@ -82,13 +82,45 @@ def _given_center(k, n, omega):
     return [CubicSpline(center, values) for values in moments]
 
 
-def exact_variances(k, n, model_variance, start=(0.5, 0.3)):
-    """Maximum of the exact restricted likelihood in (tau2, omega2), by a simplex search."""
+def exact_variances(k, n, model_variance, prior_std=(np.inf, np.inf), start=(0.5, 0.3)):
+    """Maximum of the exact restricted likelihood in (tau2, omega2), by a simplex search.
+
+    Half-normal priors of the roots, with scales `prior_std`, are part of the criterion.
+    """
 
     def loss(log_variances):
-        return -ExactCrossedLogit(k, n, *np.exp(log_variances), model_variance, 11).log_likelihood()
+        variances = np.exp(log_variances)
+        model = ExactCrossedLogit(k, n, *variances, model_variance, 11)
+        return np.sum(variances / np.square(prior_std)) / 2 - model.log_likelihood()
 
     found = minimize(
         loss, np.log(start), method="Nelder-Mead", options={"xatol": 1e-3, "fatol": 1e-5}
     )
     return np.exp(found.x)
+
+
+def exact_integrated_means(k, n, model_variance, prior_std, stds):
+    """Posterior mean accuracies, averaged over a grid of (tau, omega) even in logs."""
+    log_weights, means = [], []
+    for tau in stds:
+        for omega in stds:
+            model = ExactCrossedLogit(k, n, tau**2, omega**2, model_variance, 9)
+            log_prior = -0.5 * ((tau / prior_std[0]) ** 2 + (omega / prior_std[1]) ** 2)
+            log_weights.append(model.log_likelihood() + log_prior + np.log(tau * omega))
+            means.append(model.moments()[0])
+    weights = np.exp(log_weights - logsumexp(log_weights))
+    return np.tensordot(weights, means, axes=1)
+
+
+def penalized_quasi_likelihood(k, n, tau2, omega2, model_variance, n_steps=50):
+    """Means and variances of the log odds by working responses, with explicit matrices."""
+    topic, model = np.divmod(np.arange(k.size), k.shape[1])
+    prior = tau2 * (topic[:, None] == topic) + omega2 * np.eye(k.size)
+    prior = prior + model_variance * (model[:, None] == model)
+    eta, z, size = np.zeros(k.size), (k / n).ravel(), n.ravel()
+    for _ in range(n_steps):
+        p = np.clip(expit(eta), 0.01, 0.99)
+        working = eta + (z - p) / (p * (1 - p))
+        gain = prior @ np.linalg.inv(prior + np.diag(1 / (size * p * (1 - p))))
+        eta = gain @ working
+    return eta.reshape(k.shape), np.diag(prior - gain @ prior).reshape(k.shape)

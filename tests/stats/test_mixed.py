@@ -1,0 +1,237 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from reference.linear_mixed_dense import DenseMixedModel
+from scipy.special import expit
+from scipy.stats import norm
+
+from skbench.stats import _mixed_fit as fitting
+from skbench.stats import _mixed_gaussian as gaussian
+from skbench.stats import mixed
+from skbench.stats._mixed_layout import layout
+from skbench.stats._mixed_sites import tilted_moments
+from skbench.stats.covariances import feature_kernels, item_correlation
+
+PRIOR_STD = np.array([1.0, 0.5])
+
+
+@pytest.fixture
+def crossed():
+    """20 topics x 4 models less a few cells, correlated errors of unequal size."""
+    rng = np.random.default_rng(0)
+    topic, model = np.divmod(rng.permutation(80)[:70], 4)
+    correlation = np.full((4, 4), 0.3) + 0.7 * np.eye(4)
+    correlation[0, 1] = correlation[1, 0] = 0.6
+    sigma2 = rng.uniform(0.05, 0.4, 70)
+    noise = np.where(topic[:, None] == topic, correlation[np.ix_(model, model)], 0)
+    noise = noise * np.sqrt(np.outer(sigma2, sigma2))
+    eta = np.array([0.0, 0.5, 1.0, -0.5])[model] + rng.normal(0, 0.8, 20)[topic]
+    z = eta + rng.normal(0, 0.4, 70) + np.linalg.cholesky(noise) @ rng.normal(size=70)
+    return z, sigma2, model, topic, correlation, noise
+
+
+def dense_twin(z, noise, model, topic, more=()):
+    scale = np.std(z)
+    kernels = [np.equal.outer(topic, topic).astype(float), np.eye(len(z)), *more]
+    X = np.equal.outer(model, np.arange(model.max() + 1)).astype(float)
+    twin = DenseMixedModel((z - z.mean()) / scale, noise / scale**2, X, np.array(kernels), 1e-8)
+    return twin, scale
+
+
+def test_gaussian_twin_against_explicit_matrices(crossed):
+    z, sigma2, model, topic, correlation, noise = crossed
+    fit = mixed.crossed_normal(z, sigma2, model, topic, correlation)
+    twin, scale = dense_twin(z, noise, model, topic)
+    variances = twin.best_variances(PRIOR_STD, [0.5, 0.1])
+    # Fisher steps stop where the likelihood gains less than 1e-4.
+    assert_allclose([fit.topic_variance, fit.interaction_variance], scale**2 * variances, rtol=0.01)
+    mean, variance = twin.posterior(
+        np.array([fit.topic_variance, fit.interaction_variance]) / scale**2
+    )
+    assert_allclose(fit.score, z.mean() + scale * mean, rtol=1e-6)
+    assert_allclose(fit.score_variance, scale**2 * variance, rtol=1e-6)
+
+
+def test_kernels_against_explicit_matrices(crossed):
+    z, sigma2, model, topic, correlation, noise = crossed
+    features = np.random.default_rng(1).normal(size=(20, 2))[topic]
+    kernels = feature_kernels(features, features, features, np.equal.outer(model, model))[:1]
+    fit = mixed.crossed_normal(z, sigma2, model, topic, correlation, kernels)
+    twin, scale = dense_twin(z, noise, model, topic, kernels)
+    found = np.array([fit.topic_variance, fit.interaction_variance, *fit.kernel_variances])
+    variances = found / scale**2
+    mean, variance = twin.posterior(variances)
+    assert_allclose(fit.score, z.mean() + scale * mean, rtol=1e-6)
+    assert_allclose(fit.score_variance, scale**2 * variance, rtol=1e-6)
+    cross = np.tensordot(variances, twin.kernels, 1)[:5] - variances[1] * np.eye(70)[:5]
+    new = twin.posterior(variances, cross, np.full(5, variances.sum()), twin.X[:5])
+    ours = mixed.predicted(fit, scale**2 * cross, np.full(5, found.sum()), twin.X[:5])
+    assert_allclose(ours[0], z.mean() + scale * new[0], rtol=1e-6)
+    assert_allclose(ours[1], scale**2 * new[1], rtol=1e-6)
+
+
+def test_slopes_are_those_of_the_restricted_likelihood(crossed):
+    z, sigma2, model, topic, correlation, noise = crossed
+    twin, scale = dense_twin(z, noise, model, topic)
+    arranged = mixed._arranged(model, topic, correlation, None, 1e-8)
+    where = arranged.where
+    likelihood = fitting.Gaussian(
+        where.blocks(twin.z), where.blocks(scale**2 / sigma2), arranged.correlation
+    )
+    problem = (*likelihood.start, likelihood.start_noise)
+    variances, step = np.array([0.4, 0.2]), 1e-5
+    slopes, differences, exact = gaussian.posterior(*problem, variances, arranged.structure), [], []
+    for j in range(2):
+        up, down = (variances * np.exp(s * step * np.eye(2)[j]) for s in (1, -1))
+        for values, function in (
+            (exact, twin.restricted_log_likelihood),
+            (
+                differences,
+                lambda v: gaussian.log_evidence(*problem, v, arranged.structure),
+            ),
+        ):
+            values.append((function(up) - function(down)) / (2 * step))
+    # Central differences of sums of size 100 keep six digits.
+    assert_allclose(slopes.gradient, exact, rtol=1e-4)
+    assert_allclose(differences, exact, rtol=1e-4)
+
+
+def test_counts_are_the_same_with_blocks_and_in_one_piece(crossed):
+    z, _, model, topic, correlation, _ = crossed
+    n = np.full(70, 12.0)
+    k = np.round(12 * expit(z))
+    blocks = mixed.crossed_logit(k, n, model, topic, correlation)
+    nothing = np.zeros((1, 70, 70))
+    nothing[0, 0, 0] = 1e-12
+    dense = mixed.crossed_logit(k, n, model, topic, correlation, nothing)
+    assert_allclose(dense.score, blocks.score, rtol=0, atol=2e-5)
+    assert_allclose(dense.score_variance, blocks.score_variance, rtol=1e-3)
+    assert_allclose(dense.risk_ratio, blocks.risk_ratio, rtol=1e-3)
+
+
+def test_right_and_wrong_are_symmetric(crossed):
+    z, _, model, topic, correlation, _ = crossed
+    k = np.round(9 * expit(z))
+    right = mixed.crossed_logit(k, np.full(70, 9.0), model, topic, correlation)
+    wrong = mixed.crossed_logit(9 - k, np.full(70, 9.0), model, topic, correlation)
+    assert_allclose(right.score, 1 - wrong.score, rtol=0, atol=1e-6)
+    assert_allclose(right.skewness, -wrong.skewness, rtol=0, atol=1e-4)
+
+
+def test_many_items_give_the_direct_estimates(crossed):
+    z, _, model, topic, _, _ = crossed
+    n = np.full(70, 1e7)
+    k = np.round(n * expit(z))
+    assert_allclose(mixed.crossed_logit(k, n, model, topic).score, k / n, rtol=0, atol=1e-6)
+
+
+def test_counts_of_the_model_are_covered():
+    hits = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        topic, model = np.divmod(np.arange(160), 4)
+        eta = rng.normal(0.3, 0.6, 4)[model] + rng.normal(0, 0.8, 40)[topic]
+        p = expit(eta + rng.normal(0, 0.4, 160))
+        fit = mixed.crossed_logit(rng.binomial(8, p), np.full(160, 8), model, topic)
+        low, high = mixed.skewed_interval(fit.mean, fit.variance, fit.skewness, 0.9)
+        hits.append(np.mean((expit(low) <= p) & (p <= expit(high))))
+    # Groups of one set share what is learned: the spread over sets sets the band.
+    error = np.std(hits, ddof=1) / np.sqrt(len(hits))
+    assert abs(np.mean(hits) - 0.9) < norm.ppf(0.9995) * error + 0.005
+
+
+def test_correlated_errors_are_told_from_topics():
+    kept = {"with": [], "without": []}
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        p = expit(rng.normal(0, 0.6, 5) + rng.normal(0, 0.7, (40, 1)) + rng.normal(0, 0.3, (40, 5)))
+        luck = np.sqrt(0.5) * rng.normal(size=(40, 10, 1))
+        answers = luck + np.sqrt(0.5) * rng.normal(size=(40, 10, 5)) < norm.ppf(p)[:, None]
+        R = item_correlation(answers.reshape(400, 5).astype(float), np.repeat(np.arange(40), 10))
+        topic, model = np.divmod(np.arange(200), 5)
+        for name, given in (("with", R), ("without", None)):
+            k = answers.sum(axis=1).ravel()
+            fit = mixed.crossed_logit(k, np.full(200, 10), model, topic, given)
+            kept[name].append(np.mean((fit.score - p.ravel()) ** 2 / fit.score_variance))
+    # 1 where errors are as large as claimed; forgetting the items that models share
+    # takes the luck of a topic's items for the topic.
+    assert abs(np.mean(kept["with"]) - 1) < 0.2
+    assert np.mean(kept["without"]) > 1.7
+
+
+@pytest.mark.parametrize(("k", "n"), [(0, 3), (3, 3), (40, 100), (0, 1000), (1.5, 2.5)])
+@pytest.mark.parametrize(("mean", "variance"), [(0, 1), (3, 4), (-6, 0.3)])
+def test_tilted_moments_against_a_fine_grid(k, n, mean, variance):
+    x = np.linspace(-25, 25, 200_001)
+    log_density = k * x - n * np.logaddexp(0, x) + norm(mean, np.sqrt(variance)).logpdf(x)
+    weight = np.exp(log_density - log_density.max())
+    exact_mean = np.sum(weight * x) / weight.sum()
+    exact_variance = np.sum(weight * (x - exact_mean) ** 2) / weight.sum()
+    log_mass = np.log(weight.sum() * (x[1] - x[0])) + log_density.max()
+    found = tilted_moments(*(np.array([float(v)]) for v in (k, n, mean, variance)))
+    # 24 Hermite points leave 1e-4 where the likelihood bends over a wide prior.
+    assert_allclose(np.ravel(found), [exact_mean, exact_variance, log_mass], rtol=1e-3, atol=1e-4)
+
+
+def test_layouts():
+    topic, model = np.divmod(np.arange(6), 2)
+    full = layout(model, topic)
+    assert full.aligned
+    assert full.design() is None
+    nested = layout(np.array([0, 1, 2, 0]), np.array([0, 1, 2, 3]))
+    assert nested.slot_model.tolist() == [[0], [1], [2], [0]]
+    repeated = layout(np.array([1, 1, 0]), np.array([0, 0, 0]))
+    assert repeated.slot_model.tolist() == [[0, 1, 1]]
+    assert_allclose(repeated.rows(repeated.blocks([5.0, 6.0, 7.0])), [5, 6, 7])
+
+
+def test_item_correlation_against_corrcoef():
+    rng = np.random.default_rng(0)
+    topic = np.repeat(np.arange(3), 400)
+    scores = rng.normal(size=(1200, 1)) + rng.normal(size=(1200, 3)) * [0.5, 1.0, 2.0]
+    scores = scores + topic[:, None]
+    centered = scores - np.array([scores[topic == t].mean(axis=0) for t in range(3)])[topic]
+    # Chance explains little of the scatter of 1200 items, so little is drawn to the mean.
+    raw = np.corrcoef(centered.T)
+    assert_allclose(item_correlation(scores, topic), raw, rtol=0, atol=0.01)
+
+
+def test_item_correlation_of_few_items_is_usable():
+    scores = np.random.default_rng(0).integers(0, 2, size=(12, 40)).astype(float)
+    scores[:, 0] = 1.0
+    scores[:6, 1] = np.nan
+    matrix = item_correlation(scores, np.repeat([0, 1], 6))
+    assert_allclose(np.diag(matrix), 1, rtol=1e-12)
+    assert np.linalg.eigvalsh(matrix).min() > -1e-12
+    # Raw correlations of twelve items reach .9 by chance.
+    assert np.abs(matrix - np.eye(40)).max() < 0.4
+
+
+def test_skewed_interval_against_a_gamma_law():
+    from scipy.stats import gamma
+
+    law = gamma(100)
+    low, high = mixed.skewed_interval(law.mean(), law.var(), law.stats("s"), 0.95)
+    # Cornish-Fisher to the third moment is off by terms of 1 / 100 standard deviations.
+    assert_allclose([low, high], law.ppf([0.025, 0.975]), atol=0.02 * law.std())
+
+
+def test_risk_estimate_is_unbiased():
+    rng = np.random.default_rng(0)
+    topic, model = np.divmod(np.arange(400), 4)
+    arranged = mixed._arranged(model, topic, 0.7 * np.eye(4) + 0.3, None, 1e-8)
+    variances, sigma2 = np.array([0.5, 0.1]), np.full((100, 4), 0.2)
+    root = np.linalg.cholesky(0.2 * (0.7 * np.eye(4) + 0.3))
+    errors, risks = [], []
+    for _ in range(200):
+        # Twice the interaction that the model is told: unbiased whatever the model.
+        eta = np.sqrt(0.5) * rng.normal(size=(100, 1)) + np.sqrt(0.2) * rng.normal(size=(100, 4))
+        z = eta + rng.normal(size=(100, 4)) @ root.T
+        likelihood = fitting.Gaussian(z, 1 / sigma2, arranged.correlation)
+        problem = (*likelihood.start, likelihood.start_noise)
+        found = gaussian.posterior(*problem, variances, arranged.structure)
+        risks.append(gaussian.unbiased_risk(*problem, found, arranged.structure).mean())
+        errors.append(np.mean((found.mean - eta) ** 2))
+    gap = np.array(risks) - errors
+    assert abs(gap.mean()) < 3.3 * gap.std(ddof=1) / np.sqrt(len(gap))
+    assert np.mean(errors) > 1.1 * found.variance.mean()

@@ -61,7 +61,9 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"skbench {release}"
 html_static_path = ["_static"]
 html_css_files = ["skbench.css"]
-html_sidebars = {"index": [], "examples": []}
+html_sidebars = {
+    page: [] for page in ("index", "examples", "how_we_know", "comparison", "contributing")
+}
 html_show_sourcelink = False
 html_context = {"default_mode": "auto"}
 html_theme_options = {

@@ -189,8 +189,8 @@ def _refuse_repeated_models(model, topic, models, topics):
     if pairs.duplicated().any():
         first = pairs[pairs.duplicated()].iloc[0]
         raise ValueError(
-            f"Model {models[first['model']]!r} occurs more than once in topic "
-            f"{topics[first['topic']]!r}, so it is not known which groups share items. "
+            f"Model {models[first['model']]} occurs more than once in topic "
+            f"{topics[first['topic']]}, so it is not known which groups share items. "
             "Pass as groups what shares items, or item_correlation=None."
         )
 

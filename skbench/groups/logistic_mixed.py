@@ -11,7 +11,101 @@ from skbench.stats._mixed_sites import tilted_moments
 
 
 class LogisticMixedModel(MixedModel):
-    """Shrink accuracies towards what their model and their topic predict, on the logit scale."""
+    """Shrink accuracies towards what their model and their topic predict, on the logit scale.
+
+    Parameters
+    ----------
+    model : str, default="model"
+        Column of `X` that names the model. Where it is absent there is one model.
+    topic : str, default="topic"
+        Column of `X` that names the topic, if `fit` gets no `groups`. Where there is
+        neither, every group is a topic of its own.
+    item_correlation : {"auto", "estimate"}, None, float or DataFrame, default="auto"
+        Correlation of the errors of models that answered the same items. "auto" takes
+        the one that `summarize_items` sends along with `X`, if any; "estimate" insists
+        on it; None takes errors as independent; a number is common to all pairs; a
+        DataFrame or array has a row and a column per model.
+    kernels : None, "auto" or list of columns, default=None
+        Features of `X` by which groups are alike: one smooth (radial basis) kernel,
+        one linear, one linear within each model. "auto" takes all numeric columns.
+    calibration : {"risk", None}, default="risk"
+        Widen intervals by Stein's unbiased estimate of the actual squared error over
+        the posterior variance, if that is above 1; None believes the posterior.
+    sampling_variance : float, default=None
+        Not used: the variance of counts follows from the counts.
+
+    Attributes
+    ----------
+    topic_variance_ : float
+        Variance of the topics' effects, log odds squared; 0 where each topic has one
+        group.
+    interaction_variance_ : float
+        Variance of what model and topic together do not predict.
+    kernel_variances_ : ndarray of shape (n_kernels,)
+        Factors of the kernels: smooth, linear, linear within a model.
+    model_effects_ : Series of length n_models
+        Log odds of each model in a topic of average difficulty.
+    item_correlation_ : ndarray of shape (n_models, n_models) or None
+        What was used.
+    calibration_ : float
+        Factor of the posterior variances, 1 to 2.
+    models_, topics_ : Index
+        Levels that were fitted.
+    z_, sigma2_, n_, labels_
+        The fitted groups.
+
+    Raises
+    ------
+    ValueError
+        If sizes are missing, a `z * n` is not a whole number, the correlation is none
+        or lacks a model, or a feature is missing or not finite.
+
+    Notes
+    -----
+    ``k ~ Binomial(n, p)``, ``logit p = mu_model + a_topic + e``, ``a ~ N(0, tau^2)``,
+    ``e ~ N(0, omega^2)``: models fixed, topics random, model x topic random. Variances
+    by restricted maximum likelihood, likelihoods by expectation propagation; formulas,
+    accuracy and the treatment of shared items are those of
+    `skbench.stats.mixed.crossed_logit`. The value is the posterior mean of the
+    accuracy. The interval is equal-tailed on the logit scale, so it never leaves
+    [0, 1]; it believes in normal effects, and covers on average over groups like
+    these, not each of them.
+
+    Measured on 10 models x 43 to 46 subjects of MMLU-Pro, ten items a subject or in
+    proportion (``benchmarks/mixed_models.py``): squared error .49 and .59 of the direct
+    estimates', .42 and .51 with ``kernels="auto"``; average coverage .94 at .78 and .80
+    of the width of Wilson intervals, .93 and .91 at .73 and .72 uncalibrated.
+
+    A new group without counts gets the mean of its model and, if fitted, of its topic;
+    a new model the mean of all models, give or take their spread. Counts given to
+    `predict` update each new group by itself: to let new groups of one topic inform
+    each other, fit them along. Blocks cost ``n_topics * n_models^3``: 460 groups .1 s,
+    50 models x 2000 topics 15 s. With kernels all groups are one block, and cost
+    ``n_groups^3``.
+
+    When not to use it: for scores that are not counts (`GaussianMixedModel`); where
+    each group must be covered whatever the others are like (`DirectEstimator`); for
+    one model without features, where there is little to borrow from.
+
+    References
+    ----------
+    .. [1] Breslow and Clayton (1993). Approximate inference in generalized linear
+       mixed models. Journal of the American Statistical Association 88.
+    .. [2] Rasmussen and Williams (2006). Gaussian Processes for Machine Learning.
+       MIT Press.
+    .. [3] Stein (1981). Estimation of the mean of a multivariate normal distribution.
+       Annals of Statistics 9.
+
+    Examples
+    --------
+    >>> from skbench import make_items, summarize_items
+    >>> data = make_items(n_models=4, n_topics=20, n_items=10, random_state=0)
+    >>> g = summarize_items(data.items, by=["model", "topic"])
+    >>> estimate = LogisticMixedModel().fit(**g.fit_args).estimate()
+    >>> truth = data.truth.loc[g.labels]
+    >>> round(float(((estimate.value - truth) ** 2).sum() / ((g.z - truth) ** 2).sum()), 2)
+    0.5
+    """
 
     _method = "logistic mixed model"
     _guarantee = "posterior"
@@ -34,9 +128,19 @@ class LogisticMixedModel(MixedModel):
         self.sampling_variance = sampling_variance
 
     def fit(self, X, y, sigma2=None, n=None, groups=None):
-        """Learn from groups with known counts."""
-        if sigma2 is None and self.sampling_variance is None and n is not None:
-            sigma2 = 0.0
+        """Learn from groups with known counts.
+
+        Parameters
+        ----------
+        X, y, sigma2, n, groups
+            As in the other estimators, but `sigma2` may be left out: `n` is what counts.
+
+        Returns
+        -------
+        self
+        """
+        if sigma2 is None and n is not None:
+            sigma2 = 0.0  # a stand-in, until the counts have been checked
         return super().fit(X, y, sigma2, n, groups)
 
     def _fit_codes(self, model, topic, correlation, kernels):

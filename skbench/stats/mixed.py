@@ -141,7 +141,7 @@ def crossed_logit(k, n, model, topic, item_correlation=None, kernels=None):
     >>> k = np.where(topic < 10, 2, 8) + model
     >>> fit = crossed_logit(k, np.full(40, 10), model, topic)
     >>> fit.score[[0, 1, 38, 39]].round(2)
-    array([0.22, 0.34, 0.78, 0.86])
+    array([0.23, 0.34, 0.77, 0.86])
     """
     arranged = _arranged(model, topic, item_correlation, kernels, _MODEL_STD**-2)
     where = arranged.where
@@ -243,7 +243,7 @@ def predicted(fit, cross, own, design):
     >>> fit = crossed_logit(1 + 8 * (topic % 2), np.full(20, 10), model, topic, None, kernel)
     >>> cross, own = fit.kernel_variances[0] * kernel[0, :2], fit.kernel_variances[0]
     >>> predicted(fit, cross, own, np.ones((2, 1)))[0].round(1)
-    array([-2.2,  2.2])
+    array([-2.1,  2.1])
     """
     solver = fit.solver
     gain = cross @ solver.precision

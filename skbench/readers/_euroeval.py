@@ -15,7 +15,7 @@ _MODE_IN_NAME = re.compile(r"\s*\(([^()]*(?:few-shot|zero-shot|val)[^()]*)\)$")
 
 def euroeval_logs(paths, options, bad, notes):
     """Logs of all files; parameters as in `lm_eval_logs`."""
-    for name in ("filter", "topic", "cluster"):
+    for name in ("topic", "cluster"):
         if getattr(options, name) is not None:
             raise ValueError(f"{name}= has no meaning for EuroEval's results.")
     found, seen = [], set()

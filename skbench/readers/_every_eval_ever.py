@@ -8,8 +8,6 @@ from skbench.readers._logs import Log, choose
 
 def every_eval_ever_logs(paths, options, bad, notes):
     """Logs of all files; parameters as in `lm_eval_logs`."""
-    if options.filter is not None:
-        raise ValueError("filter= has no meaning here; choose among scores by score=.")
     found = {}
     for path in paths:
         for number, record in records(path, bad):

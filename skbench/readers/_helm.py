@@ -51,7 +51,7 @@ def helm_logs(paths, options, bad, notes):
 
 
 def _check_options(options):
-    for name in ("filter", "topic", "cluster"):
+    for name in ("topic", "cluster"):
         if getattr(options, name) is not None:
             raise ValueError(f"{name}= has no meaning for HELM's runs, which hold only scores.")
 

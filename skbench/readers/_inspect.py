@@ -14,8 +14,6 @@ _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 def inspect_logs(paths, options, bad, notes):
     """Logs of all files; parameters as in `lm_eval_logs`."""
-    if options.filter is not None:
-        raise ValueError("filter= is for lm-evaluation-harness; Inspect logs have no filters.")
     files = []
     for path in paths:
         try:

@@ -4,10 +4,12 @@ import bz2
 import gzip
 import json
 import lzma
+import zlib
 from pathlib import Path
 
 LONGEST_LINE = 64 * 2**20  # bytes; a record of an item is a thousandth of that
 LARGEST_DOCUMENT = 2**30  # bytes of one JSON document, which must be held in memory
+_BLOCK = 2**20  # bytes read at a time
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _BOM = b"\xef\xbb\xbf"
 
@@ -75,14 +77,14 @@ def records(path, bad):
     record : dict
     """
     loads = fast_loads()
-    for number, line in _lines(path, bad):
+    for number, line, whole in _lines(path, bad):
         try:
             record = loads(line)
         except (ValueError, RecursionError):
             if number == 1 and line.lstrip()[:1] == b"[":
                 yield from _elements(path, bad)
                 return
-            record = _second_try(path, number, line, loads, bad)
+            record = _second_try(path, number, line, whole, loads, bad)
             if record is None:
                 continue
         if isinstance(record, list) and number == 1:
@@ -94,12 +96,12 @@ def records(path, bad):
             bad.refuse(path, number, f"holds {_shortened(line)}, not an object in braces")
 
 
-def _second_try(path, number, line, loads, bad):
+def _second_try(path, number, line, whole, loads, bad):
     try:
         return parse(line, loads)
     except (ValueError, RecursionError) as error:
         reason = str(error) or "the values are nested too deep"
-        if not line.endswith(b"\n"):
+        if not whole:
             reason = f"the file ends in the middle of a record ({reason})"
         bad.refuse(path, number, reason)
 
@@ -113,25 +115,39 @@ def _elements(path, bad):
 
 
 def _lines(path, bad):
-    """Lines that are not blank, with their numbers; overlong ones are refused."""
+    """Lines that are not blank, with their numbers; overlong ones are refused.
+
+    The third value is whether the line ends in a line break.
+    """
     with open_bytes(path) as file:
-        number = 0
-        while line := _line(file, path):
-            number += 1
-            if number == 1 and line.startswith(_BOM):
-                line = line[len(_BOM) :]
-            if len(line) > LONGEST_LINE:
-                while line and not line.endswith(b"\n"):
-                    line = _line(file, path)
-                bad.refuse(path, number, f"is longer than {LONGEST_LINE >> 20} MiB")
-            elif line.strip():
-                yield number, line
+        number, rest, skipping = 0, b"", False
+        while block := _block(file, path):
+            lines = (rest + (block if number or rest else block.removeprefix(_BOM))).split(b"\n")
+            rest = lines.pop()
+            for line in lines:
+                number += 1
+                if skipping:
+                    skipping = False
+                elif len(line) > LONGEST_LINE:
+                    _refuse_long(path, number, bad)
+                elif line and not line.isspace():
+                    yield number, line, True
+            if len(rest) > LONGEST_LINE:
+                if not skipping:
+                    _refuse_long(path, number + 1, bad)
+                rest, skipping = b"", True
+        if rest and not skipping and not rest.isspace():
+            yield number + 1, rest, False
 
 
-def _line(file, path):
+def _refuse_long(path, number, bad):
+    bad.refuse(path, number, f"is longer than {LONGEST_LINE >> 20} MiB")
+
+
+def _block(file, path):
     try:
-        return file.readline(LONGEST_LINE + 1)
-    except (OSError, EOFError, lzma.LZMAError) as error:
+        return file.read(_BLOCK)
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         raise ValueError(f"Cannot read {str(path)!r}: {error}") from error
 
 

@@ -15,7 +15,6 @@ _FIELDS = frozenset(
     "doc_id doc target arguments resps filtered_resps filter metrics doc_hash prompt_hash "
     "target_hash schema_version".split()
 )
-_INFINITE = (math.inf, -math.inf)
 _TIME = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?"
 _SAMPLES_NAME = re.compile(rf"samples_(.+?)(?:_({_TIME}))?\.jsonl?$")
 # Keys of model_args that name the model, in the order in which the program looks for them.
@@ -27,7 +26,7 @@ class _Samples:
 
     def __init__(self):
         self.seen = set()
-        self.items, self.labels, self.digests = [], [], []
+        self.items, self.lines, self.labels, self.digests = [], array("q"), [], []
         self.likelihoods, self.n_choices = array("d"), []
         self.scores = {}
         self.not_numbers = set()
@@ -73,6 +72,13 @@ class _Samples:
             shares[chosen] = 1 / np.add.reduceat(relative, starts)
         return shares
 
+    def refuse_infinite(self, path, bad):
+        """Infinite scores are no scores: nan where bad lines are skipped."""
+        for name, column in self.scores.items():
+            for row in np.flatnonzero(np.isinf(column)):
+                bad.refuse(path, self.lines[row], f"{name} is infinite")
+                column[row] = math.nan
+
     def metrics(self, higher_is_better):
         """Names of the metrics that are numbers and of which more is better."""
         return [
@@ -108,7 +114,7 @@ def lm_eval_logs(paths, options, bad, notes):
         [(task, list(found)) for _, task, _, _, found in files],
         options.filter,
         "filter",
-        "filter=",
+        "filter= (--filter)",
         notes,
     )
     files = [(*file[:4], file[4][filters[file[1]]]) for file in files]
@@ -167,18 +173,18 @@ def _filters(path, options, bad):
             if names is None:
                 names = [key for key in record if key not in _FIELDS]
             labels = _labels(record, fields) if fields else ()
-            for key in names:
-                if record.get(key) in _INFINITE:
-                    raise ValueError(f"{key} is infinite")
         except (KeyError, TypeError, ValueError) as error:
             bad.refuse(path, number, _reason(error))
             continue
         samples.add_scores(record, names)
         samples.seen.add(doc_id)
         samples.items.append(doc_id)
+        samples.lines.append(number)
         samples.digests.append(record.get("doc_hash"))
         samples.add_choices(record.get("filtered_resps"))
         samples.labels.append(labels)
+    for samples in found.values():
+        samples.refuse_infinite(path, bad)
     return found
 
 

@@ -12,8 +12,6 @@ _ERROR = 2  # failureReason of a test whose provider gave no answer
 
 def promptfoo_logs(paths, options, bad, notes):
     """Logs of all files; parameters as in `lm_eval_logs`."""
-    if options.filter is not None:
-        raise ValueError("filter= has no meaning for promptfoo's results.")
     found = {}
     for path in paths:
         for number, result in _results(path, bad):

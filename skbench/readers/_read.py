@@ -49,6 +49,10 @@ def read_paths(paths, only, model, topic, item, score, cluster, models, filter, 
         items = _tables(found["table"], named, models, filter, bad)
     else:
         options = Options(score, filter, _one_field(topic), cluster)
+        if filter is not None and "lm_eval" not in found:
+            raise ValueError(
+                "filter= (--filter) is for lm-evaluation-harness, of which there are no logs here."
+            )
         _refuse_for_logs({"item= (--item)": item, "models= (--models)": models})
         logs = []
         for kind, files in found.items():
@@ -106,7 +110,7 @@ def _refuse_for_logs(given):
 def _tables(files, named, models, filter, bad):
     """One table, or several of the same kind one below the other."""
     if filter is not None:
-        raise ValueError("filter= is for lm-evaluation-harness, not for tables.")
+        raise ValueError("filter= (--filter) is for lm-evaluation-harness, not for tables.")
     parts = [table_items(file, named, models, bad) for file in files]
     if len(parts) == 1:
         return parts[0]

@@ -20,6 +20,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from importlib import import_module
 from pathlib import Path
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -181,142 +182,6 @@ def make_inspect():
     os.wait()
 
 
-# Of random weights. Alpha happens to miss all four sums.
-TINY_MODELS = {"ours/alpha": 2, "ours/beta": 1}
-
-
-def write_lm_eval_tasks(folder):
-    """Three tasks over local JSON: choices, choices of four questions, and free answers."""
-    common = {"dataset_path": "json", "test_split": "test", "doc_to_text": "{{question}}"}
-    metric = {"aggregation": "mean", "higher_is_better": True}
-    choices = {
-        "output_type": "multiple_choice",
-        "doc_to_choice": "choices",
-        "doc_to_target": "label",
-        "metric_list": [{"metric": "acc", **metric}, {"metric": "acc_norm", **metric}],
-    }
-    number = {"function": "regex", "regex_pattern": "([0-9]+)"}
-    free = {
-        "output_type": "generate_until",
-        "doc_to_target": "{{answer}}",
-        "generation_kwargs": {"max_gen_toks": 4, "until": ["?"], "do_sample": False},
-        "metric_list": [{"metric": "exact_match", **metric}],
-        "filter_list": [
-            {"name": "strict-match", "filter": [{"function": "take_first"}]},
-            {"name": "flexible-extract", "filter": [number, {"function": "take_first"}]},
-        ],
-    }
-    tasks = {
-        "capitals": ("capitals", choices),
-        "sums": ("sums", choices),
-        "free_sums": ("sums", free),
-    }
-    for name, (questions, options) in tasks.items():
-        answers = list(QUESTIONS[questions].values())
-        lines = [
-            {
-                "question": question,
-                "answer": answer,
-                "page": i // 2,
-                "choices": [*answers, "1", "2"],
-                "label": answers.index(answer),
-            }
-            for i, (question, answer) in enumerate(QUESTIONS[questions].items())
-        ]
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        task = {
-            "task": name,
-            **common,
-            **options,
-            "dataset_kwargs": {"data_files": {"test": f"tasks/{name}.jsonl"}},
-        }
-        # A YAML file may hold JSON.
-        (folder / f"{name}.yaml").write_text(json.dumps(task, indent=1))
-
-
-def write_tiny_model(folder, seed):
-    """A GPT-2 of a few thousand random weights, over words."""
-    import torch
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
-
-    text = " ".join(f"{q} {a}" for task in QUESTIONS.values() for q, a in task.items())
-    splitter = pre_tokenizers.Whitespace()
-    words = ["<end>", *sorted({word for word, _ in splitter.pre_tokenize_str(text)})]
-    tokenizer = Tokenizer(models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="<end>"))
-    tokenizer.pre_tokenizer = splitter
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, eos_token="<end>", unk_token="<end>", pad_token="<end>"
-    ).save_pretrained(folder)
-    torch.manual_seed(seed)
-    config = GPT2Config(
-        vocab_size=len(words),
-        n_positions=64,
-        n_embd=16,
-        n_layer=1,
-        n_head=2,
-        bos_token_id=0,
-        eos_token_id=0,
-    )
-    GPT2LMHeadModel(config).save_pretrained(folder)
-
-
-def make_lm_eval():
-    """Logs of lm-evaluation-harness: two tiny models, the dummy model, one model run twice."""
-    folder = folder_for("lm_eval")
-    with tempfile.TemporaryDirectory() as temporary:
-        work = Path(temporary)
-        (work / "tasks").mkdir()
-        write_lm_eval_tasks(work / "tasks")
-        for name, seed in TINY_MODELS.items():
-            write_tiny_model(work / name, seed)
-
-        def run(output, tasks, *model):
-            command = [
-                sys.executable,
-                "-m",
-                "lm_eval",
-                "run",
-                *model,
-                "--tasks",
-                tasks,
-                "--include_path",
-                "tasks",
-                "--batch_size",
-                "1",
-                "--device",
-                "cpu",
-                "--log_samples",
-                "--output_path",
-                str(folder / output),
-            ]
-            offline = {
-                "HF_HUB_OFFLINE": "1",
-                "HF_DATASETS_OFFLINE": "1",
-                "HF_HOME": str(work / "hf"),
-            }
-            process = subprocess.run(
-                command,
-                cwd=work,
-                env=os.environ | offline,
-                text=True,
-                stdout=subprocess.PIPE,
-                check=True,
-            )
-            with open(folder / "printed.txt", "a") as printed:
-                printed.write(process.stdout)
-
-        for name in TINY_MODELS:
-            model = ("--model", "hf", "--model_args", f"pretrained={name},dtype=float32")
-            run("two_models", "capitals,sums,free_sums", *model)
-        for seed in (1, 2):
-            run("dummy", "capitals", "--model", "dummy", "--seed", str(seed))
-        model = ("--model", "hf", "--model_args", "pretrained=ours/alpha,dtype=float32")
-        run("in_pieces", "capitals", *model)
-        run("in_pieces", "sums", *model)
-        run("one_file/all.json", "capitals", *model)
-
-
 def make_promptfoo():
     """Output files of promptfoo: a provider of our own and its echo, two prompts, two repeats."""
     folder = folder_for("promptfoo")
@@ -385,126 +250,6 @@ def make_promptfoo():
 
         run("once", config, ["json", "jsonl"])
         run("repeated", two_prompts, ["json"], "--repeat", "2")
-
-
-# The scenario, its models and its run, as HELM wants them: in a module of their own.
-HELM_PLUGIN = """
-from helm.benchmark.adaptation.common_adapter_specs import get_generation_adapter_spec
-from helm.benchmark.metrics.common_metric_specs import get_exact_match_metric_specs, get_f1_metric_specs
-from helm.benchmark.run_spec import RunSpec, run_spec_function
-from helm.benchmark.scenarios.scenario import (
-    CORRECT_TAG, TEST_SPLIT, TRAIN_SPLIT, Input, Instance, Output, Reference, Scenario, ScenarioSpec,
-)
-from helm.clients.simple_client import SimpleClient
-
-QUESTIONS = %r
-REPLIES = %r
-
-
-class OurScenario(Scenario):
-    name = "ours"
-    description = "Our questions."
-    tags = []
-
-    def __init__(self, task):
-        super().__init__()
-        self.task = task
-
-    def get_instances(self, output_path):
-        pairs = [*QUESTIONS[self.task].items()]
-        more = [("What is 5 + 5?", "10"), ("What is 5 + 6?", "11")]
-        return [
-            Instance(Input(text=question), [Reference(Output(text=answer), tags=[CORRECT_TAG])],
-                     split=TEST_SPLIT if i < len(pairs) else TRAIN_SPLIT)
-            for i, (question, answer) in enumerate(pairs + more)
-        ]
-
-
-class OurClient(SimpleClient):
-    def invoke_model(self, raw_request):
-        question = raw_request["prompt"].split("Question:")[-1].split("Answer:")[0].strip()
-        return {"completions": [REPLIES[raw_request["engine"]].get(question, "Atlantis")]}
-
-
-@run_spec_function("ours")
-def ours(task):
-    return RunSpec(
-        name=f"ours:task={task}",
-        scenario_spec=ScenarioSpec(class_name="our_helm.OurScenario", args={"task": task}),
-        adapter_spec=get_generation_adapter_spec(input_noun="Question", output_noun="Answer",
-                                                 max_train_instances=1),
-        metric_specs=get_exact_match_metric_specs() + get_f1_metric_specs(),
-        groups=["ours"],
-    )
-"""
-
-
-def make_helm():
-    """Run folders of HELM: two clients of our own, two tasks, two train trials."""
-    folder = folder_for("helm")
-    said = {
-        model: {
-            question: reply
-            for task in QUESTIONS
-            for question, reply in zip(QUESTIONS[task], replies(model, task), strict=False)
-        }
-        for model in ("alpha", "beta")
-    }
-    with tempfile.TemporaryDirectory() as temporary:
-        work = Path(temporary)
-        (work / "our_helm.py").write_text(HELM_PLUGIN % (QUESTIONS, said))
-        (work / "prod_env").mkdir()
-        models = [
-            {
-                "name": f"ours/{name}",
-                "model_name": f"ours/{name}",
-                "tokenizer_name": "simple/tokenizer1",
-                "max_sequence_length": 2048,
-                "client_spec": {"class_name": "our_helm.OurClient"},
-            }
-            for name in said
-        ]
-        about = [
-            {
-                "name": f"ours/{name}",
-                "display_name": name,
-                "description": name,
-                "access": "open",
-                "creator_organization_name": "ours",
-                "tags": ["TEXT_MODEL_TAG", "FULL_FUNCTIONALITY_TEXT_MODEL_TAG"],
-            }
-            for name in said
-        ]
-        # A YAML file may hold JSON.
-        deployments = json.dumps({"model_deployments": models})
-        (work / "prod_env" / "model_deployments.yaml").write_text(deployments)
-        (work / "prod_env" / "model_metadata.yaml").write_text(json.dumps({"models": about}))
-        entries = [f"ours:task={task},model=ours/{name}" for task in QUESTIONS for name in said]
-        start = "import sys, our_helm; from helm.benchmark.run import main; main()"
-        command = [
-            sys.executable,
-            "-c",
-            start,
-            "--run-entries",
-            *entries,
-            "--suite",
-            "ours",
-            "--max-eval-instances",
-            "10",
-            "--num-train-trials",
-            "2",
-            "-n",
-            "1",
-            "--disable-cache",
-        ]
-        subprocess.run(command, cwd=work, env=os.environ | {"PYTHONPATH": "."}, check=True)
-        for run in sorted((work / "benchmark_output" / "runs" / "ours").iterdir()):
-            # HELM's own names hold a colon, which not every file system allows.
-            kept = folder / run.name.replace(":", "_")
-            for name in ("per_instance_stats.json", "run_spec.json"):
-                if (run / name).exists():
-                    kept.mkdir(exist_ok=True)
-                    shutil.copy(run / name, kept / name)
 
 
 def make_every_eval_ever():
@@ -584,4 +329,9 @@ def make_euroeval():
 
 if __name__ == "__main__":
     os.chdir(Path(__file__).parent)
-    globals()[f"make_{sys.argv[1]}"]()
+    program = sys.argv[1]
+    if program in ("lm_eval", "helm"):
+        make = vars(import_module(f"make_{program}_fixtures"))[f"make_{program}"]
+    else:
+        make = globals()[f"make_{program}"]
+    make()

@@ -27,6 +27,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from scipy.special import expit
+from sklearn.linear_model import RidgeCV
 
 from skbench import (
     AveragedEstimator,
@@ -50,7 +51,7 @@ ESTIMATORS = {
 MORE = {
     "EB": EmpiricalBayes(),
     "EB arcsine": EmpiricalBayes(scale="arcsine"),
-    "EB fab": EmpiricalBayes("ridge", scale="arcsine", interval="fab"),
+    "EB fab": EmpiricalBayes(RidgeCV(), scale="arcsine", interval="fab"),
     "logistic mixed": LogisticMixedModel(),
     "mixed around ridge": CrossFitMixedModel(),
     "mixed around XGBoost": CrossFitMixedModel("xgboost"),
@@ -80,9 +81,7 @@ def big_bench_hard(half):
     items = pd.read_csv(data_folder() / "bbh_codex.csv.gz")
     tasks = sorted(items["task"].unique())[half::2]
     items = items[items["task"].isin(tasks)]
-    return {
-        "items": items.rename(columns={"mode": "model", "task": "topic", "correct": "score"})
-    }
+    return {"items": items.rename(columns={"mode": "model", "task": "topic", "correct": "score"})}
 
 
 def digits_c(half):
@@ -213,7 +212,7 @@ def study(name, data, design, estimators, repetitions, folder):
     sizes = data["items"].drop_duplicates(["topic", "item"])["topic"].value_counts()
     # "proportional" gives 10 items of each where all topics are equally large.
     if design == "proportional":
-        fits = sizes.nunique() > 1
+        fits = sizes.nunique() > 1 and sizes.max() >= 50
     else:
         fits = (sizes >= 4 * design).sum() >= LEAST_TOPICS
     if not fits:
@@ -302,7 +301,9 @@ def main():
                 print(f"FAILED {failure.estimator}: {failure.message}")
             figures[name, str(design)] = cell_figures(done.results_)
             kept = ["estimator", "n", "estimate", "low", "high", "truth"]
-            results.append(done.results_[kept].assign(estimator=lambda r: r["estimator"].astype(str)))
+            results.append(
+                done.results_[kept].assign(estimator=lambda r: r["estimator"].astype(str))
+            )
             print(f"{name}, {design}: {time.perf_counter() - start:.0f} s", flush=True)
     cells = pd.concat(figures, names=["set", "design"])
     shown = cells.drop(columns=["mse", "width"]).unstack("estimator")

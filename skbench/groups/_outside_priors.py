@@ -35,8 +35,10 @@ def outside_variances(regressor, X, z, weights, splits, groups, variance_of, n_j
     rows = X.iloc if hasattr(X, "iloc") else X
     for train, test in splits:
         inner = None if groups is None else np.asarray(groups)[train]
-        total[test] += np.inf if _units(inner, train) < _INNER_FOLDS else variance_of(
-            _inner_means(regressor, rows, z, weights, train, inner, n_jobs), train
+        total[test] += (
+            np.inf
+            if _units(inner, train) < _INNER_FOLDS
+            else variance_of(_inner_means(regressor, rows, z, weights, train, inner, n_jobs), train)
         )
         count[test] += 1
     return total / count

@@ -11,7 +11,7 @@ from skbench.groups.crossfit import topics_to_keep
 from skbench.groups.crossfit_mixed import CrossFitMixedModel
 from skbench.groups.gaussian_mixed import GaussianMixedModel
 from skbench.groups.logistic_mixed import LogisticMixedModel
-from skbench.stats.averaging import interval_inflation
+from skbench.stats.averaging import interval_inflation, squared_errors
 from skbench.stats.binomial import unbiased_variance
 
 
@@ -38,6 +38,9 @@ class AveragedEstimator(GroupEstimator):
         Fitted.
     inflation_ : float
         Factor, at least 1, by which the mean of their intervals is widened.
+    squared_error_ : ndarray of shape (n_groups,)
+        Unbiased estimates of the squared errors, from Stein's identity; single ones are
+        noise, and their mean is the risk.
     groups_ : ndarray of shape (n_groups,) or None
         What folds kept together.
     z_, sigma2_, n_, labels_
@@ -104,20 +107,24 @@ class AveragedEstimator(GroupEstimator):
             delayed(member.fit)(*data) for member in self._members()
         )
         every = [member.estimate() for member in self.estimators_]
-        self.inflation_ = interval_inflation(
+        said = (
             np.mean([e.value for e in every], axis=0),
             np.array([e.standard_error for e in every]),
             self.z_,
             self._noise(),
         )
+        self.squared_error_ = squared_errors(*said)
+        self.inflation_ = interval_inflation(*said)
 
     def _members(self):
         """Unfitted copies of the estimators, seeded where they left it open."""
         given = self.estimators
         if given is None:
-            mixed = LogisticMixedModel() if are_counts(self.z_, self.n_) else GaussianMixedModel()
-            boosted = CrossFitMixedModel("xgboost", n_repeats=2)
-            given = [mixed, CrossFitMixedModel(), boosted]
+            counts = are_counts(self.z_, self.n_)
+            # Uncalibrated: the mean interval is widened as a whole.
+            family = LogisticMixedModel if counts else GaussianMixedModel
+            mixed = family(calibration=None)
+            given = [mixed, CrossFitMixedModel("ridge"), CrossFitMixedModel("xgboost")]
         if len(given) == 0:
             raise ValueError("estimators is empty: pass at least one, or None for the default.")
         seeds = as_generator(self.random_state).integers(2**31, size=len(given))

@@ -36,7 +36,7 @@ class CrossFitMixedModel(GroupEstimator):
         cross-validation; None is "xgboost", tuned as in `EmpiricalBayes`.
     cv : int, splitter or None, default=None
         None is `CrossFitKFold` with `n_repeats`; otherwise as in `EmpiricalBayes`.
-    n_repeats : int, default=4
+    n_repeats : int, default=2
         Random splits in two folds, with `cv` left open. The random effects even out
         what a split does, so that fewer are needed than in `EmpiricalBayes`.
     item_correlation : "auto", "estimate", float, array-like or None, default="auto"
@@ -107,7 +107,7 @@ class CrossFitMixedModel(GroupEstimator):
         regressor="ridge",
         *,
         cv=None,
-        n_repeats=4,
+        n_repeats=2,
         item_correlation="auto",
         sampling_variance=None,
         random_state=None,
@@ -145,21 +145,28 @@ class CrossFitMixedModel(GroupEstimator):
         if len(z if groups is None else np.unique(groups)) < _FEWEST_UNITS:
             return np.zeros((1, len(z)))
         seed, fold_seed = as_generator(self.random_state).integers(2**31, size=2)
-        regressor = self._prepared(X, groups, int(seed))
+        encoder, design = self._encoded(X, groups)
+        regressor = self._prepared(design, groups, int(seed))
         splitter = as_splitter(self.cv, int(fold_seed))
         if self.cv is None:
             splitter = CrossFitKFold(n_repeats=self.n_repeats, random_state=int(fold_seed))
-        prior_means, _ = cross_fit(regressor, X, z, None, splitter, groups, self.n_jobs)
-        self.regressor_ = fit_on_all(regressor, X, z, None)
+        prior_means, _ = cross_fit(regressor, design, z, None, splitter, groups, self.n_jobs)
+        fitted = fit_on_all(regressor, design, z, None)
+        self.regressor_ = fitted if encoder is None else make_pipeline(encoder, fitted)
         return prior_means
 
-    def _prepared(self, X, groups, seed):
-        if not (isinstance(self.regressor, str) and self.regressor == "ridge"):
-            return prepared_regressor(self.regressor, X, groups, seed)
-        steps = [StandardScaler(), RidgeCV(_PENALTIES)]
-        if isinstance(X, pd.DataFrame) and text_columns(X):
-            steps.insert(0, text_encoder(X, groups))
-        return make_pipeline(*steps)
+    def _encoded(self, X, groups):
+        """Text turned into indicators once for all folds: direct estimates play no part in it."""
+        named = self.regressor is None or isinstance(self.regressor, str)
+        if not named or not isinstance(X, pd.DataFrame) or not text_columns(X):
+            return None, X
+        encoder = text_encoder(X, groups).fit(X)
+        return encoder, encoder.transform(X)
+
+    def _prepared(self, design, groups, seed):
+        if isinstance(self.regressor, str) and self.regressor == "ridge":
+            return make_pipeline(StandardScaler(), RidgeCV(_PENALTIES))
+        return prepared_regressor(self.regressor, design, groups, seed)
 
     def _on_scale(self, z, sigma2, n):
         return scales.anscombe(z, sigma2, n) if self._binary else (z, sigma2)

@@ -378,7 +378,9 @@ class EmpiricalBayes(GroupEstimator):
 
     @property
     def _guarantee(self):
-        return {"parametric": "model", "fab": "each group"}.get(self.interval, "average over groups")
+        return {"parametric": "model", "fab": "each group"}.get(
+            self.interval, "average over groups"
+        )
 
     def _check_parameters(self):
         check_option("prior_variance", self.prior_variance, PRIOR_VARIANCES)

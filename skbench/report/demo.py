@@ -76,7 +76,7 @@ def _estimated(sample, features, seed):
     """The three estimates that are compared, by method."""
     from sklearn.linear_model import Ridge
 
-    from skbench.groups import DirectEstimator, EmpiricalBayes, SyntheticRegression
+    from skbench.groups import AveragedEstimator, DirectEstimator, SyntheticRegression
     from skbench.selection import sample_size_ratio
     from skbench.summaries import summarize_items
 
@@ -84,13 +84,14 @@ def _estimated(sample, features, seed):
     estimators = {
         "direct": DirectEstimator(),
         "synthetic": SyntheticRegression(regressor=Ridge(), random_state=seed),
-        "eb": EmpiricalBayes(regressor=Ridge(), random_state=seed),
+        "average": AveragedEstimator(random_state=seed),
     }
     estimates = {
         name: estimator.fit(**summary.fit_args).estimate() for name, estimator in estimators.items()
     }
-    ratio = sample_size_ratio(estimators["eb"], summary)
-    return summary, estimates | {"eb": replace(estimates["eb"], sample_size_ratio=ratio)}
+    ratio = sample_size_ratio(estimators["average"], summary)
+    averaged = replace(estimates["average"], sample_size_ratio=ratio)
+    return summary, estimates | {"average": averaged}
 
 
 def method_scores(estimates, truth):
@@ -186,19 +187,19 @@ def _print_scores(scores):
 
 def _verdict(scores, estimates, truth, topics):
     """What the figures mean, one sentence a line."""
-    direct, eb = estimates["direct"], estimates["eb"]
-    squared_errors = [(e.value - truth) ** 2 for e in (direct, eb)]
-    narrower = scores.loc["eb", "width"] / scores.loc["direct", "width"]
+    direct, averaged = estimates["direct"], estimates["average"]
+    squared_errors = [(e.value - truth) ** 2 for e in (direct, averaged)]
+    narrower = scores.loc["average", "width"] / scores.loc["direct", "width"]
     lines = [
         _verdict_on_error(*error_removed(*squared_errors, topics)),
-        *_worth_in_images(eb, squared_errors),
-        f"Its intervals ({level_and_guarantee(eb)}) covered the truth of "
-        f"{_percent(scores.loc['eb', 'coverage'])} of the groups, at {narrower:.2f} times the "
+        *_worth_in_images(averaged, squared_errors),
+        f"Its intervals ({level_and_guarantee(averaged)}) covered the truth of "
+        f"{_percent(scores.loc['average', 'coverage'])} of the groups, at {narrower:.2f} times the "
         "width of the direct ones.",
     ]
     extreme = (truth < _EXTREME) | (truth > 1 - _EXTREME)
     if extreme.any() and not extreme.all():
-        covers = _covers(eb, truth)
+        covers = _covers(averaged, truth)
         lines.append(
             f"That is an average: {_percent(covers[extreme])} of the {extreme.sum()} groups with a "
             f"truth below {_EXTREME:g} or above {1 - _EXTREME:g}, {_percent(covers[~extreme])} of "
@@ -214,25 +215,27 @@ def _percent(share):
 def _verdict_on_error(removed, error):
     figure = f"{_percent(abs(removed))} (standard error {_percent(error)})"
     if removed > _CLEAR * error:
-        return f"Empirical Bayes removed {figure} of the squared error of the direct estimates."
+        return (
+            f"The averaged estimator removed {figure} of the squared error of the direct estimates."
+        )
     if removed > 0:
         return (
-            f"Empirical Bayes removed {figure} of the squared error of the direct estimates: "
+            f"The averaged estimator removed {figure} of the squared error of the direct estimates: "
             "too little to tell from chance in this draw."
         )
     return (
-        f"Empirical Bayes did not help in this draw: the squared error of the direct estimates "
-        f"grew by {figure}."
+        "The averaged estimator did not help in this draw: the squared error of the direct "
+        f"estimates grew by {figure}."
     )
 
 
-def _worth_in_images(eb, squared_errors):
+def _worth_in_images(averaged, squared_errors):
     """The sample size ratio, told from the images alone, and what the truth says of it."""
-    if eb.sample_size_ratio is None:
+    if averaged.sample_size_ratio is None:
         return []
     direct, shrunk = squared_errors
     return [
-        f"These images alone say that it is {eb.sample_size_ratio}; the truth says "
+        f"These images alone say that it is {averaged.sample_size_ratio}; the truth says "
         f"{direct.sum() / shrunk.sum():.2g} times."
     ]
 
@@ -241,7 +244,7 @@ def _shrinkage(estimates, truth, summary):
     from skbench.plot import ShrinkageDisplay
 
     return ShrinkageDisplay.from_estimates(
-        estimates["direct"], estimates["eb"], truth=truth, n=summary.n
+        estimates["direct"], estimates["average"], truth=truth, n=summary.n
     )
 
 

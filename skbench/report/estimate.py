@@ -11,9 +11,9 @@ from skbench.report.reading import Names
 from skbench.report.terminal import DataError, in_one_line, print_table, say, working
 
 _TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".bz2", ".xz", ".zst")
-_METHODS = ("eb", "direct", "synthetic", "james-stein", "fay-herriot", "structured")
+_METHODS = ("average", "eb", "direct", "synthetic", "james-stein", "fay-herriot", "structured")
 _INTERVALS = {
-    "eb": ("robust", "length-optimal", "parametric"),
+    "eb": ("robust", "length-optimal", "parametric", "fab"),
     "direct": (
         "auto",
         "wilson",
@@ -38,7 +38,7 @@ _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
 @click.option("--item", help="Column that names the item (question).")
 @click.option("--cluster", help="Column of clusters: items in one are not independent.")
 @click.option("--features", help="Columns to predict from (a,b,c), or a file with such columns.")
-@click.option("--method", type=click.Choice(_METHODS), default="eb", show_default=True)
+@click.option("--method", type=click.Choice(_METHODS), default="average", show_default=True)
 @click.option(
     "--interval",
     type=click.Choice(_ALL_INTERVALS),
@@ -232,6 +232,8 @@ def _estimator(method, options):
     interval = {} if options["interval"] is None else {"interval": options["interval"]}
     scale = {} if options["scale"] is None else {"scale": options["scale"]}
     seed = {"random_state": options["seed"]}
+    if method == "average":
+        return groups.AveragedEstimator(**seed)
     if method == "eb":
         return groups.EmpiricalBayes(**interval, **scale, **seed)
     if method == "direct":

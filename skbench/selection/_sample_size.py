@@ -27,7 +27,7 @@ def sample_size_ratio(estimator, summary, confidence_level=0.95):
 
     Parameters
     ----------
-    estimator : EmpiricalBayes or JamesStein
+    estimator : EmpiricalBayes, JamesStein or AveragedEstimator
         Fitted on the summary.
     summary : GroupSummary
         Binary scores.
@@ -54,7 +54,7 @@ def sample_size_ratio(estimator, summary, confidence_level=0.95):
     center held fixed, and carried over from n - 1 to n items. The interval is a
     jackknife over topics, in which the estimated amount of shrinkage varies too.
     Its coverage at nominal 95 % is in the user's guide; groups with one item do not
-    count.
+    count. `AveragedEstimator` brings Stein's estimates of its squared errors along.
 
     When not to use it: for a single group. Groups near their prior mean gain more
     than the ratio says and those far from it less.
@@ -76,13 +76,17 @@ def sample_size_ratio(estimator, summary, confidence_level=0.95):
     usable = summary.n > 1
     if summary.outcome != "binomial" or not usable.any():
         return None
+    groups = np.arange(len(summary)) if summary.groups is None else np.asarray(summary.groups)
+    topics = pd.factorize(groups[usable])[0]
+    if hasattr(estimator, "squared_error_"):
+        losses = estimator.squared_error_[usable]
+        sigma2 = binomial.unbiased_variance(np.round(summary.z * summary.n), summary.n)[usable]
+        return risk.sample_size_ratio(losses, sigma2, topics, confidence_level)
     rule = _rule_of(estimator, summary)
     if rule is None:
         return None
     n = summary.n[usable].astype(float)
     losses, influenced, sigma2 = _losses(rule, summary, usable, n)
-    groups = np.arange(len(summary)) if summary.groups is None else np.asarray(summary.groups)
-    topics = pd.factorize(groups[usable])[0]
     ratio = risk.sample_size_ratio(losses + influenced, sigma2, topics, confidence_level)
     return risk.ratio_with_more_items(ratio, np.sum(n - 1) / np.sum(n))
 

@@ -11,8 +11,8 @@ import numpy as np
 from skbench.stats.risk import stein_loss
 
 
-def interval_inflation(value, standard_errors, z, noise):
-    """Factor by which the mean interval of several estimates must be widened.
+def squared_errors(value, standard_errors, z, noise):
+    """Unbiased estimates of the squared errors of a mean of estimates.
 
     Parameters
     ----------
@@ -27,18 +27,45 @@ def interval_inflation(value, standard_errors, z, noise):
 
     Returns
     -------
+    ndarray of shape (n_groups,)
+        ``(value - z)^2 - noise + 2 v`` with ``v`` the mean of the squared standard
+        errors. Noisy, and often negative: only means over many groups are of use.
+
+    Notes
+    -----
+    Stein's identity. For a Bayes rule with normal noise the covariance of an estimate with
+    the noise is its posterior variance, whatever it borrows from other groups and however
+    their errors are correlated (test_unbiased_risk_of_the_mean). It believes the estimators
+    on how much weight they give each group, and nothing else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> errors = np.full((2, 1), 0.1)
+    >>> squared_errors(np.array([0.5]), errors, np.array([0.9]), np.array([0.02])).round(3)
+    array([0.16])
+    """
+    posterior_variance = np.mean(np.asarray(standard_errors) ** 2, axis=0)
+    return stein_loss(value, z, noise, 0.0) + 2 * posterior_variance
+
+
+def interval_inflation(value, standard_errors, z, noise):
+    """Factor by which the mean interval of several estimates must be widened.
+
+    Parameters
+    ----------
+    value, standard_errors, z, noise
+        As in `squared_errors`.
+
+    Returns
+    -------
     float
         At least 1.
 
     Notes
     -----
-    The root of the mean over groups of ``(value - z)^2 - noise + 2 v``, over the mean of
-    what the mean interval claims; 1 if that is less. ``v`` is the mean of the squared
-    standard errors. For a Bayes rule with normal noise the covariance of an estimate with
-    the noise is its posterior variance, whatever it borrows from other groups and however
-    their errors are correlated; then the numerator is Stein's unbiased estimate of the
-    squared error of the mean (test_unbiased_risk_of_the_mean). It believes the estimators
-    on how much weight they give each group, and nothing else.
+    The root of the mean of `squared_errors` over that of the squares of the mean
+    standard errors, which is what the mean interval claims; 1 if that is less.
 
     When not to use it: with a handful of groups, where it is nearly always noise; or for
     estimators whose standard errors are smaller than the weight they give a group's own
@@ -48,12 +75,11 @@ def interval_inflation(value, standard_errors, z, noise):
     --------
     >>> import numpy as np
     >>> z = np.array([0.1, 0.9])
-    >>> interval_inflation(np.full(2, 0.5), np.full((2, 2), 0.1), z, np.full(2, 0.02)).round(3)
+    >>> round(interval_inflation(np.full(2, 0.5), np.full((2, 2), 0.1), z, np.full(2, 0.02)), 3)
     4.0
     """
     claimed = np.mean(np.mean(standard_errors, axis=0) ** 2)
     if not claimed > 0:
         return 1.0
-    posterior_variance = np.mean(standard_errors**2, axis=0)
-    risk = np.mean(stein_loss(value, z, noise, 0.0) + 2 * posterior_variance)
-    return float(np.sqrt(max(1.0, risk / claimed)))
+    error = np.mean(squared_errors(value, standard_errors, z, noise))
+    return float(np.sqrt(max(1.0, error / claimed)))

@@ -1,0 +1,222 @@
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.linear_model import Ridge
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skbench import (
+    AveragedEstimator,
+    CrossFitKFold,
+    CrossFitMixedModel,
+    DirectEstimator,
+    EmpiricalBayes,
+    GaussianMixedModel,
+    JamesStein,
+    LogisticMixedModel,
+    make_items,
+    summarize_items,
+)
+from skbench.stats import scales
+
+CHECKED = [
+    CrossFitMixedModel(sampling_variance=1.0, n_repeats=1),
+    AveragedEstimator([JamesStein(), CrossFitMixedModel()], sampling_variance=1.0),
+]
+
+
+@pytest.mark.slow
+@parametrize_with_checks(CHECKED)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks([AveragedEstimator(sampling_variance=1.0)])
+def test_scikit_learn_checks_of_the_default(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_items(n_models=3, n_topics=16, n_items=10, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def g(data):
+    return summarize_items(data.items, ["model", "topic"], features=data.features)
+
+
+@pytest.fixture(scope="module")
+def fitted(g):
+    return AveragedEstimator(random_state=0).fit(**g.fit_args)
+
+
+def test_value_is_the_mean_of_the_members(g, fitted):
+    members = [member.estimate() for member in fitted.estimators_]
+    assert_allclose(fitted.estimate().value, np.mean([e.value for e in members], axis=0))
+    kinds = [type(member) for member in fitted.estimators_]
+    assert kinds == [LogisticMixedModel, CrossFitMixedModel, CrossFitMixedModel]
+
+
+def test_interval_is_the_mean_interval_widened(g):
+    members = [JamesStein(), DirectEstimator()]
+    averaged = AveragedEstimator(members).fit(**g.fit_args)
+    value, low, high = (
+        np.mean([getattr(m.estimate(0.9), end) for m in averaged.estimators_], axis=0)
+        for end in ("value", "low", "high")
+    )
+    averaged.inflation_ = 1.5
+    estimate = averaged.estimate(0.9)
+    assert_allclose(estimate.low, np.clip(value - 1.5 * (value - low), 0, 1))
+    assert_allclose(estimate.high, np.clip(value + 1.5 * (high - value), 0, 1))
+    assert estimate.guarantee == "average over groups"
+
+
+def test_copies_of_one_estimator_change_nothing(g):
+    one = JamesStein().fit(**g.fit_args).estimate()
+    four = AveragedEstimator([JamesStein()] * 4).fit(**g.fit_args)
+    four.inflation_ = 1.0
+    for end in ("value", "low", "high", "standard_error"):
+        assert_allclose(getattr(four.estimate(), end), getattr(one, end))
+
+
+def test_more_precise_than_direct_and_than_its_members(data, g, fitted):
+    truth = data.truth.loc[list(g.labels)].to_numpy()
+    error = np.mean((fitted.estimate().value - truth) ** 2)
+    assert error < 0.6 * np.mean((g.z - truth) ** 2)
+    errors = [np.mean((m.estimate().value - truth) ** 2) for m in fitted.estimators_]
+    assert error < np.mean(errors)  # convexity: always so, whatever the draw
+
+
+@pytest.mark.slow
+def test_stein_knows_the_error():
+    """Mean of `squared_error_` against the truth, over 20 draws."""
+    differences = []
+    for seed in range(20):
+        data = make_items(3, 40, 12, random_state=seed)
+        g = summarize_items(data.items, ["model", "topic"], features=data.features)
+        averaged = AveragedEstimator([LogisticMixedModel(), CrossFitMixedModel()], random_state=0)
+        averaged.fit(**g.fit_args)
+        truth = data.truth.loc[list(g.labels)].to_numpy()
+        error = np.mean((averaged.estimate().value - truth) ** 2)
+        differences.append((np.mean(averaged.squared_error_) - error) / np.mean(g.sigma2))
+    mean, sem = np.mean(differences), np.std(differences, ddof=1) / np.sqrt(20)
+    # Two variances are learned and scales are curved: within .1 of the sampling variance.
+    assert abs(mean) < 0.1 + 3 * sem
+
+
+def test_topics_are_kept_together_and_said_aloud(g):
+    X = pd.DataFrame(np.asarray(g.X), columns=g.X.columns).infer_objects()
+    X["feature"] = X["feature"].astype(float)
+    with pytest.warns(UserWarning, match="folds keep topics together"):
+        fitted = AveragedEstimator([CrossFitMixedModel(n_repeats=1)]).fit(X, g.z, g.sigma2, g.n)
+    assert_array_equal(fitted.groups_, X["topic"])
+    with pytest.warns(UserWarning, match="cv was given without groups: folds may split a topic"):
+        split = EmpiricalBayes(Ridge(), cv=2).fit(X, g.z, g.sigma2, g.n)
+    assert split.groups_ is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        EmpiricalBayes(Ridge()).fit(X, g.z, g.sigma2, g.n, X["topic"])
+        own = make_items(3, 12, 10, shared_items=False, random_state=0)
+        unshared = summarize_items(own.items, ["model", "topic"], features=own.features)
+        assert EmpiricalBayes(Ridge()).fit(**unshared.fit_args).groups_ is None
+
+
+def test_new_groups(g, fitted):
+    X = g.fit_args["X"].iloc[:6]
+    prior = fitted.predict(X)
+    posterior = fitted.predict(X, z=g.z[:6], sigma2=g.sigma2[:6], n=g.n[:6])
+    ends = fitted.predict_interval(X, z=g.z[:6], sigma2=g.sigma2[:6], n=g.n[:6])
+    wide = fitted.predict_interval(X)
+    assert ((0 <= prior) & (prior <= 1)).all()
+    assert ((ends[:, 0] < posterior) & (posterior < ends[:, 1])).all()
+    assert np.mean(np.diff(ends)) < np.mean(np.diff(wide))
+    # Between the prior and the direct estimate, as far as the members' scales are straight.
+    nearer = np.abs(posterior - g.z[:6]) <= np.abs(prior - g.z[:6]) + 0.02
+    assert nearer.all()
+
+
+def test_reproducible_and_pickles(g, fitted):
+    again = AveragedEstimator(random_state=0).fit(**g.fit_args).estimate()
+    assert_array_equal(again.low, fitted.estimate().low)
+    assert_array_equal(pickle.loads(pickle.dumps(fitted)).estimate().high, again.high)
+    assert clone(fitted).get_params()["random_state"] == 0
+
+
+@pytest.mark.parametrize("score", ["binary", "continuous"])
+@pytest.mark.parametrize("n_models, n_topics", [(1, 12), (1, 1), (2, 1), (3, 2)])
+def test_few_groups_and_one_model(score, n_models, n_topics):
+    data = make_items(n_models, n_topics, 8, score=score, random_state=1)
+    g = summarize_items(data.items, ["model", "topic"], features=data.features)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        estimate = AveragedEstimator(random_state=0).fit(**g.fit_args).estimate()
+    table = estimate.to_frame()[["value", "low", "high", "standard_error"]].to_numpy()
+    assert np.isfinite(table).all()
+    assert ((estimate.low <= estimate.value) & (estimate.value <= estimate.high)).all()
+
+
+@pytest.mark.parametrize("k", [0, 10])
+def test_all_right_or_all_wrong(k):
+    data = make_items(3, 8, 10, random_state=0)
+    items = data.items.assign(score=k // 10)
+    g = summarize_items(items, ["model", "topic"])
+    estimate = AveragedEstimator(random_state=0).fit(**g.fit_args).estimate()
+    assert ((estimate.low <= k / 10) & (k / 10 <= estimate.high + 0.05)).all()
+    assert np.abs(estimate.value - k / 10).max() < 0.1
+
+
+def test_clustered_items():
+    data = make_items(3, 15, 24, cluster_size=4, cluster_correlation=0.9, random_state=2)
+    g = summarize_items(data.items, ["model", "topic"], cluster="cluster", features=data.features)
+    averaged = AveragedEstimator(random_state=0).fit(**g.fit_args)
+    assert np.isfinite(averaged.estimate().high).all()
+
+
+def test_refuses_nothing_to_average(g):
+    with pytest.raises(ValueError, match="estimators is empty"):
+        AveragedEstimator([]).fit(**g.fit_args)
+
+
+class Constant(Ridge):
+    """Predicts 0 whatever it is taught."""
+
+    def predict(self, X):
+        return np.zeros(len(X))
+
+
+def test_around_nothing_it_is_the_gaussian_mixed_model(g):
+    numeric = g.fit_args | {"X": g.fit_args["X"][["model", "topic"]].assign(constant=0.0)}
+    numeric["X"].attrs = g.fit_args["X"].attrs
+    z, sigma2 = scales.anscombe(g.z, g.sigma2, g.n)
+    mixed = GaussianMixedModel(integrate=True).fit(numeric["X"], z, sigma2, groups=g.groups)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # a constant regression
+        around = CrossFitMixedModel(Constant(), n_repeats=2, random_state=0).fit(**numeric)
+    e = mixed.estimate()
+    expected = scales.from_scale_mean(e.value, e.standard_error**2, "arcsine")
+    assert_allclose(around.estimate().value, expected, rtol=1e-9)
+    assert_allclose(around.estimate().low, scales.from_scale(e.low, "arcsine"), rtol=1e-9)
+
+
+def test_own_splitter(g):
+    cv = CrossFitKFold(n_splits=3, n_repeats=2, random_state=1)
+    assert len(CrossFitMixedModel(cv=cv).fit(**g.fit_args).effects_) == 2
+
+
+@pytest.mark.slow
+def test_covers_on_average():
+    hits = []
+    for seed in range(30):
+        data = make_items(4, 30, 10, random_state=seed)
+        g = summarize_items(data.items, ["model", "topic"], features=data.features)
+        e = AveragedEstimator(random_state=0).fit(**g.fit_args).estimate()
+        truth = data.truth.loc[list(g.labels)].to_numpy()
+        hits.append(np.mean((e.low <= truth) & (truth <= e.high)))
+    # Groups of a topic are dependent: the spread over seeds is the yardstick.
+    assert np.mean(hits) > 0.94 - 3 * np.std(hits, ddof=1) / np.sqrt(30)

@@ -133,9 +133,7 @@ def maximal_cliques(adjacent):
            [0, 1, 1]])
     """
     n = len(adjacent)
-    neighbors = [
-        _bits(np.flatnonzero(row & (np.arange(n) != i))) for i, row in enumerate(adjacent)
-    ]
+    neighbors = [_bits(np.flatnonzero(row & (np.arange(n) != i))) for i, row in enumerate(adjacent)]
     cliques = []
     stack = [(0, (1 << n) - 1, 0)]  # members, candidates, nodes that were dealt with
     while stack:

@@ -1,8 +1,8 @@
 """Exact chain-rule intervals of 1,000 groups, and how far draws are from them.
 
 Run from the root of the repository: ``python benchmarks/chain_rule.py``. Thirty
-unlabeled rows per label, an autorater right nine times in ten; times are the shortest
-of several.
+unlabeled rows per label, an autorater right nine times in ten; processor times are
+the shortest of several.
 """
 
 import sys
@@ -40,9 +40,9 @@ def shortest_time(function, *args):
     """Seconds of the fastest of several calls: the least disturbed one."""
     times = []
     for _ in range(N_TRIALS):
-        start = time.perf_counter()
+        start = time.process_time()
         function(*args)
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     return min(times)
 
 
@@ -57,9 +57,9 @@ def main():
             unlabeled, labeled = counts_of(n_labels, n_values, rng)
             exact = shortest_time(chain_interval, unlabeled, labeled, [1, 0])
             few = unlabeled[:N_DRAWN], labeled[:N_DRAWN], [1, 0]
-            start = time.perf_counter()
+            start = time.process_time()
             ends = np.quantile(chain_draws(*few, N_DRAWS, rng), [0.025, 0.975], axis=0)
-            drawn = (time.perf_counter() - start) * N_GROUPS / N_DRAWN
+            drawn = (time.process_time() - start) * N_GROUPS / N_DRAWN
             error = np.sqrt(np.mean((ends - chain_interval(*few)) ** 2))
             print(
                 f"{n_values:7} {n_labels:7} {1e3 * exact:6.0f} ms {1e3 * drawn:6.0f} ms "

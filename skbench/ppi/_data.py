@@ -158,14 +158,15 @@ def _refuse_missing_scores(autorater, names, numeric):
 
 def _labels(y, n_rows):
     try:
-        labels = pd.Series(y).to_numpy(dtype=float, na_value=np.nan)
+        is_plain = isinstance(y, np.ndarray) and y.dtype == float  # two copies fewer
+        labels = y if is_plain else pd.Series(y).to_numpy(dtype=float, na_value=np.nan)
     except (TypeError, ValueError):
         raise ValueError(
             "y must be numeric, nan where a row is unlabeled: code the human labels as numbers, "
             "such as 1 and 0."
         ) from None
     if labels.shape != (n_rows,):
-        raise ValueError(f"y has {len(labels)} entries, but X has {n_rows} rows.")
+        raise ValueError(f"y has {labels.size} entries, but X has {n_rows} rows.")
     if np.isinf(labels).any():
         row = int(np.argmax(np.isinf(labels)))
         raise ValueError(

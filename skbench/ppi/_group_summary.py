@@ -24,23 +24,31 @@ def set_aside(data, rng):
     """
     if data.weights is not None:
         return np.zeros(len(data.y), dtype=bool)
-    units = np.arange(len(data.y)) if data.clusters is None else data.clusters
-    n_units = int(units.max()) + 1
-    group, has_label = np.zeros(n_units, dtype=int), np.zeros(n_units, dtype=bool)
-    group[units] = data.codes
-    has_label[units[data.labeled]] = True
-    content = np.zeros(n_units, dtype=np.uint64)
-    np.add.at(content, units, _content(data.autorater))
-
+    units, group, has_label, content = _units(data)
     free = np.flatnonzero(~has_label)
     free = rng.permutation(free[np.lexsort([content[free], group[free]])])
     free = free[np.argsort(group[free], kind="stable")]
     n_free = np.bincount(group[free], minlength=data.n_groups)
     n_kept = _UNITS_PER_LABEL * np.bincount(group[has_label], minlength=data.n_groups)
     rank = np.arange(len(free)) - (n_free.cumsum() - n_free)[group[free]]
-    aside = np.zeros(n_units, dtype=bool)
+    aside = np.zeros(len(group), dtype=bool)
     aside[free] = rank >= np.minimum(n_kept, n_free // 2)[group[free]]
     return aside[units]
+
+
+def _units(data):
+    """Unit of each row; group, whether labeled, and content of each unit."""
+    content = _content(data.autorater)
+    if data.clusters is None:
+        return slice(None), data.codes, data.labeled, content
+    units = data.clusters
+    n_units = int(units.max()) + 1
+    group, has_label = np.zeros(n_units, dtype=int), np.zeros(n_units, dtype=bool)
+    group[units] = data.codes
+    has_label[units[data.labeled]] = True
+    total = np.zeros(n_units, dtype=np.uint64)
+    np.add.at(total, units, content)
+    return units, group, has_label, total
 
 
 def _content(autorater):

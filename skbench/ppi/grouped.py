@@ -275,6 +275,8 @@ class GroupedPPI(BaseEstimator):
         return scores if self._bounds is None else np.clip(scores, *self._bounds)
 
     def _joined_features(self, labels):
+        if self.features is None:
+            return pd.DataFrame(index=labels)
         name = labels.name or "group"
         keys = pd.DataFrame({name: labels})
         return joined_features(keys, labels, [name], [], self.features).drop(columns=name)

@@ -64,7 +64,7 @@ for note in items.attrs["notes"]:
 # Three answers to one question are no three questions: the item is their cluster.
 
 summary = summarize_items(items, by=["model", "topic"], cluster="item")
-estimate = DirectEstimator().fit(**summary.fit_args).estimate()
+estimate = DirectEstimator(interval="t").fit(**summary.fit_args).estimate()
 print(estimate.to_frame()[["value", "low", "high", "standard_error"]].round(3))
 
 # %%

@@ -414,11 +414,11 @@ def bridge(seeds, regressor=LinearRegression, **settings):
 
 
 def test_bridge_to_empirical_bayes():
-    ppi, eb, without, coverage = bridge(range(5), **AUTORATERS["good"])
+    ppi, eb, without, coverage = bridge(range(3), **AUTORATERS["good"])
     assert eb < 0.5 * ppi
     assert eb < 0.85 * without
     assert coverage >= 0.93
-    _, eb, without, coverage = bridge(range(5), **AUTORATERS["noise"])
+    _, eb, without, coverage = bridge(range(3), **AUTORATERS["noise"])
     assert eb < 1.05 * without
     assert coverage >= 0.93
 

@@ -2,8 +2,10 @@
 
 import json
 import math
+import zipfile
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from make_fixtures import ANSWERS, QUESTIONS
 
@@ -121,3 +123,13 @@ def test_bad_samples_are_refused_or_counted(tmp_path, bad, reason):
     items = read_inspect(path, skip_bad_lines=True)
     assert items["score"].tolist() == [1, 0]
     assert "skipped 1 bad line (sample 2:" in said(items)
+
+
+def test_archives_of_versions_before_zstandard(tmp_path):
+    """They were deflated; the same members packed so."""
+    path = next((FOLDER / "two_models").iterdir())
+    archive = Archive(path)
+    with zipfile.ZipFile(tmp_path / path.name, "w", zipfile.ZIP_DEFLATED) as old:
+        for name in archive.names():
+            old.writestr(name, archive.read(name))
+    pd.testing.assert_frame_equal(read_inspect(tmp_path), read_inspect(path))

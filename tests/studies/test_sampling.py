@@ -138,7 +138,7 @@ def test_no_item_is_drawn_twice_without_replacement():
 def test_every_item_is_drawn_equally_often(replace):
     plan = laid_out(make_rows(), replace=replace)
     rng = np.random.default_rng(1)
-    n_draws = 2000
+    n_draws = 1000
     drawn = sum(
         np.bincount(drawn_rows(plan, replace, rng), minlength=len(plan.population.scores))
         for _ in range(n_draws)
@@ -157,7 +157,7 @@ def test_hypergeometric_draws_are_those_of_rows():
     p = plan.population
     assert p.topics is None
     rng = np.random.default_rng(2)
-    n_draws = 1500
+    n_draws = 800
     fast = np.array([draw(plan, False, rng).total for _ in range(n_draws)])
     right = np.rint(p.truth * p.sizes).astype(int)
     law = hypergeom(p.sizes, right, plan.n_items)
@@ -177,11 +177,11 @@ def test_with_replacement_the_counts_are_binomial():
     plan = laid_out(make_rows(shared_items=False), n_items=60, replace=True)
     assert len(plan.dropped) == 0  # more items than some groups have
     rng = np.random.default_rng(4)
-    totals = np.array([draw(plan, True, rng).total for _ in range(1500)])
+    totals = np.array([draw(plan, True, rng).total for _ in range(800)])
     p = plan.population.truth
     variance = 60 * p * (1 - p)
-    assert np.all(np.abs(totals.mean(axis=0) - 60 * p) < 5 * np.sqrt(variance / 1500) + 1e-12)
-    assert np.all(np.abs(totals.var(axis=0) - variance) < 6 * variance * np.sqrt(2 / 1500) + 1e-12)
+    assert np.all(np.abs(totals.mean(axis=0) - 60 * p) < 5 * np.sqrt(variance / 800) + 1e-12)
+    assert np.all(np.abs(totals.var(axis=0) - variance) < 6 * variance * np.sqrt(2 / 800) + 1e-12)
 
 
 def test_all_models_get_the_same_items():

@@ -338,3 +338,25 @@ def test_a_wide_table_needs_the_model_among_the_groups():
 def test_no_summary_before_the_run():
     with pytest.raises(NotFittedError, match="Call run"):
         make_study().summary()
+
+
+def test_a_progress_bar_changes_nothing(capsys):
+    pytest.importorskip("rich")
+    shown = run(make_study({"direct": DirectEstimator()}, 2, verbose=True))
+    assert "repetitions" in capsys.readouterr().out
+    same(shown.results_, run(make_study({"direct": DirectEstimator()}, 2)).results_)
+
+
+def test_random_folds_are_asked_for_in_words_estimators_understand():
+    class Attributes(BaseEstimator):
+        def fit(self, X, y, sigma2, n, groups):
+            raise RuntimeError(f"{X.attrs['items_shared']} {groups is None}")
+
+        def estimate(self, confidence_level):
+            raise NotImplementedError
+
+    study = make_study({"kept": Attributes(), "split": Candidate(Attributes(), None, False)}, 1)
+    with pytest.warns(UserWarning, match="failed in 1 of 1"):
+        run(study)
+    said = study.failures_.set_index("estimator")["message"]
+    assert said["kept"].endswith("True False") and said["split"].endswith("False True")

@@ -140,9 +140,10 @@ def compare_estimators(
     standard error``, the difference being that of its estimated risk to the safest's,
     for which it is 0. A candidate that is not better than the safest by that many
     standard errors is never taken: where the data cannot tell, nothing is risked. Nor
-    is a less certain one preferred to one nearly as good, which on real evaluations
-    halved the largest regret (benchmarks/selection.py). Risks are those of
-    `split_items_risk`; differences are free of most of the noise in both.
+    is a less certain one preferred to one nearly as good: on real evaluations
+    (benchmarks/selection.py) that took the largest of ten mean regrets from 1.23 to
+    1.15 and their average from 1.06 to 1.05. Risks are those of `split_items_risk`;
+    differences are free of most of the noise in both.
 
     When not to use it: as proof that one candidate is the best. The choice is a
     safety net against candidates that fail on the data at hand; candidates a few

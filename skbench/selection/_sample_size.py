@@ -54,7 +54,8 @@ def sample_size_ratio(estimator, summary, confidence_level=0.95):
     center held fixed, and carried over from n - 1 to n items. The interval is a
     jackknife over topics, in which the estimated amount of shrinkage varies too.
     Its coverage at nominal 95 % is in the user's guide; groups with one item do not
-    count. `AveragedEstimator` brings Stein's estimates of its squared errors along.
+    count. `AveragedEstimator` brings Stein's estimates of its squared errors along;
+    they need `item_correlation` where models share items, or the ratio is too high.
 
     When not to use it: for a single group. Groups near their prior mean gain more
     than the ratio says and those far from it less.
@@ -79,6 +80,8 @@ def sample_size_ratio(estimator, summary, confidence_level=0.95):
     groups = np.arange(len(summary)) if summary.groups is None else np.asarray(summary.groups)
     topics = pd.factorize(groups[usable])[0]
     if hasattr(estimator, "squared_error_"):
+        if summary.groups is not None and summary.item_correlation is None:
+            return None  # the mixed models then took correlated errors for independent ones
         losses = estimator.squared_error_[usable]
         sigma2 = binomial.unbiased_variance(np.round(summary.z * summary.n), summary.n)[usable]
         return risk.sample_size_ratio(losses, sigma2, topics, confidence_level)

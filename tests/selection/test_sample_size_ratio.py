@@ -7,16 +7,19 @@ from scipy.stats import binom
 from sklearn.linear_model import LinearRegression, Ridge
 
 from skbench import (
+    AveragedEstimator,
     DirectEstimator,
     EmpiricalBayes,
     FayHerriot,
     GroupSummary,
     JamesStein,
+    LogisticMixedModel,
     make_items,
     sample_size_ratio,
     split_items_risk,
     summarize_items,
 )
+from skbench.stats.binomial import unbiased_variance
 
 
 def counts(mu, n, rng, X=None):
@@ -136,6 +139,16 @@ def test_other_groups_are_refused():
     first, second = (counts(np.full(20, 0.5), 12, rng) for _ in range(2))
     with pytest.raises(ValueError, match="fitted on other groups"):
         sample_size_ratio(JamesStein().fit(**first.fit_args), second)
+
+
+def test_averages_need_to_know_how_errors_are_correlated():
+    data = make_items(4, 12, 10, random_state=0)
+    g = summarize_items(data.items, ["model", "topic"], features=data.features)
+    averaged = AveragedEstimator([LogisticMixedModel()]).fit(**g.fit_args)
+    ratio = sample_size_ratio(averaged, g)
+    noise = unbiased_variance(np.round(g.z * g.n), g.n)
+    assert ratio.value == pytest.approx(noise.sum() / averaged.squared_error_.sum())
+    assert sample_size_ratio(averaged, replace(g, item_correlation=None)) is None
 
 
 def test_estimates_carry_the_ratio():

@@ -64,7 +64,8 @@ def read_items(
         columns are as in the file, except that one which bears a
         role's name without playing it gets the suffix `_in_file`.
         ``attrs["columns"]`` says which column of the file plays which role,
-        ``attrs["notes"]`` is a list of everything that was guessed, chosen,
+        ``attrs["formats"]`` which formats they came in, ``attrs["notes"]`` is a list
+        of everything that was guessed, chosen,
         converted, ignored or dropped.
 
     Raises

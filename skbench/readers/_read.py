@@ -63,6 +63,7 @@ def read_paths(paths, only, model, topic, item, score, cluster, models, filter, 
             raise ValueError(f"No item is left to read in {listed(paths, most=3)}.")
         items = assemble(logs, model, notes)
     items.attrs["notes"] = [*notes, *items.attrs.get("notes", ()), *bad.notes()]
+    items.attrs["formats"] = list(found)
     return items
 
 

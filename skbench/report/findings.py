@@ -14,6 +14,7 @@ from skbench.report.terminal import one_line
 from skbench.summaries import summarize_items
 
 FEW_ITEMS = 5  # below which a topic's own mean says next to nothing
+FEWEST_GROUPS = 4  # to borrow strength from; fewer keep their direct estimates
 FEW_CLUSTERS = 10  # below which intervals rest on a handful of differences
 _PAIR_COLUMNS = [
     "model_a",
@@ -95,7 +96,7 @@ def find(items, *, by, cluster, estimator, confidence_level, random_state):
     cluster : str or None
         Column of clusters of dependent items.
     estimator : estimator
-        Of the groups; fitted here.
+        Of the groups; fitted here where there are at least `FEWEST_GROUPS`.
     confidence_level : float
         Of every interval, of all rank sets together and of all pairs together.
     random_state : int
@@ -111,7 +112,9 @@ def find(items, *, by, cluster, estimator, confidence_level, random_state):
             warnings.simplefilter("ignore", category)
         summary = summarize_items(items, by=by, cluster=cluster)
         direct = DirectEstimator().fit(**summary.fit_args).estimate(confidence_level)
-        estimate = estimator.fit(**summary.fit_args).estimate(confidence_level)
+        estimate = direct
+        if len(summary) >= FEWEST_GROUPS:
+            estimate = estimator.fit(**summary.fit_args).estimate(confidence_level)
         columns = {"cluster": cluster, "confidence_level": confidence_level}
         board = leaderboard(items, random_state=random_state, **columns)
         several = len(board) > 1
@@ -136,6 +139,11 @@ def find(items, *, by, cluster, estimator, confidence_level, random_state):
 
 def _beware(summary, n_models):
     """What the sizes of groups should make the reader careful about."""
+    if len(summary) < FEWEST_GROUPS:
+        yield (
+            f"There are {len(summary)} groups, too few to learn from one another: the estimates "
+            "are the direct ones."
+        )
     small = summary.n < FEW_ITEMS
     if small.any():
         yield (

@@ -9,7 +9,7 @@ import numpy as np
 
 from skbench.report import thresholds
 from skbench.report.reading import Names, level_option, reading_options, score_name
-from skbench.report.terminal import in_one_line, say, working
+from skbench.report.terminal import DataError, in_one_line, say, working
 
 
 class CheckCommand(click.Command):
@@ -76,6 +76,13 @@ def _read(paths, by, roles):
     from skbench.readers import read_items
 
     items = read_items(paths[0] if len(paths) == 1 else list(paths), topic=by, **roles)
+    for note in items.attrs["notes"]:
+        say(note)
+    if "euroeval" in items.attrs["formats"]:
+        raise DataError(
+            "EuroEval keeps bootstrap samples of whole test sets, not items, and a report on them "
+            "as items would be too sure. Use RepeatedRuns and MeanRankScore in Python."
+        )
     if "item" not in items:
         # Models then share nothing that is known, and are compared as on different items.
         items["item"] = np.arange(len(items))

@@ -228,3 +228,29 @@ def test_names_cannot_inject_markup(items, tmp_path):
 )
 def test_bar(value, low, high, expected):
     assert bar(value, low, high, axis=(0, 1), width=9) == expected
+
+
+def test_one_group_keeps_its_direct_estimate(tmp_path):
+    path = tmp_path / "one.csv"
+    scores = [1, 1, 0, 1, 1, 0, 1, 1]
+    pd.DataFrame({"model": "m", "topic": "t", "item": range(8), "score": scores}).to_csv(
+        path, index=False
+    )
+    document = json.loads(run(path, "--json").stdout)
+    (row,) = document["groups"]["rows"]
+    assert (row["estimate"], row["low"]) == (row["direct"], row["direct_low"])
+    assert any("too few to learn from one another" in text for text in document["warnings"])
+
+
+def test_bootstrap_samples_are_no_items():
+    folder = Path(__file__).parents[1] / "readers" / "fixtures" / "euroeval" / "version_18"
+    result = run(folder)
+    assert result.exit_code == 1
+    assert "EuroEval keeps bootstrap samples" in result.stderr
+
+
+@pytest.mark.parametrize("folder", ["lm_eval/two_models", "inspect/two_models", "helm"])
+def test_folders_of_evaluation_programs(folder):
+    result = run(Path(__file__).parents[1] / "readers" / "fixtures" / folder)
+    assert result.exit_code == 0
+    assert "2 models" in result.stdout.splitlines()[0]

@@ -115,7 +115,7 @@ class GroupedPPI(BaseEstimator):
 
     Measured on 200 simulated groups of 200 answers and 10 labels, accuracies around .5,
     .9 and .98, autoraters from 95 % right to useless: empirical Bayes on the summary has
-    .16 to .43 of the mean squared error of the estimates alone, .20 to 1.05 of that of
+    .16 to .43 of the mean squared error of the estimates alone, .20 to 1.08 of that of
     empirical Bayes on `ClassicalMean`, and its intervals cover .95 to .99 of the groups
     (test_bridge_in_every_cell).
 

@@ -69,9 +69,9 @@ def test_evidence_against_quadrature():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [5, 10])
-def test_variances_against_quadrature(n):
-    k, sizes = counts(n, seed=3, omega=0.9)
+@pytest.mark.parametrize("seed", [1, 5])
+def test_variances_against_quadrature(seed):
+    k, sizes = counts(10, seed, omega=0.9)
     _, model, topic = rows(k)
     arranged = mixed._arranged(model, topic, None, None, 1 / MODEL_VARIANCE)
     likelihood = fitting.Binomial(k, sizes)
@@ -86,7 +86,7 @@ def test_integrated_means_against_quadrature():
     k, sizes = counts(5, seed=4)
     _, model, topic = rows(k)
     fit = mixed.crossed_logit(k.ravel(), sizes.ravel(), model, topic)
-    stds = np.geomspace(0.02, 4, 11)
+    stds = np.geomspace(0.03, 4, 8)
     exact = exact_integrated_means(k, sizes, MODEL_VARIANCE, (1.0, 0.5), stds)
     np.testing.assert_allclose(fit.score.reshape(k.shape), exact, rtol=0, atol=2e-3)
 

@@ -220,8 +220,8 @@ def _verdict_on_error(removed, error):
         )
     if removed > 0:
         return (
-            f"The averaged estimator removed {figure} of the squared error of the direct estimates: "
-            "too little to tell from chance in this draw."
+            f"The averaged estimator removed {figure} of the squared error of the direct "
+            "estimates: too little to tell from chance in this draw."
         )
     return (
         "The averaged estimator did not help in this draw: the squared error of the direct "

@@ -14,7 +14,7 @@ _LONGEST_STEP = 1.5  # of a log variance
 _LEAST_VARIANCE = 1e-7
 _LARGEST_VARIANCE = 1e3
 _STEPS, _WIDEST_STEP, _STEP_IN_STD = 4, 0.5, 1.5  # of the grid, each way
-_CENTERS = 0.1, 2.0  # standard deviations between which the grid is centered
+_LEAST_STD, _LARGEST_IN_PRIOR = 0.05, 4.0  # ends of the grid where the data say little
 _NEGLIGIBLE = 8.0  # log weight below the best that the rough evidence rules out
 _LARGEST_RATIO = 2.0
 _LEAST_OWN = 0.1  # part of its errors that a model shares with nobody
@@ -218,12 +218,9 @@ def integrated(likelihood, structure, prior_std, fit):
 
     Notes
     -----
-    The grid is even in log standard deviations, 1.5 posterior standard deviations
-    apart but no more than a factor of 1.65. The pseudo-observations at the maximum
-    sort out the points that cannot matter.
+    The pseudo-observations at the maximum sort out the points that cannot matter.
     """
-    points = _grid(fit)
-    log_prior = np.sum(points - 0.5 * (np.exp(points) / prior_std) ** 2, axis=1)
+    points, log_prior = _grid(fit, prior_std)
     rough = log_prior + [
         gaussian.log_evidence(fit.W, fit.b, fit.noise, np.exp(2 * point), structure)
         for point in points
@@ -238,12 +235,28 @@ def integrated(likelihood, structure, prior_std, fit):
     return fits, weights / weights.sum()
 
 
-def _grid(fit):
-    """Points in log standard deviations around the restricted maximum."""
+def _grid(fit, prior_std):
+    """Points in log standard deviations, and their log prior probabilities.
+
+    Even in logs, 1.5 posterior standard deviations apart around the maximum; where
+    the data say little, a factor of 1.65 apart over all that the prior allows.
+    """
     information = fit.posterior.information + 1e-6 * np.eye(len(fit.variances))
     # Of a log variance: a log standard deviation has half of it.
     uncertainty = np.sqrt(np.diag(np.linalg.inv(information))) / 2
-    step = np.minimum(_STEP_IN_STD * uncertainty, _WIDEST_STEP)
-    center = np.clip(np.log(fit.variances) / 2, *np.log(_CENTERS))
-    axes = np.arange(-_STEPS, _STEPS + 1) * step[:, None] + center[:, None]
-    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(center))
+    axes, log_priors = [], []
+    for center, spread, scale in zip(
+        np.log(fit.variances) / 2, uncertainty, prior_std, strict=True
+    ):
+        step = min(_STEP_IN_STD * spread, _WIDEST_STEP)
+        if step < _WIDEST_STEP:
+            axis = center + step * np.arange(-_STEPS, _STEPS + 1)
+        else:
+            axis = np.arange(np.log(_LEAST_STD), np.log(_LARGEST_IN_PRIOR * scale), step)
+        log_prior = axis + np.log(step) - 0.5 * (np.exp(axis) / scale) ** 2
+        # The lowest point stands for all below, where the likelihood no longer changes.
+        log_prior[0] -= np.log(-np.expm1(-step))
+        axes.append(axis)
+        log_priors.append(log_prior)
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+    return points, sum(np.meshgrid(*log_priors, indexing="ij")).ravel()

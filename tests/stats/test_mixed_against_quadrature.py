@@ -86,7 +86,7 @@ def test_integrated_means_against_quadrature():
     k, sizes = counts(5, seed=4)
     _, model, topic = rows(k)
     fit = mixed.crossed_logit(k.ravel(), sizes.ravel(), model, topic)
-    stds = np.geomspace(0.03, 4, 8)
+    stds = np.geomspace(0.01, 4, 14)
     exact = exact_integrated_means(k, sizes, MODEL_VARIANCE, (1.0, 0.5), stds)
     np.testing.assert_allclose(fit.score.reshape(k.shape), exact, rtol=0, atol=2e-3)
 

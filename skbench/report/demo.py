@@ -235,8 +235,8 @@ def _worth_in_images(averaged, squared_errors):
         return []
     direct, shrunk = squared_errors
     return [
-        f"These images alone say that it is {averaged.sample_size_ratio}; the truth says "
-        f"{direct.sum() / shrunk.sum():.2g} times."
+        f"These images alone say that it is {averaged.sample_size_ratio}; the errors in this "
+        f"draw have a ratio of {direct.sum() / shrunk.sum():.2g}."
     ]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
-from skbench.stats.risk import SampleSizeRatio
+from skbench.stats.sample_size import SampleSizeRatio
 
 GUARANTEES = ("each group", "average over groups", "posterior", "model", "none")
 OUTCOMES = ("binomial", "continuous", "clustered")
@@ -92,6 +92,7 @@ class GroupSummary:
         if X is None:
             X = pd.DataFrame({"constant": np.ones(len(self.labels))}, index=self.labels)
         X = X.copy()
+        X.attrs["outcome"] = self.outcome
         X.attrs["items_shared"] = self.groups is not None
         if self.item_correlation is not None:
             # Not a frame: pandas compares attrs when it joins, and a frame has no truth value.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from skbench.stats import risk
+from skbench.stats import sample_size
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,7 +60,7 @@ class RiskComparison:
         """Covariance matrix of the risks, a DataFrame."""
         names = self.losses.columns
         codes = pd.factorize(self.topics)[0]
-        matrix = risk.jackknife_mean(self.losses.to_numpy(), codes)[1]
+        matrix = sample_size.jackknife_mean(self.losses.to_numpy(), codes)[1]
         return pd.DataFrame(matrix, names, names)
 
     def difference(self, first, second):
@@ -93,14 +93,14 @@ class RiskComparison:
         Returns
         -------
         SampleSizeRatio
-            value, low, high, see `skbench.stats.risk.sample_size_ratio`; carried
+            value, low, high, see `skbench.stats.sample_size.sample_size_ratio`; carried
             over from the share of the items that the estimator was given to all
             of them.
         """
         codes = pd.factorize(self.topics)[0]
         losses = self.losses[name].to_numpy()
-        ratio = risk.sample_size_ratio(losses, self.variance, codes, confidence_level)
-        return risk.ratio_with_more_items(ratio, self.items_share)
+        ratio = sample_size.sample_size_ratio(losses, self.variance, codes, confidence_level)
+        return sample_size.ratio_with_more_items(ratio, self.items_share)
 
     def to_frame(self):
         """One row per estimator, in the order in which they were given.

@@ -7,7 +7,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import check_confidence_level
-from skbench.stats import binomial, risk, shrinkage
+from skbench.stats import binomial, risk, sample_size, shrinkage
 
 _STEP = 1e-4  # of the shrinkage parameter, for the derivative of the risk by it
 
@@ -84,14 +84,14 @@ def sample_size_ratio(estimator, summary, confidence_level=0.95):
             return None  # the mixed models then took correlated errors for independent ones
         losses = estimator.squared_error_[usable]
         sigma2 = binomial.unbiased_variance(np.round(summary.z * summary.n), summary.n)[usable]
-        return risk.sample_size_ratio(losses, sigma2, topics, confidence_level)
+        return sample_size.sample_size_ratio(losses, sigma2, topics, confidence_level)
     rule = _rule_of(estimator, summary)
     if rule is None:
         return None
     n = summary.n[usable].astype(float)
     losses, influenced, sigma2 = _losses(rule, summary, usable, n)
-    ratio = risk.sample_size_ratio(losses + influenced, sigma2, topics, confidence_level)
-    return risk.ratio_with_more_items(ratio, np.sum(n - 1) / np.sum(n))
+    ratio = sample_size.sample_size_ratio(losses + influenced, sigma2, topics, confidence_level)
+    return sample_size.ratio_with_more_items(ratio, np.sum(n - 1) / np.sum(n))
 
 
 def _losses(rule, summary, usable, n):

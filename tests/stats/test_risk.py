@@ -4,7 +4,7 @@ from reference.risk_slow import exact_risk, jackknife, leave_one_out
 from scipy.stats import binom, hypergeom
 from scipy.stats import t as student_t
 
-from skbench.stats import binomial, risk, shrinkage
+from skbench.stats import binomial, risk, sample_size, shrinkage
 
 SLOW = pytest.mark.slow  # two fits per group and draw
 N_ERRORS = 4  # a mean is beyond so many standard errors once in 16,000 times
@@ -213,7 +213,7 @@ def test_normal_parts_average_to_z_and_are_independent():
 
 def test_jackknife_of_single_groups_is_the_textbook_covariance():
     values = np.random.default_rng(8).normal(size=(30, 3))
-    mean, covariance = risk.jackknife_mean(values, np.arange(30))
+    mean, covariance = sample_size.jackknife_mean(values, np.arange(30))
     assert np.allclose(mean, values.mean(axis=0))
     assert np.allclose(covariance, np.cov(values.T) / 30)
 
@@ -221,14 +221,14 @@ def test_jackknife_of_single_groups_is_the_textbook_covariance():
 def test_jackknife_leaves_out_whole_clusters():
     rng = np.random.default_rng(9)
     values, clusters = rng.normal(size=(40, 2)), rng.integers(0, 7, 40)
-    _, covariance = risk.jackknife_mean(values, clusters)
+    _, covariance = sample_size.jackknife_mean(values, clusters)
     expected = jackknife(lambda rows: rows.mean(axis=0), values, clusters)
     assert np.allclose(np.sqrt(np.diag(covariance)), expected)
 
 
 def test_one_cluster_has_no_standard_error():
-    assert np.isnan(risk.jackknife_mean(np.ones((3, 2)), np.zeros(3, int))[1]).all()
-    assert np.isnan(risk.sample_size_ratio(np.ones(3), np.ones(3), np.zeros(3, int))).all()
+    assert np.isnan(sample_size.jackknife_mean(np.ones((3, 2)), np.zeros(3, int))[1]).all()
+    assert np.isnan(sample_size.sample_size_ratio(np.ones(3), np.ones(3), np.zeros(3, int))).all()
 
 
 def test_sample_size_ratio_by_brute_force():
@@ -239,29 +239,31 @@ def test_sample_size_ratio_by_brute_force():
     error = jackknife(lambda rows: rows[:, 0].sum() / rows[:, 1].sum(), rows, clusters)
     share = losses.sum() / sigma2.sum()
     half_width = student_t.ppf(0.95, 9) * error
-    ratio = risk.sample_size_ratio(losses, sigma2, clusters, 0.9)
+    ratio = sample_size.sample_size_ratio(losses, sigma2, clusters, 0.9)
     assert ratio == pytest.approx((1 / share, 1 / (share + half_width), 1 / (share - half_width)))
 
 
 def test_sample_size_ratio_at_the_edges():
     sigma2, each = np.full(6, 0.02), np.arange(6)
-    assert risk.sample_size_ratio(sigma2, sigma2, each) == (1, 1, 1)
-    assert risk.sample_size_ratio(3 * sigma2, sigma2, each).value == pytest.approx(1 / 3)
+    assert sample_size.sample_size_ratio(sigma2, sigma2, each) == (1, 1, 1)
+    assert sample_size.sample_size_ratio(3 * sigma2, sigma2, each).value == pytest.approx(1 / 3)
     noisy = np.array([0.1, -0.1, 0.05, -0.04, 0.0, -0.02])
-    ratio = risk.sample_size_ratio(noisy, sigma2, each)
+    ratio = sample_size.sample_size_ratio(noisy, sigma2, each)
     assert ratio.value == ratio.high == np.inf and 0 < ratio.low < 1
-    assert np.isnan(risk.sample_size_ratio(sigma2, 0 * sigma2, each)).all()
-    assert np.isnan(risk.sample_size_ratio(np.nan * sigma2, sigma2, each)).all()
+    assert np.isnan(sample_size.sample_size_ratio(sigma2, 0 * sigma2, each)).all()
+    assert np.isnan(sample_size.sample_size_ratio(np.nan * sigma2, sigma2, each)).all()
 
 
 def test_ratio_carried_over():
     # Known prior: the ratio is 1 + sigma2 / A, and sigma2 is inversely proportional to n.
-    measured = risk.SampleSizeRatio(1 + 0.02 / 0.9 / 0.01, 0.8, np.inf)
-    carried = risk.ratio_with_more_items(measured, 0.9)
+    measured = sample_size.SampleSizeRatio(1 + 0.02 / 0.9 / 0.01, 0.8, np.inf)
+    carried = sample_size.ratio_with_more_items(measured, 0.9)
     assert carried.value == pytest.approx(1 + 0.02 / 0.01)
     assert carried[1:] == (0.8, np.inf)
 
 
 def test_ratio_reads_as_a_sentence():
-    assert str(risk.SampleSizeRatio(2.04, 1.5, np.inf)).endswith("2 times the items (1.5 or more)")
-    assert "unknown" in str(risk.SampleSizeRatio(np.nan, np.nan, np.nan))
+    assert str(sample_size.SampleSizeRatio(2.04, 1.5, np.inf)).endswith(
+        "2 times the items (1.5 or more)"
+    )
+    assert "unknown" in str(sample_size.SampleSizeRatio(np.nan, np.nan, np.nan))

@@ -233,7 +233,7 @@ def cell_figures(results):
         width=results["high"] - results["low"],
     )
     figures = rows.groupby("estimator", observed=True)[["mse", "coverage", "width"]].mean()
-    figures["of F24"] = figures["mse"] / figures.loc["F24", "mse"]
+    figures["of F24"] = figures["mse"] / figures["mse"].get("F24", np.nan)
     figures["of direct"] = figures["mse"] / figures.loc["direct", "mse"]
     figures["of Wilson"] = figures["width"] / figures.loc["direct", "width"]
     return figures

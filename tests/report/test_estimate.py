@@ -271,7 +271,7 @@ DATA_ERRORS = [
         "whose text differs within a group",
     ),
     ("topic,item,score\na,1,1\n", ["--features", "nothing.csv"], "There is no file 'nothing.csv'."),
-    ("topic,item,score\na,1,1\na,2,0\n", [], "at least 2"),
+    ("topic,item,score\na,1,1\na,2,0\n", ["--method", "eb"], "at least 2"),
 ]
 
 

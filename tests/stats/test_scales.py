@@ -7,8 +7,10 @@ from scipy.stats import binom, norm
 from skbench.stats.binomial import sampling_variance
 from skbench.stats.scales import (
     _effective_size,
+    anscombe,
     from_scale,
     from_scale_mean,
+    from_scale_variance,
     scale_derivative,
     to_scale,
 )
@@ -173,3 +175,41 @@ def test_neither_size_nor_variance(scale):
 def test_unknown_scale_is_named(call):
     with pytest.raises(ValueError, match="scale must be one of .* got 'probit'"):
         call()
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("mean, variance", [(0.3, 0.02), (0.9, 0.2), (1.4, 0.05), (0.8, 0.0)])
+def test_variance_on_the_way_back_against_quadrature(scale, mean, variance):
+    back = {"identity": lambda t: t, "arcsine": lambda t: np.sin(t) ** 2}.get(
+        scale, lambda t: 1 / (1 + np.exp(-t))
+    )
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    values = back(mean + np.sqrt(variance) * nodes)
+    weights = weights / weights.sum()
+    expected = weights @ (values - weights @ values) ** 2
+    # The quadrature for "logit" has 20 points.
+    assert_allclose(from_scale_variance(mean, variance, scale), expected, rtol=1e-6, atol=1e-15)
+
+
+@pytest.mark.parametrize("n", [1, 5, 20])
+def test_anscombe_is_his_formula_with_the_smoothed_variance(n):
+    z, sigma2, sizes = every_count(n)
+    values, variances = anscombe(z, sigma2, sizes)
+    k = np.arange(n + 1)
+    assert_allclose(values, np.arcsin(np.sqrt((k + 0.375) / (n + 0.75))), rtol=1e-12)
+    assert_allclose(variances, 1 / (4 * n + 2), rtol=1e-12)
+
+
+def test_anscombe_has_the_more_constant_variance():
+    k = np.arange(21)
+    z, sigma2, n = every_count(20)
+    spread = {}
+    for name, values in (
+        ("anscombe", anscombe(z, sigma2, n)[0]),
+        ("arcsine", to_scale(z, sigma2, n, "arcsine")[0]),
+    ):
+        p = np.linspace(0.1, 0.9, 17)[:, None]
+        chance = binom.pmf(k, 20, p)
+        variance = chance @ values**2 - (chance @ values) ** 2
+        spread[name] = np.ptp(variance) / np.mean(variance)
+    assert spread["anscombe"] < 0.5 * spread["arcsine"]

@@ -145,6 +145,15 @@ def are_counts(z, n):
     return bool(np.all(np.abs(k - np.round(k)) <= _COUNT_TOLERANCE * np.maximum(n, 1)))
 
 
+def are_binary(X, z, n):
+    """Whether scores are binary: what the summary behind X says, else `are_counts`.
+
+    Means of clustered or graded scores may be whole counts by accident.
+    """
+    outcome = getattr(X, "attrs", {}).get("outcome", "binomial")
+    return outcome == "binomial" and are_counts(z, n)
+
+
 def require_columns(frame_columns, wanted, what="items"):
     """Refuse names that a table lacks, listing those it has."""
     missing = [name for name in wanted if name not in frame_columns]

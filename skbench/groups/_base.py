@@ -13,7 +13,7 @@ from sklearn.utils.validation import (
 )
 
 from skbench._checks import (
-    are_counts,
+    are_binary,
     check_column,
     check_confidence_level,
     check_labels,
@@ -80,6 +80,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         self.z_ = check_column("y", z, self.labels_)
         self.sigma2_ = check_sigma2(sigma2, self.sampling_variance, self.labels_)
         self.n_ = check_sizes(n, self.labels_)
+        self._binary = are_binary(X, self.z_, self.n_)
         if groups is not None:
             groups = np.asarray(groups)
             check_consistent_length(X, groups)
@@ -220,7 +221,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
 
     def _cut(self, scores):
         """Scores cut to [0, 1], where no accuracy can leave it: binary scores were fitted."""
-        return np.clip(scores, 0, 1) if are_counts(self.z_, self.n_) else scores
+        return np.clip(scores, 0, 1) if self._binary else scores
 
     def _checked_training_data(self, X, y):
         X = as_pandas(X)

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from skbench._checks import are_counts
 from skbench.groups.crossfit import CrossFitKFold, cross_fit
 from skbench.stats import fab, scales
 
@@ -56,13 +55,15 @@ def _inner_means(regressor, rows, z, weights, train, groups, n_jobs):
     return means
 
 
-def covering_interval(z, sigma2, n, prior_mean, prior_variance, scale, confidence_level):
+def covering_interval(z, sigma2, n, binary, prior_mean, prior_variance, scale, confidence_level):
     """Intervals that cover each group, assisted by a prior on some scale.
 
     Parameters
     ----------
     z, sigma2, n : ndarray of shape (n_groups,)
         Direct estimates, sampling variances and sizes (None if unknown).
+    binary : bool
+        Whether ``z * n`` are numbers of right answers.
     prior_mean, prior_variance : ndarray of shape (n_groups,)
         From other groups' data, on the scale; an infinite variance is no prior.
     scale : {"identity", "arcsine", "logit"}
@@ -78,7 +79,7 @@ def covering_interval(z, sigma2, n, prior_mean, prior_variance, scale, confidenc
     variance = np.where(known, prior_variance, 0.0)
     mean = scales.from_scale_mean(prior_mean, variance, scale)
     variance = np.where(known, scales.from_scale_variance(prior_mean, variance, scale), np.inf)
-    if are_counts(z, n):
+    if binary:
         alpha, beta = fab.beta_prior(mean, variance)
         alpha, beta = (np.where(known, parameter, 1.0) for parameter in (alpha, beta))
         return fab.fab_binomial_interval(np.round(z * n), n, alpha, beta, confidence_level)

@@ -4,7 +4,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
-from skbench._checks import are_counts
 from skbench._random import as_generator
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups.crossfit import topics_to_keep
@@ -120,9 +119,8 @@ class AveragedEstimator(GroupEstimator):
         """Unfitted copies of the estimators, seeded where they left it open."""
         given = self.estimators
         if given is None:
-            counts = are_counts(self.z_, self.n_)
             # Uncalibrated: the mean interval is widened as a whole.
-            family = LogisticMixedModel if counts else GaussianMixedModel
+            family = LogisticMixedModel if self._binary else GaussianMixedModel
             mixed = family(calibration=None)
             given = [mixed, CrossFitMixedModel("ridge"), CrossFitMixedModel("xgboost")]
         if len(given) == 0:
@@ -134,7 +132,7 @@ class AveragedEstimator(GroupEstimator):
 
     def _noise(self):
         """Sampling variances that are right on average: smoothed ones are not."""
-        if not are_counts(self.z_, self.n_):
+        if not self._binary:
             return self.sigma2_
         noise = unbiased_variance(np.round(self.z_ * self.n_), self.n_)
         return np.where(np.isnan(noise), self.sigma2_, noise)

@@ -7,7 +7,6 @@ from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skbench._checks import are_counts
 from skbench._random import as_generator
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._regressors import prepared_regressor, text_columns, text_encoder
@@ -129,7 +128,6 @@ class CrossFitMixedModel(GroupEstimator):
 
     def _fit(self, X, groups):
         self.groups_ = groups = topics_to_keep(X, groups, self.cv)
-        self._binary = are_counts(self.z_, self.n_)
         z, sigma2 = self._on_scale(self.z_, self.sigma2_, self.n_)
         self._prior_means = self._cross_fitted(X, z, groups)
         self.prior_mean_ = self._prior_means.mean(axis=0)

@@ -148,7 +148,7 @@ class DirectEstimator(GroupEstimator):
             return self.interval
         if n is None:
             return "normal"
-        if are_counts(z, n):
+        if self._binary and are_counts(z, n):
             return "wilson"
         _warn_of_t(z, sigma2, n)
         return "t"
@@ -161,6 +161,11 @@ class DirectEstimator(GroupEstimator):
             )
 
     def _require_counts(self, kind, z, n):
+        if not self._binary and are_counts(z, n):
+            raise ValueError(
+                f"{_NAMES[kind]} intervals are for right and wrong answers to independent items, "
+                'but these are summaries of other scores or of clusters. Use interval="t".'
+            )
         check_unit_interval("z", z, f"for {_NAMES[kind]} intervals")
         if not are_counts(z, n):
             first = int(np.argmax(np.abs(z * n - np.round(z * n))))

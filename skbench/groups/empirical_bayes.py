@@ -255,7 +255,7 @@ class EmpiricalBayes(GroupEstimator):
     def _corrected_moments(self, prior_mean, part):
         correction = self.prior_variance if self.prior_variance == "fplib" else "pmt"
         unit = self._unit(self._sigma2[part])
-        if not are_counts(self.z_, self.n_):
+        if not self._binary:
             residuals = (self._z[part] - prior_mean) / np.sqrt(unit)
             moments = robust_eb.prior_moments(
                 residuals, self._sigma2[part] / unit, correction=correction
@@ -293,7 +293,7 @@ class EmpiricalBayes(GroupEstimator):
             return bounds
         prior = self.prior_mean_, self._outside_variances
         low, high = covering_interval(
-            self.z_, self.sigma2_, self.n_, *prior, self.scale, confidence_level
+            self.z_, self.sigma2_, self.n_, self._binary, *prior, self.scale, confidence_level
         )
         return bounds._replace(low=low, high=high)
 
@@ -339,7 +339,8 @@ class EmpiricalBayes(GroupEstimator):
         """Ends that cover each new group: its prior has seen none of its items."""
         prior_mean = np.asarray(self.regressor_.predict(X), dtype=float).ravel()
         A = self.prior_variance_ * self._unit(self._on_scale(z, sigma2, n)[1])
-        return covering_interval(z, sigma2, n, prior_mean, A, self.scale, confidence_level)
+        binary = self._binary and are_counts(z, n)
+        return covering_interval(z, sigma2, n, binary, prior_mean, A, self.scale, confidence_level)
 
     def _span(self, prior_mean, A, kurtosis, z, sigma2, confidence_level):
         """Centre, half-width and posterior standard deviation on the working scale."""

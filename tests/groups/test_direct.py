@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from scipy.stats import beta, binom, norm, t
 
-from skbench import DirectEstimator
+from skbench import DirectEstimator, summarize_items
 from skbench.groups.direct import INTERVALS
 from skbench.stats import binomial
 
@@ -145,3 +145,16 @@ def test_edge_groups(edge_groups):
         estimate = DirectEstimator(kind).fit(**edge_groups).estimate()
         assert np.isfinite(estimate.low).all()
         assert isinstance(estimate.labels, pd.Index)
+
+
+def test_clusters_are_no_counts_by_accident():
+    # 3 clusters of 4 equal answers: z * n is whole, but the items are not independent.
+    items = pd.DataFrame({"topic": "t", "passage": np.repeat([0, 1, 2], 4)})
+    items["score"] = np.where(items["passage"] == 0, 0.0, 1.0)
+    g = summarize_items(items, by="topic", cluster="passage")
+    assert (g.z * g.n_independent).round(12).item() == 2
+    with pytest.warns(UserWarning, match="t intervals may cover"):
+        estimator = DirectEstimator().fit(**g.fit_args)
+    assert estimator.interval_ == "t"
+    with pytest.raises(ValueError, match="or of clusters"):
+        DirectEstimator(interval="wilson").fit(**g.fit_args)

@@ -25,7 +25,8 @@ class CountedLogisticMixedModel(LogisticMixedModel):
 
     def fit(self, X, y, sigma2=None, n=None, groups=None):
         """Squash `y` to whole numbers of right answers, where it is fit to be fitted."""
-        if np.asarray(y).dtype.kind in "biuf" and np.all(np.isfinite(y)):
+        numbers = pd.to_numeric(pd.Series(np.asarray(y).ravel()), errors="coerce")
+        if np.asarray(y).dtype.kind in "biufO" and np.all(np.isfinite(numbers)):
             y = np.round(20 / (1 + np.exp(-np.asarray(y, dtype=float)))) / 20
             n = np.full(len(y), 20)
         return super().fit(X, y, 1.0, n, groups)

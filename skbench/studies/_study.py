@@ -51,7 +51,7 @@ class RepeatedSamplingStudy:
         Repetitions run at the same time (joblib; ``joblib.parallel_config``
         chooses the backend). The numbers do not depend on it.
     path : str or Path, default=None
-        Folder for finished repetitions, one Parquet file each. Running again
+        Folder for finished repetitions, one Parquet file each (needs pyarrow). Running again
         with the same settings and data goes on where it stopped.
     verbose : bool, default=False
         Show a progress bar (needs rich).

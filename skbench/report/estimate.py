@@ -26,6 +26,7 @@ _INTERVALS = {
         "bounded",
     ),
 }
+_READING = ("model", "models", "score", "item", "cluster", "filter", "skip_bad_lines")
 _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
 
 
@@ -37,6 +38,8 @@ _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
 @click.option("--score", help="Score column.")
 @click.option("--item", help="Column that names the item (question).")
 @click.option("--cluster", help="Column of clusters: items in one are not independent.")
+@click.option("--filter", help="Filter whose answers to take (lm-evaluation-harness).")
+@click.option("--skip-bad-lines", is_flag=True, help="Count unreadable lines, go on without.")
 @click.option("--features", help="Columns to predict from (a,b,c), or a file with such columns.")
 @click.option("--method", type=click.Choice(_METHODS), default="average", show_default=True)
 @click.option(
@@ -118,7 +121,7 @@ def _read(file, options):
 
     by = options["by"] or []
     topics = [name for name in by if name not in ("model", options["model"])]
-    roles = {name: options[name] for name in ("model", "models", "score", "item", "cluster")}
+    roles = {name: options[name] for name in _READING}
     items = read_items(file, topic=topics or None, **roles)
     for note in items.attrs["notes"]:
         say(note)
@@ -228,12 +231,13 @@ def _with_sample_size(estimated, estimator, items, summary_options):
 
 def _estimator(method, options):
     from skbench import groups
+    from skbench.report.methods import recommended
 
     interval = {} if options["interval"] is None else {"interval": options["interval"]}
     scale = {} if options["scale"] is None else {"scale": options["scale"]}
     seed = {"random_state": options["seed"]}
     if method == "average":
-        return groups.AveragedEstimator(**seed)
+        return recommended(options["seed"])
     if method == "eb":
         return groups.EmpiricalBayes(**interval, **scale, **seed)
     if method == "direct":

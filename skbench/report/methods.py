@@ -1,6 +1,6 @@
 """The estimator of groups that commands use unless told otherwise."""
 
-from skbench.groups import EmpiricalBayes
+from skbench.groups import AveragedEstimator
 
 
 def recommended(seed):
@@ -15,4 +15,4 @@ def recommended(seed):
     -------
     estimator
     """
-    return EmpiricalBayes(random_state=seed)
+    return AveragedEstimator(random_state=seed)

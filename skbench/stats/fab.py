@@ -86,7 +86,7 @@ def fab_binomial_interval(k, n, alpha, beta, confidence_level=0.95):
     >>> import numpy as np
     >>> low, high = fab_binomial_interval([7, 7], 10, [1, 14], [1, 6])
     >>> print(low.round(3), high.round(3))
-    [0.381 0.463] [0.915 0.872]
+    [0.381 0.393] [0.913 0.913]
     """
     k, n, alpha, beta = np.broadcast_arrays(
         *(np.asarray(a, dtype=float) for a in (k, n, alpha, beta))
@@ -143,7 +143,7 @@ def fab_normal_interval(
     --------
     >>> low, high = fab_normal_interval([0.0, 0.0], 1.0, 0.0, [float("inf"), 1.0])
     >>> print(low.round(3), high.round(3))
-    [-1.96  -1.753] [1.96  1.753]
+    [-1.96  -1.645] [1.96  1.645]
     """
     sigma2 = np.square(standard_error) if sigma2 is None else sigma2
     df = np.inf if df is None else df

@@ -94,9 +94,9 @@ def anscombe(z, sigma2, n):
 
     Examples
     --------
-    >>> values, variances = anscombe([0.5, 1.0], [0.025, 0.00694], [10, 10])
+    >>> values, variances = anscombe([0.5, 1.0], [0.025, 0.00763889], [10, 10])
     >>> print(values.round(4), variances.round(4))
-    [0.7854 1.3828] [0.0238 0.0238]
+    [0.7854 1.3829] [0.0238 0.0238]
     """
     _, variances = to_scale(z, sigma2, n, "arcsine")
     size = 1 / (4 * np.maximum(variances, 1e-12))

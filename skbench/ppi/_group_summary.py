@@ -89,6 +89,15 @@ def without_useless_autorater(data):
     return data if explained > chance else data._replace(autorater=data.autorater[:, :0])
 
 
+def outcome(data):
+    """What the direct estimates are: shares of right answers only without an autorater."""
+    if data.clusters is not None:
+        return "clustered"
+    plain = data.weights is None and not data.autorater.shape[1]
+    is_share = plain and np.isin(data.y[data.labeled], (0, 1)).all()
+    return "binomial" if is_share else "continuous"
+
+
 def pooled_variances(result, data):
     """Sampling variances of all groups, those of the residuals drawn to their mean."""
     n = np.maximum(result.n_labeled, 1)

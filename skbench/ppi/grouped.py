@@ -16,6 +16,7 @@ from skbench.ppi._group_summary import (
     autorater_means,
     column_names,
     independent_observations,
+    outcome,
     pooled_variances,
     rows_of,
     set_aside,
@@ -317,7 +318,7 @@ class GroupedPPI(BaseEstimator):
             n=self.n_labeled_[labeled],
             labels=self.labels_[labeled],
             X=features if features.shape[1] else None,
-            outcome="continuous" if data.clusters is None else "clustered",
+            outcome=outcome(data),
             n_independent=independent_observations(direct)[labeled],
         )
 

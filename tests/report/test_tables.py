@@ -59,6 +59,7 @@ def test_json_is_the_documented_object(table, groups):
         "guarantee",
         "confidence_level",
         "score",
+        "sample_size_ratio",
         "groups",
     ]
     assert document["guarantee"] == "average over groups"

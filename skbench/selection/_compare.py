@@ -142,8 +142,9 @@ def compare_estimators(
     standard errors is never taken: where the data cannot tell, nothing is risked. Nor
     is a less certain one preferred to one nearly as good: on real evaluations
     (benchmarks/selection.py) that took the largest of ten mean regrets from 1.23 to
-    1.15 and their average from 1.06 to 1.05, partly on the data it was chosen on. Risks are those of `split_items_risk`;
-    differences are free of most of the noise in both.
+    1.15 and their average from 1.06 to 1.05, partly on the data it was chosen on.
+    Risks are those of `split_items_risk`; differences are free of most of the noise
+    in both.
 
     When not to use it: as proof that one candidate is the best. The choice is a
     safety net against candidates that fail on the data at hand; candidates a few

@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from sklearn.cluster import KMeans
-from sklearn.metrics import silhouette_score
 
 from skbench._random import as_generator
 from skbench.summaries._embeddings import item_columns, item_embedding, refuse_missing
@@ -109,6 +107,8 @@ def cluster_items(
     >>> cluster_items(items, ["x"], n_clusters=[2, 3, 4], min_items=10, random_state=0)
     2 topics of 35 to 50 items; k-means with 3 clusters has the largest silhouette, 0.881
     """
+    from sklearn.cluster import KMeans
+
     columns = [text] if isinstance(text, str) else list(text)
     rows = item_columns(items, columns)
     refuse_missing(rows)
@@ -147,6 +147,8 @@ def _usable(n_clusters, n_items):
 
 
 def _silhouette(embedding, labels, seed):
+    from sklearn.metrics import silhouette_score
+
     if np.unique(labels).size < 2:
         return -1.0
     sample = _SILHOUETTE_ITEMS if len(embedding) > _SILHOUETTE_ITEMS else None

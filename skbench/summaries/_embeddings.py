@@ -3,8 +3,6 @@
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
-from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 from skbench._checks import require_columns
 from skbench.summaries._rows import collected, opened
@@ -137,6 +135,9 @@ def _embedded(texts, transformer, n_components, random_state):
         matrix = clone(transformer).fit_transform(texts)
         matrix = matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
         return matrix.astype(float)
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
     words = TfidfVectorizer(sublinear_tf=True).fit_transform(texts)
     most = min(words.shape) - 1
     if most < 1:

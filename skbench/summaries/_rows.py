@@ -3,6 +3,7 @@
 from os import PathLike
 
 import narwhals as nw
+import numpy as np
 import pandas as pd
 
 SCORE = "_skbench_score"  # kept apart from the caller's own columns
@@ -90,8 +91,17 @@ def collected(frame, keys=()):
         # polars would otherwise hold all rows of a scan in memory.
         streams = frame.implementation is nw.Implementation.POLARS
         frame = frame.collect(**({"engine": "streaming"} if streams else {}))
-    table = pd.DataFrame(frame.to_dict(as_series=False))
+    table = pd.DataFrame({name: _plain(frame.get_column(name)) for name in frame.columns})
     return table.sort_values(list(keys), ignore_index=True) if len(keys) else table
+
+
+def _plain(column):
+    """Values that mean the same from every engine; numpy's own need no unpacking."""
+    values = column.to_native()
+    is_numpy = isinstance(values, pd.Series) and isinstance(values.dtype, np.dtype)
+    if is_numpy and values.dtype.kind in "biuf":
+        return values.to_numpy()
+    return column.to_list()
 
 
 def group_labels(table, by):

@@ -7,7 +7,14 @@ import click
 import numpy as np
 
 from skbench.report import tables
-from skbench.report.reading import Names
+from skbench.report.reading import (
+    Names,
+    check_formats,
+    cluster_name,
+    format_options,
+    level_option,
+    score_name,
+)
 from skbench.report.terminal import DataError, in_one_line, print_table, say, working
 
 _TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".bz2", ".xz", ".zst")
@@ -60,12 +67,7 @@ _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
     show_default=True,
     help="Sampling variance of the group means.",
 )
-@click.option(
-    "--confidence-level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    show_default=True,
-)
+@level_option
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
     "--sample-size",
@@ -73,8 +75,7 @@ _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
     help="Tell by refits on parts of the items how many items the estimates are worth: slow.",
 )
 @click.option("--plot", type=click.Path(dir_okay=False), help="Save a picture (.png, .pdf, .svg).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
+@format_options
 def estimate(file, method, confidence_level, sample_size, plot, as_json, as_csv, **options):
     """Estimate the performance of every group, a model on a topic, in FILE.
 
@@ -83,7 +84,8 @@ def estimate(file, method, confidence_level, sample_size, plot, as_json, as_csv,
     what was guessed is told on stderr, and the options below overrule it.
     Where scores are 0 or 1, estimates and intervals are cut to that range.
     """
-    _check_usage(method, options, as_json, as_csv)
+    check_formats(as_json, as_csv)
+    _check_usage(method, options)
     with in_one_line():
         items, topics = _read(file, options)
         by = [name for name in ("model", *topics) if name in items]
@@ -96,18 +98,16 @@ def estimate(file, method, confidence_level, sample_size, plot, as_json, as_csv,
                 estimated = _with_sample_size(estimated, estimator, items, summary_options)
         table = tables.group_table(summary, direct, estimated, by)
         if as_json:
-            click.echo(tables.as_json(table, estimated, _score_name(items)))
+            click.echo(tables.as_json(table, estimated, score_name(items)))
         elif as_csv:
             click.echo(tables.as_csv(table, estimated), nl=False)
         else:
             _print_report(table, items, summary, direct, estimated)
         if plot is not None:
-            _save_plot(plot, summary, direct, estimated, _score_name(items))
+            _save_plot(plot, summary, direct, estimated, score_name(items))
 
 
-def _check_usage(method, options, as_json, as_csv):
-    if as_json and as_csv:
-        raise click.UsageError("--json and --csv exclude each other.")
+def _check_usage(method, options):
     interval = options["interval"]
     if interval is not None and interval not in _INTERVALS.get(method, ()):
         raise click.UsageError(f"--interval {interval} has no meaning with --method {method}.")
@@ -186,14 +186,9 @@ def _other_columns(items):
 
 def _summary_options(items, by, options):
     """What `summarize_items` is told besides the items."""
-    columns = items.attrs["columns"]
-    cluster = "cluster" if "cluster" in columns else None
-    if cluster and columns["cluster"] == columns.get("item"):
-        # The summary takes several rows of one item only if that is what it clusters by.
-        cluster = "item"
     return {
         "by": by,
-        "cluster": cluster,
+        "cluster": cluster_name(items),
         "variance": options["variance"],
         "features": _features(items, by, options["features"]),
     }
@@ -247,11 +242,6 @@ def _estimator(method, options):
     if method == "structured":
         return groups.StructuredRegression(**seed)
     return {"james-stein": groups.JamesStein, "fay-herriot": groups.FayHerriot}[method]()
-
-
-def _score_name(items):
-    column = items.attrs["columns"]["score"]
-    return column if isinstance(column, str) else "score"
 
 
 def _print_report(table, items, summary, direct, estimate):

@@ -90,15 +90,20 @@ def read_models(file, by, roles):
     items = read_items(file, topic=by, **roles)
     for note in items.attrs["notes"]:
         say(note)
-    found = items.attrs["columns"]
     for name in ("model", "item"):
         if name not in items:
             raise DataError(f"no column has a usual name for the {name}. Pass --{name} COLUMN.")
-    cluster = "cluster" if "cluster" in found else None
-    if cluster and found["cluster"] == found["item"]:
-        cluster = "item"
     topics = by if by and len(by) > 1 else ["topic"]
-    return items, {"by": topics if by else None, "cluster": cluster}
+    return items, {"by": topics if by else None, "cluster": cluster_name(items)}
+
+
+def cluster_name(items):
+    """Column of the clusters, or None; "item" where several rows of one item are the clusters."""
+    columns = items.attrs["columns"]
+    if "cluster" not in columns:
+        return None
+    # Formulas take several rows of one item only if that is what they cluster by.
+    return "item" if columns["cluster"] == columns.get("item") else "cluster"
 
 
 def score_name(items):

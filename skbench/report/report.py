@@ -8,7 +8,7 @@ import click
 import numpy as np
 
 from skbench.report import thresholds
-from skbench.report.reading import Names, level_option, reading_options, score_name
+from skbench.report.reading import Names, cluster_name, level_option, reading_options, score_name
 from skbench.report.terminal import DataError, in_one_line, say, working
 
 
@@ -96,14 +96,10 @@ def _found(items, topics, confidence_level, seed):
     from skbench.report.findings import find
     from skbench.report.methods import recommended
 
-    columns = items.attrs["columns"]
-    cluster = "cluster" if "cluster" in columns else None
-    if cluster and columns["cluster"] == columns.get("item"):
-        cluster = "item"
     return find(
         items,
         by=["model", *topics],
-        cluster=cluster,
+        cluster=cluster_name(items),
         estimator=recommended(seed),
         confidence_level=confidence_level,
         random_state=seed,

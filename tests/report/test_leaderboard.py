@@ -113,3 +113,15 @@ def test_bbh(data_folder):
     assert [model["model"] for model in models] == ["cot", "direct"]
     assert np.allclose([model["estimate"] for model in models], means.loc[["cot", "direct"]])
     assert models[0]["rank_high"] == 1
+
+
+def test_a_wide_file_may_have_clusters_and_no_items(tmp_path):
+    rng = np.random.default_rng(0)
+    wide = pd.DataFrame(rng.integers(0, 2, (40, 3)), columns=["ada", "bob", "cyd"])
+    wide.assign(passage_id=np.arange(40) // 4).to_csv(tmp_path / "wide.csv", index=False)
+    document = json.loads(run(tmp_path / "wide.csv", "--json").stdout)
+    found = pd.DataFrame(document["models"]).set_index("model").loc[wide.columns]
+    np.testing.assert_allclose(found["estimate"], wide.mean())
+    # Clusters of one size: the standard error is that of the mean of their means.
+    expected = wide.groupby(np.arange(40) // 4).mean().sem()
+    np.testing.assert_allclose(found["standard_error"], expected)

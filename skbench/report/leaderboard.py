@@ -1,7 +1,6 @@
 """`skbench leaderboard`: models from best to worst, and how sure that order is."""
 
 import click
-import numpy as np
 
 from skbench.report import tables
 from skbench.report.reading import (
@@ -52,7 +51,8 @@ def leaderboard(file, by, confidence_level, seed, plot, as_json, as_csv, **roles
         else:
             _print_report(board, table, items, columns)
         if plot is not None:
-            _save_plot(plot, board, score_name(items))
+            ranking_picture(board, score_name(items)).savefig(plot, dpi=150)
+            say(f"picture: {plot}")
 
 
 def _print_report(board, table, items, columns):
@@ -91,7 +91,7 @@ def _rich(board, table, narrow=False):
     columns = {
         "model": table["model"].astype(str),
         "rank": table["rank"].astype(str),
-        "set": _ranges(table),
+        "set": [tables.rank_range(row) for row in table.itertuples()],
         **{name: _rounded(table[name], decimals) for name in ("estimate", "low", "high")},
     }
     if not narrow:
@@ -107,15 +107,8 @@ def _rich(board, table, narrow=False):
     return rich
 
 
-def _ranges(table):
-    return [
-        f"{low}" if low == high else f"{low}-{high}"
-        for low, high in zip(table["rank_low"], table["rank_high"], strict=True)
-    ]
-
-
 def _rounded(values, decimals):
-    return ["unknown" if np.isnan(value) else f"{value:.{decimals}f}" for value in values]
+    return [tables.rounded(value, decimals) for value in values]
 
 
 def _best(board):
@@ -125,19 +118,28 @@ def _best(board):
     return f"{len(names)} models may be the best: {', '.join(names)}."
 
 
-def _save_plot(path, board, score):
+def ranking_picture(board, score):
+    """A forest plot of the models, with the ranks each may have.
+
+    Parameters
+    ----------
+    board : Leaderboard
+        The models, best first.
+    score : str
+        Name of the score.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
     from dataclasses import replace
 
     import pandas as pd
 
     from skbench.plot import ForestDisplay
 
-    ranges = _ranges(board.to_frame())
-    names = [
-        f"{name}  [{ranks}]" for name, ranks in zip(board.estimate.labels, ranges, strict=True)
-    ]
+    names = [f"{row.Index}  [{tables.rank_range(row)}]" for row in board.to_frame().itertuples()]
     estimate = replace(board.estimate, labels=pd.Index(names))
     display = ForestDisplay.from_estimates({estimate.method: estimate}, max_rows=len(board))
     display.plot(xlabel=f"{score}; in brackets the ranks a model may have")
-    display.figure_.savefig(path, dpi=150)
-    say(f"picture: {path}")
+    return display.figure_

@@ -2,14 +2,13 @@
 
 import io
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from skbench import __version__
 from skbench.report import tables
+from skbench.report.leaderboard import ranking_picture
 from skbench.report.printing import verdict_in_words
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -59,7 +58,7 @@ def rendered(findings, about, verdicts):
         models=list(findings.models().itertuples()),
         pairs=list(findings.pairs().itertuples()),
         best=[str(name) for name in findings.board.rank_sets.best()],
-        picture=_ranking_picture(findings, about["score"]),
+        picture=_ranking_in_svg(findings.board, about["score"]),
         verdicts=verdicts,
         version=__version__,
     )
@@ -78,23 +77,16 @@ def _placed(groups):
     return groups.assign(**columns, drawn=known)
 
 
-def _ranking_picture(findings, score):
-    """A forest plot of the models, as SVG whose text stays text."""
+def _ranking_in_svg(board, score):
+    """The forest plot of the models, as SVG whose text stays text."""
     try:
         import matplotlib
     except ImportError as error:
         raise ImportError('--html needs matplotlib: pip install "skbench[plot]".') from error
-    from skbench.plot import ForestDisplay
-
-    estimate = findings.board.estimate
-    names = [f"{row.model}  [{tables.rank_range(row)}]" for row in findings.models().itertuples()]
-    estimate = replace(estimate, labels=pd.Index(names))
-    display = ForestDisplay.from_estimates({estimate.method: estimate}, max_rows=len(names))
     # The hash salt makes the ids, and so the page, the same in every run.
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "skbench"}):
-        display.plot(xlabel=f"{score}; in brackets the ranks a model may have")
         buffer = io.StringIO()
-        display.figure_.savefig(
+        ranking_picture(board, score).savefig(
             buffer, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None}
         )
     return _inline(buffer.getvalue())

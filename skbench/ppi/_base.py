@@ -28,6 +28,7 @@ from skbench.containers import Estimate
 from skbench.ppi._data import read_ppi_data
 from skbench.stats import ppi
 from skbench.stats.means import t_interval
+from skbench.stats.moments import divided
 
 _MOST_LABELS = 10**12  # a target out of reach of this many labels is out of reach
 
@@ -272,9 +273,7 @@ def effective_sample_size(data, result):
     if classical is None:
         classical = ppi.labeled_mean(*data.human, score_bounds(data.y[data.labeled])).variance
     variance = result.standard_error**2
-    known = variance > 0
-    ratio = np.divide(classical, variance, out=np.full(len(variance), np.nan), where=known)
-    return result.n_labeled * ratio
+    return result.n_labeled * divided(classical, variance)
 
 
 def score_bounds(labels, bounds=None):

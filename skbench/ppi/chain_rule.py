@@ -12,6 +12,7 @@ from skbench._checks import check_option
 from skbench._random import as_generator
 from skbench.ppi._base import GroupResult, PPIEstimator, refuse_dependent_rows
 from skbench.stats.chain_rule import ChainMoments, chain_draws, chain_interval, chain_moments
+from skbench.stats.moments import divided
 
 _MOST_VALUES = 10  # beyond, few labels per value leave little but the prior
 
@@ -369,4 +370,4 @@ def _mean_score(data):
     codes = data.codes[~data.labeled]
     n = np.bincount(codes, minlength=data.n_groups)
     total = np.bincount(codes, scores[~data.labeled], minlength=data.n_groups)
-    return np.divide(total, n, out=unknown, where=n > 0)
+    return divided(total, n)

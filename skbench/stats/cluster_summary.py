@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skbench.stats.clustered import cluster_robust_variance
+from skbench.stats.moments import divided
 
 
 class ClusterCost(NamedTuple):
@@ -88,14 +89,14 @@ def cluster_cost(cluster_sums, cluster_squares, cluster_sizes, codes, n_groups, 
     )
     between = total(deviations**2 / sizes)
     within = _without_rounding(around_mean - between, total(squares))
-    mean_square_between = _ratio(between, n_clusters - 1.0)
-    mean_square_within = _ratio(within, n - n_clusters)
-    typical_size = _ratio(n - _ratio(total(sizes**2), n), n_clusters - 1.0)
-    correlation = _ratio(
+    mean_square_between = divided(between, n_clusters - 1.0)
+    mean_square_within = divided(within, n - n_clusters)
+    typical_size = divided(n - divided(total(sizes**2), n), n_clusters - 1.0)
+    correlation = divided(
         mean_square_between - mean_square_within,
         mean_square_between + (typical_size - 1) * mean_square_within,
     )
-    design_effect = _ratio(robust.variance, _ratio(_ratio(around_mean, n - 1), n))
+    design_effect = divided(robust.variance, divided(divided(around_mean, n - 1), n))
     with np.errstate(divide="ignore"):
         return ClusterCost(correlation, design_effect, n / design_effect)
 
@@ -134,12 +135,6 @@ def expected_design_effect(cluster_sizes, intraclass_correlation):
     """
     sizes = np.asarray(cluster_sizes, dtype=float)
     return float(1 + (np.sum(sizes**2) / np.sum(sizes) - 1) * intraclass_correlation)
-
-
-def _ratio(numerator, denominator):
-    """A quotient, nan where nothing positive is divided by."""
-    missing = np.full(np.shape(numerator), np.nan)
-    return np.divide(numerator, denominator, out=missing, where=denominator > 0)
 
 
 def _without_rounding(values, scale):

@@ -1,4 +1,4 @@
-"""Sizes, means and products of columns in groups of rows."""
+"""Sizes, means and products of columns in groups of rows, and sums of variances."""
 
 from typing import NamedTuple
 
@@ -162,6 +162,42 @@ def divided(above, below):
     """
     above, below = np.broadcast_arrays(np.asarray(above, float), np.asarray(below, float))
     return np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0)
+
+
+def satterthwaite_df(variances, df):
+    """Degrees of freedom of a sum of independent variance estimates.
+
+    Parameters
+    ----------
+    variances : array-like of shape (..., n_parts)
+        The parts; one of 0 adds nothing.
+    df : array-like of shape (..., n_parts)
+        Degrees of freedom of each part, positive.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        nan where all parts are 0, or one is unknown.
+
+    Notes
+    -----
+    ``(sum v)^2 / sum(v^2 / df)``: the scaled chi-squared law with the mean and the
+    variance of the sum [1]_. With two parts these are Welch's degrees of freedom.
+
+    When not to use it: for estimates that share rows, which are not independent.
+
+    References
+    ----------
+    .. [1] Satterthwaite (1946). An approximate distribution of estimates of variance
+       components. Biometrics Bulletin 2, 110-114.
+
+    Examples
+    --------
+    >>> satterthwaite_df([[0.01, 0.01], [0.01, 0.0]], [9, 9])
+    array([18.,  9.])
+    """
+    variances = np.asarray(variances, dtype=float)
+    return divided(variances.sum(axis=-1) ** 2, divided(variances**2, df).sum(axis=-1))
 
 
 def _sum_by(codes, n_groups):

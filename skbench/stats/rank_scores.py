@@ -3,6 +3,8 @@
 import numpy as np
 from scipy.stats import t as student_t
 
+from skbench.stats.moments import satterthwaite_df
+
 _SIGNIFICANCE = 0.05
 
 
@@ -40,7 +42,7 @@ def welch_p_value(higher, lower):
     square = square_1 + square_2
     if square == 0:
         return float(mean_1 <= mean_2)
-    df = square**2 / (square_1**2 / (n_1 - 1) + square_2**2 / (n_2 - 1))
+    df = satterthwaite_df([square_1, square_2], [n_1 - 1, n_2 - 1])
     return float(student_t.sf((mean_1 - mean_2) / np.sqrt(square), df))
 
 

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skbench.stats.moments import divided
+from skbench.stats.moments import divided, satterthwaite_df
 
 
 class StratifiedMean(NamedTuple):
@@ -175,9 +175,7 @@ def stratified_mean(value, variance, unlabeled_variance, df, counts):
     mean = np.where(exists.any(axis=1), (p * value).sum(axis=1), np.nan)
     between = ((p * (value - mean[:, None]) ** 2).sum(axis=1)) / (total[:, 0] + 1)
     labels = square * (variance - fixed)
-    freedom = divided(
-        labels.sum(axis=1) ** 2, divided(labels**2, np.where(exists, df, 1.0)).sum(axis=1)
-    )
+    freedom = satterthwaite_df(labels, np.where(exists, df, 1.0))
     # Without any spread among the residuals there is nothing to weigh the strata by.
     freedom = np.where(labels.sum(axis=1) > 0, freedom, np.where(exists, df, 0.0).sum(axis=1))
     unlabeled = (square * fixed).sum(axis=1) + between

@@ -6,6 +6,7 @@ from scipy.stats import norm
 from skbench.groups._base import Bounds
 from skbench.groups._mixed import MixedModel
 from skbench.stats import mixed
+from skbench.stats.shrinkage import shrinkage_factor
 
 
 class GaussianMixedModel(MixedModel):
@@ -127,7 +128,7 @@ class GaussianMixedModel(MixedModel):
         mean, variance = self._prior(X)
         if z is None:
             return mean, variance
-        weight = variance / (variance + sigma2)
+        weight = shrinkage_factor(variance, sigma2)
         return mean + weight * (z - mean), weight * sigma2
 
     def __sklearn_tags__(self):

@@ -7,6 +7,7 @@ entries are noisy and may be negative; only means over many groups are of use.
 import numpy as np
 
 from skbench.stats.binomial import sampling_variance, unbiased_variance
+from skbench.stats.shrinkage import shrinkage_factor
 
 _STEP = 1e-4  # of a standard error: central differences are then good to 1e-8
 
@@ -218,7 +219,7 @@ def empirical_bayes_slope(residuals, sigma2, prior_variance):
     array([1., 1.])
     """
     total = prior_variance + sigma2
-    weight = np.divide(prior_variance, total, out=np.ones_like(total), where=total > 0)
+    weight = shrinkage_factor(prior_variance, sigma2)
     moved = np.divide(residuals**2 * sigma2, total**2, out=np.zeros_like(total), where=total > 0)
     return weight + 2 * moved / len(sigma2)
 

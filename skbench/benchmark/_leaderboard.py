@@ -151,6 +151,11 @@ def leaderboard(
     check_confidence_level(confidence_level)
     by = [by] if isinstance(by, str) else list(by or [])
     table = score_table(items, model=model, item=item, score=score, cluster=cluster, by=by)
+    return leaderboard_of(table, confidence_level, random_state)
+
+
+def leaderboard_of(table, confidence_level, random_state):
+    """`leaderboard` for a `ScoreTable`, of which several things may be asked."""
     robust = [_robust(table, m) for m in range(len(table.models))]
     mean, variance, freedom, n_clusters = (np.array(part) for part in zip(*robust, strict=True))
     _refuse_unknown(table, mean, variance)
@@ -210,7 +215,7 @@ def _warn_of_missing_items(table):
             f"{missing.any(axis=0).sum()} of {len(table.models)} models did not answer all "
             f"{len(table.items)} items, so their means are not of the same items: "
             f"{plain(table.models[worst])!r} lacks {missing[:, worst].sum()} ({names}).",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

@@ -62,6 +62,8 @@ class ScoreTable(NamedTuple):
 
     def cluster_sums(self, values):
         """Sums of an entry per item over the items of each cluster."""
+        if not self.is_clustered:
+            return np.asarray(values, dtype=float)
         return np.bincount(self.clusters, values, minlength=self.cluster_groups.size)
 
     def group_sums(self, values):

@@ -116,6 +116,11 @@ def compare_models(
     check_confidence_level(confidence_level)
     by = [by] if isinstance(by, str) else list(by or [])
     table = score_table(items, model=model, item=item, score=score, cluster=cluster, by=by)
+    return comparison_of(table, a, b, item=item, confidence_level=confidence_level, adjust=adjust)
+
+
+def comparison_of(table, a=None, b=None, *, item, confidence_level, adjust):
+    """`compare_models` for a `ScoreTable`, of which several things may be asked."""
     pairs = _pairs(table, a, b)
     compared = [_compared(table, i, j, item) for i, j in pairs]
     fields = {name: np.concatenate([c[name] for c in compared]) for name in compared[0]}
@@ -149,7 +154,8 @@ def _compared(table, i, j, item):
     has_a, has_b = np.isfinite(a), np.isfinite(b)
     shared = has_a & has_b
     n_shared = table.group_sums(shared)
-    pair = paired.paired_difference(*_own_clusters(table, shared, a, b), table.n_groups)
+    own = _own_clusters(table, shared, a, b)
+    pair = paired.paired_difference(*own, table.n_groups)
     apart = n_shared == 0
     if apart.any():
         _refuse_shared_clusters(table, has_a, has_b, apart, (i, j), item)
@@ -166,7 +172,7 @@ def _compared(table, i, j, item):
         "only_a": only_a,
         "only_b": only_b,
         "n_left_out": np.where(apart, 0, table.group_sums(has_a ^ has_b)),
-        "n_clusters": _n_clusters(table, shared),
+        "n_clusters": np.bincount(own[-1], minlength=table.n_groups),
         **_noise(table, shared, (i, j)),
     }
 
@@ -179,16 +185,13 @@ def _own_clusters(table, chosen, *scores):
     return *sums, sizes[present], table.cluster_groups[present]
 
 
-def _n_clusters(table, chosen):
-    *_, groups = _own_clusters(table, chosen)
-    return np.bincount(groups, minlength=table.n_groups)
-
-
 def _noise(table, shared, pair):
     """Variance of single answers, and what is left of it in the means, of both models."""
+    known = [shared & np.isfinite(table.noise[:, m]) for m in pair]
+    if not np.any(known):
+        return dict.fromkeys(("noise", "noise_left"), np.full(table.n_groups, np.nan))
     single, left = np.zeros(table.n_groups), np.zeros(table.n_groups)
-    for m in pair:
-        several = shared & np.isfinite(table.noise[:, m])
+    for m, several in zip(pair, known, strict=True):
         total = table.group_sums(np.where(several, table.noise[:, m], 0.0))
         variance = _ratio(total, table.group_sums(several))
         part = np.divide(1, table.n_answers[:, m], out=np.zeros(shared.size), where=shared)
@@ -338,14 +341,14 @@ def _warn(table, fields, labels):
     ]
     for affected, what in cases:
         if affected.any():
-            warnings.warn(f"{_named(labels, affected)} {what}.", stacklevel=3)
+            warnings.warn(f"{_named(labels, affected)} {what}.", stacklevel=4)
     left_out = fields["n_left_out"]
     if left_out.any():
         first = int(np.argmax(left_out > 0))
         warnings.warn(
             f"{_named(labels, left_out > 0)} are compared on the items that both answered. "
             f"{left_out[first]:.0f} are left out: {_left_out(table, labels[first])}.",
-            stacklevel=3,
+            stacklevel=4,
         )
 
 

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from skbench.benchmark import Leaderboard, ModelComparison, compare_models, leaderboard
+from skbench.benchmark import Leaderboard, ModelComparison
+from skbench.benchmark._leaderboard import leaderboard_of
+from skbench.benchmark._score_table import score_table
+from skbench.benchmark.compare import comparison_of
 from skbench.containers import Estimate, GroupSummary
 from skbench.groups import DirectEstimator
 from skbench.report import tables
@@ -115,10 +118,15 @@ def find(items, *, by, cluster, estimator, confidence_level, random_state):
         estimate = direct
         if len(summary) >= FEWEST_GROUPS:
             estimate = estimator.fit(**summary.fit_args).estimate(confidence_level)
-        columns = {"cluster": cluster, "confidence_level": confidence_level}
-        board = leaderboard(items, random_state=random_state, **columns)
-        several = len(board) > 1
-        comparison = compare_models(items, adjust="holm", **columns) if several else None
+        table = score_table(
+            items, model="model", item="item", score="score", cluster=cluster, by=[]
+        )
+        board = leaderboard_of(table, confidence_level, random_state)
+        comparison = None
+        if len(board) > 1:
+            comparison = comparison_of(
+                table, item="item", confidence_level=confidence_level, adjust="holm"
+            )
     told = [one_line(warning.message) for warning in caught]
     return Findings(
         groups=tables.group_table(summary, direct, estimate, by),

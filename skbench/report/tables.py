@@ -98,7 +98,7 @@ def group_table(summary, direct, estimate, by):
     table = pd.DataFrame(
         {
             "model": labels["model"] if "model" in by else None,
-            "topic": labels[topics].astype(str).agg(" / ".join, axis=1) if topics else None,
+            "topic": _joined_text(labels[topics]) if topics else None,
             "n": summary.n,
             "direct": direct.value,
             "direct_low": direct.low,
@@ -111,6 +111,11 @@ def group_table(summary, direct, estimate, by):
     )
     order = labels.sort_values([*topics, *(["model"] if "model" in by else [])], kind="stable")
     return table.loc[order.index].reset_index(drop=True)
+
+
+def _joined_text(columns):
+    texts = columns.astype(str)
+    return [" / ".join(row) for row in texts.itertuples(index=False, name=None)]
 
 
 def as_json(table, estimate, score):

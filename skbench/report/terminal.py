@@ -113,9 +113,18 @@ def print_table(table, narrow=None):
         may be folded.
     """
     console = Console()
+    if console.is_terminal:
+        table = _fitted(table, narrow, console)
+    else:
+        console.width = _UNLIMITED
+    console.print(table)
+
+
+def _fitted(table, narrow, console):
+    """The table for a terminal, which is taken to be as wide as numbers need."""
     unlimited = console.options.update(width=_UNLIMITED)
     needed = console.measure(table, options=unlimited).maximum
-    if console.is_terminal and needed > console.width:
+    if needed > console.width:
         table = narrow or table
         needed = console.measure(table, options=unlimited).maximum
         first = next(iter(table.columns)).cells
@@ -123,7 +132,7 @@ def print_table(table, narrow=None):
         needed -= max(0, widest - _NARROWEST_TEXT)
         needed = max(console.width, needed)
     console.width = needed
-    console.print(table)
+    return table
 
 
 def print_prose(text):

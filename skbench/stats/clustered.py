@@ -87,8 +87,8 @@ def cluster_robust_variance(cluster_sums, cluster_sizes, codes, n_groups, kind="
 
     Parameters
     ----------
-    cluster_sums : array-like of shape (n_all_clusters,)
-        Sum of the scores of each cluster.
+    cluster_sums : array-like of shape (n_all_clusters,) or (n_scores, n_all_clusters)
+        Sum of the scores of each cluster; one row for each of several scores.
     cluster_sizes : array-like of shape (n_all_clusters,)
         Number of its items, at least 1.
     codes : array-like of int of shape (n_all_clusters,)
@@ -103,8 +103,8 @@ def cluster_robust_variance(cluster_sums, cluster_sizes, codes, n_groups, kind="
     Returns
     -------
     ClusterRobust
-        `mean`, `variance`, `df` and `n_clusters` of each group. A group without
-        clusters has nan everywhere.
+        `mean`, `variance`, `df` and `n_clusters` of each group, the first two with a
+        row for each of several scores. A group without clusters has nan everywhere.
 
     Raises
     ------
@@ -145,12 +145,8 @@ def cluster_robust_variance(cluster_sums, cluster_sizes, codes, n_groups, kind="
     sizes = np.asarray(cluster_sizes, dtype=float)
     if kind == "cluster_mean":
         sums, sizes = sums / sizes, np.ones_like(sizes)
-
-    def total(values):
-        return np.bincount(codes, values, minlength=n_groups)
-
-    mean = _ratio(total(sums), total(sizes))
-    residuals = sums - sizes * mean[codes]
+    mean = _ratio(_totals(sums, codes, n_groups), _totals(sizes, codes, n_groups))
+    residuals = sums - sizes * mean[..., codes]
     return _robust(residuals**2, np.ones_like(sizes), mean, sizes, codes, n_groups, kind)
 
 
@@ -215,7 +211,7 @@ def _robust(residual_squares, counts, mean, sizes, codes, n_groups, kind):
     """Variance and degrees of freedom; a row stands for `counts` clusters of one size."""
 
     def total(values):
-        return np.bincount(codes, values, minlength=n_groups)
+        return _totals(values, codes, n_groups)
 
     n = total(counts * sizes)
     n_clusters = total(counts).astype(int)
@@ -236,5 +232,12 @@ def _robust(residual_squares, counts, mean, sizes, codes, n_groups, kind):
     return ClusterRobust(mean, variance, freedom, n_clusters)
 
 
+def _totals(values, codes, n_groups):
+    """Sums over the clusters of each group, row by row if there are rows."""
+    if values.ndim == 1:
+        return np.bincount(codes, values, minlength=n_groups)
+    return np.array([np.bincount(codes, row, minlength=n_groups) for row in values])
+
+
 def _ratio(total, n):
-    return np.divide(total, n, out=np.full(len(n), np.nan), where=n > 0)
+    return np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0)

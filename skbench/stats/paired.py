@@ -73,15 +73,13 @@ def paired_difference(sums_a, sums_b, cluster_sizes, codes, n_groups, kind="cr2"
     [0.01] [0.043]
     """
     a, b = np.asarray(sums_a, dtype=float), np.asarray(sums_b, dtype=float)
-    model_a, model_b, both = (
-        cluster_robust_variance(sums, cluster_sizes, codes, n_groups, kind)
-        for sums in (a, b, a - b)
-    )
-    unpaired = model_a.variance + model_b.variance
-    scale = 2 * np.sqrt(model_a.variance * model_b.variance)
+    robust = cluster_robust_variance([a, b, a - b], cluster_sizes, codes, n_groups, kind)
+    variance_a, variance_b, variance = robust.variance
+    unpaired = variance_a + variance_b
+    scale = 2 * np.sqrt(variance_a * variance_b)
     missing = np.full(n_groups, np.nan)
-    correlation = np.divide(unpaired - both.variance, scale, out=missing, where=scale > 0)
-    return PairedDifference(both.mean, both.variance, both.df, unpaired, correlation)
+    correlation = np.divide(unpaired - variance, scale, out=missing, where=scale > 0)
+    return PairedDifference(robust.mean[-1], variance, robust.df, unpaired, correlation)
 
 
 def unpaired_difference(mean_a, mean_b, variance_a, variance_b, df_a, df_b):

@@ -22,8 +22,11 @@ class BadLines:
         path : path-like
         line : int or str
             Number of the line, or what takes its place: a sample, a member.
-        reason : str
+        reason : str or Exception
+            A KeyError names the field that is missing.
         """
+        if isinstance(reason, KeyError):
+            reason = f"has no field {reason}"
         place = f"line {line}" if isinstance(line, int) else line
         if not self.skip:
             raise ValueError(

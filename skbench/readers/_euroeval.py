@@ -24,8 +24,7 @@ def euroeval_logs(paths, options, bad, notes):
             try:
                 evaluation = _evaluation(record)
             except (KeyError, TypeError, AttributeError, ValueError) as error:
-                missing = f"has no field {error}" if isinstance(error, KeyError) else str(error)
-                bad.refuse(path, number, missing)
+                bad.refuse(path, number, error)
                 continue
             key = (path, *evaluation[:3])
             if key in seen:

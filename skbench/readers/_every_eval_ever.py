@@ -17,8 +17,7 @@ def every_eval_ever_logs(paths, options, bad, notes):
                 if row[0] in columns:
                     raise ValueError(f"repeats sample_id {row[0]!r} of score {score!r}")
             except (KeyError, TypeError, AttributeError, ValueError) as error:
-                missing = f"has no field {error}" if isinstance(error, KeyError) else str(error)
-                bad.refuse(path, number, missing)
+                bad.refuse(path, number, error)
                 continue
             columns[row[0]] = row[1:]
     offers = [(topic, list(scores)) for (*_, topic), scores in found.items()]

@@ -68,8 +68,7 @@ def _entries(path, bad):
             stats = {s["name"]["name"]: _mean(s) for s in entry["stats"]}
             split = {s["name"].get("split") for s in entry["stats"]}
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            missing = f"has no field {error}" if isinstance(error, KeyError) else str(error)
-            bad.refuse(path, f"entry {number}", missing)
+            bad.refuse(path, f"entry {number}", error)
             continue
         if entry.get("perturbation"):
             perturbed.add((*key, str(entry["perturbation"])))

@@ -95,17 +95,12 @@ def _scored(path, samples, options, bad):
             scores = _scores(sample.get("scores") or {})
             labels = [_label(sample, field) for field in (options.topic, options.cluster)]
         except (KeyError, TypeError, AttributeError, ValueError) as error:
-            bad.refuse(path, f"sample {number}", _reason(error))
+            malformed = isinstance(error, (TypeError, AttributeError))
+            bad.refuse(path, f"sample {number}", "is no sample" if malformed else error)
             continue
         seen.add(key)
         rows.append((*key, scores, *labels))
     return rows
-
-
-def _reason(error):
-    if isinstance(error, KeyError):
-        return f"has no field {error}"
-    return "is no sample" if isinstance(error, (TypeError, AttributeError)) else str(error)
 
 
 def _label(sample, field):

@@ -174,7 +174,7 @@ def _filters(path, options, bad):
                 names = [key for key in record if key not in _FIELDS]
             labels = _labels(record, fields) if fields else ()
         except (KeyError, TypeError, ValueError) as error:
-            bad.refuse(path, number, _reason(error))
+            bad.refuse(path, number, error)
             continue
         samples.add_scores(record, names)
         samples.seen.add(doc_id)
@@ -195,10 +195,6 @@ def _labels(record, fields):
         if label is None or isinstance(label, (dict, list)):
             raise ValueError(f"has no label in field {fields[name]!r}")
     return labels
-
-
-def _reason(error):
-    return f"has no field {error}" if isinstance(error, KeyError) else str(error)
 
 
 def _say_what_is_missing(files, notes):

@@ -18,9 +18,7 @@ def promptfoo_logs(paths, options, bad, notes):
             try:
                 model, prompt, item, scores, labels = _row(result, options)
             except (KeyError, TypeError, AttributeError, ValueError) as error:
-                missing = f"has no field {error}" if isinstance(error, KeyError) else str(error)
-                place = number if _by_lines(path) else f"result {number}"
-                bad.refuse(path, place, missing)
+                bad.refuse(path, number if _by_lines(path) else f"result {number}", error)
                 continue
             rows = found.setdefault(path, {}).setdefault((model, prompt), {})
             rows.setdefault(item, []).append((scores, *labels))

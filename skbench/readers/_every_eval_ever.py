@@ -37,27 +37,16 @@ def _row(record, options):
         score = math.nan
     if not isinstance(score, (int, float)) or math.isinf(score):
         raise ValueError(f"evaluation.score is {score!r}, which is no finite number")
-    labels = [_label(record, path) for path in (options.topic, options.cluster)]
+    labels = options.labels_of(record)
     run = (record["evaluation_id"], record["model_id"], name)
     item = (str(record["sample_id"]), float(score), record.get("sample_hash"), *labels)
     return run, record.get("evaluation_result_id") or "score", item
 
 
-def _label(record, path):
-    label = None if path is None else value_at(record, path)
-    if path is not None and (label is None or isinstance(label, (dict, list))):
-        raise ValueError(f"has no label in field {path!r}")
-    return label
-
-
 def _log(run, samples, chosen, options):
     path, evaluation, model, topic = run
     scores, digests, topics, clusters = zip(*samples.values(), strict=True)
-    columns = {"item": list(samples), "score": scores}
-    if options.topic is not None:
-        columns["topic"] = topics
-    if options.cluster is not None:
-        columns["cluster"] = clusters
+    columns = {"item": list(samples), "score": scores, **options.label_columns(topics, clusters)}
     return Log(
         path=str(path),
         run=evaluation,

@@ -4,7 +4,7 @@ import math
 from pathlib import Path
 
 from skbench.readers._archive import Archive
-from skbench.readers._json import document, fast_loads, parse, value_at
+from skbench.readers._json import document, fast_loads, parse
 from skbench.readers._logs import Log, choose
 
 # Inspect's own scale, including partial credit and no answer.
@@ -93,7 +93,7 @@ def _scored(path, samples, options, bad):
             if key in seen:
                 raise ValueError(f"repeats item {key[0]!r}, epoch {key[1]}")
             scores = _scores(sample.get("scores") or {})
-            labels = [_label(sample, field) for field in (options.topic, options.cluster)]
+            labels = options.labels_of(sample)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             malformed = isinstance(error, (TypeError, AttributeError))
             bad.refuse(path, f"sample {number}", "is no sample" if malformed else error)
@@ -101,15 +101,6 @@ def _scored(path, samples, options, bad):
         seen.add(key)
         rows.append((*key, scores, *labels))
     return rows
-
-
-def _label(sample, field):
-    if field is None:
-        return None
-    label = value_at(sample, field)
-    if label is None or isinstance(label, (dict, list)):
-        raise ValueError(f"has no label in field {field!r}")
-    return label
 
 
 def _scores(by_scorer):
@@ -151,10 +142,7 @@ def _log(path, header, rows, score, options):
     columns = {"item": items, "score": [found.get(score, math.nan) for found in scores]}
     if len(set(items)) < len(items) or len(set(epochs)) > 1:
         columns["repeat"] = epochs
-    if options.topic is not None:
-        columns["topic"] = topics
-    if options.cluster is not None:
-        columns["cluster"] = clusters
+    columns |= options.label_columns(topics, clusters)
     about = header["eval"]
     # Only what can be told from the log: objects are written down in full, or not at all.
     arguments = about.get("model_args") or {}

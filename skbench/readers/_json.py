@@ -178,6 +178,22 @@ def value_at(record, path):
     return record
 
 
+def label_at(record, path):
+    """`value_at` where it is a label, None where no path is given.
+
+    Raises
+    ------
+    ValueError
+        If nothing is there, or a list or an object.
+    """
+    if path is None:
+        return None
+    label = value_at(record, path)
+    if label is None or isinstance(label, (dict, list)):
+        raise ValueError(f"has no label in field {path!r}")
+    return label
+
+
 def _shortened(text, most=40):
     text = text.decode("utf-8", "replace").strip()
     return repr(text if len(text) <= most else text[: most - 3] + "...")

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from skbench.readers._json import document, records, value_at
+from skbench.readers._json import document, label_at, records
 from skbench.readers._logs import Log, choose
 
 # Fields of a sample that are no metric.
@@ -172,7 +172,7 @@ def _filters(path, options, bad):
             names = record.get("metrics")
             if names is None:
                 names = [key for key in record if key not in _FIELDS]
-            labels = _labels(record, fields) if fields else ()
+            labels = {name: label_at(record, at) for name, at in fields.items()} if fields else ()
         except (KeyError, TypeError, ValueError) as error:
             bad.refuse(path, number, error)
             continue
@@ -186,15 +186,6 @@ def _filters(path, options, bad):
     for samples in found.values():
         samples.refuse_infinite(path, bad)
     return found
-
-
-def _labels(record, fields):
-    """Topic and cluster where the caller says in which fields they are."""
-    labels = {name: value_at(record, path) for name, path in fields.items()}
-    for name, label in labels.items():
-        if label is None or isinstance(label, (dict, list)):
-            raise ValueError(f"has no label in field {fields[name]!r}")
-    return labels
 
 
 def _say_what_is_missing(files, notes):

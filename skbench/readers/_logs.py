@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from skbench.readers._json import label_at
 from skbench.readers._names import listed
 
 
@@ -16,6 +17,15 @@ class Options(NamedTuple):
     filter: str | None = None
     topic: str | None = None
     cluster: str | None = None
+
+    def labels_of(self, record):
+        """Topic and cluster of a record, None where the caller names no field for them."""
+        return label_at(record, self.topic), label_at(record, self.cluster)
+
+    def label_columns(self, topics, clusters):
+        """Of the columns of topics and clusters, those that the caller wants."""
+        columns = {"topic": topics, "cluster": clusters}
+        return {name: column for name, column in columns.items() if getattr(self, name) is not None}
 
 
 @dataclass

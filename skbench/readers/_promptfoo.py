@@ -67,15 +67,7 @@ def _row(result, options):
     }
     if any(map(math.isinf, scores.values())):
         raise ValueError("has an infinite score")
-    labels = [_label(result, path) for path in (options.topic, options.cluster)]
-    return str(provider), prompt, item, scores if answered else {}, labels
-
-
-def _label(result, path):
-    label = None if path is None else value_at(result, path)
-    if path is not None and (label is None or isinstance(label, (dict, list))):
-        raise ValueError(f"has no label in field {path!r}")
-    return label
+    return str(provider), prompt, item, scores if answered else {}, options.labels_of(result)
 
 
 def _names(runs):
@@ -106,10 +98,7 @@ def _log(path, model, rows, score, options):
     columns = {"item": items, "score": [found.get(score, math.nan) for found in scores]}
     if max(numbers) > 1:
         columns["repeat"] = numbers
-    if options.topic is not None:
-        columns["topic"] = topics
-    if options.cluster is not None:
-        columns["cluster"] = clusters
+    columns |= options.label_columns(topics, clusters)
     return Log(
         path=str(path),
         run=path.as_posix(),

@@ -308,11 +308,7 @@ def _with_scores_only(items, logs, sizes, notes):
             f"{missing.size} of {len(items)} scores are missing or NaN (first item "
             f"{items['item'].iloc[missing[0]]!r} in {first.path!r}): dropped, not counted as wrong"
         )
-    items = items[items["score"].notna()].reset_index(drop=True)
-    low, high = items["score"].min(), items["score"].max()
-    if low < 0 or high > 1:
-        notes.append(f"scores run from {low:g} to {high:g}: kept in that unit, as continuous")
-    return items
+    return items[items["score"].notna()].reset_index(drop=True)
 
 
 def _columns(logs, clustered, repeated):

@@ -62,9 +62,20 @@ def read_paths(paths, only, model, topic, item, score, cluster, models, filter, 
         if not logs:
             raise ValueError(f"No item is left to read in {listed(paths, most=3)}.")
         items = assemble(logs, model, notes)
-    items.attrs["notes"] = [*notes, *items.attrs.get("notes", ()), *bad.notes()]
+    items.attrs["notes"] = [
+        *notes,
+        *items.attrs.get("notes", ()),
+        *_unit_of(items["score"]),
+        *bad.notes(),
+    ]
     items.attrs["formats"] = list(found)
     return items
+
+
+def _unit_of(score):
+    low, high = score.min(), score.max()
+    if low < 0 or high > 1:
+        yield f"scores run from {low:g} to {high:g}: kept in that unit, as continuous"
 
 
 def _wanted(found, only, paths, notes):

@@ -214,11 +214,7 @@ def _without_blank_scores(items, notes):
     if not present.all():
         blank = int((~present).sum())
         notes.append(f"{blank} of {len(items)} scores are blank: dropped, not counted as wrong")
-    items = items[present].reset_index(drop=True)
-    low, high = items["score"].min(), items["score"].max()
-    if low < 0 or high > 1:
-        notes.append(f"scores run from {low:g} to {high:g}: kept in that unit, as continuous")
-    return items
+    return items[present].reset_index(drop=True)
 
 
 def _with_unique_items(items, roles, notes, path, bad):

@@ -15,6 +15,7 @@ from skbench.benchmark.ranks import (
 )
 from skbench.containers import Estimate
 from skbench.stats import binomial, clustered, means, paired
+from skbench.stats.moments import satterthwaite_df
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -230,8 +231,7 @@ def _estimate(table, mean, variance, freedom, confidence_level):
         low, high = binomial.wilson_interval(np.nansum(table.scores, axis=0), n, confidence_level)
         kind = "Wilson"
     else:
-        # A topic without spread adds nothing to either sum.
-        df = _ratio(part.sum(axis=1) ** 2, np.sum(part**2 / freedom, axis=1))
+        df = satterthwaite_df(part, freedom)
         low, high = means.t_interval(value, error, df, confidence_level)
         kind = "clusters, CR2" if table.is_clustered else "t"
     what = "mean of the items" if table.groups is None else f"mean of {n_groups} topics"
@@ -246,11 +246,6 @@ def _estimate(table, mean, variance, freedom, confidence_level):
         method=f"{what}, {kind}",
         guarantee="each group",
     )
-
-
-def _ratio(numerator, denominator):
-    missing = np.full(np.shape(numerator), np.nan)
-    return np.divide(numerator, denominator, out=missing, where=denominator > 0)
 
 
 def _reordered(estimate, order):

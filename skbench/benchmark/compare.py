@@ -12,6 +12,7 @@ from skbench.benchmark._comparison import POWER, ModelComparison
 from skbench.benchmark._score_table import plain, score_table, some_of
 from skbench.containers import Estimate
 from skbench.stats import clustered, means, multiplicity, paired
+from skbench.stats.moments import divided
 from skbench.stats.power import required_n
 
 _NO_SPREAD = 1e-12  # of the largest score: a standard error this small is rounding
@@ -193,16 +194,11 @@ def _noise(table, shared, pair):
     single, left = np.zeros(table.n_groups), np.zeros(table.n_groups)
     for m, several in zip(pair, known, strict=True):
         total = table.group_sums(np.where(several, table.noise[:, m], 0.0))
-        variance = _ratio(total, table.group_sums(several))
+        variance = divided(total, table.group_sums(several))
         part = np.divide(1, table.n_answers[:, m], out=np.zeros(shared.size), where=shared)
         single += variance
-        left += variance * _ratio(table.group_sums(part), table.group_sums(shared))
+        left += variance * divided(table.group_sums(part), table.group_sums(shared))
     return {"noise": single, "noise_left": left}
-
-
-def _ratio(numerator, denominator):
-    missing = np.full(np.shape(numerator), np.nan)
-    return np.divide(numerator, denominator, out=missing, where=denominator > 0)
 
 
 def _unpaired(table, a, b):

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skbench.stats.moments import divided
+
 # Kinds, and the power of the share of items outside a cluster that its residual is divided by.
 _LEVERAGE_POWER = {"cr0": 0.0, "cr1": 0.0, "cr2": 0.5, "cr3": 1.0, "cluster_mean": 0.5}
 
@@ -145,7 +147,7 @@ def cluster_robust_variance(cluster_sums, cluster_sizes, codes, n_groups, kind="
     sizes = np.asarray(cluster_sizes, dtype=float)
     if kind == "cluster_mean":
         sums, sizes = sums / sizes, np.ones_like(sizes)
-    mean = _ratio(_totals(sums, codes, n_groups), _totals(sizes, codes, n_groups))
+    mean = divided(_totals(sums, codes, n_groups), _totals(sizes, codes, n_groups))
     residuals = sums - sizes * mean[..., codes]
     return _robust(residuals**2, np.ones_like(sizes), mean, sizes, codes, n_groups, kind)
 
@@ -196,7 +198,7 @@ def cluster_robust_by_size(sums, squares, counts, sizes, codes, n_groups):
     sums, squares, counts, sizes = (
         np.asarray(column, dtype=float) for column in (sums, squares, counts, sizes)
     )
-    mean = _ratio(
+    mean = divided(
         np.bincount(codes, sums, minlength=n_groups),
         np.bincount(codes, counts * sizes, minlength=n_groups),
     )
@@ -237,7 +239,3 @@ def _totals(values, codes, n_groups):
     if values.ndim == 1:
         return np.bincount(codes, values, minlength=n_groups)
     return np.array([np.bincount(codes, row, minlength=n_groups) for row in values])
-
-
-def _ratio(total, n):
-    return np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0)

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.stats import binom
 
 from skbench.stats.clustered import cluster_robust_variance
+from skbench.stats.moments import divided, satterthwaite_df
 
 
 class PairedDifference(NamedTuple):
@@ -77,8 +78,7 @@ def paired_difference(sums_a, sums_b, cluster_sizes, codes, n_groups, kind="cr2"
     variance_a, variance_b, variance = robust.variance
     unpaired = variance_a + variance_b
     scale = 2 * np.sqrt(variance_a * variance_b)
-    missing = np.full(n_groups, np.nan)
-    correlation = np.divide(unpaired - variance, scale, out=missing, where=scale > 0)
+    correlation = divided(unpaired - variance, scale)
     return PairedDifference(robust.mean[-1], variance, robust.df, unpaired, correlation)
 
 
@@ -113,8 +113,8 @@ def unpaired_difference(mean_a, mean_b, variance_a, variance_b, df_a, df_b):
     18.0
     """
     variance = np.asarray(variance_a, dtype=float) + variance_b
-    weight = np.square(variance_a) / df_a + np.square(variance_b) / df_b
-    freedom = np.divide(variance**2, weight, out=np.full_like(variance, np.nan), where=weight > 0)
+    both = np.stack([variance_a, variance_b], axis=-1)
+    freedom = satterthwaite_df(both, np.stack([df_a, df_b], axis=-1))
     difference = np.subtract(mean_a, mean_b)
     return PairedDifference(difference, variance, freedom, variance, np.zeros_like(variance))
 
@@ -192,8 +192,7 @@ def mean_covariance(scores, clusters):
     scores = np.asarray(scores, dtype=float)
     answered = np.isfinite(scores)
     n = answered.sum(axis=0)
-    missing = np.full(n.size, np.nan)
-    mean = np.divide(np.where(answered, scores, 0).sum(axis=0), n, out=missing, where=n > 0)
+    mean = divided(np.where(answered, scores, 0).sum(axis=0), n)
     residuals = np.where(answered, scores - mean, 0)
     residual_sums, sizes = (_cluster_sums(values, clusters) for values in (residuals, answered))
     outside = 1 - sizes / np.maximum(n, 1)

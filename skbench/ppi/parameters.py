@@ -16,7 +16,18 @@ from skbench.stats.posteriors import (
 )
 
 
-class Mean:
+class _OneNumber:
+    """A parameter that is one number, known from selected rows."""
+
+    dimension = 1
+
+    def __init__(self, selector, rows="labeled", given=None):
+        self.selector = selector
+        self.rows = rows
+        self.given = given
+
+
+class Mean(_OneNumber):
     """A population mean, with a normal or Student t posterior.
 
     Parameters
@@ -39,13 +50,6 @@ class Mean:
     --------
     >>> rectifier = Mean(lambda t: t["y"] - t["judge"])
     """
-
-    dimension = 1
-
-    def __init__(self, selector, rows="labeled", given=None):
-        self.selector = selector
-        self.rows = rows
-        self.given = given
 
     def posterior(self, name, table):
         """What draws and nodes need: the sample's mean, variance and size."""
@@ -78,7 +82,7 @@ class Mean:
         return located.location + located.scale * x, weights / weights.sum()
 
 
-class Proportion:
+class Proportion(_OneNumber):
     """A probability, with the beta posterior of Jeffreys' prior.
 
     Parameters
@@ -96,13 +100,6 @@ class Proportion:
     --------
     >>> right_when_yes = Proportion("y", given=lambda t: t["judge"] == "yes")
     """
-
-    dimension = 1
-
-    def __init__(self, selector, rows="labeled", given=None):
-        self.selector = selector
-        self.rows = rows
-        self.given = given
 
     def posterior(self, name, table):
         """Successes and trials."""

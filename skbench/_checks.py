@@ -28,6 +28,12 @@ def check_confidence_level(confidence_level):
         )
 
 
+def check_whole(name, value):
+    """Refuse what is no whole number of at least 1."""
+    if not isinstance(value, numbers.Integral) or value < 1:
+        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
+
+
 def check_same_index(**columns):
     """Refuse pandas objects whose indexes differ: positions would be misaligned.
 

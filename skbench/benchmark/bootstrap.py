@@ -1,6 +1,5 @@
 """Bootstrap of task scores: counts where they suffice, items and clusters where there are any."""
 
-import numbers
 import warnings
 from dataclasses import replace
 
@@ -10,7 +9,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import are_counts, check_confidence_level, check_option
+from skbench._checks import are_counts, check_confidence_level, check_option, check_whole
 from skbench._random import as_generator
 from skbench.benchmark._item_tasks import read_item_tasks
 from skbench.benchmark._sources import BinomialTasks, NormalTasks
@@ -305,8 +304,7 @@ class TaskBootstrap(BaseEstimator):
 
     def _check_parameters(self):
         check_option("kind", self.kind, KINDS)
-        if not isinstance(self.n_draws, numbers.Integral) or self.n_draws < 1:
-            raise ValueError(f"n_draws must be a whole number of at least 1, got {self.n_draws!r}.")
+        check_whole("n_draws", self.n_draws)
 
     def _binomial_tasks(self, table):
         """Which tasks to draw by their counts, after checking that the others can be drawn."""

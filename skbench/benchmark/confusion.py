@@ -1,13 +1,18 @@
 """Metrics of confusion matrices with their posterior uncertainty."""
 
-import numbers
 import warnings
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_column, check_confidence_level, check_option, require_columns
+from skbench._checks import (
+    check_column,
+    check_confidence_level,
+    check_option,
+    check_whole,
+    require_columns,
+)
 from skbench._random import as_generator
 from skbench.benchmark._task_table import as_frame, task_table
 from skbench.benchmark._task_weights import task_weights
@@ -108,8 +113,7 @@ class ConfusionPosterior(BaseEstimator):
             a task or has one twice.
         """
         check_option("metric", self.metric, METRICS)
-        if not isinstance(self.n_draws, numbers.Integral) or self.n_draws < 1:
-            raise ValueError(f"n_draws must be a whole number of at least 1, got {self.n_draws!r}.")
+        check_whole("n_draws", self.n_draws)
         frame = as_frame(X)
         require_columns(frame.columns, COUNTS, "X")
         tables = [task_table(frame, _whole(frame, name)) for name in COUNTS]

@@ -1,6 +1,5 @@
 """Hierarchical Bayes: the tasks of a model share a beta law of accuracies."""
 
-import numbers
 import warnings
 from dataclasses import replace
 
@@ -10,7 +9,7 @@ from scipy.stats import expon
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level, check_option
+from skbench._checks import check_confidence_level, check_option, check_whole
 from skbench._random import as_generator
 from skbench.benchmark._count_posteriors import ChainPosterior, GridPosterior
 from skbench.benchmark._priors import EXPONENTIAL, UNIFORM, check_prior, names_exponential
@@ -320,8 +319,7 @@ class HierarchicalBetaBinomial(BaseEstimator):
     def _check_parameters(self):
         check_option("solver", self.solver, SOLVERS)
         check_option("kind", self.kind, KINDS)
-        if not isinstance(self.n_draws, numbers.Integral) or self.n_draws < 1:
-            raise ValueError(f"n_draws must be a whole number of at least 1, got {self.n_draws!r}.")
+        check_whole("n_draws", self.n_draws)
 
     def _method(self):
         words = ["hierarchical beta-binomial"]

@@ -1,6 +1,5 @@
 """Which model is best under which weighting of three categories, and where nobody can say."""
 
-import numbers
 import warnings
 
 import numpy as np
@@ -8,7 +7,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import are_counts
+from skbench._checks import are_counts, check_whole
 from skbench.benchmark._score_table import plain, some_of
 from skbench.benchmark._task_table import task_table
 from skbench.benchmark._task_weights import task_categories, task_name
@@ -232,10 +231,7 @@ class WeightSimplex(BaseEstimator):
         return names.get_indexer(wanted)
 
     def _check_parameters(self):
-        if not isinstance(self.resolution, numbers.Integral) or self.resolution < 1:
-            raise ValueError(
-                f"resolution must be a whole number of at least 1, got {self.resolution!r}."
-            )
+        check_whole("resolution", self.resolution)
         if not self.z >= 0:
             raise ValueError(f"z must be at least 0, got {self.z!r}.")
         if not -1 <= self.rho <= 1:

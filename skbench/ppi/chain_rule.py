@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_option
+from skbench._checks import check_option, check_whole
 from skbench._random import as_generator
 from skbench.ppi._base import GroupResult, PPIEstimator, refuse_dependent_rows
 from skbench.stats.chain_rule import ChainMoments, chain_draws, chain_interval, chain_moments
@@ -173,6 +173,7 @@ class ChainRulePPI(PPIEstimator):
 
     def _fit_groups(self, data):
         check_option("integration", self.integration, ("exact", "draws"))
+        check_whole("n_draws", self.n_draws)
         refuse_dependent_rows(data, type(self).__name__)
         values = self._label_set(data.y[data.labeled])
         codes, self.values_, self.bins_ = _verdicts(data.autorater, self.bins)

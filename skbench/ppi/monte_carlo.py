@@ -7,7 +7,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level, check_option, check_same_index
+from skbench._checks import check_confidence_level, check_option, check_same_index, check_whole
 from skbench._random import as_generator
 from skbench.containers import Draws
 from skbench.stats.posteriors import LARGEST_T_SAMPLE
@@ -143,6 +143,7 @@ class MonteCarloPPI(BaseEstimator):
         """
         check_confidence_level(self.confidence_level)
         check_option("integration", self.integration, ("draws", "exact"))
+        check_whole("n_draws", self.n_draws)
         tables = _tables(X, y)
         self.n_labeled_, self.n_unlabeled_ = len(tables["labeled"]), len(tables["unlabeled"])
         posteriors = {

@@ -1,12 +1,11 @@
 """Difference estimates within strata of the autorater's scores."""
 
-import numbers
-
 import numpy as np
 import pandas as pd
 from sklearn.base import clone, is_classifier, is_clusterer
 from sklearn.tree import DecisionTreeRegressor
 
+from skbench._checks import check_whole
 from skbench.ppi._base import (
     GroupResult,
     PPIEstimator,
@@ -160,10 +159,8 @@ class StratifiedPPI(PPIEstimator):
     def _check_parameters(self, data):
         refuse_dependent_rows(data, type(self).__name__)
         check_power_tuning(self.power_tuning, data.autorater)
-        for name in ("n_strata", "min_count"):
-            value = getattr(self, name)
-            if not isinstance(value, numbers.Integral) or value < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
+        check_whole("n_strata", self.n_strata)
+        check_whole("min_count", self.min_count)
         usable = hasattr(self.strata, "fit") or callable(self.strata)
         if not usable and self.strata not in ("quantile", "tree"):
             raise ValueError(

@@ -7,7 +7,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.exceptions import NotFittedError
 
-from skbench._checks import check_confidence_level, check_option
+from skbench._checks import check_confidence_level, check_option, check_whole
 from skbench._random import as_generator
 from skbench.studies import _summary
 from skbench.studies._candidate import as_candidates
@@ -250,10 +250,7 @@ class RepeatedSamplingStudy:
         check_n_items(self.n_items)
         check_confidence_level(self.confidence_level)
         check_option("variance", self.variance, VARIANCES)
-        if not isinstance(self.n_repeats, numbers.Integral) or self.n_repeats < 1:
-            raise ValueError(
-                f"n_repeats must be a whole number of 1 or more, got {self.n_repeats!r}."
-            )
+        check_whole("n_repeats", self.n_repeats)
         if self.path is not None and not isinstance(self.random_state, numbers.Integral):
             raise ValueError(
                 f"path needs an int as random_state, got {self.random_state!r}: a study can go on "

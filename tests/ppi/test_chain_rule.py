@@ -212,6 +212,8 @@ def test_rows_that_cannot_be_used(yes_no):
         ChainRulePPI().fit(missing, y)
     with pytest.raises(ValueError, match="integration must be one of"):
         ChainRulePPI("mcmc").fit(X, y)
+    with pytest.raises(ValueError, match="n_draws must be a whole number of at least 1, got 0"):
+        ChainRulePPI("draws", n_draws=0).fit(X, y)
 
 
 def test_inputs_are_left_alone_and_clone_refits(yes_no):

@@ -186,6 +186,13 @@ def test_mistakes_are_named(table, parameters, statistic, message):
         MonteCarloPPI(parameters, statistic or (lambda m: m), 50, 0).fit(*table)
 
 
+@pytest.mark.parametrize("n_draws", [0, 10.5])
+def test_draws_are_counted_in_whole_numbers(table, n_draws):
+    monte_carlo = MonteCarloPPI({"m": Mean("score")}, lambda m: m, n_draws, 0)
+    with pytest.raises(ValueError, match=f"n_draws must be a whole number .* got {n_draws}"):
+        monte_carlo.fit(*table)
+
+
 def test_exact_where_it_does_not_apply(table):
     X, y = table
     few = np.where(np.arange(len(y)) < 20, y, np.nan)

@@ -145,10 +145,9 @@ def _by_keys(path, head, kind):
 
 def _top_keys(path, head):
     """Keys of the outermost object, or of the first one of a list."""
-    for text in (head, _first_line(path)):
-        line = text.split(b"\n", 1)[0]
+    for begin in (lambda: head.split(b"\n", 1)[0], lambda: _first_line(path)):
         try:
-            value = json.loads(line)
+            value = json.loads(begin())
         except (ValueError, RecursionError):
             continue
         while isinstance(value, list) and value:

@@ -9,7 +9,7 @@ import numpy as np
 
 from skbench.report import thresholds
 from skbench.report.reading import Names, cluster_name, level_option, reading_options, score_name
-from skbench.report.terminal import DataError, in_one_line, say, working
+from skbench.report.terminal import DataError, in_one_line, loading, say, working
 
 
 class CheckCommand(click.Command):
@@ -73,7 +73,8 @@ def report(paths, by, confidence_level, seed, rows, html, as_json, **options):
 
 def _read(paths, by, roles):
     """Items, and the columns that make up the topic."""
-    from skbench.readers import read_items
+    with loading():
+        from skbench.readers import read_items
 
     items = read_items(paths[0] if len(paths) == 1 else list(paths), topic=by, **roles)
     for note in items.attrs["notes"]:
@@ -93,8 +94,9 @@ def _read(paths, by, roles):
 
 
 def _found(items, topics, confidence_level, seed):
-    from skbench.report.findings import find
-    from skbench.report.methods import recommended
+    with loading():
+        from skbench.report.findings import find
+        from skbench.report.methods import recommended
 
     return find(
         items,

@@ -10,6 +10,7 @@ import pytest
 from make_fixtures import QUESTIONS
 
 from skbench.readers import read_items, read_lm_eval
+from skbench.readers._json import numbers
 
 FOLDER = Path(__file__).parent / "fixtures" / "lm_eval"
 SUMMARIES = sorted((FOLDER / "two_models").glob("*/results_*.json"))
@@ -21,6 +22,27 @@ def said(items):
 
 def samples(folder, pattern="samples_*"):
     return sorted(folder.rglob(pattern))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["-4.123456789012345", "-0.1", "1e-300"],
+        ["0", "-1.5"],
+        ["nan", "-inf"],
+        ["1_0.0", " 2.5 ", "+3.0"],
+        ["-0.0"],
+        [],
+    ],
+)
+def test_numbers_in_text_are_those_of_float(texts):
+    assert list(map(repr, numbers(texts))) == [repr(float(text)) for text in texts]
+
+
+@pytest.mark.parametrize("texts", [["1.0, 2.0"], ["true"], ["[1.0]"], ["1.0", ""], [None]])
+def test_text_that_is_no_number_is_refused(texts):
+    with pytest.raises((TypeError, ValueError)):
+        numbers(texts)
 
 
 @pytest.mark.parametrize("summary", SUMMARIES, ids=lambda path: path.parent.name)

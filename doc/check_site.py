@@ -1,7 +1,10 @@
-"""Open every page of the built site in headless Chromium.
+"""Open every page of the built site, or a single page, in headless Chromium.
 
     python -m sphinx -b html doc doc/_build
     python doc/check_site.py doc/_build [folder for screenshots]
+
+    skbench report results/ --html report.html
+    python doc/check_site.py report.html [folder for screenshots]
 
 Needs ``pip install playwright`` and Chromium: the one found on the path, else
 playwright's own. Exits with 1 for errors in the console, failed requests within the
@@ -20,6 +23,7 @@ from urllib.parse import unquote, urldefrag
 from playwright.sync_api import sync_playwright
 
 SIZES = {"desktop": (1280, 900), "phone": (390, 844)}
+# Pages of the site to take pictures of; elsewhere all pages are taken.
 SHOWN = ["index.html", "examples.html", "how_we_know.html", "comparison.html"]
 ARGUMENTS = [
     "--no-sandbox",
@@ -71,10 +75,17 @@ def link_problems(site, pages, name, links):
             yield f"{name}: {path} has no heading #{anchor}"
 
 
-def main(folder, screenshots=None):
-    folder = Path(folder).resolve()
-    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*.html"))
-    names = [name for name in names if not name.startswith("_static/")]  # the theme's own parts
+def pages_of(path):
+    """The folder to serve, and the names of the pages in it to open."""
+    path = Path(path).resolve()
+    if path.is_file():
+        return path.parent, [path.name]
+    names = sorted(page.relative_to(path).as_posix() for page in path.rglob("*.html"))
+    return path, [name for name in names if not name.startswith("_static/")]  # the theme's parts
+
+
+def main(path, screenshots=None):
+    folder, names = pages_of(path)
     site, problems, pages = serve(folder), [], {}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
@@ -106,14 +117,15 @@ def main(folder, screenshots=None):
         for name in names:
             problems += link_problems(site, pages, name, pages[name]["links"])
         if screenshots:
-            take(browser, site, Path(screenshots))
+            shown = [name for name in SHOWN if name in names] or names
+            take(browser, site, shown, Path(screenshots))
         browser.close()
     print("\n".join([*sorted(set(problems)), f"{len(names)} pages, {len(set(problems))} problems"]))
     return 1 if problems else 0
 
 
-def take(browser, site, folder):
-    """The pages of SHOWN on a desk and a telephone, in light and dark."""
+def take(browser, site, names, folder):
+    """Pictures of pages on a desk and a telephone, in light and dark."""
     folder.mkdir(parents=True, exist_ok=True)
     for scheme in ("light", "dark"):
         for size, (width, height) in SIZES.items():
@@ -121,7 +133,7 @@ def take(browser, site, folder):
                 viewport={"width": width, "height": height}, color_scheme=scheme
             )
             page.route(lambda url: not url.startswith(site), lambda route: route.abort())
-            for name in SHOWN:
+            for name in names:
                 page.goto(f"{site}/{name}", wait_until="load")
                 page.screenshot(path=folder / f"{Path(name).stem}_{size}_{scheme}.png")
             page.close()

@@ -5,13 +5,14 @@ import pandas as pd
 
 from skbench._checks import check_option
 from skbench.groups._base import GroupEstimator
-from skbench.stats import covariances, mixed
+from skbench.groups._features import FeatureTable, feature_columns
+from skbench.stats import covariances
 
 
 class MixedModel(GroupEstimator):
     """Base of `LogisticMixedModel` and `GaussianMixedModel`.
 
-    A subclass has `_fit_codes(model, topic, correlation, kernels)`, which returns a
+    A subclass has `_fit_codes(model, topic, correlation, factors)`, which returns a
     `skbench.stats.mixed.CrossedFit`.
     """
 
@@ -26,17 +27,16 @@ class MixedModel(GroupEstimator):
             self.topics_, topic = pd.RangeIndex(len(X)), np.arange(len(X))
         self.item_correlation_ = self._correlation(X, model, topic)
         self._model, self._topic = model, topic
-        self._columns = self._feature_columns(X)
-        self._features, kernels = None, None
-        if self._columns:
-            self._features = features_of(X, self._columns)
-            kernels = self._feature_kernels(self._features, model)
-        self._result = self._fit_codes(model, topic, self.item_correlation_, kernels)
+        self._table, factors = None, ()
+        if self.kernels is not None:
+            self._table, factors = self._learned_factors(X, model, topic)
+        self._result = self._fit_codes(model, topic, self.item_correlation_, factors)
         self.calibration_ = 1.0 if self.calibration is None else self._result.risk_ratio
         self.topic_variance_ = self._result.topic_variance
         self.interaction_variance_ = self._result.interaction_variance
-        self.kernel_variances_ = self._result.kernel_variances
-        self.model_effects_ = pd.Series(self._result.model_mean, index=self.models_)
+        self.kernel_variances_ = self._result.factor_variances
+        effects = self._result.coefficients[: len(self.models_)]
+        self.model_effects_ = pd.Series(effects, index=self.models_)
 
     def _models(self, X):
         if isinstance(X, pd.DataFrame) and self.model in X.columns:
@@ -73,55 +73,46 @@ class MixedModel(GroupEstimator):
         _refuse_repeated_models(model, topic, self.models_, self.topics_)
         return correlation_matrix(given, self.models_)
 
-    def _feature_columns(self, X):
-        """Names, or positions, of the columns that kernels go by."""
-        if self.kernels is None:
-            return []
-        if not isinstance(self.kernels, str):
-            return list(self.kernels)
-        check_option("kernels", self.kernels, ("auto",))
-        if not isinstance(X, pd.DataFrame):
-            return list(range(X.shape[1]))
-        others = X.columns.difference([self.model, self._topic_column], sort=False)
-        return [c for c in others if pd.api.types.is_numeric_dtype(X[c])]
-
-    def _feature_kernels(self, features, model):
-        same_model = np.equal.outer(model, self._model)
-        return covariances.feature_kernels(features, self._features, self._features, same_model)
+    def _learned_factors(self, X, model, topic):
+        """Features as numbers, and the factors of their kernels; nothing where none varies."""
+        if isinstance(self.kernels, str):
+            check_option("kernels", self.kernels, ("auto",))
+            columns = feature_columns(X, [self.model, self._topic_column], topic)
+        else:
+            columns = list(self.kernels)
+        if not columns:
+            return None, ()
+        table = FeatureTable(X, columns)
+        features = table.numbers(X)
+        self._basis = covariances.feature_basis(features)
+        factors = covariances.feature_factors(self._basis, features, model, len(self.models_))
+        return (table, factors) if factors[0].shape[1] else (None, ())
 
     def _prior(self, X):
         """Mean and variance of new groups, as model, topic and features predict them."""
-        fit = self._result
+        fit, n_models = self._result, len(self.models_)
         model = self._positions(X, self.model, self.models_)
         topic = self._positions(X, self._topic_column, self.topics_)
-        new_effect = self._new_model_variance() * (model < 0)
-        if self._columns:
-            mean, variance = self._prior_by_kernels(X, model, topic)
-            return mean, variance + new_effect
-        known = np.append(np.diag(fit.model_covariance), 0.0)
-        effect = np.append(fit.model_mean, fit.model_mean.mean())
-        topic_mean, topic_variance = np.zeros(len(X)), np.full(len(X), fit.topic_variance)
-        if len(fit.topic_mean) == len(self.topics_) and fit.topic_variance > 0:
-            topic_mean = np.append(fit.topic_mean, 0.0)[topic]
-            topic_variance = np.append(fit.topic_mean_variance, fit.topic_variance)[topic]
-        variance = known[model] + new_effect + topic_variance + fit.interaction_variance
-        return effect[model] + topic_mean, variance
+        own_model = np.equal.outer(model, np.arange(n_models))
+        design = np.where(model[:, None] >= 0, own_model, 1 / n_models)
+        variance = self._new_model_variance() * (model < 0) + fit.interaction_variance
+        if self._table is not None:
+            features = self._table.numbers(X)
+            factors = covariances.feature_factors(self._basis, features, model, n_models)
+            design = np.concatenate([design, *factors], axis=1)
+            variance = variance + self._unseen_variance(factors, model)
+        known = np.sum((design @ fit.coefficient_covariance) * design, axis=1)
+        topic_mean = np.append(fit.topic_mean, 0.0)[topic]
+        topic_variance = np.append(fit.topic_mean_variance, fit.topic_variance)[topic]
+        return design @ fit.coefficients + topic_mean, known + variance + topic_variance
 
-    def _prior_by_kernels(self, X, model, topic):
-        fit = self._result
-        features = features_of(X, self._columns)
-        kernels = self._feature_kernels(features, model)
-        weights = fit.kernel_variances
-        same_topic = np.equal.outer(topic, self._topic)
-        cross = np.tensordot(weights, kernels, axes=1) + fit.topic_variance * same_topic
-        own = covariances.feature_kernels(features, features, self._features, np.eye(len(X)) > 0)
-        own = np.tensordot(weights, np.diagonal(own, axis1=1, axis2=2), axes=1)
-        own = own + fit.topic_variance + fit.interaction_variance
-        n_models = len(self.models_)
-        design = np.where(
-            model[:, None] >= 0, np.equal.outer(model, np.arange(n_models)), 1 / n_models
-        )
-        return mixed.predicted(fit, cross, own, design)
+    def _unseen_variance(self, factors, model):
+        """Prior variance of features, and of models, that no coefficient stands for."""
+        smooth, linear, *_ = factors
+        variance = self.kernel_variances_[0] * np.maximum(0, 1 - np.sum(smooth**2, axis=1))
+        if len(factors) == 3:
+            variance += self.kernel_variances_[2] * np.sum(linear**2, axis=1) * (model < 0)
+        return variance
 
     def _positions(self, X, column, names):
         """Position of each row's level among those fitted, -1 where it is new."""
@@ -131,31 +122,13 @@ class MixedModel(GroupEstimator):
 
     def _new_model_variance(self):
         """Variance of the effect of a model that was not fitted, around their mean."""
-        effects = self._result.model_mean
+        effects = self.model_effects_.to_numpy()
         spread = (
-            np.var(effects, ddof=1) if len(effects) > 1 else self._result.model_covariance[0, 0]
+            np.var(effects, ddof=1)
+            if len(effects) > 1
+            else self._result.coefficient_covariance[0, 0]
         )
         return spread * (1 + 1 / len(effects))
-
-
-def features_of(X, columns):
-    """Columns of features as a float array."""
-    if not isinstance(X, pd.DataFrame):
-        return np.asarray(X, dtype=float)[:, columns]
-    missing = [name for name in columns if name not in X.columns]
-    if missing:
-        raise ValueError(
-            f"kernels names column {missing[0]!r}, which X lacks. "
-            f"Its columns are: {', '.join(map(str, X.columns))}."
-        )
-    for name in columns:
-        numeric = pd.api.types.is_numeric_dtype(X[name])
-        if not numeric or not np.all(np.isfinite(X[name].to_numpy(dtype=float))):
-            raise ValueError(
-                f"kernels needs finite numbers, but column {name!r} has others. "
-                "Impute or encode it, or leave it out of kernels."
-            )
-    return X[columns].to_numpy(dtype=float)
 
 
 def correlation_matrix(given, models):

@@ -13,6 +13,8 @@ from skbench.groups.logistic_mixed import LogisticMixedModel
 from skbench.stats.averaging import interval_inflation, squared_errors
 from skbench.stats.binomial import unbiased_variance
 
+_RECOMMENDED = 2.0, 1.0, 1.0  # weights of the mixed model and of the two regressions
+
 
 class AveragedEstimator(GroupEstimator):
     """Mean of several estimators of the same groups: the most precise one here.
@@ -21,9 +23,12 @@ class AveragedEstimator(GroupEstimator):
     ----------
     estimators : list of estimators or None, default=None
         What to average; cloned. None is the recommended combination: a mixed model of
-        models and topics (`LogisticMixedModel` for binary scores, else
-        `GaussianMixedModel`), and `CrossFitMixedModel` around a ridge regression and
+        models, topics and kernels of the features (`LogisticMixedModel` for binary scores,
+        else `GaussianMixedModel`), and `CrossFitMixedModel` around a ridge regression and
         around boosted trees.
+    weights : array-like of shape (n_estimators,) or None, default=None
+        Of the mean. None is equal ones; for the recommended combination one half, one
+        quarter and one quarter.
     sampling_variance : float, default=None
         Known common sampling variance, where `fit` gets no `sigma2`.
     random_state : int, RandomState, Generator or None, default=None
@@ -35,6 +40,8 @@ class AveragedEstimator(GroupEstimator):
     ----------
     estimators_ : list of estimators
         Fitted.
+    weights_ : ndarray of shape (n_estimators,)
+        Their weights, which add up to 1.
     inflation_ : float
         Factor, at least 1, by which the mean of their intervals is widened.
     squared_error_ : ndarray of shape (n_groups,)
@@ -48,7 +55,8 @@ class AveragedEstimator(GroupEstimator):
     Raises
     ------
     ValueError
-        If there are no estimators, or as they raise.
+        If there are no estimators, `weights` are not one nonnegative number each, or as the
+        estimators raise.
 
     Notes
     -----
@@ -87,8 +95,17 @@ class AveragedEstimator(GroupEstimator):
 
     _guarantee = "average over groups"
 
-    def __init__(self, estimators=None, *, sampling_variance=None, random_state=None, n_jobs=None):
+    def __init__(
+        self,
+        estimators=None,
+        *,
+        weights=None,
+        sampling_variance=None,
+        random_state=None,
+        n_jobs=None,
+    ):
         self.estimators = estimators
+        self.weights = weights
         self.sampling_variance = sampling_variance
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -102,15 +119,18 @@ class AveragedEstimator(GroupEstimator):
     def _fit(self, X, groups):
         self.groups_ = groups = topics_to_keep(X, groups, None)
         data = X, self.z_, self.sigma2_, self.n_, groups
+        members = self._members()
+        self.weights_ = self._relative_weights(len(members))
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(member.fit)(*data) for member in self._members()
+            delayed(member.fit)(*data) for member in members
         )
         every = [member.estimate() for member in self.estimators_]
         said = (
-            np.mean([e.value for e in every], axis=0),
+            self._mean([e.value for e in every]),
             np.array([e.standard_error for e in every]),
             self.z_,
             self._noise(),
+            self.weights_,
         )
         self.squared_error_ = squared_errors(*said)
         self.inflation_ = interval_inflation(*said)
@@ -121,7 +141,7 @@ class AveragedEstimator(GroupEstimator):
         if given is None:
             # Uncalibrated: the mean interval is widened as a whole.
             family = LogisticMixedModel if self._binary else GaussianMixedModel
-            mixed = family(calibration=None)
+            mixed = family(kernels="auto", calibration=None)
             given = [mixed, CrossFitMixedModel("ridge"), CrossFitMixedModel("xgboost")]
         if len(given) == 0:
             raise ValueError("estimators is empty: pass at least one, or None for the default.")
@@ -129,6 +149,22 @@ class AveragedEstimator(GroupEstimator):
         return [
             _seeded(clone(member), int(seed)) for member, seed in zip(given, seeds, strict=True)
         ]
+
+    def _relative_weights(self, n_members):
+        """Weights that add up to 1."""
+        weights = self.weights
+        if weights is None:
+            weights = np.ones(n_members) if self.estimators is not None else _RECOMMENDED
+        weights = np.asarray(weights, dtype=float)
+        if weights.shape != (n_members,) or not np.all(weights >= 0) or not weights.sum() > 0:
+            raise ValueError(
+                f"weights must be {n_members} nonnegative numbers, one per estimator, not all 0: "
+                f"got {self.weights!r}."
+            )
+        return weights / weights.sum()
+
+    def _mean(self, values):
+        return np.average(values, axis=0, weights=self.weights_)
 
     def _noise(self):
         """Sampling variances that are right on average: smoothed ones are not."""
@@ -138,7 +174,7 @@ class AveragedEstimator(GroupEstimator):
         return np.where(np.isnan(noise), self.sigma2_, noise)
 
     def _fitted_value(self):
-        return np.mean([member.estimate().value for member in self.estimators_], axis=0)
+        return self._mean([member.estimate().value for member in self.estimators_])
 
     def _fitted_bounds(self, confidence_level):
         every = [member.estimate(confidence_level) for member in self.estimators_]
@@ -146,7 +182,7 @@ class AveragedEstimator(GroupEstimator):
 
     def _value(self, X, z, sigma2, n):
         given = {} if z is None else {"z": z, "sigma2": sigma2, "n": n}
-        return np.mean([member.predict(X, **given) for member in self.estimators_], axis=0)
+        return self._mean([member.predict(X, **given) for member in self.estimators_])
 
     def _bounds(self, X, z, sigma2, n, confidence_level):
         value = self._value(X, z, sigma2, n)
@@ -156,7 +192,7 @@ class AveragedEstimator(GroupEstimator):
     def _widened(self, value, every):
         """Mean of the members' bounds, widened around the mean estimate."""
         low, high, standard_error = (
-            np.mean([getattr(bounds, name) for bounds in every], axis=0)
+            self._mean([getattr(bounds, name) for bounds in every])
             for name in ("low", "high", "standard_error")
         )
         return Bounds(

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import RidgeCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -30,9 +31,10 @@ class CrossFitMixedModel(GroupEstimator):
     Parameters
     ----------
     regressor : estimator, {"ridge", "xgboost", "lightgbm"} or None, default="ridge"
-        Regressor of the direct estimates on the features. "ridge" standardizes them,
-        turns text columns into indicators and chooses its penalty by generalized
-        cross-validation; None is "xgboost", tuned as in `EmpiricalBayes`.
+        Regressor of the direct estimates on the features. "ridge" turns text columns into
+        indicators, puts the mean where a value is missing, standardizes, and chooses its
+        penalty by generalized cross-validation; None is "xgboost", tuned as in
+        `EmpiricalBayes`.
     cv : int, splitter or None, default=None
         None is `CrossFitKFold` with `n_repeats`; otherwise as in `EmpiricalBayes`.
     n_repeats : int, default=2
@@ -163,7 +165,7 @@ class CrossFitMixedModel(GroupEstimator):
 
     def _prepared(self, design, groups, seed):
         if isinstance(self.regressor, str) and self.regressor == "ridge":
-            return make_pipeline(StandardScaler(), RidgeCV(_PENALTIES))
+            return make_pipeline(SimpleImputer(), StandardScaler(), RidgeCV(_PENALTIES))
         return prepared_regressor(self.regressor, design, groups, seed)
 
     def _on_scale(self, z, sigma2, n):

@@ -25,7 +25,7 @@ class GaussianMixedModel(MixedModel):
     kernels : None, "auto" or list of columns, default=None
         Features of `X` by which groups are alike, see `LogisticMixedModel`.
     integrate : bool, default=False
-        Integrate over the variances also with more than 12 topics.
+        Integrate over the variances also with more than 25 topics.
     calibration : {"risk", None}, default="risk"
         Widen intervals by Stein's unbiased estimate of the actual squared error over
         the posterior variance, if that is above 1; None believes the posterior.
@@ -55,8 +55,8 @@ class GaussianMixedModel(MixedModel):
     Raises
     ------
     ValueError
-        If `sigma2` is missing, the correlation is none or lacks a model, or a feature
-        is missing or not finite.
+        If `sigma2` is missing, the correlation is none or lacks a model, or a column of
+        `kernels` is missing or infinite.
 
     Notes
     -----
@@ -105,9 +105,9 @@ class GaussianMixedModel(MixedModel):
         self.calibration = calibration
         self.sampling_variance = sampling_variance
 
-    def _fit_codes(self, model, topic, correlation, kernels):
+    def _fit_codes(self, model, topic, correlation, factors):
         return mixed.crossed_normal(
-            self.z_, self.sigma2_, model, topic, correlation, kernels, self.integrate
+            self.z_, self.sigma2_, model, topic, correlation, factors, self.integrate
         )
 
     def _fitted_value(self):

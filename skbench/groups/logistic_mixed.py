@@ -27,7 +27,8 @@ class LogisticMixedModel(MixedModel):
         DataFrame or array has a row and a column per model.
     kernels : None, "auto" or list of columns, default=None
         Features of `X` by which groups are alike: one smooth (radial basis) kernel,
-        one linear, one linear within each model. "auto" takes all numeric columns.
+        one linear, one linear within each model. Text counts as indicators, a missing number
+        as the mean. "auto" takes all columns but those that only name models or topics.
     calibration : {"risk", None}, default="risk"
         Widen intervals by Stein's unbiased estimate of the actual squared error over
         the posterior variance, if that is above 1; None believes the posterior.
@@ -58,7 +59,7 @@ class LogisticMixedModel(MixedModel):
     ------
     ValueError
         If sizes are missing, a `z * n` is not a whole number, the correlation is none
-        or lacks a model, or a feature is missing or not finite.
+        or lacks a model, or a column of `kernels` is missing or infinite.
 
     Notes
     -----
@@ -145,7 +146,7 @@ class LogisticMixedModel(MixedModel):
             sigma2 = 0.0  # a stand-in, until the counts have been checked
         return super().fit(X, y, sigma2, n, groups)
 
-    def _fit_codes(self, model, topic, correlation, kernels):
+    def _fit_codes(self, model, topic, correlation, factors):
         _require_counts(self.z_, self.n_)
         if not self._binary:
             raise ValueError(
@@ -154,7 +155,7 @@ class LogisticMixedModel(MixedModel):
             )
         k = np.round(self.z_ * self.n_)
         self.sigma2_ = binomial.sampling_variance(k, self.n_)
-        return mixed.crossed_logit(k, self.n_, model, topic, correlation, kernels)
+        return mixed.crossed_logit(k, self.n_, model, topic, correlation, factors)
 
     def _fitted_value(self):
         return self._result.score

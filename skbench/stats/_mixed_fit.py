@@ -14,6 +14,7 @@ _LONGEST_STEP = 1.5  # of a log variance
 _LEAST_VARIANCE = 1e-7
 _LARGEST_VARIANCE = 1e3
 _STEPS, _WIDEST_STEP, _STEP_IN_STD = 4, 0.5, 1.5  # of the grid, each way
+_CERTAIN = 0.05  # uncertainty of a log standard deviation that needs no grid
 _LEAST_STD, _LARGEST_IN_PRIOR = 0.05, 4.0  # ends of the grid where the data say little
 _NEGLIGIBLE = 8.0  # log weight below the best that the rough evidence rules out
 _LARGEST_RATIO = 2.0
@@ -162,7 +163,7 @@ def fit_blocks(likelihood, structure, prior_std, variances, start=None):
     return BlockFit(np.exp(log_variances), W, b, noise, posterior)
 
 
-def risk_ratio(likelihood, structure, fit):
+def risk_ratio(likelihood, structure, fit, claimed):
     """Squared error of the posterior means, as the data have it, over their variance.
 
     Parameters
@@ -170,6 +171,8 @@ def risk_ratio(likelihood, structure, fit):
     likelihood, structure
         As in `fit_blocks`.
     fit : BlockFit
+    claimed : ndarray of shape (n_blocks, B)
+        Posterior variances: those of the fit, or of a mixture around it.
 
     Returns
     -------
@@ -179,7 +182,7 @@ def risk_ratio(likelihood, structure, fit):
     """
     risk = gaussian.unbiased_risk(fit.W, fit.b, fit.noise, fit.posterior, structure)
     weights = np.where(fit.W > 0, likelihood.squared_slope(fit.posterior.mean), 0)
-    ratio = np.sum(weights * risk) / np.sum(weights * fit.posterior.variance)
+    ratio = np.sum(weights * risk) / np.sum(weights * claimed)
     return float(np.clip(ratio, 1, _LARGEST_RATIO))
 
 
@@ -218,9 +221,10 @@ def integrated(likelihood, structure, prior_std, fit):
 
     Notes
     -----
-    The pseudo-observations at the maximum sort out the points that cannot matter.
+    Over the variances of the blocks' kernels: those of coefficients stay at the maximum.
+    The pseudo-observations there sort out the points that cannot matter.
     """
-    points, log_prior = _grid(fit, prior_std)
+    points, log_prior = _grid(fit, prior_std[: len(structure.kernels)])
     rough = log_prior + [
         gaussian.log_evidence(fit.W, fit.b, fit.noise, np.exp(2 * point), structure)
         for point in points
@@ -238,25 +242,32 @@ def integrated(likelihood, structure, prior_std, fit):
 def _grid(fit, prior_std):
     """Points in log standard deviations, and their log prior probabilities.
 
-    Even in logs, 1.5 posterior standard deviations apart around the maximum; where
-    the data say little, a factor of 1.65 apart over all that the prior allows.
+    The first variances, as many as `prior_std`, take part; the others stay where they are.
     """
     information = fit.posterior.information + 1e-6 * np.eye(len(fit.variances))
     # Of a log variance: a log standard deviation has half of it.
     uncertainty = np.sqrt(np.diag(np.linalg.inv(information))) / 2
-    axes, log_priors = [], []
-    for center, spread, scale in zip(
-        np.log(fit.variances) / 2, uncertainty, prior_std, strict=True
-    ):
-        step = min(_STEP_IN_STD * spread, _WIDEST_STEP)
-        if step < _WIDEST_STEP:
-            axis = center + step * np.arange(-_STEPS, _STEPS + 1)
-        else:
-            axis = np.arange(np.log(_LEAST_STD), np.log(_LARGEST_IN_PRIOR * scale), step)
-        log_prior = axis + np.log(step) - 0.5 * (np.exp(axis) / scale) ** 2
-        # The lowest point stands for all below, where the likelihood no longer changes.
-        log_prior[0] -= np.log(-np.expm1(-step))
-        axes.append(axis)
-        log_priors.append(log_prior)
+    centers = np.log(fit.variances) / 2
+    axes, log_priors = [[center] for center in centers], [[0.0]] * len(centers)
+    for number, scale in enumerate(prior_std):
+        if uncertainty[number] > _CERTAIN:
+            axes[number], log_priors[number] = _axis(centers[number], uncertainty[number], scale)
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
     return points, sum(np.meshgrid(*log_priors, indexing="ij")).ravel()
+
+
+def _axis(center, uncertainty, scale):
+    """Log standard deviations, even, and the log prior probability around each.
+
+    1.5 posterior standard deviations apart around the maximum; where the data say little,
+    a factor of 1.65 apart over all that the prior allows.
+    """
+    step = min(_STEP_IN_STD * uncertainty, _WIDEST_STEP)
+    if step < _WIDEST_STEP:
+        axis = center + step * np.arange(-_STEPS, _STEPS + 1)
+    else:
+        axis = np.arange(np.log(_LEAST_STD), np.log(_LARGEST_IN_PRIOR * scale), step)
+    log_prior = axis + np.log(step) - 0.5 * (np.exp(axis) / scale) ** 2
+    # The lowest point stands for all below, where the likelihood no longer changes.
+    log_prior[0] -= np.log(-np.expm1(-step))
+    return axis, log_prior

@@ -2,9 +2,10 @@
 
 Every array has the blocks (topics) on its first axis. A block has ``B`` latent
 values ``eta ~ N(X beta, Omega)`` with ``Omega = sum_j variances[j] kernels[j]``.
-What is seen of them is a pseudo-observation ``b / W`` with noise ``1 / W + C``:
-`W` is its own precision, 0 where nothing was seen, and `C` the part of the noise
-that observations of a block share.
+Coefficients are independent and normal around 0, with a precision that is known, or with
+one of the variances that follow those of the kernels. What is seen of the latent values is
+a pseudo-observation ``b / W`` with noise ``1 / W + C``: `W` is its own precision, 0 where
+nothing was seen, and `C` the part of the noise that observations of a block share.
 """
 
 from typing import NamedTuple
@@ -17,13 +18,24 @@ class Structure(NamedTuple):
 
     kernels : ndarray of shape (n_kernels, n_blocks or 1, B, B)
     design : ndarray of shape (n_blocks or 1, B, n_coefficients), None for identity
-    prior_mean, prior_precision : float, of every coefficient; precision 0 is flat
+    prior_precision : float, of coefficients whose variance is not learned
+    batch : ndarray of int of shape (n_coefficients,), which variance after those of the
+        kernels a coefficient has; -1 where it is not learned
     """
 
     kernels: np.ndarray
     design: np.ndarray | None
-    prior_mean: float
     prior_precision: float
+    batch: np.ndarray
+
+    def block_covariance(self, variances):
+        """Omega."""
+        return np.tensordot(variances[: len(self.kernels)], self.kernels, axes=1)
+
+    def precisions(self, variances):
+        """Prior precisions of the coefficients."""
+        learned = np.append(variances[len(self.kernels) :], 1.0)[self.batch]
+        return np.where(self.batch < 0, self.prior_precision, 1 / learned)
 
 
 class Posterior(NamedTuple):
@@ -60,32 +72,40 @@ def posterior(W, b, noise, variances, structure):
         Precisions of the pseudo-observations, and precisions times values.
     noise : ndarray of shape (n_blocks, B, B) or None
         Covariance of the noise that observations share.
-    variances : ndarray of shape (n_kernels,)
+    variances : ndarray of shape (n_kernels + n_batches,)
     structure : Structure
 
     Returns
     -------
     Posterior
     """
-    omega = np.tensordot(variances, structure.kernels, axes=1)
+    omega, prior = structure.block_covariance(variances), structure.precisions(variances)
     total = omega if noise is None else omega + noise
     precision = _marginal_precision(W, total)
     seen = _times_design(precision, structure.design)
-    beta, covariance = _coefficients(b - _apply(precision, _apply(total, b)), seen, structure)
-    score = b - W * _fixed_part(beta, structure.design)
-    residual = score - _apply(precision, _apply(total, score))
+    root = np.linalg.inv(np.linalg.cholesky(_information(seen, structure.design, prior))).T
+    covariance = root @ root.T
+    solved = b - _apply(precision, _apply(total, b))
+    beta = covariance @ _collected(solved, structure.design)
     fixed = _fixed_part(beta, structure.design)
+    score = b - W * fixed
+    residual = score - _apply(precision, _apply(total, score))
     mean = fixed + _apply(omega, residual)
-    left, own = _unexplained(omega, precision, structure.design)
-    variance = _covariance(own, omega, omega, left, left, covariance)
+    # What the observations leave of the fixed part, times the root of its covariance.
+    seen_root = seen @ root
+    whole = root if structure.design is None else structure.design @ root
+    left = whole - omega @ seen_root
+    variance = _covariance(omega @ precision, omega, omega, left, left)
     noisy_mean, noisy_variance, slope = mean, variance, None
     if noise is not None:
         noisy_mean = fixed + _apply(total, residual)
-        noisy_left, noisy_own = _unexplained(total, precision, structure.design)
-        noisy_variance = _covariance(noisy_own, total, total, noisy_left, noisy_left, covariance)
-        shared = _covariance(own, omega, total, left, noisy_left, covariance)
-        slope = shared / noisy_variance
-    gradient, information = _slopes(variances, residual, precision, seen, covariance, structure)
+        noisy_left = whole - total @ seen_root
+        noisy_variance = _covariance(total @ precision, total, total, noisy_left, noisy_left)
+        slope = _covariance(omega @ precision, omega, total, left, noisy_left) / noisy_variance
+    known = precision, seen, seen_root
+    gradient, information = _slopes(
+        variances, residual, known, (beta, covariance, prior), structure
+    )
     return Posterior(
         mean=mean,
         variance=variance,
@@ -114,21 +134,17 @@ def log_evidence(W, b, noise, variances, structure):
         ``log int N(eta + shared noise) exp(b' x - x' W x / 2)`` over all latent
         values and coefficients; a flat prior of the coefficients counts as density 1.
     """
-    omega = np.tensordot(variances, structure.kernels, axes=1)
+    omega, prior = structure.block_covariance(variances), structure.precisions(variances)
     total = omega if noise is None else omega + noise
     precision = _marginal_precision(W, total)
     seen = _times_design(precision, structure.design)
     solved = b - _apply(precision, _apply(total, b))
     determinant = np.linalg.slogdet(_scaled(W, total))[1].sum()
-    information = _information(seen, structure)
-    pull = _collected(solved, structure.design) + structure.prior_precision * structure.prior_mean
+    information = _information(seen, structure.design, prior)
+    pull = _collected(solved, structure.design)
     value = 0.5 * (np.sum(b * _apply(total, solved)) - determinant)
     value += 0.5 * (pull @ np.linalg.solve(information, pull) - np.linalg.slogdet(information)[1])
-    if structure.prior_precision > 0:
-        size = len(pull)
-        value += 0.5 * size * np.log(structure.prior_precision)
-        value -= 0.5 * size * structure.prior_precision * structure.prior_mean**2
-    return float(value)
+    return float(value + 0.5 * np.sum(np.log(prior[prior > 0])))
 
 
 def unbiased_risk(W, b, noise, fit, structure):
@@ -189,45 +205,43 @@ def _collected(values, design):
     return np.sum(design * values[:, :, None], axis=(0, 1))
 
 
-def _information(seen, structure):
-    if structure.design is None:
+def _information(seen, design, prior):
+    if design is None:
         total = seen.sum(axis=0)
     else:
-        total = np.sum(np.swapaxes(structure.design, 1, 2) @ seen, axis=0)
-    return total + structure.prior_precision * np.eye(len(total))
+        total = np.sum(np.swapaxes(design, 1, 2) @ seen, axis=0)
+    return total + np.diag(prior)
 
 
-def _coefficients(solved, seen, structure):
-    covariance = np.linalg.inv(_information(seen, structure))
-    pull = _collected(solved, structure.design) + structure.prior_precision * structure.prior_mean
-    return covariance @ pull, covariance
-
-
-def _unexplained(prior, precision, design):
-    """What observations leave of the fixed part, and how they weigh in the latent values."""
-    gain = prior @ precision
-    if design is None:
-        return np.eye(gain.shape[1]) - gain, gain
-    return design - gain @ design, gain
-
-
-def _covariance(gain, prior, other_prior, left, other_left, covariance):
+def _covariance(gain, prior, other_prior, left, other_left):
     """Posterior covariance of each latent value with another of the same slot."""
     explained = np.sum(gain * np.swapaxes(other_prior, 1, 2), axis=2)
     # Rounding may leave nothing, or less, of the variance of what is known exactly.
     remaining = np.maximum(np.diagonal(prior, axis1=1, axis2=2) - explained, 0)
-    return remaining + np.sum((left @ covariance) * other_left, axis=2)
+    return remaining + np.sum(left * other_left, axis=2)
 
 
-def _slopes(variances, residual, precision, seen, covariance, structure):
+def _slopes(variances, residual, known, coefficients, structure):
     """Gradient and average information of the restricted likelihood, in log variances."""
+    precision, seen, seen_root = known
+    beta, covariance, prior = coefficients
     pulled = [_apply(kernel, residual) for kernel in structure.kernels]
-    projection = precision - seen @ covariance @ np.swapaxes(seen, 1, 2)
-    trace = np.array([np.sum(projection * kernel) for kernel in structure.kernels])
-    square = np.array([np.sum(residual * f) for f in pulled])
+    trace = [
+        np.sum(precision * kernel) - np.sum((kernel @ seen_root) * seen_root)
+        for kernel in structure.kernels
+    ]
+    square = [np.sum(residual * f) for f in pulled]
+    for number in range(len(variances) - len(pulled)):
+        own = structure.batch == number
+        # The design times the residual is the coefficient times its prior precision.
+        pull = np.where(own, prior * beta, 0)
+        pulled.append(_fixed_part(pull, structure.design))
+        square.append(pull @ pull)
+        trace.append(np.sum((prior - prior**2 * np.diag(covariance))[own]))
     projected = [_projected(f, precision, seen, covariance) for f in pulled]
     information = np.array([[np.sum(f * g) for g in projected] for f in pulled])
-    return 0.5 * variances * (square - trace), 0.5 * np.outer(variances, variances) * information
+    gradient = 0.5 * variances * (np.array(square) - trace)
+    return gradient, 0.5 * np.outer(variances, variances) * information
 
 
 def _projected(vector, precision, seen, covariance):

@@ -19,9 +19,10 @@ class Layout(NamedTuple):
     n_models: int
     aligned: bool
 
-    def blocks(self, values, fill=0.0):
-        """A value per row as an array of shape (n_blocks, B)."""
-        table = np.full(self.slot_model.shape, float(fill))
+    def blocks(self, values):
+        """A value, or several, per row as an array of shape (n_blocks, B, ...), 0 where empty."""
+        values = np.asarray(values, dtype=float)
+        table = np.zeros(self.slot_model.shape + values.shape[1:])
         table[self.block, self.slot] = values
         return table
 
@@ -29,11 +30,14 @@ class Layout(NamedTuple):
         """The entries of blocks that belong to rows."""
         return table[self.block, self.slot]
 
-    def design(self):
-        """Indicators of the model in each slot, None for the identity."""
-        if self.aligned:
+    def design(self, columns=None):
+        """Indicators of the model in each slot, then the columns; None for the identity."""
+        if columns is None and self.aligned:
             return None
-        return (self.slot_model[:, :, None] == np.arange(self.n_models)).astype(float)
+        indicators = (self.slot_model[:, :, None] == np.arange(self.n_models)).astype(float)
+        if columns is None:
+            return indicators
+        return np.concatenate([indicators, self.blocks(columns)], axis=2)
 
     def correlation(self, item_correlation):
         """Correlation of the errors in each block, of shape (n_blocks or 1, B, B)."""

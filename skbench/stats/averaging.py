@@ -11,7 +11,7 @@ import numpy as np
 from skbench.stats.risk import stein_loss
 
 
-def squared_errors(value, standard_errors, z, noise):
+def squared_errors(value, standard_errors, z, noise, weights=None):
     """Unbiased estimates of the squared errors of a mean of estimates.
 
     Parameters
@@ -24,11 +24,13 @@ def squared_errors(value, standard_errors, z, noise):
         Direct estimates.
     noise : ndarray of shape (n_groups,)
         Their sampling variances, right on average over groups.
+    weights : array-like of shape (n_estimates,), default=None
+        Of the mean of estimates; None for equal ones.
 
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``(value - z)^2 - noise + 2 v`` with ``v`` the mean of the squared standard
+        ``(value - z)^2 - noise + 2 v`` with ``v`` the weighted mean of the squared standard
         errors. Noisy, and often negative: only means over many groups are of use.
 
     Notes
@@ -45,16 +47,16 @@ def squared_errors(value, standard_errors, z, noise):
     >>> squared_errors(np.array([0.5]), errors, np.array([0.9]), np.array([0.02])).round(3)
     array([0.16])
     """
-    posterior_variance = np.mean(np.asarray(standard_errors) ** 2, axis=0)
+    posterior_variance = np.average(np.square(standard_errors), axis=0, weights=weights)
     return stein_loss(value, z, noise, 0.0) + 2 * posterior_variance
 
 
-def interval_inflation(value, standard_errors, z, noise):
+def interval_inflation(value, standard_errors, z, noise, weights=None):
     """Factor by which the mean interval of several estimates must be widened.
 
     Parameters
     ----------
-    value, standard_errors, z, noise
+    value, standard_errors, z, noise, weights
         As in `squared_errors`.
 
     Returns
@@ -78,8 +80,8 @@ def interval_inflation(value, standard_errors, z, noise):
     >>> round(interval_inflation(np.full(2, 0.5), np.full((2, 2), 0.1), z, np.full(2, 0.02)), 3)
     4.0
     """
-    claimed = np.mean(np.mean(standard_errors, axis=0) ** 2)
+    claimed = np.mean(np.average(standard_errors, axis=0, weights=weights) ** 2)
     if not claimed > 0:
         return 1.0
-    error = np.mean(squared_errors(value, standard_errors, z, noise))
+    error = np.mean(squared_errors(value, standard_errors, z, noise, weights))
     return float(np.sqrt(max(1.0, error / claimed)))

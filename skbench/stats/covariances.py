@@ -1,9 +1,14 @@
 """How groups of scores vary together: shared items, and features that are alike."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 _CONSTANT = 1e-12  # spread of a feature, relative to its size, below which it does not vary
 _SAME = 1e-12  # squared distance, relative to the largest, below which features are equal
+_NOTHING = 1e-8  # eigenvalue, relative to the largest, that is rounding
+_LANDMARKS = 300  # rows that a smooth kernel is built on, at most
+_SMOOTH, _LINEAR, _WITHIN_MODELS = 50, 50, 200  # columns of the factors, at most
 
 
 def item_correlation(scores, topic):
@@ -78,52 +83,128 @@ def _nearest_correlation(matrix):
     return matrix / np.outer(scale, scale)
 
 
-def feature_kernels(features, others, reference, same_model):
-    """Kernels of group features: smooth, linear, and linear within a model.
+class FeatureBasis(NamedTuple):
+    """What `feature_factors` goes by.
+
+    Attributes
+    ----------
+    center, scale : ndarray of shape (n_features,)
+        Units of the features; scale is inf for one that does not vary.
+    axes : ndarray of shape (n_features, n_components)
+        Directions of the linear kernel, in units.
+    landmarks : ndarray of shape (n_landmarks, n_features)
+        Distinct features in units, that the smooth kernel is built on.
+    bandwidth : float
+        Squared distance at which groups are alike by ``1 / e``.
+    smooth_axes : ndarray of shape (n_landmarks, n_smooth)
+        From similarities with the landmarks to columns.
+    """
+
+    center: np.ndarray
+    scale: np.ndarray
+    axes: np.ndarray
+    landmarks: np.ndarray
+    bandwidth: float
+    smooth_axes: np.ndarray
+
+    def in_units(self, features):
+        """Features less their mean, over their standard deviation; 0 where missing."""
+        return np.nan_to_num((features - self.center) / self.scale)
+
+
+def feature_basis(features):
+    """Units, principal components and landmarks of the features of groups.
 
     Parameters
     ----------
     features : ndarray of shape (n_groups, n_features)
-        Features of some groups.
-    others : ndarray of shape (n_others, n_features)
-        Features of the groups to compare them with.
-    reference : ndarray of shape (n_fitted, n_features)
-        The groups whose means, standard deviations and median squared distance set
-        location, units and bandwidth.
-    same_model : ndarray of bool of shape (n_groups, n_others)
-        Whether a pair belongs to one model.
+        May hold nan, which counts as the mean of its column.
 
     Returns
     -------
-    ndarray of shape (3, n_groups, n_others)
-        ``exp(-d^2 / median d^2)``, ``x'y / n_features``, and the latter where the
-        model is the same.
+    FeatureBasis
+        Does not depend on the order of the groups, but for signs.
+    """
+    features = np.asarray(features, dtype=float)
+    seen = ~np.isnan(features)
+    count = np.maximum(seen.sum(axis=0), 1)
+    center = np.where(seen, features, 0).sum(axis=0) / count
+    scale = np.sqrt((np.where(seen, features - center, 0) ** 2).sum(axis=0) / count)
+    varies = scale > _CONSTANT * np.maximum(np.abs(center), 1e-300)
+    scale = np.where(varies, scale, np.inf)
+    basis = FeatureBasis(center, scale, *[None] * 3, None)
+    units = basis.in_units(features)
+    distinct = np.unique(units, axis=0)
+    landmarks = distinct[
+        np.linspace(0, len(distinct) - 1, min(len(distinct), _LANDMARKS)).astype(int)
+    ]
+    bandwidth = _median_distance(landmarks)
+    similarity = np.exp(-_distances(landmarks, landmarks) / bandwidth)
+    values, vectors = _leading(similarity, _SMOOTH if varies.any() else 0)
+    _, directions = _leading(units.T @ units, _LINEAR)
+    return basis._replace(
+        axes=directions / np.sqrt(max(1, varies.sum())),
+        landmarks=landmarks,
+        bandwidth=bandwidth,
+        smooth_axes=vectors / np.sqrt(values),
+    )
+
+
+def feature_factors(basis, features, model, n_models):
+    """Columns whose random coefficients make groups with like features alike.
+
+    Parameters
+    ----------
+    basis : FeatureBasis
+    features : ndarray of shape (n_groups, n_features)
+        Of any groups, fitted ones or new.
+    model : ndarray of int of shape (n_groups,)
+        Codes from 0; -1 for a model that was not fitted.
+    n_models : int
+        Models that were fitted.
+
+    Returns
+    -------
+    list of ndarray of shape (n_groups, n_columns)
+        Factors `F` of the kernels ``exp(-d^2 / median d^2)``, ``x'y / n_features``, and the
+        latter where the model is the same (only if there are two), in standardized features.
 
     Notes
     -----
-    Features are standardized; one that does not vary is left out. Pairs of groups with
-    the same features do not count in the median.
+    ``F F'`` is the kernel, up to its smallest eigenvalues: the smooth one has the 50 largest
+    of at most 300 groups (Nystrom's method), the linear ones have 50 principal components,
+    and 200 columns for all models. Groups with the same features do not count in the median.
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.array([[0.0], [1.0]])
-    >>> feature_kernels(X, X, X, np.eye(2, dtype=bool)).round(2)[:2]
-    array([[[ 1.  ,  0.37],
-            [ 0.37,  1.  ]],
-    <BLANKLINE>
-           [[ 1.  , -1.  ],
-            [-1.  ,  1.  ]]])
+    >>> basis = feature_basis(X)
+    >>> smooth, linear = feature_factors(basis, X, np.zeros(2, dtype=int), 1)
+    >>> (smooth @ smooth.T).round(2)
+    array([[1.  , 0.37],
+           [0.37, 1.  ]])
+    >>> (linear @ linear.T).round(2)
+    array([[ 1., -1.],
+           [-1.,  1.]])
     """
-    center, scale = reference.mean(axis=0), reference.std(axis=0)
-    varies = scale > _CONSTANT * np.maximum(np.abs(center), 1e-300)
-    features, others, reference = (
-        ((x - center) / np.where(varies, scale, 1))[:, varies]
-        for x in (features, others, reference)
-    )
-    smooth = _distances(features, others) / _median_distance(reference)
-    linear = features @ others.T / max(1, features.shape[1])
-    return np.stack([np.exp(-smooth), linear, np.where(same_model, linear, 0.0)])
+    units = basis.in_units(np.asarray(features, dtype=float))
+    similarity = np.exp(-_distances(units, basis.landmarks) / basis.bandwidth)
+    linear = units @ basis.axes
+    factors = [similarity @ basis.smooth_axes, linear]
+    if n_models > 1:
+        kept = linear[:, : max(1, _WITHIN_MODELS // n_models)]
+        own = np.equal.outer(model, np.arange(n_models))
+        factors.append((own[:, :, None] * kept[:, None, :]).reshape(len(units), -1))
+    return factors
+
+
+def _leading(matrix, most):
+    """Largest eigenvalues of a positive semidefinite matrix, and their vectors."""
+    values, vectors = np.linalg.eigh(matrix)
+    values, vectors = values[::-1][:most], vectors[:, ::-1][:, :most]
+    kept = values > _NOTHING * values.max(initial=0)
+    return values[kept], vectors[:, kept]
 
 
 def _distances(features, others):
@@ -135,6 +216,5 @@ def _distances(features, others):
 def _median_distance(features):
     """Median squared distance between groups that differ; 1 where none do."""
     distances = _distances(features, features)[np.triu_indices(len(features), 1)]
-    # Groups of one topic often share their features, and say nothing of the scale.
     apart = distances[distances > _SAME * distances.max(initial=0)]
     return float(np.median(apart)) if len(apart) else 1.0

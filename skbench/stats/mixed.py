@@ -15,7 +15,7 @@ _NODES, _WEIGHTS = np.polynomial.hermite.hermgauss(30)
 _MODEL_STD = 2.5  # of the weak prior of a model's log odds
 _START = 0.5, 0.1  # variances of topic and interaction
 _PRIOR_STD = 1.0, 0.5  # half-normal scales of their standard deviations
-_FEW_TOPICS = 12  # up to which the variances are integrated over
+_FEW_TOPICS = 25  # up to which the variances are integrated over
 _EXACT = 1e-10  # least sampling variance, of the variance of the direct estimates
 _FLAT = 1e-8  # precision of the model effects, in the same unit
 _MOST_SKEWED = 1.0  # skewness beyond which the Cornish-Fisher expansion misleads
@@ -30,24 +30,23 @@ class CrossedFit(NamedTuple):
         Posterior of each group on the scale of the model: log odds for counts.
     score, score_variance : ndarray of shape (n_groups,)
         Posterior mean and variance in score units: accuracies for counts.
-    model_mean : ndarray of shape (n_models,)
-        Posterior means of the models' effects.
-    model_covariance : ndarray of shape (n_models, n_models)
+    coefficients : ndarray of shape (n_coefficients,)
+        Posterior means of the models' effects, then of the coefficients of the factors.
+    coefficient_covariance : ndarray of shape (n_coefficients, n_coefficients)
         Their posterior covariance.
     topic_mean, topic_mean_variance : ndarray of shape (n_topics,)
-        Posterior means and variances of the topics' effects; 0 where each topic has
-        one group, and with kernels.
+        Posterior means and variances of the topics' effects, coefficients taken as known;
+        0 where each topic has one group.
     topic_variance, interaction_variance : float
         Variances of the topics' effects and of model x topic; posterior means where
         they are integrated over. Where each topic has one group they cannot be told
         apart, and all is interaction.
-    kernel_variances : ndarray of shape (n_kernels,)
-        Factors of the kernels.
+    factor_variances : ndarray of shape (n_factors,)
+        Variances of the coefficients of each factor.
     risk_ratio : float
         Stein's unbiased estimate of the squared error of the posterior means over
-        their variance, cut to [1, 2]; 1 where the variances are integrated over.
-    solver : Solver or None
-        With kernels, what `predicted` needs.
+        their variance, cut to [1, 2]. Where the variances are integrated over, the error is
+        that at their restricted maximum.
     """
 
     mean: np.ndarray
@@ -55,30 +54,17 @@ class CrossedFit(NamedTuple):
     skewness: np.ndarray
     score: np.ndarray
     score_variance: np.ndarray
-    model_mean: np.ndarray
-    model_covariance: np.ndarray
+    coefficients: np.ndarray
+    coefficient_covariance: np.ndarray
     topic_mean: np.ndarray
     topic_mean_variance: np.ndarray
     topic_variance: float
     interaction_variance: float
-    kernel_variances: np.ndarray
+    factor_variances: np.ndarray
     risk_ratio: float
-    solver: "Solver | None"
 
 
-class Solver(NamedTuple):
-    """Inverse covariance of the pseudo-observations, their residuals, and the design."""
-
-    precision: np.ndarray
-    residual: np.ndarray
-    design: np.ndarray
-
-    def in_units(self, scale):
-        """The same for values multiplied by `scale`."""
-        return Solver(self.precision / scale**2, self.residual / scale, self.design)
-
-
-def crossed_logit(k, n, model, topic, item_correlation=None, kernels=None):
+def crossed_logit(k, n, model, topic, item_correlation=None, factors=()):
     """Crossed random effects on the logit scale, for counts.
 
     Parameters
@@ -90,9 +76,9 @@ def crossed_logit(k, n, model, topic, item_correlation=None, kernels=None):
     item_correlation : ndarray of shape (n_models, n_models), default=None
         Correlation of errors of models on the same items of a topic; None for
         independence. Then no model may occur twice in a topic.
-    kernels : ndarray of shape (n_kernels, n_groups, n_groups), default=None
-        Positive semidefinite; each adds a random effect whose covariance is a
-        multiple of it, learned like the other variances.
+    factors : sequence of ndarray of shape (n_groups, n_columns), default=()
+        Covariates with random coefficients. Those of one factor `F` have the same variance,
+        learned like the others: groups then covary as multiples of the kernel ``F F'``.
 
     Returns
     -------
@@ -117,8 +103,8 @@ def crossed_logit(k, n, model, topic, item_correlation=None, kernels=None):
     within 10 % of the exact restricted maximum (test_variances_against_quadrature).
 
     The roots of the variances have weak half-normal priors, of scale 1/2 for the
-    interaction and 1 for the others. With at most 12 topics, and no kernels, the
-    variances are integrated over a grid.
+    interaction and 1 for the others. With at most 25 topics those of topic and
+    interaction are integrated over a grid.
 
     Shared items: the correlation `R` of the errors is split in ``c I``, with `c` the
     least eigenvalue, and the rest. The likelihood of a count is taken to the power
@@ -144,9 +130,9 @@ def crossed_logit(k, n, model, topic, item_correlation=None, kernels=None):
     >>> fit.score[[0, 1, 38, 39]].round(2)
     array([0.23, 0.34, 0.77, 0.86])
     """
-    arranged = _arranged(model, topic, item_correlation, kernels, _MODEL_STD**-2)
+    arranged = _arranged(model, topic, item_correlation, factors, _MODEL_STD**-2)
     where = arranged.where
-    k, n = where.blocks(np.asarray(k, dtype=float)), where.blocks(np.asarray(n, dtype=float))
+    k, n = where.blocks(k), where.blocks(n)
     likelihood = fitting.Binomial(k, n, arranged.correlation)
 
     def moments(fit):
@@ -160,14 +146,14 @@ def crossed_logit(k, n, model, topic, item_correlation=None, kernels=None):
     return _crossed_fit(likelihood, arranged, moments)
 
 
-def crossed_normal(z, sigma2, model, topic, item_correlation=None, kernels=None, integrate=False):
+def crossed_normal(z, sigma2, model, topic, item_correlation=None, factors=(), integrate=False):
     """Crossed random effects for direct estimates with known sampling variances.
 
     Parameters
     ----------
     z, sigma2 : ndarray of shape (n_groups,)
         Direct estimates and their sampling variances.
-    model, topic, item_correlation, kernels
+    model, topic, item_correlation, factors
         As in `crossed_logit`.
     integrate : bool, default=False
         Integrate over the variances whatever the number of topics, which costs some
@@ -192,7 +178,7 @@ def crossed_normal(z, sigma2, model, topic, item_correlation=None, kernels=None,
     >>> fit.score[[0, 1, 38, 39]].round(2)
     array([0.23, 0.33, 0.77, 0.87])
     """
-    arranged = _arranged(model, topic, item_correlation, kernels, _FLAT)
+    arranged = _arranged(model, topic, item_correlation, factors, _FLAT)
     where = arranged.where
     center, scale = np.mean(z), np.std(z) if np.ptp(z) > 0 else 1.0
     precision = scale**2 / np.maximum(sigma2, _EXACT * scale**2)
@@ -208,50 +194,15 @@ def crossed_normal(z, sigma2, model, topic, item_correlation=None, kernels=None,
         for name in fit._fields
         if "variance" in name or "covariance" in name
     }
+    n_models = model.max() + 1
     return fit._replace(
         mean=center + scale * fit.mean,
         score=center + scale * fit.score,
-        model_mean=center + scale * fit.model_mean,
+        coefficients=scale * fit.coefficients
+        + center * (np.arange(len(fit.coefficients)) < n_models),
         topic_mean=scale * fit.topic_mean,
-        solver=fit.solver and fit.solver.in_units(scale),
         **squared,
     )
-
-
-def predicted(fit, cross, own, design):
-    """Latent values of new groups, given how they covary with the fitted ones.
-
-    Parameters
-    ----------
-    fit : CrossedFit
-        Of a model with kernels.
-    cross : ndarray of shape (n_new, n_groups)
-        Prior covariances with the fitted groups.
-    own : ndarray of shape (n_new,)
-        Prior variances.
-    design : ndarray of shape (n_new, n_models)
-        Weights of the models' effects.
-
-    Returns
-    -------
-    mean, variance : ndarray of shape (n_new,)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> model, topic = np.zeros(20, dtype=int), np.arange(20)
-    >>> kernel = np.equal.outer(topic % 2, topic % 2).astype(float)[None]
-    >>> fit = crossed_logit(1 + 8 * (topic % 2), np.full(20, 10), model, topic, None, kernel)
-    >>> cross, own = fit.kernel_variances[0] * kernel[0, :2], fit.kernel_variances[0]
-    >>> predicted(fit, cross, own, np.ones((2, 1)))[0].round(1)
-    array([-2.1,  2.1])
-    """
-    solver = fit.solver
-    gain = cross @ solver.precision
-    left = design - gain @ solver.design
-    mean = design @ fit.model_mean + cross @ solver.residual
-    explained = np.sum(gain * cross, axis=1)
-    return mean, np.maximum(own - explained, 0) + np.sum((left @ fit.model_covariance) * left, 1)
 
 
 def skewed_interval(mean, variance, skewness, confidence_level=0.95):
@@ -300,7 +251,6 @@ class _Arranged(NamedTuple):
     """Rows as blocks, and what hangs together in them.
 
     nested : each topic has one group, so topic and interaction are one effect
-    dense : all groups are one block, for kernels to connect
     """
 
     where: Layout
@@ -309,46 +259,34 @@ class _Arranged(NamedTuple):
     prior_std: np.ndarray
     correlation: np.ndarray | None
     nested: bool
-    dense: bool
 
 
-def _arranged(model, topic, item_correlation, kernels, prior_precision):
-    if kernels is None:
-        where = layout(model, topic)
-        size = where.slot_model.shape[1]
-        same_topic = np.ones((1, size, size))
-    else:
-        size = len(model)
-        one_block = np.zeros(size, dtype=int)
-        where = Layout(one_block, np.arange(size), model[None], model.max() + 1, False)
-        same_topic = np.equal.outer(topic, topic).astype(float)[None]
+def _arranged(model, topic, item_correlation, factors, prior_precision):
+    where = layout(model, topic)
+    size = where.slot_model.shape[1]
+    kernels = np.stack([np.ones((size, size)), np.eye(size)])[:, None]
+    start, prior_std = list(_START), list(_PRIOR_STD)
     nested = len(np.unique(topic)) == len(topic)
-    effects = [same_topic, np.eye(size)[None], *([] if kernels is None else kernels[:, None])]
-    n_kernels = len(effects) - 2
-    start = np.array([*_START, *[_START[1]] * n_kernels])
-    prior_std = np.array([*_PRIOR_STD, *[_PRIOR_STD[0]] * n_kernels])
     if nested:
-        effects, start, prior_std = effects[1:], start[1:], np.delete(prior_std, 1)
+        kernels, start, prior_std = kernels[1:], start[1:], prior_std[:1]
+    start += [_START[1]] * len(factors)
+    prior_std += [_PRIOR_STD[0]] * len(factors)
+    batch = np.repeat(np.arange(-1, len(factors)), [where.n_models, *(f.shape[1] for f in factors)])
+    design = where.design(np.concatenate(factors, axis=1) if len(factors) else None)
+    structure = Structure(kernels, design, prior_precision, batch)
     correlation = where.correlation(item_correlation)
-    if correlation is not None:
-        correlation = correlation * same_topic
-    structure = Structure(np.stack(effects), where.design(), 0.0, prior_precision)
-    dense = kernels is not None
-    return _Arranged(where, structure, start, prior_std, correlation, nested, dense)
+    return _Arranged(where, structure, np.array(start), np.array(prior_std), correlation, nested)
 
 
 def _crossed_fit(likelihood, arranged, moments, integrate=False):
     problem = likelihood, arranged.structure, arranged.prior_std
     fit = fitting.fit_blocks(*problem, arranged.start)
-    fits, weights, solver = [fit], np.ones(1), None
-    if arranged.dense:
-        posterior = fit.posterior
-        solver = Solver(posterior.precision[0], posterior.residual[0], arranged.structure.design[0])
-    elif integrate or len(fit.W) <= _FEW_TOPICS:
+    fits, weights = [fit], np.ones(1)
+    if integrate or len(fit.W) <= _FEW_TOPICS:
         fits, weights = fitting.integrated(*problem, fit)
     mixed = mixture_moments([moments(part) for part in fits], weights)
     variances = weights @ [part.variances for part in fits]
-    model_mean, model_covariance = _model_effects(fits, weights)
+    coefficients, covariance = _coefficients(fits, weights)
     topic_mean, topic_mean_variance = _topic_effects(fits, weights, arranged)
     return CrossedFit(
         mean=mixed.mean,
@@ -356,20 +294,21 @@ def _crossed_fit(likelihood, arranged, moments, integrate=False):
         skewness=mixed.third / mixed.variance**1.5,
         score=mixed.score,
         score_variance=mixed.score_variance,
-        model_mean=model_mean,
-        model_covariance=model_covariance,
+        coefficients=coefficients,
+        coefficient_covariance=covariance,
         topic_mean=topic_mean,
         topic_mean_variance=topic_mean_variance,
         topic_variance=0.0 if arranged.nested else float(variances[0]),
         interaction_variance=float(variances[0 if arranged.nested else 1]),
-        kernel_variances=variances[1 if arranged.nested else 2 :],
-        risk_ratio=fitting.risk_ratio(likelihood, arranged.structure, fit) if len(fits) == 1 else 1,
-        solver=solver,
+        factor_variances=variances[len(arranged.structure.kernels) :],
+        risk_ratio=fitting.risk_ratio(
+            likelihood, arranged.structure, fit, arranged.where.blocks(mixed.variance)
+        ),
     )
 
 
-def _model_effects(fits, weights):
-    """Posterior mean and covariance of the models' effects."""
+def _coefficients(fits, weights):
+    """Posterior mean and covariance of the coefficients."""
     effects = np.array([part.posterior.coefficients for part in fits])
     mean = weights @ effects
     away = effects - mean
@@ -378,8 +317,8 @@ def _model_effects(fits, weights):
 
 
 def _topic_effects(fits, weights, arranged):
-    """Posterior mean and variance of the topics' effects, models' effects taken as known."""
-    if arranged.nested or arranged.dense:
+    """Posterior mean and variance of the topics' effects, coefficients taken as known."""
+    if arranged.nested:
         return np.zeros((2, len(fits[0].W)))
     prior = np.array([part.variances[0] for part in fits])[:, None]
     pulls = np.array([part.posterior.residual.sum(axis=1) for part in fits])

@@ -56,9 +56,13 @@ def fitted(g):
     return AveragedEstimator(random_state=0).fit(**g.fit_args)
 
 
-def test_value_is_the_mean_of_the_members(g, fitted):
-    members = [member.estimate() for member in fitted.estimators_]
-    assert_allclose(fitted.estimate().value, np.mean([e.value for e in members], axis=0))
+def test_value_is_the_weighted_mean_of_the_members(g, fitted):
+    mixed, ridge, trees = (member.estimate().value for member in fitted.estimators_)
+    assert_allclose(fitted.estimate().value, (2 * mixed + ridge + trees) / 4)
+    own = AveragedEstimator([JamesStein(), DirectEstimator()], weights=[3, 1]).fit(**g.fit_args)
+    shrunk, direct = (member.estimate().value for member in own.estimators_)
+    assert_allclose(own.estimate().value, (3 * shrunk + direct) / 4)
+    assert_array_equal(AveragedEstimator([DirectEstimator()] * 2).fit(**g.fit_args).weights_, 0.5)
     kinds = [type(member) for member in fitted.estimators_]
     assert kinds == [LogisticMixedModel, CrossFitMixedModel, CrossFitMixedModel]
 
@@ -181,6 +185,25 @@ def test_clustered_items():
 def test_refuses_nothing_to_average(g):
     with pytest.raises(ValueError, match="estimators is empty"):
         AveragedEstimator([]).fit(**g.fit_args)
+
+
+@pytest.mark.parametrize("weights", [[1], [1, -1], [0, 0], [[1, 1]]])
+def test_refuses_weights(g, weights):
+    with pytest.raises(ValueError, match="weights must be 2 nonnegative numbers"):
+        AveragedEstimator([JamesStein()] * 2, weights=weights).fit(**g.fit_args)
+
+
+def test_features_may_be_text_or_missing(g):
+    X = g.fit_args["X"]
+    topic = X["topic"].astype(str)
+    features = X.assign(
+        kind=np.where(topic < "topic-08", "easy", "hard"),
+        length=X["feature"].where(topic != "topic-03"),
+    )
+    features.attrs = X.attrs
+    fitted = AveragedEstimator(random_state=0).fit(**(g.fit_args | {"X": features}))
+    assert np.isfinite(fitted.estimate().high).all()
+    assert np.isfinite(fitted.predict(features.assign(kind="new"))).all()
 
 
 class Constant(Ridge):

@@ -160,7 +160,11 @@ def test_logistic_model_needs_counts_only(groups):
             {},
             "kernels names column 'lenght', which X lacks",
         ),
-        (LogisticMixedModel(kernels=["topic"]), {}, "finite numbers, but column 'topic'"),
+        (
+            LogisticMixedModel(kernels=["difficulty"]),
+            {"X": pd.DataFrame({"difficulty": [np.inf] + 59 * [1.0]}), "groups": None},
+            "finite numbers or text, but column 'difficulty'",
+        ),
         (LogisticMixedModel(calibration="cv"), {}, "calibration must be one of"),
         (
             LogisticMixedModel(item_correlation=0.3),

@@ -19,12 +19,13 @@ def test_unbiased_risk_of_the_mean():
     joint = spread @ np.linalg.inv(spread + noise)
     alone = np.diag(np.diag(spread) / np.diag(spread + noise))
     covariance = [joint @ noise, alone @ noise]
-    value = (z @ joint.T + z @ alone.T) / 2
+    weights = [3, 1]
+    value = (3 * z @ joint.T + z @ alone.T) / 4
     errors = np.array([np.broadcast_to(np.sqrt(np.diag(c)), z.shape).ravel() for c in covariance])
     # A bias that the standard errors know nothing of.
     biased = value + 0.4
-    inflation = interval_inflation(biased.ravel(), errors, z.ravel(), 0.3)
-    claimed = np.mean(np.mean(errors, axis=0) ** 2)
+    inflation = interval_inflation(biased.ravel(), errors, z.ravel(), 0.3, weights)
+    claimed = np.mean(np.average(errors, axis=0, weights=weights) ** 2)
     # Standard error of the left side over 3,000 topics: 1 %.
     assert_allclose(inflation**2 * claimed, np.mean((biased - truth) ** 2), rtol=0.05)
 

@@ -10,23 +10,23 @@ from skbench.stats import _mixed_gaussian as gaussian
 from skbench.stats import mixed
 from skbench.stats._mixed_layout import layout
 from skbench.stats._mixed_sites import tilted_moments
-from skbench.stats.covariances import feature_kernels, item_correlation
+from skbench.stats.covariances import feature_basis, feature_factors, item_correlation
 
 PRIOR_STD = np.array([1.0, 0.5])
 
 
 @pytest.fixture
 def crossed():
-    """20 topics x 4 models less a few cells, correlated errors of unequal size."""
+    """28 topics x 4 models less a few cells, correlated errors of unequal size."""
     rng = np.random.default_rng(0)
-    topic, model = np.divmod(rng.permutation(80)[:70], 4)
+    topic, model = np.divmod(rng.permutation(112)[:100], 4)
     correlation = np.full((4, 4), 0.3) + 0.7 * np.eye(4)
     correlation[0, 1] = correlation[1, 0] = 0.6
-    sigma2 = rng.uniform(0.05, 0.4, 70)
+    sigma2 = rng.uniform(0.05, 0.4, 100)
     noise = np.where(topic[:, None] == topic, correlation[np.ix_(model, model)], 0)
     noise = noise * np.sqrt(np.outer(sigma2, sigma2))
-    eta = np.array([0.0, 0.5, 1.0, -0.5])[model] + rng.normal(0, 0.8, 20)[topic]
-    z = eta + rng.normal(0, 0.4, 70) + np.linalg.cholesky(noise) @ rng.normal(size=70)
+    eta = np.array([0.0, 0.5, 1.0, -0.5])[model] + rng.normal(0, 0.8, 28)[topic]
+    z = eta + rng.normal(0, 0.4, 100) + np.linalg.cholesky(noise) @ rng.normal(size=100)
     return z, sigma2, model, topic, correlation, noise
 
 
@@ -52,37 +52,49 @@ def test_gaussian_twin_against_explicit_matrices(crossed):
     assert_allclose(fit.score_variance, scale**2 * variance, rtol=1e-6)
 
 
-def test_kernels_against_explicit_matrices(crossed):
+@pytest.fixture
+def factors(crossed):
+    """A covariate with one coefficient, and one with a coefficient per model."""
+    model, topic = crossed[2:4]
+    x = np.random.default_rng(1).normal(size=(28, 3))[topic]
+    return [x[:, :2], x[:, 2:] * np.equal.outer(model, np.arange(4))]
+
+
+def test_random_coefficients_against_explicit_matrices(crossed, factors):
     z, sigma2, model, topic, correlation, noise = crossed
-    features = np.random.default_rng(1).normal(size=(20, 2))[topic]
-    kernels = feature_kernels(features, features, features, np.equal.outer(model, model))[:1]
-    fit = mixed.crossed_normal(z, sigma2, model, topic, correlation, kernels)
-    twin, scale = dense_twin(z, noise, model, topic, kernels)
-    found = np.array([fit.topic_variance, fit.interaction_variance, *fit.kernel_variances])
+    fit = mixed.crossed_normal(z, sigma2, model, topic, correlation, factors)
+    twin, scale = dense_twin(z, noise, model, topic, [F @ F.T for F in factors])
+    found = np.array([fit.topic_variance, fit.interaction_variance, *fit.factor_variances])
+    best = scale**2 * twin.best_variances([1, 0.5, 1, 1], [0.5, 0.1, 0.1, 0.1])
+    # Fisher steps stop where the likelihood gains less than 1e-4.
+    assert_allclose(found, best, rtol=0.02, atol=1e-4)
     variances = found / scale**2
     mean, variance = twin.posterior(variances)
     assert_allclose(fit.score, z.mean() + scale * mean, rtol=1e-6)
     assert_allclose(fit.score_variance, scale**2 * variance, rtol=1e-6)
-    cross = np.tensordot(variances, twin.kernels, 1)[:5] - variances[1] * np.eye(70)[:5]
-    new = twin.posterior(variances, cross, np.full(5, variances.sum()), twin.X[:5])
-    ours = mixed.predicted(fit, scale**2 * cross, np.full(5, found.sum()), twin.X[:5])
-    assert_allclose(ours[0], z.mean() + scale * new[0], rtol=1e-6)
-    assert_allclose(ours[1], scale**2 * new[1], rtol=1e-6)
+    # The same groups in a new topic: coefficients are all that is known of them.
+    cross = np.tensordot(variances[2:], twin.kernels[2:], 1)[:5]
+    own = variances[0] + variances[1] + np.diag(cross)
+    mean, variance = twin.posterior(variances, cross, own, twin.X[:5])
+    design = np.concatenate([twin.X, *factors], axis=1)[:5]
+    ours = np.sum((design @ fit.coefficient_covariance) * design, axis=1) + found[:2].sum()
+    assert_allclose(design @ fit.coefficients, z.mean() + scale * mean, rtol=1e-6)
+    assert_allclose(ours, scale**2 * variance, rtol=1e-6)
 
 
-def test_slopes_are_those_of_the_restricted_likelihood(crossed):
+def test_slopes_are_those_of_the_restricted_likelihood(crossed, factors):
     z, sigma2, model, topic, correlation, noise = crossed
-    twin, scale = dense_twin(z, noise, model, topic)
-    arranged = mixed._arranged(model, topic, correlation, None, 1e-8)
+    twin, scale = dense_twin(z, noise, model, topic, [F @ F.T for F in factors])
+    arranged = mixed._arranged(model, topic, correlation, factors, 1e-8)
     where = arranged.where
     likelihood = fitting.Gaussian(
         where.blocks(twin.z), where.blocks(scale**2 / sigma2), arranged.correlation
     )
     problem = (*likelihood.start, likelihood.start_noise)
-    variances, step = np.array([0.4, 0.2]), 1e-5
+    variances, step = np.array([0.4, 0.2, 0.3, 0.1]), 1e-5
     slopes, differences, exact = gaussian.posterior(*problem, variances, arranged.structure), [], []
-    for j in range(2):
-        up, down = (variances * np.exp(s * step * np.eye(2)[j]) for s in (1, -1))
+    for j in range(4):
+        up, down = (variances * np.exp(s * step * np.eye(4)[j]) for s in (1, -1))
         for values, function in (
             (exact, twin.restricted_log_likelihood),
             (
@@ -96,31 +108,38 @@ def test_slopes_are_those_of_the_restricted_likelihood(crossed):
     assert_allclose(differences, exact, rtol=1e-4)
 
 
-def test_counts_are_the_same_with_blocks_and_in_one_piece(crossed):
-    z, _, model, topic, correlation, _ = crossed
-    n = np.full(70, 12.0)
+def test_topics_are_the_same_as_blocks_and_as_coefficients(crossed):
+    z, _, model, topic, _, _ = crossed
+    n = np.full(100, 12.0)
     k = np.round(12 * expit(z))
-    blocks = mixed.crossed_logit(k, n, model, topic, correlation)
-    nothing = np.zeros((1, 70, 70))
-    nothing[0, 0, 0] = 1e-12
-    dense = mixed.crossed_logit(k, n, model, topic, correlation, nothing)
-    assert_allclose(dense.score, blocks.score, rtol=0, atol=2e-5)
-    assert_allclose(dense.score_variance, blocks.score_variance, rtol=1e-3)
-    assert_allclose(dense.risk_ratio, blocks.risk_ratio, rtol=1e-3)
+    indicators = np.equal.outer(topic, np.arange(28)).astype(float)
+    found = []
+    for topics, factors, prior_std in (
+        (topic, (), [1.0, 0.5]),
+        (np.arange(100), [indicators], [0.5, 1.0]),
+    ):
+        arranged = mixed._arranged(model, topics, None, factors, 0.16)
+        where = arranged.where
+        likelihood = fitting.Binomial(where.blocks(k), where.blocks(n))
+        fit = fitting.fit_blocks(
+            likelihood, arranged.structure, np.array(prior_std), arranged.start
+        )
+        found.append([where.rows(fit.posterior.mean), where.rows(fit.posterior.variance)])
+    assert_allclose(found[1], found[0], rtol=0, atol=1e-3)
 
 
 def test_right_and_wrong_are_symmetric(crossed):
     z, _, model, topic, correlation, _ = crossed
     k = np.round(9 * expit(z))
-    right = mixed.crossed_logit(k, np.full(70, 9.0), model, topic, correlation)
-    wrong = mixed.crossed_logit(9 - k, np.full(70, 9.0), model, topic, correlation)
+    right = mixed.crossed_logit(k, np.full(100, 9.0), model, topic, correlation)
+    wrong = mixed.crossed_logit(9 - k, np.full(100, 9.0), model, topic, correlation)
     assert_allclose(right.score, 1 - wrong.score, rtol=0, atol=1e-6)
     assert_allclose(right.skewness, -wrong.skewness, rtol=0, atol=1e-4)
 
 
 def test_many_items_give_the_direct_estimates(crossed):
     z, _, model, topic, _, _ = crossed
-    n = np.full(70, 1e7)
+    n = np.full(100, 1e7)
     k = np.round(n * expit(z))
     assert_allclose(mixed.crossed_logit(k, n, model, topic).score, k / n, rtol=0, atol=1e-6)
 
@@ -185,6 +204,51 @@ def test_layouts():
     assert_allclose(repeated.rows(repeated.blocks([5.0, 6.0, 7.0])), [5, 6, 7])
 
 
+def test_factors_against_kernels():
+    rng = np.random.default_rng(0)
+    model, X = np.arange(60) % 3, rng.normal(size=(20, 4)).repeat(3, axis=0) * [1, 5, 0.1, 0]
+    x = X[:, :3] / X[:, :3].std(axis=0)
+    distance = np.sum((x[:, None] - x) ** 2, axis=2)
+    linear = (x - x.mean(axis=0)) @ (x - x.mean(axis=0)).T / 3
+    expected = [
+        np.exp(-distance / np.median(distance[distance > 1e-9])),
+        linear,
+        np.where(np.equal.outer(model, model), linear, 0),
+    ]
+    basis = feature_basis(X)
+    factors = feature_factors(basis, X, model, 3)
+    for F, kernel in zip(factors, expected, strict=True):
+        assert_allclose(F @ F.T, kernel, atol=1e-6)
+    # Of groups elsewhere the smooth factor knows what the fitted ones tell.
+    new = rng.normal(size=(5, 4))
+    cross = feature_factors(basis, new, model[:5], 3)[0] @ factors[0].T
+    gap = (new[:, None, :3] / X[:, :3].std(axis=0) - x) ** 2
+    bandwidth = np.median(distance[distance > 1e-9])
+    assert_allclose(cross, np.exp(-gap.sum(axis=2) / bandwidth), atol=1e-5)
+
+
+def test_factors_of_many_groups_are_few_and_near():
+    rng = np.random.default_rng(0)
+    X, model = rng.normal(size=(2000, 2)), np.arange(2000) % 40
+    smooth, linear, within = feature_factors(feature_basis(X), X, model, 40)
+    assert (smooth.shape[1], linear.shape[1], within.shape[1]) == (50, 2, 80)
+    x = (X - X.mean(axis=0)) / X.std(axis=0)
+    distance = np.sum((x[:100, None] - x[:100]) ** 2, axis=2)
+    # The median squared distance of two normal features, less than 4 as a mean: 4 log 2.
+    kernel = np.exp(-distance / (4 * np.log(2)))
+    assert np.abs(smooth[:100] @ smooth[:100].T - kernel).max() < 0.1
+
+
+def test_missing_features_are_average():
+    X = np.array([[1.0, 5.0], [2.0, np.nan], [3.0, 7.0]])
+    filled = np.array([[1.0, 5.0], [2.0, 6.0], [3.0, 7.0]])
+    basis = feature_basis(X)
+    linear, expected = (
+        feature_factors(basis, table, np.zeros(3, dtype=int), 1)[1] for table in (X, filled)
+    )
+    assert_allclose(linear, expected, atol=1e-12)
+
+
 def test_item_correlation_against_corrcoef():
     rng = np.random.default_rng(0)
     topic = np.repeat(np.arange(3), 400)
@@ -219,7 +283,7 @@ def test_skewed_interval_against_a_gamma_law():
 def test_risk_estimate_is_unbiased():
     rng = np.random.default_rng(0)
     topic, model = np.divmod(np.arange(400), 4)
-    arranged = mixed._arranged(model, topic, 0.7 * np.eye(4) + 0.3, None, 1e-8)
+    arranged = mixed._arranged(model, topic, 0.7 * np.eye(4) + 0.3, (), 1e-8)
     variances, sigma2 = np.array([0.5, 0.1]), np.full((100, 4), 0.2)
     root = np.linalg.cholesky(0.2 * (0.7 * np.eye(4) + 0.3))
     errors, risks = [], []

@@ -34,7 +34,7 @@ def rows(table):
 def fitted_at(k, n, variances):
     """Fit with known variances, and the posterior moments of the accuracies."""
     _, model, topic = rows(k)
-    arranged = mixed._arranged(model, topic, None, None, 1 / MODEL_VARIANCE)
+    arranged = mixed._arranged(model, topic, None, (), 1 / MODEL_VARIANCE)
     likelihood = fitting.Binomial(k, n)
     start = fitting.BlockFit(None, *likelihood.start, None, None)
     problem = likelihood, arranged.structure, FREE
@@ -73,7 +73,7 @@ def test_evidence_against_quadrature():
 def test_variances_against_quadrature(seed):
     k, sizes = counts(10, seed, omega=0.9)
     _, model, topic = rows(k)
-    arranged = mixed._arranged(model, topic, None, None, 1 / MODEL_VARIANCE)
+    arranged = mixed._arranged(model, topic, None, (), 1 / MODEL_VARIANCE)
     likelihood = fitting.Binomial(k, sizes)
     fit = fitting.fit_blocks(likelihood, arranged.structure, arranged.prior_std, arranged.start)
     exact = exact_variances(k, sizes, MODEL_VARIANCE, arranged.prior_std)

@@ -52,7 +52,7 @@ class Findings:
     warnings : tuple of str
         In sentences.
     size : dict
-        Numbers of models, topics, items and scores.
+        Numbers of models, topics (0 without a column of them), items and scores.
     """
 
     groups: pd.DataFrame
@@ -128,6 +128,7 @@ def find(items, *, by, cluster, estimator, confidence_level, random_state):
                 table, item="item", confidence_level=confidence_level, adjust="holm"
             )
     told = [one_line(warning.message) for warning in caught]
+    topics = [name for name in by if name != "model"]
     return Findings(
         groups=tables.group_table(summary, direct, estimate, by),
         direct=direct,
@@ -135,17 +136,17 @@ def find(items, *, by, cluster, estimator, confidence_level, random_state):
         summary=summary,
         board=board,
         comparison=comparison,
-        warnings=tuple(dict.fromkeys([*_beware(summary, len(board)), *told])),
+        warnings=tuple(dict.fromkeys([*_beware(summary, table), *told])),
         size={
             "models": len(board),
-            "topics": len(items[[name for name in by if name != "model"]].drop_duplicates()),
+            "topics": len(items[topics].drop_duplicates()) if topics else 0,
             "items": items["item"].nunique(),
             "scores": len(items),
         },
     )
 
 
-def _beware(summary, n_models):
+def _beware(summary, table):
     """What the sizes of groups should make the reader careful about."""
     if len(summary) < FEWEST_GROUPS:
         yield (
@@ -164,7 +165,8 @@ def _beware(summary, n_models):
             f"{few.sum()} of {len(summary)} groups rest on fewer than {FEW_CLUSTERS} independent "
             "clusters: their intervals are wide, and rough."
         )
-    if summary.groups is None and n_models > 1:
+    models_per_item = np.sum(table.n_answers > 0, axis=1)
+    if len(table.models) > 1 and models_per_item.max() == 1:
         yield (
             "The models did not answer the same items: differences between them include the luck "
             "of the draw of items, which pairing would have removed."

@@ -88,7 +88,7 @@ def _heading(text):
 
 def _print_groups(findings, rows):
     e = findings.estimate
-    _heading("Topics and models")
+    _heading("Topics and models" if findings.size["topics"] else "Models")
     print_prose(f"{e.method}: {tables.promise(e)}")
     table = findings.groups.head(rows)
     if len(table):

@@ -128,6 +128,7 @@ def _write(findings, items, verdicts, paths, rows, html, as_json):
 
 def _read_in_words(findings, paths):
     size = findings.size
-    numbers = ", ".join(f"{size[name]:,} {name}" for name in ("models", "topics", "items"))
+    named = [name for name in ("models", "topics", "items") if size[name]]
+    numbers = ", ".join(f"{size[name]:,} {name}" for name in named)
     where = paths[0] if len(paths) == 1 else f"{len(paths)} paths"
     return f"{size['scores']:,} scores read from {where}: {numbers}"

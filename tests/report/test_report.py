@@ -156,6 +156,18 @@ def test_models_on_different_items_are_warned_about(items, tmp_path):
     assert any("did not answer the same items" in text for text in document["warnings"])
 
 
+def test_items_without_topics(items, tmp_path):
+    path, page = tmp_path / "plain.csv", tmp_path / "plain.html"
+    items.drop(columns="topic").to_csv(path, index=False)
+    assert run(path, "--html", page).stdout.startswith(
+        f"540 scores read from {path}: 3 models, 180 items\n\nModels\n"
+    )
+    document = json.loads(run(path, "--json").stdout)
+    assert document["size"] == {"models": 3, "topics": 0, "items": 180, "scores": 540}
+    assert not any("same items" in text for text in document["warnings"])
+    assert "topic</button>" not in page.read_text()
+
+
 def test_small_topics_are_warned_about(items, tmp_path):
     path = tmp_path / "small.csv"
     first = items["topic"] == items["topic"].iloc[0]

@@ -13,6 +13,7 @@ _MAX_SIZE = 1e7  # of a Beta prior: beyond it betaln loses the differences that 
 _MIN_SIZE = 0.1
 _EDGE = 1e-6  # prior means are kept this far from 0 and 1
 _STEPS = 80  # halvings: 1e-21 of the first bracket
+_STEEPEST = 1e300  # stands for a prior that says nothing
 _CHUNK = 2_000_000  # table entries held at once
 _FLATTEST = 1e-12  # smallest ratio of prior to sampling variance
 
@@ -224,9 +225,10 @@ def _high_end(z, error, sigma, variance, df, confidence_level):
     """Upper ends for a prior mean of 0, by bisection over the log odds of w."""
     alpha = 1 - confidence_level
     low, high = np.full(z.shape, -700.0), np.full(z.shape, 700.0)
+    slope = np.minimum(variance / (2 * sigma), _STEEPEST)
     for _ in range(_STEPS):
         logit_w = (low + high) / 2
-        theta = _center(logit_w, alpha) * variance / (2 * sigma)
+        theta = _center(logit_w, alpha) * slope
         reach = z - error * _quantile(alpha * expit(logit_w), df)
         low, high = np.where(theta < reach, logit_w, low), np.where(theta < reach, high, logit_w)
     return z - error * _quantile(alpha * expit(low), df)

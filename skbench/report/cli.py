@@ -1,5 +1,6 @@
 """The `skbench` command: each subcommand lives in a file of its own."""
 
+import os
 import sys
 
 _HELP = """Honest estimates of model performance from few items per topic.
@@ -24,6 +25,8 @@ def main(args=None):
         import rich  # noqa: F401
     except ImportError:
         sys.exit('skbench: the command line needs click and rich: pip install "skbench[cli]"')
+    # Read when numpy is loaded. Matrices have a few dozen rows here: threads only wait.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     from skbench import __version__
     from skbench.report.compare import compare
     from skbench.report.demo import demo

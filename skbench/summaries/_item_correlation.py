@@ -116,5 +116,5 @@ def _codes_of_pairs(columns):
     """Number of each row among the distinct combinations of some columns of codes."""
     codes = 0
     for column in columns:
-        _, codes = np.unique(codes * (column.max() + 1) + column, return_inverse=True)
+        codes, _ = pd.factorize(codes * (column.max() + 1) + column, sort=True)
     return codes

@@ -80,6 +80,20 @@ def test_groups_do_not_touch_each_other():
         assert_allclose([f[g] for f in together], np.ravel(alone), rtol=1e-12)
 
 
+@pytest.mark.parametrize("kind", ["cr1", "cr2", "cluster_mean"])
+def test_rows_of_scores_do_not_touch_each_other(kind):
+    rng = np.random.default_rng(0)
+    sizes = rng.integers(1, 6, size=30)
+    codes = np.repeat([0, 2, 3], [1, 9, 20])  # one cluster, none, several
+    rows = rng.normal(size=(3, 30)) * sizes
+    together = cluster_robust_variance(rows, sizes, codes, 4, kind)
+    for number, row in enumerate(rows):
+        alone = cluster_robust_variance(row, sizes, codes, 4, kind)
+        assert_array_equal(together.mean[number], alone.mean)
+        assert_array_equal(together.variance[number], alone.variance)
+        assert_array_equal(together.df, alone.df)
+
+
 @pytest.mark.parametrize("n_clusters", [2, 3, 10])
 def test_equal_clusters(n_clusters):
     scores, clusters = random_items(n_clusters, [4] * n_clusters)

@@ -1,5 +1,6 @@
 """`skbench report`: one set of numbers in print, as JSON and as a page."""
 
+import gc
 import json
 import re
 from html.parser import HTMLParser
@@ -15,6 +16,7 @@ from skbench.datasets import make_items
 from skbench.report.methods import recommended
 from skbench.report.printing import bar
 from skbench.report.report import report
+from skbench.report.terminal import loading
 from skbench.summaries import summarize_items
 
 PAGE = Path(__file__).parents[2] / "doc" / "user_guide" / "report.rst"
@@ -266,3 +268,9 @@ def test_folders_of_evaluation_programs(folder):
     result = run(Path(__file__).parents[1] / "readers" / "fixtures" / folder)
     assert result.exit_code == 0
     assert "2 models" in result.stdout.splitlines()[0]
+
+
+def test_garbage_is_collected_again_after_loading():
+    with pytest.raises(ImportError), loading():
+        raise ImportError("no such module")
+    assert gc.isenabled()

@@ -26,7 +26,6 @@ class MixedModel(GroupEstimator):
             self.models_, model = pd.Index([None]), np.zeros(len(X), dtype=int)
             self.topics_, topic = pd.RangeIndex(len(X)), np.arange(len(X))
         self.item_correlation_ = self._correlation(X, model, topic)
-        self._model, self._topic = model, topic
         self._table, factors = None, ()
         if self.kernels is not None:
             self._table, factors = self._learned_factors(X, model, topic)

@@ -5,6 +5,9 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
+from reference.linear_mixed_dense import DenseMixedModel
+from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -321,6 +324,48 @@ def test_calibration_only_widens(groups):
     assert calibrated.calibration_ >= 1
     np.testing.assert_array_equal(calibrated.estimate().value, plain.estimate().value)
     assert (calibrated.estimate().low <= plain.estimate().low).all()
+
+
+def kernels_between(X, others, reference):
+    """Smooth, linear and linear within a model, written out."""
+    center, scale = reference[["a", "b"]].mean(), reference[["a", "b"]].std(ddof=0)
+    x, y, r = (((t[["a", "b"]] - center) / scale).to_numpy() for t in (X, others, reference))
+    distances = np.sum((r[:, None] - r) ** 2, axis=2)
+    bandwidth = np.median(distances[distances > 1e-9])
+    same = np.equal.outer(X["model"].to_numpy(), others["model"].to_numpy())
+    smooth = np.exp(-np.sum((x[:, None] - y) ** 2, axis=2) / bandwidth)
+    return np.array([smooth, x @ y.T / 2, np.where(same, x @ y.T / 2, 0)])
+
+
+def test_new_groups_against_explicit_matrices():
+    rng = np.random.default_rng(3)
+    topic, model = np.divmod(np.arange(90), 3)
+    X = pd.DataFrame({"model": np.array(list("ABC"))[model], "topic": topic})
+    X["a"], X["b"] = rng.normal(size=(2, 30))[:, topic]
+    z = 0.3 * model + np.sin(X["a"]) + (model - 1) * X["b"] + 0.5 * rng.normal(size=30)[topic]
+    z = z + 0.3 * rng.normal(size=90)
+    mixed_model = GaussianMixedModel(kernels="auto", calibration=None).fit(X, z, 0.05)
+    fit, scale = mixed_model._result, np.std(z)
+    variances = [fit.topic_variance, fit.interaction_variance, *fit.factor_variances]
+    variances = np.array(variances) / scale**2
+    assert (variances[[0, 2, 4]] > 1e-4).all()  # what is compared below is not nothing
+    same_topic = np.equal.outer(topic, topic).astype(float)
+    kernels = np.array([same_topic, np.eye(90), *kernels_between(X, X, X)])
+    design = np.equal.outer(model, np.arange(3)).astype(float)
+    noise = 0.05 / scale**2 * np.eye(90)
+    twin = DenseMixedModel((z - z.mean()) / scale, noise, design, kernels, 1e-8)
+    new = pd.DataFrame({"model": list("AACD"), "topic": [-1, -2, -3, -4]})
+    new["a"], new["b"] = [0.1, 4.0, -1.0, 0.5], [-0.3, 0.2, 3.0, 1.0]
+    known = (new["model"] != "D").to_numpy()
+    new_design = np.where(known[:, None], new["model"].to_numpy()[:, None] == list("ABC"), 1 / 3)
+    cross = np.tensordot(variances[2:], kernels_between(new, X, X), 1)
+    own = np.einsum("j,jgg->g", variances[2:], kernels_between(new, new, X)) + variances[:2].sum()
+    mean, variance = twin.posterior(variances, cross, own, new_design.astype(float))
+    effects = mixed_model.model_effects_.to_numpy()
+    expected = scale**2 * variance + np.where(known, 0, np.var(effects, ddof=1) * 4 / 3)
+    assert_allclose(mixed_model.predict(new), z.mean() + scale * mean, rtol=1e-4)
+    ends = mixed_model.predict_interval(new, confidence_level=0.9)
+    assert_allclose(ends[:, 1] - ends[:, 0], 2 * norm.ppf(0.95) * np.sqrt(expected), rtol=1e-4)
 
 
 def test_kernels_use_what_features_say():

@@ -92,7 +92,7 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
             total = 0.0
             for booster, (train, test) in zip(boosters, parts, strict=True):
                 booster.update(train, tree)
-                total += float(booster.eval(test).rsplit(":", 1)[1])
+                total += float(booster.eval_set([(test, "test")], tree).rsplit(":", 1)[1])
             history.append(total / len(parts))
             if tree - int(np.argmin(history)) >= _PATIENCE:
                 break

@@ -14,7 +14,7 @@ coverage by size, by truth and by estimate.
 
     python benchmarks/precision.py --half confirming --repetitions 100 --folder /tmp/studies
 
-Finished repetitions stay in the folder. A repetition takes about half a second of one core.
+Finished repetitions stay in the folder. A repetition takes about a second of one core.
 The data is read from $SKBENCH_DATA or ../shared/data.
 """
 
@@ -53,6 +53,10 @@ MORE = {
     "EB arcsine": EmpiricalBayes(scale="arcsine"),
     "EB fab": EmpiricalBayes(RidgeCV(), scale="arcsine", interval="fab"),
     "logistic mixed": LogisticMixedModel(),
+    "logistic mixed, kernels": LogisticMixedModel(kernels="auto"),
+    "logistic mixed + EB arcsine": AveragedEstimator(
+        [LogisticMixedModel(calibration=None), EmpiricalBayes(scale="arcsine")]
+    ),
     "mixed around ridge": CrossFitMixedModel(),
     "mixed around XGBoost": CrossFitMixedModel("xgboost"),
 }

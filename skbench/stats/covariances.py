@@ -9,6 +9,7 @@ _SAME = 1e-12  # squared distance, relative to the largest, below which features
 _NOTHING = 1e-8  # eigenvalue, relative to the largest, that is rounding
 _LANDMARKS = 300  # rows that a smooth kernel is built on, at most
 _SMOOTH, _LINEAR, _WITHIN_MODELS = 50, 50, 200  # columns of the factors, at most
+_ENTRIES = 6_000_000  # of each factor, at most: fewer columns for more groups
 
 
 def item_correlation(scores, topic):
@@ -98,6 +99,8 @@ class FeatureBasis(NamedTuple):
         Squared distance at which groups are alike by ``1 / e``.
     smooth_axes : ndarray of shape (n_landmarks, n_smooth)
         From similarities with the landmarks to columns.
+    n_within : int
+        Columns within models, all models together, at most.
     """
 
     center: np.ndarray
@@ -106,6 +109,7 @@ class FeatureBasis(NamedTuple):
     landmarks: np.ndarray
     bandwidth: float
     smooth_axes: np.ndarray
+    n_within: int
 
     def in_units(self, features):
         """Features less their mean, over their standard deviation; 0 where missing."""
@@ -126,28 +130,34 @@ def feature_basis(features):
         Does not depend on the order of the groups, but for signs.
     """
     features = np.asarray(features, dtype=float)
+    center, scale = _location(features)
+    n_varying, room = np.sum(np.isfinite(scale)), _ENTRIES // len(features)
+    basis = FeatureBasis(center, scale, *[None] * 5)
+    units = basis.in_units(features)
+    _, directions = _leading(units.T @ units, min(_LINEAR, room))
+    landmarks = np.unique(units, axis=0)
+    if len(landmarks) > _LANDMARKS:
+        landmarks = landmarks[np.linspace(0, len(landmarks) - 1, _LANDMARKS).astype(int)]
+    bandwidth = _median_distance(landmarks)
+    similarity = np.exp(-_distances(landmarks, landmarks) / bandwidth)
+    values, vectors = _leading(similarity, min(_SMOOTH, room) if n_varying else 0)
+    return basis._replace(
+        axes=directions / np.sqrt(max(1, n_varying)),
+        landmarks=landmarks,
+        bandwidth=bandwidth,
+        smooth_axes=vectors / np.sqrt(values),
+        n_within=min(_WITHIN_MODELS, room),
+    )
+
+
+def _location(features):
+    """Means and standard deviations of columns that may miss values; inf where none vary."""
     seen = ~np.isnan(features)
     count = np.maximum(seen.sum(axis=0), 1)
     center = np.where(seen, features, 0).sum(axis=0) / count
     scale = np.sqrt((np.where(seen, features - center, 0) ** 2).sum(axis=0) / count)
     varies = scale > _CONSTANT * np.maximum(np.abs(center), 1e-300)
-    scale = np.where(varies, scale, np.inf)
-    basis = FeatureBasis(center, scale, *[None] * 3, None)
-    units = basis.in_units(features)
-    distinct = np.unique(units, axis=0)
-    landmarks = distinct[
-        np.linspace(0, len(distinct) - 1, min(len(distinct), _LANDMARKS)).astype(int)
-    ]
-    bandwidth = _median_distance(landmarks)
-    similarity = np.exp(-_distances(landmarks, landmarks) / bandwidth)
-    values, vectors = _leading(similarity, _SMOOTH if varies.any() else 0)
-    _, directions = _leading(units.T @ units, _LINEAR)
-    return basis._replace(
-        axes=directions / np.sqrt(max(1, varies.sum())),
-        landmarks=landmarks,
-        bandwidth=bandwidth,
-        smooth_axes=vectors / np.sqrt(values),
-    )
+    return center, np.where(varies, scale, np.inf)
 
 
 def feature_factors(basis, features, model, n_models):
@@ -173,7 +183,8 @@ def feature_factors(basis, features, model, n_models):
     -----
     ``F F'`` is the kernel, up to its smallest eigenvalues: the smooth one has the 50 largest
     of at most 300 groups (Nystrom's method), the linear ones have 50 principal components,
-    and 200 columns for all models. Groups with the same features do not count in the median.
+    and 200 columns for all models; fewer with more than 30,000 groups. Groups with the same
+    features do not count in the median.
 
     Examples
     --------
@@ -193,7 +204,7 @@ def feature_factors(basis, features, model, n_models):
     linear = units @ basis.axes
     factors = [similarity @ basis.smooth_axes, linear]
     if n_models > 1:
-        kept = linear[:, : max(1, _WITHIN_MODELS // n_models)]
+        kept = linear[:, : max(1, basis.n_within // n_models)]
         own = np.equal.outer(model, np.arange(n_models))
         factors.append((own[:, :, None] * kept[:, None, :]).reshape(len(units), -1))
     return factors

@@ -73,18 +73,19 @@ class LogisticMixedModel(MixedModel):
     these, not each of them.
 
     Measured on 10 models x 43 to 46 subjects of MMLU-Pro, ten items a subject or in
-    proportion (``benchmarks/mixed_models.py``): squared error .47 and .57 of the direct
-    estimates', .43 and .50 with ``kernels="auto"``; average coverage .95 and .93 at .79
-    and .80 of the width of Wilson intervals, .93 and .91 at .73 uncalibrated. With two
-    models on 14 tasks of BIG-Bench-Hard, where one task is unlike all others, coverage
-    was .88 to .90.
+    proportion (``benchmarks/mixed_models.py``): squared error .48 and .57 of the direct
+    estimates', .44 and .50 with ``kernels="auto"``; average coverage .94 and .93 at .78
+    and .81 of the width of Wilson intervals, .92 and .91 at .72 and .73 uncalibrated. With
+    two models on 14 tasks of BIG-Bench-Hard, where one task is unlike all others, coverage
+    was .88 at ten items a task.
 
     A new group without counts gets the mean of its model and, if fitted, of its topic;
     a new model the mean of all models, give or take their spread. Counts given to
     `predict` update each new group by itself: to let new groups of one topic inform
-    each other, fit them along. Blocks cost ``n_topics * n_models^3``: 460 groups .1 s,
-    50 models x 2000 topics 20 s. With kernels all groups are one block, and cost
-    ``n_groups^3``.
+    each other, fit them along. Time grows with ``n_topics * n_models^3``, with
+    kernels also with ``n_groups * n_columns^2``, where the features make up to some 300
+    columns: 460 groups take .05 s, with kernels .1 to .5 s; 50 models x 2000 topics 12 s,
+    with kernels 36 s (``benchmarks/mixed_models.py --cost``).
 
     When not to use it: for scores that are not counts (`GaussianMixedModel`); where
     each group must be covered whatever the others are like (`DirectEstimator`); for

@@ -1,13 +1,13 @@
 """Empirical Bayes: direct estimates shrunk towards a cross-fitted regression."""
 
 import numbers
-import warnings
 
 import numpy as np
 
 from skbench._checks import are_counts, check_option, check_unit_interval
 from skbench._random import as_generator
 from skbench.groups._base import Bounds, GroupEstimator
+from skbench.groups._degenerate import warn_of_degenerate_cases
 from skbench.groups._outside_priors import covering_interval, outside_variances
 from skbench.groups._regressors import precision_weights, prepared_regressor
 from skbench.groups.crossfit import as_splitter, cross_fit, topics_to_keep
@@ -216,7 +216,7 @@ class EmpiricalBayes(GroupEstimator):
                 *folded, splitter.split(X, self._z, groups), groups, self._variance_of, self.n_jobs
             )
         self.regressor_ = fit_on_all(regressor, X, self._z, weights)
-        self._warn_of_degenerate_cases()
+        warn_of_degenerate_cases(self.z_, self.sigma2_, self._prior_variances, self.prior_variance)
 
     def _learn_prior(self, prior_means, folds):
         """Prior variance and kurtosis of every split, and their means over splits."""
@@ -396,27 +396,4 @@ class EmpiricalBayes(GroupEstimator):
         if self.kurtosis != "estimate" and not known:
             raise ValueError(
                 f"kurtosis must be 'estimate' or a number of at least 1, got {self.kurtosis!r}."
-            )
-
-    def _warn_of_degenerate_cases(self):
-        noiseless = int(np.sum(self.sigma2_ == 0))
-        if noiseless:
-            warnings.warn(
-                f"{noiseless} of {len(self.z_)} groups have sigma2 = 0: they are not shrunk and "
-                "their intervals have no width. A smoothed sampling variance avoids this "
-                '(summarize_items(..., variance="smoothed")).',
-                stacklevel=4,
-            )
-        elif np.any(self._prior_variances == 0):
-            warnings.warn(
-                f"The prior variance ({self.prior_variance}) is estimated as 0 in some splits: "
-                "the estimates there are the regression alone and the intervals have no width. "
-                'prior_variance="pmt" is never 0.',
-                stacklevel=4,
-            )
-        if np.ptp(self.z_) == 0 and len(self.z_) > 1:
-            warnings.warn(
-                f"All {len(self.z_)} direct estimates are equal ({self.z_[0]:g}): nothing tells "
-                "the groups apart.",
-                stacklevel=4,
             )

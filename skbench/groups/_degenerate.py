@@ -1,0 +1,39 @@
+"""Groups that no prior can be learned from."""
+
+import warnings
+
+import numpy as np
+
+
+def warn_of_degenerate_cases(z, sigma2, prior_variances, method):
+    """Warn the caller of `fit` of data that leave nothing to shrink, or to tell apart.
+
+    Parameters
+    ----------
+    z, sigma2 : ndarray of shape (n_groups,)
+        Direct estimates and their sampling variances.
+    prior_variances : ndarray of shape (n_splits, n_groups)
+        As estimated.
+    method : str
+        How.
+    """
+    noiseless = int(np.sum(sigma2 == 0))
+    if noiseless:
+        warnings.warn(
+            f"{noiseless} of {len(z)} groups have sigma2 = 0: they are not shrunk and "
+            "their intervals have no width. A smoothed sampling variance avoids this "
+            '(summarize_items(..., variance="smoothed")).',
+            stacklevel=4,
+        )
+    elif np.any(prior_variances == 0):
+        warnings.warn(
+            f"The prior variance ({method}) is estimated as 0 in some splits: "
+            "the estimates there are the regression alone and the intervals have no width. "
+            'prior_variance="pmt" is never 0.',
+            stacklevel=4,
+        )
+    if np.ptp(z) == 0 and len(z) > 1:
+        warnings.warn(
+            f"All {len(z)} direct estimates are equal ({z[0]:g}): nothing tells the groups apart.",
+            stacklevel=4,
+        )

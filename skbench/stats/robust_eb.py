@@ -15,6 +15,7 @@ from scipy.special import erfcx, expit, ndtri
 
 from skbench.stats._critical_values import critical_values, optimal_logits, tame
 from skbench.stats._worst_case import worst_case
+from skbench.stats.moments import divided
 from skbench.stats.shrinkage import shrinkage_factor
 
 
@@ -166,19 +167,19 @@ def prior_moments(residuals, sigma2, weights=None, correction="pmt", noise=None)
     fourth = residuals**4 - 6 * noise * residuals**2 + 3 * noise**2
     mean2, mean4 = np.average(second, weights=weights), np.average(fourth, weights=weights)
     raw = max(mean2, 0.0)
-    raw_kurtosis = np.maximum(_ratio(mean4, raw**2), 1)
+    raw_kurtosis = np.maximum(divided(mean4, raw**2), 1)
     if correction == "none":
         A, kurtosis = raw, raw_kurtosis
     elif correction == "pmt":
         A = max(raw, _floor(sigma2, weights, 2))
-        excess = _ratio(_floor(sigma2**2, weights, 32), A**2)
-        kurtosis = np.maximum(_ratio(mean4, A**2), 1 + excess)
+        excess = divided(_floor(sigma2**2, weights, 32), A**2)
+        kurtosis = np.maximum(divided(mean4, A**2), 1 + excess)
     else:
         A = _truncated_mean(mean2, _variance_of_mean(second, weights))
         excess = _truncated_mean(
             mean4 - mean2**2, _variance_of_mean(fourth - 2 * A * second, weights)
         )
-        kurtosis = 1 + _ratio(excess, A**2)
+        kurtosis = 1 + divided(excess, A**2)
     return PriorMoments(float(A), float(kurtosis), float(raw), float(raw_kurtosis))
 
 
@@ -379,10 +380,6 @@ def _broadcast(*arrays):
     return np.broadcast_arrays(*(np.asarray(a, dtype=float) for a in arrays))
 
 
-def _ratio(numerator, denominator):
-    return numerator / denominator if denominator > 0 else np.nan
-
-
 def _floor(variances, weights, factor):
     """Smallest credible mean of `variances` times a quantity that is never negative."""
     total = np.sum(weights) * np.sum(weights * variances)
@@ -392,7 +389,7 @@ def _floor(variances, weights, factor):
 def _variance_of_mean(values, weights):
     """Variance of a weighted mean of independent values."""
     spread = np.sum(weights**2 * (values**2 - np.average(values, weights=weights) ** 2))
-    return _ratio(max(spread, 0.0), np.sum(weights) ** 2 - np.sum(weights**2))
+    return divided(max(spread, 0.0), np.sum(weights) ** 2 - np.sum(weights**2))
 
 
 def _truncated_mean(mean, variance):

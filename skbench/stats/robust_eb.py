@@ -366,8 +366,7 @@ def length_optimal(prior_variance, sigma2, kurtosis, confidence_level=0.95):
     return w, w * cva(m2, kurtosis, confidence_level) * np.sqrt(sigma2)
 
 
-def _bias_variance(A, sigma2):
-    """sigma2 / A, and 0 where nothing varies."""
+def _bias_variance(A, sigma2):  # 0 where nothing varies
     return np.divide(sigma2, A, out=np.zeros_like(A), where=A > 0)
 
 

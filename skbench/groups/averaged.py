@@ -60,8 +60,8 @@ class AveragedEstimator(GroupEstimator):
 
     Notes
     -----
-    Estimators that err in different ways (a likelihood for counts without features,
-    regressions with different shapes) have a mean that errs less than each. The
+    Estimators that err in different ways (a likelihood for counts, regressions of
+    different shapes) have a mean that errs less than each. The
     combination was chosen on one half of the data sets of ``benchmarks/precision.py``
     and confirmed on the other; :doc:`/user_guide/which_estimator` has the figures.
 

@@ -130,9 +130,9 @@ def fit_blocks(likelihood, structure, prior_std, variances, start=None):
     ----------
     likelihood : Binomial or Gaussian
     structure : Structure
-    prior_std : ndarray of shape (n_kernels,)
+    prior_std : ndarray of shape (n_variances,)
         Scales of half-normal priors of the roots of the variances.
-    variances : ndarray of shape (n_kernels,)
+    variances : ndarray of shape (n_variances,)
         Where to start; kept as they are if `start` is given.
     start : BlockFit, default=None
         A fit whose pseudo-observations to start from, and whose noise to keep.

@@ -81,15 +81,14 @@ def posterior(W, b, noise, variances, structure):
     """
     omega, prior = structure.block_covariance(variances), structure.precisions(variances)
     total = omega if noise is None else omega + noise
-    precision = _marginal_precision(W, total)
+    inner = np.linalg.inv(_scaled(W, total))
+    precision = _marginal_precision(W, inner)
     seen = _times_design(precision, structure.design)
     root = np.linalg.inv(np.linalg.cholesky(_information(seen, structure.design, prior))).T
     covariance = root @ root.T
-    solved = b - _apply(precision, _apply(total, b))
-    beta = covariance @ _collected(solved, structure.design)
+    beta = covariance @ _collected(_solved(W, b, inner), structure.design)
     fixed = _fixed_part(beta, structure.design)
-    score = b - W * fixed
-    residual = score - _apply(precision, _apply(total, score))
+    residual = _solved(W, b - W * fixed, inner)
     mean = fixed + _apply(omega, residual)
     # What the observations leave of the fixed part, times the root of its covariance.
     seen_root = seen @ root
@@ -136,10 +135,11 @@ def log_evidence(W, b, noise, variances, structure):
     """
     omega, prior = structure.block_covariance(variances), structure.precisions(variances)
     total = omega if noise is None else omega + noise
-    precision = _marginal_precision(W, total)
-    seen = _times_design(precision, structure.design)
-    solved = b - _apply(precision, _apply(total, b))
-    determinant = np.linalg.slogdet(_scaled(W, total))[1].sum()
+    scaled = _scaled(W, total)
+    inner = np.linalg.inv(scaled)
+    seen = _times_design(_marginal_precision(W, inner), structure.design)
+    solved = _solved(W, b, inner)
+    determinant = np.linalg.slogdet(scaled)[1].sum()
     information = _information(seen, structure.design, prior)
     pull = _collected(solved, structure.design)
     value = 0.5 * (np.sum(b * _apply(total, solved)) - determinant)
@@ -181,10 +181,16 @@ def _scaled(W, total):
     return np.eye(W.shape[1]) + root[:, :, None] * total * root[:, None, :]
 
 
-def _marginal_precision(W, total):
+def _marginal_precision(W, inner):
     """``(total + 1 / W)^-1``, with zero rows where W is 0."""
     root = np.sqrt(W)
-    return root[:, :, None] * np.linalg.inv(_scaled(W, total)) * root[:, None, :]
+    return root[:, :, None] * inner * root[:, None, :]
+
+
+def _solved(W, b, inner):
+    """``(total + 1 / W)^-1 b / W``, in the form that loses no digits where W is large."""
+    root = np.sqrt(W)
+    return root * _apply(inner, np.divide(b, root, out=np.zeros_like(b), where=root > 0))
 
 
 def _apply(matrices, vectors):

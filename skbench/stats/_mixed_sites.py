@@ -84,7 +84,7 @@ def updated_sites(k, n, W, b, noisy_mean, noisy_variance):
     tilted_mean, tilted_variance, _ = tilted_moments(k, n, mean, variance)
     # A binomial likelihood is log concave: it only adds precision, but for rounding.
     new_W = np.where(n > 0, np.maximum(1 / tilted_variance - 1 / variance, 0), 0)
-    new_b = np.where(n > 0, tilted_mean / tilted_variance - mean / variance, 0)
+    new_b = np.where(new_W > 0, tilted_mean / tilted_variance - mean / variance, 0)
     return new_W, new_b
 
 

@@ -144,6 +144,18 @@ def test_many_items_give_the_direct_estimates(crossed):
     assert_allclose(mixed.crossed_logit(k, n, model, topic).score, k / n, rtol=0, atol=1e-6)
 
 
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_exact_values_are_kept(scale):
+    rng = np.random.default_rng(24)
+    topic, model = np.divmod(rng.permutation(28)[:20], 2)
+    z = scale * (rng.normal(size=20) + rng.normal(size=14)[topic])
+    _, topic = np.unique(topic, return_inverse=True)
+    for factors in ((), [rng.normal(size=(topic.max() + 1, 3))[topic]]):
+        fit = mixed.crossed_normal(z, np.zeros(20), model, topic, None, factors)
+        # What is exact counts as known to 1e-10 of the variance of z.
+        assert_allclose(fit.score, z, rtol=0, atol=1e-7 * scale)
+
+
 def test_counts_of_the_model_are_covered():
     hits = []
     for seed in range(12):

@@ -244,9 +244,9 @@ def _grid(fit, prior_std):
 
     The first variances, as many as `prior_std`, take part; the others stay where they are.
     """
-    information = fit.posterior.information + 1e-6 * np.eye(len(fit.variances))
+    values, vectors = np.linalg.eigh(fit.posterior.information)
     # Of a log variance: a log standard deviation has half of it.
-    uncertainty = np.sqrt(np.diag(np.linalg.inv(information))) / 2
+    uncertainty = np.sqrt(vectors**2 @ (1 / np.maximum(values, 1e-6))) / 2
     centers = np.log(fit.variances) / 2
     axes, log_priors = [[center] for center in centers], [[0.0]] * len(centers)
     for number, scale in enumerate(prior_std):

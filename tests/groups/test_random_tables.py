@@ -1,4 +1,4 @@
-"""The default and the mixed model on tables of every shape: finite, ordered, no warning."""
+"""The default and the mixed models on tables of every shape: finite, ordered, no warning."""
 
 import warnings
 
@@ -7,7 +7,12 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-from skbench import AveragedEstimator, LogisticMixedModel, summarize_items
+from skbench import (
+    AveragedEstimator,
+    GaussianMixedModel,
+    LogisticMixedModel,
+    summarize_items,
+)
 
 
 def random_items(rng):
@@ -61,3 +66,34 @@ def test_tables_of_every_shape(seed):
             assert ((0 <= e.low) & (e.low <= e.value) & (e.value <= e.high) & (e.high <= 1)).all()
             new = estimator.predict(data["X"].iloc[:2].assign(topic="new"))
             assert ((0 <= new) & (new <= 1)).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(60))
+def test_numbers_of_every_size(seed):
+    rng = np.random.default_rng(seed)
+    n_models, n_topics = rng.integers(1, 6), rng.integers(2, 40)
+    kept = rng.permutation(n_models * n_topics)[: max(3, rng.integers(n_models * n_topics))]
+    topic, model = np.divmod(kept, n_models)
+    X = pd.DataFrame({"model": [f"m{j}" for j in model], "topic": [f"t{t}" for t in topic]})
+    for name in "abc"[: rng.integers(4)]:
+        X[name] = 10.0 ** rng.integers(-8, 9) * rng.normal(size=n_topics)[topic]
+    if rng.random() < 0.3:
+        X["number of the model"] = model
+    unit = 10.0 ** rng.integers(-6, 7)
+    z = unit * (rng.normal(size=len(X)) + rng.normal(size=n_topics)[topic])
+    exact = rng.random() < 0.5
+    sigma2 = unit**2 * (np.zeros(len(X)) if exact else rng.choice([0, 1e-12, 0.1, 1, 100], len(X)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        warnings.simplefilter("error", RuntimeWarning)
+        for estimator in (
+            GaussianMixedModel(kernels="auto"),
+            GaussianMixedModel(kernels="auto", item_correlation=0.5),
+            AveragedEstimator(random_state=0),
+        ):
+            e = estimator.fit(X, z, sigma2, groups=X["topic"]).estimate()
+            assert np.isfinite(e.standard_error).all()
+            assert ((e.low <= e.value) & (e.value <= e.high)).all()
+            if exact and isinstance(estimator, GaussianMixedModel):
+                np.testing.assert_allclose(e.value, z, rtol=0, atol=1e-4 * np.ptp(z))

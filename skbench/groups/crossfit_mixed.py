@@ -174,6 +174,8 @@ class CrossFitMixedModel(GroupEstimator):
     def _on_score_scale(self, mean, low, high, variance):
         """Value and bounds in score units, averaged over the splits."""
         scale = "arcsine" if self._binary else "identity"
+        inside = scales.within_scale(mean, scale)
+        mean, low, high = inside, low + (inside - mean), high + (inside - mean)
         spread = scales.from_scale_variance(mean, variance, scale).mean(axis=0)
         bounds = Bounds(
             scales.from_scale(low.mean(axis=0), scale),

@@ -352,7 +352,8 @@ class EmpiricalBayes(GroupEstimator):
             half_width = robust_eb.robust_half_width(A, sigma2, kurtosis, confidence_level)
         else:
             w, half_width = robust_eb.length_optimal(A, sigma2, kurtosis, confidence_level)
-        return prior_mean + w * (z - prior_mean), half_width, standard_deviation
+        center = scales.within_scale(prior_mean + w * (z - prior_mean), self.scale)
+        return center, half_width, standard_deviation
 
     def _on_scale(self, z, sigma2, n):
         if self.scale == "identity":
@@ -367,7 +368,7 @@ class EmpiricalBayes(GroupEstimator):
         return values, variances
 
     def _mean_on_score_scale(self, mean, variance):
-        return scales.from_scale_mean(mean, variance, self.scale)
+        return scales.from_scale_mean(scales.within_scale(mean, self.scale), variance, self.scale)
 
     def _on_score_scale(self, center, half_width, standard_deviation):
         variance = scales.from_scale_variance(center, standard_deviation**2, self.scale)

@@ -141,6 +141,34 @@ def from_scale(values, scale):
     return _named(scale).back(np.asarray(values, dtype=float))
 
 
+def within_scale(values, scale):
+    """Nearest values that a proportion can have on a scale.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_groups,)
+        Values on the scale, of any size.
+    scale : {"identity", "arcsine", "logit"}
+        Where they are.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        On "arcsine" cut to ``[0, pi / 2]``: the sine turns back beyond. Others as they are.
+
+    Raises
+    ------
+    ValueError
+        If `scale` is unknown.
+
+    Examples
+    --------
+    >>> within_scale([-0.2, 0.5, 2.0], "arcsine").round(2)
+    array([0.  , 0.5 , 1.57])
+    """
+    return _named(scale).nearest(np.asarray(values, dtype=float))
+
+
 def from_scale_mean(mean, variance, scale):
     """Mean of a proportion whose value on a scale is normal.
 
@@ -171,7 +199,7 @@ def from_scale_mean(mean, variance, scale):
     (test_logit_mean_against_quadrature).
 
     When not to use it: "arcsine" far outside ``[0, pi / 2]``, where the square of
-    the sine turns back.
+    the sine turns back; `within_scale` is for that.
 
     Examples
     --------
@@ -260,6 +288,7 @@ def scale_derivative(values, scale):
 class _Scale(NamedTuple):
     forward: Callable  # of proportion and size
     squared_slope: Callable  # of the forward transform, at a proportion
+    nearest: Callable
     back: Callable
     back_slope: Callable
     back_mean: Callable  # of mean and variance
@@ -309,6 +338,7 @@ _SCALES = {
     "identity": _Scale(
         forward=lambda z, n: z,
         squared_slope=np.ones_like,
+        nearest=np.copy,
         back=np.copy,
         back_slope=np.ones_like,
         back_mean=lambda m, v: np.broadcast_arrays(m, v)[0].copy(),
@@ -317,6 +347,7 @@ _SCALES = {
     "arcsine": _Scale(
         forward=lambda z, n: np.arcsin(np.sqrt(z)),
         squared_slope=lambda p: 1 / (4 * p * (1 - p)),
+        nearest=_clipped_angle,
         back=lambda t: np.sin(_clipped_angle(t)) ** 2,
         back_slope=lambda t: np.sin(2 * _clipped_angle(t)),
         back_mean=lambda m, v: (1 - np.exp(-2 * v) * np.cos(2 * m)) / 2,
@@ -325,6 +356,7 @@ _SCALES = {
     "logit": _Scale(
         forward=lambda z, n: logit(z + (0.5 - z) / (n + 1)),
         squared_slope=lambda p: 1 / (p * (1 - p)) ** 2,
+        nearest=np.copy,
         back=expit,
         back_slope=lambda t: expit(t) * expit(-t),
         back_mean=_expected_expit,

@@ -22,6 +22,7 @@ from skbench import (
     summarize_items,
 )
 from skbench.stats import scales
+from skbench.stats.binomial import unbiased_variance
 
 CHECKED = [
     CrossFitMixedModel(sampling_variance=1.0, n_repeats=1),
@@ -243,3 +244,20 @@ def test_covers_on_average():
         hits.append(np.mean((e.low <= truth) & (truth <= e.high)))
     # Groups of a topic are dependent: the spread over seeds is the yardstick.
     assert np.mean(hits) > 0.94 - 3 * np.std(hits, ddof=1) / np.sqrt(30)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [CrossFitMixedModel(random_state=0), EmpiricalBayes(Ridge(1e-6), scale="arcsine", cv=4)],
+)
+def test_regressions_that_leave_the_scale_end_at_its_end(estimator):
+    """A line through a cliff predicts less than nothing: that is nothing, not its reflection."""
+    x = np.linspace(-1, 1, 40)
+    z = np.where(x < 0.6, 0.0, 1.0)
+    X = pd.DataFrame({"x": x})
+    sigma2 = unbiased_variance(np.full(40, 1), np.full(40, 2)) / 2
+    e = estimator.fit(X, z, sigma2, n=np.full(40, 2)).estimate()
+    assert ((e.low <= e.value) & (e.value <= e.high)).all()
+    assert (np.diff(e.value[:15]) >= -0.02).all()  # falling lines reflected would rise to the left
+    new = estimator.predict(pd.DataFrame({"x": [-3.0, -1.0]}))
+    assert new[0] <= new[1] + 1e-9

@@ -138,7 +138,7 @@ def complement_moments(columns, excluded, codes, n_groups):
 
 
 def divided(above, below):
-    """Quotient of arrays, nan where the divisor is 0.
+    """Quotient of arrays, nan where nothing positive is divided by.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def divided(above, below):
     array([nan, 0.5])
     """
     above, below = np.broadcast_arrays(np.asarray(above, float), np.asarray(below, float))
-    return np.divide(above, below, out=np.full(above.shape, np.nan), where=below != 0)
+    return np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
 
 
 def satterthwaite_df(variances, df):

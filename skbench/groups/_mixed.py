@@ -5,7 +5,7 @@ import pandas as pd
 
 from skbench._checks import check_option
 from skbench.groups._base import GroupEstimator
-from skbench.groups._features import FeatureTable, feature_columns
+from skbench.groups._columns import FeatureTable, feature_columns
 from skbench.stats import covariances
 
 

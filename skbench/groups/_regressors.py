@@ -1,21 +1,28 @@
-"""The regressor inside: default, text columns, seeds, weights."""
+"""The regressor inside: presets, names turned into numbers, seeds, weights."""
 
 import warnings
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_string_dtype
 from sklearn import config_context
 from sklearn.base import BaseEstimator, RegressorMixin, clone
-from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import KFold
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from skbench._checks import check_option
+from skbench.groups._columns import (
+    indicator_encoder,
+    nominal_columns,
+    refuse_dates,
+    text_columns,
+)
 
-_ENCODER = "text encoder"
+_ENCODER = "encoder"
+_PENALTIES = np.geomspace(0.1, 1000, 9)
 _DEPTHS = (2, 3, 4)
 _MAX_TREES = 200
 _LEARNING_RATE = 0.1
@@ -27,6 +34,8 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
+    chosen : tuple of int (max_depth, n_estimators), default=None
+        Both, if they were chosen before, as `tuned` does.
     random_state : int, default=None
         Seed of the folds and of XGBoost.
     n_jobs : int, default=1
@@ -46,7 +55,8 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
     0.1, until 10 more trees no longer lower the cross-validated error.
     """
 
-    def __init__(self, random_state=None, n_jobs=1):
+    def __init__(self, chosen=None, random_state=None, n_jobs=1):
+        self.chosen = chosen
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -54,13 +64,32 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
         """Choose depth and number of trees, then boost on all rows."""
         import xgboost
 
-        X, y = validate_data(self, X, y, dtype=float, y_numeric=True, ensure_all_finite="allow-nan")
-        data = xgboost.DMatrix(X, y, weight=sample_weight)
-        shuffled = KFold(2, shuffle=True, random_state=self.random_state)
-        folds = list(shuffled.split(X)) if len(X) >= 4 else []
-        self.max_depth_, self.n_estimators_ = self._tuned(data, folds)
+        data = self._data(X, y, sample_weight)
+        chosen = self.chosen
+        if chosen is None:
+            shuffled = KFold(2, shuffle=True, random_state=self.random_state)
+            folds = list(shuffled.split(y)) if len(y) >= 4 else []
+            chosen = self._best(data, folds)
+        self.max_depth_, self.n_estimators_ = chosen
         self.booster_ = xgboost.train(self._settings(self.max_depth_), data, self.n_estimators_)
         return self
+
+    def tuned(self, X, y, folds):
+        """A copy whose depth and number of trees were chosen over these folds.
+
+        Parameters
+        ----------
+        X, y
+            As in `fit`.
+        folds : list of (train, test)
+            Positions of rows.
+
+        Returns
+        -------
+        TunedXGBRegressor
+            Unfitted; `fit` only boosts.
+        """
+        return clone(self).set_params(chosen=self._best(self._data(X, y), folds))
 
     def predict(self, X):
         """Predict rows of features."""
@@ -70,7 +99,13 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
         X = validate_data(self, X, reset=False, dtype=float, ensure_all_finite="allow-nan")
         return self.booster_.predict(xgboost.DMatrix(X)).astype(float)
 
-    def _tuned(self, data, folds):
+    def _data(self, X, y, sample_weight=None):
+        import xgboost
+
+        X, y = validate_data(self, X, y, dtype=float, y_numeric=True, ensure_all_finite="allow-nan")
+        return xgboost.DMatrix(X, y, weight=sample_weight)
+
+    def _best(self, data, folds):
         """Depth and number of trees with the least mean error over the folds."""
         if not folds:
             return _DEPTHS[0], _PATIENCE
@@ -126,7 +161,13 @@ def _lightgbm_preset():
     )
 
 
-_PRESETS = {"xgboost": TunedXGBRegressor, "lightgbm": _lightgbm_preset}
+def _ridge_preset():
+    """Ridge regression of standardized features, its penalty by generalized cross-validation."""
+    return make_pipeline(SimpleImputer(), StandardScaler(), RidgeCV(_PENALTIES))
+
+
+_PRESETS = {"xgboost": TunedXGBRegressor, "lightgbm": _lightgbm_preset, "ridge": _ridge_preset}
+_KNOWS_CATEGORIES = ("lightgbm",)
 
 
 def prepared_regressor(regressor, X, groups, seed):
@@ -134,7 +175,7 @@ def prepared_regressor(regressor, X, groups, seed):
 
     Parameters
     ----------
-    regressor : estimator, "xgboost", "lightgbm" or None
+    regressor : estimator, "xgboost", "lightgbm", "ridge" or None
         What the user asked for; None is "xgboost".
     X : DataFrame or ndarray of shape (n_groups, n_features)
         Features; only their columns matter.
@@ -146,28 +187,37 @@ def prepared_regressor(regressor, X, groups, seed):
     Returns
     -------
     estimator
-        Text columns are one-hot encoded in front of a regressor that brings no
-        transformer of its own.
+        Text is turned into indicators in front of a regressor that brings no transformer
+        of its own; categories too, in front of "xgboost" and "ridge".
+
+    Raises
+    ------
+    ValueError
+        If a regressor asked for by name would have to read dates.
     """
-    if regressor is None or isinstance(regressor, str):
-        name = regressor or "xgboost"
-        check_option("regressor", name, _PRESETS)
-        regressor = _PRESETS[name]()
+    preset = "xgboost" if regressor is None else regressor
+    if isinstance(preset, str):
+        check_option("regressor", preset, _PRESETS)
+        refuse_dates(X)
+        nominal = text_columns(X) if preset in _KNOWS_CATEGORIES else nominal_columns(X)
+        regressor = _PRESETS[preset]()
     else:
         regressor = clone(regressor)
+        nominal = [] if _has_transformer(regressor) else text_columns(X)
     open_parameters = {
-        name: seed if name.endswith("random_state") else 1
-        for name, value in regressor.get_params().items()
-        if value is None and name.split("__")[-1] in ("random_state", "n_jobs")
+        parameter: seed if parameter.endswith("random_state") else 1
+        for parameter, value in regressor.get_params().items()
+        if value is None and parameter.split("__")[-1] in ("random_state", "n_jobs")
     }
     regressor.set_params(**open_parameters)
-    if isinstance(X, pd.DataFrame) and text_columns(X) and not _has_transformer(regressor):
-        return Pipeline([(_ENCODER, text_encoder(X, groups)), ("regressor", regressor)])
+    if nominal:
+        encoder = indicator_encoder(X, groups, nominal)
+        return Pipeline([(_ENCODER, encoder), ("regressor", regressor)])
     return regressor
 
 
 def encoded_once(regressor, X):
-    """The regressor without its text encoder, and the columns that the encoder makes of X.
+    """The regressor without its encoder, and the columns that the encoder makes of X.
 
     Encoding looks at no scores, so it need not be learned fold by fold, which takes ten
     times as long as a ridge regression. A level that a fold has not seen is a column of
@@ -190,78 +240,7 @@ def encoded_once(regressor, X):
     encoder, inner = (step for _, step in regressor.steps)
     columns = clone(encoder).fit_transform(X)
     is_numeric = all(dtype.kind in "buif" for dtype in columns.dtypes)
-    return inner, columns.to_numpy(dtype=float) if is_numeric else columns
-
-
-def text_columns(X):
-    """Names of the columns of a frame that hold text; categories are not text."""
-    categories = X.select_dtypes("category").columns
-    return [c for c in X.columns.difference(categories, sort=False) if is_string_dtype(X[c])]
-
-
-def informative_columns(X, groups):
-    """Columns that can tell a held-out row something.
-
-    Parameters
-    ----------
-    X : DataFrame of shape (n_groups, n_features)
-        Features.
-    groups : array-like of shape (n_groups,) or None
-        What folds keep together; None for single rows.
-
-    Returns
-    -------
-    list
-        Names of columns that vary, without text columns whose every level occurs
-        in one row, or in one of `groups`: they only name it.
-    """
-    units = np.arange(len(X)) if groups is None else np.asarray(groups)
-    text = text_columns(X)
-    return [
-        c
-        for c in X.columns
-        if X[c].nunique(dropna=False) > 1 and not (c in text and _levels_within_units(X[c], units))
-    ]
-
-
-def text_encoder(X, groups, drop=None):
-    """Transformer of a frame: text columns to indicators, the rest as it is.
-
-    A text column whose every level occurs in one row, or in one of `groups`, is
-    left out: held-out rows never have a level that the training rows had.
-
-    Parameters
-    ----------
-    X : DataFrame of shape (n_groups, n_features)
-        Training features.
-    groups : array-like of shape (n_groups,) or None
-        What folds keep together; None for single rows.
-    drop : {None, "first"}, default=None
-        As in `sklearn.preprocessing.OneHotEncoder`.
-
-    Returns
-    -------
-    ColumnTransformer
-    """
-    text = text_columns(X)
-    names = [c for c in informative_columns(X, groups) if c in text]
-    others = [c for c in X.columns if c not in text]
-    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False, drop=drop)
-    parts = [(encoder, names), ("passthrough", others)]
-    if not names and not others:
-        # Nothing is left to learn from: a constant column makes any regressor a mean.
-        parts = [(FunctionTransformer(_constant_column), list(X.columns))]
-    transformer = make_column_transformer(*parts, verbose_feature_names_out=False)
-    return transformer.set_output(transform="pandas")
-
-
-def _constant_column(X):
-    return pd.DataFrame({"constant": np.ones(len(X))}, index=X.index)
-
-
-def _levels_within_units(column, units):
-    spread = pd.Series(units).groupby(np.asarray(column, dtype=object)).nunique()
-    return bool((spread == 1).all())
+    return inner, columns.to_numpy(dtype=float, na_value=np.nan) if is_numeric else columns
 
 
 def _has_transformer(regressor):

@@ -13,7 +13,7 @@ from skbench.groups.logistic_mixed import LogisticMixedModel
 from skbench.stats.averaging import interval_inflation, squared_errors
 from skbench.stats.binomial import unbiased_variance
 
-_RECOMMENDED = 2.0, 1.0, 1.0  # weights of the mixed model and of the two regressions
+_RECOMMENDED = 2.0, 1.0  # weights of the mixed model and of the boosted trees
 
 
 class AveragedEstimator(GroupEstimator):
@@ -24,11 +24,10 @@ class AveragedEstimator(GroupEstimator):
     estimators : list of estimators or None, default=None
         What to average; cloned. None is the recommended combination: a mixed model of
         models, topics and kernels of the features (`LogisticMixedModel` for binary scores,
-        else `GaussianMixedModel`), and `CrossFitMixedModel` around a ridge regression and
-        around boosted trees.
+        else `GaussianMixedModel`), and `CrossFitMixedModel`, which has boosted trees.
     weights : array-like of shape (n_estimators,) or None, default=None
-        Of the mean. None is equal ones; for the recommended combination one half, one
-        quarter and one quarter.
+        Of the mean. None is equal ones; for the recommended combination two thirds and
+        one third.
     sampling_variance : float, default=None
         Known common sampling variance, where `fit` gets no `sigma2`.
     random_state : int, RandomState, Generator or None, default=None
@@ -60,10 +59,10 @@ class AveragedEstimator(GroupEstimator):
 
     Notes
     -----
-    Estimators that err in different ways (a likelihood for counts, regressions of
-    different shapes) have a mean that errs less than each. The
-    combination was chosen on one half of the data sets of ``benchmarks/precision.py``
-    and confirmed on the other; :doc:`/user_guide/which_estimator` has the figures.
+    Estimators that err in different ways (a likelihood for counts and smooth effects of
+    features, trees) have a mean that errs less than each. The combination was chosen on
+    one half of the data sets of ``benchmarks/precision.py`` and confirmed on the other;
+    :doc:`/user_guide/which_estimator` has the figures.
 
     The errors of the estimators are highly dependent, for they come from the same direct
     estimates. The interval is therefore the mean interval, as if they were perfectly
@@ -72,7 +71,7 @@ class AveragedEstimator(GroupEstimator):
     meant ON AVERAGE over the groups: groups that are unlike the others are covered less.
 
     One model alone, and groups without the columns ``model`` and ``topic``, work: there
-    is then no topic to borrow from. With fewer than 4 topics (or groups) the regressions
+    is then no topic to borrow from. With fewer than 4 topics (or groups) the trees
     are left out.
 
     ``fit_predict(X, y)`` is not ``fit(X, y).predict(X)``: the second treats the rows as
@@ -141,8 +140,7 @@ class AveragedEstimator(GroupEstimator):
         if given is None:
             # Uncalibrated: the mean interval is widened as a whole.
             family = LogisticMixedModel if self._binary else GaussianMixedModel
-            mixed = family(kernels="auto", calibration=None)
-            given = [mixed, CrossFitMixedModel("ridge"), CrossFitMixedModel("xgboost")]
+            given = [family(kernels="auto", calibration=None), CrossFitMixedModel()]
         if len(given) == 0:
             raise ValueError("estimators is empty: pass at least one, or None for the default.")
         seeds = as_generator(self.random_state).integers(2**31, size=len(given))

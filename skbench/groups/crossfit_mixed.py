@@ -1,23 +1,18 @@
 """Crossed random effects around a cross-fitted regression."""
 
 import numpy as np
-import pandas as pd
+from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.impute import SimpleImputer
-from sklearn.linear_model import RidgeCV
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from skbench._random import as_generator
 from skbench.groups._base import Bounds, GroupEstimator
-from skbench.groups._regressors import prepared_regressor, text_columns, text_encoder
-from skbench.groups.crossfit import CrossFitKFold, as_splitter, cross_fit, topics_to_keep
+from skbench.groups._regressors import prepared_regressor
+from skbench.groups.crossfit import as_splitter, cross_fit, topics_to_keep, tuned_once
 from skbench.groups.gaussian_mixed import GaussianMixedModel
 from skbench.groups.synthetic import fit_on_all
 from skbench.stats import scales
 
 _FEWEST_UNITS = 4  # topics, or groups: fewer cannot be halved and still teach a regression
-_PENALTIES = np.geomspace(0.1, 1000, 9)
 
 
 class CrossFitMixedModel(GroupEstimator):
@@ -30,16 +25,12 @@ class CrossFitMixedModel(GroupEstimator):
 
     Parameters
     ----------
-    regressor : estimator, {"ridge", "xgboost", "lightgbm"} or None, default="ridge"
-        Regressor of the direct estimates on the features. "ridge" turns text columns into
-        indicators, puts the mean where a value is missing, standardizes, and chooses its
-        penalty by generalized cross-validation; None is "xgboost", tuned as in
-        `EmpiricalBayes`.
+    regressor : estimator, {"xgboost", "lightgbm", "ridge"} or None, default=None
+        Regressor of the direct estimates on the features, as in `EmpiricalBayes`; but the
+        default, "xgboost", has the depth and the number of trees that err least in the first
+        split, the same in all folds.
     cv : int, splitter or None, default=None
-        None is `CrossFitKFold` with `n_repeats`; otherwise as in `EmpiricalBayes`.
-    n_repeats : int, default=2
-        Random splits in two folds, with `cv` left open. The random effects even out
-        what a split does, so that fewer are needed than in `EmpiricalBayes`.
+        As in `EmpiricalBayes`: None is ``CrossFitKFold()``, 8 random splits in two folds.
     item_correlation : "auto", "estimate", float, array-like or None, default="auto"
         As in `GaussianMixedModel`: "auto" takes what `summarize_items` sends along.
     sampling_variance : float, default=None
@@ -47,7 +38,7 @@ class CrossFitMixedModel(GroupEstimator):
     random_state : int, RandomState, Generator or None, default=None
         Seed of the splits and of the regressor.
     n_jobs : int, default=None
-        Folds fitted at the same time (joblib).
+        Folds, and then splits, fitted at the same time (joblib).
 
     Attributes
     ----------
@@ -105,10 +96,9 @@ class CrossFitMixedModel(GroupEstimator):
 
     def __init__(
         self,
-        regressor="ridge",
+        regressor=None,
         *,
         cv=None,
-        n_repeats=2,
         item_correlation="auto",
         sampling_variance=None,
         random_state=None,
@@ -116,7 +106,6 @@ class CrossFitMixedModel(GroupEstimator):
     ):
         self.regressor = regressor
         self.cv = cv
-        self.n_repeats = n_repeats
         self.item_correlation = item_correlation
         self.sampling_variance = sampling_variance
         self.random_state = random_state
@@ -134,10 +123,10 @@ class CrossFitMixedModel(GroupEstimator):
         self._prior_means = self._cross_fitted(X, z, groups)
         self.prior_mean_ = self._prior_means.mean(axis=0)
         effects = GaussianMixedModel(item_correlation=self.item_correlation, integrate=True)
-        self.effects_ = [
-            clone(effects).fit(X, z - prior_mean, sigma2, groups=groups)
+        self.effects_ = Parallel(n_jobs=self.n_jobs)(
+            delayed(clone(effects).fit)(X, z - prior_mean, sigma2, groups=groups)
             for prior_mean in self._prior_means
-        ]
+        )
 
     def _cross_fitted(self, X, z, groups):
         """Prior means of every split; zeros where there is too little to learn from."""
@@ -145,28 +134,12 @@ class CrossFitMixedModel(GroupEstimator):
         if len(z if groups is None else np.unique(groups)) < _FEWEST_UNITS:
             return np.zeros((1, len(z)))
         seed, fold_seed = as_generator(self.random_state).integers(2**31, size=2)
-        encoder, design = self._encoded(X, groups)
-        regressor = self._prepared(design, groups, int(seed))
         splitter = as_splitter(self.cv, int(fold_seed))
-        if self.cv is None:
-            splitter = CrossFitKFold(n_repeats=self.n_repeats, random_state=int(fold_seed))
-        prior_means, _ = cross_fit(regressor, design, z, None, splitter, groups, self.n_jobs)
-        fitted = fit_on_all(regressor, design, z, None)
-        self.regressor_ = fitted if encoder is None else make_pipeline(encoder, fitted)
+        regressor = prepared_regressor(self.regressor, X, groups, int(seed))
+        regressor = tuned_once(regressor, X, z, splitter, groups)
+        prior_means, _ = cross_fit(regressor, X, z, None, splitter, groups, self.n_jobs)
+        self.regressor_ = fit_on_all(regressor, X, z, None)
         return prior_means
-
-    def _encoded(self, X, groups):
-        """Text turned into indicators once for all folds: direct estimates play no part in it."""
-        named = self.regressor is None or isinstance(self.regressor, str)
-        if not named or not isinstance(X, pd.DataFrame) or not text_columns(X):
-            return None, X
-        encoder = text_encoder(X, groups).fit(X)
-        return encoder, encoder.transform(X)
-
-    def _prepared(self, design, groups, seed):
-        if isinstance(self.regressor, str) and self.regressor == "ridge":
-            return make_pipeline(SimpleImputer(), StandardScaler(), RidgeCV(_PENALTIES))
-        return prepared_regressor(self.regressor, design, groups, seed)
 
     def _on_scale(self, z, sigma2, n):
         return scales.anscombe(z, sigma2, n) if self._binary else (z, sigma2)

@@ -29,11 +29,13 @@ class EmpiricalBayes(GroupEstimator):
 
     Parameters
     ----------
-    regressor : estimator, {"xgboost", "lightgbm"} or None, default=None
-        Any scikit-learn regressor of `z` on the features. None is XGBoost with
-        depth and number of trees tuned by 2-fold cross-validation. Text columns
-        of a frame are one-hot encoded unless the regressor brings its own
-        transformer; open random states and `n_jobs` are set.
+    regressor : estimator, {"xgboost", "lightgbm", "ridge"} or None, default=None
+        Any scikit-learn regressor of `z` on the features. None is "xgboost", with
+        depth and number of trees tuned by 2-fold cross-validation; "ridge" puts the
+        mean where a value is missing, standardizes, and chooses its penalty by
+        generalized cross-validation. Text columns of a frame are one-hot encoded unless
+        the regressor brings its own transformer, for "xgboost" and "ridge" categories
+        too; open random states and `n_jobs` are set.
     cv : int, splitter or None, default=None
         None is ``CrossFitKFold()``: 8 random splits in two folds, averaged. An
         int is one random split in so many folds. A scikit-learn splitter must

@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from skbench._checks import check_option
 from skbench.groups._base import Bounds, GroupEstimator
-from skbench.groups._regressors import text_columns, text_encoder
+from skbench.groups._columns import indicator_encoder, nominal_columns
 from skbench.stats import fay_herriot, shrinkage
 
 METHODS = ("reml", "ml", "adjusted-ml", "fay-herriot", "paule-mandel", "prasad-rao", "moments")
@@ -156,9 +156,8 @@ class FayHerriot(GroupEstimator):
 
 
 def _design_encoder(X, groups):
-    if isinstance(X, pd.DataFrame) and text_columns(X):
-        return text_encoder(X, groups, drop="first").fit(X)
-    return None
+    nominal = nominal_columns(X)
+    return indicator_encoder(X, groups, nominal, drop="first").fit(X) if nominal else None
 
 
 def _refuse_other_columns(X):

@@ -1,12 +1,11 @@
 """Structured regression: a weighted lasso on intercepts and features."""
 
-import pandas as pd
 from sklearn.linear_model import LassoCV
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skbench.groups._regressors import text_columns, text_encoder
+from skbench.groups._columns import indicator_encoder, nominal_columns, refuse_dates
 from skbench.groups.synthetic import SyntheticRegression
 
 
@@ -82,6 +81,7 @@ class StructuredRegression(SyntheticRegression):
         n_folds = max(2, min(self.cv, len(X) // 4))
         folds = KFold(n_folds, shuffle=True, random_state=seed)
         lasso = LassoCV(alphas=self.alphas, cv=folds)
-        encoded = isinstance(X, pd.DataFrame) and text_columns(X)
-        encoder = [text_encoder(X, groups)] if encoded else []
+        refuse_dates(X)
+        nominal = nominal_columns(X)
+        encoder = [indicator_encoder(X, groups, nominal)] if nominal else []
         return make_pipeline(*encoder, StandardScaler(), lasso)

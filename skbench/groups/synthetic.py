@@ -16,7 +16,7 @@ class SyntheticRegression(GroupEstimator):
 
     Parameters
     ----------
-    regressor : estimator, {"xgboost", "lightgbm"} or None, default=None
+    regressor : estimator, {"xgboost", "lightgbm", "ridge"} or None, default=None
         Any scikit-learn regressor. None is XGBoost with depth and number of
         trees tuned by 2-fold cross-validation. Text columns of a frame are
         one-hot encoded unless the regressor brings its own transformer.

@@ -225,6 +225,8 @@ def integrated(likelihood, structure, prior_std, fit):
     The pseudo-observations there sort out the points that cannot matter.
     """
     points, log_prior = _grid(fit, prior_std[: len(structure.kernels)])
+    if len(points) == 1:
+        return [fit], np.ones(1)
     rough = log_prior + [
         gaussian.log_evidence(fit.W, fit.b, fit.noise, np.exp(2 * point), structure)
         for point in points

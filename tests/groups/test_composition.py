@@ -14,11 +14,14 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from xgboost import XGBRegressor
 
 from skbench import (
+    AveragedEstimator,
     CrossFitKFold,
+    CrossFitMixedModel,
     DirectEstimator,
     EmpiricalBayes,
     FayHerriot,
     IntervalPipeline,
+    StructuredRegression,
     SyntheticRegression,
 )
 
@@ -242,6 +245,45 @@ def test_categories_reach_a_regressor_that_knows_them(groups):
     lgbm = LGBMRegressor(n_estimators=5, min_child_samples=2, verbose=-1)
     eb = EmpiricalBayes(lgbm, cv=2, random_state=0).fit(X, groups["y"], groups["sigma2"])
     assert eb.regressor_.booster_.pandas_categorical == [list("ABCDE")]
+
+
+READ_CATEGORIES = [
+    AveragedEstimator(random_state=0),
+    CrossFitMixedModel(random_state=0),
+    EmpiricalBayes(random_state=0),
+    EmpiricalBayes("ridge", random_state=0),
+    StructuredRegression(random_state=0),
+    FayHerriot(),
+]
+
+
+@pytest.mark.parametrize("estimator", READ_CATEGORIES, ids=str)
+def test_categories_count_as_text(groups, estimator):
+    """Folds follow the content of rows, so text and categories must be equal to the last digit."""
+    X = groups["X"].assign(size=np.where(groups["X"]["length"] > 0, "large", "small"))
+    categories = X.astype({"model": "category", "topic": "category", "size": "category"})
+    fitted = [clone(estimator).fit(**groups | {"X": frame}) for frame in (X, categories)]
+    text, category = (one.estimate() for one in fitted)
+    np.testing.assert_array_equal(category.value, text.value)
+    np.testing.assert_array_equal(category.low, text.low)
+    new = [one.predict(frame.iloc[:7]) for one, frame in zip(fitted, (X, categories), strict=True)]
+    np.testing.assert_array_equal(*new)
+
+
+def test_categories_reach_the_preset_that_knows_them(groups):
+    X = groups["X"].astype({"model": "category"})[["model", "length"]]
+    eb = EmpiricalBayes("lightgbm", cv=2, random_state=0).fit(X, groups["y"], groups["sigma2"])
+    assert eb.regressor_.booster_.pandas_categorical == [list("ABCDE")]
+
+
+@pytest.mark.parametrize("estimator", READ_CATEGORIES[:-1], ids=str)
+@pytest.mark.parametrize("kind", ["datetime64[ns]", "datetime64[ns, UTC]", "timedelta64[ns]"])
+def test_dates_are_refused_by_name(groups, estimator, kind):
+    start = pd.Timestamp("2026-01-01", tz="UTC" if "UTC" in kind else None)
+    days = start + pd.to_timedelta(np.arange(80) % 16, unit="D")
+    X = groups["X"].assign(released=days - start if kind.startswith("time") else days)
+    with pytest.raises(ValueError, match="Column 'released' of X holds dates or durations"):
+        clone(estimator).fit(**groups | {"X": X})
 
 
 def test_every_estimator_in_an_interval_pipeline(numbers, groups):

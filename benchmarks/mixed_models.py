@@ -22,6 +22,7 @@ from repeated_sampling import mmlu_pro
 from scipy.special import expit
 
 from skbench import (
+    AveragedEstimator,
     DirectEstimator,
     EmpiricalBayes,
     GaussianMixedModel,
@@ -38,8 +39,19 @@ ESTIMATORS = {
     "logistic mixed, kernels": LogisticMixedModel(kernels="auto"),
     "Gaussian mixed": GaussianMixedModel(),
 }
-SIZES = [(10, 46, 0.3, False), (10, 46, 0.3, True), (10, 92, 0.3, False), (10, 184, 0.3, False)]
-LARGE = [(50, 500, 0.3, False), (50, 2000, 0.3, False), (50, 2000, None, False)]
+# Models, topics, correlation of errors, features, and whether it is the averaged default.
+SIZES = [
+    (10, 46, 0.3, 0, False),
+    (10, 46, 0.3, 17, False),
+    (10, 46, 0.3, 0, True),
+    (10, 46, 0.3, 17, True),
+    (10, 92, 0.3, 17, False),
+    (10, 184, 0.3, 17, False),
+    (50, 500, 0.3, 0, False),
+    (50, 2000, 0.3, 0, False),
+    (50, 2000, 0.3, 5, False),
+    (50, 2000, 0.3, 5, True),
+]
 
 
 def precision(repetitions):
@@ -56,8 +68,8 @@ def precision(repetitions):
 
 
 def cost():
-    print("models  topics  kernels  correlation  CPU seconds  wall seconds  peak GB")
-    for n_models, n_topics, correlation, kernels in SIZES + LARGE:
+    print("estimator  models  topics  features  CPU seconds  wall seconds  peak GB")
+    for n_models, n_topics, correlation, n_features, is_default in SIZES:
         rng = np.random.default_rng(0)
         topic, model = np.divmod(np.arange(n_models * n_topics), n_models)
         luck = np.sqrt(0.5) * rng.normal(size=(n_topics, 10, 1))
@@ -65,16 +77,20 @@ def cost():
         eta = rng.normal(0, 0.8, (n_topics, 1)) + rng.normal(0, 0.4, (n_topics, n_models))
         k = (expit(1.7 * (luck + own)) < expit(eta)[:, None, :]).sum(axis=1).ravel()
         X = pd.DataFrame({"model": model, "topic": topic})
-        X["x"] = rng.normal(size=n_topics)[topic]
-        estimator = LogisticMixedModel(
-            item_correlation=correlation, kernels=["x"] if kernels else None
-        )
+        X[[f"x{j}" for j in range(n_features)]] = rng.normal(size=(n_topics, n_features))[topic]
+        between = np.where(np.eye(n_models, dtype=bool), 1.0, correlation)
+        X.attrs["item_correlation"] = pd.DataFrame(between).to_dict()
+        n, z = np.full(len(k), 10), k / 10
+        estimator = LogisticMixedModel(kernels="auto" if n_features else None)
+        if is_default:
+            estimator = AveragedEstimator(random_state=0)
         cpu, wall = time.process_time(), time.perf_counter()
-        estimator.fit(X, k / 10, n=np.full(len(k), 10)).estimate()
+        estimator.fit(X, z, (k + 1) / 12 * (11 - k) / 12 / 10, n, groups=topic).estimate()
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+        name = "averaged" if is_default else "mixed"
         print(
-            f"{n_models:6d} {n_topics:7d} {kernels!s:>8} {correlation!s:>12} "
+            f"{name:9s} {n_models:7d} {n_topics:7d} {n_features:9d} "
             f"{cpu:12.2f} {wall:13.2f} {peak:8.2f}",
             flush=True,
         )

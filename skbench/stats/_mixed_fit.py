@@ -198,7 +198,8 @@ def variance_step(posterior, prior_std, log_variances):
     # In logs the curvature is the information less the slope, which a falling slope adds to.
     curvature = posterior.information + np.diag(np.maximum(-gradient, 1e-8))
     step = np.linalg.solve(curvature, gradient)
-    step *= min(1.0, _LONGEST_STEP / max(np.max(np.abs(step)), 1e-300))
+    # One by one: a variance on its way to 0 must not hold up the others.
+    step = np.clip(step, -_LONGEST_STEP, _LONGEST_STEP)
     ends = np.log(_LEAST_VARIANCE), np.log(_LARGEST_VARIANCE)
     return np.clip(log_variances + step, *ends) - log_variances
 

@@ -5,9 +5,9 @@ spot (COMPAS, student performance) and simulated items with difficulties. They w
 two halves by name before anything was tried: choices were made on "tuning", and "confirming"
 was run on what had been chosen. Simulated sets G to J came later, when errors of models on
 shared items were seen to correlate by .1 to .2 in A to F, but by .3 to .7 in most real sets;
-nothing was chosen on them. A cell is a set with a design: 10, 20 or 50 items per topic, or "proportional"
-(the smallest topic with 50 items gets 10); a design that no two topics are large enough
-for, or that is another one in this set, is left out.
+nothing was chosen on them. A cell is a set with a design: 10, 20 or 50 items per topic, or
+"proportional" (the smallest topic with 50 items gets 10); a design that no two topics are
+large enough for, or that is another one in this set, is left out.
 
 Prints the mean squared error relative to F24's empirical Bayes (Fogliato et al. 2024: one
 random split of model-topic pairs, plug-in variance, moments) and to the direct estimator,

@@ -2,9 +2,12 @@
 
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype, is_string_dtype
+from pandas.api.types import infer_dtype, is_numeric_dtype
 from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+
+_DATES = ("datetime64", "datetime", "date", "time", "timedelta64", "timedelta", "period")
 
 
 def text_columns(X):
@@ -16,11 +19,16 @@ def nominal_columns(X):
     """Names of the columns that hold text or categories; an array has none."""
     if not isinstance(X, pd.DataFrame):
         return []
-    return [c for c in X.columns if _is_category(X[c]) or is_string_dtype(X[c])]
+    return [c for c in X.columns if _is_category(X[c]) or _kind(X[c]) == "string"]
 
 
 def _is_category(column):
     return isinstance(column.dtype, pd.CategoricalDtype)
+
+
+def _kind(column):
+    """What the values of a column are, missing ones aside, as `pandas.api.types.infer_dtype`."""
+    return "number" if is_numeric_dtype(column) else infer_dtype(column, skipna=True)
 
 
 def informative_columns(X, groups):
@@ -86,25 +94,45 @@ def indicator_encoder(X, groups, nominal, drop=None):
 
 
 def _encoder(nominal, others, drop=None):
-    indicators = OneHotEncoder(handle_unknown="ignore", sparse_output=False, drop=drop)
+    indicators = make_pipeline(
+        FunctionTransformer(_levels, feature_names_out="one-to-one"),
+        OneHotEncoder(handle_unknown="ignore", sparse_output=False, drop=drop),
+    )
     transformer = make_column_transformer(
         (indicators, nominal), ("passthrough", others), verbose_feature_names_out=False
     )
     return transformer.set_output(transform="pandas")
 
 
+def _levels(X):
+    """Levels as Python objects; whatever stands for a missing one is a level of its own."""
+    return X.astype(object).where(X.notna(), np.nan)
+
+
 def _constant_column(X):
     return pd.DataFrame({"constant": np.ones(len(X))}, index=X.index)
 
 
-def refuse_dates(X):
-    """Raise a ValueError that names the first column of dates, which no regression here reads."""
+def refuse_unreadable(X):
+    """Raise a ValueError that names a column of dates, or of text and numbers in one."""
     for name in X.columns if isinstance(X, pd.DataFrame) else ():
-        if is_datetime64_any_dtype(X[name]) or X[name].dtype.kind == "m":
+        kind = _kind(X[name])
+        if kind in _DATES:
             raise ValueError(
-                f"Column {name!r} of X holds dates or durations ({X[name].dtype}). Pass a number "
+                f"Column {name!r} of X holds dates or durations ({kind}). Pass a number "
                 "instead, such as the days since the first, or leave the column out."
             )
+        if kind.startswith("mixed"):
+            kinds = ", ".join(map(repr, _one_of_each_type(X[name])))
+            raise ValueError(
+                f"Column {name!r} of X holds values of several kinds, such as {kinds}. "
+                "Make them all text or all numbers."
+            )
+
+
+def _one_of_each_type(column):
+    values = column.dropna()
+    return values[~values.map(type).duplicated()].tolist()
 
 
 def feature_columns(X, others, groups):

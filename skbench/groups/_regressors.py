@@ -17,7 +17,7 @@ from skbench._checks import check_option
 from skbench.groups._columns import (
     indicator_encoder,
     nominal_columns,
-    refuse_dates,
+    refuse_unreadable,
     text_columns,
 )
 
@@ -198,7 +198,7 @@ def prepared_regressor(regressor, X, groups, seed):
     preset = "xgboost" if regressor is None else regressor
     if isinstance(preset, str):
         check_option("regressor", preset, _PRESETS)
-        refuse_dates(X)
+        refuse_unreadable(X)
         nominal = text_columns(X) if preset in _KNOWS_CATEGORIES else nominal_columns(X)
         regressor = _PRESETS[preset]()
     else:

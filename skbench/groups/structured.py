@@ -5,7 +5,7 @@ from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skbench.groups._columns import indicator_encoder, nominal_columns, refuse_dates
+from skbench.groups._columns import indicator_encoder, nominal_columns, refuse_unreadable
 from skbench.groups.synthetic import SyntheticRegression
 
 
@@ -81,7 +81,7 @@ class StructuredRegression(SyntheticRegression):
         n_folds = max(2, min(self.cv, len(X) // 4))
         folds = KFold(n_folds, shuffle=True, random_state=seed)
         lasso = LassoCV(alphas=self.alphas, cv=folds)
-        refuse_dates(X)
+        refuse_unreadable(X)
         nominal = nominal_columns(X)
         encoder = [indicator_encoder(X, groups, nominal)] if nominal else []
         return make_pipeline(*encoder, StandardScaler(), lasso)

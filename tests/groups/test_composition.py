@@ -250,7 +250,7 @@ def test_categories_reach_a_regressor_that_knows_them(groups):
 READ_CATEGORIES = [
     AveragedEstimator(random_state=0),
     CrossFitMixedModel(random_state=0),
-    EmpiricalBayes(random_state=0),
+    EmpiricalBayes(cv=2, random_state=0),
     EmpiricalBayes("ridge", random_state=0),
     StructuredRegression(random_state=0),
     FayHerriot(),
@@ -276,13 +276,37 @@ def test_categories_reach_the_preset_that_knows_them(groups):
     assert eb.regressor_.booster_.pandas_categorical == [list("ABCDE")]
 
 
+@pytest.mark.parametrize("dtype", ["str", "object", "string", "category"])
+def test_a_missing_name_is_a_level_of_its_own(groups, dtype):
+    size = np.where(groups["X"]["length"] > 0, "large", "small").astype(object)
+    named, with_gap = (
+        groups["X"].assign(size=np.where(size == "small", gap, size)) for gap in ("unknown", None)
+    )
+    with_gap = with_gap.astype({"size": dtype})
+    fay_herriot = [FayHerriot().fit(**groups | {"X": X}).estimate() for X in (named, with_gap)]
+    np.testing.assert_allclose(fay_herriot[0].value, fay_herriot[1].value)
+    boosted = EmpiricalBayes(cv=2, random_state=0).fit(**groups | {"X": with_gap})
+    assert "size_nan" in boosted.regressor_[0].get_feature_names_out()
+
+
+DAYS = pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(80) % 16, unit="D")
+
+
 @pytest.mark.parametrize("estimator", READ_CATEGORIES[:-1], ids=str)
-@pytest.mark.parametrize("kind", ["datetime64[ns]", "datetime64[ns, UTC]", "timedelta64[ns]"])
-def test_dates_are_refused_by_name(groups, estimator, kind):
-    start = pd.Timestamp("2026-01-01", tz="UTC" if "UTC" in kind else None)
-    days = start + pd.to_timedelta(np.arange(80) % 16, unit="D")
-    X = groups["X"].assign(released=days - start if kind.startswith("time") else days)
-    with pytest.raises(ValueError, match="Column 'released' of X holds dates or durations"):
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (DAYS, r"Column 'released' of X holds dates or durations \(datetime64\)"),
+        (DAYS.tz_localize("UTC"), "Column 'released' of X holds dates"),
+        (DAYS - DAYS[0], r"Column 'released' of X holds dates or durations \(timedelta64\)"),
+        (DAYS.date, "Column 'released' of X holds dates"),
+        (DAYS.to_period("M"), "Column 'released' of X holds dates"),
+        ([1, "a"] * 40, "Column 'released' of X holds values of several kinds, such as 1, 'a'"),
+    ],
+)
+def test_columns_that_no_regression_reads_are_refused_by_name(groups, estimator, values, message):
+    X = groups["X"].assign(released=values)
+    with pytest.raises(ValueError, match=message):
         clone(estimator).fit(**groups | {"X": X})
 
 

@@ -57,7 +57,12 @@ def test_tuned_once_for_all_folds(text):
             ]
             result = {}
             xgboost.train(
-                settings, parts[0], 60, evals=[(parts[1], "t")], evals_result=result, verbose_eval=False
+                settings,
+                parts[0],
+                60,
+                evals=[(parts[1], "t")],
+                evals_result=result,
+                verbose_eval=False,
             )
             histories.append(result["t"]["rmse"])
         history = np.mean(histories, axis=0)

@@ -10,7 +10,7 @@ from skbench.groups.crossfit import topics_to_keep
 from skbench.groups.crossfit_mixed import CrossFitMixedModel
 from skbench.groups.gaussian_mixed import GaussianMixedModel
 from skbench.groups.logistic_mixed import LogisticMixedModel
-from skbench.stats.averaging import interval_inflation, squared_errors
+from skbench.stats.averaging import interval_inflation, mean_standard_errors, squared_errors
 from skbench.stats.binomial import unbiased_variance
 
 _RECOMMENDED = 2.0, 1.0  # weights of the mixed model and of the boosted trees
@@ -124,15 +124,11 @@ class AveragedEstimator(GroupEstimator):
             delayed(member.fit)(*data) for member in members
         )
         every = [member.estimate() for member in self.estimators_]
-        said = (
-            self._mean([e.value for e in every]),
-            np.array([e.standard_error for e in every]),
-            self.z_,
-            self._noise(),
-            self.weights_,
-        )
-        self.squared_error_ = squared_errors(*said)
-        self.inflation_ = interval_inflation(*said)
+        values = np.array([e.value for e in every])
+        standard_errors = np.array([e.standard_error for e in every])
+        data = standard_errors, self.z_, self._noise(), self.weights_
+        self.squared_error_ = squared_errors(self._mean(values), *data)
+        self.inflation_ = interval_inflation(values, *data)
 
     def _members(self):
         """Unfitted copies of the estimators, seeded where they left it open."""
@@ -176,28 +172,30 @@ class AveragedEstimator(GroupEstimator):
 
     def _fitted_bounds(self, confidence_level):
         every = [member.estimate(confidence_level) for member in self.estimators_]
-        return self._widened(self._fitted_value(), every)
+        return self._widened([e.value for e in every], every)
 
     def _value(self, X, z, sigma2, n):
+        return self._mean(self._new_values(X, z, sigma2, n))
+
+    def _new_values(self, X, z, sigma2, n):
         given = {} if z is None else {"z": z, "sigma2": sigma2, "n": n}
-        return self._mean([member.predict(X, **given) for member in self.estimators_])
+        return [member.predict(X, **given) for member in self.estimators_]
 
     def _bounds(self, X, z, sigma2, n, confidence_level):
-        value = self._value(X, z, sigma2, n)
         every = [member._bounds(X, z, sigma2, n, confidence_level) for member in self.estimators_]
-        return self._widened(value, every)
+        return self._widened(self._new_values(X, z, sigma2, n), every)
 
-    def _widened(self, value, every):
+    def _widened(self, values, every):
         """Mean of the members' bounds, widened around the mean estimate."""
-        low, high, standard_error = (
-            self._mean([getattr(bounds, name) for bounds in every])
-            for name in ("low", "high", "standard_error")
+        value = self._mean(values)
+        low, high = (
+            self._mean([getattr(bounds, end) for bounds in every]) for end in ("low", "high")
         )
-        return Bounds(
-            value + self.inflation_ * (low - value),
-            value + self.inflation_ * (high - value),
-            self.inflation_ * standard_error,
-        )
+        own = np.array([bounds.standard_error for bounds in every])
+        wide = self.inflation_ * mean_standard_errors(np.array(values), own, self.weights_)
+        mean = self._mean(own)
+        factor = np.divide(wide, mean, out=np.full_like(wide, self.inflation_), where=mean > 0)
+        return Bounds(value + factor * (low - value), value + factor * (high - value), wide)
 
 
 def _seeded(member, seed):

@@ -122,7 +122,7 @@ class CrossFitMixedModel(GroupEstimator):
         z, sigma2 = self._on_scale(self.z_, self.sigma2_, self.n_)
         self._prior_means = self._cross_fitted(X, z, groups)
         self.prior_mean_ = self._prior_means.mean(axis=0)
-        effects = GaussianMixedModel(item_correlation=self.item_correlation, integrate=True)
+        effects = GaussianMixedModel(item_correlation=self.item_correlation)
         self.effects_ = Parallel(n_jobs=self.n_jobs)(
             delayed(clone(effects).fit)(X, z - prior_mean, sigma2, groups=groups)
             for prior_mean in self._prior_means

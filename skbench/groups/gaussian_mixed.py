@@ -24,8 +24,6 @@ class GaussianMixedModel(MixedModel):
         `LogisticMixedModel`.
     kernels : None, "auto" or list of columns, default=None
         Features of `X` by which groups are alike, see `LogisticMixedModel`.
-    integrate : bool, default=False
-        Integrate over the variances also with more than 25 topics.
     calibration : {"risk", None}, default="risk"
         Widen intervals by Stein's unbiased estimate of the actual squared error over
         the posterior variance, if that is above 1; None believes the posterior.
@@ -93,7 +91,6 @@ class GaussianMixedModel(MixedModel):
         *,
         item_correlation="auto",
         kernels=None,
-        integrate=False,
         calibration="risk",
         sampling_variance=None,
     ):
@@ -101,14 +98,11 @@ class GaussianMixedModel(MixedModel):
         self.topic = topic
         self.item_correlation = item_correlation
         self.kernels = kernels
-        self.integrate = integrate
         self.calibration = calibration
         self.sampling_variance = sampling_variance
 
     def _fit_codes(self, model, topic, correlation, factors):
-        return mixed.crossed_normal(
-            self.z_, self.sigma2_, model, topic, correlation, factors, self.integrate
-        )
+        return mixed.crossed_normal(self.z_, self.sigma2_, model, topic, correlation, factors)
 
     def _fitted_value(self):
         return self._result.mean

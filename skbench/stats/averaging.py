@@ -2,13 +2,45 @@
 
 The estimates come from the same direct estimates, so their errors are highly dependent:
 averaging lowers the error, but by less than any formula for independent ones says. Here
-the interval of the mean is the mean interval, which is right for perfectly dependent
-errors and too wide for others, and Stein's identity tells whether even that is too short.
+errors count as perfectly dependent, where estimates differ each is charged with its distance
+to the mean, and Stein's identity tells whether even that is too little.
 """
 
 import numpy as np
 
 from skbench.stats.risk import stein_loss
+
+
+def mean_standard_errors(values, standard_errors, weights=None):
+    """Standard errors of a mean of estimates whose errors are perfectly dependent.
+
+    Parameters
+    ----------
+    values, standard_errors : ndarray of shape (n_estimates, n_groups)
+        What each estimator says, and of its own error.
+    weights : array-like of shape (n_estimates,), default=None
+        Of the mean; None for equal ones.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        ``sum_k w_k sqrt(s_k^2 + (value_k - mean)^2)`` [1]_: at least the mean standard error,
+        and more where the estimates differ.
+
+    References
+    ----------
+    .. [1] Buckland, Burnham and Augustin (1997). Model selection: an integral part of
+       inference. Biometrics 53, equation 9.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> errors = np.full((2, 2), 0.3)
+    >>> mean_standard_errors(np.array([[0.1, 0.5], [0.9, 0.5]]), errors)
+    array([0.5, 0.3])
+    """
+    away = values - np.average(values, axis=0, weights=weights)
+    return np.average(np.hypot(standard_errors, away), axis=0, weights=weights)
 
 
 def squared_errors(value, standard_errors, z, noise, weights=None):
@@ -51,12 +83,14 @@ def squared_errors(value, standard_errors, z, noise, weights=None):
     return stein_loss(value, z, noise, 0.0) + 2 * posterior_variance
 
 
-def interval_inflation(value, standard_errors, z, noise, weights=None):
-    """Factor by which the mean interval of several estimates must be widened.
+def interval_inflation(values, standard_errors, z, noise, weights=None):
+    """Factor by which intervals of a mean of estimates must be widened.
 
     Parameters
     ----------
-    value, standard_errors, z, noise, weights
+    values : ndarray of shape (n_estimates, n_groups)
+        The estimates.
+    standard_errors, z, noise, weights
         As in `squared_errors`.
 
     Returns
@@ -66,8 +100,8 @@ def interval_inflation(value, standard_errors, z, noise, weights=None):
 
     Notes
     -----
-    The root of the mean of `squared_errors` over that of the squares of the mean
-    standard errors, which is what the mean interval claims; 1 if that is less.
+    The root of the mean of `squared_errors` over that of the squares of
+    `mean_standard_errors`; 1 if that is less.
 
     When not to use it: with a handful of groups, where it is nearly always noise; or for
     estimators whose standard errors are smaller than the weight they give a group's own
@@ -77,11 +111,13 @@ def interval_inflation(value, standard_errors, z, noise, weights=None):
     --------
     >>> import numpy as np
     >>> z = np.array([0.1, 0.9])
-    >>> round(interval_inflation(np.full(2, 0.5), np.full((2, 2), 0.1), z, np.full(2, 0.02)), 3)
+    >>> values = np.full((2, 2), 0.5)
+    >>> round(interval_inflation(values, np.full((2, 2), 0.1), z, np.full(2, 0.02)), 3)
     4.0
     """
-    claimed = np.mean(np.average(standard_errors, axis=0, weights=weights) ** 2)
+    claimed = np.mean(mean_standard_errors(values, standard_errors, weights) ** 2)
     if not claimed > 0:
         return 1.0
+    value = np.average(values, axis=0, weights=weights)
     error = np.mean(squared_errors(value, standard_errors, z, noise, weights))
     return float(np.sqrt(max(1.0, error / claimed)))

@@ -15,7 +15,6 @@ _NODES, _WEIGHTS = np.polynomial.hermite.hermgauss(30)
 _MODEL_STD = 2.5  # of the weak prior of a model's log odds
 _START = 0.5, 0.1  # variances of topic and interaction
 _PRIOR_STD = 1.0, 0.5  # half-normal scales of their standard deviations
-_FEW_TOPICS = 25  # up to which the variances are integrated over
 _EXACT = 1e-10  # least sampling variance, of the variance of the direct estimates
 _FLAT = 1e-8  # precision of the model effects, in the same unit
 _MOST_SKEWED = 1.0  # skewness beyond which the Cornish-Fisher expansion misleads
@@ -103,8 +102,8 @@ def crossed_logit(k, n, model, topic, item_correlation=None, factors=()):
     within 10 % of the exact restricted maximum (test_variances_against_quadrature).
 
     The roots of the variances have weak half-normal priors, of scale 1/2 for the
-    interaction and 1 for the others. With at most 25 topics those of topic and
-    interaction are integrated over a grid.
+    interaction and 1 for the others. Where the data leave those of topic and interaction
+    uncertain, they are integrated over a grid.
 
     Shared items: the correlation `R` of the errors is split in ``c I``, with `c` the
     least eigenvalue, and the rest. The likelihood of a count is taken to the power
@@ -146,7 +145,7 @@ def crossed_logit(k, n, model, topic, item_correlation=None, factors=()):
     return _crossed_fit(likelihood, arranged, moments)
 
 
-def crossed_normal(z, sigma2, model, topic, item_correlation=None, factors=(), integrate=False):
+def crossed_normal(z, sigma2, model, topic, item_correlation=None, factors=()):
     """Crossed random effects for direct estimates with known sampling variances.
 
     Parameters
@@ -155,9 +154,6 @@ def crossed_normal(z, sigma2, model, topic, item_correlation=None, factors=(), i
         Direct estimates and their sampling variances.
     model, topic, item_correlation, factors
         As in `crossed_logit`.
-    integrate : bool, default=False
-        Integrate over the variances whatever the number of topics, which costs some
-        twenty times as long and widens intervals where a variance may be 0.
 
     Returns
     -------
@@ -188,7 +184,7 @@ def crossed_normal(z, sigma2, model, topic, item_correlation=None, factors=(), i
     def moments(fit):
         return gaussian_moments(where.rows(fit.posterior.mean), where.rows(fit.posterior.variance))
 
-    fit = _crossed_fit(likelihood, arranged, moments, integrate)
+    fit = _crossed_fit(likelihood, arranged, moments)
     squared = {
         name: scale**2 * getattr(fit, name)
         for name in fit._fields
@@ -278,12 +274,10 @@ def _arranged(model, topic, item_correlation, factors, prior_precision):
     return _Arranged(where, structure, np.array(start), np.array(prior_std), correlation, nested)
 
 
-def _crossed_fit(likelihood, arranged, moments, integrate=False):
+def _crossed_fit(likelihood, arranged, moments):
     problem = likelihood, arranged.structure, arranged.prior_std
     fit = fitting.fit_blocks(*problem, arranged.start)
-    fits, weights = [fit], np.ones(1)
-    if integrate or len(fit.W) <= _FEW_TOPICS:
-        fits, weights = fitting.integrated(*problem, fit)
+    fits, weights = fitting.integrated(*problem, fit)
     mixed = mixture_moments([moments(part) for part in fits], weights)
     variances = weights @ [part.variances for part in fits]
     coefficients, covariance = _coefficients(fits, weights)

@@ -71,14 +71,18 @@ def test_value_is_the_weighted_mean_of_the_members(g, fitted):
 def test_interval_is_the_mean_interval_widened(g):
     members = [JamesStein(), DirectEstimator()]
     averaged = AveragedEstimator(members).fit(**g.fit_args)
-    value, low, high = (
-        np.mean([getattr(m.estimate(0.9), end) for m in averaged.estimators_], axis=0)
-        for end in ("value", "low", "high")
+    both = [member.estimate(0.9) for member in averaged.estimators_]
+    value, low, high, mean_error = (
+        np.mean([getattr(e, name) for e in both], axis=0)
+        for name in ("value", "low", "high", "standard_error")
     )
+    errors = [np.sqrt(e.standard_error**2 + (e.value - value) ** 2) for e in both]
     averaged.inflation_ = 1.5
     estimate = averaged.estimate(0.9)
-    assert_allclose(estimate.low, np.clip(value - 1.5 * (value - low), 0, 1))
-    assert_allclose(estimate.high, np.clip(value + 1.5 * (high - value), 0, 1))
+    assert_allclose(estimate.standard_error, 1.5 * np.mean(errors, axis=0))
+    factor = 1.5 * np.mean(errors, axis=0) / mean_error
+    assert_allclose(estimate.low, np.clip(value - factor * (value - low), 0, 1))
+    assert_allclose(estimate.high, np.clip(value + factor * (high - value), 0, 1))
     assert estimate.guarantee == "average over groups"
 
 
@@ -218,7 +222,7 @@ def test_around_nothing_it_is_the_gaussian_mixed_model(g):
     numeric = g.fit_args | {"X": g.fit_args["X"][["model", "topic"]].assign(constant=0.0)}
     numeric["X"].attrs = g.fit_args["X"].attrs
     z, sigma2 = scales.anscombe(g.z, g.sigma2, g.n)
-    mixed = GaussianMixedModel(integrate=True).fit(numeric["X"], z, sigma2, groups=g.groups)
+    mixed = GaussianMixedModel().fit(numeric["X"], z, sigma2, groups=g.groups)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a constant regression
         around = CrossFitMixedModel(Constant(), random_state=0).fit(**numeric)

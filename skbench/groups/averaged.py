@@ -42,7 +42,7 @@ class AveragedEstimator(GroupEstimator):
     weights_ : ndarray of shape (n_estimators,)
         Their weights, which add up to 1.
     inflation_ : float
-        Factor, at least 1, by which the mean of their intervals is widened.
+        Factor, at least 1, by which intervals are widened once more, see the notes.
     squared_error_ : ndarray of shape (n_groups,)
         Unbiased estimates of the squared errors, from Stein's identity; single ones are
         noise, and their mean is the risk.
@@ -65,10 +65,11 @@ class AveragedEstimator(GroupEstimator):
     :doc:`/user_guide/which_estimator` has the figures.
 
     The errors of the estimators are highly dependent, for they come from the same direct
-    estimates. The interval is therefore the mean interval, as if they were perfectly
-    dependent, widened where the direct estimates lie farther from the mean estimate than
-    the standard errors allow (`skbench.stats.averaging.interval_inflation`). Coverage is
-    meant ON AVERAGE over the groups: groups that are unlike the others are covered less.
+    estimates. They count as perfectly dependent: the interval is the mean interval, widened
+    where the estimators differ (`skbench.stats.averaging.mean_standard_errors`, after [1]_),
+    and where the direct estimates lie farther from the mean estimate than the standard
+    errors allow (`skbench.stats.averaging.interval_inflation`). Coverage is meant ON AVERAGE
+    over the groups: groups that are unlike the others are covered less.
 
     One model alone, and groups without the columns ``model`` and ``topic``, work: there
     is then no topic to borrow from. With fewer than 4 topics (or groups) the trees
@@ -79,6 +80,11 @@ class AveragedEstimator(GroupEstimator):
 
     When not to use it: where a single group must be covered whatever the others are
     like: `DirectEstimator`, or ``EmpiricalBayes(interval="fab")``.
+
+    References
+    ----------
+    .. [1] Buckland, Burnham and Augustin (1997). Model selection: an integral part of
+       inference. Biometrics 53.
 
     Examples
     --------

@@ -30,7 +30,7 @@ def mean_standard_errors(values, standard_errors, weights=None):
     References
     ----------
     .. [1] Buckland, Burnham and Augustin (1997). Model selection: an integral part of
-       inference. Biometrics 53, equation 9.
+       inference. Biometrics 53.
 
     Examples
     --------

@@ -64,7 +64,7 @@ class GaussianMixedModel(MixedModel):
     `LogisticMixedModel` for new groups and cost.
 
     When not to use it: for binary scores, whose sampling variances depend on what is
-    to be estimated. On MMLU-Pro with ten items a subject its squared error was .66 of
+    to be estimated. On MMLU-Pro with ten items a subject its squared error was .67 of
     the direct estimates', that of `LogisticMixedModel` .48
     (``benchmarks/mixed_models.py``).
 

@@ -59,8 +59,8 @@ MORE = {
     "logistic mixed + EB arcsine": AveragedEstimator(
         [LogisticMixedModel(calibration=None), EmpiricalBayes(scale="arcsine")]
     ),
-    "mixed around ridge": CrossFitMixedModel(),
-    "mixed around XGBoost": CrossFitMixedModel("xgboost"),
+    "mixed around ridge": CrossFitMixedModel("ridge"),
+    "mixed around XGBoost": CrossFitMixedModel(),
 }
 LEAST_TOPICS = 2
 

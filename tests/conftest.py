@@ -26,6 +26,14 @@ def gold_folder():
 
 
 @pytest.fixture
+def at_the_maximum(monkeypatch):
+    """Mixed models whose variances stay at the restricted maximum, not integrated over."""
+    monkeypatch.setattr(
+        "skbench.stats._mixed_fit.integrated", lambda *problem: ([problem[-1]], np.ones(1))
+    )
+
+
+@pytest.fixture
 def edge_groups():
     """Groups at the edges: one item, all wrong, all right, equal variances."""
     n = np.array([1, 1, 5, 10, 10, 200])

@@ -60,8 +60,9 @@ class GaussianMixedModel(MixedModel):
     -----
     ``z ~ N(mu_model + a_topic + e, sigma2)``, ``a ~ N(0, tau^2)``, ``e ~ N(0, omega^2)``:
     the Fay-Herriot model with crossed effects [1]_, variances by restricted maximum
-    likelihood. See `skbench.stats.mixed.crossed_normal` for the formulas and
-    `LogisticMixedModel` for new groups and cost.
+    likelihood, integrated over where the data leave them uncertain. See
+    `skbench.stats.mixed.crossed_normal` for the formulas and `LogisticMixedModel` for new
+    groups and cost.
 
     When not to use it: for binary scores, whose sampling variances depend on what is
     to be estimated. On MMLU-Pro with ten items a subject its squared error was .67 of

@@ -65,7 +65,8 @@ class LogisticMixedModel(MixedModel):
     -----
     ``k ~ Binomial(n, p)``, ``logit p = mu_model + a_topic + e``, ``a ~ N(0, tau^2)``,
     ``e ~ N(0, omega^2)``: models fixed, topics random, model x topic random. Variances
-    by restricted maximum likelihood, likelihoods by expectation propagation; formulas,
+    by restricted maximum likelihood, integrated over where the data leave them uncertain;
+    likelihoods by expectation propagation; formulas,
     accuracy and the treatment of shared items are those of
     `skbench.stats.mixed.crossed_logit`. The value is the posterior mean of the
     accuracy. The interval is equal-tailed on the logit scale, so it never leaves

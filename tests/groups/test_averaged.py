@@ -123,7 +123,7 @@ def test_topics_are_kept_together_and_said_aloud(g):
     X = pd.DataFrame(np.asarray(g.X), columns=g.X.columns).infer_objects()
     X["feature"] = X["feature"].astype(float)
     with pytest.warns(UserWarning, match="folds keep topics together"):
-        fitted = AveragedEstimator([CrossFitMixedModel(cv=2)]).fit(X, g.z, g.sigma2, g.n)
+        fitted = AveragedEstimator([CrossFitMixedModel("ridge")]).fit(X, g.z, g.sigma2, g.n)
     assert_array_equal(fitted.groups_, X["topic"])
     with pytest.warns(UserWarning, match="cv was given without groups: folds may split a topic"):
         split = EmpiricalBayes(Ridge(), cv=2).fit(X, g.z, g.sigma2, g.n)
@@ -252,7 +252,10 @@ def test_covers_on_average():
 
 @pytest.mark.parametrize(
     "estimator",
-    [CrossFitMixedModel(random_state=0), EmpiricalBayes(Ridge(1e-6), scale="arcsine", cv=4)],
+    [
+        CrossFitMixedModel("ridge", random_state=0),
+        EmpiricalBayes(Ridge(1e-6), scale="arcsine", cv=4),
+    ],
 )
 def test_regressions_that_leave_the_scale_end_at_its_end(estimator):
     """A line through a cliff predicts less than nothing: that is nothing, not its reflection."""

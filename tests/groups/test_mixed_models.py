@@ -337,10 +337,8 @@ def kernels_between(X, others, reference):
     return np.array([smooth, x @ y.T / 2, np.where(same, x @ y.T / 2, 0)])
 
 
-def test_new_groups_against_explicit_matrices(monkeypatch):
-    # At the restricted maximum, without integration.
-    single = lambda *problem: ([problem[-1]], np.ones(1))  # noqa: E731
-    monkeypatch.setattr("skbench.stats._mixed_fit.integrated", single)
+@pytest.mark.usefixtures("at_the_maximum")
+def test_new_groups_against_explicit_matrices():
     rng = np.random.default_rng(3)
     topic, model = np.divmod(np.arange(90), 3)
     X = pd.DataFrame({"model": np.array(list("ABC"))[model], "topic": topic})

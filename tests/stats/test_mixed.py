@@ -38,12 +38,6 @@ def dense_twin(z, noise, model, topic, more=()):
     return twin, scale
 
 
-@pytest.fixture
-def at_the_maximum(monkeypatch):
-    """No integration: the posterior is the one at the restricted maximum."""
-    monkeypatch.setattr(fitting, "integrated", lambda *problem: ([problem[-1]], np.ones(1)))
-
-
 @pytest.mark.usefixtures("at_the_maximum")
 def test_gaussian_twin_against_explicit_matrices(crossed):
     z, sigma2, model, topic, correlation, noise = crossed
@@ -319,3 +313,29 @@ def test_risk_estimate_is_unbiased():
     gap = np.array(risks) - errors
     assert abs(gap.mean()) < 3.3 * gap.std(ddof=1) / np.sqrt(len(gap))
     assert np.mean(errors) > 1.1 * found.variance.mean()
+
+
+def coverage_of_the_model_itself(n_sets=40):
+    """Coverage in each of some sets of 40 topics with small effects and five items."""
+    topic, model = np.divmod(np.arange(120), 3)
+    hits = []
+    for seed in range(n_sets):
+        rng = np.random.default_rng(seed)
+        eta = 0.3 * model + 0.25 * rng.normal(size=40)[topic] + 0.2 * rng.normal(size=120)
+        k = rng.binomial(5, expit(eta))
+        fit = mixed.crossed_logit(k, np.full(120, 5), model, topic)
+        low, high = mixed.skewed_interval(fit.mean, fit.variance, fit.skewness)
+        hits.append(np.mean((low <= eta) & (eta <= high)))
+    return np.mean(hits), np.std(hits, ddof=1) / np.sqrt(n_sets)
+
+
+def test_uncertain_variances_are_integrated_over():
+    # Groups of a topic are dependent: the spread over sets is the yardstick.
+    coverage, error = coverage_of_the_model_itself()
+    assert coverage > 0.95 - 3 * error
+
+
+@pytest.mark.usefixtures("at_the_maximum")
+def test_variances_at_their_maximum_cover_too_little():
+    coverage, error = coverage_of_the_model_itself()
+    assert coverage < 0.95 - 2 * error

@@ -23,6 +23,7 @@ FLOOR = {
     "studies": 4,
     "plot": 4,
     "report": 5,
+    "__main__": 6,
 }
 HEAVY = {"matplotlib", "xgboost", "lightgbm", "polars", "pyarrow", "click", "rich"}
 FILES = sorted(p for p in PACKAGE.rglob("*.py") if p != PACKAGE / "__init__.py")

@@ -40,7 +40,3 @@ def main(args=None):
     commands = click.Group("skbench", commands=known, help=_HELP)
     commands = click.version_option(__version__, prog_name="skbench")(commands)
     commands.main(args, prog_name="skbench")
-
-
-if __name__ == "__main__":
-    main()

@@ -178,7 +178,10 @@ def _print_pairs(findings, rows):
     if not len(pairs):
         return
     _heading("Pairs")
-    print_prose(f"{findings.comparison.estimate.method}; verdicts hold for all pairs at once")
+    print_prose(
+        f"{findings.comparison.estimate.method}; verdicts hold for all pairs at once, and so do "
+        "intervals, wider for it: one may reach past 0 where the verdict is clear"
+    )
     decimals = tables.decimals_for(findings.models()["estimate"])
     for row in pairs.sort_values("p_value", kind="stable").head(rows).itertuples():
         print_prose(verdict_in_words(row, decimals))

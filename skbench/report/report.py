@@ -128,7 +128,7 @@ def _write(findings, items, verdicts, paths, rows, html, as_json):
 
 def _read_in_words(findings, paths):
     size = findings.size
-    named = [name for name in ("models", "topics", "items") if size[name]]
-    numbers = ", ".join(f"{size[name]:,} {name}" for name in named)
+    kinds = [(kind, size[f"{kind}s"]) for kind in ("model", "topic", "item")]
+    numbers = ", ".join(f"{n:,} {kind}{'s' * (n > 1)}" for kind, n in kinds if n)
     where = paths[0] if len(paths) == 1 else f"{len(paths)} paths"
     return f"{size['scores']:,} scores read from {where}: {numbers}"

@@ -22,7 +22,7 @@ def run(*arguments):
 
 def shell(*arguments, **options):
     """Run the installed command in a process of its own."""
-    command = [sys.executable, "-m", "skbench.report.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "skbench", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
 
 
@@ -316,7 +316,7 @@ def test_exit_codes_of_the_process(file, tmp_path):
 
 
 def test_reader_that_leaves_early_is_no_error(file):
-    command = f"{sys.executable} -m skbench.report.cli estimate {file} --csv --method direct"
+    command = f"{sys.executable} -m skbench estimate {file} --csv --method direct"
     result = subprocess.run(
         f"{command} | head -1", shell=True, capture_output=True, text=True, timeout=120
     )

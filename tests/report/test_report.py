@@ -146,7 +146,7 @@ def test_one_model_without_a_model_column(tmp_path):
     topics = np.repeat([f"t{i}" for i in range(10)], 12)
     pd.DataFrame({"topic": topics, "score": rng.integers(2, size=120)}).to_csv(path, index=False)
     result = run(path, "--fail-under", 0.99)
-    assert "1 models, 10 topics" in result.stdout
+    assert "1 model, 10 topics" in result.stdout
     assert "Pairs" not in result.stdout
     assert result.exit_code == 2
 

@@ -24,6 +24,7 @@ import argparse
 import os
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -136,12 +137,12 @@ def simulated(
 
 
 def drawn(seed):
-    """Simulated items whose parameters are drawn, not chosen.
+    """Parameters of a simulated set that are drawn, not chosen.
 
     Their spread of difficulty makes errors of models correlate as in real results.
     """
     rng = np.random.default_rng(seed)
-    return simulated(
+    return dict(
         n_models=int(rng.integers(4, 13)),
         n_topics=int(rng.integers(20, 61)),
         seed=seed,
@@ -206,14 +207,46 @@ def student():
     return table, label, ["sex", "age", "address"], X
 
 
+SIMULATED = {
+    "A": dict(n_models=8, n_topics=30, seed=1, n_features=3),
+    "B": dict(n_models=4, n_topics=60, seed=2, intercept=0.8, topic_std=0.6, interaction_std=0.5),
+    "C": dict(n_models=12, n_topics=20, seed=3, intercept=1.8, n_features=1, explained=0.7),
+    "D": dict(
+        n_models=6,
+        n_topics=40,
+        seed=4,
+        intercept=0.4,
+        topic_std=0.9,
+        interaction_std=0.25,
+        n_features=2,
+    ),
+    "E": dict(n_models=10, n_topics=25, seed=5, intercept=-0.6, topic_std=0.7, guessing=0.25),
+    "F": dict(
+        n_models=5,
+        n_topics=57,
+        seed=6,
+        intercept=2.2,
+        interaction_std=0.4,
+        n_features=1,
+        explained=0.4,
+    ),
+    "G": drawn(7),
+    "H": drawn(8),
+    "I": drawn(9),
+    "J": drawn(10),
+}
+
+
+def simulated_sets(names):
+    return {f"simulated {name}": partial(simulated, **SIMULATED[name]) for name in names}
+
+
 SETS = {
     "tuning": {
         "MMLU-Pro, biology to history": lambda: mmlu_pro(0),
         "BIG-Bench-Hard, even tasks": lambda: big_bench_hard(0),
         "digits-C, first corruptions": lambda: digits_c(0),
-        "simulated A": lambda: simulated(8, 30, 1, n_features=3),
-        "simulated B": lambda: simulated(4, 60, 2, 0.8, topic_std=0.6, interaction_std=0.5),
-        "simulated C": lambda: simulated(12, 20, 3, 1.8, n_features=1, explained=0.7),
+        **simulated_sets("ABC"),
         "COMPAS": lambda: classified("compas"),
         "COMPAS, one model": lambda: classified("compas", "xgboost"),
     },
@@ -221,17 +254,7 @@ SETS = {
         "MMLU-Pro, law to psychology": lambda: mmlu_pro(1),
         "BIG-Bench-Hard, odd tasks": lambda: big_bench_hard(1),
         "digits-C, last corruptions": lambda: digits_c(1),
-        "simulated D": lambda: simulated(
-            6, 40, 4, 0.4, topic_std=0.9, interaction_std=0.25, n_features=2
-        ),
-        "simulated E": lambda: simulated(10, 25, 5, -0.6, topic_std=0.7, guessing=0.25),
-        "simulated F": lambda: simulated(
-            5, 57, 6, 2.2, interaction_std=0.4, n_features=1, explained=0.4
-        ),
-        "simulated G": lambda: drawn(7),
-        "simulated H": lambda: drawn(8),
-        "simulated I": lambda: drawn(9),
-        "simulated J": lambda: drawn(10),
+        **simulated_sets("DEFGHIJ"),
         "student performance": lambda: classified("student"),
         "student performance, one model": lambda: classified("student", "xgboost"),
     },

@@ -1,0 +1,150 @@
+"""How much of the error of the default no estimator could have avoided.
+
+On simulated sets an oracle is asked beside the default and F24: it is told how widely log
+odds of models, of topics and of model x topic spread, which the others must learn, and does
+the rest by Bayes: effects and slopes of features have wide priors, the covariance matrix of
+all groups is written out, and counts enter by Laplace's approximation with the correlation
+of errors that `summarize_items` estimates. What it is told are moments of 40 other sets drawn
+with the same parameters, of accuracies over all items; as these include the chance of which
+items a topic has, the oracle also knows a little of how many items were not drawn.
+
+Prints squared errors relative to F24's, and of the default relative to the oracle's, per set
+and design of `precision.py` (which see), and their medians.
+
+    python benchmarks/oracle.py --half confirming --repetitions 30
+"""
+
+import argparse
+
+import numpy as np
+import pandas as pd
+from precision import DESIGNS, ESTIMATORS, SETS, SIMULATED, cell_figures, simulated, study
+from scipy.special import expit, logit
+from scipy.stats import norm
+
+from skbench.groups._base import Bounds, GroupEstimator
+from skbench.stats.mixed import logistic_moments
+
+N_SETS = 40
+WIDE = 1.0  # prior standard deviation of the mean and of the slopes, log odds
+STEPS = 100
+
+
+class Oracle(GroupEstimator):
+    """The posterior of all groups, their spread known.
+
+    Parameters
+    ----------
+    topic, model, interaction : float
+        Variances of log odds.
+    sampling_variance : float, default=None
+        Not used.
+    """
+
+    _method = "oracle"
+    _guarantee = "posterior"
+
+    def __init__(self, topic, model, interaction, *, sampling_variance=None):
+        self.topic = topic
+        self.model = model
+        self.interaction = interaction
+        self.sampling_variance = sampling_variance
+
+    def _fit(self, X, groups):
+        features = X.drop(columns=["model", "topic"]).to_numpy(float)
+        same_topic = np.equal.outer(X["topic"].to_numpy(), X["topic"].to_numpy())
+        same_model = np.equal.outer(X["model"].to_numpy(), X["model"].to_numpy())
+        prior = self.topic * same_topic + self.model * same_model
+        prior = prior + self.interaction * np.eye(len(X))
+        prior = prior + WIDE**2 * (1 + features @ features.T)
+        correlation = pd.DataFrame(X.attrs["item_correlation"])
+        correlation = correlation.loc[X["model"], X["model"]].to_numpy() * same_topic
+        self._mean, self._variance = laplace(self.z_, self.n_, prior, correlation)
+
+    def _fitted_value(self):
+        return logistic_moments(self._mean, self._variance)[0]
+
+    def _fitted_bounds(self, confidence_level):
+        half = norm.ppf((1 + confidence_level) / 2) * np.sqrt(self._variance)
+        error = np.sqrt(logistic_moments(self._mean, self._variance)[1])
+        return Bounds(expit(self._mean - half), expit(self._mean + half), error)
+
+
+def laplace(z, n, prior, correlation):
+    """Posterior means and variances of log odds, linearized at their mode."""
+    eta = logit((n * z + 1) / (n + 2))
+    for _ in range(STEPS):
+        p = np.clip(expit(eta), 0.01, 0.99)
+        slope = p * (1 - p)
+        std = 1 / np.sqrt(n * slope)
+        noise = std[:, None] * correlation * std
+        gain = np.linalg.solve(prior + noise, prior).T
+        step = gain @ (eta + (z - p) / slope) - eta
+        if np.max(np.abs(step)) < 1e-5:
+            break
+        eta = eta + step / 2
+    return eta, np.maximum(np.diag(prior) - np.einsum("ij,ji->i", gain, prior), 0)
+
+
+def told(parameters):
+    """Variances of topic, model and interaction, over sets with these parameters."""
+    tables = [truths(parameters | {"seed": 10_000 + number}) for number in range(N_SETS)]
+    residuals = np.stack(tables)
+    residuals = residuals - residuals.mean()
+    _, n_topics, n_models = residuals.shape
+    total = np.mean(residuals**2)
+    topic = shared(residuals, 2) / (n_models * (n_models - 1))
+    model = shared(residuals, 1) / (n_topics * (n_topics - 1))
+    return {"topic": topic, "model": model, "interaction": max(total - topic - model, 1e-4)}
+
+
+def shared(residuals, axis):
+    """Sum of products of different entries along an axis, averaged over the others."""
+    return np.mean(residuals.sum(axis=axis) ** 2 - (residuals**2).sum(axis=axis))
+
+
+def truths(parameters):
+    """Log odds of topics (rows) and models (columns), less what features explain."""
+    data = simulated(**parameters)
+    accuracy = data["items"].groupby("topic")[data["score"]].mean()
+    log_odds = logit(accuracy.clip(0.005, 0.995)).to_numpy()
+    if data["features"] is None:
+        return log_odds
+    features = data["features"].loc[accuracy.index].to_numpy()
+    design = np.column_stack([np.ones(len(features)), features])
+    slopes = np.linalg.lstsq(design, log_odds.mean(axis=1), rcond=None)[0][1:]
+    return log_odds - (features @ slopes)[:, None]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--half", choices=SETS, default="confirming")
+    parser.add_argument("--repetitions", type=int, default=30)
+    parser.add_argument("--only", default="", help="part of the names of the sets to run")
+    arguments = parser.parse_args()
+    ratios = {}
+    for name, make in SETS[arguments.half].items():
+        letter = name.removeprefix("simulated ")
+        if letter not in SIMULATED or arguments.only not in name:
+            continue
+        oracle = Oracle(**told(SIMULATED[letter]))
+        data, estimators = make(), ESTIMATORS | {"oracle": oracle}
+        for design in DESIGNS:
+            done = study(name, data, design, estimators, arguments.repetitions, None)
+            if done is None:
+                continue
+            figures = cell_figures(done.results_)
+            ratios[name, str(design)] = {
+                "averaged/F24": figures.loc["averaged", "of F24"],
+                "oracle/F24": figures.loc["oracle", "of F24"],
+                "averaged/oracle": figures.loc["averaged", "mse"] / figures.loc["oracle", "mse"],
+                "oracle covers": figures.loc["oracle", "coverage"],
+            }
+            print(name, design, pd.Series(ratios[name, str(design)]).round(3).to_dict(), flush=True)
+    table = pd.DataFrame(ratios).T
+    print(table.round(3).to_string())
+    print("median", table.median().round(3).to_dict())
+
+
+if __name__ == "__main__":
+    main()

@@ -9,6 +9,9 @@ nothing was chosen on them. A cell is a set with a design: 10, 20 or 50 items pe
 "proportional" (the smallest topic with 50 items gets 10); a design that no two topics are
 large enough for, or that is another one in this set, is left out.
 
+The truth is the mean of all items; "sizes known" is the default with that told
+(`finite_population_estimate`), as one may who runs a part of a benchmark.
+
 Prints the mean squared error relative to F24's empirical Bayes (Fogliato et al. 2024: one
 random split of model-topic pairs, plug-in variance, moments) and to the direct estimator,
 median over cells and worst; coverage, mean and worst set; width relative to Wilson's;
@@ -50,6 +53,7 @@ ESTIMATORS = {
     "direct": DirectEstimator(),
     "F24": Candidate(F24, variance="plug-in", keep_topics=False),
     "averaged": AveragedEstimator(),
+    "averaged, sizes known": Candidate(AveragedEstimator(), finite_population=True),
 }
 MORE = {
     "EB": EmpiricalBayes(),

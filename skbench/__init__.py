@@ -51,6 +51,7 @@ _HOMES = {
         "LogisticMixedModel",
         "StructuredRegression",
         "SyntheticRegression",
+        "finite_population_estimate",
     ],
     "plot": [
         "CoverageDisplay",

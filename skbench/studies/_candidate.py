@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.base import clone
 
 from skbench._checks import check_option
+from skbench.groups import finite_population_estimate
 from skbench.summaries._items import VARIANCES
 
 NO_INTERVAL = "none"
@@ -25,6 +26,9 @@ class Candidate(NamedTuple):
     keep_topics : bool, default=True
         Whether the estimator is told which groups share items, so that folds
         keep topics together. False reproduces papers that split at random.
+    finite_population : bool, default=False
+        Whether the number of all items of each group is known, and the estimates are of
+        their mean (`finite_population_estimate`), which is the truth of a study.
 
     Notes
     -----
@@ -42,6 +46,7 @@ class Candidate(NamedTuple):
     estimator: object
     variance: str | None = None
     keep_topics: bool = True
+    finite_population: bool = False
 
 
 class Answer(NamedTuple):
@@ -78,13 +83,18 @@ def as_candidates(estimators, variance):
                 f"Estimator {name!r} is {given.estimator!r}, which has no fit method of its own. "
                 "Pass an instance of an estimator, or a Candidate around one."
             )
+        if given.finite_population and not hasattr(given.estimator, "estimate"):
+            raise TypeError(
+                f"Estimator {name!r} has no estimate method, which finite_population=True "
+                "needs. Pass an estimator of this package, or leave it out."
+            )
         chosen = variance if given.variance is None else given.variance
         check_option("variance", chosen, VARIANCES)
         candidates[name] = given._replace(variance=chosen)
     return candidates
 
 
-def answer(candidate, summary, confidence_level, seed):
+def answer(candidate, summary, sizes, confidence_level, seed):
     """Fit a copy of the estimator and ask it for the fitted groups.
 
     Parameters
@@ -93,6 +103,8 @@ def answer(candidate, summary, confidence_level, seed):
         Its estimator is not changed.
     summary : GroupSummary
         The groups of one repetition.
+    sizes : ndarray of int of shape (n_groups,)
+        Number of all items of these groups.
     confidence_level : float
         Nominal level of the intervals.
     seed : int
@@ -111,6 +123,8 @@ def answer(candidate, summary, confidence_level, seed):
         arguments["X"].attrs["items_shared"] = False
     if hasattr(estimator, "estimate"):
         e = estimator.fit(**arguments).estimate(confidence_level)
+        if candidate.finite_population:
+            e = finite_population_estimate(e, summary, sizes)
         return Answer(e.value, e.low, e.high, e.guarantee)
     value = estimator.fit(arguments["X"], arguments["y"]).predict(arguments["X"])
     value = np.asarray(value, dtype=float).ravel()

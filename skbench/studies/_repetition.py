@@ -59,7 +59,8 @@ def repetition(trial, number):
                             trial.design.population, sample, candidate.variance
                         )
                     summary = summaries[candidate.variance]
-                    said = answer(candidate, summary, trial.confidence_level, seed)
+                    sizes = trial.design.population.sizes[sample.present]
+                    said = answer(candidate, summary, sizes, trial.confidence_level, seed)
                     _refuse_unknown(said.value, summary.labels)
                     answers[name] = said
                 except Exception as error:

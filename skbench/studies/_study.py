@@ -88,9 +88,12 @@ class RepeatedSamplingStudy:
     -----
     Section 4.2 of [1]_ ("proportional") and its C.1 (10, 20 or 50 items). The
     truth is the mean of all items. Without replacement the sample is part of
-    that truth: with a quarter of the items in the sample the error variance is
-    a quarter smaller than for items drawn from an endless supply, so that
-    intervals cover somewhat more often than they would there.
+    that truth: with a quarter of the items in the sample the error variance of direct
+    estimates is a quarter smaller than for items drawn from an endless supply, and their
+    intervals cover more often. Estimates that shrink expect such a supply too, of which the
+    truth is only a part: they may cover less often, and give part of the truth away. Where
+    the number of all items would be known in practice, judge them as
+    ``Candidate(estimator, finite_population=True)``.
 
     When not to use it: without full results. `make_items` simulates some.
 
@@ -175,6 +178,7 @@ class RepeatedSamplingStudy:
         """
         self._check_parameters()
         candidates = as_candidates(self.estimators, self.variance)
+        self._refuse_finite_population_with_replacement(candidates)
         by = [by] if isinstance(by, str) else list(by)
         full = population(items, by, score, item, model, features, self.share_items)
         plan = design(full, self.n_items, self.replace)
@@ -255,6 +259,14 @@ class RepeatedSamplingStudy:
             raise ValueError(
                 f"path needs an int as random_state, got {self.random_state!r}: a study can go on "
                 "only where the seed is known."
+            )
+
+    def _refuse_finite_population_with_replacement(self, candidates):
+        finite = [name for name, candidate in candidates.items() if candidate.finite_population]
+        if self.replace and finite:
+            raise ValueError(
+                f"Estimator {finite[0]!r} has finite_population=True, but with replace=True the "
+                "supply of items is endless. Draw without replacement."
             )
 
     def _warn_of_dropped(self, n_groups):

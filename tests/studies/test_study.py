@@ -311,6 +311,16 @@ def test_a_dask_cluster_gives_the_same_frame():
         ({"confidence_level": 95}, ValueError, "Write 0.95"),
         ({"path": "somewhere", "random_state": None}, ValueError, "path needs an int"),
         ({"share_items": "no"}, ValueError, "share_items must be one of"),
+        (
+            {"estimators": {"a": Candidate(Ridge(), finite_population=True)}},
+            TypeError,
+            "'a' has no estimate method",
+        ),
+        (
+            {"estimators": {"a": Candidate(SPLIT, finite_population=True)}, "replace": True},
+            ValueError,
+            "the supply of items is endless",
+        ),
     ],
 )
 def test_bad_settings_are_refused(options, error, words):
@@ -345,6 +355,17 @@ def test_a_progress_bar_changes_nothing(capsys):
     shown = run(make_study({"direct": DirectEstimator()}, 2, verbose=True))
     assert "repetitions" in capsys.readouterr().out
     same(shown.results_, run(make_study({"direct": DirectEstimator()}, 2)).results_)
+
+
+def test_sizes_of_groups_may_be_known():
+    both = {"plain": JamesStein(), "known": Candidate(JamesStein(), finite_population=True)}
+    parts = dict(list(run(make_study(both, 2)).results_.groupby("estimator", observed=True)))
+    plain, known = (parts[name].reset_index() for name in both)
+    direct = run(make_study({"direct": DirectEstimator()}, 2)).results_
+    seen = plain["n"] / 50
+    expected = seen * direct["estimate"] + (1 - seen) * plain["estimate"]
+    np.testing.assert_allclose(known["estimate"], expected)
+    assert np.all(known["high"] - known["low"] < plain["high"] - plain["low"])
 
 
 def test_random_folds_are_asked_for_in_words_estimators_understand():

@@ -1,0 +1,108 @@
+"""Estimates of the score of a whole benchmark of which a part was run."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from skbench.stats.finite_population import finite_population_mean
+
+
+def finite_population_estimate(estimate, summary, size):
+    """What the score of each group would be, had all of its items been run.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        Of the groups of `summary`, by any estimator.
+    summary : GroupSummary
+        Of the items that were run: a random part of those of each group.
+    size : float, Series or array-like of shape (n_groups,)
+        Number of all items of each group, run or not. A number is that of every group; a
+        Series has one entry per group, or per label of one of the levels, such as the topic.
+
+    Returns
+    -------
+    Estimate
+        Of the mean over all items: with the same guarantee, labels and level.
+
+    Raises
+    ------
+    ValueError
+        If the estimate is of other groups, or a size is missing or below the number of
+        items that were run.
+
+    Notes
+    -----
+    An estimator answers for items like those that were run, of which there are ever more. The
+    mean over the items of one benchmark is another quantity: a part `f` of it is known, and
+    the rest is a mean of single items, some luckily easy. So the estimate moves towards the
+    direct one, to ``f z + (1 - f) value``; the interval gets narrower, for what is known, and
+    wider, for the luck of the rest. Formula and sources are those of
+    `skbench.stats.finite_population.finite_population_mean`.
+
+    The variance of single items is ``p (1 - p)`` for right and wrong answers, `p` being the
+    middle of the interval; for other scores, and for items in clusters (whose clusters are
+    run whole or not at all), ``n sigma2`` of the summary.
+
+    When not to use it: if the question is how good a model is at such items, of which the
+    benchmark is a sample; if the items were chosen, the first or the shortest ones, say.
+
+    Examples
+    --------
+    >>> from skbench import DirectEstimator, make_items, summarize_items
+    >>> data = make_items(n_models=2, n_topics=5, n_items=10, random_state=0)
+    >>> g = summarize_items(data.items, by=["model", "topic"])
+    >>> e = DirectEstimator().fit(**g.fit_args).estimate()
+    >>> whole = finite_population_estimate(e, g, 40)
+    >>> bool(((whole.high - whole.low) < (e.high - e.low)).all())
+    True
+    """
+    if not estimate.labels.equals(summary.labels):
+        raise ValueError(
+            "The estimate and the summary have different groups. Pass the summary that the "
+            "estimator was fitted on."
+        )
+    size = _sizes(size, summary)
+    if summary.outcome == "binomial":
+        middle = np.clip((estimate.low + estimate.high) / 2, 0, 1)
+        item_variance = middle * (1 - middle)
+    else:
+        item_variance = summary.n * summary.sigma2
+    fields = estimate.value, estimate.low, estimate.high, estimate.standard_error
+    mean = finite_population_mean(
+        summary.z, summary.n, size, *fields, item_variance, estimate.confidence_level
+    )
+    low, high = mean.low, mean.high
+    if summary.outcome == "binomial":
+        # All items not run may be wrong, or right, at most.
+        seen = summary.n / size
+        low, high = np.maximum(low, seen * summary.z), np.minimum(high, 1 - seen * (1 - summary.z))
+    return replace(
+        estimate,
+        value=mean.value,
+        low=low,
+        high=high,
+        standard_error=mean.standard_error,
+        method=f"{estimate.method}, whole benchmark",
+        sample_size_ratio=None,
+    )
+
+
+def _sizes(size, summary):
+    labels = summary.labels
+    if isinstance(size, pd.Series):
+        own = size.index.equals(labels) or size.index.name not in labels.names
+        size = size.reindex(labels if own else labels.get_level_values(size.index.name))
+    sizes = np.asarray(size, dtype=float)
+    if sizes.ndim and sizes.shape != (len(labels),):
+        raise ValueError(f"size has shape {sizes.shape}, but there are {len(labels)} groups.")
+    sizes = np.broadcast_to(sizes, len(labels))
+    wrong = ~(np.isfinite(sizes) & (sizes >= summary.n))
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        raise ValueError(
+            f"Group {labels[first]!r} has {summary.n[first]:g} items, but its size is "
+            f"{sizes[first]:g}. Pass the number of all its items, run or not."
+        )
+    return sizes

@@ -1,0 +1,83 @@
+"""The mean over all items of a benchmark of which some were seen."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import norm
+
+
+class FinitePopulationMean(NamedTuple):
+    """Estimates of the means over all items, with intervals; arrays of shape (n_groups,)."""
+
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    standard_error: np.ndarray
+
+
+def finite_population_mean(
+    z, n, size, value, low, high, standard_error, item_variance, confidence_level=0.95
+):
+    """From the performance on items of a kind to the mean over so many of them.
+
+    Parameters
+    ----------
+    z, n : ndarray of shape (n_groups,)
+        Mean score of the items seen, and their number.
+    size : ndarray of shape (n_groups,)
+        Number of all items, seen or not; at least `n`.
+    value, low, high, standard_error : ndarray of shape (n_groups,)
+        Estimate of the expected score of an item of the group, ends of its interval and
+        standard error, in score units.
+    item_variance : ndarray of shape (n_groups,)
+        Variance of the scores of single items of a group, score units squared.
+    confidence_level : float, default=0.95
+        Level of the interval.
+
+    Returns
+    -------
+    FinitePopulationMean
+
+    Notes
+    -----
+    With ``f = n / size`` the mean over all items is ``f z + (1 - f) r``, `r` being the mean
+    of the items not seen. Given the expected score `p` of an item, `r` has mean `p` and
+    variance ``item_variance / (size - n)``, so the estimate is ``f z + (1 - f) value`` and its
+    error variance ``(1 - f)^2 (standard_error^2 + item_variance / (size - n))``: the posterior
+    of a finite population [1]_, [2]_. Each side of the interval is widened and shortened
+    alike. For the direct estimate it is the classical ``item_variance / n (1 - f)`` [3]_.
+    Where all items were seen the mean is known.
+
+    References
+    ----------
+    .. [1] Ericson (1969). Subjective Bayesian models in sampling finite populations.
+       Journal of the Royal Statistical Society B 31.
+    .. [2] Ghosh and Meeden (1986). Empirical Bayes estimation in finite population
+       sampling. Journal of the American Statistical Association 81.
+    .. [3] Cochran (1977). Sampling Techniques, section 2.6. Wiley.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mean = finite_population_mean(
+    ...     *map(np.array, [[0.4], [10], [40], [0.5], [0.3], [0.7], [0.1], [0.25]]))
+    >>> mean.value
+    array([0.475])
+    >>> (mean.high - mean.low).round(3)
+    array([0.403])
+    """
+    unseen = 1 - n / size
+    noise = item_variance / np.maximum(size - n, 1)
+    center = z + unseen * (value - z)
+    reach = norm.ppf((1 + confidence_level) / 2) * np.sqrt(noise)
+
+    def of_unseen(side, more):
+        # Nothing unseen, nothing unknown, even where a side is.
+        return np.where(unseen > 0, unseen * np.hypot(side, more), 0.0)
+
+    return FinitePopulationMean(
+        center,
+        center - of_unseen(value - low, reach),
+        center + of_unseen(high - value, reach),
+        of_unseen(standard_error, np.sqrt(noise)),
+    )

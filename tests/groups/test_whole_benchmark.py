@@ -1,0 +1,122 @@
+"""Scores of whole benchmarks: what is refused, and what the intervals cover."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit
+from scipy.stats import binom
+
+from skbench import (
+    DirectEstimator,
+    GaussianMixedModel,
+    LogisticMixedModel,
+    finite_population_estimate,
+    make_items,
+    summarize_items,
+)
+
+DATA = make_items(n_models=2, n_topics=5, n_items=10, random_state=0)
+SUMMARY = summarize_items(DATA.items, by=["model", "topic"])
+TOPICS = SUMMARY.labels.get_level_values("topic")
+
+
+@pytest.fixture(scope="module")
+def direct():
+    return DirectEstimator().fit(**SUMMARY.fit_args).estimate(0.9)
+
+
+def test_says_what_it_is(direct):
+    whole = finite_population_estimate(direct, SUMMARY, 40)
+    assert whole.method == "direct (Wilson), whole benchmark"
+    assert (whole.guarantee, whole.confidence_level) == ("each group", 0.9)
+    assert whole.labels.equals(direct.labels)
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        [20, 30] * 5,
+        pd.Series(dict(zip(SUMMARY.labels, [20, 30] * 5, strict=True))).sample(
+            frac=1, random_state=0
+        ),
+    ],
+    ids=["array", "series"],
+)
+def test_sizes_of_each_group(direct, size):
+    given = np.array([20, 30] * 5)
+    whole = finite_population_estimate(direct, SUMMARY, size)
+    alone = [finite_population_estimate(direct, SUMMARY, n).low[i] for i, n in enumerate(given)]
+    np.testing.assert_array_equal(whole.low, alone)
+
+
+def test_sizes_of_topics(direct):
+    by_topic = pd.Series([20, 30, 40, 50, 60], pd.Index(sorted(set(TOPICS)), name="topic"))
+    whole = finite_population_estimate(direct, SUMMARY, by_topic)
+    expected = finite_population_estimate(direct, SUMMARY, by_topic.loc[TOPICS].to_numpy())
+    np.testing.assert_array_equal(whole.high, expected.high)
+
+
+def test_intervals_stay_where_the_score_can_be(direct):
+    whole = finite_population_estimate(direct, SUMMARY, 11)
+    assert np.all(whole.low >= SUMMARY.z * 10 / 11)
+    assert np.all(whole.high <= (SUMMARY.z * 10 + 1) / 11 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        (9, r"Group \('model-0', 'topic-0'\) has 10 items, but its size is 9"),
+        (np.nan, "its size is nan"),
+        ([20, 30], "shape"),
+        (pd.Series({"topic-0": 20}).rename_axis("topic"), "'topic-1'.* its size is nan"),
+    ],
+)
+def test_bad_sizes_are_refused(direct, size, words):
+    with pytest.raises(ValueError, match=words):
+        finite_population_estimate(direct, SUMMARY, size)
+
+
+def test_other_groups_are_refused(direct):
+    other = summarize_items(DATA.items, by="topic")
+    with pytest.raises(ValueError, match="different groups"):
+        finite_population_estimate(direct, other, 40)
+
+
+def right_or_wrong(rng):
+    """Scores of 300 topics of 40 items."""
+    log_odds = 0.3 + 0.7 * rng.normal(size=(300, 1)) + 1.5 * rng.normal(size=(300, 40))
+    return (rng.random(log_odds.shape) < expit(log_odds)).astype(float), None
+
+
+def continuous(rng):
+    """The same, and the sampling variance of the mean of ten."""
+    return 0.3 + 0.2 * rng.normal(size=(300, 1)) + 0.5 * rng.normal(size=(300, 40)), 0.025
+
+
+@pytest.mark.parametrize(
+    ("estimator", "scores_of"),
+    [(LogisticMixedModel(), right_or_wrong), (GaussianMixedModel(), continuous)],
+)
+def test_the_whole_benchmark_is_covered(estimator, scores_of):
+    """Of 12 x 300 intervals .95 cover the mean over all items, and estimates are nearer to it.
+
+    Where the number of all items is not known, the intervals for answers cover .90.
+    """
+    hits, errors, plain_errors = [], [], []
+    for seed in range(12):
+        scores, sigma2 = scores_of(np.random.default_rng(seed))
+        truth = scores.mean(axis=1)
+        items = pd.DataFrame(scores[:, :10]).rename_axis("topic").stack().rename("score")
+        g = summarize_items(items.reset_index(), by="topic")
+        if sigma2 is not None:
+            g = replace(g, sigma2=np.full(300, sigma2))
+        plain = estimator.fit(**g.fit_args).estimate()
+        whole = finite_population_estimate(plain, g, 40)
+        hits.append((whole.low <= truth) & (truth <= whole.high))
+        errors.append((whole.value - truth) ** 2)
+        plain_errors.append((plain.value - truth) ** 2)
+    low, high = binom.ppf([0.0005, 0.9995], 12 * 300, 0.95) / (12 * 300)
+    assert low <= np.mean(hits) <= high
+    assert np.mean(errors) < np.mean(plain_errors)

@@ -2,9 +2,9 @@
 The most precise estimate: several estimators, averaged
 =======================================================
 
-A model of counts, a ridge regression and boosted trees look at the same direct estimates in
-different ways and err in different places. Their mean errs less than each of them does on
-average, and an interval that takes their errors as fully dependent still covers.
+A model of counts, and the same model around boosted trees, look at the same direct estimates
+in different ways and err in different places. Their mean errs less than they do on average,
+and an interval that takes their errors as fully dependent still covers.
 """
 
 import sys

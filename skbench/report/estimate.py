@@ -67,6 +67,11 @@ _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
     show_default=True,
     help="Sampling variance of the group means.",
 )
+@click.option(
+    "--population",
+    metavar="NUMBER|COLUMN",
+    help="Items that each topic has in all, if a random part was run: estimate their mean.",
+)
 @level_option
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
@@ -85,7 +90,7 @@ def estimate(file, method, confidence_level, sample_size, plot, as_json, as_csv,
     Where scores are 0 or 1, estimates and intervals are cut to that range.
     """
     check_formats(as_json, as_csv)
-    _check_usage(method, options)
+    _check_usage(method, sample_size, options)
     with in_one_line():
         items, topics = _read(file, options)
         by = [name for name in ("model", *topics) if name in items]
@@ -96,6 +101,9 @@ def estimate(file, method, confidence_level, sample_size, plot, as_json, as_csv,
             if sample_size and estimated is not direct:
                 estimator = _estimator(method, options)
                 estimated = _with_sample_size(estimated, estimator, items, summary_options)
+        if options["population"] is not None:
+            size = _population(items, by, options["population"])
+            direct, estimated = _of_whole_benchmark(summary, size, direct, estimated)
         table = tables.group_table(summary, direct, estimated, by)
         if as_json:
             click.echo(tables.as_json(table, estimated, score_name(items)))
@@ -107,12 +115,14 @@ def estimate(file, method, confidence_level, sample_size, plot, as_json, as_csv,
             _save_plot(plot, summary, direct, estimated, score_name(items))
 
 
-def _check_usage(method, options):
+def _check_usage(method, sample_size, options):
     interval = options["interval"]
     if interval is not None and interval not in _INTERVALS.get(method, ()):
         raise click.UsageError(f"--interval {interval} has no meaning with --method {method}.")
     if options["scale"] is not None and method != "eb":
         raise click.UsageError(f"--scale has no meaning with --method {method}.")
+    if sample_size and options["population"] is not None:
+        raise click.UsageError("--sample-size has no meaning with --population.")
 
 
 def _read(file, options):
@@ -138,7 +148,7 @@ def _read(file, options):
     return items, topics if len(topics) > 1 else ["topic"]
 
 
-def _features(items, by, asked):
+def _features(items, by, asked, population):
     """A table of what to predict from besides the labels, or None."""
     if asked is not None and Path(asked).suffix in _TABLE_SUFFIXES:
         from skbench.readers import read_features
@@ -147,7 +157,7 @@ def _features(items, by, asked):
         say(f"features: {', '.join(features.columns.difference(by, sort=False))}")
         return features
     names = [] if asked is None else [name.strip() for name in asked.split(",")]
-    unused = [name for name in _other_columns(items) if name not in (*by, *names)]
+    unused = [name for name in _other_columns(items) if name not in (*by, *names, population)]
     if unused:
         say(f"not used: {', '.join(unused)} (--features)")
     return _features_of_items(items, by, names) if names else None
@@ -190,7 +200,7 @@ def _summary_options(items, by, options):
         "by": by,
         "cluster": cluster_name(items),
         "variance": options["variance"],
-        "features": _features(items, by, options["features"]),
+        "features": _features(items, by, options["features"], options["population"]),
     }
 
 
@@ -222,6 +232,37 @@ def _with_sample_size(estimated, estimator, items, summary_options):
     risk = split_items_risk({"method": estimator}, items, random_state=0, **summary_options)
     ratio = risk.sample_size_ratio("method", estimated.confidence_level)
     return replace(estimated, sample_size_ratio=ratio)
+
+
+def _population(items, by, asked):
+    """Number of all items: of every group, or a Series of those of each."""
+    import pandas as pd
+
+    free = _other_columns(items)
+    if asked not in free:
+        try:
+            return float(asked)
+        except ValueError:
+            raise DataError(
+                f"--population is neither a number nor a column: {asked!r}. There are only: "
+                f"{', '.join(free) or 'none'}."
+            ) from None
+    sizes = items.groupby(by, sort=False)[asked]
+    if not pd.api.types.is_numeric_dtype(items[asked]) or sizes.nunique(dropna=False).max() > 1:
+        raise DataError(
+            f"--population names column {asked!r}, which is no number or differs within a group. "
+            "It must say of each row how many items its topic has in all."
+        )
+    return sizes.first()
+
+
+def _of_whole_benchmark(summary, size, direct, estimated):
+    from skbench.groups import finite_population_estimate
+
+    whole = finite_population_estimate(estimated, summary, size)
+    if estimated is direct:
+        return whole, whole
+    return finite_population_estimate(direct, summary, size), whole
 
 
 def _estimator(method, options):

@@ -10,7 +10,12 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from skbench import AveragedEstimator, DirectEstimator, summarize_items
+from skbench import (
+    AveragedEstimator,
+    DirectEstimator,
+    finite_population_estimate,
+    summarize_items,
+)
 from skbench.datasets import make_items
 from skbench.report.estimate import estimate
 
@@ -76,6 +81,43 @@ def test_json_holds_what_the_estimators_say(file, items):
     )
     assert document["method"] == averaged.method
     assert document["guarantee"] == "average over groups"
+
+
+@pytest.mark.parametrize("asked", ["30", "size"])
+def test_population_asks_for_the_whole_benchmark(items, tmp_path, asked):
+    path = tmp_path / "sizes.csv"
+    items.assign(size=30)[["model", "topic", "item", "score", "size"]].to_csv(path, index=False)
+    result = run(path, "--json", "--population", asked)
+    g = summarize_items(items, by=["model", "topic"])
+    found = pd.DataFrame(json.loads(result.stdout)["groups"]).set_index(["model", "topic"])
+    for column, estimator in (
+        ("low", AveragedEstimator(random_state=0)),
+        ("direct_low", DirectEstimator()),
+    ):
+        expected = estimator.fit(**g.fit_args).estimate()
+        expected = finite_population_estimate(expected, g, 30)
+        np.testing.assert_allclose(found[column].loc[list(g.labels)], expected.low, rtol=1e-12)
+    assert "not used" in run(path, "--json").stderr
+    assert ("not used" in result.stderr) == (asked == "30")
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        (["--population", "9"], 1, "has 10 items, but its size is 9"),
+        (["--population", "answers"], 1, "neither a number nor a column: 'answers'"),
+        (["--population", "length"], 1, "differs within a group"),
+        (["--population", "kind"], 1, "is no number"),
+        (["--population", "30", "--sample-size"], 2, "--sample-size has no meaning"),
+    ],
+)
+def test_bad_populations_are_refused(items, tmp_path, options, code, words):
+    path = tmp_path / "sizes.csv"
+    columns = ["model", "topic", "item", "score", "length", "kind"]
+    items.assign(length=range(len(items)), kind="a")[columns].to_csv(path, index=False)
+    result = run(path, *options)
+    assert result.exit_code == code
+    assert words in result.stderr
 
 
 def test_csv_and_table_hold_the_same_numbers(file):

@@ -45,6 +45,10 @@ def finite_population_estimate(estimate, summary, size):
     middle of the interval; for other scores, and for items in clusters (whose clusters are
     run whole or not at all), ``n sigma2`` of the summary.
 
+    Intervals that are exact for an endless supply are nearly so afterwards: counted over
+    all results, Clopper-Pearson intervals covered at least .930 with 10 of 20 items, .935
+    with 10 of 40 and .943 with 20 of 80, and .97 to .98 on average over the truths.
+
     When not to use it: if the question is how good a model is at such items, of which the
     benchmark is a sample; if the items were chosen, the first or the shortest ones, say.
 

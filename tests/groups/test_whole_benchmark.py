@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.special import expit
-from scipy.stats import binom
+from scipy.stats import binom, hypergeom
 
 from skbench import (
     DirectEstimator,
@@ -82,6 +82,23 @@ def test_other_groups_are_refused(direct):
     other = summarize_items(DATA.items, by="topic")
     with pytest.raises(ValueError, match="different groups"):
         finite_population_estimate(direct, other, 40)
+
+
+@pytest.mark.parametrize(
+    ("n", "size", "least"), [(10, 20, 0.930), (10, 40, 0.935), (20, 80, 0.943)]
+)
+def test_exact_intervals_stay_nearly_exact(n, size, least):
+    """By enumeration: every result, weighted by its hypergeometric probability."""
+    k = np.arange(n + 1)
+    results = pd.DataFrame({"topic": np.repeat(k, n), "score": np.tile(np.arange(n), n + 1)})
+    g = summarize_items(results.assign(score=lambda r: (r["score"] < r["topic"]) * 1), by="topic")
+    exact = DirectEstimator(interval="clopper-pearson").fit(**g.fit_args).estimate()
+    whole = finite_population_estimate(exact, g, size)
+    right = np.arange(size + 1)[:, None]
+    inside = (whole.low <= right / size + 1e-12) & (right / size - 1e-12 <= whole.high)
+    coverage = np.sum(hypergeom.pmf(k, size, right, n) * inside, axis=1)
+    assert coverage.min() == pytest.approx(least, abs=5e-4)
+    assert 0.97 <= coverage.mean() <= 0.985
 
 
 def right_or_wrong(rng):

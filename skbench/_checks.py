@@ -7,6 +7,7 @@ import pandas as pd
 
 _REMEDIES = {
     "sigma2": " Leave the group out, or give it a variance pooled from the other groups.",
+    "size": " Every group needs the number of all its items, run or not.",
     "y": " Leave out groups without a direct estimate: predict(X) gives their prior mean.",
     "z": " Leave z out to get the prior mean of groups without a direct estimate.",
 }

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from skbench._checks import check_column
 from skbench.stats.finite_population import finite_population_mean
 
 
@@ -68,26 +69,25 @@ def finite_population_estimate(estimate, summary, size):
             "estimator was fitted on."
         )
     size = _sizes(size, summary)
+    item_variance, bounds = summary.n * summary.sigma2, (-np.inf, np.inf)
     if summary.outcome == "binomial":
         middle = np.clip((estimate.low + estimate.high) / 2, 0, 1)
-        item_variance = middle * (1 - middle)
-    else:
-        item_variance = summary.n * summary.sigma2
-    fields = estimate.value, estimate.low, estimate.high, estimate.standard_error
+        item_variance, bounds = middle * (1 - middle), (0, 1)
     mean = finite_population_mean(
-        summary.z, summary.n, size, *fields, item_variance, estimate.confidence_level
+        summary.z,
+        summary.n,
+        size,
+        estimate.value,
+        estimate.low,
+        estimate.high,
+        estimate.standard_error,
+        item_variance,
+        estimate.confidence_level,
+        bounds,
     )
-    low, high = mean.low, mean.high
-    if summary.outcome == "binomial":
-        # All items not run may be wrong, or right, at most.
-        seen = summary.n / size
-        low, high = np.maximum(low, seen * summary.z), np.minimum(high, 1 - seen * (1 - summary.z))
     return replace(
         estimate,
-        value=mean.value,
-        low=low,
-        high=high,
-        standard_error=mean.standard_error,
+        **mean._asdict(),
         method=f"{estimate.method}, whole benchmark",
         sample_size_ratio=None,
     )
@@ -98,13 +98,9 @@ def _sizes(size, summary):
     if isinstance(size, pd.Series):
         own = size.index.equals(labels) or size.index.name not in labels.names
         size = size.reindex(labels if own else labels.get_level_values(size.index.name))
-    sizes = np.asarray(size, dtype=float)
-    if sizes.ndim and sizes.shape != (len(labels),):
-        raise ValueError(f"size has shape {sizes.shape}, but there are {len(labels)} groups.")
-    sizes = np.broadcast_to(sizes, len(labels))
-    wrong = ~(np.isfinite(sizes) & (sizes >= summary.n))
-    if wrong.any():
-        first = int(np.argmax(wrong))
+    sizes = check_column("size", size, labels, allow_scalar=True)
+    if np.any(sizes < summary.n):
+        first = int(np.argmax(sizes < summary.n))
         raise ValueError(
             f"Group {labels[first]!r} has {summary.n[first]:g} items, but its size is "
             f"{sizes[first]:g}. Pass the number of all its items, run or not."

@@ -16,7 +16,16 @@ class FinitePopulationMean(NamedTuple):
 
 
 def finite_population_mean(
-    z, n, size, value, low, high, standard_error, item_variance, confidence_level=0.95
+    z,
+    n,
+    size,
+    value,
+    low,
+    high,
+    standard_error,
+    item_variance,
+    confidence_level=0.95,
+    bounds=(-np.inf, np.inf),
 ):
     """From the performance on items of a kind to the mean over so many of them.
 
@@ -33,6 +42,8 @@ def finite_population_mean(
         Variance of the scores of single items of a group, score units squared.
     confidence_level : float, default=0.95
         Level of the interval.
+    bounds : tuple of float, default=(-inf, inf)
+        Least and largest score of an item. Intervals end where all items not seen have it.
 
     Returns
     -------
@@ -75,9 +86,12 @@ def finite_population_mean(
         # Nothing unseen, nothing unknown, even where a side is.
         return np.where(unseen > 0, unseen * np.hypot(side, more), 0.0)
 
+    # 1 where nothing is unseen, as 0 times an infinite bound is not a number.
+    part = np.where(unseen > 0, unseen, 1.0)
+    least, largest = (np.where(unseen > 0, n / size * z + part * end, z) for end in bounds)
     return FinitePopulationMean(
         center,
-        center - of_unseen(value - low, reach),
-        center + of_unseen(high - value, reach),
+        np.maximum(center - of_unseen(value - low, reach), least),
+        np.minimum(center + of_unseen(high - value, reach), largest),
         of_unseen(standard_error, np.sqrt(noise)),
     )

@@ -47,6 +47,7 @@ def repetition(trial, number):
     )
     sample = draw(trial.design, trial.replace, np.random.default_rng(sample_seed))
     seed = int(estimator_seed.generate_state(1)[0] >> 1)
+    sizes = trial.design.population.sizes[sample.present]
     summaries, answers, notes = {}, {}, []
     # Sums over threads come in another order, which changes the last digits.
     with _thread_pools().limit(limits=1):
@@ -59,7 +60,6 @@ def repetition(trial, number):
                             trial.design.population, sample, candidate.variance
                         )
                     summary = summaries[candidate.variance]
-                    sizes = trial.design.population.sizes[sample.present]
                     said = answer(candidate, summary, sizes, trial.confidence_level, seed)
                     _refuse_unknown(said.value, summary.labels)
                     answers[name] = said

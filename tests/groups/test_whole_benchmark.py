@@ -68,9 +68,12 @@ def test_intervals_stay_where_the_score_can_be(direct):
     ("size", "words"),
     [
         (9, r"Group \('model-0', 'topic-0'\) has 10 items, but its size is 9"),
-        (np.nan, "its size is nan"),
+        (np.nan, r"size must be finite, but group \('model-0', 'topic-0'\) has nan.*all its items"),
         ([20, 30], "shape"),
-        (pd.Series({"topic-0": 20}).rename_axis("topic"), "'topic-1'.* its size is nan"),
+        (
+            pd.Series({"topic-0": 20}).rename_axis("topic"),
+            "size must be finite, but group .*'topic-1'.* has nan",
+        ),
     ],
 )
 def test_bad_sizes_are_refused(direct, size, words):

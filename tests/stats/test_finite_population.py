@@ -58,3 +58,11 @@ def test_endless_supply_changes_nothing():
 def test_each_side_keeps_its_share():
     mean = finite_population_mean(*(np.array([x]) for x in (0.5, 10, 30, 0.5, 0.4, 0.8, 0.1, 0.0)))
     np.testing.assert_allclose(np.hstack(mean), [0.5, 0.5 - 0.2 / 3, 0.7, 0.2 / 3])
+
+
+def test_intervals_end_where_all_others_have_the_same_score():
+    arrays = [np.full(2, x) for x in (0.3, 10.0, 20.0, 0.5, -5.0, 5.0, 0.1, 0.1)]
+    arrays[2] = np.array([20.0, 10.0])
+    mean = finite_population_mean(*arrays, bounds=(0, 2))
+    np.testing.assert_allclose(mean.low, [0.15, 0.3])
+    np.testing.assert_allclose(mean.high, [1.15, 0.3])

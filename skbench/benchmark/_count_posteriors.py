@@ -121,7 +121,7 @@ class ChainPosterior:
             rng,
         )
         a, b = np.moveaxis(chains.concentration, -1, 0)
-        accuracy = chains.proportions[..., 0]
+        accuracy = np.exp(chains.log_proportions[..., 0])
         self._draws = accuracy.reshape((-1,) + k.shape)
         # Given (a, b) the mean is known: it varies less than the draws.
         self.accuracy = ((a[..., None] + k) / ((a + b)[..., None] + n)).mean(axis=(0, 1))

@@ -16,6 +16,7 @@ from skbench.benchmark.ranks import (
 from skbench.containers import Estimate
 from skbench.stats import binomial, clustered, means, paired
 from skbench.stats.moments import satterthwaite_df
+from skbench.stats.ranking import ranks
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,7 +58,7 @@ class Leaderboard:
         """One row per model: rank, its confidence set, ties, score and interval."""
         e = self.estimate
         columns = {
-            "rank": 1 + np.sum(e.value[:, None] < e.value, axis=1),
+            "rank": ranks(e.value, "best").astype(int),
             "rank_low": self.rank_sets.low,
             "rank_high": self.rank_sets.high,
             "ties": self.ties,
@@ -129,7 +130,9 @@ def leaderboard(
 
     Notes
     -----
-    Right and wrong answers to independent items have Wilson intervals. All others
+    Right and wrong answers to independent items have Wilson intervals, those of an
+    average over topics with the effective number of items
+    (`skbench.stats.binomial.wilson_interval_of_mean`). All others
     have t intervals with the cluster-robust CR2 variance and Bell-McCaffrey degrees
     of freedom; the variance of an average over topics is the sum of those of the topics
     over their squared number, with Satterthwaite's degrees of freedom. The
@@ -226,9 +229,9 @@ def _estimate(table, mean, variance, freedom, confidence_level):
     value = mean.mean(axis=1)
     part = variance / n_groups**2
     error = np.sqrt(part.sum(axis=1))
-    if n_groups == 1 and table.is_binary and not table.is_clustered:
+    if table.is_binary and not table.is_clustered:
         n = np.sum(table.n_answers > 0, axis=0)
-        low, high = binomial.wilson_interval(np.nansum(table.scores, axis=0), n, confidence_level)
+        low, high = binomial.wilson_interval_of_mean(value, error**2, n, confidence_level)
         kind = "Wilson"
     else:
         df = satterthwaite_df(part, freedom)

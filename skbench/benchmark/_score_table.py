@@ -144,11 +144,12 @@ def _refuse_repeats(sizes, model, item):
     repeated = sizes[sizes > 1]
     if repeated.empty:
         return
-    *where, name = repeated.index[0]
+    *groups, repeated_item, name = repeated.index[0]
+    remedy = "" if groups else ", or by=... if item ids start again in every topic"
     raise ValueError(
         f"{len(repeated)} of {len(sizes)} cells have several rows: {model} {plain(name)!r} has "
-        f"{repeated.iloc[0]} for {item} {plain(where[-1])!r}. Pass cluster={item!r} if items were "
-        "answered several times, or by=... if item ids start again in every topic."
+        f"{repeated.iloc[0]} for {item} {plain(repeated_item)!r}. Pass cluster={item!r} if items "
+        f"were answered several times{remedy}."
     )
 
 

@@ -40,7 +40,7 @@ class BinomialTasks:
     def add_covariance(self, total, weights):
         """Add the weighted covariance of these tasks to a (n_models, n_models) matrix."""
         variance = unbiased_variance(np.round(self.z * self.n), self.n)
-        total[np.diag_indices(len(total))] += variance @ weights[self.tasks] ** 2
+        total[np.diag_indices(len(total))] += _weighted_sum(variance, weights[self.tasks] ** 2)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class NormalTasks:
 
     def add_covariance(self, total, weights):
         """Add the weighted covariance of these tasks to a (n_models, n_models) matrix."""
-        total[np.diag_indices(len(total))] += self.sigma2 @ weights[self.tasks] ** 2
+        total[np.diag_indices(len(total))] += _weighted_sum(self.sigma2, weights[self.tasks] ** 2)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,14 @@ class ResampledTask:
 
     def add_covariance(self, total, weights):
         """Add the weighted covariance of this task to a (n_models, n_models) matrix."""
-        total[np.ix_(self.models, self.models)] += weights[self.task] ** 2 * self._covariance()
+        if weights[self.task] > 0:
+            total[np.ix_(self.models, self.models)] += weights[self.task] ** 2 * self._covariance()
 
     def _covariance(self):
         return covariance_of_means(self.sums, self.sizes, self.counts)
+
+
+def _weighted_sum(variances, weights):
+    """Over tasks; one without weight does not count, though its variance be unknown."""
+    used = weights > 0
+    return variances[:, used] @ weights[used]

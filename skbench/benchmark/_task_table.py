@@ -153,8 +153,9 @@ class _Grid(NamedTuple):
         return table
 
     def refuse_gaps(self, y):
-        y = pd.to_numeric(pd.Series(np.asarray(y)), errors="coerce").to_numpy()
-        known = np.ones(len(self.model_codes)) if len(y) != len(self.model_codes) else y
+        known = np.where(pd.isna(np.asarray(y)), np.nan, 1.0)
+        if len(known) != len(self.model_codes):
+            known = np.ones(len(self.model_codes))
         gaps = np.argwhere(np.isnan(self.arranged(known)))
         if len(gaps):
             refuse_missing_cell(self.models, self.tasks, gaps)

@@ -343,8 +343,9 @@ def _each_draw(draws, function, labels):
     """Draws of what a function makes of every draw; a bootstrap's come in batches."""
     if isinstance(draws, Draws):
         return Draws(function(draws.values), labels, draws.kind)
-    values = np.concatenate([function(batch.values) for batch in draws.iter_draws()])
-    return Draws(values, labels, "bootstrap")
+    made = [(function(batch.values), batch.kind) for batch in draws.iter_draws()]
+    values, kinds = zip(*made, strict=True)
+    return Draws(np.concatenate(values), labels, kinds[0])
 
 
 def _masked_product(values, weights):

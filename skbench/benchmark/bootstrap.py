@@ -352,7 +352,7 @@ def _refuse_no_counts(table, counts, remedy):
     if table.n is None:
         raise ValueError(
             "n is missing: how noisy a score is depends on the number of items. Pass n=... for "
-            "0/1 scores, or sigma2=... for others."
+            f"0/1 scores; {remedy} for others."
         )
     model, task = np.argwhere(~counts)[0]
     raise ValueError(

@@ -244,7 +244,7 @@ def _result(table, fields, labels, confidence_level, adjust):
     variance = np.where(no_spread, np.nan, fields["variance"])
     error = np.sqrt(variance)
     low, high = means.t_interval(difference, error, np.nan_to_num(fields["df"]), level)
-    exact = table.is_binary and not table.is_clustered and bool(np.all(n > 0))
+    exact = (n > 0) & (table.is_binary and not table.is_clustered)
     p_value = _p_values(fields, difference / error, exact)
     item_variance = np.where(n > 0, n * variance, np.nan)
     with np.errstate(divide="ignore"):
@@ -261,7 +261,7 @@ def _result(table, fields, labels, confidence_level, adjust):
             guarantee="each group",
         ),
         p_value=_adjusted(p_value, adjust),
-        test="McNemar, exact" if exact else "t test",
+        test=_test(exact),
         df=fields["df"],
         correlation=fields["correlation"],
         unpaired_standard_error=np.sqrt(fields["unpaired_variance"]),
@@ -279,11 +279,18 @@ def _has_no_spread(table, fields):
 
 
 def _p_values(fields, statistic, exact):
-    if exact:
-        return paired.mcnemar_exact(fields["only_a"], fields["only_b"])
     p_value = 2 * student_t.sf(np.abs(statistic), fields["df"])
     never_differ = (fields["n_items"] > 0) & (fields["only_a"] + fields["only_b"] == 0)
-    return np.where(never_differ, 1.0, p_value)
+    p_value = np.where(never_differ, 1.0, p_value)
+    if not exact.any():
+        return p_value
+    return np.where(exact, paired.mcnemar_exact(fields["only_a"], fields["only_b"]), p_value)
+
+
+def _test(exact):
+    if exact.all():
+        return "McNemar, exact"
+    return "McNemar, exact, or t test where no items are shared" if exact.any() else "t test"
 
 
 def _adjusted(p_value, adjust):
@@ -329,7 +336,11 @@ def _warn(table, fields, labels):
     cases = [
         (unknown, "lack the answers of one model: the difference is unknown (nan)"),
         ((n == 0) & ~unknown, "share no items: their variances are added (unpaired)"),
-        (one_cluster, "are in one cluster: the standard error is unknown (nan)"),
+        (
+            one_cluster,
+            f"{'are in one cluster' if table.is_clustered else 'share a single item'}: "
+            "the standard error is unknown (nan)",
+        ),
         (
             _has_no_spread(table, fields) & ~one_cluster,
             "differ by the same amount on every item: the standard error is unknown (nan)",

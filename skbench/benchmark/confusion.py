@@ -18,7 +18,12 @@ from skbench.benchmark._task_table import as_frame, task_table
 from skbench.benchmark._task_weights import task_weights
 from skbench.containers import Draws
 from skbench.stats.chains import r_hat
-from skbench.stats.confusion import METRICS, confusion_draws, confusion_metric
+from skbench.stats.confusion import (
+    METRICS,
+    confusion_log_draws,
+    confusion_metric,
+    confusion_metric_of_logs,
+)
 from skbench.stats.dirichlet_multinomial import gibbs
 
 COUNTS = ("tp", "fp", "fn", "tn")
@@ -121,8 +126,7 @@ class ConfusionPosterior(BaseEstimator):
         self.models_, self.tasks_ = tables[0].models, tables[0].tasks
         self.value_ = confusion_metric(counts, self.metric)
         rng = as_generator(self.random_state)
-        proportions = self._proportions(counts, rng)
-        values = confusion_metric(proportions, self.metric)
+        values = confusion_metric_of_logs(self._log_proportions(counts, rng), self.metric)
         self.draws_ = Draws(values, (self.models_, self.tasks_), "posterior")
         return self
 
@@ -154,7 +158,7 @@ class ConfusionPosterior(BaseEstimator):
         means = self.draws_.values @ task_weights(self.tasks_, weights)
         return Draws(means, self.models_, "posterior").interval(confidence_level)
 
-    def _proportions(self, counts, rng):
+    def _log_proportions(self, counts, rng):
         """Draws of shape (n_draws, n_models, n_tasks, 4)."""
         if not hasattr(self.prior, "logpdf"):
             prior = np.asarray(self.prior, dtype=float)
@@ -163,7 +167,7 @@ class ConfusionPosterior(BaseEstimator):
                     "prior must be one positive concentration, four of them, or a frozen scipy "
                     f"distribution, got {self.prior!r}."
                 )
-            return confusion_draws(counts, self.n_draws, rng, prior)
+            return confusion_log_draws(counts, self.n_draws, rng, prior)
         per_chain = max(-(-self.n_draws // _N_CHAINS), _FEWEST_PER_CHAIN)
         share = rng.uniform(0.01, 0.99, (_N_CHAINS, len(counts), 4)) * self.prior.sf(0)
         chains = gibbs(counts, self._log_prior, self.prior.isf(share), per_chain, _N_WARMUP, rng)
@@ -174,7 +178,7 @@ class ConfusionPosterior(BaseEstimator):
                 "or a prior that says more.",
                 stacklevel=3,
             )
-        return chains.proportions.reshape((-1,) + counts.shape)[: self.n_draws]
+        return chains.log_proportions.reshape((-1,) + counts.shape)[: self.n_draws]
 
     def _log_prior(self, category, values, rest):
         return np.where(values > 0, self.prior.logpdf(values), -np.inf)

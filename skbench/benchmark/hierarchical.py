@@ -21,6 +21,7 @@ from skbench.containers import Draws
 SOLVERS = ("quadrature", "gibbs")
 KINDS = ("parameter", "predictive")
 _FEW_ITEMS = 30  # below it, the exponential prior does worse than plain accuracies
+_FITTED = "as fitted"  # name of the fitted prior among others
 _BATCH_CELLS = 2**22  # accuracies drawn at once, 32 MB
 
 
@@ -263,12 +264,16 @@ class HierarchicalBetaBinomial(BaseEstimator):
         ------
         sklearn.exceptions.NotFittedError
             Before `fit`.
+        ValueError
+            If a prior is called "as fitted", or does not suit the models.
         """
         check_is_fitted(self)
         if priors is None:
             priors = {name: name for name in (UNIFORM, EXPONENTIAL)}
             priors["exponential, mean 1"] = (expon(), expon())
-        fits = {"as fitted": self}
+        if _FITTED in priors:
+            raise ValueError(f"{_FITTED!r} is the name of the fitted prior: choose another.")
+        fits = {_FITTED: self}
         for name, prior in priors.items():
             other = clone(self).set_params(prior=prior, random_state=self._seed)
             fits[name] = other._fit_counts(self.k_, self.n_, self.models_, self.tasks_)

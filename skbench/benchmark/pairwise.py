@@ -16,6 +16,7 @@ from skbench.stats.resampling import two_sided_p_value
 CORRECTIONS = ("bonferroni", "none")
 P_CORRECTIONS = ("holm", "bonferroni", "none")
 _FEWEST_IN_TAIL = 10
+_ROUNDING = 1e-12  # of a score
 
 
 def differences(draws, pairs=None, *, confidence_level=0.95, correction="bonferroni"):
@@ -164,7 +165,10 @@ def _difference_draws(draws, pairs):
             raise ValueError(f"A pair is two different models, got {pair!r}.")
     at = np.array([[_position(models, name) for name in pair] for pair in pairs])
     labels = pd.MultiIndex.from_tuples(pairs, names=["a", "b"])
-    return Draws(draws.values[:, at[:, 0]] - draws.values[:, at[:, 1]], labels, draws.kind)
+    a, b = draws.values[:, at[:, 0]], draws.values[:, at[:, 1]]
+    # Means of equal scores may differ by rounding, on either side of 0.
+    difference = np.where(np.isclose(a, b, rtol=_ROUNDING, atol=0), 0.0, a - b)
+    return Draws(difference, labels, draws.kind)
 
 
 def _position(models, name):

@@ -16,7 +16,7 @@ class GibbsChains(NamedTuple):
     """What `gibbs` returns."""
 
     concentration: np.ndarray
-    proportions: np.ndarray
+    log_proportions: np.ndarray
 
 
 def gibbs(counts, log_prior, start, n_draws, n_warmup, rng):
@@ -41,7 +41,7 @@ def gibbs(counts, log_prior, start, n_draws, n_warmup, rng):
     -------
     GibbsChains
         NamedTuple: concentration of shape (n_draws, n_chains, n_models, n_categories)
-        and proportions of shape (n_draws, n_chains, n_models, n_tasks, n_categories).
+        and log_proportions of shape (n_draws, n_chains, n_models, n_tasks, n_categories).
 
     Notes
     -----
@@ -65,14 +65,14 @@ def gibbs(counts, log_prior, start, n_draws, n_warmup, rng):
     >>> rng = np.random.default_rng(0)
     >>> counts = np.array([[[7, 3], [8, 2]]])
     >>> chains = gibbs(counts, lambda c, x, rest: -x, np.ones((2, 1, 2)), 500, 50, rng)
-    >>> chains.proportions.shape
+    >>> chains.log_proportions.shape
     (500, 2, 1, 2, 2)
     """
     n_models, n_tasks, n_categories = counts.shape
     alpha = np.array(start, dtype=float)
     n_chains = len(alpha)
     concentration = np.empty((n_draws, n_chains, n_models, n_categories))
-    proportions = np.empty((n_draws, n_chains, n_models, n_tasks, n_categories))
+    log_proportions = np.empty((n_draws, n_chains, n_models, n_tasks, n_categories))
     for sweep in range(-n_warmup, n_draws):
         log_p = log_dirichlet(alpha[:, :, None, :] + counts, rng)
         evidence = log_p.sum(axis=2)
@@ -84,8 +84,8 @@ def gibbs(counts, log_prior, start, n_draws, n_warmup, rng):
             alpha[..., c] = np.exp(slice_step(log_density, np.log(alpha[..., c]), rng))
         if sweep >= 0:
             concentration[sweep] = alpha
-            proportions[sweep] = np.exp(log_p)
-    return GibbsChains(concentration, proportions)
+            log_proportions[sweep] = log_p
+    return GibbsChains(concentration, log_proportions)
 
 
 def log_dirichlet(alpha, rng):

@@ -6,6 +6,7 @@ from scipy.stats import t as student_t
 from skbench.stats.moments import satterthwaite_df
 
 _SIGNIFICANCE = 0.05
+_ROUNDING = 1e-12  # of the largest mean
 
 
 def welch_p_value(higher, lower):
@@ -85,6 +86,7 @@ def welch_rank_scores(mean, variance, n):
     >>> welch_rank_scores(np.array([60.0, 59.9, 50.0]), np.full(3, 1.0), np.full(3, 10)).round(3)
     array([1.   , 1.   , 3.132])
     """
+    mean, variance = _without_rounding(mean, variance)
     scores = np.full(len(mean), np.inf)
     order = np.argsort(-mean, kind="stable")
     order = order[~np.isnan(mean[order])]
@@ -130,6 +132,7 @@ def pooled_rank_scores(mean, variance, n):
     >>> pooled_rank_scores(np.array([60.0, 59.9, 50.0]), np.full(3, 1.0), np.full(3, 10)).round(3)
     array([1.   , 1.021, 3.09 ])
     """
+    mean, variance = _without_rounding(mean, variance)
     there = ~np.isnan(mean)
     weight = np.where(there, n, 0)
     known = np.where(there, mean, 0.0)
@@ -140,3 +143,11 @@ def pooled_rank_scores(mean, variance, n):
     # 0 / 0: all scores are equal, so nobody is behind.
     distance = np.divide(behind, sd, out=np.zeros_like(behind), where=(behind > 0) & (sd > 0))
     return np.where(there, 1 + distance, np.inf)
+
+
+def _without_rounding(mean, variance):
+    """Means of equal scores made equal, and variances of equal scores made 0."""
+    unit = _ROUNDING * np.nanmax(np.abs(mean))
+    if not unit > 0:
+        return mean, variance
+    return np.round(mean / unit) * unit, np.where(variance <= unit**2, 0.0, variance)

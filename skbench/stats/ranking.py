@@ -8,6 +8,7 @@ import numpy as np
 
 _TIES = ("average", "best", "worst")
 _POINTS = 100.0  # percentage points in a score of 1
+_ROUNDING = 1e-12  # of a value: what means of equal scores may differ by
 
 
 def ranks(values, ties="average"):
@@ -33,7 +34,8 @@ def ranks(values, ties="average"):
     Notes
     -----
     The best rank is 1 plus the number of higher values, the worst is the number of
-    values at least as high, and the average is their mean.
+    values at least as high, and the average is their mean. Values that differ by less
+    than 1e-12 of themselves are equal: means of equal scores may differ by rounding.
 
     When not to use it: on estimates as if they were the truth. Close models swap
     ranks from sample to sample; `rank_confidence_sets` says how far.
@@ -49,7 +51,9 @@ def ranks(values, ties="average"):
     order = np.argsort(-values, axis=-1)  # nan last
     descending = np.take_along_axis(values, order, axis=-1)
     place = np.arange(1.0, values.shape[-1] + 1)
-    changes = descending[..., 1:] != descending[..., :-1]
+    higher = descending[..., :-1]
+    tolerance = np.where(np.isfinite(higher), _ROUNDING * np.abs(higher), 0)
+    changes = ~(descending[..., 1:] >= higher - tolerance)
     edge = np.ones((*values.shape[:-1], 1), dtype=bool)
     first = np.where(np.concatenate([edge, changes], axis=-1), place, 0)
     last = np.where(np.concatenate([changes, edge], axis=-1), place, np.inf)

@@ -10,6 +10,7 @@ from reference.vtab import CATEGORIES, printed_table, vtab_rows
 
 from skbench import Draws
 from skbench.benchmark import (
+    HierarchicalBetaBinomial,
     TaskBootstrap,
     aggregate,
     category_means,
@@ -269,6 +270,21 @@ def test_p_values_agree_with_the_intervals():
     assert np.all((raw <= holm) & (holm <= p))
     smallest = raw.idxmin()
     assert holm[smallest] == p[smallest]
+
+
+def test_differences_equal_but_for_rounding_are_0():
+    scores = np.array([[0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1], [0.5, 0.4]])
+    assert scores[0, 0] != scores[0, 1]
+    e = differences(one_axis(np.repeat(scores, [1000, 1000], axis=0)), correction="none")
+    assert e.low[0] == 0
+
+
+def test_a_posterior_stays_one_whether_its_draws_are_taken_out_or_not():
+    X = pd.DataFrame({"model": list("AABB"), "task": ["law", "add"] * 2})
+    X["category"] = ["text", "math"] * 2
+    bayes = HierarchicalBetaBinomial(n_draws=200, random_state=0).fit(X, [0.5, 0.6, 0.7, 0.8], n=10)
+    for function in (aggregate, category_means, rank_models):
+        assert function(bayes).kind == function(bayes.draws_).kind == "posterior"
 
 
 def test_thin_tails_are_warned_of():

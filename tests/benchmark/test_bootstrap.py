@@ -325,6 +325,25 @@ def test_accuracies_of_0_and_1_are_certain_and_warned_of():
         TaskBootstrap(10).fit_items(make_items().assign(score=1))
 
 
+def test_a_task_without_weight_does_not_count():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the task of one item
+        boot = TaskBootstrap(5).fit(grid("AB", "st"), [0.5, 1, 0.3, 0], n=[10, 1, 10, 1])
+    covariance = boot.covariance({"s": 1, "t": 0})
+    np.testing.assert_allclose(covariance, np.diag([0.25, 0.21]) / 9, rtol=1e-12)
+
+
+def test_a_task_of_one_cluster_without_weight_does_not_count():
+    items = make_items().assign(passage=lambda rows: rows["item"].where(rows["task"] == "t0", 0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the task of one cluster
+        boot = TaskBootstrap(50, random_state=0).fit_items(items, cluster="passage")
+    tasks = items["task"].unique()
+    weights = dict.fromkeys(tasks, 0.0) | {"t0": 1.0}
+    assert boot.covariance(weights).notna().all(axis=None)
+    assert boot.covariance().isna().all(axis=None)
+
+
 def test_a_single_item_or_cluster_tells_nothing():
     X = grid("AB", "st")
     with pytest.warns(UserWarning, match="2 of 4 cells have a single item .* draws are nan"):
@@ -362,6 +381,8 @@ Y = [0.5, 0.7, 0.1, 0.9]
     ("options", "args", "message"),
     [
         ({}, {"y": Y}, "n is missing: .* sigma2=... for others"),
+        ({"kind": "binomial"}, {"y": Y, "sigma2": 0.1}, "Leave kind='auto' .* for others"),
+        ({}, {"y": list("abcd"), "n": 10}, "y must be numeric"),
         ({}, {"y": Y, "n": 13}, r"'A' has 0.5 on task 's' with n = 13, .* round\(y \* n\) / n"),
         ({}, {"y": [50, 70, 10, 90], "n": 10}, "for percentages divide by 100"),
         ({"kind": "binomial"}, {"y": Y, "n": 13, "sigma2": 0.1}, "no whole number"),
@@ -411,7 +432,7 @@ def partly_shared():
             {"item": None},
             "'m1' has no score on task 't1'",
         ),
-        (pd.concat([make_items()] * 2), {}, "cells have several rows"),
+        (pd.concat([make_items()] * 2), {}, "several rows.* answered several times.$"),
         (make_items().drop(columns="item"), {}, "no column 'item'"),
         (make_items(), {"category": "kind"}, "no column 'kind'"),
         (make_items().assign(score=np.nan), {}, "have a missing or infinite 'score'"),

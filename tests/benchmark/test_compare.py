@@ -214,6 +214,24 @@ def test_right_against_wrong_on_every_item():
     assert np.isnan(c.estimate.standard_error[0])
 
 
+@pytest.mark.filterwarnings("ignore:2 of 3 comparisons", "ignore:'a' and 'b' differ")
+@pytest.mark.filterwarnings("ignore:Precision loss")  # scipy's, of constant scores
+def test_pairs_without_shared_items_leave_the_others_exact():
+    pair = rows_of({"a": np.ones(10), "b": np.zeros(10)})
+    other = rows_of({"c": np.tile([0.0, 1.0], 5)}).assign(item=np.arange(100, 110))
+    c = compare_models(pd.concat([pair, other]))
+    p_value = pd.Series(c.p_value, c.estimate.labels)
+    assert_allclose(p_value[("a", "b")], binomtest(10, 10).pvalue, rtol=1e-12)
+    expected = ttest_ind(np.ones(10), np.tile([0.0, 1.0], 5), equal_var=False).pvalue
+    assert_allclose(p_value[("a", "c")], expected, rtol=1e-10)
+    assert c.test == "McNemar, exact, or t test where no items are shared"
+
+
+def test_a_single_shared_item_is_no_cluster():
+    with pytest.warns(UserWarning, match="'a' and 'b' share a single item: the standard error"):
+        compare_models(rows_of({"a": [1.0], "b": [0.0]}))
+
+
 def test_one_cluster_cannot_tell(gold_rows):
     with pytest.warns(UserWarning, match="are in one cluster: the standard error is unknown"):
         c = compare_models(gold_rows.assign(passage=1), "A", "B", cluster="passage")

@@ -216,6 +216,8 @@ def test_priors_come_with_their_sensitivity(study):
     moved = report.loc["swapped"]
     expected = (moved["value"] - fitted_rows["value"]) / bayes.estimate().standard_error
     np.testing.assert_allclose(moved["shift"], expected)
+    with pytest.raises(ValueError, match="'as fitted' is the name of the fitted prior"):
+        bayes.prior_sensitivity({"as fitted": "uniform"})
     assert "own prior" in bayes.estimate().method
     assert "prior" not in study_fit(study, "uniform", 100).estimate().method
     assert "exponential prior" in study_fit(study, "exponential", 100).estimate().method
@@ -586,6 +588,13 @@ def test_f1_intervals_are_exact():
     # F1 = 2 P / (1 + P) with a beta P; ends of 40,000 draws are within .02 of the sd of .03 to .2.
     np.testing.assert_allclose([e.low, e.high], 2 * ends / (1 + ends), atol=0.006)
     np.testing.assert_allclose(posterior.value_[0], [80 / 95, 6 / 9])
+
+
+@pytest.mark.parametrize("metric", ["precision", "f1", "matthews"])
+def test_proportions_too_small_for_a_float_have_ratios(metric):
+    X = MATRICES.assign(tp=0, fp=0, fn=5, tn=95)
+    posterior = ConfusionPosterior(metric, prior=1e-3, n_draws=2000, random_state=0).fit(X)
+    assert np.isfinite(posterior.draws_.values).all()
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ from scipy.stats import binom
 from skbench import DirectEstimator, summarize_items
 from skbench.benchmark import compare_models, leaderboard
 from skbench.stats.aggregation import covariance_of_means
+from skbench.stats.binomial import wilson_interval, wilson_interval_of_mean
 
 
 def simulated(seed, gains, n_items=60, n_topics=3, cluster_size=1, binary=True):
@@ -78,6 +79,33 @@ def test_topics_count_equally():
     means = uneven.groupby(["model", "topic"])["score"].mean().unstack("topic").mean(axis=1)
     assert_allclose(board["estimate"], means[board.index], rtol=1e-12)
     assert_array_equal(board["n"], 140)
+
+
+def test_means_of_topics_equal_but_for_rounding_share_a_rank():
+    right = {"a": (11, 13), "b": (10, 14)}  # .55 and .65, .5 and .7
+    rows = [
+        (name, topic, item, float(item < k))
+        for name, counts in right.items()
+        for topic, k in enumerate(counts)
+        for item in range(20)
+    ]
+    items = pd.DataFrame(rows, columns=["model", "topic", "item", "score"])
+    board = leaderboard(items, by="topic", random_state=0)
+    assert board.estimate.value[0] != board.estimate.value[1]
+    assert_array_equal(board.to_frame()["rank"], [1, 1])
+
+
+@pytest.mark.filterwarnings("ignore:.*standard error")
+def test_means_of_topics_have_wilson_intervals():
+    items = simulated(3, {"good": 1.5, "all": 9.0}, n_items=20)
+    board = leaderboard(items, by="topic", random_state=0)
+    means = items[items["model"] == "good"].groupby("topic")["score"].mean()
+    variance = (means * (1 - means) / 19).sum() / 9
+    expected = np.array(wilson_interval_of_mean(means.mean(), variance, 60))
+    table = board.to_frame()
+    assert_allclose(table.loc["good", ["low", "high"]].astype(float), expected, rtol=1e-10)
+    assert_allclose(table.loc["all", "low"], wilson_interval(60, 60)[0], rtol=1e-12)
+    assert board.estimate.method == "mean of 3 topics, Wilson"
 
 
 def test_order_of_rows_does_not_matter():

@@ -185,6 +185,9 @@ def test_one_model_and_identical_models_score_one(variant):
     assert same.scores_.tolist() == [1.0, 1.0]
     constant = fitted(small({"ada": [2.0, 2.0], "bob": [2.0, 2.0]}), variant)
     assert constant.scores_.tolist() == [1.0, 1.0]
+    # Means of .1 differ by rounding with the number of scores.
+    tenths = fitted(small({name: [0.1] * n for name, n in (("ada", 3), ("bob", 5))}), variant)
+    assert tenths.scores_.tolist() == [1.0, 1.0]
 
 
 def test_constant_scores_that_differ_are_significant():

@@ -14,7 +14,11 @@ from skbench.stats.beta_binomial import (
     posterior_grid,
 )
 from skbench.stats.chains import effective_sample_size, r_hat, slice_step
-from skbench.stats.confusion import confusion_draws, confusion_metric
+from skbench.stats.confusion import (
+    confusion_log_draws,
+    confusion_metric,
+    confusion_metric_of_logs,
+)
 from skbench.stats.dirichlet_multinomial import gibbs, log_dirichlet
 
 WIDE = (1e-12, 1e6)
@@ -251,7 +255,9 @@ def test_gibbs_agrees_with_the_grid():
         counts, lambda c, x, rest: -x / 50, np.ones((4, 1, 2)), 1500, 200, np.random.default_rng(0)
     )
     exact = posterior_accuracy(k, n, grid)[0]
-    pairs = list(zip(np.moveaxis(chains.proportions[:, :, 0, :, 0], -1, 0), exact, strict=True))
+    pairs = list(
+        zip(np.moveaxis(np.exp(chains.log_proportions[:, :, 0, :, 0]), -1, 0), exact, strict=True)
+    )
     for chain, value in zip(
         np.moveaxis(chains.concentration[:, :, 0], -1, 0), (grid.a, grid.b), strict=True
     ):
@@ -273,7 +279,7 @@ def test_gibbs_of_known_concentrations_is_the_dirichlet():
         np.random.default_rng(0),
     )  # fmt: skip
     law = stats.dirichlet(counts[0, 0] + 2)
-    drawn = chains.proportions[:, :, 0, 0].reshape(-1, 4)
+    drawn = np.exp(chains.log_proportions[:, :, 0, 0]).reshape(-1, 4)
     error = np.sqrt(law.var() / len(drawn))
     assert np.all(np.abs(drawn.mean(axis=0) - law.mean()) < 4.5 * error)
 
@@ -292,17 +298,17 @@ def test_dirichlet_draws_do_not_underflow():
 
 def test_recall_and_precision_are_beta():
     # The share of true positives among the actual ones is Beta(tp + 1/2, fn + 1/2).
-    draws = confusion_draws([12, 3, 6, 20], 20_000, np.random.default_rng(0))
-    recall = confusion_metric(draws, "recall")
+    draws = confusion_log_draws([12, 3, 6, 20], 20_000, np.random.default_rng(0))
+    recall = confusion_metric_of_logs(draws, "recall")
     assert stats.kstest(recall, stats.beta(12.5, 6.5).cdf).pvalue > 1e-3
-    precision = confusion_metric(draws, "precision")
+    precision = confusion_metric_of_logs(draws, "precision")
     assert stats.kstest(precision, stats.beta(12.5, 3.5).cdf).pvalue > 1e-3
 
 
 def test_f1_law():
     # F1 = 2 P / (1 + P) with P = tp / (tp + fp + fn), which is Beta(tp, fp + fn) with the prior.
-    draws = confusion_draws([12, 3, 6, 20], 20_000, np.random.default_rng(1))
-    f1 = confusion_metric(draws, "f1")
+    draws = confusion_log_draws([12, 3, 6, 20], 20_000, np.random.default_rng(1))
+    f1 = confusion_metric_of_logs(draws, "f1")
     assert stats.kstest(f1 / (2 - f1), stats.beta(12.5, 10.0).cdf).pvalue > 1e-3
 
 

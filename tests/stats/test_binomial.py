@@ -14,6 +14,7 @@ from skbench.stats.binomial import (
     unbiased_variance,
     wald_interval,
     wilson_interval,
+    wilson_interval_of_mean,
 )
 
 INTERVALS = {
@@ -51,6 +52,33 @@ def test_broadcasts_and_is_wider_at_higher_levels(name):
     assert low.shape == high.shape == (2, 3)
     wider_low, wider_high = INTERVALS[name](np.array([[3], [4]]), [10, 20, 30], 0.99)
     assert np.all(wider_low < low) and np.all(wider_high > high)
+
+
+def test_wilson_interval_of_one_proportion_is_wilsons():
+    k, n = np.arange(8), 7
+    z = k / n
+    found = wilson_interval_of_mean(z, z * (1 - z) / (n - 1), n)
+    assert_allclose(found, wilson_interval(k, n), rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("n_parts", "n", "p", "low", "high"),
+    [
+        (4, 20, 0.9, 0.95, 0.97),
+        (10, 10, 0.95, 0.95, 0.97),
+        (57, 10, 0.9, 0.95, 0.97),
+        (10, 10, 0.5, 0.94, 0.96),
+        (4, 20, 0.95, 0.93, 0.95),
+    ],
+)
+def test_wilson_interval_of_a_mean_covers(n_parts, n, p, low, high):
+    n_sets = 20_000
+    z = np.random.default_rng(0).binomial(n, p, (n_sets, n_parts)) / n
+    variance = np.sum(z * (1 - z) / (n - 1), axis=1) / n_parts**2
+    ends = wilson_interval_of_mean(z.mean(axis=1), variance, n_parts * n)
+    covered = np.sum((ends[0] <= p) & (p <= ends[1]))
+    # Documented to 2 digits.
+    assert binom.ppf(0.0005, n_sets, low) <= covered <= binom.ppf(0.9995, n_sets, high)
 
 
 @pytest.mark.parametrize("n", SIZES)

@@ -44,6 +44,15 @@ def test_ranks_at_the_edges(ties):
     assert ranks(np.empty((0, 4)), ties).shape == (0, 4)
 
 
+def test_values_equal_but_for_rounding_tie():
+    sums = np.array([0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1, 0.2, 0.2 * (1 + 1e-9)])
+    assert sums[0] != sums[1]
+    assert_array_equal(ranks(sums), [1.5, 1.5, 4, 3])
+    assert_array_equal(
+        ranks([-np.inf, np.inf, 1.0, np.nan, -np.inf, np.inf]), [4.5, 1.5, 3, np.nan, 4.5, 1.5]
+    )
+
+
 def test_average_ranks_sum_to_the_same_total():
     values = np.random.default_rng(1).integers(0, 3, (20, 7))
     assert_array_equal(ranks(values).sum(axis=1), 28)

@@ -58,7 +58,7 @@ def test_csv_and_table_hold_the_same_numbers(file):
 
 def test_level_and_topics_are_said(file):
     result = run(file, "--by", "topic", "--confidence-level", 0.9)
-    assert "4 models on 200 items of 5 topics: mean of 5 topics, t" in result.stdout
+    assert "4 models on 200 items of 5 topics: mean of 5 topics, Wilson" in result.stdout
     assert "ranks: 90 %" in result.stdout
 
 

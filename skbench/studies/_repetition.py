@@ -91,29 +91,52 @@ def _words(error):
     return traceback.format_exception_only(error)[0].strip()
 
 
+def category_types(trial):
+    """Types of the columns of results that hold categories: the same in every repetition.
+
+    Parameters
+    ----------
+    trial : Trial
+        What all repetitions share.
+
+    Returns
+    -------
+    dict of str to CategoricalDtype
+    """
+    labels = trial.design.population.labels
+    levels = {
+        level: pd.factorize(labels.get_level_values(level), sort=True)[1] for level in labels.names
+    }
+    categories = {"estimator": list(trial.candidates), **levels, "guarantee": GUARANTEES}
+    return {column: pd.CategoricalDtype(values) for column, values in categories.items()}
+
+
 def _frame(trial, number, sample, answers):
     """Results of one repetition as a tidy frame; text as categories, to stay small."""
-    population = trial.design.population
-    names = list(trial.candidates)
+    population, types = trial.design.population, category_types(trial)
     n_groups, n_answers = len(sample.present), len(answers)
-    columns = {
-        "repetition": np.full(n_answers * n_groups, number),
-        "estimator": _repeated([names.index(name) for name in answers], names, n_groups),
-    }
+    labels = {}
     for level in population.labels.names:
-        values = population.labels.get_level_values(level)
-        codes, levels = pd.factorize(values, sort=True)
-        codes = np.tile(codes[sample.present], n_answers)
-        columns[level] = pd.Categorical.from_codes(codes, levels)
-    columns["n"] = np.tile(sample.n, n_answers)
+        values = population.labels.get_level_values(level)[sample.present]
+        codes = np.tile(types[level].categories.get_indexer(values), n_answers)
+        labels[level] = pd.Categorical.from_codes(codes, dtype=types[level])
+    estimates = {}
     for column, field in {"estimate": "value", "low": "low", "high": "high"}.items():
         parts = [getattr(said, field) for said in answers.values()]
-        columns[column] = np.concatenate(parts) if parts else np.empty(0)
-    columns["truth"] = np.tile(population.truth[sample.present], n_answers)
-    promised = [GUARANTEES.index(said.guarantee) for said in answers.values()]
-    columns["guarantee"] = _repeated(promised, GUARANTEES, n_groups)
-    return pd.DataFrame(columns)
+        estimates[column] = np.concatenate(parts) if parts else np.empty(0)
+    promised = [said.guarantee for said in answers.values()]
+    return pd.DataFrame(
+        {
+            "repetition": np.full(n_answers * n_groups, number),
+            "estimator": _repeated(list(answers), types["estimator"], n_groups),
+            **labels,
+            "n": np.tile(sample.n, n_answers),
+            **estimates,
+            "truth": np.tile(population.truth[sample.present], n_answers),
+            "guarantee": _repeated(promised, types["guarantee"], n_groups),
+        }
+    )
 
 
-def _repeated(codes, categories, times):
-    return pd.Categorical.from_codes(np.repeat(np.array(codes, dtype=int), times), categories)
+def _repeated(values, dtype, times):
+    return pd.Categorical(values, dtype=dtype).repeat(times)

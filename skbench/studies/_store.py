@@ -6,7 +6,9 @@ import json
 import os
 from pathlib import Path
 
-_MANIFEST = "manifest.json"
+# Readers of a folder of Parquet files pass over names that begin so.
+_HIDDEN = "_"
+_MANIFEST = f"{_HIDDEN}manifest.json"
 _NOTES = b"skbench_notes"
 _DIGITS = 16  # of the SHA-256 that stands in each file name
 
@@ -105,13 +107,26 @@ class Store:
                 path.unlink()
         return whole
 
-    def read(self, n_repeats):
-        """All repetitions below `n_repeats`, in order: pairs of frame and notes."""
+    def read(self, n_repeats, types):
+        """All repetitions below `n_repeats`, in order.
+
+        Parameters
+        ----------
+        n_repeats : int
+            As for `finished`.
+        types : dict of str to CategoricalDtype
+            Columns that hold categories; Parquet keeps those of text only, and of no rows none.
+
+        Yields
+        ------
+        frame : DataFrame
+        notes : list of dict
+        """
         import pyarrow.parquet as pq
 
         for _, path in self._files(n_repeats):
             table = pq.ParquetFile(path).read()
-            yield table.to_pandas(), json.loads(table.schema.metadata[_NOTES])
+            yield table.to_pandas().astype(types), json.loads(table.schema.metadata[_NOTES])
 
     def _files(self, n_repeats):
         for path in sorted(self.path.glob("repetition-*-*.parquet")):
@@ -120,7 +135,7 @@ class Store:
                 yield repetition, path
 
     def _write(self, path, content):
-        half = path.with_name(f"{path.name}.unfinished")
+        half = path.with_name(f"{_HIDDEN}{path.name}.unfinished")
         half.write_bytes(content)
         os.replace(half, path)
 

@@ -14,7 +14,7 @@ from skbench.studies._candidate import as_candidates
 from skbench.studies._design import check_n_items, design
 from skbench.studies._fingerprint import settings_of
 from skbench.studies._population import population
-from skbench.studies._repetition import Trial, repetition
+from skbench.studies._repetition import Trial, category_types, repetition
 from skbench.studies._store import Store
 from skbench.summaries._items import VARIANCES
 
@@ -236,7 +236,7 @@ class RepeatedSamplingStudy:
                 missing, self._repetitions(trial, missing), strict=True
             ):
                 store.write(number, frame, notes)
-            done = list(store.read(self.n_repeats))
+            done = list(store.read(self.n_repeats, category_types(trial)))
         return [frame for frame, _ in done], [note for _, notes in done for note in notes]
 
     def _repetitions(self, trial, numbers_to_run):

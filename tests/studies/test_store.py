@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.linear_model import Ridge
 
 from skbench import (
@@ -22,13 +23,25 @@ DATA = make_items(n_models=2, n_topics=6, n_items=50, random_state=0)
 ESTIMATORS = {"direct": DirectEstimator(), "EB": EmpiricalBayes(Ridge(), cv=2)}
 
 
-def make_study(path, n_repeats=5, **options):
+def make_study(path, n_repeats=5, estimators=ESTIMATORS, **options):
     options = {"n_items": 10, "random_state": 0} | options
-    return RepeatedSamplingStudy(ESTIMATORS, n_repeats=n_repeats, path=path, **options)
+    return RepeatedSamplingStudy(estimators, n_repeats=n_repeats, path=path, **options)
 
 
 def run(study, data=DATA):
     return study.run(data.items, features=data.features)
+
+
+class Moody(BaseEstimator):
+    """Fails wherever the first direct estimate is above a half."""
+
+    def fit(self, X, y):
+        if y[0] > 0.5:
+            raise RuntimeError(f"y[0] is {y[0]:g}")
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), 0.5)
 
 
 def files(path):
@@ -59,9 +72,37 @@ def test_results_on_disk_are_those_in_memory(tmp_path):
     same(run(make_study(None)), run(make_study(tmp_path / "a" / "study")))
 
 
+@pytest.mark.parametrize("kind", ["whole", "float", "date", "timestamp", "ordered"])
+def test_labels_on_disk_stay_what_they_were(tmp_path, kind):
+    number = DATA.items["model"].str[-1].astype(int)
+    date = pd.Timestamp("2026-01-01") + pd.to_timedelta(number, "D")
+    label = {
+        "whole": number,
+        "float": number / 2,
+        "date": date.dt.date,
+        "timestamp": date,
+        "ordered": pd.Categorical.from_codes(number, ["large", "small"], ordered=True),
+    }[kind]
+    items = DATA.items.assign(model=label)
+    direct = {"direct": DirectEstimator()}
+    stored, kept = (make_study(path, 2, direct).run(items) for path in (tmp_path, None))
+    same(stored, kept)
+    pd.testing.assert_frame_equal(stored.summary(by="model"), kept.summary(by="model"))
+
+
+def test_a_repetition_in_which_all_fail_is_the_same_on_disk(tmp_path):
+    with pytest.warns(UserWarning, match="'moody' failed in"):
+        stored, kept = (run(make_study(path, 5, {"moody": Moody()})) for path in (tmp_path, None))
+    assert 0 < len(kept.failures_) < 5
+    same(stored, kept)
+    pd.testing.assert_frame_equal(stored.summary(baseline="moody"), kept.summary(baseline="moody"))
+    assert len(pd.read_parquet(tmp_path)) == len(kept.results_)
+
+
 def test_the_folder_reads_as_one_table(tmp_path):
     study = run(make_study(tmp_path))
-    table = pd.read_parquet(files(tmp_path))
+    (tmp_path / f"_{files(tmp_path)[0].name}.unfinished").write_bytes(b"what a kill left")
+    table = pd.read_parquet(tmp_path)
     np.testing.assert_array_equal(
         table.sort_values("repetition", kind="stable")["estimate"], study.results_["estimate"]
     )
@@ -120,7 +161,7 @@ def test_damaged_files_are_redone(tmp_path, counted, which, damage):
 def test_leftovers_of_a_kill_are_ignored(tmp_path, counted):
     whole = run(make_study(tmp_path))
     path = files(tmp_path)[4]
-    half = path.with_name(path.name + ".unfinished")
+    half = path.with_name(f"_{path.name}.unfinished")
     half.write_bytes(path.read_bytes()[:100])
     path.unlink()
     counted.clear()
@@ -177,12 +218,12 @@ def test_the_fingerprint_does_not_depend_on_the_process_or_the_order_of_rows(tmp
 
 def test_a_foreign_or_broken_folder_is_refused(tmp_path):
     run(make_study(tmp_path, 1))
-    manifest = tmp_path / "manifest.json"
+    manifest = tmp_path / "_manifest.json"
     settings = json.loads(manifest.read_text())
     assert settings["estimators"] == "direct, EB"
     manifest.write_text(manifest.read_text()[:20])
-    with pytest.raises(ValueError, match=r"manifest.json .*is damaged"):
+    with pytest.raises(ValueError, match=r"_manifest.json .*is damaged"):
         run(make_study(tmp_path, 1))
     manifest.unlink()
-    with pytest.raises(ValueError, match=r"no manifest.json"):
+    with pytest.raises(ValueError, match=r"no _manifest.json"):
         run(make_study(tmp_path, 1))

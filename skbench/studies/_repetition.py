@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import ThreadpoolController
 
+from skbench._checks import check_option
 from skbench.studies._candidate import NO_INTERVAL, answer
 from skbench.studies._sampling import draw, summary_of
 
 GUARANTEES = ("each group", "average over groups", "posterior", "model", NO_INTERVAL)
+_COLUMNS = {"value": "estimate", "low": "low", "high": "high"}  # of results, by field of an answer
 
 
 class Trial(NamedTuple):
@@ -61,8 +63,7 @@ def repetition(trial, number):
                         )
                     summary = summaries[candidate.variance]
                     said = answer(candidate, summary, sizes, trial.confidence_level, seed)
-                    _refuse_unknown(said.value, summary.labels)
-                    answers[name] = said
+                    answers[name] = _checked(said, summary.labels)
                 except Exception as error:
                     notes.append(_note(number, name, "error", _words(error)))
             heard = dict.fromkeys(str(warning.message) for warning in caught)
@@ -75,12 +76,25 @@ def _thread_pools():
     return ThreadpoolController()
 
 
-def _refuse_unknown(value, labels):
-    if value.shape != (len(labels),):
-        raise ValueError(f"it gave {value.shape} estimates of {len(labels)} groups.")
-    if not np.all(np.isfinite(value)):
-        first = labels[int(np.argmin(np.isfinite(value)))]
-        raise ValueError(f"its estimate of group {first!r} is not finite.")
+def _checked(said, labels):
+    """The answer with columns of floats; one that cannot be read is refused."""
+    columns = {field: _checked_column(field, getattr(said, field), labels) for field in _COLUMNS}
+    known = np.isfinite(columns["value"])
+    if not known.all():
+        raise ValueError(f"its estimate of group {labels[int(np.argmin(known))]!r} is not finite.")
+    check_option("guarantee", said.guarantee, GUARANTEES)
+    return said._replace(**columns)
+
+
+def _checked_column(field, given, labels):
+    column = None if given is None else np.asarray(given, dtype=float)
+    if column is None or column.shape != (len(labels),):
+        found = "None" if column is None else f"of shape {column.shape}"
+        raise ValueError(
+            f"{field} of its estimate is {found} for {len(labels)} groups. Give one number per "
+            "group, nan where an interval has no such end."
+        )
+    return column
 
 
 def _note(number, name, kind, message):
@@ -121,7 +135,7 @@ def _frame(trial, number, sample, answers):
         codes = np.tile(types[level].categories.get_indexer(values), n_answers)
         labels[level] = pd.Categorical.from_codes(codes, dtype=types[level])
     estimates = {}
-    for column, field in {"estimate": "value", "low": "low", "high": "high"}.items():
+    for field, column in _COLUMNS.items():
         parts = [getattr(said, field) for said in answers.values()]
         estimates[column] = np.concatenate(parts) if parts else np.empty(0)
     promised = [said.guarantee for said in answers.values()]

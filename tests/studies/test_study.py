@@ -1,5 +1,7 @@
 """RepeatedSamplingStudy: what it records, survives and refuses."""
 
+from types import SimpleNamespace
+
 import joblib
 import numpy as np
 import pandas as pd
@@ -250,6 +252,34 @@ def test_estimates_that_are_not_finite_are_a_failure():
     with pytest.warns(UserWarning, match="is not finite"):
         run(study)
     assert len(study.failures_) == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ({"value": np.zeros(3)}, r"value of its estimate is of shape \(3,\) for 36 groups"),
+        ({"low": None, "high": None}, "low of its estimate is None for 36 groups"),
+        ({"low": np.zeros(3)}, r"low of its estimate is of shape \(3,\) for 36 groups"),
+        ({"high": 1.0}, r"high of its estimate is of shape \(\) for 36 groups"),
+        ({"high": ["one"] * 36}, "could not convert string to float: 'one'"),
+        ({"guarantee": "most groups"}, "guarantee must be one of .*got 'most groups'"),
+    ],
+)
+def test_an_answer_that_cannot_be_read_is_a_failure(answer, words):
+    class Foreign(BaseEstimator):
+        def fit(self, X, y, sigma2, n, groups):
+            self.value_ = y
+            return self
+
+        def estimate(self, confidence_level):
+            said = {"value": self.value_, "low": self.value_, "high": self.value_}
+            return SimpleNamespace(**said | {"guarantee": "model"} | answer)
+
+    study = make_study({"direct": DirectEstimator(), "foreign": Foreign()}, 2)
+    with pytest.warns(UserWarning, match="'foreign' failed in 2 of 2"):
+        run(study)
+    assert study.failures_["message"].str.contains(words).all()
+    assert study.summary()["failed"].tolist() == [0, 2]
 
 
 def test_warnings_are_kept_not_printed(recwarn):

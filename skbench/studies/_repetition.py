@@ -14,7 +14,9 @@ from skbench.studies._candidate import NO_INTERVAL, answer
 from skbench.studies._sampling import draw, summary_of
 
 GUARANTEES = ("each group", "average over groups", "posterior", "model", NO_INTERVAL)
-_COLUMNS = {"value": "estimate", "low": "low", "high": "high"}  # of results, by field of an answer
+# All columns of results that are no labels of groups.
+RESULT_COLUMNS = ("repetition", "estimator", "n", "estimate", "low", "high", "truth", "guarantee")
+_COLUMNS = {"value": "estimate", "low": "low", "high": "high"}  # among them, by field of an answer
 
 
 class Trial(NamedTuple):

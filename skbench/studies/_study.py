@@ -14,7 +14,7 @@ from skbench.studies._candidate import as_candidates
 from skbench.studies._design import check_n_items, design
 from skbench.studies._fingerprint import settings_of
 from skbench.studies._population import population
-from skbench.studies._repetition import Trial, category_types, repetition
+from skbench.studies._repetition import RESULT_COLUMNS, Trial, category_types, repetition
 from skbench.studies._store import Store
 from skbench.summaries._items import VARIANCES
 
@@ -160,7 +160,8 @@ class RepeatedSamplingStudy:
             Full results, one row per (model, item), in any dataframe that narwhals
             reads; or one row per item, with a list of columns as `score`.
         by : str or sequence of str, default=("model", "topic")
-            Columns that define the groups.
+            Columns that define the groups; none may be called as a column of
+            ``results_`` is.
         score : str or list of str, default="score"
             Column of scores, binary or continuous; or one column per model,
             empty where a model did not answer.
@@ -180,6 +181,7 @@ class RepeatedSamplingStudy:
         candidates = as_candidates(self.estimators, self.variance)
         self._refuse_finite_population_with_replacement(candidates)
         by = [by] if isinstance(by, str) else list(by)
+        _refuse_columns_of_results(by)
         full = population(items, by, score, item, model, features, self.share_items)
         plan = design(full, self.n_items, self.replace)
         self.dropped_ = plan.dropped
@@ -285,4 +287,13 @@ class RepeatedSamplingStudy:
                 f"{name!r} failed in {len(failed)} of {self.n_repeats} repetitions, which are "
                 f"missing for it; the first time with {failed['message'].iloc[0]}",
                 stacklevel=3,
+            )
+
+
+def _refuse_columns_of_results(by):
+    for name in by:
+        if name in RESULT_COLUMNS:
+            raise ValueError(
+                f"by has {name!r}, which is a column of results_ with another meaning. Rename the "
+                f"column of the items, for instance to {name + '_label'!r}."
             )

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import require_columns
+from skbench.studies._repetition import RESULT_COLUMNS
 
 SMALL = 15  # items; the border of Fogliato et al. (2024), Figure 3
 _PARTS_OF_N = {
@@ -14,7 +15,6 @@ _PARTS_OF_TRUTH = {
     "0.75 to 0.9": 0.75, "above 0.9": 0.9,
 }  # fmt: skip
 _QUANTILES = 5
-_NOT_LABELS = ("repetition", "estimator", "n", "estimate", "low", "high", "truth", "guarantee")
 
 
 def summarize_studies(studies, baseline="direct"):
@@ -125,7 +125,7 @@ def _with_errors(results):
     error = results["estimate"] - results["truth"]
     has_interval = results["low"].notna() & results["high"].notna()
     hit = (results["low"] <= results["truth"]) & (results["truth"] <= results["high"])
-    labels = [name for name in results.columns if name not in _NOT_LABELS]
+    labels = [name for name in results.columns if name not in RESULT_COLUMNS]
     return pd.DataFrame(
         {
             "repetition": results["repetition"],
@@ -150,7 +150,7 @@ def _parts(results, by):
             return _cut(results["truth"], _PARTS_OF_TRUTH)
         parts = pd.qcut(results["truth"], _QUANTILES, duplicates="drop")
         return parts.cat.rename_categories(lambda part: f"{part.left:.3g} to {part.right:.3g}")
-    labels = [name for name in results.columns if name not in _NOT_LABELS]
+    labels = [name for name in results.columns if name not in RESULT_COLUMNS]
     require_columns(labels, [by], what="The index of the groups")
     return results[by].cat.remove_unused_categories()
 

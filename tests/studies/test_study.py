@@ -375,6 +375,14 @@ def test_a_wide_table_needs_the_model_among_the_groups():
         make_study().run(DATA.items, by="topic", score=["score"])
 
 
+@pytest.mark.parametrize(
+    "name", ["repetition", "estimator", "n", "estimate", "low", "high", "truth", "guarantee"]
+)
+def test_groups_are_not_named_as_results_are(name):
+    with pytest.raises(ValueError, match=f"by has '{name}'.*Rename"):
+        make_study().run(DATA.items.rename(columns={"model": name}), [name, "topic"], model=name)
+
+
 def test_no_summary_before_the_run():
     with pytest.raises(NotFittedError, match="Call run"):
         make_study().summary()

@@ -1,8 +1,15 @@
 """What decides the numbers of a study, in a form that can be compared later."""
 
+import functools
+import inspect
+import pickle
+import types
+
 import joblib
 import numpy as np
 import pandas as pd
+
+_PLAIN = (bool, int, float, complex, str, bytes, np.generic, np.ufunc, type(...))
 
 
 def settings_of(trial, n_items, share_items):
@@ -53,20 +60,89 @@ def data_hash(population):
     return joblib.hash([*tables, names, topics, *numbers])
 
 
-def described(value):
-    """An estimator with all its parameters, or a parameter, in words."""
+def described(value, inside=()):
+    """An estimator with all its parameters, or a parameter, in words.
+
+    Parameters
+    ----------
+    value : object
+        What to describe.
+    inside : tuple
+        What it is a part of: a function may refer to itself.
+
+    Returns
+    -------
+    str
+        The same in every process.
+
+    Raises
+    ------
+    ValueError
+        If part of it can neither be named nor pickled.
+    """
+    if any(value is outer for outer in inside):
+        return "itself"
+    part = functools.partial(described, inside=(*inside, value))
     if hasattr(value, "get_params") and not isinstance(value, type):
         parameters = value.get_params(deep=False)
-        inner = ", ".join(f"{name}={described(given)}" for name, given in parameters.items())
-        return f"{type(value).__name__}({inner})"
+        return f"{type(value).__name__}({_named(parameters, part)})"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(described, value))}]"
+        return f"[{', '.join(map(part, value))}]"
+    if isinstance(value, set | frozenset):
+        return f"{{{', '.join(sorted(map(part, value)))}}}"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{key!r}: {described(given)}' for key, given in value.items())}}}"
+        return f"{{{', '.join(f'{key!r}: {part(given)}' for key, given in value.items())}}}"
     if isinstance(value, np.ndarray):
         return f"array {joblib.hash(value)}"
-    if callable(value):
-        return f"{value.__module__}.{value.__qualname__}"
-    if isinstance(value, bool | int | float | str | np.generic) or value is None:
+    if isinstance(value, _PLAIN) or value is None:
         return repr(value)
-    return f"{type(value).__name__} {joblib.hash(value)}"
+    if isinstance(value, types.ModuleType):
+        return value.__name__
+    if isinstance(value, functools.partial):
+        return f"partial({part([value.func, *value.args])}, {_named(value.keywords, part)})"
+    if inspect.ismethod(value):
+        return f"{part(value.__self__)}.{part(value.__func__)}"
+    if inspect.isfunction(value):
+        return f"{value.__module__}.{value.__qualname__} {_hash_of_function(value, part)}"
+    if hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    if callable(value) and hasattr(value, "__dict__"):
+        return f"{type(value).__name__}({_named(vars(value), part)})"
+    return f"{type(value).__name__} {_hash_of_object(value)}"
+
+
+def _named(parameters, part):
+    return ", ".join(f"{name}={part(given)}" for name, given in parameters.items())
+
+
+def _hash_of_function(function, part):
+    """Hash of what a function does, as far as it can be seen from the function itself."""
+    enclosed = [part(_content(cell)) for cell in function.__closure__ or ()]
+    defaults = part([function.__defaults__, function.__kwdefaults__])
+    return joblib.hash([_code(function.__code__, part), defaults, *enclosed])
+
+
+def _code(code, part):
+    """Bytecode with the constants and names it refers to by number."""
+    constants = [
+        _code(constant, part) if isinstance(constant, types.CodeType) else part(constant)
+        for constant in code.co_consts
+    ]
+    return [code.co_code, constants, code.co_names]
+
+
+def _content(cell):
+    try:
+        return cell.cell_contents
+    except ValueError:  # not yet assigned
+        return None
+
+
+def _hash_of_object(value):
+    try:
+        return joblib.hash(value)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise ValueError(
+            f"Estimators hold {value!r}, which cannot be compared with that of another run "
+            f"({error}). Give an object that can be pickled, or leave out path."
+        ) from error

@@ -1,12 +1,22 @@
 """Finished repetitions on disk: resumed, checked, never doubled."""
 
+import fractions
+import functools
 import json
+import os
+import subprocess
+import sys
+import threading
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import Ridge
+from sklearn.metrics import make_scorer, mean_squared_error
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from skbench import (
     DirectEstimator,
@@ -16,6 +26,7 @@ from skbench import (
     make_items,
 )
 from skbench.studies import _study
+from skbench.studies._fingerprint import described
 
 pytest.importorskip("pyarrow")
 
@@ -194,6 +205,112 @@ def test_other_estimators_are_refused(tmp_path):
     study.estimators = ESTIMATORS | {"JS": JamesStein()}
     with pytest.raises(ValueError, match="estimators='direct, EB', this one has 'direct, EB, JS'"):
         run(study)
+
+
+def with_function(function):
+    return {"direct": DirectEstimator(), "f": make_pipeline(FunctionTransformer(function), Ridge())}
+
+
+def factor_of(factor):
+    return lambda X: X[["feature"]] * factor
+
+
+def of_feature(function):
+    return make_pipeline(FunctionTransformer(function), Ridge())
+
+
+def scaled(factor):
+    return lambda X: X[["feature"]] * factor
+
+
+def shifted(by):
+    return lambda X, by=by: X[["feature"]] + by
+
+
+def nested(inner):
+    return lambda X: X.apply(lambda column: column + inner)
+
+
+def in_one_place(is_plain):
+    return (lambda X: X[["feature"]]) if is_plain else (lambda X: X[["feature"]] * 0)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        in_one_place,
+        scaled,
+        shifted,
+        nested,
+        lambda value: functools.partial(np.multiply, value),
+        lambda value: functools.partial(in_one_place, is_plain=value),
+        lambda value: make_scorer(mean_squared_error, greater_is_better=value),
+        lambda value: make_scorer(in_one_place(value)),
+        lambda value: fractions.Fraction(value, 3).__add__,
+    ],
+)
+def test_functions_are_told_apart_by_what_they_do(make):
+    first, again, other = (described(Ridge(make(value))) for value in (True, True, False))
+    assert first == again != other
+
+
+def test_a_function_may_call_itself():
+    def countdown(n):
+        return countdown(n - 1) if n else 0
+
+    assert described(countdown) == described(countdown)
+
+
+def test_a_parameter_that_cannot_be_compared_is_refused(tmp_path):
+    study = make_study(tmp_path, estimators={"lock": Ridge(threading.Lock())})
+    with pytest.raises(ValueError, match="lock.* cannot be compared .*leave out path"):
+        run(study)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        of_feature(functools.partial(pd.DataFrame.filter, items=["feature"])),
+        GridSearchCV(
+            of_feature(lambda X: X[["feature"]]),
+            {"ridge__alpha": [1, 2]},
+            scoring=make_scorer(mean_squared_error, greater_is_better=False),
+        ),
+    ],
+)
+def test_a_study_goes_on_with_functions_and_scorers(tmp_path, counted, estimator):
+    estimators = {"direct": DirectEstimator(), "regressor": estimator}
+    run(make_study(tmp_path, 1, estimators))
+    longer = run(make_study(tmp_path, 2, estimators))
+    assert counted == [0, 1] and not len(longer.failures_)
+
+
+def test_another_function_of_the_same_place_is_refused(tmp_path):
+    first, other = ({"direct": of_feature(in_one_place(is_plain))} for is_plain in (True, False))
+    run(make_study(tmp_path, 1, first))
+    with pytest.raises(ValueError, match="was run with estimators"):
+        run(make_study(tmp_path, 2, other))
+
+
+def test_descriptions_of_functions_do_not_depend_on_the_process():
+    program = """
+from skbench.studies._fingerprint import described
+from sklearn.metrics import make_scorer, mean_squared_error
+def outer(names, module):
+    return lambda X, kept=frozenset("abc"): (X in {"u", "v", "w"}, names, module, lambda: kept)
+import re
+print(described([outer({"x", "y", "z"}, re), make_scorer(mean_squared_error), len, dict]))
+"""
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in "123"
+    }
+    assert len(said) == 1
 
 
 @pytest.mark.parametrize("change", ["score", "feature", "label"])

@@ -112,7 +112,7 @@ class SamplingDisplay:
         notes = _style.selection_note(
             len(shown), len(asked), len(truth), "evenly spaced in the order of the truth"
         )
-        notes.append(f"{results['repetition'].nunique()} samples, a dot each")
+        notes += _sample_notes(results, estimators)
         truth = truth.iloc[shown]
         tables = {
             name: rows[rows["estimator"] == name]
@@ -157,6 +157,20 @@ class SamplingDisplay:
         _style.draw_heading(ax, handles, texts, self.notes)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def _sample_notes(results, estimators):
+    """How many samples there are, and which estimators (all if None) lack some of them."""
+    n_samples = results["repetition"].nunique()
+    # Of an estimator that always failed only the category is left.
+    counts = results.groupby("estimator", observed=False, sort=False)["repetition"].nunique()
+    counts = counts if estimators is None else counts[list(estimators)]
+    few = counts[counts < n_samples]
+    return [
+        f"{n_samples} samples, a dot each",
+        *(f"{name}: only {count} of the samples" for name, count in few[few > 0].items()),
+        *(f"{name}: no samples, not drawn" for name in few.index[few == 0]),
+    ]
 
 
 def _draw_lane(ax, table, lane, color, half_height):

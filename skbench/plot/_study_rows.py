@@ -68,13 +68,22 @@ def without(table, estimators):
 
 
 def failure_notes(table):
-    """Say which estimators failed, and how often; a list of 0 or more lines."""
-    failed = table["failed"].groupby("estimator", sort=False).sum()
+    """Say which estimators failed, and how often; a list of 0 or more lines.
+
+    Rows may be parts of one study, which all miss the same repetitions, or studies.
+    """
+    counts = table["failed"].dropna().astype(int).groupby("estimator", sort=False)
+    of_rows = " of each row" if table.index.unique(0).size > 1 else ""
     return [
-        f"{name}: failed in {int(count)} repetitions, which are left out"
-        for name, count in failed.items()
-        if count > 0
+        f"{name}: failed in {_span(failed)} repetitions{of_rows}, which are left out"
+        for name, failed in counts
+        if failed.max() > 0
     ]
+
+
+def _span(counts):
+    low, high = counts.min(), counts.max()
+    return f"{low}" if low == high else f"{low} to {high}"
 
 
 def row_names(table):

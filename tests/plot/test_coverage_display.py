@@ -55,7 +55,7 @@ def test_promises_reach_the_legend():
 
 def test_failures_are_told():
     notes = CoverageDisplay.from_summary(make_table(failed=2)).notes
-    assert "EB: failed in 4 repetitions, which are left out" in notes
+    assert "EB: failed in 2 repetitions of each row, which are left out" in notes
 
 
 def test_a_plain_summary_is_one_row():

@@ -79,8 +79,14 @@ def test_another_baseline_is_named():
 
 
 def test_failures_are_told():
-    notes = RiskDisplay.from_summary(make_table(failed=3)).notes
-    assert notes[1:] == ["SR: failed in 6 repetitions, which are left out"]
+    table = make_table(failed=3)
+    notes = RiskDisplay.from_summary(table).notes
+    assert notes[1:] == ["SR: failed in 3 repetitions of each row, which are left out"]
+    table.loc[("large", "SR"), "failed"] = 1
+    notes = RiskDisplay.from_summary(table).notes
+    assert notes[1:] == ["SR: failed in 1 to 3 repetitions of each row, which are left out"]
+    notes = RiskDisplay.from_summary(table.loc["small"]).notes
+    assert notes[1:] == ["SR: failed in 3 repetitions, which are left out"]
 
 
 @pytest.mark.parametrize(

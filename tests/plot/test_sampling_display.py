@@ -81,6 +81,17 @@ def test_missing_estimates_are_nan():
     assert table.isna().sum().sum() == 1 and np.isnan(table.loc[("ada", "law"), 3])
 
 
+def test_estimators_with_fewer_samples_are_told():
+    results = make_results()
+    some = results[(results["estimator"] == "direct") | (results["repetition"] < 2)]
+    notes = SamplingDisplay.from_results(some).notes
+    assert notes == ["8 samples, a dot each", "EB: only 2 of the samples"]
+    none = SamplingDisplay.from_results(results[results["estimator"] == "direct"])
+    assert none.notes == ["8 samples, a dot each", "EB: no samples, not drawn"]
+    asked = SamplingDisplay.from_results(some, estimators=["direct"])
+    assert asked.notes == ["8 samples, a dot each"]
+
+
 def test_unknown_names_are_refused():
     with pytest.raises(ValueError, match="estimators must be one of"):
         SamplingDisplay.from_results(make_results(), estimators=["SR"])

@@ -1,5 +1,7 @@
 """From the results of a study to the numbers that papers print."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 
@@ -148,11 +150,27 @@ def _parts(results, by):
     if by == "truth":
         if results["truth"].between(0, 1).all():
             return _cut(results["truth"], _PARTS_OF_TRUTH)
-        parts = pd.qcut(results["truth"], _QUANTILES, duplicates="drop")
-        return parts.cat.rename_categories(lambda part: f"{part.left:.3g} to {part.right:.3g}")
+        return _cut(results["truth"], _quantile_parts(results["truth"]))
     labels = [name for name in results.columns if name not in RESULT_COLUMNS]
     require_columns(labels, [by], what="The index of the groups")
     return results[by].cat.remove_unused_categories()
+
+
+def _quantile_parts(values):
+    """Parts of equal size, named with as many digits as tell their ends apart."""
+    edges = np.unique(np.quantile(values, np.linspace(0, 1, _QUANTILES + 1)))
+    names = next(
+        names
+        for digits in range(3, 18)
+        if len(set(names := [f"{edge:.{digits}g}" for edge in edges])) == len(edges)
+    )
+    if len(edges) == 1:
+        return {names[0]: -np.inf}
+    begins = [-np.inf, *edges[1:-1]]
+    return {
+        f"{low} to {high}": begin
+        for (low, high), begin in zip(itertools.pairwise(names), begins, strict=True)
+    }
 
 
 def _cut(values, parts):

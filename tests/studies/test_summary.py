@@ -126,6 +126,21 @@ def test_truths_outside_the_unit_interval_are_split_at_quantiles():
     assert len(study.summary(by="truth").index.unique("truth")) == 5
 
 
+@pytest.mark.parametrize(
+    ("truths", "parts"),
+    [
+        ([50, 50, 50, 50], ["50"]),
+        ([1000, 1000, 1000, 1000.5], ["1000 to 1000.4", "1000.4 to 1000.5"]),
+    ],
+)
+def test_truths_may_be_equal_or_close(truths, parts):
+    items = make_items(1, 4, 40, random_state=0).items
+    topic = items["topic"].str[-1].astype(int).to_numpy()
+    items["score"] = np.array(truths)[topic] + np.tile([-0.25, 0.25], 80)
+    study = RepeatedSamplingStudy({"direct": DirectEstimator()}, 10, 3, random_state=0).run(items)
+    assert study.summary(by="truth").index.unique("truth").tolist() == parts
+
+
 def test_unknown_names_are_refused(study):
     with pytest.raises(ValueError, match="no estimator 'EB'.*'direct', 'JS', 'FH'"):
         study.summary(baseline="EB")

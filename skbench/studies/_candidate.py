@@ -3,10 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 
 from skbench._checks import check_option
 from skbench.groups import finite_population_estimate
+from skbench.groups._regressors import prepared_regressor
 from skbench.summaries._items import VARIANCES
 
 NO_INTERVAL = "none"
@@ -19,7 +20,9 @@ class Candidate(NamedTuple):
     ----------
     estimator : estimator
         With ``fit(X, y, sigma2, n, groups)`` and ``estimate(confidence_level)``, or
-        a plain scikit-learn regressor with ``fit(X, y)`` and ``predict(X)``.
+        a plain scikit-learn regressor with ``fit(X, y)`` and ``predict(X)``. Text is
+        turned into indicators in front of a scikit-learn regressor that brings no
+        transformer of its own.
     variance : str, default=None
         Sampling variance of binary scores, as in `summarize_items`; None is the
         study's.
@@ -126,7 +129,10 @@ def answer(candidate, summary, sizes, confidence_level, seed):
         if candidate.finite_population:
             e = finite_population_estimate(e, summary, sizes)
         return Answer(e.value, e.low, e.high, e.guarantee)
-    value = estimator.fit(arguments["X"], arguments["y"]).predict(arguments["X"])
+    X, y, groups = (arguments[name] for name in ("X", "y", "groups"))
+    if hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator):
+        estimator = prepared_regressor(estimator, X, groups, seed)
+    value = estimator.fit(X, y).predict(X)
     value = np.asarray(value, dtype=float).ravel()
     unknown = np.full(len(value), np.nan)
     return Answer(value, unknown, unknown, NO_INTERVAL)

@@ -179,6 +179,17 @@ def test_plain_regressors_have_values_but_no_interval():
     assert row["mse_ratio"] > 0 and np.isnan(row["coverage"]) and row["guarantee"] == "none"
 
 
+@pytest.mark.parametrize("keep_topics", [True, False])
+def test_plain_regressors_read_text_as_those_inside_estimators_do(keep_topics):
+    plain, inside = (
+        Candidate(estimator, keep_topics=keep_topics)
+        for estimator in (Ridge(), SyntheticRegression(Ridge()))
+    )
+    study = run(make_study({"plain": plain, "inside": inside}, 2))
+    parts = dict(list(study.results_.groupby("estimator", observed=True)["estimate"]))
+    np.testing.assert_allclose(parts["plain"], parts["inside"], rtol=1e-9)
+
+
 @pytest.mark.parametrize("n_items", [10, 0.25, "proportional"])
 def test_continuous_scores_and_every_design(n_items):
     data = make_items(3, 12, 60, score="continuous", random_state=1)

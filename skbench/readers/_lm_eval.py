@@ -200,10 +200,10 @@ def _say_what_is_missing(files, notes):
 
 
 def _log(path, task, time, results, samples, score, options, notes):
-    name, invented = _model(path, results, notes)
+    model, invented = _model(path, results, notes)
     columns = {"item": samples.items, "score": samples.scores[score]}
-    for name in samples.labels[0]:
-        columns[name] = [labels[name] for labels in samples.labels]
+    for field in samples.labels[0]:
+        columns[field] = [labels[field] for labels in samples.labels]
     confidence = samples.confidence()
     if not np.isnan(confidence).all():
         columns["confidence"] = confidence
@@ -211,7 +211,7 @@ def _log(path, task, time, results, samples, score, options, notes):
     return Log(
         path=str(path),
         run="/".join([*path.parent.parts, time or path.name]),
-        model=name,
+        model=model,
         topic=task,
         score_name=score,
         item_name="doc_id",

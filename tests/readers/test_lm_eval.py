@@ -152,6 +152,12 @@ def test_fields_of_the_document_as_topic_and_cluster():
         read_lm_eval(file, cluster="doc.nothing")
 
 
+@pytest.mark.parametrize("field", ["topic", "cluster"])
+def test_a_field_of_the_document_leaves_the_names_of_the_models_alone(field):
+    files = samples(FOLDER / "two_models", "samples_capitals*")
+    assert set(read_items(files, **{field: "doc.answer"})["model"]) == {"ours/alpha", "ours/beta"}
+
+
 def test_other_text_under_the_same_number_is_another_item(tmp_path):
     shutil.copytree(FOLDER / "two_models", tmp_path, dirs_exist_ok=True)
     file = samples(tmp_path / "ours__beta", "samples_sums*")[0]

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from skbench.readers._json import label_at
-from skbench.readers._names import listed
+from skbench.readers._names import listed, n_shared
 
 
 class Options(NamedTuple):
@@ -212,9 +212,7 @@ def _why_apart(runs):
 def _short_labels(runs):
     """The runs without the folders that all of them are in."""
     parts = [run.split("/") for run in runs]
-    shared = 0
-    while all(len(p) > shared + 1 for p in parts) and len({p[shared] for p in parts}) == 1:
-        shared += 1
+    shared = n_shared(parts)
     return {run: "/".join(p[shared:]) for run, p in zip(runs, parts, strict=True)}
 
 

@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-import pandas as pd
-
 from skbench.readers._bad_lines import BadLines
 from skbench.readers._euroeval import euroeval_logs
 from skbench.readers._every_eval_ever import every_eval_ever_logs
@@ -15,7 +13,7 @@ from skbench.readers._lm_eval import lm_eval_logs
 from skbench.readers._logs import Options, assemble
 from skbench.readers._names import listed
 from skbench.readers._promptfoo import promptfoo_logs
-from skbench.readers._tabular import table_items
+from skbench.readers._several_tables import tables_items
 
 _READERS = {
     "lm_eval": lm_eval_logs,
@@ -46,7 +44,9 @@ def read_paths(paths, only, model, topic, item, score, cluster, models, filter, 
         named = {"model": model, "topic": topic, "item": item, "score": score, "cluster": cluster}
         if isinstance(model, dict):
             raise ValueError("model= renames models of logs; for a table, name its model column.")
-        items = _tables(found["table"], named, models, filter, bad)
+        if filter is not None:
+            raise ValueError("filter= (--filter) is for lm-evaluation-harness, not for tables.")
+        items = tables_items(found["table"], named, models, bad)
     else:
         options = Options(score, filter, _one_field(topic), cluster)
         if filter is not None and "lm_eval" not in found:
@@ -117,33 +117,3 @@ def _refuse_for_logs(given):
     for option, value in given.items():
         if value is not None:
             raise ValueError(f"{option} is for tables; logs say themselves what an item is.")
-
-
-def _tables(files, named, models, filter, bad):
-    """One table, or several of the same kind one below the other."""
-    if filter is not None:
-        raise ValueError("filter= (--filter) is for lm-evaluation-harness, not for tables.")
-    parts = [table_items(file, named, models, bad) for file in files]
-    if len(parts) == 1:
-        return parts[0]
-    columns = [part.attrs["columns"] for part in parts]
-    for file, part in zip(files, parts, strict=True):
-        if set(part.attrs["columns"]) - {"model"} != set(columns[0]) - {"model"}:
-            raise ValueError(
-                f"{str(file)!r} and {str(files[0])!r} do not have the same columns. Read them one "
-                f"by one, or name the columns."
-            )
-        if "model" not in part:
-            part.insert(0, "model", file.name.split(".")[0])
-    items = pd.concat(parts, ignore_index=True)
-    pair = [name for name in ("model", "topic", "item") if name in items]
-    if "item" in items and "cluster" not in items and items.duplicated(pair).any():
-        row = items[items.duplicated(pair)].iloc[0]
-        raise ValueError(
-            f"Model {row['model']!r} has item {row['item']!r} in more than one of "
-            f"{listed([str(file) for file in files], most=3)}. Leave out what is there twice."
-        )
-    items.attrs["columns"] = {"model": "model", **columns[0]}
-    said = dict.fromkeys(note for part in parts for note in part.attrs["notes"])
-    items.attrs["notes"] = [f"{len(files)} tables, one below the other", *said]
-    return items

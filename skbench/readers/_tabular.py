@@ -12,6 +12,7 @@ _WORDS = {
     **dict.fromkeys(("true", "correct", "yes", "pass", "passed", "c"), 1.0),
     **dict.fromkeys(("false", "incorrect", "wrong", "no", "fail", "failed", "i"), 0.0),
 }
+ONE_MODEL = f"no model column: all rows taken as one model ({OPTIONS['model']})"
 _BINARY = {"0", "1", "0.0", "1.0", "true", "false", "correct", "incorrect"}
 # A column called is_multiple_choice or n_options describes the item, not a model.
 _DESCRIBES_THE_ITEM = re.compile(r"^(is|has|in|n|num|number)[_ ]", re.IGNORECASE)
@@ -125,7 +126,7 @@ def _from_long(table, named, path, bad):
     items = _with_standard_names(table, roles)
     items["score"] = _as_numbers(items["score"], roles["score"][0], notes, path, bad)
     if "model" not in roles:
-        notes.append(f"no model column: all rows taken as one model ({OPTIONS['model']})")
+        notes.append(ONE_MODEL)
     if "item" not in roles:
         notes.append(f"no item column: models may share items or not ({OPTIONS['item']})")
     return items, roles, notes

@@ -1,5 +1,6 @@
 """Files that are cut off, mixed, mislabeled, malicious or huge."""
 
+import gzip
 import io
 import json
 import math
@@ -247,6 +248,61 @@ def test_folder_of_tables(tmp_path):
         from skbench.readers import read_helm
 
         read_helm(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("files", "names"),
+    [
+        (["llama-3.1-8b.csv", "llama-3.3-70b.csv.gz"], ["llama-3.1-8b", "llama-3.3-70b"]),
+        (["claude/results.csv", "gpt/results.csv"], ["claude", "gpt"]),
+        (["claude/x/r.csv", "gpt/x/r.tsv"], ["claude", "gpt"]),
+        (["claude/r.csv", "gpt/a.csv", "gpt/r.csv"], ["claude/r", "gpt/a", "gpt/r"]),
+        (["gpt/r.csv", "r.csv"], ["gpt/r", "r"]),
+        (["r.csv", "r.tsv"], ["r.csv", "r.tsv"]),
+    ],
+)
+def test_files_of_a_folder_are_named_by_what_tells_them_apart(tmp_path, files, names):
+    for file in files:
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        text = "item;score\n1;1\n2;0\n"
+        (tmp_path / file).write_bytes(
+            gzip.compress(text.encode()) if file.endswith("gz") else text.encode()
+        )
+    items = read_items(tmp_path)
+    assert sorted(set(items["model"])) == names and len(items) == 2 * len(files)
+    assert "no model column: each file is one model, named for it: " in said(items)
+    assert all(name in said(items) for name in names)
+    assert "taken as one model" not in said(items)
+
+
+def test_a_file_is_not_given_the_name_of_a_model_in_another(tmp_path):
+    (tmp_path / "ada.csv").write_text("item,score\n1,1\n")
+    (tmp_path / "others.csv").write_text("model,item,score\nada,1,0\nbob,1,1\n")
+    items = read_items(tmp_path)
+    assert sorted(set(items["model"])) == ["ada", "ada.csv", "bob"]
+
+
+REPEATED = [
+    ("model,item,cluster,score\na,1,p,1\na,2,p,0\n", "1"),
+    ("model,item,score\na,1,1\na,2,0\n", "1"),
+    ("model,item,epoch,score\na,1,1,1\na,1,2,0\n", "1"),
+]
+
+
+@pytest.mark.parametrize(("text", "item"), REPEATED)
+def test_a_table_that_is_there_twice_is_refused(tmp_path, text, item):
+    for name in ("first.csv", "second.csv"):
+        (tmp_path / name).write_text(text)
+    words = rf"Model 'a' has item {item!r} in more than one of .*first\.csv.*second\.csv"
+    with pytest.raises(ValueError, match=words):
+        read_items(tmp_path)
+
+
+def test_epochs_of_an_item_may_be_in_several_tables(tmp_path):
+    text = "model,item,epoch,score\na,1,{},1\na,1,{},0\n"
+    (tmp_path / "first.csv").write_text(text.format(1, 2))
+    (tmp_path / "second.csv").write_text(text.format(3, 4))
+    assert read_items(tmp_path)["repeat"].tolist() == [1, 2, 3, 4]
 
 
 def test_no_such_path(tmp_path):

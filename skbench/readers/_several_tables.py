@@ -1,0 +1,91 @@
+"""Several tables of one kind -> item rows, one table below the other."""
+
+import os
+from pathlib import Path
+
+import pandas as pd
+
+from skbench.readers._load import without_suffixes
+from skbench.readers._names import OPTIONS, REPEATS, listed, n_shared
+from skbench.readers._tabular import ONE_MODEL, table_items
+
+
+def tables_items(files, named, models, bad):
+    """Item rows of all files; a file without a model column is one model, named for the file.
+
+    Parameters as in `table_items`, with a list of Path.
+    """
+    parts = [table_items(file, named, models, bad) for file in files]
+    if len(parts) == 1:
+        return parts[0]
+    columns = parts[0].attrs["columns"]
+    _check_same_columns(files, parts)
+    notes = [f"{len(files)} tables, one below the other", *_name_models(files, parts)]
+    items = pd.concat(parts, ignore_index=True)
+    _refuse_items_of_two_files(files, parts, items)
+    items.attrs["columns"] = {"model": "model", **columns}
+    said = dict.fromkeys(note for part in parts for note in part.attrs["notes"])
+    items.attrs["notes"] = [*notes, *(note for note in said if note != ONE_MODEL)]
+    return items
+
+
+def _check_same_columns(files, parts):
+    first = set(parts[0].attrs["columns"])
+    for file, part in zip(files, parts, strict=True):
+        if set(part.attrs["columns"]) - {"model"} != first - {"model"}:
+            raise ValueError(
+                f"{str(file)!r} and {str(files[0])!r} do not have the same columns. Read them one "
+                f"by one, or name the columns."
+            )
+
+
+def _name_models(files, parts):
+    """Name models for their files where no column does, and say so."""
+    named = {str(name) for part in parts if "model" in part for name in part["model"].unique()}
+    nameless = [i for i, part in enumerate(parts) if "model" not in part]
+    names = _names_of_files([files[i] for i in nameless], named) if nameless else []
+    for i, name in zip(nameless, names, strict=True):
+        parts[i].insert(0, "model", name)
+    if nameless:
+        yield (
+            f"no model column: each file is one model, named for it: {listed(names, most=6)} "
+            f"({OPTIONS['model']})"
+        )
+
+
+def _names_of_files(files, taken):
+    """The shortest names that tell files apart: of the file, of its folders, or of both."""
+    whole = [Path(os.path.abspath(file)) for file in files]
+    parts = [path.with_name(without_suffixes(path)).parts for path in whole]
+    candidates = (
+        [path[-1] for path in parts],
+        _without_shared_parts(parts),
+        _without_shared_parts([path.parts for path in whole]),
+    )
+    return next(
+        (names for names in candidates if len({*names, *taken}) == len(names) + len(taken)),
+        [str(path) for path in whole],
+    )
+
+
+def _without_shared_parts(paths):
+    paths = [path[n_shared(paths) :] for path in paths]
+    n_last = n_shared([path[::-1] for path in paths])
+    return ["/".join(path[: len(path) - n_last]) for path in paths]
+
+
+def _refuse_items_of_two_files(files, parts, items):
+    if "item" not in items:
+        return
+    keys = [name for name in ("model", "topic", "item") if name in items]
+    columns = parts[0].attrs["columns"]
+    if columns.get("cluster") == columns["item"]:
+        keys += [name for name in items if str(name).lower() in REPEATS]
+    of_files = pd.concat([part[keys].drop_duplicates() for part in parts])
+    twice = of_files[of_files.duplicated()]
+    if len(twice):
+        row = twice.iloc[0]
+        raise ValueError(
+            f"Model {row['model']!r} has item {str(row['item'])!r} in more than one of "
+            f"{listed([str(file) for file in files], most=3)}. Leave out what is there twice."
+        )

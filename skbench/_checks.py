@@ -207,3 +207,9 @@ def _group(labels, position):
 def _plain(value):
     """A Python object in place of a numpy scalar, whose repr names its type."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def of_one_type(labels):
+    """A Series of labels, as text where they are of several types, such as 4 and "gpt"."""
+    mixed = labels.dtype == object and labels.map(type).nunique() > 1
+    return labels.astype(str) if mixed else labels

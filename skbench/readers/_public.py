@@ -32,8 +32,8 @@ def read_items(
     path : str, path-like, or list of them
         Files and folders. Text files may be compressed (.gz, .bz2, .xz).
     model : str or dict, default=None
-        Tables: the column of models. None guesses; without one the
-        file is taken to hold one model, named for it if there are several. Logs: names for models, by
+        Tables: the column of models. None guesses; without one each
+        file is taken to hold one model. Logs: names for models, by
         what they are called without this argument; a string names the only one.
     topic : str or list of str, default=None
         Tables: the topic column; several columns keep their own names. Logs: a field

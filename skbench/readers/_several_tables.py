@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from skbench._checks import of_one_type
 from skbench.readers._load import without_suffixes
 from skbench.readers._names import OPTIONS, REPEATS, listed, n_shared
 from skbench.readers._tabular import ONE_MODEL, table_items
@@ -22,6 +23,9 @@ def tables_items(files, named, models, bad):
     _check_same_columns(files, parts)
     notes = [f"{len(files)} tables, one below the other", *_name_models(files, parts)]
     items = pd.concat(parts, ignore_index=True)
+    for name in columns:
+        if name in items:
+            items[name] = of_one_type(items[name])
     _refuse_items_of_two_files(files, parts, items)
     items.attrs["columns"] = {"model": "model", **columns}
     said = dict.fromkeys(note for part in parts for note in part.attrs["notes"])

@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 
+from skbench._checks import of_one_type
 from skbench.readers._load import load_table
 from skbench.readers._names import OPTIONS, REPEATS, ROLES, check_exist, find_roles, listed
 
@@ -205,6 +206,8 @@ def _with_labels(items, roles, path, bad):
             for row in blank:
                 bad.refuse(path, f"row {row + 1}", f"the {name} is blank")
             items = items.drop(index=items.index[blank]).reset_index(drop=True)
+        if name in items:
+            items[name] = of_one_type(items[name])
     return items
 
 

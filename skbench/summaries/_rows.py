@@ -6,6 +6,8 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
+from skbench._checks import of_one_type
+
 SCORE = "_skbench_score"  # kept apart from the caller's own columns
 _ROWS_OF_TEXT = 1000  # read to say what a column of text holds
 
@@ -92,7 +94,9 @@ def collected(frame, keys=()):
         streams = frame.implementation is nw.Implementation.POLARS
         frame = frame.collect(**({"engine": "streaming"} if streams else {}))
     table = pd.DataFrame({name: _plain(frame.get_column(name)) for name in frame.columns})
-    return table.sort_values(list(keys), ignore_index=True) if len(keys) else table
+    if not len(keys):
+        return table
+    return table.sort_values(list(keys), ignore_index=True, key=of_one_type)
 
 
 def _plain(column):

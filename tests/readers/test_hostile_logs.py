@@ -330,6 +330,18 @@ def test_json_lines_table(tmp_path):
     assert "left out lists and long texts: prompt" in said(items) and "prompt" not in items
 
 
+def test_labels_of_several_types_become_text(tmp_path, capsys):
+    rows = [{"model": m, "item": i, "score": i % 2} for m in ("gpt", 4) for i in range(4)]
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    items = read_items(tmp_path / "t.jsonl")
+    assert items["model"].tolist() == 4 * ["gpt"] + 4 * ["4"]
+    assert items["item"].tolist() == 2 * [0, 1, 2, 3]
+    for command in ("leaderboard", "compare", "estimate --by model"):
+        with pytest.raises(SystemExit) as stop:
+            main([*command.split(), str(tmp_path / "t.jsonl")])
+        assert stop.value.code == 0, capsys.readouterr().err
+
+
 def test_repeats_in_a_table(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("model,item,epoch,score\na,1,1,1\na,1,2,0\na,2,1,1\na,2,2,1\n")

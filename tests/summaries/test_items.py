@@ -310,3 +310,10 @@ def test_mmlu_pro_matches_the_published_counts(data_folder):
     np.testing.assert_array_equal(g.n, counts["n"])
     np.testing.assert_allclose(g.z * g.n, counts["k"], atol=1e-9)
     assert len(set(g.groups)) == published["src"].nunique()
+
+
+def test_labels_of_several_types_are_sorted_as_text(items):
+    items["model"] = items["model"].astype(object).replace({"B": 4})
+    items["item"] = items["topic"] + items["item"].astype(str)
+    assert set(summarize_items(items, by="model").labels) == {"A", 4, "C"}
+    assert len(summarize_items(items, by=["model", "topic"]).labels) == 12

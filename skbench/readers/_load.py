@@ -18,9 +18,10 @@ _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _PARQUET = (".parquet", ".pq")
 _LINES = (".jsonl", ".ndjson")
 _BLANKS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
+_INTEGER = re.compile("0|-?[1-9][0-9]*")
 
 
-def load_table(path, label_columns, bad=None):
+def load_table(path, label_columns, bad=None, as_written=False):
     """Read a CSV, TSV, Parquet or JSON Lines file.
 
     Parameters
@@ -33,6 +34,8 @@ def load_table(path, label_columns, bad=None):
         blank.
     bad : BadLines, default=None
         Told of lines that cannot be read; None refuses them.
+    as_written : bool, default=False
+        Keep labels of text files as text unless all are integers: 3.1 is not 3.10.
 
     Returns
     -------
@@ -61,7 +64,7 @@ def load_table(path, label_columns, bad=None):
     elif kind in _PARQUET or _head(path) == b"PAR1":
         frame = _read_parquet(path)
     else:
-        frame = _read_text(path, _SEPARATORS[kind], label_columns, bad)
+        frame = _read_text(path, _SEPARATORS[kind], label_columns, bad, as_written)
     if frame.empty:
         raise ValueError(f"{str(path)!r} has column names but no rows.")
     return frame
@@ -108,10 +111,10 @@ def _head(path):
         return file.read(4)
 
 
-def _read_text(path, separator, label_columns, bad):
+def _read_text(path, separator, label_columns, bad, as_written):
     with _naming(path):
         separator, columns = _separator_and_columns(path, separator)
-    labels = set(label_columns(columns))
+    labels = set(label_columns(columns)) & set(columns)
     with _naming(path), _counting(path, bad):
         frame = pd.read_csv(
             path,
@@ -121,10 +124,27 @@ def _read_text(path, separator, label_columns, bad):
             on_bad_lines="warn" if bad.skip else "error",
             keep_default_na=False,
             na_values={c: [""] if c in labels else list(_BLANKS) for c in columns},
+            dtype=dict.fromkeys(labels, object) if as_written else None,
             low_memory=False,
             index_col=False,
         )
+    for name in labels if as_written else ():
+        frame[name] = _as_written(frame[name])
     return _without_foreign_letters(frame, path, bad) if bad.skip else frame
+
+
+def _as_written(labels):
+    """Labels that were read as text, as integers if this changes the text of none."""
+    present = labels.dropna()
+    if not all(map(_INTEGER.fullmatch, present.unique())):
+        return labels.infer_objects()
+    try:
+        integers = present.astype("int64")
+    except OverflowError:
+        return labels.infer_objects()
+    if len(integers) == len(labels):
+        return integers
+    return integers.astype("Int64").reindex(labels.index)
 
 
 @contextmanager

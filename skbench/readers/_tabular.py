@@ -52,7 +52,7 @@ def table_items(path, named, models, bad):
 
 
 def _items(path, named, models, bad):
-    table = load_table(path, lambda columns: _label_columns(columns, named), bad)
+    table = load_table(path, lambda columns: _label_columns(columns, named), bad, as_written=True)
     if models is None:
         models = _wide_models(table, named)
     else:
@@ -74,7 +74,9 @@ def _items(path, named, models, bad):
 
 def _label_columns(columns, named):
     roles, _ = find_roles(columns, named)
-    return [name for role, names in roles.items() if role != "score" for name in names]
+    labels = [name for role, names in roles.items() if role != "score" for name in names]
+    scores = roles.get("score", ())
+    return labels + [name for name in _numbers_of_repeats(columns) if name not in scores]
 
 
 def _wide_models(table, named):
@@ -207,7 +209,8 @@ def _with_labels(items, roles, path, bad):
                 bad.refuse(path, f"row {row + 1}", f"the {name} is blank")
             items = items.drop(index=items.index[blank]).reset_index(drop=True)
         if name in items:
-            items[name] = of_one_type(items[name])
+            whole = items[name].dtype == "Int64"
+            items[name] = of_one_type(items[name].astype("int64") if whole else items[name])
     return items
 
 
@@ -253,11 +256,15 @@ def _with_unique_items(items, roles, notes, path, bad):
 def _column_of_repeats(items):
     """The column that numbers the answers to an item, where items repeat, or None."""
     keys = [name for name in ("model", "topic", "item") if name in items]
-    numbers = [name for name in items if str(name).lower() in REPEATS]
+    numbers = _numbers_of_repeats(items)
     if not numbers or not items.duplicated(keys).any():
         return None
     apart = (name for name in numbers if not items.duplicated([*keys, name]).any())
     return next(apart, None)
+
+
+def _numbers_of_repeats(columns):
+    return [name for name in columns if str(name).lower() in REPEATS]
 
 
 def _raise_repeated(items, keys, repeated):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skbench.readers import read_items
+from skbench.readers import read_features, read_items
 
 LONG = (
     "System,Task,question id,is_correct,length\n"
@@ -209,6 +209,55 @@ def test_label_called_na_is_a_label(written):
     """Namibia is no missing value, but a blank score is."""
     items = read_items(written("model,topic,item,score\nNone,NA,1,1\nNone,NA,2,NA\n"))
     assert rows(items) == [("None", "NA", 1, 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("3.1", "3.10"),
+        ("08", "8"),
+        ("1e400", "2e400"),
+        ("9007199254740993.0", "9007199254740992.0"),
+    ],
+)
+@pytest.mark.parametrize("role", ["model", "topic", "item", "cluster", "repeat"])
+def test_labels_that_are_one_number_are_not_one_label(written, role, one, other):
+    labels = {"model": "a", "topic": "x", "item": "i", "repeat": "7"}
+    if role != "repeat":
+        labels["cluster"] = "p"
+    rows = [labels | {role: label} for label in (one, other)]
+    if role in ("topic", "cluster"):
+        rows[1]["item"] = "j"
+    lines = [",".join([*row.values(), "1"]) for row in rows]
+    items = read_items(written("\n".join([",".join([*labels, "score"]), *lines])))
+    assert items[role].tolist() == [one, other]
+
+
+@pytest.mark.parametrize("written_as", ["{}", "-{}"])
+def test_labels_that_are_integers_are_in_their_order(written, written_as):
+    labels = [int(written_as.format(i)) for i in (9, 10, 2**63 - 1)]
+    items = read_items(written("model,item,score\n" + "".join(f"a,{i},1\n" for i in labels)))
+    assert items["item"].tolist() == labels
+    larger = read_items(written(f"model,item,score\na,{2**63},1\na,9,1\n"))
+    assert larger["item"].tolist() == [str(2**63), "9"]
+
+
+def test_integers_stay_integers_beside_a_blank_label(written):
+    items = read_items(written("model,item,score\na,7,1\na,,0\n"), skip_bad_lines=True)
+    assert items["item"].tolist() == [7] and items["item"].dtype == "int64"
+
+
+def test_features_go_with_labels_that_are_one_number(written):
+    items = read_items(written("model,topic,item,score\na,3.1,1,1\na,3.10,2,0\n"))
+    features = read_features(written("topic,length\n3.10,20\n3.1,10\n", "features.csv"), items)
+    assert features["topic"].tolist() == ["3.10", "3.1"]
+
+
+def test_labels_of_a_folder_are_of_one_kind(tmp_path):
+    for name, last in (("ada", "3"), ("bob", "x3")):
+        (tmp_path / f"{name}.csv").write_text(f"item,score\n1,1\n2,0\n{last},1\n")
+    items = read_items(tmp_path).groupby("model")["item"].apply(set)
+    assert items["ada"] & items["bob"] == {"1", "2"}
 
 
 def test_item_ids_that_restart_in_every_topic_become_unique(written):

@@ -115,13 +115,19 @@ def _read_text(path, separator, label_columns, bad, as_written):
     with _naming(path):
         separator, columns = _separator_and_columns(path, separator)
     labels = set(label_columns(columns)) & set(columns)
+    how = {
+        "sep": separator,
+        "encoding": "utf-8-sig",
+        "encoding_errors": "replace" if bad.skip else "strict",
+        "on_bad_lines": "warn" if bad.skip else "error",
+    }
+    with _naming(path):
+        too_long = _too_long_from_the_first(path, bad, how)
     with _naming(path), _counting(path, bad):
         frame = pd.read_csv(
             path,
-            sep=separator,
-            encoding="utf-8-sig",
-            encoding_errors="replace" if bad.skip else "strict",
-            on_bad_lines="warn" if bad.skip else "error",
+            **how,
+            skiprows=[line - 1 for line in too_long],
             keep_default_na=False,
             na_values={c: [""] if c in labels else list(_BLANKS) for c in columns},
             dtype=dict.fromkeys(labels, object) if as_written else None,
@@ -149,13 +155,48 @@ def _as_written(labels):
 
 @contextmanager
 def _counting(path, bad):
-    """Count lines with too many cells, which pandas skips with a warning."""
+    """Count lines with too many cells, which pandas skips with a warning; yields their numbers."""
+    lines = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", pd.errors.ParserWarning)
-        yield
+        yield lines
     for warning in caught:
         for line, reason in re.findall(r"Skipping line (\d+): ([^\n]+)", str(warning.message)):
             bad.refuse(path, int(line), reason.strip())
+            lines.append(int(line))
+
+
+def _too_long_from_the_first(path, bad, how):
+    """Numbers of lines to skip where the first row has more cells than the header.
+
+    pandas would take that row for the rule, and drop what is beyond the header.
+    """
+    try:
+        pd.read_csv(path, **how | {"on_bad_lines": "error"}, header=None, nrows=2, dtype=str)
+        return []
+    except pd.errors.ParserError as error:
+        found = re.search(r"Expected (\d+) fields in line \d+, saw (\d+)", str(error))
+        if found and int(found[2]) == int(found[1]) + 1 and _all_rows_end_in(how["sep"], path):
+            return []
+        if not bad.skip:
+            raise
+    with _counting(path, bad) as lines:
+        pd.read_csv(path, **how, header=None, dtype=object)
+    return lines
+
+
+def _all_rows_end_in(separator, path):
+    """Whether all rows but the header have a last cell that is empty."""
+    quoted, rows = False, 0
+    with open_bytes(path) as file:
+        for line in file:
+            quoted ^= line.count(b'"') % 2 == 1
+            if quoted or line.isspace():
+                continue
+            rows += 1
+            if rows > 1 and not line.rstrip(b"\r\n").endswith(separator.encode()):
+                return False
+    return True
 
 
 def _without_foreign_letters(frame, path, bad):

@@ -1,14 +1,20 @@
 """Inspect AI: .eval archives, of which header and summaries are read, and .json logs."""
 
+import json
 import math
+from hashlib import sha1
 from pathlib import Path
 
 from skbench.readers._archive import Archive
 from skbench.readers._json import document, fast_loads, parse
 from skbench.readers._logs import Log, choose
+from skbench.readers._names import listed
 
 # Inspect's own scale, including partial credit and no answer.
 _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+_LONGEST_INPUT = 5120  # letters of a text that a summary keeps
+# What changes how answers are fetched, not what they are.
+_ERRANDS = frozenset("max_retries timeout attempt_timeout max_connections batch".split())
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 
@@ -29,6 +35,7 @@ def inspect_logs(paths, options, bad, notes):
     offers = [(_task(header), _names(scored)) for _, header, scored in files if scored]
     if not offers:
         raise ValueError(f"No sample in {str(paths[0])!r} has a score.")
+    _say_what_differs([header for _, header, scored in files if scored], notes)
     chosen = choose(offers, options.score, "score", "score= (--score)", notes)
     return [
         _log(path, header, scored, chosen[_task(header)], options)
@@ -84,8 +91,24 @@ def _say_how_it_ended(path, header, samples, notes):
         )
 
 
+def _say_what_differs(headers, notes):
+    """Name the arguments in which runs of one task differ."""
+    runs = {}
+    for header in headers:
+        runs.setdefault(_task(header), []).append(header["eval"].get("task_args") or {})
+    for task, given in runs.items():
+        values = {
+            key: list(dict.fromkeys(repr(a.get(key)) for a in given)) for a in given for key in a
+        }
+        differing = [f"{key} ({listed(vs, most=4)})" for key, vs in values.items() if len(vs) > 1]
+        if differing:
+            notes.append(
+                f"runs of task {task!r} differ in its arguments: {listed(differing, most=4)}"
+            )
+
+
 def _scored(path, samples, options, bad):
-    """What is needed of each sample: item, epoch, scores by name, cluster, topic."""
+    """What is needed of each sample: item, epoch, scores by name, digest, topic, cluster."""
     rows, seen = [], set()
     for number, sample in enumerate(samples, start=1):
         try:
@@ -93,13 +116,14 @@ def _scored(path, samples, options, bad):
             if key in seen:
                 raise ValueError(f"repeats item {key[0]!r}, epoch {key[1]}")
             scores = _scores(sample.get("scores") or {})
+            digest = _digest(sample.get("input"))
             labels = options.labels_of(sample)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             malformed = isinstance(error, (TypeError, AttributeError))
             bad.refuse(path, f"sample {number}", "is no sample" if malformed else error)
             continue
         seen.add(key)
-        rows.append((*key, scores, *labels))
+        rows.append((*key, scores, digest, *labels))
     return rows
 
 
@@ -129,6 +153,28 @@ def _number(value, scorer):
     return float(value)
 
 
+def _digest(question):
+    """Of the texts of a question, as far as summaries keep them; None where there is none."""
+    messages = question if isinstance(question, list) else [{"content": question}]
+    try:
+        texts = [text for message in messages for text in _texts(message["content"])]
+    except (KeyError, TypeError, AttributeError):
+        return None
+    if not texts:
+        return None
+    joined = json.dumps(texts, ensure_ascii=False)
+    return sha1(joined.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+
+
+def _texts(content):
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    for part in content or ():
+        kind = part["type"]
+        # Summaries say "(Image)" in place of one.
+        yield part["text"][:_LONGEST_INPUT] if kind == "text" else f"({kind.capitalize()})"
+
+
 def _names(rows):
     return list(dict.fromkeys(name for row in rows for name in row[2]))
 
@@ -138,15 +184,12 @@ def _task(header):
 
 
 def _log(path, header, rows, score, options):
-    items, epochs, scores, topics, clusters = zip(*rows, strict=True)
+    items, epochs, scores, digests, topics, clusters = zip(*rows, strict=True)
     columns = {"item": items, "score": [found.get(score, math.nan) for found in scores]}
     if len(set(items)) < len(items) or len(set(epochs)) > 1:
         columns["repeat"] = epochs
     columns |= options.label_columns(topics, clusters)
     about = header["eval"]
-    # Only what can be told from the log: objects are written down in full, or not at all.
-    arguments = about.get("model_args") or {}
-    plain = {k: v for k, v in arguments.items() if isinstance(v, (str, int, float))}
     return Log(
         path=str(path),
         run=Path(path).as_posix(),
@@ -155,5 +198,16 @@ def _log(path, header, rows, score, options):
         score_name=score,
         item_name="id",
         columns=columns,
-        settings=[about.get("model_base_url"), sorted(plain.items())],
+        settings=[
+            about.get("model_base_url"),
+            _plain(about.get("model_args") or {}),
+            _plain(about.get("model_generate_config") or {}),
+        ],
+        digests=list(digests) if all(digests) else None,
     )
+
+
+def _plain(arguments):
+    """Only what can be told from the log: objects are written down in full, or not at all."""
+    plain = {k: v for k, v in arguments.items() if isinstance(v, (str, int, float))}
+    return sorted(item for item in plain.items() if item[0] not in _ERRANDS)

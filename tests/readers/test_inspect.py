@@ -105,6 +105,54 @@ def test_values(tmp_path):
     assert items["score"].tolist() == [1, 0, 0.5, 0, 1, 0.25, 1, 0.75]
 
 
+def text_of(text):
+    return [{"role": "user", "content": [{"type": "text", "text": text}, {"type": "image"}]}]
+
+
+def test_other_questions_under_the_same_ids_are_other_items(tmp_path):
+    for name in ("easy", "hard"):
+        questions = [sample(i, "C", input=f"{name} question {i}") for i in range(3)]
+        questions.append(sample(9, "I", input="asked of both"))
+        about = {"model": name, "task_args": {"subset": name, "seed": 1}}
+        write_log(tmp_path / f"{name}.json", questions, **about)
+    items = read_items(tmp_path).groupby("model")["item"].apply(set)
+    assert items["easy"] & items["hard"] == {"t/9"}
+    notes = said(read_items(tmp_path))
+    assert "3 items of topic 't' bear the same number but not the same text" in notes
+    assert "runs of task 't' differ in its arguments: subset ('easy', 'hard')" in notes
+    assert "seed" not in notes
+
+
+@pytest.mark.parametrize(
+    ("whole", "summary"),
+    [
+        ("q" * 6000, "q" * 5120 + "...\n(content truncated)"),
+        (text_of("q"), [{"content": [{"type": "text", "text": t} for t in ("q", "(Image)")]}]),
+    ],
+)
+def test_a_question_that_was_shortened_is_the_same_question(tmp_path, whole, summary):
+    for model, question in (("a", whole), ("b", summary)):
+        write_log(tmp_path / f"{model}.json", [sample(1, "C", input=question)], model=model)
+    assert read_items(tmp_path)["item"].tolist() == ["t/1", "t/1"]
+
+
+def test_runs_at_other_temperatures_are_no_one_model(tmp_path):
+    for task, temperature in (("x", 0.0), ("y", 1.0)):
+        config = {"temperature": temperature, "max_connections": int(temperature)}
+        about = {"task": task, "model_generate_config": config}
+        write_log(tmp_path / f"{task}.json", [sample(1, "C")], **about)
+    assert "differ in their settings: kept apart as m (x.json), m (y.json)" in said(
+        read_items(tmp_path)
+    )
+
+
+def test_errands_are_no_settings(tmp_path):
+    for task, connections in (("x", 1), ("y", 9)):
+        about = {"task": task, "model_generate_config": {"max_connections": connections}}
+        write_log(tmp_path / f"{task}.json", [sample(1, "C")], **about)
+    assert set(read_items(tmp_path)["model"]) == {"m"}
+
+
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [

@@ -4,9 +4,19 @@ import json
 import math
 from hashlib import sha1
 
-from skbench.readers._json import document, records, value_at
+from skbench.readers._json import (
+    LARGEST_DOCUMENT,
+    document,
+    fast_loads,
+    open_bytes,
+    parse,
+    records,
+    value_at,
+)
+from skbench.readers._load import without_suffixes
 from skbench.readers._logs import Log, choose
 
+_LONGEST_PROMPT = 60  # letters of a prompt in the name of a model
 _ERROR = 2  # failureReason of a test whose provider gave no answer
 
 
@@ -14,26 +24,32 @@ def promptfoo_logs(paths, options, bad, notes):
     """Logs of all files; parameters as in `lm_eval_logs`."""
     found = {}
     for path in paths:
-        for number, result in _results(path, bad):
+        for place, result in _results(path, bad):
             try:
                 model, prompt, item, scores, labels = _row(result, options)
             except (KeyError, TypeError, AttributeError, ValueError) as error:
-                bad.refuse(path, number if _by_lines(path) else f"result {number}", error)
+                bad.refuse(path, place, error)
                 continue
             rows = found.setdefault(path, {}).setdefault((model, prompt), {})
             rows.setdefault(item, []).append((scores, *labels))
     offers = [(_topic(path), _names(runs)) for path, runs in found.items()]
     chosen = choose(offers, options.score, "score", "score= (--score)", notes)
+    short = _short(dict.fromkeys(prompt for runs in found.values() for _, prompt in runs))
     return [
         _log(path, name, rows, chosen[_topic(path)], options)
         for path, runs in found.items()
-        for name, rows in _named(runs, path, notes)
+        for name, rows in _named(runs, short, path, notes)
     ]
 
 
 def _by_lines(path):
-    with open(path, "rb") as file:
-        return file.read(256).lstrip().startswith(b'{"')
+    """Whether there is a result per line; a document may stand on one line too."""
+    with open_bytes(path) as file:
+        line = file.readline(LARGEST_DOCUMENT).removeprefix(b"\xef\xbb\xbf").lstrip()
+    try:
+        return "results" not in parse(line, fast_loads())
+    except (TypeError, ValueError):
+        return line.startswith(b'{"')
 
 
 def _results(path, bad):
@@ -45,7 +61,7 @@ def _results(path, bad):
             f"{str(path)!r} has no list results.results, as promptfoo writes it since version "
             f"0.94. Export the evaluation anew: promptfoo export eval ID -o results.json."
         )
-    return enumerate(results, start=1)
+    return ((f"result {number}", result) for number, result in enumerate(results, start=1))
 
 
 def _row(result, options):
@@ -78,10 +94,25 @@ def _names(runs):
 
 
 def _topic(path):
-    return path.name.split(".")[0]
+    return without_suffixes(path)
 
 
-def _named(runs, path, notes):
+def _short(prompts):
+    """Prompts in a line, as long as names may be; numbered where these are the same."""
+    alike = {}
+    for prompt in prompts:
+        line = " ".join(str(prompt).split())
+        if len(line) > _LONGEST_PROMPT:
+            line = line[: _LONGEST_PROMPT - 3] + "..."
+        alike.setdefault(line, []).append(prompt)
+    return {
+        prompt: f"{line} ({number})" if len(same) > 1 else line
+        for line, same in alike.items()
+        for number, prompt in enumerate(same, start=1)
+    }
+
+
+def _named(runs, short, path, notes):
     """Providers, with their prompt where they had several."""
     providers = [provider for provider, _ in runs]
     if len(set(providers)) == len(providers):
@@ -89,7 +120,7 @@ def _named(runs, path, notes):
     notes.append(
         f"{str(path)!r} has several prompts per provider: a model is a provider and prompt"
     )
-    return [(f"{provider} | {prompt}", rows) for (provider, prompt), rows in runs.items()]
+    return [(f"{provider} | {short[prompt]}", rows) for (provider, prompt), rows in runs.items()]
 
 
 def _log(path, model, rows, score, options):

@@ -149,6 +149,34 @@ def test_promptfoo_repeats_and_prompts():
     assert items.attrs["columns"]["cluster"] == items.attrs["columns"]["item"]
 
 
+def test_promptfoo_on_one_line(tmp_path):
+    path = FOLDER / "promptfoo" / "once" / "once.json"
+    (tmp_path / "once.json").write_text(json.dumps(json.loads(path.read_text())))
+    compact, indented = read_promptfoo(tmp_path), read_promptfoo(path)
+    assert compact["score"].tolist() == indented["score"].tolist()
+
+
+def promptfoo_result(prompt, success):
+    return {"provider": "p", "prompt": {"label": prompt}, "vars": {}, "success": success,
+            "score": 1, "promptIdx": 0, "testIdx": 0}  # fmt: skip
+
+
+def test_promptfoo_prompts_in_names_are_short_and_distinct(tmp_path):
+    prompts = ["Be brief.\n\n{{q}}", "Be brief. {{q}}", "x" * 70 + "a", "x" * 70 + "b", "y\tz\n"]
+    for name, some in (("v1.0.jsonl", prompts[:3]), ("v1.1.jsonl", prompts[2:])):
+        write(tmp_path / name, *(promptfoo_result(p, p == prompts[1]) for p in some))
+    items = read_promptfoo(tmp_path)
+    assert list(dict.fromkeys(items["model"])) == [
+        "p | Be brief. {{q}} (1)",
+        "p | Be brief. {{q}} (2)",
+        f"p | {'x' * 57}... (1)",
+        f"p | {'x' * 57}... (2)",
+        "p | y z",
+    ]
+    assert items["score"].tolist() == [0, 1, 0, 0, 0, 0]
+    assert set(items["topic"]) == {"v1.0", "v1.1"}
+
+
 def test_promptfoo_named_score():
     path = FOLDER / "promptfoo" / "once" / "once.json"
     prompts = json.loads(path.read_text())["results"]["prompts"]

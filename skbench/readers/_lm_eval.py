@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 
 from skbench.readers._json import document, label_at, numbers, records
+from skbench.readers._load import without_suffixes
 from skbench.readers._logs import Log, choose
 
 # Fields of a sample that are no metric.
@@ -16,7 +17,7 @@ _FIELDS = frozenset(
     "target_hash schema_version".split()
 )
 _TIME = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?"
-_SAMPLES_NAME = re.compile(rf"samples_(.+?)(?:_({_TIME}))?\.jsonl?$")
+_SAMPLES_NAME = re.compile(rf"samples_(.+?)(?:_({_TIME}))?\.jsonl?(?:\.(?:gz|bz2|xz))?$")
 # Keys of model_args that name the model, in the order in which the program looks for them.
 _NAMING = re.compile(r"(?:^|,)\s*(?:peft|delta|pretrained|model|path|engine)=([^,]+)")
 
@@ -29,7 +30,7 @@ class _Samples:
         self.items, self.lines, self.labels, self.digests = [], array("q"), [], []
         self.likelihoods, self.n_choices = array("d"), []
         self.scores = {}
-        self.not_numbers = set()
+        self.numeric, self.not_numbers = set(), {}
 
     def add_scores(self, record, names):
         """Append one score per metric, nan where the record has none."""
@@ -39,9 +40,11 @@ class _Samples:
             if column is None:
                 column = self.scores[name] = array("d", [math.nan]) * size
             value = record.get(name)
-            if not isinstance(value, (float, int)):
+            if isinstance(value, (float, int)):
+                self.numeric.add(name)
+            else:
                 if value is not None:
-                    self.not_numbers.add(name)
+                    self.not_numbers.setdefault(name, {})[size] = _in_short(value)
                 value = math.nan
             column.append(value)
         if len(names) < len(self.scores):
@@ -79,13 +82,23 @@ class _Samples:
                 bad.refuse(path, self.lines[row], f"{name} is infinite")
                 column[row] = math.nan
 
+    def refuse_not_numbers(self, score, path, bad):
+        """What is no number among the numbers of a score: nan where bad lines are skipped."""
+        for row, value in self.not_numbers.get(score, {}).items():
+            bad.refuse(path, self.lines[row], f"{score} is {value}, no number")
+
     def metrics(self, higher_is_better):
-        """Names of the metrics that are numbers and of which more is better."""
+        """Names of the metrics that are numbers, if not all, and of which more is better."""
         return [
             name
             for name in self.scores
-            if name not in self.not_numbers and higher_is_better.get(name, True)
+            if (name in self.numeric or name not in self.not_numbers)
+            and higher_is_better.get(name, True)
         ]
+
+
+def _in_short(value):
+    return repr(value[:40]) if isinstance(value, str) else f"a {type(value).__name__}"
 
 
 def lm_eval_logs(paths, options, bad, notes):
@@ -129,6 +142,8 @@ def lm_eval_logs(paths, options, bad, notes):
         notes,
     )
     _say_what_is_missing(files, notes)
+    for path, task, _, _, samples in files:
+        samples.refuse_not_numbers(scores[task], path, bad)
     return [_log(*file, scores[file[1]], options, notes) for file in files]
 
 
@@ -140,8 +155,9 @@ def _task_and_time(path):
 def _task_in_old_name(path, results):
     """The task in a name such as pretrained__org__model_task.jsonl."""
     tasks = results.get("configs") or results.get("results") or {}
-    ends = [task for task in tasks if path.stem.endswith(task)]
-    return max(ends, key=len, default=path.stem)
+    stem = min(path.stem, without_suffixes(path), key=len)
+    ends = [task for task in tasks if stem.endswith(task)]
+    return max(ends, key=len, default=stem)
 
 
 def _results(folder, time):

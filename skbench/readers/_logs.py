@@ -92,33 +92,58 @@ def choose(offers, wanted, what, option, notes):
     ValueError
         If a topic does not have the wanted one in every file, or has none in common.
     """
-    topics = {}
+    shared, everything = {}, {}
     for topic, names in offers:
-        known = topics.setdefault(topic, list(names))
-        topics[topic] = [name for name in known if name in names]
-    chosen = {}
-    for topic, names in topics.items():
-        everything = list(dict.fromkeys(n for t, ns in offers if t == topic for n in ns))
-        if not names or (wanted is not None and wanted not in names):
-            problem = f"no {what} {wanted!r}" if names else f"no {what} that all its files have"
-            raise ValueError(
-                f"Topic {topic!r} has {problem}, only {listed(everything)}. Pass another {option}."
-            )
-        chosen[topic] = names[0] if wanted is None else wanted
-        topics[topic] = everything
-    if wanted is None:
-        notes.extend(_choices_in_words(topics, chosen, what, option))
+        known = shared.setdefault(topic, list(names))
+        shared[topic] = [name for name in known if name in names]
+        everything.setdefault(topic, {}).update(dict.fromkeys(names))
+    _refuse_topics_without(wanted, shared, everything, what, option)
+    if wanted is not None:
+        return dict.fromkeys(shared, wanted)
+    chosen = {topic: names[0] for topic, names in shared.items()}
+    notes.extend(_choices_in_words(shared, everything, chosen, what, option))
     return chosen
 
 
-def _choices_in_words(topics, chosen, what, option):
+def _refuse_topics_without(wanted, shared, everything, what, option):
+    for topic, names in shared.items():
+        if not everything[topic]:
+            raise ValueError(
+                f"Topic {topic!r} has no {what} that is a number. Leave its files out."
+            )
+        if not names:
+            raise ValueError(
+                f"Topic {topic!r} has no {what} that all its files have, only "
+                f"{listed(everything[topic])}. Read these files one by one, with {option}."
+            )
+    lacking = {}
+    for topic, names in shared.items():
+        if wanted not in (None, *names):
+            lacking.setdefault(listed(names), []).append(topic)
+    if lacking:
+        said = "; ".join(
+            f"topic{'s' * (len(topics) > 1)} {listed(map(repr, topics), most=6)} "
+            f"{'have' if len(topics) > 1 else 'has'} no {what} {wanted!r}, only {names}"
+            for names, topics in lacking.items()
+        )
+        some_have_it = sum(map(len, lacking.values())) < len(shared)
+        remedy = "Leave out the files that lack it, or pass" if some_have_it else "Pass"
+        raise ValueError(f"{said[0].upper()}{said[1:]}. {remedy} another {option}.")
+
+
+def _choices_in_words(shared, everything, chosen, what, option):
     said = {}
-    for topic, names in topics.items():
+    for topic, names in everything.items():
         if len(names) > 1:
             said.setdefault((chosen[topic], tuple(names)), []).append(topic)
     for (name, names), where in said.items():
-        others = listed([other for other in names if other != name], most=6)
-        yield f"{what} {name!r} taken in {_counted(where, 'topic')}, not {others} ({option})"
+        others = [other for other in names if other != name]
+        if not all(other in found for other in others for found in shared.values()):
+            how = f"{option}, where all topics that are read have it"
+        else:
+            how = option
+        places = _counted(where, "topic")
+        yield f"{what} {name!r} taken in {places}, not {listed(others, most=6)} ({how})"
 
 
 def _counted(names, noun):

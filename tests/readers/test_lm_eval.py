@@ -1,5 +1,6 @@
 """lm-evaluation-harness: what its own summaries say of the same samples."""
 
+import gzip
 import json
 import math
 import shutil
@@ -83,6 +84,57 @@ def test_unknown_filter_and_metric():
         read_lm_eval(samples(FOLDER / "two_models", "samples_free*"), filter="x")
     with pytest.raises(ValueError, match="'sums' has no score 'f1', only acc, acc_norm"):
         read_lm_eval(samples(FOLDER / "two_models", "samples_sums*"), score="f1")
+
+
+def test_a_metric_that_some_tasks_lack():
+    folder = FOLDER / "two_models"
+    hint = (
+        "score 'acc' taken in 2 topics, not acc_norm (score= (--score), where all topics that are"
+    )
+    assert hint in said(read_items(folder))
+    two = [path for path in samples(folder) if "free" not in path.name]
+    assert "score 'acc' taken in 2 topics, not acc_norm (score= (--score))" in said(read_items(two))
+    with pytest.raises(ValueError) as error:
+        read_items(folder, score="acc_norm")
+    assert str(error.value) == (
+        "Topic 'free_sums' has no score 'acc_norm', only exact_match. Leave out the files that "
+        "lack it, or pass another score= (--score)."
+    )
+    with pytest.raises(ValueError) as error:
+        read_items(folder, score="f1")
+    assert "opics 'capitals', 'sums' have no score 'f1', only acc, acc_norm" in str(error.value)
+    assert "Leave" not in str(error.value) and "opic 'free_sums' has no score" in str(error.value)
+
+
+def write_samples(folder, *values, metric="acc"):
+    scores = {metric: None, "f1": 0.5}
+    common = {"target": "", "resps": [], "filtered_resps": [], **scores}
+    lines = [common | {"doc_id": i, metric: value} for i, value in enumerate(values)]
+    (folder / "samples_x.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    return folder
+
+
+def test_one_value_that_is_no_number_takes_no_metric_away(tmp_path):
+    write_samples(tmp_path, 1.0, "N/A", 0.0)
+    with pytest.raises(ValueError, match=r"samples_x\.jsonl', line 2: acc is 'N/A', no number"):
+        read_items(tmp_path)
+    items = read_items(tmp_path, skip_bad_lines=True)
+    assert items["score"].tolist() == [1.0, 0.0]
+    assert "skipped 1 bad line (line 2: acc is 'N/A'" in said(items)
+    assert read_items(tmp_path, score="f1")["score"].tolist() == [0.5] * 3
+
+
+def test_task_without_a_metric_that_is_a_number(tmp_path):
+    write_samples(tmp_path, "good", "bad", metric="f1")
+    with pytest.raises(ValueError, match=r"Topic 'x' has no score that is a number\. Leave its"):
+        read_items(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["samples_sums_2026-01-01T00-00-00.0.jsonl.gz", "sums.jsonl.gz"])
+def test_compressed_samples_keep_the_name_of_their_task(tmp_path, name):
+    file = samples(FOLDER / "two_models", "samples_sums*")[0]
+    (tmp_path / name).write_bytes(gzip.compress(file.read_bytes()))
+    assert set(read_items(tmp_path)["topic"]) == {"sums"}
 
 
 def test_confidence_is_the_softmax_of_the_choices():

@@ -7,10 +7,12 @@ import numpy as np
 
 from skbench import __version__
 from skbench.report import tables
-from skbench.report.terminal import print_prose, print_table
+from skbench.report.terminal import ascii_only, print_prose, print_table
 
 JSON_VERSION = 1
 _BAR_WIDTH = 30
+_MARKS = "├─●┤"
+_ASCII_MARKS = "|-o|"
 
 
 def as_json(findings, about, verdicts):
@@ -104,25 +106,30 @@ def _group_table(table, everything):
     axis = everything[["low", "direct", "estimate"]].min().min(), everything["high"].max()
     ends = f"{axis[0]:.{decimals}f}", f"{axis[1]:.{decimals}f}"
     ruler = ends[0] + ends[1].rjust(_BAR_WIDTH - len(ends[0]))
-    rich = tables.plain_table(["", "n", "direct", "estimate", "low", "high", ruler], [], n_text=1)
-    rich.columns[-1].justify = "left"
+    headers = ["", "n", "direct", "estimate", "low", "high", ruler]
+    marks = _ASCII_MARKS if ascii_only() else _MARKS
     topics = table["topic"] if table["topic"].notna().any() else [None] * len(table)
     previous = None
+    rows = []
     for topic, row in zip(topics, table.itertuples(), strict=True):
         if topic != previous:
-            rich.add_row(str(topic))
+            rows.append([topic, *[""] * (len(headers) - 1)])
             previous = topic
         numbers = (row.direct, row.estimate, row.low, row.high)
-        rich.add_row(
-            f"  {row.model}",
-            f"{row.n:g}",
-            *(tables.rounded(value, decimals) for value in numbers),
-            bar(row.estimate, row.low, row.high, axis),
+        rows.append(
+            [
+                f"  {row.model}",
+                f"{row.n:g}",
+                *(tables.rounded(value, decimals) for value in numbers),
+                bar(row.estimate, row.low, row.high, axis, marks=marks),
+            ]
         )
+    rich = tables.plain_table(headers, rows, n_text=1)
+    rich.columns[-1].justify = "left"
     return rich
 
 
-def bar(value, low, high, axis, width=_BAR_WIDTH):
+def bar(value, low, high, axis, width=_BAR_WIDTH, marks=_MARKS):
     """An interval drawn with characters.
 
     Parameters
@@ -133,6 +140,8 @@ def bar(value, low, high, axis, width=_BAR_WIDTH):
         Scores at the left and right edge.
     width : int, default=30
         Characters from edge to edge.
+    marks : str, default="├─●┤"
+        Left end, line, estimate and right end.
 
     Returns
     -------
@@ -147,8 +156,9 @@ def bar(value, low, high, axis, width=_BAR_WIDTH):
         return ""
     places = (np.array([low, value, high]) - axis[0]) / (axis[1] - axis[0])
     start, dot, end = np.clip(np.round(places * (width - 1)), 0, width - 1).astype(int)
-    cells = [" "] * start + ["─"] * (end - start + 1)
-    cells[start], cells[end], cells[dot] = "├", "┤", "●"
+    left, line, point, right = marks
+    cells = [" "] * start + [line] * (end - start + 1)
+    cells[start], cells[end], cells[dot] = left, right, point
     return "".join(cells)
 
 
@@ -166,11 +176,11 @@ def _print_ranking(findings):
 def _ranking_table(findings):
     table = findings.models()
     decimals = tables.decimals_for(table["estimate"])
-    rich = tables.plain_table(["model", "ranks", "score", "low", "high", "n"], [], n_text=1)
+    rows = []
     for row in table.itertuples():
         numbers = (tables.rounded(value, decimals) for value in (row.estimate, row.low, row.high))
-        rich.add_row(str(row.model), tables.rank_range(row), *numbers, f"{row.n:g}")
-    return rich
+        rows.append([str(row.model), tables.rank_range(row), *numbers, f"{row.n:g}"])
+    return tables.plain_table(["model", "ranks", "score", "low", "high", "n"], rows, n_text=1)
 
 
 def _print_pairs(findings, rows):

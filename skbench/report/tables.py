@@ -285,7 +285,7 @@ def plain_table(headers, rows, n_text):
     for position, header in enumerate(headers):
         is_number = position >= n_text
         table.add_column(
-            header,
+            Text(header),
             justify="right" if is_number else "left",
             no_wrap=is_number,
             overflow="fold",

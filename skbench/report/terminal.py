@@ -151,6 +151,11 @@ def _fitted(table, narrow, console):
     return table
 
 
+def ascii_only():
+    """Whether stdout may lack the characters that lines and bars are drawn with."""
+    return Console().options.ascii_only
+
+
 def print_prose(text):
     """Print a paragraph on stdout, wrapped to the width of the terminal."""
     Console().print(Text(text))

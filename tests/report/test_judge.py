@@ -165,6 +165,15 @@ def test_a_useless_judge_saves_nothing(written):
     assert "autorater saved no labels: the 1,000 there are say as much without it." in text
 
 
+def test_a_column_may_have_brackets_in_its_name(items, written):
+    named = written(items.rename(columns={"autorater": "j[/b]"}))
+    for by in ([], ["--by", "topic"]):
+        result = run(named, "--judge", "j[/b]", "--human", "human", *by)
+        assert result.exit_code == 0, result.stderr
+        table = result.stdout.split("\n\n")[1]
+        assert "j[/b]" in table
+
+
 # Groups -----------------------------------------------------------------------------
 
 

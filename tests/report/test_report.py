@@ -103,6 +103,25 @@ def test_numbers_in_print_are_those_in_json(file, document):
         assert [float(cell) for cell in cells[2:6]] == pytest.approx(numbers, abs=5e-4)
 
 
+def test_names_are_printed_as_they_are(items, tmp_path):
+    path = tmp_path / "brackets.csv"
+    models = dict(zip(items["model"].unique(), ["gpt[v1]", "gpt[v2]", ":smile:"], strict=True))
+    topics = {items["topic"].iloc[0]: "math[easy]", items["topic"].iloc[-1]: "use [/INST]"}
+    items.replace({"model": models, "topic": topics}).to_csv(path, index=False)
+    result = run(path)
+    names = [re.split(r" +\d", line.strip())[0] for line in result.stdout.splitlines()]
+    assert set(topics.values()) <= set(names)
+    for name in models.values():
+        assert names.count(name) == 12 + 1  # topics, and the ranking
+
+
+def test_bars_are_plain_where_stdout_lacks_the_characters(file):
+    result = CliRunner(charset="cp1252").invoke(report, [str(file)])
+    assert result.exit_code == 0, result.stderr
+    assert "●" not in result.stdout
+    assert re.search(r"\|-*o-*\|", result.stdout)
+
+
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [

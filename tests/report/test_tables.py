@@ -110,7 +110,7 @@ def test_rich_table_shows_every_number_and_what_is_not_known(table):
 
 def test_columns_without_values_are_left_out(table):
     shown = tables.as_rich(table.assign(model=None), 3)
-    assert [column.header for column in shown.columns][:2] == ["topic", "n"]
+    assert [str(column.header) for column in shown.columns][:2] == ["topic", "n"]
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ _NAMES = {
     "wald": "Wald",
 }
 INTERVALS = ("auto", *_COUNT_INTERVALS, "t", "normal", "bounded")
+_ROUNDING = 1e-9
 _FEW_ITEMS = 20  # below, t intervals of skewed bounded scores under-cover badly
 
 
@@ -53,7 +54,7 @@ class DirectEstimator(GroupEstimator):
     ------
     ValueError
         If an interval needs group sizes that were not given, or whole numbers of
-        successes where there are none.
+        successes where there are none, or a group lies outside `bounds`.
 
     Warns
     -----
@@ -124,13 +125,12 @@ class DirectEstimator(GroupEstimator):
         if kind == "normal":
             low, high = means.normal_interval(z, standard_error, confidence_level)
             return Bounds(low, high, standard_error)
-        self._require_sizes(kind, n)
+        self._require(kind, z, n)
         if kind == "t":
             low, high = means.t_interval(z, standard_error, n - 1, confidence_level)
         elif kind == "bounded":
             low, high = means.bounded_interval(z, n, confidence_level, *self.bounds)
         else:
-            self._require_counts(kind, z, n)
             low, high = _COUNT_INTERVALS[kind](np.round(z * n), n, confidence_level)
         return Bounds(low, high, standard_error)
 
@@ -142,9 +142,7 @@ class DirectEstimator(GroupEstimator):
     def _resolved(self, z, sigma2, n):
         if self.interval != "auto":
             if self.interval not in ("normal", "t"):
-                self._require_sizes(self.interval, n)
-            if self.interval in _COUNT_INTERVALS:
-                self._require_counts(self.interval, z, n)
+                self._require(self.interval, z, n)
             return self.interval
         if n is None:
             return "normal"
@@ -152,6 +150,14 @@ class DirectEstimator(GroupEstimator):
             return "wilson"
         _warn_of_t(z, sigma2, n)
         return "t"
+
+    def _require(self, kind, z, n):
+        """Refuse groups that this kind of interval is not for."""
+        self._require_sizes(kind, n)
+        if kind in _COUNT_INTERVALS:
+            self._require_counts(kind, z, n)
+        if kind == "bounded":
+            check_within(z, self.bounds)
 
     def _require_sizes(self, kind, n):
         if n is None:
@@ -174,6 +180,35 @@ class DirectEstimator(GroupEstimator):
                 f"position {first} has z * n = {z[first] * n[first]:g}. "
                 'Use interval="t", or "bounded" for scores with known bounds.'
             )
+
+
+def check_within(scores, bounds):
+    """Refuse scores that a bounded interval would cut away.
+
+    Parameters
+    ----------
+    scores : ndarray
+        Scores, or means of them.
+    bounds : tuple of two floats
+        Their range.
+
+    Raises
+    ------
+    ValueError
+        If bounds are not in order, or a score lies outside.
+    """
+    low, high = bounds
+    if not low < high:
+        raise ValueError(f"bounds must be a low and a higher number, got {low:g} and {high:g}.")
+    # Rounding may put a mean of ones just above 1.
+    slack = _ROUNDING * (high - low)
+    outside = (scores < low - slack) | (scores > high + slack)
+    if outside.any():
+        raise ValueError(
+            f"bounded intervals are for scores from {low:g} to {high:g}, but "
+            f"{scores[outside][0]:g} lies outside. Pass the lowest and "
+            "highest possible score as bounds (--bounds)."
+        )
 
 
 def _warn_of_t(z, sigma2, n):

@@ -56,6 +56,13 @@ _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
     help=f"With eb: {', '.join(_INTERVALS['eb'])}. With direct: {', '.join(_INTERVALS['direct'])}.",
 )
 @click.option(
+    "--bounds",
+    type=float,
+    nargs=2,
+    metavar="LOW HIGH",
+    help="Lowest and highest possible score, for --interval bounded.  [default: 0 1]",
+)
+@click.option(
     "--scale",
     type=click.Choice(["identity", "arcsine", "logit"]),
     help="Scale on which eb shrinks.",
@@ -96,6 +103,8 @@ def estimate(file, method, confidence_level, sample_size, plot, as_json, as_csv,
         by = [name for name in ("model", *topics) if name in items]
         summary_options = _summary_options(items, by, options)
         summary = _summarized(items, summary_options)
+        if options["interval"] == "bounded":
+            _check_bounds(items, options)
         with working("estimating ..."):
             direct, estimated = _estimated(summary, method, options, confidence_level)
             if sample_size and estimated is not direct:
@@ -119,6 +128,8 @@ def _check_usage(method, sample_size, options):
     interval = options["interval"]
     if interval is not None and interval not in _INTERVALS.get(method, ()):
         raise click.UsageError(f"--interval {interval} has no meaning with --method {method}.")
+    if options["bounds"] is not None and interval != "bounded":
+        raise click.UsageError("--bounds has no meaning without --interval bounded.")
     if options["scale"] is not None and method != "eb":
         raise click.UsageError(f"--scale has no meaning with --method {method}.")
     if sample_size and options["population"] is not None:
@@ -210,6 +221,13 @@ def _summarized(items, summary_options):
     return summarize_items(items, **summary_options)
 
 
+def _check_bounds(items, options):
+    """Means may lie within bounds that their scores leave."""
+    from skbench.groups.direct import check_within
+
+    check_within(items["score"].to_numpy(), _estimator("direct", options).bounds)
+
+
 def _estimated(summary, method, options, confidence_level):
     """Direct estimates, and those of the method asked for."""
     from skbench.groups import DirectEstimator
@@ -277,7 +295,8 @@ def _estimator(method, options):
     if method == "eb":
         return groups.EmpiricalBayes(**interval, **scale, **seed)
     if method == "direct":
-        return groups.DirectEstimator(**interval)
+        bounds = {} if options["bounds"] is None else {"bounds": options["bounds"]}
+        return groups.DirectEstimator(**interval, **bounds)
     if method == "synthetic":
         return groups.SyntheticRegression(**seed)
     if method == "structured":

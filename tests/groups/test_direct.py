@@ -140,6 +140,17 @@ def test_bounds_shift_and_scale():
     np.testing.assert_allclose(percent.low, 100 * unit.low)
 
 
+def test_scores_outside_the_bounds_are_refused():
+    with pytest.raises(ValueError, match="from 0 to 1, but 36.9 lies outside. .* bounds"):
+        fitted("bounded", [0.5, 36.9], [10, 10])
+    direct = fitted("bounded", [0.5], [10])
+    with pytest.raises(ValueError, match="-2 lies outside"):
+        direct.predict_interval(np.zeros((1, 1)), [-2.0], 0.1, [10])
+    with pytest.raises(ValueError, match="a low and a higher number, got 1 and 0"):
+        fitted("bounded", [0.5], [10], bounds=(1, 0))
+    fitted("bounded", [1 + 1e-15], [10]).estimate()
+
+
 def test_edge_groups(edge_groups):
     for kind in set(INTERVALS) - {"t"}:
         estimate = DirectEstimator(kind).fit(**edge_groups).estimate()

@@ -18,6 +18,7 @@ from skbench import (
 )
 from skbench.datasets import make_items
 from skbench.report.estimate import estimate
+from skbench.stats.means import bounded_interval
 
 
 def run(*arguments):
@@ -198,6 +199,18 @@ def test_every_interval_of_the_direct_estimator(file, interval):
     assert result.exit_code == 0
 
 
+def test_bounded_intervals_are_told_the_bounds(written):
+    rows = "".join(f"t{t},{i},{s}\n" for t in range(2) for i, s in enumerate([0, 1.5, 0, 0]))
+    path = written(f"topic,item,score\n{rows}")
+    bounded = ["--method", "direct", "--interval", "bounded"]
+    refused = run(path, *bounded)  # means are within 0 and 1
+    assert refused.exit_code == 1
+    assert "1.5 lies outside. Pass the lowest and highest possible score" in refused.stderr
+    groups = json.loads(run(path, *bounded, "--bounds", 0, 2, "--json").stdout)["groups"]
+    expected = bounded_interval(0.375, 4, high=2)
+    assert (groups[0]["low"], groups[0]["high"]) == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.parametrize("variance", ["smoothed", "plug-in", "pooled", "agresti", "model"])
 def test_every_variance(file, variance):
     assert run(file, "--variance", variance, "--method", "james-stein").exit_code == 0
@@ -336,6 +349,7 @@ USAGE_ERRORS = [
     ),
     (["x.csv", "--interval", "wilson"], "has no meaning with --method average."),
     (["x.csv", "--method", "direct", "--scale", "logit"], "--scale has no meaning"),
+    (["x.csv", "--bounds", "0", "9"], "--bounds has no meaning without --interval bounded."),
     (["x.csv", "--confidence-level", "95"], "is not in the range"),
 ]
 

@@ -144,7 +144,9 @@ def _on_pairing(row, unpaired):
 
 def _on_items(row):
     """How many items would show a difference of this size."""
-    if not np.isfinite(row["items_needed"]):
+    if np.isinf(row["items_needed"]):
+        return ["No number of such items would show a true difference of 0."]
+    if np.isnan(row["items_needed"]):
         return []
     return [
         f"To show a true difference of {row['difference']:.4g} with power {100 * POWER:.0f} % "

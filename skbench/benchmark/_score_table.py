@@ -10,6 +10,7 @@ from skbench._checks import require_columns
 from skbench.summaries._rows import SCORE, checked_scores, collected
 
 _N_NAMED = 3
+_ROUNDING = 1e-12  # of the largest score
 
 
 class ScoreTable(NamedTuple):
@@ -48,6 +49,11 @@ class ScoreTable(NamedTuple):
     def n_groups(self):
         """Number of groups, 1 where there are none."""
         return 1 if self.groups is None else len(self.groups)
+
+    @property
+    def rounding(self):
+        """What computing with these scores may lose: anything so small counts as 0."""
+        return _ROUNDING * np.nanmax(np.abs(self.scores), initial=0)
 
     @property
     def is_binary(self):

@@ -15,8 +15,6 @@ from skbench.stats import clustered, means, multiplicity, paired
 from skbench.stats.moments import divided
 from skbench.stats.power import required_n
 
-_NO_SPREAD = 1e-12  # of the largest score: a standard error this small is rounding
-
 
 def compare_models(
     items,
@@ -239,6 +237,7 @@ def _result(table, fields, labels, confidence_level, adjust):
     if adjust != "none":
         level = multiplicity.bonferroni_level(confidence_level, len(labels))
     difference, n = fields["difference"], fields["n_items"]
+    difference = np.where(np.abs(difference) <= table.rounding, 0.0, difference)
     # Without any spread the items cannot tell how far others would spread: nan, never 0.
     no_spread = _has_no_spread(table, fields)
     variance = np.where(no_spread, np.nan, fields["variance"])
@@ -274,8 +273,7 @@ def _result(table, fields, labels, confidence_level, adjust):
 
 
 def _has_no_spread(table, fields):
-    smallest = _NO_SPREAD * np.nanmax(np.abs(table.scores), initial=0)
-    return fields["variance"] <= smallest**2
+    return fields["variance"] <= table.rounding**2
 
 
 def _p_values(fields, statistic, exact):

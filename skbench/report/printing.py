@@ -229,6 +229,8 @@ def verdict_in_words(pair, decimals):
 
 def _needed(pair):
     """How many more items would decide, if that can be known."""
-    if np.isfinite(pair.more_items) and pair.more_items > 0:
+    if np.isinf(pair.more_items):
+        return "; no number of items would decide if that is the true difference"
+    if pair.more_items > 0:
         return f"; {pair.more_items:,.0f} more items would decide if that is the true difference"
     return ""

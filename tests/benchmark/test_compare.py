@@ -207,6 +207,15 @@ def test_identical_models_are_not_known_to_be_equal(binary):
     assert np.isnan(c.p_value[0])
 
 
+@pytest.mark.parametrize("scores", [(1 / 3, 1, 2 / 3), (0.5, 0.25, 0.0)])
+def test_a_tie_up_to_rounding_is_a_tie(scores):
+    items = rows_of({"a": np.tile(scores, 5), "b": np.tile(np.roll(scores, 1), 5)})
+    c = compare_models(items, "a", "b")
+    assert c.estimate.value[0] == 0
+    assert c.items_needed[0] == np.inf
+    assert c.sentences()[-1] == "No number of such items would show a true difference of 0."
+
+
 def test_right_against_wrong_on_every_item():
     with pytest.warns(UserWarning, match="same amount on every item"):
         c = compare_models(rows_of({"a": np.ones(8), "b": np.zeros(8)}))

@@ -177,6 +177,22 @@ def test_models_on_different_items_are_warned_about(items, tmp_path):
     assert any("did not answer the same items" in text for text in document["warnings"])
 
 
+def test_equal_totals_are_a_tie_that_no_items_decide(tmp_path):
+    path = tmp_path / "epochs.csv"
+    epochs = [(1, 0, 0), (1, 1, 0), (1, 1, 1)]
+    rows = [
+        f"{model},{item},{epoch},{epochs[(item + shift) % 3][epoch]}"
+        for model, shift in (("ada", 0), ("bob", 1))
+        for item in range(99)
+        for epoch in range(3)
+    ]
+    path.write_text("model,item,epoch,score\n" + "\n".join(rows))
+    text = " ".join(run(path).stdout.split())
+    assert "; no number of items would decide if that is the true difference." in text
+    (pair,) = json.loads(run(path, "--json").stdout)["pairs"]["rows"]
+    assert (pair["difference"], pair["more_items"]) == (0, None)
+
+
 def test_items_without_topics(items, tmp_path):
     path, page = tmp_path / "plain.csv", tmp_path / "plain.html"
     items.drop(columns="topic").to_csv(path, index=False)

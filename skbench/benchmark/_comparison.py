@@ -103,10 +103,12 @@ class ModelComparison:
         a, b, *group = self.estimate.labels[position]
         where = f" in {', '.join(map(str, group))}" if group else ""
         level = f"{100 * self.estimate.confidence_level:.4g} %"
-        ends = f"{row['low']:.4g} to {row['high']:.4g}"
+        ends = "unknown"
+        if np.isfinite(row["low"]):
+            ends = f"{row['low']:.4g} to {row['high']:.4g}"
         words = [
-            f"{a} - {b}{where} = {row['difference']:.4g} "
-            f"(standard error {row['standard_error']:.3g}, {level} interval {ends}).",
+            f"{a} - {b}{where} = {_in_words(row['difference'], '.4g')} (standard error "
+            f"{_in_words(row['standard_error'], '.3g')}, {level} interval {ends}).",
             f"p {p_in_words(row['p_value'])} by {self.test}.",
         ]
         unpaired = self.unpaired_standard_error[position]
@@ -125,6 +127,10 @@ class ModelComparison:
         table = self.to_frame().drop(columns=["variance_reduction", "df"])
         text = table.to_string(float_format=lambda x: f"{x:.3g}", max_rows=20)
         return "\n".join([head, text, *self.remarks])
+
+
+def _in_words(value, form):
+    return "unknown" if np.isnan(value) else f"{value:{form}}"
 
 
 def _on_pairing(row, unpaired):
@@ -155,5 +161,7 @@ def _on_items(row):
 
 
 def p_in_words(p_value):
-    """A p-value with its relation: "= 0.03" or "< 0.0001"."""
+    """A p-value with its relation: "= 0.03" or "< 0.0001" or "unknown"."""
+    if np.isnan(p_value):
+        return "unknown"
     return "< 0.0001" if p_value < 1e-4 else f"= {p_value:.2g}"

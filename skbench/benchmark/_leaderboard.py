@@ -162,14 +162,17 @@ def leaderboard_of(table, confidence_level, random_state):
     """`leaderboard` for a `ScoreTable`, of which several things may be asked."""
     robust = [_robust(table, m) for m in range(len(table.models))]
     mean, variance, freedom, n_clusters = (np.array(part) for part in zip(*robust, strict=True))
+    # Scores that are all alike vary by rounding alone.
+    variance = np.where(variance <= table.rounding**2, 0.0, variance)
     _refuse_unknown(table, mean, variance)
     _warn_of_missing_items(table)
     estimate = _estimate(table, mean, variance, freedom, confidence_level)
     order = np.argsort(-estimate.value, kind="stable")
     estimate = _reordered(estimate, order)
-    covariance = _covariance(table)[np.ix_(order, order)]
+    varies = variance.sum(axis=1) > 0
+    covariance = np.where(varies[:, None] & varies, _covariance(table), 0.0)[np.ix_(order, order)]
     sets = rank_confidence_sets(
-        pd.Series(estimate.value, index=estimate.labels),
+        pd.Series(_with_ties(estimate.value, table.rounding), index=estimate.labels),
         covariance=covariance,
         confidence_level=confidence_level,
         random_state=random_state,
@@ -262,6 +265,12 @@ def _reordered(estimate, order):
         method=estimate.method,
         guarantee=estimate.guarantee,
     )
+
+
+def _with_ties(falling, rounding):
+    """Sorted scores, those that differ by rounding alone made equal."""
+    starts = np.append(True, -np.diff(falling) > rounding)
+    return falling[starts][np.cumsum(starts) - 1]
 
 
 def _covariance(table):

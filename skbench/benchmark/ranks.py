@@ -303,9 +303,10 @@ def _warn_of_zeros(error, labels):
     zero = np.flatnonzero(error == 0)
     if zero.size and len(labels) > 1:
         warnings.warn(
-            f"{zero.size} of {len(labels)} models have a standard error of 0, such as "
-            f"{labels[zero[0]]!r}: their ranks look more certain than they are. A smoothed "
-            "variance, p (1 - p) / n with p = (k + 1) / (n + 2), is above 0 at every score.",
+            f"{zero.size} of {len(labels)} models show no spread, such as {labels[zero[0]]!r}: "
+            "their standard errors are unknown, and with 0 for them the ranks look more certain "
+            "than they are. A smoothed variance, p (1 - p) / n with p = (k + 1) / (n + 2), is "
+            "above 0 at every score.",
             stacklevel=4,
         )
 

@@ -205,6 +205,10 @@ def test_identical_models_are_not_known_to_be_equal(binary):
         c = compare_models(shifted)
     assert_allclose(c.estimate.value, 0.1)
     assert np.isnan(c.p_value[0])
+    assert repr(c).splitlines()[:2] == [
+        "twin - a = 0.1 (standard error unknown, 95 % interval unknown).",
+        "p unknown by t test.",
+    ]
 
 
 @pytest.mark.parametrize("scores", [(1 / 3, 1, 2 / 3), (0.5, 0.25, 0.0)])

@@ -136,7 +136,7 @@ def test_identical_models_tie():
     assert board["ties"].tolist() == ["a", "a", "b"]
 
 
-@pytest.mark.filterwarnings("ignore:.*standard error")
+@pytest.mark.filterwarnings("ignore:.*show no spread")
 def test_perfect_and_hopeless_models():
     items = simulated(8, {"a": 0.0})
     others = [items.assign(model=name, score=s) for name, s in [("all", 1.0), ("none", 0.0)]]
@@ -144,6 +144,18 @@ def test_perfect_and_hopeless_models():
     assert board.index.tolist() == ["all", "a", "none"]
     assert np.isnan(board["standard_error"]).tolist() == [True, False, True]
     assert 0.97 < board.loc["all", "low"] < board.loc["all", "high"] == 1
+
+
+@pytest.mark.filterwarnings("ignore:.*did not answer all")
+@pytest.mark.parametrize("constant", [0.5, 0.9, 77.7])
+@pytest.mark.parametrize("by", [None, "topic"])
+def test_scores_that_are_all_alike_tell_nothing(constant, by):
+    items = simulated(8, {"a": 0.0, "b": 0.0}).assign(score=constant)
+    items = items[(items["model"] == "a") | (items["item"] < 70)]
+    with pytest.warns(UserWarning, match="2 of 2 models show no spread, such as '[ab]': their"):
+        board = leaderboard(items, by=by, random_state=0).to_frame()
+    assert board[["low", "high", "standard_error"]].isna().all(axis=None)
+    assert_array_equal(board["rank_high"], [2, 2])
 
 
 def test_missing_items_are_named():

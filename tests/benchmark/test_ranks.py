@@ -109,7 +109,9 @@ def test_one_model_is_first():
 
 
 def test_zero_errors_are_warned_of():
-    with pytest.warns(UserWarning, match="1 of 2 models have a standard error of 0, such as 'ada'"):
+    with pytest.warns(
+        UserWarning, match="1 of 2 models show no spread, such as 'ada': their standard"
+    ):
         sets = rank_confidence_sets(pd.Series({"ada": 1.0, "bob": 0.9}), [0.0, 0.01])
     assert list(sets.low) == [1, 2]
 

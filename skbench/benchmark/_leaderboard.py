@@ -1,7 +1,7 @@
 """From the answers of many models to a ranking with intervals, rank sets and ties."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -120,13 +120,15 @@ def leaderboard(
     ------
     ValueError
         For missing columns, labels or scores, items answered several times without
-        `cluster`, a model without any item in a topic, and a topic in which the items
-        of a model are in one cluster, as its spread is then unknown.
+        `cluster`, a model without any item in a topic, and models that all have a
+        topic with items of one cluster only, as no spread is known then.
 
     Warns
     -----
     UserWarning
-        If models did not answer the same items: their means are of different things.
+        If models did not answer the same items: their means are of different things;
+        if some models have a topic with items of one cluster only: their intervals
+        are nan, or Wilson's, and they may have any rank.
 
     Notes
     -----
@@ -169,14 +171,11 @@ def leaderboard_of(table, confidence_level, random_state):
     estimate = _estimate(table, mean, variance, freedom, confidence_level)
     order = np.argsort(-estimate.value, kind="stable")
     estimate = _reordered(estimate, order)
-    varies = variance.sum(axis=1) > 0
+    # nan where the spread is unknown, 0 where there is none.
+    varies = variance.sum(axis=1) != 0
     covariance = np.where(varies[:, None] & varies, _covariance(table), 0.0)[np.ix_(order, order)]
-    sets = rank_confidence_sets(
-        pd.Series(_with_ties(estimate.value, table.rounding), index=estimate.labels),
-        covariance=covariance,
-        confidence_level=confidence_level,
-        random_state=random_state,
-    )
+    scores = pd.Series(_with_ties(estimate.value, table.rounding), index=estimate.labels)
+    sets = _rank_sets(scores, covariance, confidence_level, random_state)
     letters = indistinguishable_groups(sets)
     return Leaderboard(
         estimate=estimate,
@@ -199,18 +198,55 @@ def _robust(table, position):
     return clustered.cluster_robust_variance(sums[present], sizes[present], groups, table.n_groups)
 
 
+def _rank_sets(scores, covariance, confidence_level, random_state):
+    """Rank sets, in which a model of unknown spread may have any rank."""
+    known = ~np.isnan(np.diag(covariance))
+    sets = rank_confidence_sets(
+        scores[known],
+        covariance=covariance[np.ix_(known, known)],
+        confidence_level=confidence_level,
+        random_state=random_state,
+    )
+    better = np.zeros_like(covariance, dtype=bool)
+    better[np.ix_(known, known)] = sets.better
+    return replace(
+        sets,
+        estimate=scores.to_numpy(),
+        low=1 + better.sum(axis=0),
+        high=len(scores) - better.sum(axis=1),
+        better=better,
+        labels=scores.index,
+    )
+
+
 def _refuse_unknown(table, mean, variance):
-    for values, what in [
-        (mean, "has no items"),
-        (variance, "has items of one cluster only, so their spread is unknown"),
-    ]:
-        if np.isnan(values).any():
-            m, g = np.argwhere(np.isnan(values))[0]
-            where = "" if table.groups is None else f" in {plain(table.groups[g])!r}"
-            raise ValueError(
-                f"Model {plain(table.models[m])!r} {what}{where}. Leave out the model"
-                f"{' or the topic' if where else ''}."
-            )
+    """Refuse models without items, or all of them without spread; warn of some."""
+    if np.isnan(mean).any():
+        model, where = _first(table, np.isnan(mean))
+        remedy = "Leave out the model or the topic." if where else "Leave out the model."
+        raise ValueError(f"Model {model} has no items{where}. {remedy}")
+    unknown = np.isnan(variance)
+    if not unknown.any():
+        return
+    model, where = _first(table, unknown)
+    what = "items of one cluster only" if table.is_clustered else "a single item"
+    if unknown.any(axis=1).all():
+        raise ValueError(
+            f"Model {model} has {what}{where}, and no model has more everywhere, so no spread is "
+            f"known. Leave out the {'topic' if where else 'models'}, or add items."
+        )
+    warnings.warn(
+        f"{unknown.any(axis=1).sum()} of {len(table.models)} models have {what}, such as "
+        f"{model}{where}: their spread is unknown, and they may have any rank.",
+        stacklevel=4,
+    )
+
+
+def _first(table, found):
+    """The first model of those found, and in which topic, in words."""
+    m, g = np.argwhere(found)[0]
+    where = "" if table.groups is None else f" in {plain(table.groups[g])!r}"
+    return repr(plain(table.models[m])), where
 
 
 def _warn_of_missing_items(table):

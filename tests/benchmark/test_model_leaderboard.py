@@ -172,12 +172,30 @@ def test_what_cannot_be_known_is_refused():
     no_topic = items[(items["model"] != "low") | (items["topic"] != 2)]
     with pytest.raises(ValueError, match="Model 'low' has no items in 2. Leave out the model or"):
         leaderboard(no_topic, by="topic")
-    with pytest.raises(ValueError, match="has items of one cluster only"):
+    with pytest.raises(ValueError, match="'high' has items of one cluster only, and no model"):
         leaderboard(items.assign(passage=0), cluster="passage")
+    with pytest.raises(ValueError, match="has a single item in 1, .* Leave out the topic"):
+        leaderboard(items[(items["topic"] != 1) | (items["item"] == 1)], by="topic")
     with pytest.raises(ValueError, match="1 of .* rows have no 'passage'"):
         leaderboard(items.assign(passage=[np.nan, *range(1, len(items))]), cluster="passage")
     with pytest.raises(ValueError, match="confidence_level must be"):
         leaderboard(items, confidence_level=2)
+
+
+@pytest.mark.filterwarnings("ignore:.*did not answer all")
+def test_a_model_with_one_item_may_have_any_rank():
+    items = simulated(10, GAINS, binary=False)
+    fewer = items[(items["model"] != "middle") | (items["item"] == 0)]
+    with pytest.warns(UserWarning, match="1 of 3 models have a single item, such as 'middle': "):
+        board = leaderboard(fewer, random_state=0).to_frame()
+    assert board.loc["middle", ["low", "high", "standard_error"]].isna().all()
+    others = leaderboard(items[items["model"] != "middle"], random_state=0).to_frame()
+    columns = ["estimate", "low", "high", "standard_error"]
+    assert_allclose(board.loc[["high", "low"], columns], others[columns], rtol=1e-12)
+    ranks = board.loc[["high", "middle", "low"]]
+    assert_array_equal(ranks["rank_low"], [1, 1, 2])
+    assert_array_equal(ranks["rank_high"], [2, 3, 3])
+    assert ranks["ties"].tolist() == ["a", "ab", "b"]
 
 
 def test_one_model_is_the_best():

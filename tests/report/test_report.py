@@ -193,6 +193,19 @@ def test_equal_totals_are_a_tie_that_no_items_decide(tmp_path):
     assert (pair["difference"], pair["more_items"]) == (0, None)
 
 
+def test_one_model_with_one_item_stops_nothing(items, tmp_path):
+    path, page = tmp_path / "single.csv", tmp_path / "single.html"
+    single = items[items["model"] == items["model"].iloc[0]].iloc[:1].assign(model="single")
+    pd.concat([items, single]).to_csv(path, index=False)
+    result = run(path, "--html", page, "--fail-under", 0.01)
+    assert result.exit_code == 0, result.stderr
+    text = " ".join(result.stdout.split())
+    assert "1 of 4 models have a single item, such as 'single': their spread is unknown" in text
+    models = json.loads(run(path, "--json").stdout)["models"]["rows"]
+    (row,) = [row for row in models if row["model"] == "single"]
+    assert (row["rank_low"], row["rank_high"], row["standard_error"]) == (1, 4, None)
+
+
 def test_items_without_topics(items, tmp_path):
     path, page = tmp_path / "plain.csv", tmp_path / "plain.html"
     items.drop(columns="topic").to_csv(path, index=False)

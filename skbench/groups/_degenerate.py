@@ -4,6 +4,28 @@ import warnings
 
 import numpy as np
 
+_ROUNDING = 1e-12  # of the largest direct estimate
+
+
+def refuse_noiseless(z, sigma2):
+    """Refuse groups of which none has noise, which is all there is to remove.
+
+    Parameters
+    ----------
+    z, sigma2 : ndarray of shape (n_groups,)
+        Direct estimates and their sampling variances.
+
+    Raises
+    ------
+    ValueError
+        If every sampling variance is 0 up to rounding.
+    """
+    if np.all(sigma2 <= (_ROUNDING * np.max(np.abs(z), initial=0)) ** 2):
+        raise ValueError(
+            "Every sigma2 is 0, so there is no noise to remove. "
+            "Use DirectEstimator (--method direct), or a smoothed sampling variance."
+        )
+
 
 def warn_of_degenerate_cases(z, sigma2, prior_variances, method):
     """Warn the caller of `fit` of data that leave nothing to shrink, or to tell apart.

@@ -10,6 +10,7 @@ from scipy.stats import norm
 from skbench._checks import check_option
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._columns import indicator_encoder, nominal_columns
+from skbench.groups._degenerate import refuse_noiseless
 from skbench.stats import fay_herriot, shrinkage
 
 METHODS = ("reml", "ml", "adjusted-ml", "fay-herriot", "paule-mandel", "prasad-rao", "moments")
@@ -45,7 +46,8 @@ class FayHerriot(GroupEstimator):
     Raises
     ------
     ValueError
-        If there are not more groups than columns, or a column is not numeric.
+        If there are not more groups than columns, or a column is not numeric, or
+        every sampling variance is 0.
 
     Warns
     -----
@@ -91,6 +93,7 @@ class FayHerriot(GroupEstimator):
 
     def _fit(self, X, groups):
         check_option("method", self.method, METHODS)
+        refuse_noiseless(self.z_, self.sigma2_)
         self._encoder = _design_encoder(X, groups)
         design = self._design(X)
         self._kept = _independent_columns(design)

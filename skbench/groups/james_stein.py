@@ -6,6 +6,7 @@ import numpy as np
 from scipy.stats import norm
 
 from skbench.groups._base import Bounds, GroupEstimator
+from skbench.groups._degenerate import refuse_noiseless
 from skbench.stats import shrinkage
 
 
@@ -78,12 +79,8 @@ class JamesStein(GroupEstimator):
     def _fit(self, X, groups):
         if isinstance(self.center, str) and self.center != "mean":
             raise ValueError(f"center must be 'mean' or a number, got {self.center!r}.")
+        refuse_noiseless(self.z_, self.sigma2_)
         noisy = self.sigma2_ > 0
-        if not noisy.any():
-            raise ValueError(
-                "Every sigma2 is 0, so there is no noise to remove. "
-                "Use DirectEstimator, or a smoothed sampling variance."
-            )
         variance = np.maximum(self.sigma2_, self.sigma2_[noisy].min())
         fit = shrinkage.james_stein(self.z_, variance, self.center)
         self.center_, self.shrinkage_factor_, self._degrees = fit

@@ -34,6 +34,7 @@ _INTERVALS = {
     ),
 }
 _READING = ("model", "models", "score", "item", "cluster", "filter", "skip_bad_lines")
+_ROUNDING = 1e-12  # of the scores
 _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
 
 
@@ -316,13 +317,20 @@ def _print_report(table, items, summary, direct, estimate):
     decimals = tables.decimals_for(table["direct"])
     print_table(tables.as_rich(shown, decimals), tables.as_narrow_rich(shown, decimals))
     if estimate is not direct:
-        ratio = np.nanmean(estimate.high - estimate.low) / np.nanmean(direct.high - direct.low)
-        click.echo(
-            f"Intervals of {estimate.method} are on average {ratio:.2f} times as wide as "
-            "the direct ones."
-        )
+        _print_width(estimate, direct)
     if estimate.sample_size_ratio is not None:
         click.echo(tables.worth(estimate))
+
+
+def _print_width(estimate, direct):
+    """How wide intervals are, where those to compare with have a width."""
+    ours, theirs = (e.high - e.low for e in (estimate, direct))
+    known = np.isfinite(ours) & np.isfinite(theirs)
+    if theirs[known].sum() > _ROUNDING * np.abs(direct.value[known]).sum():
+        click.echo(
+            f"Intervals of {estimate.method} are on average "
+            f"{ours[known].mean() / theirs[known].mean():.2f} times as wide as the direct ones."
+        )
 
 
 def _size(table, items, summary):

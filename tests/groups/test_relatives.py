@@ -73,10 +73,15 @@ def test_james_stein_says_when_it_cannot_shrink():
     with pytest.warns(UserWarning, match="needs at least 4 groups, got 3: nothing is shrunk"):
         js = JamesStein().fit(np.zeros((3, 1)), [0.1, 0.5, 0.9], 0.01)
     np.testing.assert_allclose(js.estimate().value, [0.1, 0.5, 0.9])
-    with pytest.raises(ValueError, match="Every sigma2 is 0"):
-        JamesStein().fit(np.zeros((5, 1)), np.arange(5.0), 0.0)
     with pytest.raises(ValueError, match="center must be 'mean' or a number, got 'median'"):
         JamesStein("median").fit(np.zeros((5, 1)), np.arange(5.0), 1.0)
+
+
+@pytest.mark.parametrize("estimator", [JamesStein(), FayHerriot()])
+@pytest.mark.parametrize("sigma2", [0.0, 1e-33])  # the variance of .9, .9, .9 is not 0
+def test_without_noise_there_is_nothing_to_remove(estimator, sigma2):
+    with pytest.raises(ValueError, match="Every sigma2 is 0, so .* Use DirectEstimator"):
+        estimator.fit(np.zeros((5, 1)), np.arange(5.0), sigma2)
 
 
 @pytest.fixture(scope="module")

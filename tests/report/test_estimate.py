@@ -309,6 +309,18 @@ def test_warnings_take_one_line_each(written):
     assert not any("Warning:" in line for line in result.stderr.splitlines())
 
 
+@pytest.mark.parametrize("constant", [0.5, 0.9])
+@pytest.mark.parametrize("options", [[], ["--by", "model", "--population", 12]])
+def test_no_ratio_of_widths_where_there_is_no_width(written, constant, options):
+    rows = "".join(
+        f"m{m},t{t},{i},{constant}\n" for m in range(4) for t in (1, 2) for i in range(6)
+    )
+    result = run(written(f"model,topic,item,score\n{rows}"), *options)
+    assert result.exit_code == 0, result.stderr
+    assert "times as wide" not in result.stdout
+    assert "encountered in" not in result.stderr
+
+
 DATA_ERRORS = [
     ("", [], "is empty."),
     ("model,item,score\na,1,1\n", [], "no column has a usual name for the topic. Pass --by model"),

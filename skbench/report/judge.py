@@ -97,7 +97,28 @@ def _of_all(data, confidence_level):
         "labels_alone_low": alone.low,
         "labels_alone_high": alone.high,
     }
-    return _table(columns, estimate, [estimator.effective_sample_size_], data), estimate
+    bias = _bias(data, None, confidence_level)
+    return _table(columns, estimate, [estimator.effective_sample_size_], bias, data), estimate
+
+
+def _bias(data, seed, confidence_level):
+    """Mean of score minus label, to which scores of rows without a label add; or None."""
+    from skbench.ppi import ClassicalMean, GroupedPPI, PPIMean
+
+    if data.has_words or not _on_one_scale(data):
+        return None
+    bounds = (-1, 1) if _is_binary(data) else None
+    if data.labeled.all():
+        estimator = ClassicalMean("t", bounds=bounds)
+    else:
+        estimator = PPIMean(bounds=bounds)
+    groups = {}
+    if data.groups is not None:
+        estimator, groups = GroupedPPI(estimator, random_state=seed), {"groups": data.groups}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it would say the same again
+        estimator.fit(data.numeric, data.scores - data.human, clusters=data.clusters, **groups)
+    return estimator.estimate(confidence_level)
 
 
 def _of_groups(data, confidence_level, seed):
@@ -129,7 +150,9 @@ def _of_groups(data, confidence_level, seed):
         "corrected_low": corrected.low,
         "corrected_high": corrected.high,
     }
-    return _table(columns, estimate, grouped.effective_sample_size_, data), estimate
+    # Drawn to other groups, an estimate is no longer paired with the labels of its own.
+    bias = None if shrinks else _bias(data, seed, confidence_level)
+    return _table(columns, estimate, grouped.effective_sample_size_, bias, data), estimate
 
 
 def _shrunk(grouped, is_binary, confidence_level, seed):
@@ -163,16 +186,24 @@ def _shrunk(grouped, is_binary, confidence_level, seed):
     )
 
 
-def _table(columns, estimate, effective_sample_size, data):
+def _table(columns, estimate, effective_sample_size, bias, data):
     """The numbers of a report, how far off the autorater is among them."""
     table = pd.DataFrame(columns)
     for name in ("value", "low", "high"):
         table["estimate" if name == "value" else name] = getattr(estimate, name)
     table["standard_error"] = estimate.standard_error
-    # The autorater's mean is a known number; only what is true is uncertain.
     comparable = _on_one_scale(data)
-    for name, end in (("bias", "estimate"), ("bias_low", "high"), ("bias_high", "low")):
-        table[name] = table["judge"] - table[end] if comparable else np.nan
+    table["bias"] = table["judge"] - table["estimate"] if comparable else np.nan
+    for name, end, other in (("bias_low", "low", "high"), ("bias_high", "high", "low")):
+        if bias is not None:
+            # Score and label are of the same answer, and vary together.
+            table[name] = table["bias"] + getattr(bias, end) - bias.value
+        else:
+            table[name] = table["judge"] - table[other] if comparable else np.nan
+    if pd.unique(data.verdicts).size == 1:  # which adds nothing to the labels
+        effective_sample_size = np.where(
+            np.isnan(effective_sample_size), np.nan, table["n_labeled"]
+        )
     table["effective_sample_size"] = effective_sample_size
     return table
 

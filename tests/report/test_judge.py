@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from scipy.stats import t
 from sklearn.linear_model import LinearRegression
 
 from skbench import EmpiricalBayes
@@ -60,6 +61,8 @@ def test_json_holds_what_the_estimators_say(file, items):
     row = groups_of(run(file, "--json", "--confidence-level", 0.9)).iloc[0]
     chain = ChainRulePPI(confidence_level=0.9).fit(items["autorater"], items["human"])
     alone = ClassicalMean(confidence_level=0.9).fit(items["autorater"], items["human"])
+    off = PPIMean(bounds=(-1, 1), confidence_level=0.9)
+    off.fit(items["autorater"], items["autorater"] - items["human"])
     # JSON keeps all digits of a float.
     expected = {
         "n_rows": 1200,
@@ -72,7 +75,9 @@ def test_json_holds_what_the_estimators_say(file, items):
         "high": chain.interval_[1],
         "standard_error": chain.standard_error_,
         "bias": items["autorater"].mean() - chain.estimate_,
-        "bias_low": items["autorater"].mean() - chain.interval_[1],
+        "bias_low": items["autorater"].mean()
+        - chain.estimate_
+        - (off.estimate_ - off.interval_[0]),
         "effective_sample_size": chain.effective_sample_size_,
     }
     for name, value in expected.items():
@@ -157,6 +162,30 @@ def test_all_labeled_is_a_check_of_the_judge(items, written):
     text = " ".join(run(written(labeled)).stdout.split())
     assert "so the labels say it all, and autorater was only checked against them." in text
     assert "labels alone" not in text
+
+
+def test_what_a_judge_is_off_by_is_paired_with_the_labels(written):
+    rng = np.random.default_rng(0)
+    human = rng.integers(0, 2, 400)
+    same = groups_of(run(written(pd.DataFrame({"autorater": human, "human": human})), "--json"))
+    assert same["bias"].item() == 0
+    assert same["bias_high"].item() == pytest.approx(-same["bias_low"].item()) < 0.02
+    judged = np.where(rng.random(400) < 0.15, 1 - human, human)
+    table = pd.DataFrame({"autorater": judged, "human": human, "half": np.arange(400) % 2})
+    for rows in (
+        groups_of(run(written(table), "--json")),
+        groups_of(run(written(table), "--json", "--by", "half")),
+    ):
+        n = rows["n_rows"].iloc[0]
+        off = (judged - human)[:: 400 // n]
+        half_width = (rows["bias_high"] - rows["bias_low"])[0] / 2
+        assert half_width == pytest.approx(t.ppf(0.975, n - 1) * off.std() / n**0.5, rel=0.05)
+
+
+@pytest.mark.parametrize("arguments", [(), ("--by", "topic")])
+def test_a_judge_that_always_says_the_same_saves_nothing(items, written, arguments):
+    text = " ".join(run(written(items.assign(autorater=1)), *arguments).stdout.split())
+    assert "autorater saved no labels: the 126 there are say as much without it." in text
 
 
 def test_a_useless_judge_saves_nothing(written):

@@ -136,9 +136,10 @@ def leaderboard(
     average over topics with the effective number of items
     (`skbench.stats.binomial.wilson_interval_of_mean`). All others
     have t intervals with the cluster-robust CR2 variance and Bell-McCaffrey degrees
-    of freedom; the variance of an average over topics is the sum of those of the topics
-    over their squared number, with Satterthwaite's degrees of freedom. The
-    topics are taken as they are, not as a sample of topics.
+    of freedom, cut to [0, 1] where every answer scores 0 or 1; the variance of an
+    average over topics is the sum of those of the topics over their squared number,
+    with Satterthwaite's degrees of freedom. The topics are taken as they are, not as
+    a sample of topics.
 
     Rank sets use the covariance of the models: where they fail on the same items,
     their differences are known better than their scores.
@@ -276,6 +277,8 @@ def _estimate(table, mean, variance, freedom, confidence_level):
         df = satterthwaite_df(part, freedom)
         low, high = means.t_interval(value, error, df, confidence_level)
         kind = "clusters, CR2" if table.is_clustered else "t"
+    if table.right_or_wrong:
+        low, high = np.clip([low, high], 0, 1)
     what = "mean of the items" if table.groups is None else f"mean of {n_groups} topics"
     return Estimate(
         value=value,

@@ -34,6 +34,8 @@ class ScoreTable(NamedTuple):
         Group of each cluster.
     groups : pandas.Index of length n_groups, or None
         Labels of the groups; None for one group of everything.
+    right_or_wrong : bool
+        Whether every answer scores 0 or 1.
     """
 
     scores: np.ndarray
@@ -44,6 +46,7 @@ class ScoreTable(NamedTuple):
     clusters: np.ndarray
     cluster_groups: np.ndarray
     groups: pd.Index | None
+    right_or_wrong: bool
 
     @property
     def n_groups(self):
@@ -58,8 +61,7 @@ class ScoreTable(NamedTuple):
     @property
     def is_binary(self):
         """Whether every answer is right or wrong and no item was answered twice."""
-        known = self.scores[self.n_answers > 0]
-        return bool(self.n_answers.max() == 1 and np.isin(known, (0, 1)).all())
+        return bool(self.n_answers.max() == 1 and self.right_or_wrong)
 
     @property
     def is_clustered(self):
@@ -129,6 +131,7 @@ def score_table(items, *, model, item, score, cluster, by):
         clusters=clusters,
         cluster_groups=cluster_groups,
         groups=groups,
+        right_or_wrong=bool(rows[SCORE].isin((0, 1)).all()),
     )
 
 

@@ -243,6 +243,8 @@ def _result(table, fields, labels, confidence_level, adjust):
     variance = np.where(no_spread, np.nan, fields["variance"])
     error = np.sqrt(variance)
     low, high = means.t_interval(difference, error, np.nan_to_num(fields["df"]), level)
+    if table.right_or_wrong:
+        low, high = np.clip([low, high], -1, 1)
     exact = (n > 0) & (table.is_binary and not table.is_clustered)
     p_value = _p_values(fields, difference / error, exact)
     item_variance = np.where(n > 0, n * variance, np.nan)

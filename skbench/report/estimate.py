@@ -14,6 +14,7 @@ from skbench.report.reading import (
     format_options,
     level_option,
     score_name,
+    within_scores,
 )
 from skbench.report.terminal import DataError, in_one_line, print_table, say, working
 
@@ -114,6 +115,9 @@ def estimate(file, method, confidence_level, sample_size, plot, as_json, as_csv,
         if options["population"] is not None:
             size = _population(items, by, options["population"])
             direct, estimated = _of_whole_benchmark(summary, size, direct, estimated)
+        same = estimated is direct
+        direct = within_scores(direct, items)
+        estimated = direct if same else within_scores(estimated, items)
         table = tables.group_table(summary, direct, estimated, by)
         if as_json:
             click.echo(tables.as_json(table, estimated, score_name(items)))

@@ -13,6 +13,7 @@ from skbench.benchmark.compare import comparison_of
 from skbench.containers import Estimate, GroupSummary
 from skbench.groups import DirectEstimator
 from skbench.report import tables
+from skbench.report.reading import within_scores
 from skbench.report.terminal import one_line
 from skbench.summaries import summarize_items
 
@@ -118,6 +119,7 @@ def find(items, *, by, cluster, estimator, confidence_level, random_state):
         estimate = direct
         if len(summary) >= FEWEST_GROUPS:
             estimate = estimator.fit(**summary.fit_args).estimate(confidence_level)
+        direct, estimate = within_scores(direct, items), within_scores(estimate, items)
         table = score_table(
             items, model="model", item="item", score="score", cluster=cluster, by=[]
         )

@@ -198,6 +198,8 @@ def _table(columns, estimate, effective_sample_size, bias, data):
         if bias is not None:
             # Score and label are of the same answer, and vary together.
             table[name] = table["bias"] + getattr(bias, end) - bias.value
+            if _is_binary(data):
+                table[name] = table[name].clip(-1, 1)
         else:
             table[name] = table["judge"] - table[other] if comparable else np.nan
     if pd.unique(data.verdicts).size == 1:  # which adds nothing to the labels

@@ -1,6 +1,9 @@
 """Options and checks that the commands on several models share."""
 
+from dataclasses import replace
+
 import click
+import numpy as np
 
 from skbench.report.terminal import DataError, say
 
@@ -104,6 +107,14 @@ def cluster_name(items):
         return None
     # Formulas take several rows of one item only if that is what they cluster by.
     return "item" if columns["cluster"] == columns.get("item") else "cluster"
+
+
+def within_scores(estimate, items):
+    """The estimate, cut to [0, 1] where every score is 0 or 1, in clusters or not."""
+    if not items["score"].isin((0, 1)).all():
+        return estimate
+    cut = {name: np.clip(getattr(estimate, name), 0, 1) for name in ("value", "low", "high")}
+    return replace(estimate, **cut)
 
 
 def score_name(items):

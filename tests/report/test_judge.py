@@ -169,7 +169,8 @@ def test_what_a_judge_is_off_by_is_paired_with_the_labels(written):
     human = rng.integers(0, 2, 400)
     same = groups_of(run(written(pd.DataFrame({"autorater": human, "human": human})), "--json"))
     assert same["bias"].item() == 0
-    assert same["bias_high"].item() == pytest.approx(-same["bias_low"].item()) < 0.02
+    assert 0 < same["bias_high"].item() < 0.02
+    assert same["bias_low"].item() == pytest.approx(-same["bias_high"].item())
     judged = np.where(rng.random(400) < 0.15, 1 - human, human)
     table = pd.DataFrame({"autorater": judged, "human": human, "half": np.arange(400) % 2})
     for rows in (
@@ -179,7 +180,7 @@ def test_what_a_judge_is_off_by_is_paired_with_the_labels(written):
         n = rows["n_rows"].iloc[0]
         off = (judged - human)[:: 400 // n]
         half_width = (rows["bias_high"] - rows["bias_low"])[0] / 2
-        assert half_width == pytest.approx(t.ppf(0.975, n - 1) * off.std() / n**0.5, rel=0.05)
+        assert half_width == pytest.approx(t.ppf(0.975, n - 1) * off.std() / n**0.5, rel=0.1)
 
 
 @pytest.mark.parametrize("arguments", [(), ("--by", "topic")])

@@ -1,6 +1,7 @@
 """`skbench report`: one set of numbers in print, as JSON and as a page."""
 
 import gc
+import io
 import json
 import re
 from html.parser import HTMLParser
@@ -13,6 +14,8 @@ from click.testing import CliRunner
 
 from skbench.benchmark import compare_models, leaderboard
 from skbench.datasets import make_items
+from skbench.report.estimate import estimate
+from skbench.report.leaderboard import leaderboard as leaderboard_command
 from skbench.report.methods import recommended
 from skbench.report.printing import bar
 from skbench.report.report import report
@@ -204,6 +207,29 @@ def test_one_model_with_one_item_stops_nothing(items, tmp_path):
     models = json.loads(run(path, "--json").stdout)["models"]["rows"]
     (row,) = [row for row in models if row["model"] == "single"]
     assert (row["rank_low"], row["rank_high"], row["standard_error"]) == (1, 4, None)
+
+
+def test_intervals_of_right_and_wrong_in_clusters_stay_in_range(tmp_path):
+    path = tmp_path / "clustered.csv"
+    rng = np.random.default_rng(0)
+    rows = [
+        f"{model},t{topic},{topic}{cluster}{item},{topic}{cluster},{answer:d}"
+        for model, p in (("ada", 0.9), ("bob", 0.1), ("cyd", 0.5))
+        for topic in range(2)
+        for cluster, answer in enumerate(rng.random(3) < p)
+        for item in range(5)
+    ]
+    path.write_text("model,topic,item,cluster,score\n" + "\n".join(rows))
+    document = json.loads(run(path, "--json").stdout)
+    for name, least in (("groups", 0), ("models", 0), ("pairs", -1)):
+        rows = pd.DataFrame(document[name]["rows"])
+        assert rows["low"].min() >= least and rows["high"].max() <= 1
+        assert (rows["low"] == least).any() or (rows["high"] == 1).any()
+    for command in (estimate, leaderboard_command):
+        for options in ([], ["--by", "topic"]):
+            result = CliRunner().invoke(command, [str(path), "--csv", *options])
+            written = pd.read_csv(io.StringIO(result.stdout))
+            assert written["low"].min() >= 0 and written["high"].max() <= 1
 
 
 def test_items_without_topics(items, tmp_path):

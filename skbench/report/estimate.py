@@ -147,6 +147,12 @@ def _read(file, options):
 
     by = options["by"] or []
     topics = [name for name in by if name not in ("model", options["model"])]
+    reserved = {"item", "score"} & set(topics)
+    if reserved and len(topics) > 1:
+        raise DataError(
+            f"--by names column {min(reserved)!r}, which every group has of its own. Name columns "
+            "that items are grouped by, such as the topic."
+        )
     roles = {name: options[name] for name in _READING}
     items = read_items(file, topic=topics or None, **roles)
     for note in items.attrs["notes"]:

@@ -15,7 +15,11 @@ class Names(click.ParamType):
 
     def convert(self, value, param, ctx):
         """Split at commas."""
-        return value if isinstance(value, list) else [name.strip() for name in value.split(",")]
+        names = value if isinstance(value, list) else [name.strip() for name in value.split(",")]
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            self.fail(f"{twice!r} is named twice.", param, ctx)
+        return names
 
 
 _READING = (
@@ -90,6 +94,7 @@ def read_models(file, by, roles):
     """
     from skbench.readers import read_items
 
+    check_topics(by, roles["model"])
     items = read_items(file, topic=by, **roles)
     for note in items.attrs["notes"]:
         say(note)
@@ -98,6 +103,33 @@ def read_models(file, by, roles):
             raise DataError(f"no column has a usual name for the {name}. Pass --{name} COLUMN.")
     topics = by if by and len(by) > 1 else ["topic"]
     return items, {"by": topics if by else None, "cluster": cluster_name(items)}
+
+
+def check_topics(by, model):
+    """Refuse models as topics: a topic is what several models are compared on.
+
+    Parameters
+    ----------
+    by : list of str or None
+        Columns of the topics.
+    model : str or None
+        Column of the models, if it was named.
+
+    Raises
+    ------
+    DataError
+        If one of the columns is that of the models.
+    """
+    from skbench.readers._names import find_roles
+
+    usual = find_roles(by or [], {}, guess=("model",))[0].get("model", [])
+    for name in by or []:
+        if name in ([model] if model else usual):
+            raise DataError(
+                f"--by {name} names the models, which are compared with each other anyway. Name "
+                "the columns of the topics, or leave --by out; if the models are in another "
+                "column, pass --model COLUMN."
+            )
 
 
 def cluster_name(items):

@@ -8,7 +8,14 @@ import click
 import numpy as np
 
 from skbench.report import thresholds
-from skbench.report.reading import Names, cluster_name, level_option, reading_options, score_name
+from skbench.report.reading import (
+    Names,
+    check_topics,
+    cluster_name,
+    level_option,
+    reading_options,
+    score_name,
+)
 from skbench.report.terminal import DataError, in_one_line, loading, say, working
 
 
@@ -76,6 +83,7 @@ def _read(paths, by, roles):
     with loading():
         from skbench.readers import read_items
 
+    check_topics(by, roles["model"])
     items = read_items(paths[0] if len(paths) == 1 else list(paths), topic=by, **roles)
     for note in items.attrs["notes"]:
         say(note)

@@ -327,6 +327,7 @@ DATA_ERRORS = [
     ("topic,item,score\na,1,1\n", ["--by", "model"], "--by model needs a model column."),
     ("topic,item,score\na,1,1\n", ["--score", "em"], "score= (--score) names column 'em'"),
     ("topic,item,score\na,1,half\n", [], "holds 'half'"),
+    ("topic,item,score\na,1,1\n", ["--by", "topic,item"], "--by names column 'item'"),
     (
         "topic,item,score,size\na,1,1,3\n",
         ["--features", "length"],
@@ -361,6 +362,7 @@ USAGE_ERRORS = [
     ),
     (["x.csv", "--interval", "wilson"], "has no meaning with --method average."),
     (["x.csv", "--method", "direct", "--scale", "logit"], "--scale has no meaning"),
+    (["x.csv", "--by", "topic,topic"], "'topic' is named twice."),
     (["x.csv", "--bounds", "0", "9"], "--bounds has no meaning without --interval bounded."),
     (["x.csv", "--confidence-level", "95"], "is not in the range"),
 ]

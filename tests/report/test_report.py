@@ -348,3 +348,13 @@ def test_garbage_is_collected_again_after_loading():
     with pytest.raises(ImportError), loading():
         raise ImportError("no such module")
     assert gc.isenabled()
+
+
+@pytest.mark.parametrize("column", ["model", "system"])
+def test_models_are_no_topics(tmp_path, column):
+    path = tmp_path / "models.csv"
+    path.write_text(f"{column},task,item,score\na,t,1,1\na,t,2,0\nb,t,1,0\nb,t,2,1\n")
+    for by in (column, f"task,{column}"):
+        result = run(path, "--by", by)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert f"skbench: --by {column} names the models" in result.stderr

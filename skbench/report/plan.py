@@ -75,8 +75,14 @@ def plan(file, a, b, effect, items, power, confidence_level, repeats, as_json, *
             head, rows = _assumed(guesses, repeats or 1)
         else:
             head, rows = _measured(file, a, b, options, repeats)
+        largest = _largest_difference(guesses["accuracy"], effect)
         for row in rows:
-            row |= _answer(row, effect, items, goal)
+            row |= _answer(row, effect, items, goal, largest)
+        if effect is None and all(row["minimum_detectable_effect"] is None for row in rows):
+            raise DataError(
+                f"{items} items show no difference that is possible: models of about this "
+                f"accuracy differ by at most {largest:g}. Plan more items."
+            )
         if as_json:
             click.echo(
                 json.dumps({**goal, "effect": effect, "items": items, "plans": rows}, indent=1)
@@ -101,6 +107,19 @@ def _check_usage(file, effect, items, repeats, guesses):
         raise click.UsageError("--repeats needs --noise: how much of the spread goes away?")
 
 
+def _largest_difference(accuracy, effect):
+    """How far two models can be apart if one has this accuracy; refuses an effect beyond it."""
+    if accuracy is None:
+        return math.inf
+    largest = max(accuracy, 1 - accuracy)
+    if effect is not None and abs(effect) > largest:
+        raise DataError(
+            f"--effect {effect:g} is not possible: models of which one has accuracy {accuracy:g} "
+            f"differ by at most {largest:g}."
+        )
+    return largest
+
+
 def _assumed(guesses, repeats):
     """Variance components from what the user expects, one row per correlation."""
     from skbench.stats.aggregation import difference_variance
@@ -114,6 +133,12 @@ def _assumed(guesses, repeats):
     design_effect = 1.0
     if guesses["icc"] is not None:
         design_effect = expected_design_effect([guesses["cluster_size"]], guesses["icc"])
+        if design_effect <= 0:
+            raise DataError(
+                f"--icc {guesses['icc']:g} is not possible in clusters of "
+                f"{guesses['cluster_size']:g}: it must be above "
+                f"{-1 / (guesses['cluster_size'] - 1):.3g}."
+            )
     given = guesses["correlation"]
     rows = []
     for correlation in _CORRELATIONS if given is None else (given,):
@@ -128,7 +153,7 @@ def _assumed(guesses, repeats):
                 "sigma2_a": noise,
                 "sigma2_b": noise,
                 "n_repeats": repeats,
-                "design_effect": max(design_effect, 0.0),
+                "design_effect": design_effect,
             }
         )
     if not rows:
@@ -182,14 +207,15 @@ def _on_repeats(repeats):
     return [f"{repeats} answers per item"] if repeats > 1 else []
 
 
-def _answer(row, effect, items, goal):
-    """Number of items, or difference, of one row."""
+def _answer(row, effect, items, goal, largest):
+    """Number of items, or difference, of one row; None where that is not possible."""
     from skbench.benchmark import minimum_detectable_effect, required_items
 
     parts = {name: value for name, value in row.items() if name != "correlation"}
     if effect is not None:
         return {"required_items": required_items(effect, **parts, **goal)}
-    return {"minimum_detectable_effect": minimum_detectable_effect(items, **parts, **goal)}
+    shown = minimum_detectable_effect(items, **parts, **goal)
+    return {"minimum_detectable_effect": shown if shown <= largest else None}
 
 
 def _print_report(head, rows, effect, items, goal):
@@ -201,7 +227,8 @@ def _print_report(head, rows, effect, items, goal):
         header, cells = "items", [f"{row['required_items']}" for row in rows]
     else:
         question = f"Smallest difference that {items} items show with a {level} interval"
-        header, cells = "difference", [f"{row['minimum_detectable_effect']:.4g}" for row in rows]
+        shown = [row["minimum_detectable_effect"] for row in rows]
+        header, cells = "difference", ["none" if d is None else f"{d:.4g}" for d in shown]
     question += f" to leave out 0 with power {power}"
     if len(rows) == 1:
         print_prose(f"{question}: {cells[0]}.")

@@ -58,6 +58,12 @@ def test_effect_of_so_many_items():
     assert f"{expected:.4g}." in text and "power 90 %" in " ".join(text.split())
 
 
+def test_differences_beyond_what_is_possible_are_none():
+    found = [row["minimum_detectable_effect"] for row in plans("--items", 5, "--accuracy", 0.7)]
+    assert found[0] is None and found[1] == pytest.approx(0.6793, abs=1e-4)
+    assert "0        none" in run("--items", 5, "--accuracy", 0.7).stdout
+
+
 def test_repeats_and_clusters():
     known = ["--effect", 0.05, "--accuracy", 0.6, "--correlation", 0.3]
     (found,) = plans(*known, "--noise", 0.1, "--repeats", 4, "--cluster-size", 5, "--icc", 0.2)
@@ -103,6 +109,12 @@ DATA_ERRORS = [
     (
         ["--effect", 0.1, "--accuracy", 0.5, "--noise", 0.2, "--correlation", 0.9],
         "leaves no room for a correlation of 0.9",
+    ),
+    (["--effect", 1.5, "--accuracy", 0.7], "differ by at most 0.7."),
+    (["--items", 1, "--accuracy", 0.5], "1 items show no difference that is possible"),
+    (
+        ["--effect", 0.1, "--accuracy", 0.5, "--cluster-size", 5, "--icc", -0.9],
+        "must be above -0.25.",
     ),
 ]
 USAGE_ERRORS = [

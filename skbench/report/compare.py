@@ -41,7 +41,7 @@ def compare(file, a, b, by, confidence_level, adjust, as_json, as_csv, **roles):
         items, columns = read_models(file, by, roles)
         with working("comparing ..."):
             result = _compared(items, a, b, confidence_level, adjust, columns)
-        table = result.to_frame().reset_index()
+        table = tables.with_text_labels(result.to_frame())
         if as_json:
             head = {"score": score_name(items), "test": result.test}
             click.echo(tables.records_json(result.estimate, head, "comparisons", table))

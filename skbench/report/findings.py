@@ -67,7 +67,7 @@ class Findings:
 
     def models(self):
         """One row per model, best first: score, interval, ranks, ties."""
-        return self.board.to_frame().rename_axis("model").reset_index()
+        return tables.with_text_labels(self.board.to_frame().rename_axis("model"))
 
     def pairs(self):
         """One row per pair of models, with a verdict and the items that would decide.
@@ -78,7 +78,7 @@ class Findings:
         """
         if self.comparison is None:
             return pd.DataFrame(columns=_PAIR_COLUMNS)
-        table = self.comparison.to_frame().reset_index()
+        table = tables.with_text_labels(self.comparison.to_frame())
         clear = table["p_value"] <= 1 - self.board.estimate.confidence_level
         sign = np.where(table["difference"] > 0, "better", "worse")
         more = np.maximum(np.ceil(table["items_needed"] - 1e-9) - table["n_items"], 0)

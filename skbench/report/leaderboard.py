@@ -42,7 +42,7 @@ def leaderboard(file, by, confidence_level, seed, plot, as_json, as_csv, **roles
         items, columns = read_models(file, by, roles)
         with working("ranking ..."):
             board = ranked(items, confidence_level=confidence_level, random_state=seed, **columns)
-        table = board.to_frame().rename_axis("model").reset_index()
+        table = tables.with_text_labels(board.to_frame().rename_axis("model"))
         if as_json:
             head = {"score": score_name(items), "topics": _n_topics(items, columns)}
             click.echo(tables.records_json(board.estimate, head, "models", table))

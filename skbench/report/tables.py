@@ -97,7 +97,7 @@ def group_table(summary, direct, estimate, by):
     topics = [name for name in by if name != "model"]
     table = pd.DataFrame(
         {
-            "model": labels["model"] if "model" in by else None,
+            "model": labels["model"].astype(str) if "model" in by else None,
             "topic": _joined_text(labels[topics]) if topics else None,
             "n": summary.n,
             "direct": direct.value,
@@ -111,6 +111,22 @@ def group_table(summary, direct, estimate, by):
     )
     order = labels.sort_values([*topics, *(["model"] if "model" in by else [])], kind="stable")
     return table.loc[order.index].reset_index(drop=True)
+
+
+def with_text_labels(frame):
+    """A frame whose index has become its first columns, as text whatever the labels are.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        With a named index.
+
+    Returns
+    -------
+    DataFrame
+    """
+    table = frame.reset_index()
+    return table.astype(dict.fromkeys(frame.index.names, str))
 
 
 def _joined_text(columns):

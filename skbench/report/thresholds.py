@@ -76,11 +76,11 @@ def _worse(findings, name):
     if name not in known:
         raise DataError(f"{threshold}: there is no such model. There are: {', '.join(known)}.")
     pairs = findings.pairs()
-    first = pairs["model_a"].astype(str) == name
-    second = pairs["model_b"].astype(str) == name
+    first = pairs["model_a"] == name
+    second = pairs["model_b"] == name
     lost = first & (pairs["verdict"] == "better") | second & (pairs["verdict"] == "worse")
     if lost.any():
         others = pairs["model_b"].where(first, pairs["model_a"])[lost]
-        worse = ", ".join(map(str, others))
+        worse = ", ".join(others)
         return Verdict(threshold, True, f"{threshold}: crossed, {worse} clearly worse.")
     return Verdict(threshold, False, f"{threshold}: no model is clearly worse.")

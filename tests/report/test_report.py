@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from skbench.benchmark import compare_models, leaderboard
 from skbench.datasets import make_items
+from skbench.report.compare import compare
 from skbench.report.estimate import estimate
 from skbench.report.leaderboard import leaderboard as leaderboard_command
 from skbench.report.methods import recommended
@@ -348,6 +349,25 @@ def test_garbage_is_collected_again_after_loading():
     with pytest.raises(ImportError), loading():
         raise ImportError("no such module")
     assert gc.isenabled()
+
+
+def test_names_are_text_in_json_whatever_they_look_like(tmp_path):
+    path = tmp_path / "numbers.csv"
+    rows = [f"{m},{k},{k}{i},{i * m % 3 % 2}" for m in (1, 2) for k in (9, 10) for i in range(8)]
+    path.write_text("model,topic,item,score\n" + "\n".join(rows))
+    document = json.loads(run(path, "--json").stdout)
+    tables = [document[name]["rows"] for name in ("groups", "models", "pairs")]
+    for command, name, options in (
+        (estimate, "groups", ["--method", "direct"]),
+        (leaderboard_command, "models", []),
+        (compare, "comparisons", ["--by", "topic"]),
+    ):
+        result = CliRunner().invoke(command, [str(path), "--json", *options])
+        tables.append(json.loads(result.stdout)[name])
+    for rows in tables:
+        labels = [row[key] for row in rows for key in row if key.startswith(("model", "topic"))]
+        assert set(labels) <= {"1", "2", "9", "10"}
+    assert [row["topic"] for row in document["groups"]["rows"]] == ["9", "9", "10", "10"]
 
 
 @pytest.mark.parametrize("column", ["model", "system"])

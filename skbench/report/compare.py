@@ -13,7 +13,7 @@ from skbench.report.reading import (
     reading_options,
     score_name,
 )
-from skbench.report.terminal import in_one_line, print_prose, print_table, working
+from skbench.report.terminal import in_one_line, print_line, print_prose, print_table, working
 
 
 @click.command(short_help="Compare two models of a file, or all pairs.")
@@ -76,10 +76,10 @@ def _as_in(models, name):
 
 def _print_report(result, table, confidence_level):
     e = result.estimate
-    click.echo(f"{len(result)} comparisons: {e.method}")
-    click.echo(f"{100 * e.confidence_level:.4g} % intervals; p-values by {result.test}")
+    print_line(f"{len(result)} comparisons: {e.method}")
+    print_line(f"{100 * e.confidence_level:.4g} % intervals; p-values by {result.test}")
     for remark in result.remarks:
-        click.echo(remark)
+        print_line(remark)
     print_table(_rich(table), _rich(table, narrow=True))
     alpha = 1 - confidence_level
     clear = int(np.sum(result.p_value <= alpha))

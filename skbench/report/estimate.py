@@ -16,10 +16,11 @@ from skbench.report.reading import (
     score_name,
     within_scores,
 )
-from skbench.report.terminal import DataError, in_one_line, print_table, say, working
+from skbench.report.terminal import DataError, in_one_line, print_line, print_table, say, working
 
 _TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".bz2", ".xz", ".zst")
 _METHODS = ("average", "eb", "direct", "synthetic", "james-stein", "fay-herriot", "structured")
+_WITHOUT_FEATURES = ("direct", "james-stein")
 _INTERVALS = {
     "eb": ("robust", "length-optimal", "parametric", "fab"),
     "direct": (
@@ -137,6 +138,10 @@ def _check_usage(method, sample_size, options):
         raise click.UsageError("--bounds has no meaning without --interval bounded.")
     if options["scale"] is not None and method != "eb":
         raise click.UsageError(f"--scale has no meaning with --method {method}.")
+    if options["features"] is not None and method in _WITHOUT_FEATURES:
+        raise click.UsageError(f"--features has no meaning with --method {method}.")
+    if sample_size and method == "direct":
+        raise click.UsageError("--sample-size has no meaning with --method direct.")
     if sample_size and options["population"] is not None:
         raise click.UsageError("--sample-size has no meaning with --population.")
 
@@ -317,19 +322,19 @@ def _estimator(method, options):
 
 def _print_report(table, items, summary, direct, estimate):
     """The head, the table, and how much the method narrows the intervals."""
-    click.echo(f"{estimate.method}: {_size(table, items, summary)}")
-    click.echo(tables.promise(estimate))
+    print_line(f"{estimate.method}: {_size(table, items, summary)}")
+    print_line(tables.promise(estimate))
     shown = table
     if estimate is direct:
         shown = table.drop(columns=["direct", "direct_low", "direct_high"])
     else:
-        click.echo(f"To compare with: {direct.method}, {tables.level_and_guarantee(direct)}")
+        print_line(f"To compare with: {direct.method}, {tables.level_and_guarantee(direct)}")
     decimals = tables.decimals_for(table["direct"])
     print_table(tables.as_rich(shown, decimals), tables.as_narrow_rich(shown, decimals))
     if estimate is not direct:
         _print_width(estimate, direct)
     if estimate.sample_size_ratio is not None:
-        click.echo(tables.worth(estimate))
+        print_line(tables.worth(estimate))
 
 
 def _print_width(estimate, direct):
@@ -337,7 +342,7 @@ def _print_width(estimate, direct):
     ours, theirs = (e.high - e.low for e in (estimate, direct))
     known = np.isfinite(ours) & np.isfinite(theirs)
     if theirs[known].sum() > _ROUNDING * np.abs(direct.value[known]).sum():
-        click.echo(
+        print_line(
             f"Intervals of {estimate.method} are on average "
             f"{ours[known].mean() / theirs[known].mean():.2f} times as wide as the direct ones."
         )

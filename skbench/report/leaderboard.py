@@ -12,7 +12,7 @@ from skbench.report.reading import (
     reading_options,
     score_name,
 )
-from skbench.report.terminal import in_one_line, print_prose, print_table, say, working
+from skbench.report.terminal import in_one_line, print_line, print_prose, print_table, say, working
 
 _MOST_LETTERS = 12  # groups of ties that letters keep readable
 
@@ -57,9 +57,9 @@ def leaderboard(file, by, confidence_level, seed, plot, as_json, as_csv, **roles
 
 def _print_report(board, table, items, columns):
     level = f"{100 * board.estimate.confidence_level:g} %"
-    click.echo(f"{len(board)} models on {_size(board, items, columns)}: {board.estimate.method}")
-    click.echo(f"score: {tables.promise(board.estimate)}")
-    click.echo(f"ranks: {level}, all models at once: every model's rank is in its set")
+    print_line(f"{len(board)} models on {_size(board, items, columns)}: {board.estimate.method}")
+    print_line(f"score: {tables.promise(board.estimate)}")
+    print_line(f"ranks: {level}, all models at once: every model's rank is in its set")
     print_table(_rich(board, table), _rich(board, table, narrow=True))
     print_prose(_best(board))
     n_groups = len(set("".join(board.ties)))

@@ -69,6 +69,8 @@ def worth(estimate):
     str
     """
     level = f"{100 * estimate.confidence_level:g} % interval"
+    if np.isnan(estimate.sample_size_ratio.value):
+        return f"How many items {estimate.method} is worth over all groups is unknown."
     return (
         f"Over all groups, {estimate.method} is {estimate.sample_size_ratio}; {level}, "
         "from leaving items out."

@@ -159,3 +159,11 @@ def ascii_only():
 def print_prose(text):
     """Print a paragraph on stdout, wrapped to the width of the terminal."""
     Console().print(Text(text))
+
+
+def print_line(text):
+    """Print on stdout, wrapped on a terminal and in one line elsewhere."""
+    console = Console()
+    if not console.is_terminal:
+        console.width = _UNLIMITED
+    console.print(Text(text))

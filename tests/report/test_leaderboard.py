@@ -2,6 +2,9 @@
 
 import io
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -54,6 +57,21 @@ def test_csv_and_table_hold_the_same_numbers(file):
         assert float(shown[3]) == pytest.approx(row.estimate, abs=5e-4)  # three digits
         assert shown[-1] == row.ties
     assert "Models that share a letter cannot be told apart" in result.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize("command", [["leaderboard"], ["estimate", "--method", "eb"]])
+def test_lines_fit_a_terminal(file, command):
+    import pty
+
+    parent, child = pty.openpty()
+    run_there = [sys.executable, "-m", "skbench", *command, str(file)]
+    width = os.environ | {"COLUMNS": "80", "TERM": "dumb"}
+    subprocess.run(run_there, stdout=child, stderr=subprocess.DEVNULL, env=width, timeout=120)
+    os.close(child)
+    shown = os.read(parent, 100_000).decode()
+    os.close(parent)
+    assert max(len(line) for line in shown.splitlines()) <= 80
 
 
 def test_level_and_topics_are_said(file):

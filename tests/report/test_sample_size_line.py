@@ -4,11 +4,14 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from skbench import JamesStein, make_items, sample_size_ratio, summarize_items
+from skbench import Estimate, JamesStein, make_items, sample_size_ratio, summarize_items
 from skbench.report.estimate import estimate
+from skbench.report.tables import worth
+from skbench.stats.sample_size import SampleSizeRatio
 
 
 @pytest.fixture(scope="module")
@@ -51,5 +54,8 @@ def test_refits_tell_it_for_any_method(file):
     assert 1 < float(low) <= float(value) < np.inf
 
 
-def test_direct_estimates_are_worth_what_they_are(file):
-    assert "times the items" not in run(file, "--method", "direct", "--sample-size")
+def test_a_ratio_that_is_unknown_is_said_in_a_sentence():
+    labels = pd.Index(["a"])
+    ratio = SampleSizeRatio(np.nan, np.nan, np.nan)
+    e = Estimate([1], [1], [1], [1], 0.95, labels, "averaged", "model", sample_size_ratio=ratio)
+    assert worth(e) == "How many items averaged is worth over all groups is unknown."

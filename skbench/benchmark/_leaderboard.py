@@ -271,7 +271,10 @@ def _estimate(table, mean, variance, freedom, confidence_level):
     error = np.sqrt(part.sum(axis=1))
     if table.is_binary and not table.is_clustered:
         n = np.sum(table.n_answers > 0, axis=0)
-        low, high = binomial.wilson_interval_of_mean(value, error**2, n, confidence_level)
+        if n_groups == 1:
+            low, high = binomial.wilson_interval(n * value, n, confidence_level)
+        else:
+            low, high = binomial.wilson_interval_of_mean(value, error**2, n, confidence_level)
         kind = "Wilson"
     else:
         df = satterthwaite_df(part, freedom)

@@ -53,14 +53,20 @@ def table_items(path, named, models, bad):
 
 def _items(path, named, models, bad):
     table = load_table(path, lambda columns: _label_columns(columns, named), bad, as_written=True)
+    left_out = []
     if models is None:
         models = _wide_models(table, named)
+        left_out = [] if models is None else _like_models(table, models, named)
     else:
         check_exist(models, table.columns, "models= (--models)")
     if models is None:
         items, roles, notes = _from_long(table, named, path, bad)
     else:
         items, roles, notes = _from_wide(table, list(models), named, path, bad)
+    if left_out:
+        notes.insert(
+            1, f"not taken for models: {listed(left_out)}; to change it, name all models (--models)"
+        )
     notes[:0] = table.attrs.get("notes", [])
     items = _with_labels(items, roles, path, bad)
     items = _without_blank_scores(items, notes)
@@ -84,11 +90,8 @@ def _wide_models(table, named):
     roles, _ = find_roles(table.columns, named)
     if named["score"] is not None or "model" in roles:
         return None
-    taken = {name for names in roles.values() for name in names}
     free = [
-        name
-        for name in table.columns
-        if name not in taken and not _DESCRIBES_THE_ITEM.match(str(name))
+        name for name in _without_role(table, roles) if not _DESCRIBES_THE_ITEM.match(str(name))
     ]
     candidates = [name for name in free if _is_binary(table[name])]
     if len(candidates) < 2:
@@ -102,6 +105,21 @@ def _wide_models(table, named):
             f"{listed(candidates)}. Pass {OPTIONS['score']} or models= (--models)."
         )
     return candidates
+
+
+def _like_models(table, models, named):
+    """Other columns whose cells might be scores."""
+    roles, _ = find_roles(table.columns, named)
+    return [
+        name
+        for name in _without_role(table, roles)
+        if name not in models and (_is_binary(table[name]) or _is_proportion(table[name]))
+    ]
+
+
+def _without_role(table, roles):
+    taken = {name for names in roles.values() for name in names}
+    return [name for name in table.columns if name not in taken]
 
 
 def _is_binary(column):

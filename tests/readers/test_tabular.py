@@ -193,6 +193,17 @@ def test_words_become_numbers(written, right, wrong):
     assert said == (right != "1")
 
 
+def test_columns_that_might_be_models_are_said_where_they_are_left_out(written):
+    text = "id,gpt,claude,in_house_v2,llama,length\n1,1,0,1,0.5,9\n2,0,1,1,1,7\n"
+    items = read_items(written(text))
+    assert items["model"].unique().tolist() == ["gpt", "claude"]
+    note = "not taken for models: in_house_v2, llama; to change it, name all models (--models)"
+    assert note in items.attrs["notes"]
+    named = read_items(written(text), models=["gpt", "claude", "in_house_v2", "llama"])
+    assert named["model"].nunique() == 4
+    assert not any("not taken" in note for note in named.attrs["notes"])
+
+
 def test_words_of_a_wide_file_are_said_once(written):
     items = read_items(written("id,ada,bob\n1,True,False\n2,False,True\n"))
     assert items["score"].tolist() == [1, 0, 0, 1]

@@ -60,6 +60,30 @@ def check_same_index(**columns):
             )
 
 
+def check_named(what, names, labels=None):
+    """Refuse missing names of models or topics: such rows would join rows of others.
+
+    Parameters
+    ----------
+    what : str
+        What the user calls the names; errors print it.
+    names : array-like of shape (n_groups,)
+        What the user gave.
+    labels : pandas.Index of length n_groups, default=None
+        Labels of the groups, for the errors; None for positions.
+    """
+    given = names if hasattr(names, "dtype") else np.asarray(names, dtype=object)
+    given = given.to_numpy() if isinstance(given, pd.MultiIndex) else given
+    missing = np.asarray(pd.isna(given)).reshape(len(given), -1).any(axis=1)
+    if missing.any():
+        first = int(np.argmax(missing))
+        row = first if labels is None or first >= len(labels) else _plain(labels[first])
+        raise ValueError(
+            f"{what} has no name in {int(missing.sum())} of {len(missing)} rows, the first is row "
+            f"{row!r}. Fill the names in, or leave the rows out."
+        )
+
+
 def check_labels(X):
     """Labels of the groups: the index of a frame, else positions."""
     if hasattr(X, "index") and hasattr(X, "columns"):

@@ -17,6 +17,7 @@ from skbench._checks import (
     check_column,
     check_confidence_level,
     check_labels,
+    check_named,
     check_same_index,
     check_sigma2,
     check_sizes,
@@ -72,7 +73,8 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         ------
         ValueError
             If `sigma2` is missing, an entry is negative or not finite, lengths or
-            indexes differ, or there are too few groups for the method.
+            indexes differ, some of `groups` have no name, or there are too few groups
+            for the method.
         """
         check_same_index(X=X, y=y, sigma2=sigma2, n=n, groups=groups)
         X, z = self._checked_training_data(X, y)
@@ -82,6 +84,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         self.n_ = check_sizes(n, self.labels_)
         self._binary = are_binary(X, self.z_, self.n_)
         if groups is not None:
+            check_named("groups", groups, self.labels_)
             groups = np.asarray(groups)
             check_consistent_length(X, groups)
         self._fit(X, groups)

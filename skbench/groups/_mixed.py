@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_option
+from skbench._checks import check_named, check_option
 from skbench.groups._base import GroupEstimator
 from skbench.groups._columns import FeatureTable, feature_columns
 from skbench.stats import covariances
@@ -39,7 +39,7 @@ class MixedModel(GroupEstimator):
 
     def _models(self, X):
         if isinstance(X, pd.DataFrame) and self.model in X.columns:
-            codes, names = pd.factorize(X[self.model], sort=True)
+            codes, names = pd.factorize(_named(X, self.model), sort=True)
             return pd.Index(names), codes
         return pd.Index([None]), np.zeros(len(X), dtype=int)
 
@@ -48,7 +48,7 @@ class MixedModel(GroupEstimator):
         if isinstance(X, pd.DataFrame):
             self._topic_column = _column_of(X, groups) if groups is not None else self.topic
             if groups is None and self.topic in X.columns:
-                groups = X[self.topic]
+                groups = _named(X, self.topic)
         if groups is None:
             return pd.RangeIndex(len(X)), np.arange(len(X))
         codes, names = pd.factorize(np.asarray(groups), sort=True)
@@ -116,7 +116,7 @@ class MixedModel(GroupEstimator):
     def _positions(self, X, column, names):
         """Position of each row's level among those fitted, -1 where it is new."""
         if isinstance(X, pd.DataFrame) and column in X.columns:
-            return names.get_indexer(pd.Index(X[column]))
+            return names.get_indexer(pd.Index(_named(X, column)))
         return np.zeros(len(X), dtype=int) if len(names) == 1 else np.full(len(X), -1)
 
     def _new_model_variance(self):
@@ -128,6 +128,12 @@ class MixedModel(GroupEstimator):
             else self._result.coefficient_covariance[0, 0]
         )
         return spread * (1 + 1 / len(effects))
+
+
+def _named(X, column):
+    """A column of models or topics, none of which is missing."""
+    check_named(f"Column {column!r} of X", X[column], X.index)
+    return X[column]
 
 
 def correlation_matrix(given, models):

@@ -8,7 +8,7 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator, check_cv
 
-from skbench._checks import require_columns
+from skbench._checks import check_named, require_columns
 from skbench._random import as_generator
 from skbench.groups._columns import informative_columns
 from skbench.groups._regressors import TunedXGBRegressor, encoded_once, fit_regressor
@@ -85,8 +85,11 @@ class CrossFitKFold(BaseCrossValidator):
         Raises
         ------
         ValueError
-            If there are fewer rows, or distinct `groups`, than folds.
+            If there are fewer rows, or distinct `groups`, than folds, or some of
+            `groups` have no name.
         """
+        if groups is not None:
+            check_named("groups", groups)
         rows = content_order(X, y)
         units, members = _units(rows, groups)
         if len(units) < self.n_splits:
@@ -182,6 +185,7 @@ def topics_to_keep(X, groups, cv):
     # summarize_items has looked at the item ids and found nothing shared.
     if X.attrs.get("items_shared") is False:
         return None
+    check_named("Column 'topic' of X", X["topic"], X.index)
     if X["model"].groupby(X["topic"].to_numpy(), observed=True).nunique().max() < 2:
         return None
     seen = "X has columns 'model' and 'topic', and several models stand on one topic"

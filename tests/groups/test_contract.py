@@ -186,6 +186,14 @@ def test_refuses_misaligned_indexes(estimator, groups):
 
 
 @every_estimator
+@pytest.mark.parametrize("topics", [["law", "art", None] * 20, np.array([1.0, 2, np.nan] * 20)])
+def test_refuses_topics_without_a_name(estimator, groups, topics):
+    message = "groups has no name in 20 of 60 rows, the first is row 'group 2'"
+    with pytest.raises(ValueError, match=message):
+        clone(estimator).fit(**groups, groups=topics)
+
+
+@every_estimator
 def test_refuses_a_level_in_percent(estimator, groups):
     fitted = clone(estimator).fit(**groups)
     with pytest.raises(ValueError, match=r"strictly between 0 and 1, got 95\. Write 0\.95"):

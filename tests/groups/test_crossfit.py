@@ -76,6 +76,11 @@ def test_too_few_topics():
         folds_of(CrossFitKFold(n_splits=50))
 
 
+def test_topics_without_a_name_are_refused():
+    with pytest.raises(ValueError, match="groups has no name in 1 of 4 rows, the first is row 2"):
+        next(CrossFitKFold().split(np.zeros((4, 1)), groups=["law", "art", np.nan, "law"]))
+
+
 def test_what_cv_stands_for():
     assert as_splitter(None, 0).get_n_splits() == 16
     assert as_splitter(3, 0).get_n_splits() == 3

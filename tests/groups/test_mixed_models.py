@@ -187,6 +187,18 @@ def test_refuses(estimator, changed, message, groups):
         estimator.fit(**(groups | changed))
 
 
+@every_estimator
+@pytest.mark.parametrize("column", ["model", "topic"])
+def test_models_and_topics_need_names(estimator, column, groups):
+    X = groups["X"].copy()
+    X.loc["group 7", column] = None
+    message = f"Column '{column}' of X has no name in 1 of 60 rows, the first is row 'group 7'"
+    with pytest.raises(ValueError, match=message):
+        clone(estimator).fit(**(groups | {"X": X, "groups": None}))
+    with pytest.raises(ValueError, match=message):
+        clone(estimator).fit(**groups).predict(X)
+
+
 def table(n_models, n_topics, n, k, missing=()):
     topic, model = np.divmod(np.arange(n_models * n_topics), n_models)
     X = pd.DataFrame({"model": [f"m{m:03d}" for m in model], "topic": [f"t{t}" for t in topic]})

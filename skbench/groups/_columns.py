@@ -3,9 +3,8 @@
 import numpy as np
 import pandas as pd
 from pandas.api.types import infer_dtype, is_numeric_dtype
-from sklearn.compose import make_column_transformer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.preprocessing import OneHotEncoder
 
 _DATES = ("datetime64", "datetime", "date", "time", "timedelta64", "timedelta", "period")
 
@@ -81,36 +80,82 @@ def indicator_encoder(X, groups, nominal, drop=None):
 
     Returns
     -------
-    ColumnTransformer
+    IndicatorEncoder
         Unfitted.
     """
     names = [c for c in informative_columns(X, groups) if c in nominal]
-    others = [c for c in X.columns if c not in nominal]
-    if not names and not others:
-        # Nothing is left to learn from: a constant column makes any regressor a mean.
-        constant = FunctionTransformer(_constant_column)
-        return make_column_transformer((constant, list(X.columns))).set_output(transform="pandas")
-    return _encoder(names, others, drop)
+    return IndicatorEncoder(names, [c for c in X.columns if c not in nominal], drop)
 
 
-def _encoder(nominal, others, drop=None):
-    indicators = make_pipeline(
-        FunctionTransformer(_levels, feature_names_out="one-to-one"),
-        OneHotEncoder(handle_unknown="ignore", sparse_output=False, drop=drop),
-    )
-    transformer = make_column_transformer(
-        (indicators, nominal), ("passthrough", others), verbose_feature_names_out=False
-    )
-    return transformer.set_output(transform="pandas")
+class IndicatorEncoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+    """Indicators of the levels of nominal columns, and then the other columns as they are.
+
+    Numbers come as an array: names of levels may hold characters that a regressor
+    refuses in names of columns, and may make two columns of one name. Where others are
+    no numbers, such as categories, they come as a frame, in which they keep their names.
+
+    Parameters
+    ----------
+    nominal, others : list
+        Names of columns. Where both are empty, one constant column stands for them: it
+        makes any regressor a mean.
+    drop : {None, "first"}, default=None
+        As in `sklearn.preprocessing.OneHotEncoder`.
+
+    Attributes
+    ----------
+    levels_ : list of ndarray
+        Levels of each nominal column; whatever stands for a missing one is a level.
+    """
+
+    def __init__(self, nominal, others, drop=None):
+        self.nominal = nominal
+        self.others = others
+        self.drop = drop
+
+    def fit(self, X, y=None):
+        """Learn the levels."""
+        self.levels_ = []
+        if self.nominal:
+            self._encoder = OneHotEncoder(
+                handle_unknown="ignore", sparse_output=False, drop=self.drop
+            ).set_output(transform="default")
+            self.levels_ = self._encoder.fit(_levels(X[self.nominal])).categories_
+        return self
+
+    def transform(self, X):
+        """Indicators, all 0 where a level is new, and the other columns."""
+        if not self.nominal and not self.others:
+            return np.ones((len(X), 1))
+        others = X[self.others]
+        numeric = all(dtype.kind in "buif" for dtype in others.dtypes)
+        if not self.nominal:
+            return _numbers(others) if numeric else others
+        indicators = self._encoder.transform(_levels(X[self.nominal]))
+        if numeric:
+            return np.column_stack([indicators, _numbers(others)])
+        names = [f"_skbench_indicator_{number}" for number in range(indicators.shape[1])]
+        return pd.concat([pd.DataFrame(indicators, X.index, names), others], axis=1)
+
+    def refuse_new_levels(self, X):
+        """Raise a ValueError that names a level that was not there in `fit`."""
+        for name, levels in zip(self.nominal, self.levels_, strict=True):
+            new = X[name][~_levels(X[[name]])[name].isin(levels).to_numpy()]
+            if len(new):
+                raise ValueError(
+                    f"Column {name!r} of X holds {new.iloc[0]!r}, a level that no fitted group "
+                    "had: nothing is known of its effect. Leave the column out; or fit with "
+                    "groups=..., so that names of topics are not read as features."
+                )
+
+
+def _numbers(table):
+    return table.to_numpy(dtype=float, na_value=np.nan)
 
 
 def _levels(X):
     """Levels as Python objects; whatever stands for a missing one is a level of its own."""
     return X.astype(object).where(X.notna(), np.nan)
-
-
-def _constant_column(X):
-    return pd.DataFrame({"constant": np.ones(len(X))}, index=X.index)
 
 
 def refuse_unreadable(X):
@@ -180,7 +225,7 @@ class FeatureTable:
             self._refuse_missing(X)
             self._nominal = [c for c in nominal_columns(X) if c in columns]
             self._numeric = [c for c in columns if c not in self._nominal]
-            self._encoder = _encoder(self._nominal, self._numeric).fit(X)
+            self._encoder = IndicatorEncoder(self._nominal, self._numeric).fit(X)
 
     def numbers(self, X):
         """The columns of other groups, an array of shape (n_groups, n_numbers)."""
@@ -189,7 +234,7 @@ class FeatureTable:
         self._refuse_missing(X)
         for name in self._numeric:
             _refuse_infinite(X[name], name)
-        return self._encoder.transform(X).to_numpy(dtype=float, na_value=np.nan)
+        return np.asarray(self._encoder.transform(X), dtype=float)
 
     def _refuse_missing(self, X):
         missing = [name for name in self.columns if name not in X.columns]

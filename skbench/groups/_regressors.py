@@ -238,9 +238,7 @@ def encoded_once(regressor, X):
     if not isinstance(regressor, Pipeline) or regressor.steps[0][0] != _ENCODER:
         return regressor, X
     encoder, inner = (step for _, step in regressor.steps)
-    columns = clone(encoder).fit_transform(X)
-    is_numeric = all(dtype.kind in "buif" for dtype in columns.dtypes)
-    return inner, columns.to_numpy(dtype=float, na_value=np.nan) if is_numeric else columns
+    return inner, clone(encoder).fit_transform(X)
 
 
 def _has_transformer(regressor):

@@ -46,8 +46,9 @@ class FayHerriot(GroupEstimator):
     Raises
     ------
     ValueError
-        If there are not more groups than columns, or a column is not numeric, or
-        every sampling variance is 0.
+        If there are not more groups than columns, a column is not numeric, every
+        sampling variance is 0, or a new group has a level of a text column that no
+        fitted group had.
 
     Warns
     -----
@@ -151,10 +152,11 @@ class FayHerriot(GroupEstimator):
         return shrinkage.posterior_mean(z, prior_mean, sigma2, self.prior_variance_)
 
     def _design(self, X):
-        if self._encoder is not None:
-            X = self._encoder.transform(X)
         if isinstance(X, pd.DataFrame):
-            _refuse_other_columns(X)
+            _refuse_other_columns(X if self._encoder is None else X[self._encoder.others])
+        if self._encoder is not None:
+            self._encoder.refuse_new_levels(X)
+            X = self._encoder.transform(X)
         return np.column_stack([np.ones(len(X)), np.asarray(X, dtype=float)])
 
 

@@ -131,14 +131,8 @@ def test_text_columns_are_encoded_for_a_bare_regressor(groups):
 
 def test_text_that_only_names_the_topic_is_left_out(groups):
     eb = EmpiricalBayes(LinearRegression(), random_state=0).fit(**groups)
-    assert list(eb.regressor_[-1].feature_names_in_) == [
-        "model_A",
-        "model_B",
-        "model_C",
-        "model_D",
-        "model_E",
-        "length",
-    ]
+    assert eb.regressor_[0].nominal == ["model"]
+    assert eb.regressor_[-1].n_features_in_ == 6
 
 
 def test_names_alone_give_a_common_mean(groups):
@@ -286,7 +280,37 @@ def test_a_missing_name_is_a_level_of_its_own(groups, dtype):
     fay_herriot = [FayHerriot().fit(**groups | {"X": X}).estimate() for X in (named, with_gap)]
     np.testing.assert_allclose(fay_herriot[0].value, fay_herriot[1].value)
     boosted = EmpiricalBayes(cv=2, random_state=0).fit(**groups | {"X": with_gap})
-    assert "size_nan" in boosted.regressor_[0].get_feature_names_out()
+    encoder = boosted.regressor_[0]
+    assert pd.isna(encoder.levels_[encoder.nominal.index("size")]).sum() == 1
+
+
+@pytest.mark.parametrize(
+    "regressor", ["lightgbm", "xgboost", XGBRegressor()], ids=lambda r: str(r)[:12]
+)
+def test_names_of_models_may_hold_any_character(groups, regressor):
+    names = dict(zip("ABCDE", ["a:b", "a,b", "a[1]", 'a{"', "a<b"], strict=True))
+    X = groups["X"].assign(model=groups["X"]["model"].map(names))
+    eb = EmpiricalBayes(regressor, cv=2, random_state=0).fit(**groups | {"X": X})
+    assert np.ptp(eb.predict(X)) > 0.1
+
+
+def test_text_and_categories_side_by_side_reach_the_preset_that_knows_both(groups):
+    large = np.where(groups["X"]["length"] > 0, "large: yes", "large: no")
+    X = groups["X"].assign(size=pd.Categorical(large), model="llama3:" + groups["X"]["model"])
+    eb = EmpiricalBayes("lightgbm", cv=2, random_state=0).fit(**groups | {"X": X})
+    assert eb.regressor_[-1].booster_.pandas_categorical == [["large: no", "large: yes"]]
+    assert np.ptp(eb.predict(X)) > 0.1
+
+
+@pytest.mark.parametrize("estimator", READ_CATEGORIES, ids=str)
+def test_a_feature_may_be_called_as_a_level_is(groups, estimator):
+    levels = groups["X"]["model"].replace("A", "size")
+    plain, clash = (
+        groups["X"].assign(model=levels).rename(columns={"length": name})
+        for name in ("length", "model_size")
+    )
+    found = [clone(estimator).fit(**groups | {"X": X}).estimate().value for X in (plain, clash)]
+    np.testing.assert_allclose(*found, rtol=1e-6)
 
 
 DAYS = pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(80) % 16, unit="D")
@@ -308,6 +332,14 @@ def test_columns_that_no_regression_reads_are_refused_by_name(groups, estimator,
     X = groups["X"].assign(released=values)
     with pytest.raises(ValueError, match=message):
         clone(estimator).fit(**groups | {"X": X})
+
+
+def test_fay_herriot_predicts_new_topics_from_the_other_columns(groups):
+    new = groups["X"].head(3).assign(topic="unseen")
+    with pytest.raises(ValueError, match="Column 'topic' of X holds 'unseen'"):
+        FayHerriot().fit(**groups | {"groups": None}).predict(new)
+    fh = FayHerriot().fit(**groups)
+    np.testing.assert_array_equal(fh.predict(new), fh.predict(groups["X"].head(3)))
 
 
 def test_every_estimator_in_an_interval_pipeline(numbers, groups):

@@ -184,12 +184,15 @@ def test_fay_herriot_refuses_columns(X, message):
         FayHerriot().fit(X, np.arange(6.0), 1.0)
 
 
-def test_unknown_text_levels_count_as_the_first_level(milk):
+@pytest.mark.parametrize(("new", "shown"), [("area 9", "'area 9'"), (None, "nan")])
+def test_fay_herriot_refuses_levels_it_was_not_fitted_on(milk, new, shown):
     X, z, sigma2, _ = milk
     fh = FayHerriot().fit(X, z, sigma2)
-    with pytest.warns(UserWarning, match="unknown categories"):
-        new = fh.predict(pd.DataFrame({"area": ["area 9"]}))
-    np.testing.assert_allclose(new, fh.intercept_)
+    X = pd.DataFrame({"area": ["area 2", new]})
+    with pytest.raises(ValueError, match=f"Column 'area' of X holds {shown}, a level that no"):
+        fh.predict(X)
+    with pytest.raises(ValueError, match="nothing is known of its effect"):
+        fh.predict_interval(X, [0.5, 0.6], [0.1, 0.1])
 
 
 def test_synthetic_is_the_regression_on_all_groups():

@@ -1,5 +1,6 @@
 """James-Stein: every group towards one common value."""
 
+import numbers
 import warnings
 
 import numpy as np
@@ -77,7 +78,8 @@ class JamesStein(GroupEstimator):
         self.sampling_variance = sampling_variance
 
     def _fit(self, X, groups):
-        if isinstance(self.center, str) and self.center != "mean":
+        known = isinstance(self.center, numbers.Real) and np.isfinite(self.center)
+        if self.center != "mean" and not known:
             raise ValueError(f"center must be 'mean' or a number, got {self.center!r}.")
         refuse_noiseless(self.z_, self.sigma2_)
         noisy = self.sigma2_ > 0

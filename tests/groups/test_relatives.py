@@ -73,8 +73,9 @@ def test_james_stein_says_when_it_cannot_shrink():
     with pytest.warns(UserWarning, match="needs at least 4 groups, got 3: nothing is shrunk"):
         js = JamesStein().fit(np.zeros((3, 1)), [0.1, 0.5, 0.9], 0.01)
     np.testing.assert_allclose(js.estimate().value, [0.1, 0.5, 0.9])
-    with pytest.raises(ValueError, match="center must be 'mean' or a number, got 'median'"):
-        JamesStein("median").fit(np.zeros((5, 1)), np.arange(5.0), 1.0)
+    for center in ("median", np.nan, None):
+        with pytest.raises(ValueError, match=f"center must be 'mean' or a number, got {center!r}"):
+            JamesStein(center).fit(np.zeros((5, 1)), np.arange(5.0), 1.0)
 
 
 @pytest.mark.parametrize("estimator", [JamesStein(), FayHerriot()])

@@ -32,6 +32,11 @@ class Bounds(NamedTuple):
     high: np.ndarray
     standard_error: np.ndarray
 
+    @property
+    def ends(self):
+        """Low and high ends, of shape (n_groups, 2)."""
+        return np.column_stack([self.low, self.high])
+
 
 class GroupEstimator(RegressorMixin, BaseEstimator):
     """Base of the estimators: checks the input, keeps it, labels the output.
@@ -154,8 +159,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
             As in `fit`, or for a level outside (0, 1).
         """
         check_confidence_level(confidence_level)
-        bounds = self._bounds(*self._checked_new_groups(X, z, sigma2, n), confidence_level)
-        return self._cut(np.column_stack([bounds.low, bounds.high]))
+        return self._new_bounds(X, z, sigma2, n, confidence_level).ends
 
     def estimate(self, confidence_level=0.95):
         """Estimates of the fitted groups, with intervals, labels and guarantee.
@@ -178,11 +182,11 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         check_confidence_level(confidence_level)
-        bounds = self._fitted_bounds(confidence_level)
+        bounds = self._cut_bounds(self._fitted_bounds(confidence_level))
         return Estimate(
             value=self._cut(self._fitted_value()),
-            low=self._cut(bounds.low),
-            high=self._cut(bounds.high),
+            low=bounds.low,
+            high=bounds.high,
             standard_error=bounds.standard_error,
             confidence_level=confidence_level,
             labels=self.labels_,
@@ -213,6 +217,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         The same noise is taken off every candidate, so on one set of folds it
         never changes which of them wins.
         """
+        check_same_index(X=X, y=y, sigma2=sigma2)
         predicted = self.predict(X)
         labels = check_labels(X)
         y = check_column("y", column_or_1d(y), labels)
@@ -225,6 +230,14 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
     def _cut(self, scores):
         """Scores cut to [0, 1], where no accuracy can leave it: binary scores were fitted."""
         return np.clip(scores, 0, 1) if self._binary else scores
+
+    def _cut_bounds(self, bounds):
+        return bounds._replace(low=self._cut(bounds.low), high=self._cut(bounds.high))
+
+    def _new_bounds(self, X, z, sigma2, n, confidence_level):
+        """Checked and cut `Bounds` of new groups."""
+        new_groups = self._checked_new_groups(X, z, sigma2, n)
+        return self._cut_bounds(self._bounds(*new_groups, confidence_level))
 
     def _checked_training_data(self, X, y):
         X = as_pandas(X)

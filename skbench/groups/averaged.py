@@ -156,7 +156,7 @@ class AveragedEstimator(GroupEstimator):
         if weights is None:
             weights = np.ones(n_members) if self.estimators is not None else _RECOMMENDED
         weights = np.asarray(weights, dtype=float)
-        if weights.shape != (n_members,) or not np.all(weights >= 0) or not weights.sum() > 0:
+        if weights.shape != (n_members,) or np.any(weights < 0) or not 0 < weights.sum() < np.inf:
             raise ValueError(
                 f"weights must be {n_members} nonnegative numbers, one per estimator, not all 0: "
                 f"got {self.weights!r}."
@@ -188,7 +188,8 @@ class AveragedEstimator(GroupEstimator):
         return [member.predict(X, **given) for member in self.estimators_]
 
     def _bounds(self, X, z, sigma2, n, confidence_level):
-        every = [member._bounds(X, z, sigma2, n, confidence_level) for member in self.estimators_]
+        data = X, z, sigma2, n, confidence_level
+        every = [member._new_bounds(*data) for member in self.estimators_]
         return self._widened(self._new_values(X, z, sigma2, n), every)
 
     def _widened(self, values, every):
@@ -205,6 +206,10 @@ class AveragedEstimator(GroupEstimator):
 
 
 def _seeded(member, seed):
+    """The estimator, or the steps of a pipeline, with the seed where none was given."""
+    for _, step in getattr(member, "steps", ()):
+        if hasattr(step, "get_params"):
+            _seeded(step, seed)
     if "random_state" in member.get_params() and member.get_params()["random_state"] is None:
         return member.set_params(random_state=seed)
     return member

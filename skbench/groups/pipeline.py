@@ -6,7 +6,7 @@ from sklearn import get_config
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_labels, check_same_index
+from skbench._checks import check_confidence_level, check_labels, check_same_index
 from skbench.groups._base import as_pandas
 
 
@@ -81,21 +81,35 @@ class IntervalPipeline(Pipeline):
         """Fit, and estimate the fitted groups; see the last step's ``fit_predict``."""
         return self.fit(X, y, sigma2, n, groups, **params).estimate().value
 
+    def predict(self, X, z=None, sigma2=None, n=None, **params):
+        """Estimate new groups; see the last step's ``predict``."""
+        check_same_index(X=X, z=z, sigma2=sigma2, n=n)
+        return super().predict(X, **params, **_given(z=z, sigma2=sigma2, n=n))
+
     def predict_interval(self, X, z=None, sigma2=None, n=None, confidence_level=0.95):
         """Intervals for new groups; see the last step's ``predict_interval``."""
-        check_is_fitted(self)
-        for _, transformer in self.steps[:-1]:
-            if transformer not in (None, "passthrough"):
-                X = transformer.transform(X)
-        return self.steps[-1][1].predict_interval(X, z, sigma2, n, confidence_level)
+        check_confidence_level(confidence_level)
+        return self._new_bounds(X, z, sigma2, n, confidence_level).ends
 
     def estimate(self, confidence_level=0.95):
         """Estimate of the fitted groups, under their own labels."""
         check_is_fitted(self)
         return replace(self.steps[-1][1].estimate(confidence_level), labels=self.labels_)
 
+    def _new_bounds(self, X, z, sigma2, n, confidence_level):
+        check_is_fitted(self)
+        check_same_index(X=X, z=z, sigma2=sigma2, n=n)
+        for _, transformer in self.steps[:-1]:
+            if transformer not in (None, "passthrough"):
+                X = transformer.transform(X)
+        return self.steps[-1][1]._new_bounds(X, z, sigma2, n, confidence_level)
+
     def _for_last_step(self, **arguments):
-        given = {name: value for name, value in arguments.items() if value is not None}
+        given = _given(**arguments)
         if get_config()["enable_metadata_routing"]:
             return given
         return {f"{self.steps[-1][0]}__{name}": value for name, value in given.items()}
+
+
+def _given(**arguments):
+    return {name: value for name, value in arguments.items() if value is not None}

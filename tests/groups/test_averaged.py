@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbench import (
@@ -15,7 +16,9 @@ from skbench import (
     CrossFitMixedModel,
     DirectEstimator,
     EmpiricalBayes,
+    FayHerriot,
     GaussianMixedModel,
+    IntervalPipeline,
     JamesStein,
     LogisticMixedModel,
     make_items,
@@ -150,6 +153,28 @@ def test_new_groups(g, fitted):
     assert nearer.all()
 
 
+def test_bounds_of_the_members_end_at_0_and_1_for_new_groups_too():
+    X, z, n = np.arange(8.0)[:, None], np.array([0, 1, 0, 1, 0.5, 1, 0, 1]), np.full(8, 2)
+    averaged = AveragedEstimator([JamesStein(center=0.5), FayHerriot()]).fit(X, z, 0.08, n)
+    estimate = averaged.estimate()
+    again = averaged.predict_interval(X, z, 0.08, n)
+    assert_allclose(again, np.column_stack([estimate.low, estimate.high]))
+
+
+def test_a_member_may_be_a_pipeline(g):
+    X = g.X[["feature"]]
+    pipeline = IntervalPipeline([("scale", StandardScaler()), ("eb", EmpiricalBayes(Ridge()))])
+    averaged = AveragedEstimator([pipeline, JamesStein()], random_state=0)
+    averaged.fit(**g.fit_args | {"X": X})
+    bare = clone(averaged).set_params(estimators=[EmpiricalBayes(Ridge()), JamesStein()])
+    bare.fit(**g.fit_args | {"X": StandardScaler().fit_transform(X)})
+    assert_allclose(averaged.estimate().low, bare.estimate().low)
+    assert_allclose(
+        averaged.predict_interval(X, g.z, g.sigma2, g.n),
+        bare.predict_interval(StandardScaler().fit_transform(X), g.z, g.sigma2, g.n),
+    )
+
+
 def test_reproducible_and_pickles(g, fitted):
     again = AveragedEstimator(random_state=0).fit(**g.fit_args).estimate()
     assert_array_equal(again.low, fitted.estimate().low)
@@ -192,7 +217,7 @@ def test_refuses_nothing_to_average(g):
         AveragedEstimator([]).fit(**g.fit_args)
 
 
-@pytest.mark.parametrize("weights", [[1], [1, -1], [0, 0], [[1, 1]]])
+@pytest.mark.parametrize("weights", [[1], [1, -1], [0, 0], [[1, 1]], [1, np.inf]])
 def test_refuses_weights(g, weights):
     with pytest.raises(ValueError, match="weights must be 2 nonnegative numbers"):
         AveragedEstimator([JamesStein()] * 2, weights=weights).fit(**g.fit_args)

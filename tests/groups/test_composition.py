@@ -90,6 +90,18 @@ def test_interval_pipeline_follows_the_contract(groups, routing):
     assert (interval[:, 0] < interval[:, 1]).all()
 
 
+@pytest.mark.parametrize("name", ["z", "sigma2", "n"])
+@pytest.mark.parametrize("method", ["predict", "predict_interval"])
+def test_interval_pipeline_refuses_misaligned_indexes(groups, method, name):
+    X = groups["X"][["length"]]
+    pipe = IntervalPipeline([("scale", StandardScaler()), ("fh", FayHerriot())])
+    pipe.fit(X, groups["y"], groups["sigma2"], np.full(80, 100))
+    given = {"z": groups["y"], "sigma2": groups["sigma2"], "n": np.full(80, 100)}
+    given[name] = pd.Series(given[name], index=X.index[::-1])
+    with pytest.raises(ValueError, match=f"The indexes of X and {name} differ: row 0 is"):
+        getattr(pipe, method)(X, **given)
+
+
 @pytest.mark.parametrize(
     "cv", [3, KFold(4), GroupKFold(4), CrossFitKFold(n_splits=4, n_repeats=2, random_state=0)]
 )

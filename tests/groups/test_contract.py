@@ -183,6 +183,9 @@ def test_refuses_misaligned_indexes(estimator, groups):
     clone(estimator).fit(groups["X"], groups["y"], sigma2, groups["n"])
     with pytest.raises(ValueError, match="indexes of X and sigma2 differ: row 0 is 'group 0'"):
         clone(estimator).fit(groups["X"], groups["y"], sigma2[::-1], groups["n"])
+    fitted = clone(estimator).fit(groups["X"], groups["y"], sigma2, groups["n"])
+    with pytest.raises(ValueError, match="indexes of X and y differ: row 0 is 'group 0'"):
+        fitted.score(groups["X"], pd.Series(groups["y"], groups["X"].index[::-1]), sigma2)
 
 
 @every_estimator

@@ -43,8 +43,9 @@ class EmpiricalBayes(GroupEstimator):
     prior_variance : {"pmt", "fplib", "moments", "reml", "ml", "adjusted-ml", "sure", \
 "fay-herriot", "paule-mandel", "prasad-rao"}, default="pmt"
         Estimator of the prior variance `A` from the held-out residuals: "pmt" and
-        "fplib" are the corrections of [3]_, which are never 0, and take noise off
-        without bias where scores are binary; for the others see
+        "fplib" are the corrections of [3]_, which take noise off without bias where
+        scores are binary. "pmt" is never 0, "fplib" where all residuals are equal, as
+        when every answer is right; for the others see
         `skbench.stats.shrinkage.prior_variance`.
     pool : bool, default=True
         One `A` from all residuals of a split, or one per held-out fold.

@@ -18,6 +18,8 @@ from skbench.stats._worst_case import worst_case
 from skbench.stats.moments import divided
 from skbench.stats.shrinkage import shrinkage_factor
 
+_FAR_BELOW_0 = -1e3  # beyond, the series is exact, and the closed form loses 10 digits
+
 
 class PriorMoments(NamedTuple):
     """Variance and kurtosis of the true performances around their prior means."""
@@ -143,7 +145,8 @@ def prior_moments(residuals, sigma2, weights=None, correction="pmt", noise=None)
     - "none": ``A = max(m2, 0)``, ``kurtosis = max(m4 / A^2, 1)``;
     - "pmt": ``A >= 2 sum(omega^2 sigma2^2) / (sum(omega) sum(omega sigma2))`` and
       ``kurtosis >= 1 + 32 sum(omega^2 sigma2^4) / (A^2 sum(omega) sum(omega sigma2^2))``;
-    - "fplib": mean of a normal with the estimate's own mean and variance, cut at 0.
+    - "fplib": mean of a normal with the estimate's own mean and variance, cut at 0: above
+      0, unless the squared residuals less `noise` are one and the same number of at most 0.
 
     ``A = 0`` says nothing about the shape of what does not vary: the kurtosis is then
     nan. It estimates ``E (mu - f)^4 / A^2`` in every group alike; if that may vary with
@@ -387,14 +390,21 @@ def _floor(variances, weights, factor):
 
 def _variance_of_mean(values, weights):
     """Variance of a weighted mean of independent values."""
-    spread = np.sum(weights**2 * (values**2 - np.average(values, weights=weights) ** 2))
-    return divided(max(spread, 0.0), np.sum(weights) ** 2 - np.sum(weights**2))
+    mean, total = np.average(values, weights=weights), np.sum(weights)
+    distance = values - mean
+    # sum(weights^2 (values^2 - mean^2)), without the cancellation of nearly equal values.
+    uneven = weights * (weights - np.sum(weights**2) / total)
+    spread = np.sum(weights**2 * distance**2) + 2 * mean * np.sum(uneven * distance)
+    return divided(max(spread, 0.0), total**2 - np.sum(weights**2))
 
 
 def _truncated_mean(mean, variance):
-    """Mean of a normal variable given that it is positive."""
+    """Mean of a normal variable given that it is positive; without variance, its limit."""
     if variance == 0:
         return max(mean, 0.0)
-    z = mean / np.sqrt(variance)
+    deviation = np.sqrt(variance)
+    z = mean / deviation
+    if z < _FAR_BELOW_0:
+        return deviation * (1 - 2 / z**2 + 10 / z**4) / -z
     hazard = np.sqrt(2 / np.pi) / erfcx(-z / np.sqrt(2))  # density / probability of (-inf, z]
-    return mean + np.sqrt(variance) * hazard
+    return mean + deviation * hazard

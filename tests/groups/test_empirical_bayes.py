@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -375,3 +377,14 @@ def test_real_groups_beat_the_direct_estimator(data_folder):
     assert np.mean(ratios) < 0.65
     assert np.mean(coverages) >= 0.94
     assert np.mean(widths) <= 0.9
+
+
+def test_fplib_gives_intervals_where_residuals_are_nearly_equal():
+    rng = np.random.default_rng(0)
+    z = 0.5 + 1e-4 * rng.normal(size=20)
+    eb = EmpiricalBayes(Ridge(), prior_variance="fplib", random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # that the prior variance is 0, or a root of less
+        estimate = eb.fit(rng.normal(size=(20, 1)), z, 1.0).estimate()
+    assert (estimate.standard_error > 0).all()
+    assert (estimate.low < estimate.high).all()

@@ -238,6 +238,26 @@ def test_moments_fplib_is_a_truncated_normal_mean():
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
+@pytest.mark.parametrize("z", [-20.0, -999.0, -1001.0, -1e5, -1e12])
+def test_fplib_is_accurate_far_below_0(z):
+    """Residuals so equal, and so small, that their mean square is far below the noise."""
+    residuals = np.sqrt(np.array([0.0, 2.0]))
+    sigma2 = np.full(2, 1 - z)  # squared residuals less noise: mean z, variance of the mean 1
+    found = prior_moments(residuals, sigma2, correction="fplib").prior_variance
+    # Mills' ratio by its continued fraction, which converges fast out here.
+    tail = 0.0
+    for k in range(60, 0, -1):
+        tail = k / (-z + tail)
+    np.testing.assert_allclose(found, tail, rtol=1e-8)
+
+
+def test_fplib_is_0_only_where_residuals_are_equal():
+    equal = prior_moments(np.zeros(48), np.ones(48), correction="fplib")
+    assert equal.prior_variance == 0
+    nearly = 1e-4 * np.random.default_rng(0).normal(size=20)
+    assert prior_moments(nearly, np.ones(20), correction="fplib").prior_variance > 0
+
+
 @pytest.mark.parametrize("correction", ["none", "pmt", "fplib"])
 def test_moments_symmetries(correction):
     rng = np.random.default_rng(3)

@@ -71,6 +71,7 @@ def betting_estimate(
     _refuse_outside(scores, score, bounds)
     keys = group_labels(rows, by)
     codes, labels = keys.factorize()
+    labels.names = keys.names
     n, total, squares = (np.bincount(codes, weights) for weights in (None, scores, scores**2))
     low, high = means.betting_interval(
         scores, codes, len(labels), confidence_level, *bounds, rng=as_generator(random_state)

@@ -49,3 +49,10 @@ def test_refuses_scores_outside():
         ValueError, match=r"1 values of 'score' lie outside bounds=\(0, 1\), such as 2"
     ):
         betting_estimate(pd.DataFrame({"group": ["a", "a"], "score": [0.5, 2]}), "group")
+
+
+@pytest.mark.parametrize("by", ["topic", ["model", "topic"]])
+def test_levels_keep_their_names(by):
+    items = pd.DataFrame({"model": ["ada", "bob"] * 10, "topic": "law", "score": 0.5})
+    e = betting_estimate(items, by, random_state=0)
+    assert list(e.labels.names) == ([by] if isinstance(by, str) else by)

@@ -4,7 +4,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from skbench._checks import require_columns
+from skbench._checks import check_named, require_columns
 from skbench.stats import covariances
 
 
@@ -33,7 +33,7 @@ def item_correlation(items, model="model", topic="topic", item="item", score="sc
     Raises
     ------
     ValueError
-        If a column is missing.
+        If a column is missing, or a model, topic or item has no name.
 
     Notes
     -----
@@ -109,6 +109,7 @@ def shared_correlation(items, by, score, model, item, topics):
 def _codes(frame, name):
     """Number of each row's value among the sorted distinct ones of a column, and these."""
     values = pd.Series(frame[name].to_numpy())
+    check_named(f"Column {name!r}", values)
     return pd.factorize(values, sort=True)
 
 

@@ -303,6 +303,16 @@ def test_item_correlation_travels(shared):
     assert own.item_correlation is None
 
 
+@pytest.mark.parametrize("column", ["model", "topic", "item"])
+def test_correlation_of_rows_without_a_name_is_refused(shared, column):
+    items = shared.items.copy()
+    items[column] = items[column].astype(object)
+    items.loc[3, column] = None
+    message = f"Column '{column}' has no name in 1 of 2400 rows, the first is row 3"
+    with pytest.raises(ValueError, match=message):
+        item_correlation(items)
+
+
 def test_features_with_a_correlation_can_be_joined(shared):
     X = summarize_items(shared.items, ["model", "topic"]).fit_args["X"]
     assert len(pd.concat([X, X])) == 2 * len(X)

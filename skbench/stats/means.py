@@ -275,7 +275,7 @@ def pooled_mean_variance(total, total_squares, n):
     ndarray of shape (n_groups,)
         `mean_variance`, or, for a group with fewer than two scores or with equal
         scores, the pooled variance divided by `n`. Where no group has two
-        scores nothing can be pooled: nan. Where all groups have equal scores: 0.
+        different scores nothing can be pooled: nan.
 
     Notes
     -----
@@ -292,7 +292,7 @@ def pooled_mean_variance(total, total_squares, n):
     total, total_squares, n = _floats(total, total_squares, n)
     squares = _squares_around_mean(total, total_squares, n)
     freedom = np.maximum(n - 1, 0).sum()
-    pooled = squares.sum() / freedom if freedom > 0 else np.nan
+    pooled = squares.sum() / freedom if squares.any() else np.nan
     own = mean_variance(total, total_squares, n)
     return np.where(own > 0, own, pooled / n)
 

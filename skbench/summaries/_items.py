@@ -91,9 +91,9 @@ def summarize_items(
     -----
     Binary: `z = k / n`. Other scores: the mean, with the variance of the items
     over n (ddof 1); a group with one item, or without spread, borrows the
-    within-group variance pooled over all groups. Clusters: the item-weighted mean
-    with the CR2 variance, and ``floor(df) + 1`` independent observations, df of
-    Bell and McCaffrey; a group with one cluster, or without spread between
+    within-group variance pooled over all groups, nan if none has any. Clusters: the
+    item-weighted mean with the CR2 variance, and ``floor(df) + 1`` independent observations,
+    df of Bell and McCaffrey; a group with one cluster, or without spread between
     clusters, borrows the design effect of the other groups.
 
     The rows are read once, plus a few of them to center the scores, and once more

@@ -250,4 +250,4 @@ def test_pooled_variance_fills_in():
 
 def test_pooled_variance_where_nothing_can_be_pooled():
     assert_array_equal(pooled_mean_variance(*sums_of([[0.2], [0.4]])), [np.nan, np.nan])
-    assert_array_equal(pooled_mean_variance(*sums_of([[0.2] * 3, [0.4]])), [0, 0])
+    assert_array_equal(pooled_mean_variance(*sums_of([[0.2] * 3, [0.4]])), [np.nan, np.nan])

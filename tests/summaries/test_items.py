@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from reference.clustered_matrix import variance_and_freedom
 
-from skbench import summarize_items
+from skbench import DirectEstimator, summarize_items
 
 
 @pytest.fixture
@@ -54,6 +54,14 @@ def test_one_item_and_no_spread_borrow_from_the_others():
     g = summarize_items(items, "t")
     pooled = 2 * np.var([0.1, 0.2, 0.6], ddof=1) / 3  # sums of squares over sum of (n - 1)
     np.testing.assert_allclose(g.sigma2[1:], [pooled / 2, pooled / 1])
+
+
+def test_without_any_spread_variances_are_unknown():
+    items = pd.DataFrame({"t": list("aabbc"), "score": 0.5})
+    g = summarize_items(items, "t")
+    assert np.isnan(g.sigma2).all()
+    with pytest.raises(ValueError, match="sigma2 must be finite, but group 'a' has nan"):
+        DirectEstimator().fit(**g.fit_args)
 
 
 @pytest.mark.parametrize(

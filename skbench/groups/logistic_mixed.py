@@ -144,9 +144,10 @@ class LogisticMixedModel(MixedModel):
         -------
         self
         """
-        if sigma2 is None and n is not None:
-            sigma2 = 0.0  # a stand-in, until the counts have been checked
-        return super().fit(X, y, sigma2, n, groups)
+        return super().fit(X, y, _or_stand_in(sigma2, n), n, groups)
+
+    def _checked_new_groups(self, X, z, sigma2, n):
+        return super()._checked_new_groups(X, z, _or_stand_in(sigma2, n), n)
 
     def _fit_codes(self, model, topic, correlation, factors):
         _require_counts(self.z_, self.n_)
@@ -183,6 +184,11 @@ class LogisticMixedModel(MixedModel):
             return mean, variance
         _require_counts(z, n)
         return tilted_moments(np.round(z * n), n, mean, variance)[:2]
+
+
+def _or_stand_in(sigma2, n):
+    """Sampling variances; where there are sizes, they may be missing: counts tell them."""
+    return 0.0 if sigma2 is None and n is not None else sigma2
 
 
 def _require_counts(z, n):

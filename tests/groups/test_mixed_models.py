@@ -147,6 +147,14 @@ def test_logistic_model_needs_counts_only(groups):
     expected = LogisticMixedModel().fit(**groups).estimate()
     found = LogisticMixedModel().fit(**(groups | {"sigma2": None})).estimate()
     np.testing.assert_array_equal(found.high, expected.high)
+    fitted, X = LogisticMixedModel().fit(**groups), groups["X"].iloc[:4]
+    z, sigma2, n = (groups[name][:4] for name in ("y", "sigma2", "n"))
+    np.testing.assert_array_equal(fitted.predict(X, z=z, n=n), fitted.predict(X, z, sigma2, n))
+    np.testing.assert_array_equal(
+        fitted.predict_interval(X, z=z, n=n), fitted.predict_interval(X, z, sigma2, n)
+    )
+    with pytest.raises(ValueError, match="sigma2 is missing"):
+        fitted.predict(X, z)
 
 
 @pytest.mark.parametrize(

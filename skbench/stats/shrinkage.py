@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
+_NO_WIDTH = np.finfo(float).tiny  # roots are relative to the unit of the scores
 _GRID_SIZE = 80  # log-spaced values of A; the criteria have few, wide modes
 
 
@@ -234,7 +235,7 @@ def _fay_herriot(z, sigma2, X):
     # The left side falls in A, and at `upper` it is at most G - p.
     if upper <= tiny or excess(tiny) <= 0:
         return 0.0
-    return brentq(excess, tiny, upper * (1 + 1e-9), xtol=1e-18, rtol=1e-14)
+    return brentq(excess, tiny, upper * (1 + 1e-9), xtol=_NO_WIDTH, rtol=1e-14)
 
 
 def _maximum_likelihood(z, sigma2, X, restricted, adjusted):
@@ -293,7 +294,7 @@ def _best_on_grid(criterion, score, upper, sigma2, zero_allowed):
     low, high = grid[max(best - 1, 0)], grid[min(best + 1, _GRID_SIZE - 1)]
     if score(low) * score(high) > 0:  # a plateau wider than the grid step
         return grid[best]
-    return brentq(score, low, high, xtol=1e-18, rtol=1e-14)
+    return brentq(score, low, high, xtol=_NO_WIDTH, rtol=1e-14)
 
 
 def smallest_prior_variance(scale, sigma2):

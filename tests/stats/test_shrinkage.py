@@ -90,13 +90,14 @@ def test_stein_risk_is_unbiased():
     assert (np.abs(risk.mean(axis=0) - loss.mean(axis=0)) < 4 * error).all()
 
 
+@pytest.mark.parametrize("unit", [1e-12, 1e-6, 10.0, 1e6])
 @pytest.mark.parametrize("method", shrinkage.PRIOR_VARIANCE_METHODS)
-def test_scale_equivariance(unequal, method):
+def test_scale_equivariance(unequal, method, unit):
     z, sigma2, X = unequal
     A = shrinkage.prior_variance(z, sigma2, method, X)
     assert A > 0
     np.testing.assert_allclose(
-        shrinkage.prior_variance(10 * z, 100 * sigma2, method, X), 100 * A, rtol=1e-8
+        shrinkage.prior_variance(unit * z, unit**2 * sigma2, method, X), unit**2 * A, rtol=1e-8
     )
 
 

@@ -33,6 +33,21 @@ def test_chooses_as_xgboost_cv(n_groups, signal):
     assert (fitted.max_depth_, fitted.n_estimators_) == min(best, key=best.get)
 
 
+@pytest.mark.parametrize("unit", [2.0**-30, 2.0**-10, 2.0**10])
+def test_units_do_not_matter(unit):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    y = 0.5 * X[:, 0] + 0.2 * rng.normal(size=80)
+    expected = TunedXGBRegressor(random_state=0).fit(X, y).predict(X)
+    found = TunedXGBRegressor(random_state=0).fit(X, unit * y).predict(X)
+    np.testing.assert_allclose(found, unit * expected, rtol=1e-5)
+
+
+def test_constant_scores_have_no_unit():
+    X, y = np.arange(20.0)[:, None], np.full(20, 0.1)
+    np.testing.assert_allclose(TunedXGBRegressor().fit(X, y).predict(X), 0.1, rtol=1e-6)
+
+
 @pytest.mark.parametrize("text", [False, True])
 def test_tuned_once_for_all_folds(text):
     """By brute force over the folds of the first split, with topics whole."""

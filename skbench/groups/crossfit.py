@@ -1,5 +1,6 @@
 """Cross-fitting: a prior mean for every group that never saw the group itself."""
 
+import copy
 import warnings
 
 import numpy as np
@@ -55,6 +56,7 @@ class CrossFitKFold(BaseCrossValidator):
     """
 
     __metadata_request__split = {"groups": True}
+    _ties = ()
 
     def __init__(self, n_splits=2, n_repeats=8, random_state=None, *, stratify=None):
         self.n_splits = n_splits
@@ -90,7 +92,7 @@ class CrossFitKFold(BaseCrossValidator):
         """
         if groups is not None:
             check_named("groups", groups)
-        rows = content_order(X, y)
+        rows = content_order(X, y, self._ties)
         units, members = _units(rows, groups)
         if len(units) < self.n_splits:
             what = "rows" if groups is None else "distinct groups (topics)"
@@ -117,7 +119,7 @@ class CrossFitKFold(BaseCrossValidator):
         return codes[first]
 
 
-def content_order(X, y=None):
+def content_order(X, y=None, ties=()):
     """Positions of the rows in an order that depends on their content only.
 
     Parameters
@@ -126,16 +128,16 @@ def content_order(X, y=None):
         Features.
     y : array-like of shape (n_groups,), default=None
         Orders rows whose features are equal.
+    ties : sequence of array-like of shape (n_groups,) or None
+        Order, one after the other, rows that are equal in all that came before.
 
     Returns
     -------
     ndarray of int, shape (n_groups,)
     """
     frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
-    keys = [pd.util.hash_pandas_object(frame, index=False).to_numpy()]
-    if y is not None:
-        keys.insert(0, np.asarray(y, dtype=float).ravel())
-    return np.lexsort(keys)
+    numbers = [np.asarray(v, dtype=float).ravel() for v in (y, *ties) if v is not None]
+    return np.lexsort([*numbers[::-1], pd.util.hash_pandas_object(frame, index=False).to_numpy()])
 
 
 def _units(rows, groups):
@@ -145,12 +147,19 @@ def _units(rows, groups):
     return np.unique(np.asarray(groups)[rows], return_inverse=True)
 
 
-def as_splitter(cv, random_state):
-    """The splitter that `cv` stands for: None, an int, or a splitter itself."""
+def as_splitter(cv, random_state, ties=()):
+    """The splitter that `cv` stands for: None, an int, or a splitter itself.
+
+    Rows that `CrossFitKFold` finds equal are put in the order of `ties`, see `content_order`.
+    """
     if cv is None:
-        return CrossFitKFold(random_state=random_state)
-    if isinstance(cv, int | np.integer):
-        return CrossFitKFold(n_splits=cv, n_repeats=1, random_state=random_state)
+        cv = CrossFitKFold(random_state=random_state)
+    elif isinstance(cv, int | np.integer):
+        cv = CrossFitKFold(n_splits=cv, n_repeats=1, random_state=random_state)
+    if isinstance(cv, CrossFitKFold):
+        cv = copy.copy(cv)
+        cv._ties = ties
+        return cv
     return check_cv(cv)
 
 

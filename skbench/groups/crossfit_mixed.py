@@ -134,7 +134,7 @@ class CrossFitMixedModel(GroupEstimator):
         if len(z if groups is None else np.unique(groups)) < _FEWEST_UNITS:
             return np.zeros((1, len(z)))
         seed, fold_seed = as_generator(self.random_state).integers(2**31, size=2)
-        splitter = as_splitter(self.cv, int(fold_seed))
+        splitter = as_splitter(self.cv, int(fold_seed), (self.sigma2_, self.n_))
         regressor = prepared_regressor(self.regressor, X, groups, int(seed))
         regressor = tuned_once(regressor, X, z, splitter, groups)
         prior_means, _ = cross_fit(regressor, X, z, None, splitter, groups, self.n_jobs)

@@ -211,7 +211,7 @@ class EmpiricalBayes(GroupEstimator):
         regressor = prepared_regressor(self.regressor, X, groups, int(seed))
         self._z, self._sigma2 = self._on_scale(self.z_, self.sigma2_, self.n_)
         weights = precision_weights(self._sigma2) if self.weight_by_precision else None
-        splitter = as_splitter(self.cv, int(fold_seed))
+        splitter = as_splitter(self.cv, int(fold_seed), (self.sigma2_, self.n_))
         folded = (regressor, X, self._z, weights)
         self._learn_prior(*cross_fit(*folded, splitter, groups, self.n_jobs))
         if self.interval == "fab":

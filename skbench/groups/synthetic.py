@@ -7,7 +7,7 @@ from scipy.stats import norm
 from skbench._random import as_generator
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._regressors import fit_regressor, precision_weights, prepared_regressor
-from skbench.groups.crossfit import CrossFitKFold, content_order, cross_fit
+from skbench.groups.crossfit import as_splitter, content_order, cross_fit
 from skbench.stats import robust_eb
 
 
@@ -92,7 +92,7 @@ class SyntheticRegression(GroupEstimator):
         seed, fold_seed = as_generator(self.random_state).integers(2**31, size=2)
         regressor = self._unfitted_regressor(X, groups, int(seed))
         weights = precision_weights(self.sigma2_) if self._weighted else None
-        splitter = CrossFitKFold(n_repeats=1, random_state=int(fold_seed))
+        splitter = as_splitter(2, int(fold_seed), (self.sigma2_, self.n_))
         prior_means, _ = cross_fit(regressor, X, self.z_, weights, splitter, groups, self.n_jobs)
         residuals = self.z_ - prior_means[0]
         self.prior_variance_ = robust_eb.prior_moments(residuals, self.sigma2_).prior_variance
@@ -126,7 +126,7 @@ class SyntheticRegression(GroupEstimator):
 
 def fit_on_all(regressor, X, z, weights):
     """Fit on all rows, in an order that depends on their content only."""
-    order = content_order(X, z)
+    order = content_order(X, z, [weights])
     rows = X.iloc if isinstance(X, pd.DataFrame) else X
     return fit_regressor(
         regressor, rows[order], z[order], None if weights is None else weights[order]

@@ -3,10 +3,10 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.dummy import DummyRegressor
-from sklearn.linear_model import LinearRegression
+from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit
 
-from skbench import CrossFitKFold
+from skbench import CrossFitKFold, CrossFitMixedModel, EmpiricalBayes, SyntheticRegression
 from skbench.groups.crossfit import as_splitter, content_order, cross_fit
 
 X = np.random.default_rng(0).normal(size=(40, 3))
@@ -65,6 +65,19 @@ def test_seed_reproduces():
 def test_content_order_breaks_ties_by_y():
     same = np.zeros((4, 1))
     np.testing.assert_array_equal(content_order(same, [3.0, 1.0, 2.0, 0.0]), [3, 1, 2, 0])
+
+
+@pytest.mark.parametrize(
+    "estimator", [EmpiricalBayes, SyntheticRegression, CrossFitMixedModel], ids=lambda e: e.__name__
+)
+def test_ties_of_content_are_broken_by_variance_and_size(estimator):
+    X, z = np.repeat([[0.0], [1.0]], 12, axis=0), np.tile([0.5, 0.25, 1.0], 8)
+    n = np.tile([4, 4, 8, 8], 6)
+    sigma2 = np.tile([0.01, 0.01, 0.01, 0.04, 0.04, 0.04], 4)
+    order = np.random.default_rng(0).permutation(24)
+    first = estimator(Ridge(), random_state=0).fit(X, z, sigma2, n).estimate().value
+    second = estimator(Ridge(), random_state=0).fit(X[order], z[order], sigma2[order], n[order])
+    np.testing.assert_allclose(second.estimate().value, first[order], rtol=1e-12)
 
 
 def test_too_few_topics():

@@ -185,6 +185,17 @@ def are_binary(X, z, n):
     return outcome == "binomial" and are_counts(z, n)
 
 
+def check_by(by):
+    """Names of the columns that define the groups as a list: at least one, and each once."""
+    names = [by] if isinstance(by, str) else list(by)
+    if not names or len(set(names)) < len(names):
+        raise ValueError(
+            f"by must name at least one column, and each of them once, got {by!r}. "
+            'Pass the columns that define the groups, such as by=["model", "topic"].'
+        )
+    return names
+
+
 def require_columns(frame_columns, wanted, what="items"):
     """Refuse names that a table lacks, listing those it has."""
     missing = [name for name in wanted if name not in frame_columns]

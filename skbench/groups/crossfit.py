@@ -155,6 +155,8 @@ def as_splitter(cv, random_state, ties=()):
     if cv is None:
         cv = CrossFitKFold(random_state=random_state)
     elif isinstance(cv, int | np.integer):
+        if cv < 2:
+            raise ValueError(f"cv must be at least 2 folds, got {cv}.")
         cv = CrossFitKFold(n_splits=cv, n_repeats=1, random_state=random_state)
     if isinstance(cv, CrossFitKFold):
         cv = copy.copy(cv)

@@ -97,6 +97,9 @@ def _sizes(size, summary):
     labels = summary.labels
     if isinstance(size, pd.Series):
         own = size.index.equals(labels) or size.index.name not in labels.names
+        if size.index.has_duplicates:
+            twice = size.index[size.index.duplicated()][0]
+            raise ValueError(f"size has several entries for {twice!r}. Pass one per label.")
         size = size.reindex(labels if own else labels.get_level_values(size.index.name))
     sizes = check_column("size", size, labels, allow_scalar=True)
     if np.any(sizes < summary.n):

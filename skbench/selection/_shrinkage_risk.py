@@ -73,6 +73,8 @@ def shrinkage_risk(summary, prior_mean, prior_variance=shrinkage.PRIOR_VARIANCE_
     scored = summary.n > 1 if summary.outcome == "binomial" else np.ones(len(summary), bool)
     if not scored.any():
         raise ValueError("Every group has a single item: nothing is left to judge shrinkage by.")
+    if len(prior_variance) == 0:
+        raise ValueError("prior_variance is empty: pass at least one method or number to judge.")
     columns, variance = {}, None
     for choice in prior_variance:
         name, A = _resolved(choice, summary.z - prior_mean, summary.sigma2)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skbench._checks import check_confidence_level, require_columns
+from skbench._checks import check_by, check_confidence_level, require_columns
 from skbench._random import as_generator
 from skbench.containers import Estimate
 from skbench.stats import means
@@ -62,7 +62,7 @@ def betting_estimate(
     array([0.17])
     """
     check_confidence_level(confidence_level)
-    by = [by] if isinstance(by, str) else list(by)
+    by = check_by(by)
     frame = opened(items)
     require_columns(frame.collect_schema().names(), [*by, score])
     frame = checked_scores(frame, by, score)

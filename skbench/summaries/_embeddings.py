@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from skbench._checks import require_columns
+from skbench._checks import check_by, require_columns
 from skbench.summaries._rows import collected, opened
 
 
@@ -81,7 +81,7 @@ def embed_groups(
     art            0.52         -0.79         0.5
     law            0.75          0.31         0.8
     """
-    by = [by] if isinstance(by, str) else list(by)
+    by = check_by(by)
     means = [means] if isinstance(means, str) else list(means)
     texts = [text] if isinstance(text, str) else list(text)
     rows = item_columns(items, [*by, *texts, *means])

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, logit
 
-from skbench._checks import check_option, require_columns
+from skbench._checks import check_by, check_option, require_columns
 from skbench.containers import GroupSummary
 from skbench.stats import binomial, means
 from skbench.stats.clustered import cluster_robust_by_size
@@ -114,7 +114,7 @@ def summarize_items(
     law   0.75  0.0556  4
     """
     check_option("variance", variance, VARIANCES)
-    by = [by] if isinstance(by, str) else list(by)
+    by = check_by(by)
     frame = opened(items)
     names = frame.collect_schema().names()
     item_means, table = _kinds_of_features(features)

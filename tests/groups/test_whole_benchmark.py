@@ -74,6 +74,10 @@ def test_intervals_stay_where_the_score_can_be(direct):
             pd.Series({"topic-0": 20}).rename_axis("topic"),
             "size must be finite, but group .*'topic-1'.* has nan",
         ),
+        (
+            pd.Series([20, 30], pd.Index(["topic-0", "topic-0"], name="topic")),
+            "size has several entries for 'topic-0'",
+        ),
     ],
 )
 def test_bad_sizes_are_refused(direct, size, words):

@@ -116,3 +116,9 @@ def test_prior_means_are_checked():
     single = GroupSummary([1.0], [0.2], [1], pd.Index(["a"]))
     with pytest.raises(ValueError, match="Every group has a single item"):
         shrinkage_risk(single, [0.5])
+
+
+def test_refuses_nothing_to_judge():
+    g = GroupSummary(z=[0.5, 0.7], sigma2=[0.01, 0.01], n=[10, 10], labels=["a", "b"])
+    with pytest.raises(ValueError, match="prior_variance is empty: pass at least one method"):
+        shrinkage_risk(g, [0.6, 0.6], [])

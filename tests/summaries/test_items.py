@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 from reference.clustered_matrix import variance_and_freedom
 
-from skbench import DirectEstimator, summarize_items
+from skbench import DirectEstimator, betting_estimate, summarize_items
 
 
 @pytest.fixture
@@ -325,3 +325,10 @@ def test_labels_of_several_types_are_sorted_as_text(items):
     items["item"] = items["topic"] + items["item"].astype(str)
     assert set(summarize_items(items, by="model").labels) == {"A", 4, "C"}
     assert len(summarize_items(items, by=["model", "topic"]).labels) == 12
+
+
+@pytest.mark.parametrize("by", [[], ["model", "model"]])
+@pytest.mark.parametrize("summary", [summarize_items, betting_estimate])
+def test_groups_are_defined_by_columns_each_named_once(items, summary, by):
+    with pytest.raises(ValueError, match="by must name at least one column, and each of them once"):
+        summary(items, by)

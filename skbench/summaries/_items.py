@@ -84,8 +84,8 @@ def summarize_items(
     Warns
     -----
     UserWarning
-        If a model has no items in a topic, or item ids do not settle whether items
-        are shared.
+        If a model has no items in a topic, item ids do not settle whether items are
+        shared, or no group has two different scores.
 
     Notes
     -----
@@ -150,6 +150,7 @@ def summarize_items(
     else:
         topics = assumed_topics(sums.labels, by, model, warn=item is not None)
     _warn_of_missing_groups(sums.labels)
+    _warn_of_unknown_variances(sigma2, score)
     return GroupSummary(
         z=z,
         sigma2=sigma2,
@@ -234,6 +235,16 @@ def _main_effects(k, n, labels):
         rate = (np.bincount(codes, k) + 1) / (np.bincount(codes, n) + 2)
         effects += (logit(rate) - overall)[codes]
     return expit(effects)
+
+
+def _warn_of_unknown_variances(sigma2, score):
+    if np.isnan(sigma2).all():
+        warnings.warn(
+            f"No group has two different values of {score!r}, so nothing tells how noisy their "
+            "means are: the sampling variances are unknown (nan), and estimators refuse them. "
+            "Give the scores of single items, or a sigma2 of your own.",
+            stacklevel=3,
+        )
 
 
 def _warn_of_missing_groups(labels):

@@ -58,7 +58,8 @@ def test_one_item_and_no_spread_borrow_from_the_others():
 
 def test_without_any_spread_variances_are_unknown():
     items = pd.DataFrame({"t": list("aabbc"), "score": 0.5})
-    g = summarize_items(items, "t")
+    with pytest.warns(UserWarning, match="No group has two different values of 'score'"):
+        g = summarize_items(items, "t")
     assert np.isnan(g.sigma2).all()
     with pytest.raises(ValueError, match="sigma2 must be finite, but group 'a' has nan"):
         DirectEstimator().fit(**g.fit_args)

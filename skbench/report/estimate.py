@@ -10,6 +10,7 @@ from skbench.report import tables
 from skbench.report.reading import (
     Names,
     check_formats,
+    check_spread,
     cluster_name,
     format_options,
     level_option,
@@ -234,7 +235,9 @@ def _summary_options(items, by, options):
 def _summarized(items, summary_options):
     from skbench.summaries import summarize_items
 
-    return summarize_items(items, **summary_options)
+    summary = summarize_items(items, **summary_options)
+    check_spread(summary)
+    return summary
 
 
 def _check_bounds(items, options):

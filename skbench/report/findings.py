@@ -13,7 +13,7 @@ from skbench.benchmark.compare import comparison_of
 from skbench.containers import Estimate, GroupSummary
 from skbench.groups import DirectEstimator
 from skbench.report import tables
-from skbench.report.reading import within_scores
+from skbench.report.reading import check_spread, within_scores
 from skbench.report.terminal import one_line
 from skbench.summaries import summarize_items
 
@@ -115,6 +115,7 @@ def find(items, *, by, cluster, estimator, confidence_level, random_state):
         for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
         summary = summarize_items(items, by=by, cluster=cluster)
+        check_spread(summary)
         direct = DirectEstimator().fit(**summary.fit_args).estimate(confidence_level)
         estimate = direct
         if len(summary) >= FEWEST_GROUPS:

@@ -141,6 +141,27 @@ def cluster_name(items):
     return "item" if columns["cluster"] == columns.get("item") else "cluster"
 
 
+def check_spread(summary):
+    """Refuse groups of which nothing tells how noisy they are.
+
+    Parameters
+    ----------
+    summary : GroupSummary
+        Groups.
+
+    Raises
+    ------
+    DataError
+        If their sampling variances are unknown.
+    """
+    if np.isnan(summary.sigma2).any():
+        raise DataError(
+            "The scores of each group are all alike, so nothing tells how far others would "
+            "spread, and no interval can be given. Give the scores of single items; `skbench "
+            "leaderboard` ranks models by these."
+        )
+
+
 def within_scores(estimate, items):
     """The estimate, cut to [0, 1] where every score is 0 or 1, in clusters or not."""
     if not items["score"].isin((0, 1)).all():

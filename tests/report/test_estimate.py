@@ -311,13 +311,13 @@ def test_warnings_take_one_line_each(written):
 
 @pytest.mark.parametrize("constant", [0.5, 0.9])
 @pytest.mark.parametrize("options", [[], ["--by", "model", "--population", 12]])
-def test_no_ratio_of_widths_where_there_is_no_width(written, constant, options):
+def test_scores_without_any_spread_are_refused(written, constant, options):
     rows = "".join(
         f"m{m},t{t},{i},{constant}\n" for m in range(4) for t in (1, 2) for i in range(6)
     )
     result = run(written(f"model,topic,item,score\n{rows}"), *options)
-    assert result.exit_code == 0, result.stderr
-    assert "times as wide" not in result.stdout
+    assert result.exit_code == 1
+    assert "The scores of each group are all alike, so nothing tells" in result.stderr
     assert "encountered in" not in result.stderr
 
 

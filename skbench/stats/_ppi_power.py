@@ -55,7 +55,7 @@ def tuned_power(labeled, unlabeled, pooled=False):
     """
     n, N = labeled.n, unlabeled.n
     covariance = labeled.products[:, :-1, -1]
-    squares = _pooled_products(labeled, unlabeled)
+    squares = pooled_products(labeled, unlabeled)
     divisor, freedom = np.maximum(n, 1), np.maximum(n + N - 1, 1)
     if pooled:
         covariance = np.broadcast_to(covariance.sum(axis=0), covariance.shape)
@@ -114,7 +114,7 @@ def weighted_power(autorater, y, labeled, codes, n_groups, weights, pooled=False
     return usable_power(slope, everything.n - labels.n)
 
 
-def _pooled_products(labeled, unlabeled):
+def pooled_products(labeled, unlabeled):
     """Products of the autoraters over labeled and unlabeled rows together."""
     gap = labeled.mean[:, :-1] - unlabeled.mean
     both = divided(labeled.n * unlabeled.n, labeled.n + unlabeled.n)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skbench.stats._ppi_power import tuned_power, usable_power, weighted_power
+from skbench.stats._ppi_power import pooled_products, tuned_power, usable_power, weighted_power
 from skbench.stats.clustered import cluster_robust_variance
 from skbench.stats.moments import divided, group_moments
 
@@ -84,7 +84,9 @@ def difference_estimate(
     -----
     ``mean(power @ f)`` over the unlabeled rows plus ``mean(y - power @ f)`` over
     the labeled ones, [1]_, with variance ``s_l^2 / n + s_u^2 / N``: sample variances
-    of ``y - power @ f`` and of ``power @ f``.
+    of ``y - power @ f`` and of ``power @ f``. Where there are more labeled than
+    unlabeled rows, `s_u` is that of all rows: five unlabeled rows with one verdict do
+    not tell how verdicts vary.
 
     With few binary labels the residuals often show no spread at all, and the
     interval has width 0 or nearly so. `bounds` therefore adds four rows to the
@@ -125,7 +127,7 @@ def difference_estimate(
     if bounds is not None:
         mean = labeled.mean[:, -1]
         label_variance = _smoothed(label_variance, mean, n, bounds, df, pseudo_labels)
-    fixed = _quadratic(power, unlabeled.products) / np.where(N > 1, N * (N - 1.0), 1.0)
+    fixed = _variance_of_autorater_mean(power, labeled, unlabeled)
     value = rectifier + _dot(power, unlabeled.mean)
     return DifferenceEstimate(value, label_variance + fixed, fixed, df, power, rectifier, n, N)
 
@@ -254,6 +256,16 @@ def labeled_mean(y, labeled, codes, n_groups, clusters=None, weights=None, bound
         power,
         bounds,
     )
+
+
+def _variance_of_autorater_mean(power, labeled, unlabeled):
+    """Of ``power @ f`` over the unlabeled rows; the labeled ones help where they are more."""
+    n, N = labeled.n, unlabeled.n
+    few = N < n
+    products = unlabeled.products.copy()
+    products[few] = pooled_products(labeled, unlabeled)[few]
+    rows = np.where(few, n + N, N)
+    return _quadratic(power, products) / np.maximum(N * (rows - 1.0), 1.0)
 
 
 def _dot(power, means):

@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from skbench.ppi._data import PPIData
 from skbench.ppi.difference import ClassicalMean, PPIMean
+from skbench.ppi.stratified import StratifiedPPI
 from skbench.stats import binomial
 
 SIZES = (10, 20, 30, 50, 100)
@@ -63,6 +64,17 @@ def test_default_interval_covers(name):
             print(f"{truth:5.2f} {n:7d} " + "".join(f"{c / n_sets:12.3f}" for c in covered))
             # 60 cells and two methods: a true .93 falls below this once in 100 runs.
             assert min(covered[:2]) >= binom.ppf(1e-4, n_sets, 0.93)
+
+
+@pytest.mark.parametrize("N", [4, 10])
+@pytest.mark.parametrize("name", ["excellent", "good", "lenient"])
+def test_intervals_cover_with_few_unlabeled_rows(N, name):
+    rng, n_sets = np.random.default_rng(17), 1000
+    for truth in (0.5, 0.85, 0.95):
+        for n in (30, 100):
+            data = many_data_sets(rng, n, truth, AUTORATERS[name], n_sets, N)
+            for estimator in (PPIMean(), PPIMean(False), StratifiedPPI()):
+                assert n_covered(estimator, data, truth) >= binom.ppf(1e-4, n_sets, 0.93)
 
 
 def test_z_interval_fails_with_few_labels():

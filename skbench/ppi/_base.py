@@ -9,9 +9,9 @@ for subclasses:
 - `GroupResult`: arrays with one entry per group, and `interval`, a function from a
   confidence level to two arrays (`t_interval_of` makes the usual one);
 - `PPIEstimator`: `_fit_groups(data)` is abstract; the class attributes
-  `_numeric_autorater`, `_method`, `_guarantee` and the methods `_read_labels(y)` and
-  `_read(X, y, groups, clusters, sample_weight)` may be overridden. `GroupedPPI` reads
-  its table by the estimator's own `_read`.
+  `_numeric_autorater`, `_method`, `_guarantee`, `_without_unlabeled` and the methods
+  `_read_labels(y)` and `_read(X, y, groups, clusters, sample_weight)` may be
+  overridden. `GroupedPPI` reads its table by the estimator's own `_read`.
 """
 
 import warnings
@@ -82,6 +82,7 @@ class PPIEstimator(BaseEstimator):
 
     _numeric_autorater = True
     _guarantee = "each group"
+    _without_unlabeled = "the estimate is that of the labels alone"
     __metadata_request__fit = {"groups": True, "clusters": True, "sample_weight": True}
 
     def fit(self, X, y, groups=None, clusters=None, sample_weight=None):
@@ -123,7 +124,7 @@ class PPIEstimator(BaseEstimator):
                 "for rows that depend on each other."
             )
         result = self._fit_groups(data)
-        warn_of_few_labels(data, result.n_unlabeled[0])
+        warn_of_few_labels(data, result.n_unlabeled[0], self._without_unlabeled)
         self._store(data, result)
         return self
 
@@ -330,7 +331,7 @@ def refuse_dependent_rows(data, name):
             )
 
 
-def warn_of_few_labels(data, n_unlabeled):
+def warn_of_few_labels(data, n_unlabeled, without_unlabeled):
     """Say what the rows cannot tell: a standard error, a class, a correction.
 
     Parameters
@@ -339,6 +340,8 @@ def warn_of_few_labels(data, n_unlabeled):
         Of one group.
     n_unlabeled : int
         Number of unlabeled rows.
+    without_unlabeled : str
+        What comes of the estimate where that is 0.
     """
     labels = data.y[data.labeled]
     if labels.size < 2:
@@ -351,12 +354,23 @@ def warn_of_few_labels(data, n_unlabeled):
             f"All {labels.size} human labels are {labels[0]:g}: the labels show no spread, and the "
             "interval may be too short. Label more rows."
         )
+    if labels.size > 1 and _in_one_cluster(data, data.labeled):
+        _warn(
+            f"All {labels.size} labeled rows are in one cluster, so the standard error is nan: one "
+            "cluster does not tell how far others differ. Label rows of more clusters."
+        )
     if not data.autorater.shape[1]:
         return
     if n_unlabeled == 0:
         _warn(
-            f"All {labels.size} rows have a human label, so the autorater adds nothing and the "
-            "estimate is that of the labels alone."
+            f"All {labels.size} rows have a human label, so the autorater adds nothing: "
+            f"{without_unlabeled}."
+        )
+    elif data.weights is None and _in_one_cluster(data, ~data.labeled):
+        _warn(
+            f"All {n_unlabeled} unlabeled rows are in one cluster, which does not tell how far "
+            "others differ: the autorater gets weight 0, and the estimate is that of the labels "
+            "alone. Have rows of more clusters judged."
         )
     constant = (data.autorater == data.autorater[0]).all(axis=0)
     if constant.any():
@@ -364,6 +378,10 @@ def warn_of_few_labels(data, n_unlabeled):
             f"The autorater in column {int(np.argmax(constant))} gives every row the score "
             f"{data.autorater[0, constant][0]}: it adds nothing to the labels."
         )
+
+
+def _in_one_cluster(data, rows):
+    return data.clusters is not None and np.ptp(data.clusters[rows]) == 0
 
 
 def _warn(message):

@@ -64,7 +64,7 @@ default="auto"
     Warns
     -----
     UserWarning
-        If there is one label, or all labels are equal.
+        If there is one label, or all labels are equal or in one cluster.
 
     Notes
     -----
@@ -191,8 +191,9 @@ class PPIMean(PPIEstimator):
     Warns
     -----
     UserWarning
-        If there is one label, all labels are equal, all rows are labeled (the
-        estimate is then that of the labels alone) or an autorater is constant.
+        If there is one label, all labels are equal or in one cluster, all rows are
+        labeled or the unlabeled ones in one cluster (the estimate is then that of the
+        labels alone), or an autorater is constant.
 
     Notes
     -----
@@ -200,7 +201,7 @@ class PPIMean(PPIEstimator):
     residuals estimated with divisor ``n - 1`` (the authors' software has n: their
     standard errors are smaller by a factor of about ``1 - 1 / (2 n)``). Several
     autoraters are weighed by least squares, without bounds on the weights, and cost
-    a degree of freedom each (independent rows; the CR2 ones are left as they are).
+    a degree of freedom each, of the labels or of their clusters.
     The cut of one autorater's weight to [0, 1] makes the units of its score matter.
 
     Coverage of 95 % intervals by simulation with binary labels, 300 unlabeled
@@ -214,8 +215,11 @@ class PPIMean(PPIEstimator):
     with 2 or 3 and ``power_tuning=False`` it was .90.
 
     Clustered rows get a CR2 variance that allows for clusters with labeled and
-    unlabeled rows. With weights the rectifier is a Hajek mean, and the autorater
-    is averaged over all rows, since the unlabeled ones are then no random sample.
+    unlabeled rows, and a power that counts clusters
+    (`skbench.stats.ppi.clustered_share`). Where all unlabeled rows are in one cluster
+    the estimate is that of the labels alone. With weights the rectifier is a Hajek
+    mean, and the autorater is averaged over all rows, since the unlabeled ones are then
+    no random sample.
 
     When not to use it: for binary labels and an autorater with few values, where
     `ChainRulePPI` is shorter; with fewer than 10 labels; with an autorater whose
@@ -286,9 +290,7 @@ class PPIMean(PPIEstimator):
 def _independent(data, power_tuning, bounds):
     labeled, unlabeled = row_moments(data)
     power = _power(labeled, unlabeled, power_tuning)
-    # A regression on each group's own labels costs them a degree of freedom per autorater.
-    ddof = power.shape[1] if power_tuning is True else 1
-    found = ppi.difference_estimate(labeled, unlabeled, power, bounds, ddof)
+    found = ppi.difference_estimate(labeled, unlabeled, power, bounds, _ddof(power, power_tuning))
     return found, ppi.difference_estimate(labeled, unlabeled, 0 * power, bounds)
 
 
@@ -297,16 +299,28 @@ def _dependent(data, power_tuning, bounds):
     if power_tuning and data.weights is not None:
         power = ppi.weighted_power(*rows, data.weights, pooled=power_tuning == "pooled")
     else:
-        power = _power(*row_moments(data), power_tuning)
+        power = _power(*row_moments(data), power_tuning, _clustered_share(data))
     dependence = (data.clusters, data.weights, bounds)
-    found = ppi.clustered_difference_estimate(*rows, power, *dependence)
+    ddof = _ddof(power, power_tuning)
+    found = ppi.clustered_difference_estimate(*rows, power, *dependence, ddof)
     return found, ppi.clustered_difference_estimate(*rows, 0 * power, *dependence)
 
 
-def _power(labeled, unlabeled, power_tuning):
+def _power(labeled, unlabeled, power_tuning, share=None):
     if power_tuning:
-        return ppi.tuned_power(labeled, unlabeled, pooled=power_tuning == "pooled")
+        return ppi.tuned_power(labeled, unlabeled, power_tuning == "pooled", share)
     return np.ones((len(labeled.n), 1))
+
+
+def _clustered_share(data):
+    if data.clusters is None:
+        return None
+    return ppi.clustered_share(data.labeled, data.codes, data.n_groups, data.clusters)
+
+
+def _ddof(power, power_tuning):
+    """A regression on each group's own labels costs them a degree of freedom per autorater."""
+    return power.shape[1] if power_tuning is True else 1
 
 
 def _count_interval(kind, k, n, confidence_level):

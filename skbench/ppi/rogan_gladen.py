@@ -88,6 +88,7 @@ class RoganGladen(PPIEstimator):
 
     _numeric_autorater = False
     _guarantee = "model"
+    _without_unlabeled = "ClassicalMean takes the labels as they are"
     bounds = (0.0, 1.0)
 
     def __init__(self, positive=1, *, confidence_level=0.95):

@@ -5,7 +5,7 @@ import numpy as np
 from skbench.stats.moments import divided, group_moments
 
 
-def tuned_power(labeled, unlabeled, pooled=False):
+def tuned_power(labeled, unlabeled, pooled=False, share=None):
     """Power of the autoraters that makes the difference estimate most precise.
 
     Parameters
@@ -17,6 +17,8 @@ def tuned_power(labeled, unlabeled, pooled=False):
     pooled : bool, default=False
         Whether all groups share one regression of labels on autoraters, within
         groups; the power still depends on each group's numbers of rows.
+    share : ndarray of shape (n_groups,), default=None
+        What takes the place of ``N / (n + N)`` in the notes: `clustered_share`.
 
     Returns
     -------
@@ -62,8 +64,52 @@ def tuned_power(labeled, unlabeled, pooled=False):
         squares = np.broadcast_to(squares.sum(axis=0), squares.shape)
         divisor, freedom = np.maximum(n - 1, 0).sum() + 1, freedom.sum()
     slope = _slope(squares / _as_row(freedom)[..., None], covariance / _as_row(divisor))
-    power = slope * (N / np.maximum(n + N, 1))[:, None]
-    return usable_power(power, N)
+    share = N / np.maximum(n + N, 1) if share is None else share
+    return usable_power(slope * share[:, None], N)
+
+
+def clustered_share(labeled, codes, n_groups, clusters):
+    """Part of the regression slope that is the best power where rows are clustered.
+
+    Parameters
+    ----------
+    labeled, codes, clusters : ndarray of shape (n_rows,)
+        Which rows have a label, and the group and the cluster of each.
+    n_groups : int
+        Number of groups.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+
+    Notes
+    -----
+    With `p_c` and `q_c` a cluster's shares of the labeled and of the unlabeled rows,
+    ``(sum p_c (p_c - q_c) + 1/n) / (sum (p_c - q_c)^2 + 1/n + 1/N)``: the best if half of
+    what sets rows apart is their cluster. Rows of their own clusters, and clusters that
+    are equally large on both sides, have ``N / (n + N)``; a thousand unlabeled rows of
+    one cluster have next to nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labeled, zeros = np.array([True, True, False, False]), np.zeros(4, dtype=int)
+    >>> print(clustered_share(labeled, zeros, 1, np.arange(4)))
+    [0.5]
+    >>> print(clustered_share(labeled, zeros, 1, np.array([0, 1, 2, 2])).round(3))
+    [0.4]
+    """
+    size = int(clusters.max()) + 1
+    group_of = np.zeros(size, dtype=int)
+    group_of[clusters] = codes
+    n = np.bincount(codes[labeled], minlength=n_groups)
+    N = np.bincount(codes[~labeled], minlength=n_groups)
+    p = np.bincount(clusters[labeled], minlength=size) / np.maximum(n, 1)[group_of]
+    q = np.bincount(clusters[~labeled], minlength=size) / np.maximum(N, 1)[group_of]
+    own, other = 1 / np.maximum(n, 1), 1 / np.maximum(N, 1)
+    shared = np.bincount(group_of, p * (p - q), n_groups)
+    apart = np.bincount(group_of, (p - q) ** 2, n_groups)
+    return np.maximum(shared + own, 0) / (apart + own + other)
 
 
 def weighted_power(autorater, y, labeled, codes, n_groups, weights, pooled=False):

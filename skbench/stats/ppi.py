@@ -8,13 +8,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skbench.stats._ppi_power import pooled_products, tuned_power, usable_power, weighted_power
+from skbench.stats._ppi_power import (
+    clustered_share,
+    pooled_products,
+    tuned_power,
+    usable_power,
+    weighted_power,
+)
 from skbench.stats.clustered import cluster_robust_variance
-from skbench.stats.moments import divided, group_moments
+from skbench.stats.moments import divided, group_moments, satterthwaite_df
 
 __all__ = [
     "DifferenceEstimate",
     "clustered_difference_estimate",
+    "clustered_share",
     "difference_estimate",
     "labeled_mean",
     "tuned_power",
@@ -37,9 +44,9 @@ class DifferenceEstimate(NamedTuple):
     unlabeled_variance : ndarray of shape (n_groups,)
         The part of it that stays when labels are added.
     df : ndarray of shape (n_groups,)
-        Degrees of freedom of the other part.
+        Degrees of freedom of the variance, those of the labeled part or fewer.
     power : ndarray of shape (n_groups, n_autoraters)
-        Power of each autorater; 0 where fewer than two rows are unlabeled.
+        Power of each autorater; 0 where fewer than two rows (or clusters) are unlabeled.
     rectifier : ndarray of shape (n_groups,)
         Mean of ``y - power @ f`` over the labeled rows.
     n_labeled, n_unlabeled : ndarray of int of shape (n_groups,)
@@ -133,7 +140,7 @@ def difference_estimate(
 
 
 def clustered_difference_estimate(
-    autorater, y, labeled, codes, n_groups, power, clusters=None, weights=None, bounds=None
+    autorater, y, labeled, codes, n_groups, power, clusters=None, weights=None, bounds=None, ddof=1
 ):
     """As `difference_estimate`, for clustered rows or unequal selection.
 
@@ -154,6 +161,8 @@ def clustered_difference_estimate(
         labeled rows only.
     bounds : tuple of two floats, default=None
         As in `difference_estimate`; the pseudo-labels count as clusters.
+    ddof : int, default=1
+        As in `difference_estimate`, of the clusters with labels.
 
     Returns
     -------
@@ -166,7 +175,11 @@ def clustered_difference_estimate(
     divided by its size and corrected by ``(1 - p_c)^-1/2`` with `p_c` the cluster's
     share of that part (CR2). The variance is the sum of ``(r_c + u_c)^2``: a cluster
     with labeled and unlabeled rows correlates the two. The degrees of freedom are
-    those of Bell and McCaffrey for the labeled part.
+    Satterthwaite's for those of Bell and McCaffrey of the two parts, at most those of
+    the labeled one. Where fewer clusters have unlabeled than labeled rows, the means of
+    all clusters say how far clusters differ, if that is further than the few do.
+    Unlabeled rows of a single cluster do not tell how far their mean
+    may be off, so the power is then 0.
 
     With weights the rectifier is the Hajek mean ``sum w (y - power f) / sum w``.
     Rows that were likely to be chosen are then rare among the unlabeled ones, so
@@ -191,19 +204,26 @@ def clustered_difference_estimate(
     group_of[units] = codes
     n = np.bincount(codes[labeled], minlength=n_groups)
     N = np.bincount(codes[~labeled], minlength=n_groups)
-    power = usable_power(power, N)
-    combined = _dot(power[codes], autorater)
     weight = labeled.astype(float) if weights is None else np.where(labeled, weights, 0.0)
     averaged = ~labeled if weights is None else np.ones_like(labeled)
+    several = _n_units(averaged, units, group_of, n_groups) > 1
+    power = usable_power(power, np.where(several, N, 0))
+    combined = _dot(power[codes], autorater)
 
     residual = np.where(labeled, y, 0.0) - combined
     human, r = _cluster_part(residual, weight, units, n_units, group_of, n_groups)
+    human, r = _fewer_degrees(human, r, ddof - 1, group_of)
     judge, u = _cluster_part(combined, averaged.astype(float), units, n_units, group_of, n_groups)
     active = power.any(axis=1)
     u = np.where(active[group_of], u, 0.0)
-    fixed = np.where(active, judge.variance, 0.0)
     variance = np.bincount(group_of, (r + u) ** 2, n_groups)
+    if weights is None:
+        known = judge
+        judge = _helped_by_all_clusters(judge, combined, ~labeled, units, group_of, human)
+        variance = variance + np.where(active, judge.variance - known.variance, 0.0)
+    fixed = np.where(active, judge.variance, 0.0)
     variance = np.where(np.isnan(human.variance), np.nan, variance)
+    label_variance = human.variance
     if bounds is not None:
         mean = divided(
             np.bincount(codes[labeled], (weight * y)[labeled], n_groups),
@@ -211,11 +231,16 @@ def clustered_difference_estimate(
         )
         size = _effective_units(weight, units, n_units, group_of, n_groups)
         # Two clusters of any sizes leave one degree of freedom, as for human.df.
-        df = np.maximum(size - 1, 1)
-        smoothed = _smoothed(human.variance, mean, size, bounds, df, _PSEUDO_LABELS)
-        variance = variance + smoothed - human.variance
+        df = np.maximum(size - ddof, 1)
+        label_variance = _smoothed(human.variance, mean, size, bounds, df, _PSEUDO_LABELS)
+        variance = variance + label_variance - human.variance
+    both = satterthwaite_df(
+        np.column_stack([label_variance, fixed]),
+        np.column_stack([human.df, np.where(active, judge.df, 1.0)]),
+    )
+    df = np.where(both < human.df, both, human.df)
     value = human.mean + np.where(active, judge.mean, 0.0)
-    return DifferenceEstimate(value, variance, fixed, human.df, power, human.mean, n, N)
+    return DifferenceEstimate(value, variance, fixed, df, power, human.mean, n, N)
 
 
 def labeled_mean(y, labeled, codes, n_groups, clusters=None, weights=None, bounds=None):
@@ -302,6 +327,37 @@ def _cluster_part(values, weights, units, n_units, group_of, n_groups):
     error = divided(sums - sizes * robust.mean[group_of], total[group_of])
     comparable = there & (share < 1)
     return robust, np.where(comparable, error / np.sqrt(np.where(comparable, 1 - share, 1)), 0.0)
+
+
+def _helped_by_all_clusters(judge, values, unlabeled, units, group_of, human):
+    """Variance of the mean over the unlabeled rows where more clusters have labels.
+
+    Few clusters may be alike by chance; the means of all tell how far clusters differ.
+    """
+    n_groups, every = len(judge.mean), np.ones(len(group_of))
+    means = divided(np.bincount(units, values, len(group_of)), np.bincount(units))
+    spread = cluster_robust_variance(means, every, group_of, n_groups)
+    size = _effective_units(unlabeled.astype(float), units, len(group_of), group_of, n_groups)
+    pooled = divided(spread.variance * spread.n_clusters, size)
+    helped = (judge.n_clusters < human.n_clusters) & (pooled > judge.variance)
+    return judge._replace(
+        variance=np.where(helped, pooled, judge.variance),
+        df=np.where(helped, spread.df, judge.df),
+    )
+
+
+def _fewer_degrees(robust, shares, n_fewer, group_of):
+    """Variance, degrees of freedom and shares of clusters after a fit on their labels."""
+    freedom = robust.n_clusters - 1.0
+    factor = divided(freedom, freedom - n_fewer)
+    df = np.where(robust.df > n_fewer, robust.df - n_fewer, np.nan)
+    variance = np.where(np.isnan(df), np.nan, robust.variance * factor)
+    return robust._replace(variance=variance, df=df), shares * np.sqrt(factor)[group_of]
+
+
+def _n_units(rows, units, group_of, n_groups):
+    """Number of clusters in each group that have some of the rows."""
+    return np.bincount(group_of[np.unique(units[rows])], minlength=n_groups)
 
 
 def _effective_units(weights, units, n_units, group_of, n_groups):

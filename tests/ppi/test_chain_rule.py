@@ -10,6 +10,7 @@ from scipy.stats import beta, binom
 from sklearn.base import clone
 
 from skbench.ppi.chain_rule import ChainRulePPI
+from skbench.ppi.rogan_gladen import RoganGladen
 from skbench.stats.chain_rule import chain_interval, chain_moments
 from skbench.stats.means import normal_interval
 
@@ -411,3 +412,13 @@ def test_moments_do_not_depend_on_the_integration(yes_no):
     assert_allclose(
         chain.standard_error_**2, moments.unlabeled_variance + moments.labeled_variance, rtol=1e-12
     )
+
+
+@pytest.mark.parametrize("estimator", [ChainRulePPI(), RoganGladen()])
+def test_all_rows_labeled_is_not_said_to_be_the_labels_alone(estimator):
+    X, y = rows({}, {(1, 1): 20, (1, 0): 5, (0, 1): 3, (0, 0): 12})
+    with pytest.warns(
+        UserWarning, match="All 40 rows .*ClassicalMean takes the labels as they are"
+    ):
+        estimator.fit(X, y)
+    assert estimator.estimate_ != y.mean()

@@ -304,6 +304,81 @@ def test_clustered_intervals_cover():
     assert naive < 0.85 * n_sets
 
 
+def clustered_sets(rng, n_sets, labeled, unlabeled):
+    """Many data sets of clusters that differ; (number, size) of the clusters of each part."""
+    sizes = np.repeat([labeled[1], unlabeled[1]], [labeled[0], unlabeled[0]])
+    clusters = np.repeat(np.arange(len(sizes)), sizes)
+    chance = rng.beta(1.4, 0.6, (n_sets, len(sizes)))[:, clusters]
+    label = rng.binomial(1, chance).astype(float)
+    autorater = np.where(rng.random(chance.shape) < 0.9, label, 1 - label)
+    known = np.tile(clusters < labeled[0], n_sets)
+    codes = np.repeat(np.arange(n_sets), clusters.size)
+    return PPIData(
+        autorater.reshape(-1, 1),
+        np.where(known, label.ravel(), np.nan),
+        known,
+        codes,
+        n_sets,
+        pd.RangeIndex(n_sets),
+        codes * (clusters.max() + 1) + np.tile(clusters, n_sets),
+    )
+
+
+@pytest.mark.parametrize("n_clusters", [1, 2, 3, 5, 10])
+@pytest.mark.parametrize("tuning", [True, False])
+def test_intervals_cover_with_few_clusters_of_unlabeled_rows(n_clusters, tuning):
+    n_sets = 1000
+    data = clustered_sets(np.random.default_rng(18), n_sets, (30, 2), (n_clusters, 100))
+    assert n_covered(PPIMean(tuning), data, 0.7) >= binom.ppf(1e-4, n_sets, 0.94)
+
+
+def test_few_clusters_of_unlabeled_rows_get_little_weight():
+    data = clustered_sets(np.random.default_rng(19), 200, (30, 2), (3, 100))
+    tuned, alone = (
+        PPIMean()._fit_groups(data),
+        PPIMean()._fit_groups(data._replace(autorater=np.zeros_like(data.autorater))),
+    )
+    assert np.all(tuned.lambda_ < 0.3)
+    widths = [np.ptp(found.interval(0.95), axis=0).mean() for found in (tuned, alone)]
+    assert widths[0] < 1.02 * widths[1]
+
+
+def test_unlabeled_rows_of_one_cluster_leave_the_labels_alone():
+    f, y = judged(20)
+    clusters = np.minimum(np.arange(len(y)), 60)
+    with pytest.warns(UserWarning, match="All 400 unlabeled rows are in one cluster"):
+        e = PPIMean().fit(f, y, clusters=clusters)
+    alone = ClassicalMean().fit(f, y, clusters=clusters)
+    assert_allclose(e.interval_, alone.interval_)
+    assert e.lambda_ == 0
+
+
+@pytest.mark.parametrize("estimator", [PPIMean(), ClassicalMean()])
+def test_labels_of_one_cluster_have_no_standard_error(estimator):
+    f, y = judged(21)
+    clusters = np.maximum(np.arange(len(y)), 59)
+    with pytest.warns(UserWarning, match="All 60 labeled rows are in one cluster.*is nan"):
+        e = estimator.fit(f, y, clusters=clusters)
+    assert np.isnan(e.standard_error_) and np.isnan(e.interval_).all()
+
+
+def test_several_autoraters_of_clustered_rows_cover():
+    rng, n_sets, n, n_autoraters = np.random.default_rng(22), 1000, 20, 10
+    known = np.tile(np.arange(n + 300) < n, n_sets)
+    data = PPIData(
+        rng.random((known.size, n_autoraters)),
+        np.where(known, rng.normal(size=known.size), np.nan),
+        known,
+        np.repeat(np.arange(n_sets), n + 300),
+        n_sets,
+        pd.RangeIndex(n_sets),
+        np.arange(known.size),
+    )
+    assert n_covered(PPIMean(), data, 0) >= binom.ppf(1e-4, n_sets, 0.94)
+    rows = PPIMean()._fit_groups(data._replace(clusters=None))
+    assert_allclose(PPIMean()._fit_groups(data).interval(0.95), rows.interval(0.95))
+
+
 def test_some_answers_of_a_question_labeled():
     rng = np.random.default_rng(15)
     n_sets, hits = 400, 0

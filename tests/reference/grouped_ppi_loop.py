@@ -38,6 +38,7 @@ def estimates(f, y, groups):
         labeled, unlabeled = rows[name], (groups == name) & np.isnan(y)
         n, N = labeled.sum(), unlabeled.sum()
         power = min(max(slope * N / (n + N), 0), 1)
+        spread = f[unlabeled] if N >= n else f[groups == name]
         residual = y[labeled] - power * f[labeled]
         everyone = [y[rows[other]] - power * f[rows[other]] for other in names]
         squares = sum(np.sum((r - r.mean()) ** 2) for r in everyone)
@@ -46,7 +47,7 @@ def estimates(f, y, groups):
                 power * f[unlabeled].mean() + residual.mean(),
                 residual.var(ddof=1),
                 squares / sum(len(r) - 1 for r in everyone),
-                power**2 * f[unlabeled].var(ddof=1) / N,
+                power**2 * spread.var(ddof=1) / N,
                 n,
             )
         )

@@ -11,7 +11,6 @@ from skbench.report.judging import read_judged
 from skbench.report.reading import Names, check_formats, format_options, level_option
 from skbench.report.terminal import in_one_line, print_prose, print_table, working
 
-_MOST_VALUES = 10  # of an autorater that the chain rule takes
 _FEWEST_GROUPS = 10  # with a label; fewer say too little of the spread between groups
 
 
@@ -56,15 +55,16 @@ def judge(file, confidence_level, seed, as_json, as_csv, **columns):
 
 
 def _estimator(data):
-    """The method for these rows: exact where verdicts and labels are few."""
+    """The method for these rows: exact where each of few verdicts has labels enough."""
     from skbench.ppi import ChainRulePPI, ClassicalMean, PPIMean
+    from skbench.ppi.chain_rule import has_enough_labels
 
     if data.labeled.all():
         return ClassicalMean()
-    few_verdicts = pd.unique(data.verdicts).size <= _MOST_VALUES
-    if data.clusters is None and few_verdicts and _is_binary(data):
-        return ChainRulePPI()
-    return PPIMean()
+    if data.clusters is not None or not _is_binary(data):
+        return PPIMean()
+    enough = has_enough_labels(data.verdicts, data.human, data.groups)
+    return ChainRulePPI() if enough else PPIMean()
 
 
 def _is_binary(data):

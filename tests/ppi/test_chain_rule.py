@@ -6,10 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
+from scipy.optimize import brentq
+from scipy.special import expit
 from scipy.stats import beta, binom
 from sklearn.base import clone
 
-from skbench.ppi.chain_rule import ChainRulePPI
+from skbench.ppi._data import PPIData
+from skbench.ppi.chain_rule import ChainRulePPI, has_enough_labels
+from skbench.ppi.difference import PPIMean
 from skbench.ppi.rogan_gladen import RoganGladen
 from skbench.stats.chain_rule import chain_interval, chain_moments
 from skbench.stats.means import normal_interval
@@ -147,10 +151,41 @@ def test_continuous_scores_only_in_bins():
 
 def test_verdict_that_no_label_goes_with():
     X, y = rows({"y": 60, "n": 30, "u": 10}, {("y", 1): 9, ("y", 0): 1, ("n", 0): 5, ("n", 1): 1})
-    with pytest.warns(UserWarning, match="value 'u' has 10 unlabeled rows and no labeled one"):
+    with pytest.warns(UserWarning, match="20 labels for each of 3 .*'u' has 0 \\("):
         chain = ChainRulePPI().fit(X, y)
     p = (np.array([60, 30, 10]) + 1 / 3) / 101
     assert_allclose(chain.estimate_, p @ [9.5 / 11, 1.5 / 7, 0.5], rtol=1e-12)
+
+
+def test_values_with_few_labels_are_named():
+    def caught(unlabeled, labeled):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ChainRulePPI().fit(*rows(unlabeled, labeled))
+        return [str(warning.message) for warning in caught]
+
+    many = {1: 600, 0: 400}
+    assert not caught(many, {(1, 1): 8, (1, 0): 2, (0, 1): 1, (0, 0): 9})
+    (message,) = caught(many, {(1, 1): 28, (1, 0): 2, (0, 1): 1, (0, 0): 8})
+    assert "needs 10 labels for each of 2 autorater values" in message
+    assert "0 has 9 (40 % of the rows)" in message and "1 has" not in message
+    assert "Use PPIMean, label more such rows, or merge values" in message
+    # A value that is next to never given needs no labels.
+    rare = {1: 600, 0: 390, "u": 9}
+    assert not caught(rare, {(1, 1): 28, (1, 0): 2, (0, 1): 1, (0, 0): 19})
+    ten = {(i, i % 2): 3 for i in range(10)}
+    (message,) = caught(dict.fromkeys(range(10), 100), ten)
+    assert "needs 90 labels" in message and "2 has 3 (10 % of the rows), 7 more have" in message
+
+
+def test_groups_need_labels_each():
+    verdict, y = np.tile([0, 1], 200), np.where(np.arange(400) % 10 < 2, 1.0, np.nan)
+    groups = np.repeat(["a", "b"], 200)
+    assert has_enough_labels(verdict, y, groups)
+    unlabeled = np.where(groups == "a", y, np.nan)
+    assert has_enough_labels(verdict, unlabeled, groups)  # no labels, no estimate
+    y[np.flatnonzero((groups == "b") & (y == 1))[3:]] = np.nan
+    assert has_enough_labels(verdict, y) and not has_enough_labels(verdict, y, groups)
 
 
 def test_constant_autorater_leaves_jeffreys():
@@ -235,7 +270,7 @@ def test_labels_needed(yes_no):
 
 
 GOOD, WEAK = (0.9, 0.9), (0.7, 0.7)
-SIZES, TRUTHS = (10, 20, 30, 50, 100), (0.5, 0.85, 0.95)
+TRUTHS = (0.5, 0.85, 0.95)
 
 
 def simulated(n, truth, rates, n_sets, rng, n_unlabeled=1000):
@@ -250,33 +285,106 @@ def simulated(n, truth, rates, n_sets, rng, n_unlabeled=1000):
     return np.stack([positive, n_unlabeled - positive], axis=1), counts
 
 
-def chain_hits(n, truth, rates, n_sets, rng):
-    low, high = chain_interval(*simulated(n, truth, rates, n_sets, rng), [1, 0])
-    return np.mean((low <= truth) & (truth <= high))
+def judge_of(n_values, truth, useless):
+    """Chance of a good answer given each of equally common values, `truth` on average."""
+    if useless:
+        return np.full(n_values, truth)
+    steps = np.linspace(-3, 3, n_values)
+    shift = brentq(lambda c: expit(steps + c).mean() - truth, -20, 20)
+    return expit(steps + shift)
 
 
-def least_coverage(n, truth, rates):
-    """What the docstring says: .93, but .90 at ten labels near the top."""
-    return 0.90 if n == 10 and truth == 0.95 else 0.93
+def many_data_sets(rng, n, chances, n_sets, n_unlabeled=1000):
+    """Verdicts of a judge that gives each value equally often, as groups of one table."""
+    n_rows = n + n_unlabeled
+    verdicts = rng.integers(len(chances), size=(n_sets, n_rows))
+    right = rng.random(verdicts.shape) < chances[verdicts]
+    known = np.tile(np.arange(n_rows) < n, n_sets)
+    return PPIData(
+        verdicts.reshape(-1, 1),
+        np.where(known, right.ravel(), np.nan),
+        known,
+        np.repeat(np.arange(n_sets), n_rows),
+        n_sets,
+        pd.RangeIndex(n_sets),
+    )
 
 
-def check_coverage(n_sets, seed):
-    rng = np.random.default_rng(seed)
-    for rates, truth, n in product((GOOD, WEAK), TRUTHS, SIZES):
-        # Thirty combinations: one in a thousand each keeps false alarms below 3 %.
-        bound = binom.ppf(0.001, n_sets, least_coverage(n, truth, rates)) / n_sets
-        hits = chain_hits(n, truth, rates, n_sets, rng)
-        print(f"autorater {rates}, truth {truth}, {n} labels: covers {hits:.4f}")
-        assert hits >= bound
+def part_of(data, groups):
+    """The rows of some groups, numbered anew."""
+    rows = groups[data.codes]
+    return PPIData(
+        data.autorater[rows],
+        data.y[rows],
+        data.labeled[rows],
+        (np.cumsum(groups) - 1)[data.codes[rows]],
+        int(groups.sum()),
+        pd.RangeIndex(int(groups.sum())),
+    )
 
 
-def test_coverage():
-    check_coverage(n_sets=150, seed=0)
+def n_covered(estimator, data, truth):
+    if not data.n_groups:
+        return 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        low, high = estimator._fit_groups(data).interval(0.95)
+    return int(np.sum((low <= truth) & (truth <= high)))
+
+
+def with_enough_labels(data):
+    """Which of the data sets have enough labels for the chain rule."""
+    rows = np.split(np.arange(len(data.y)), data.n_groups)
+    return np.array([has_enough_labels(data.autorater[r, 0], data.y[r]) for r in rows])
+
+
+JUDGES = list(product(TRUTHS, (False, True)))
+
+
+@pytest.mark.parametrize(("n_values", "n"), [(2, 30), (2, 60), (3, 100)])
+def test_coverage_with_enough_labels(n_values, n):
+    rng, n_sets = np.random.default_rng(n), 200
+    for truth, useless in JUDGES:
+        data = many_data_sets(rng, n, judge_of(n_values, truth, useless), n_sets)
+        enough = part_of(data, with_enough_labels(data))
+        assert enough.n_groups > 0.6 * n_sets
+        hits = n_covered(ChainRulePPI(), enough, truth)
+        # 18 combinations: one in 5000 each keeps false alarms below 1 %.
+        assert hits >= binom.ppf(2e-4, enough.n_groups, 0.93)
+
+
+def test_coverage_fails_with_few_labels_per_value():
+    rng, n_sets = np.random.default_rng(3), 100
+    data = many_data_sets(rng, 30, judge_of(10, 0.95, True), n_sets)
+    assert not with_enough_labels(data).any()
+    assert n_covered(ChainRulePPI(), data, 0.95) < 0.1 * n_sets
+    assert n_covered(PPIMean(), _numeric(data), 0.95) > 0.93 * n_sets
+
+
+def _numeric(data):
+    return data._replace(autorater=data.autorater.astype(float))
 
 
 @pytest.mark.slow
-def test_coverage_long():
-    check_coverage(n_sets=4000, seed=1)
+def test_coverage_of_the_automatic_choice():
+    # The table of doc/user_guide/chain_rule.rst: the least of three truths and two judges.
+    n_sets = 400
+    for n_values, n in product((2, 3, 5, 10), (10, 20, 30, 50, 100)):
+        rng = np.random.default_rng([n_values, n])
+        alone, chosen, share = [], [], []
+        for truth, useless in JUDGES:
+            data = many_data_sets(rng, n, judge_of(n_values, truth, useless), n_sets)
+            enough = with_enough_labels(data)
+            few = part_of(data, ~enough)
+            chain = n_covered(ChainRulePPI(), part_of(data, enough), truth)
+            alone.append(chain + n_covered(ChainRulePPI(), few, truth))
+            chosen.append(chain + n_covered(PPIMean(), _numeric(few), truth))
+            share.append(enough.mean())
+        print(
+            f"{n_values} values, {n} labels: chain rule {min(alone) / n_sets:.3f}, automatic "
+            f"{min(chosen) / n_sets:.3f}, the chain rule in {np.mean(share):.2f}"
+        )
+        assert min(chosen) >= binom.ppf(2e-4, n_sets, 0.93)
 
 
 @pytest.mark.slow

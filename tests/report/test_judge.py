@@ -106,12 +106,20 @@ def test_the_report_says_it_in_words(file, items):
         ({}, ("--cluster", "topic"), "PPI++ (t)"),
         ({"autorater": lambda t: t["autorater"] + t.index / 1e5}, (), "PPI++ (t)"),
         ({"human": lambda t: 0.5 * t["human"]}, (), "PPI++ (t)"),
+        ({"autorater": lambda t: 1 + t["autorater"] * 5 + t.index % 5}, (), "PPI++ (t)"),
+        ({"human": lambda t: t["human"].where(t.index % 9 < 1)}, (), "PPI++ (t)"),
         ({"human": lambda t: t["autorater"]}, (), "classical (wilson)"),
     ],
 )
 def test_method_suits_the_data(items, written, changed, arguments, method):
     path = written(items.assign(**changed))
     assert json.loads(run(path, "--json", *arguments).stdout)["method"] == method
+
+
+def test_groups_of_many_labels_keep_the_chain_rule(written):
+    items = make_judged_items(3, 300, 100, random_state=0).items
+    result = run(written(items), "--by", "group", "--json")
+    assert json.loads(result.stdout)["method"] == "chain rule (exact)"
 
 
 def test_clusters_are_used(items, written):
@@ -130,7 +138,7 @@ def test_words_are_understood(items, written):
 
 
 def test_abstentions_are_a_verdict_of_their_own(written):
-    items = make_judged_items(4, 200, 30, abstention=0.2, random_state=1).items
+    items = make_judged_items(4, 300, 60, abstention=0.2, random_state=1).items
     result = run(written(items), "--json")
     row = groups_of(result).iloc[0]
     decided = items.loc[items["autorater"] != "u", "autorater"]
@@ -138,7 +146,8 @@ def test_abstentions_are_a_verdict_of_their_own(written):
     chain = ChainRulePPI().fit(items["autorater"], items["human"])
     assert row["estimate"] == pytest.approx(chain.estimate_, rel=1e-12)
     assert (
-        f"{len(items) - len(decided)} of 800 verdicts are neither yes nor no ('u')" in result.stderr
+        f"{len(items) - len(decided)} of 1200 verdicts are neither yes nor no ('u')"
+        in result.stderr
     )
 
 
@@ -231,7 +240,9 @@ def test_groups_are_shrunk_and_the_unlabeled_predicted(file, items):
 def test_few_groups_are_not_shrunk(items, written):
     few = items[items["topic"].isin([f"group-{i:02d}" for i in range(1, 7)])]
     found = groups_of(run(written(few), "--by", "topic", "--json")).set_index("group")
-    alone = GroupedPPI(ChainRulePPI()).fit(few[["autorater"]], few["human"], few["topic"])
+    alone = GroupedPPI(PPIMean(), random_state=0).fit(
+        few[["autorater"]], few["human"], few["topic"]
+    )
     np.testing.assert_allclose(found["estimate"], alone.estimate_, rtol=1e-9)
     text = " ".join(run(written(few), "--by", "topic").stdout.split())
     assert "Fewer than 10 groups with labels: each is corrected by itself alone." in text

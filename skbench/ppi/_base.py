@@ -59,6 +59,9 @@ class GroupResult(NamedTuple):
     classical_variance : ndarray of shape (n_groups,) or None
         Variance of the mean of the labels alone, which effective sample sizes
         compare with; None takes `labeled_mean`, smoothed for labels 0 and 1.
+    labels_tell_verdicts : ndarray of bool of shape (n_groups,) or None
+        Where labeled rows too tell what the autorater says, so that more of them lower
+        ``unlabeled_variance`` after all; None where they never do.
     """
 
     value: np.ndarray
@@ -71,6 +74,7 @@ class GroupResult(NamedTuple):
     unlabeled_variance: np.ndarray
     interval: Callable
     classical_variance: np.ndarray | None = None
+    labels_tell_verdicts: np.ndarray | None = None
 
 
 class PPIEstimator(BaseEstimator):
@@ -190,8 +194,9 @@ class PPIEstimator(BaseEstimator):
         -----
         The smallest n with ``2 t sqrt(v n_labeled / n + u) <= width``, where `v` and
         `u` are the labeled and unlabeled parts of the present variance and `t` has
-        the present degrees of freedom times ``n / n_labeled``. The number of
-        unlabeled rows is kept as it is, and so is the power.
+        the present degrees of freedom times ``n / n_labeled``. The number N of
+        unlabeled rows is kept as it is, and so is the power. Where `ChainRulePPI` reads
+        verdicts of labeled rows too, `u` falls as ``1 / (n + N)``.
         """
         check_is_fitted(self)
         check_confidence_level(confidence_level)
@@ -392,6 +397,8 @@ def _labels_needed(result, width, confidence_level):
     n, df = float(result.n_labeled[0]), result.df[0]
     fixed = result.unlabeled_variance[0]
     removable = result.standard_error[0] ** 2 - fixed
+    n_unlabeled = result.n_unlabeled[0]
+    falls = result.labels_tell_verdicts is not None and result.labels_tell_verdicts[0]
     if not np.isfinite(removable):
         return np.nan
 
@@ -400,8 +407,9 @@ def _labels_needed(result, width, confidence_level):
         freedom = df * labels / n
         if freedom < 1:
             return False
+        stays = fixed * (n + n_unlabeled) / (labels + n_unlabeled) if falls else fixed
         low, high = t_interval(
-            0.0, np.sqrt(removable * n / labels + fixed), freedom, confidence_level
+            0.0, np.sqrt(removable * n / labels + stays), freedom, confidence_level
         )
         return bool(high - low <= width)
 

@@ -108,7 +108,8 @@ class ChainRulePPI(PPIEstimator):
     n_labeled_, n_unlabeled_ : int
         Numbers of rows.
     effective_sample_size_ : float
-        Labels that the labels alone would need for the same standard error.
+        Labels that the labels alone, with as much of a prior, would need for the same
+        standard error.
     values_ : list
         Values of the autorater; tuples where there are several autoraters.
     bins_ : list of ndarray or None
@@ -238,6 +239,8 @@ class ChainRulePPI(PPIEstimator):
             n_unlabeled=n_unlabeled,
             unlabeled_variance=posterior.unlabeled_variance,
             interval=posterior.interval,
+            classical_variance=_classical_variance(table, values),
+            labels_tell_verdicts=_few_unlabeled(table),
         )
 
     def _label_set(self, labels):
@@ -395,8 +398,19 @@ def _counts(data, codes, n_values, label_values):
 def _verdict_counts(table):
     """Rows that tell how common each value is: unlabeled ones, all where those are fewer."""
     labels = table.labeled.sum(axis=2)
-    few = table.unlabeled.sum(axis=1) < labels.sum(axis=1)
-    return table.unlabeled + np.where(few[:, None], labels, 0)
+    return table.unlabeled + np.where(_few_unlabeled(table)[:, None], labels, 0)
+
+
+def _few_unlabeled(table):
+    return table.unlabeled.sum(axis=1) < table.labeled.sum(axis=(1, 2))
+
+
+def _classical_variance(table, values):
+    """Posterior variance of the mean label, of the labels alone with all of the prior."""
+    n_values, n_labels = table.labeled.shape[1:]
+    # One value's share of the prior is added by `chain_moments`.
+    counts = table.labeled.sum(axis=1, keepdims=True) + (n_values - 1) / n_labels
+    return chain_moments(np.ones(counts.shape[:2]), counts, values).labeled_variance
 
 
 def _thin(table):

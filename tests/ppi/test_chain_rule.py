@@ -11,6 +11,7 @@ from scipy.special import expit
 from scipy.stats import beta, binom
 from sklearn.base import clone
 
+from skbench.ppi._base import effective_sample_size
 from skbench.ppi._data import PPIData
 from skbench.ppi.chain_rule import ChainRulePPI, has_enough_labels
 from skbench.ppi.difference import PPIMean
@@ -267,6 +268,37 @@ def test_labels_needed(yes_no):
     assert 17 <= chain.labels_needed(high - low) <= 21
     assert chain.labels_needed((high - low) / 2) > 4 * 17
     assert chain.labels_needed(0.01) == np.inf
+
+
+@pytest.mark.parametrize("truth", [0.5, 0.85, 0.95])
+@pytest.mark.parametrize("n_values", [1, 2, 3])
+def test_a_useless_judge_is_worth_no_labels(truth, n_values):
+    rng = np.random.default_rng(4)
+    for n in (20, 50):
+        data = many_data_sets(rng, n, judge_of(n_values, truth, True), 200)
+        worth = effective_sample_size(data, ChainRulePPI()._fit_groups(data)) / n
+        assert 0.95 < worth.mean() < 1 + 3 / n
+
+
+def test_a_good_judge_is_worth_labels():
+    X, y = rows({1: 600, 0: 400}, {(1, 1): 29, (1, 0): 1, (0, 1): 1, (0, 0): 19})
+    assert ChainRulePPI().fit(X, y).effective_sample_size_ > 3 * 50
+
+
+def test_labels_needed_where_all_rows_are_labeled():
+    rng = np.random.default_rng(5)
+    label = rng.binomial(1, 0.7, 300)
+    verdict = np.where(rng.random(300) < 0.8, label, 1 - label)
+    with pytest.warns(UserWarning, match="All 300 rows"):
+        chain = ChainRulePPI().fit(verdict, label)
+    width = np.ptp(chain.interval_)
+    assert 290 <= chain.labels_needed(width) <= 310
+    assert 1150 < chain.labels_needed(width / 2) < 1250
+    # With fifty rows besides, the same width takes as many rows that tell the verdicts.
+    y = np.append(label.astype(float), np.full(50, np.nan))
+    more = ChainRulePPI().fit(np.append(verdict, verdict[:50]), y)
+    assert 290 <= more.labels_needed(np.ptp(more.interval_)) <= 310
+    assert 1150 < more.labels_needed(np.ptp(more.interval_) / 2) < 1300
 
 
 GOOD, WEAK = (0.9, 0.9), (0.7, 0.7)

@@ -103,6 +103,26 @@ def test_fourier_agrees_with_quadrature(sizes):
     assert_allclose(fourier(unlabeled, counts), ends, rtol=0, atol=tolerance)
 
 
+@pytest.mark.parametrize(
+    ("unlabeled", "counts", "values"),
+    [
+        ([0, 0], [[0, 1, 1, 2], [0, 2, 0, 1]], [10, 2, 1, 0]),
+        ([0, 1, 0], [[3, 0], [0, 4], [2, 1]], [1, 0]),
+        ([1, 1], [[5, 2], [0, 6]], [1, 0]),
+    ],
+)
+def test_hardly_any_unlabeled_row(unlabeled, counts, values):
+    draws = chain_draws([unlabeled], [counts], values, 300_000, np.random.default_rng(1))[:, 0]
+    low, high = chain_interval([unlabeled], [counts], values)
+    assert (low, high) == chain_interval([unlabeled], [counts], values)
+    # A tail of .025 has a standard error of 4e-4 in both sets of draws.
+    assert_allclose([np.mean(draws <= low), np.mean(draws >= high)], 0.025, rtol=0, atol=0.002)
+    groups = chain_interval([unlabeled, [500] * len(unlabeled)], [counts] * 2, values)
+    assert_allclose([groups[0][0], groups[1][0]], np.ravel([low, high]))
+    alone = chain_interval([[500] * len(unlabeled)], [counts], values)
+    assert_allclose([groups[0][1], groups[1][1]], np.ravel(alone))
+
+
 def test_one_value_of_the_autorater_is_jeffreys():
     low, high = chain_interval([[500], [0]], [[[7, 3]], [[0, 4]]], [1, 0], 0.9)
     assert_allclose(low, beta([7.5, 0.5], [3.5, 4.5]).ppf(0.05), rtol=1e-10)

@@ -23,9 +23,9 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level
+from skbench._checks import check_confidence_level, check_whole
 from skbench.containers import Estimate
-from skbench.ppi._data import read_ppi_data
+from skbench.ppi._data import as_column, read_ppi_data
 from skbench.stats import ppi
 from skbench.stats.means import t_interval
 from skbench.stats.moments import divided
@@ -206,7 +206,12 @@ class PPIEstimator(BaseEstimator):
 
     def _read(self, X, y, groups, clusters, sample_weight):
         return read_ppi_data(
-            X, self._read_labels(y), groups, clusters, sample_weight, self._numeric_autorater
+            X,
+            self._read_labels(as_column(y)),
+            groups,
+            clusters,
+            sample_weight,
+            self._numeric_autorater,
         )
 
     def _read_labels(self, y):
@@ -323,6 +328,15 @@ def check_power_tuning(power_tuning, autorater):
         raise ValueError(
             f"X has {autorater.shape[1]} autorater columns, and power_tuning=False gives a single "
             "one weight 1. Pass one column, or set power_tuning=True to weigh them."
+        )
+
+
+def check_draws(n_draws):
+    """Refuse numbers of draws that have no spread."""
+    check_whole("n_draws", n_draws)
+    if n_draws < 2:
+        raise ValueError(
+            f"n_draws must be at least 2, got {n_draws}: one draw has no spread. 10,000 are usual."
         )
 
 

@@ -156,7 +156,18 @@ def _refuse_missing_scores(autorater, names, numeric):
             )
 
 
+def as_column(y):
+    """Labels as one column, where they came as a table with a single one."""
+    shape = np.shape(y)
+    if len(shape) == 1:
+        return y
+    if len(shape) == 2 and shape[1] == 1:
+        return y.iloc[:, 0] if isinstance(y, pd.DataFrame) else np.ravel(y)
+    raise ValueError(f"y has shape {shape}: pass one human label per row, in one column.")
+
+
 def _labels(y, n_rows):
+    y = as_column(y)
     try:
         is_plain = isinstance(y, np.ndarray) and y.dtype == float  # two copies fewer
         labels = y if is_plain else pd.Series(y).to_numpy(dtype=float, na_value=np.nan)

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_option, check_whole
+from skbench._checks import check_option
 from skbench._random import as_generator
-from skbench.ppi._base import GroupResult, PPIEstimator, refuse_dependent_rows
+from skbench.ppi._base import GroupResult, PPIEstimator, check_draws, refuse_dependent_rows
 from skbench.ppi._data import read_ppi_data
 from skbench.stats.chain_rule import ChainMoments, chain_draws, chain_interval, chain_moments
 from skbench.stats.moments import divided
@@ -196,7 +196,8 @@ class ChainRulePPI(PPIEstimator):
         if self.event is not None:
             return 0.0, 1.0
         if self.label_values is not None:
-            return float(min(self.label_values)), float(max(self.label_values))
+            declared = _declared(self.label_values)
+            return float(declared[-1]), float(declared[0])
         return None
 
     @property
@@ -211,6 +212,8 @@ class ChainRulePPI(PPIEstimator):
             return y
         labels = pd.Series(y)
         missing = labels.isna().to_numpy()
+        if missing.all():
+            return np.full(len(labels), np.nan)
         happened = (labels == self.event).to_numpy(dtype=float, na_value=0.0)
         if not happened.any():
             seen = ", ".join(map(repr, pd.unique(labels[~missing])[:_MOST_VALUES]))
@@ -219,7 +222,7 @@ class ChainRulePPI(PPIEstimator):
 
     def _fit_groups(self, data):
         check_option("integration", self.integration, ("exact", "draws"))
-        check_whole("n_draws", self.n_draws)
+        check_draws(self.n_draws)
         refuse_dependent_rows(data, type(self).__name__)
         values = self._label_set(data.y[data.labeled])
         codes, self.values_, self.bins_ = _verdicts(data.autorater, self.bins)
@@ -247,7 +250,7 @@ class ChainRulePPI(PPIEstimator):
         """The numbers a human label can be, largest first."""
         seen = np.unique(labels)[::-1]
         if self.label_values is not None and self.event is None:
-            declared = np.unique(np.asarray(self.label_values, dtype=float))[::-1]
+            declared = _declared(self.label_values)
             strange = seen[~np.isin(seen, declared)]
             if strange.size:
                 raise ValueError(
@@ -281,6 +284,16 @@ class ChainRulePPI(PPIEstimator):
             moments.unlabeled_variance,
             partial(chain_interval, verdicts, labels, values),
         )
+
+
+def _declared(label_values):
+    try:
+        return np.unique(np.asarray(label_values, dtype=float))[::-1]
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"label_values must be numbers, got {label_values!r}. For labels that are names pass "
+            "the one that counts as event=."
+        ) from None
 
 
 class _Posterior(NamedTuple):

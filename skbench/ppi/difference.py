@@ -282,7 +282,7 @@ class PPIMean(PPIEstimator):
             n_labeled=found.n_labeled,
             n_unlabeled=found.n_unlabeled,
             unlabeled_variance=found.unlabeled_variance,
-            interval=t_interval_of(found.value, standard_error, df, smoothing),
+            interval=t_interval_of(found.value, standard_error, df, bounds),
             classical_variance=classical.variance,
         )
 

@@ -7,9 +7,11 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level, check_option, check_same_index, check_whole
+from skbench._checks import check_confidence_level, check_option, check_same_index
 from skbench._random import as_generator
 from skbench.containers import Draws
+from skbench.ppi._base import check_draws
+from skbench.ppi._data import as_column
 from skbench.stats.posteriors import LARGEST_T_SAMPLE
 
 _ROWS = ("labeled", "unlabeled", "all")
@@ -143,7 +145,7 @@ class MonteCarloPPI(BaseEstimator):
         """
         check_confidence_level(self.confidence_level)
         check_option("integration", self.integration, ("draws", "exact"))
-        check_whole("n_draws", self.n_draws)
+        check_draws(self.n_draws)
         tables = _tables(X, y)
         self.n_labeled_, self.n_unlabeled_ = len(tables["labeled"]), len(tables["unlabeled"])
         posteriors = {
@@ -254,7 +256,7 @@ def _tables(X, y):
         raise ValueError(
             f"X has a column {_LABEL!r}, which is the name of the human label here. Rename it."
         )
-    labels = pd.Series(y).to_numpy()
+    labels = pd.Series(as_column(y)).to_numpy()
     if len(labels) != len(X):
         raise ValueError(f"y has {len(labels)} entries, but X has {len(X)} rows.")
     table = X.assign(**{_LABEL: labels})

@@ -110,6 +110,7 @@ class Proportion(_OneNumber):
                 f"The proportion {name!r} needs 0 and 1 (or False and True), but a row has "
                 f"{strange:g}. Use Mean, or a selector that compares."
             )
+        _refuse_no_rows(f"The proportion {name!r}", values.size)
         return values.sum(), values.size
 
     @staticmethod
@@ -157,7 +158,13 @@ class KProportion:
 
     def posterior(self, name, table):
         """How often each value occurs."""
+        if len(set(self.values)) < len(self.values):
+            raise ValueError(
+                f"The proportions {name!r} name a value twice: {list(self.values)}. Rows would "
+                "count twice; name each value once."
+            )
         column = pd.Series(np.asarray(_selected(self, table), dtype=object))
+        _refuse_no_rows(f"The proportions {name!r}", len(column))
         strange = column[~column.isin(list(self.values))]
         if len(strange):
             raise ValueError(
@@ -188,6 +195,14 @@ class KProportion:
     def dimension(self):
         """Number of free parameters."""
         return len(self.values) - 1
+
+
+def _refuse_no_rows(what, n_rows):
+    if n_rows == 0:
+        raise ValueError(
+            f"{what} of no rows: rows and given leave none, and the prior alone would be the "
+            "answer. Choose other rows, or label more."
+        )
 
 
 def _selected(parameter, table):

@@ -8,6 +8,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from skbench.ppi._base import GroupResult, PPIEstimator, refuse_dependent_rows
+from skbench.stats.moments import divided
 
 _MOST_VALUES = 10
 
@@ -29,7 +30,7 @@ class RoganGladen(PPIEstimator):
     ----------
     estimate_ : float
         Corrected proportion, cut to [0, 1]; nan where the autorater is no better than
-        chance.
+        chance, or a label is missing that would show how well it is recognized.
     standard_error_ : float
         Its standard error, by the delta method.
     interval_ : tuple of two floats
@@ -52,7 +53,8 @@ class RoganGladen(PPIEstimator):
     Warns
     -----
     UserWarning
-        If the labeled verdicts are no better than chance.
+        If the labeled verdicts are no better than chance, or no labeled row has label 1,
+        or none has label 0.
 
     Notes
     -----
@@ -108,6 +110,7 @@ class RoganGladen(PPIEstimator):
         rows = (read, data.labeled & (data.y == 1), data.labeled & (data.y == 0))
         rates = [_smoothed(_counts(data, r & positive), _counts(data, r)) for r in rows]
         (q, q_variance), (s, s_variance), (f, f_variance) = rates
+        _warn_of_absent(np.isnan(s) | np.isnan(f))
         gain = s - f
         useless = gain <= 0
         _warn_of_chance(useless)
@@ -164,17 +167,30 @@ def _counts(data, rows):
 
 
 def _smoothed(k, n):
-    """Mean and variance of Beta(k + 1/2, n - k + 1/2)."""
-    rate = (k + 0.5) / (n + 1)
+    """Mean and variance of Beta(k + 1/2, n - k + 1/2); nan without rows."""
+    rate = divided(k + 0.5, np.where(n > 0, n + 1, 0))
     return rate, rate * (1 - rate) / (n + 2)
+
+
+def _warn_of_absent(absent):
+    if absent.any():
+        warnings.warn(
+            "The labeled rows do not have both labels, 1 and 0"
+            f"{_where(absent)}: how often the autorater is right about the missing one is unknown, "
+            "and the estimate is nan. Label rows of both kinds, or use ClassicalMean.",
+            stacklevel=4,
+        )
+
+
+def _where(groups):
+    return "" if groups.size == 1 else f" in {int(groups.sum())} of {groups.size} groups"
 
 
 def _warn_of_chance(useless):
     if useless.any():
-        where = "" if useless.size == 1 else f" in {int(useless.sum())} of {useless.size} groups"
         warnings.warn(
             "On the labeled rows the autorater says positive no more often for label 1 than for "
-            f"label 0{where}: there is nothing to correct by, and the estimate is nan. "
+            f"label 0{_where(useless)}: there is nothing to correct by, and the estimate is nan. "
             "ChainRulePPI does not need a good autorater.",
             stacklevel=4,
         )

@@ -200,6 +200,12 @@ class StratifiedPPI(PPIEstimator):
     def _model_strata(self, data):
         X, y, labeled = data.autorater, data.y, data.labeled
         model = clone(self.strata)
+        if not hasattr(model, "predict"):
+            raise ValueError(
+                f"strata={type(model).__name__} cannot say of rows it was not fitted on to which "
+                "stratum they belong: it has no predict. Use one that has, such as KMeans, or a "
+                "function strata(X)."
+            )
         if is_clusterer(model):
             return model.fit(X if labeled.all() else X[~labeled]).predict(X)
         model.fit(X[labeled], y[labeled])

@@ -251,6 +251,12 @@ def test_rows_that_cannot_be_used(yes_no):
         ChainRulePPI("mcmc").fit(X, y)
     with pytest.raises(ValueError, match="n_draws must be a whole number of at least 1, got 0"):
         ChainRulePPI("draws", n_draws=0).fit(X, y)
+    with pytest.raises(ValueError, match="n_draws must be at least 2, got 1"):
+        ChainRulePPI("draws", n_draws=1).fit(X, y)
+    with pytest.raises(ValueError, match=r"label_values must be numbers, got \('a', 'b'\).*event="):
+        ChainRulePPI(label_values=("a", "b")).fit(X, y)
+    with pytest.raises(ValueError, match=f"None of the {len(y)} rows has a human label"):
+        ChainRulePPI(event="a").fit(X, [None] * len(y))
 
 
 def test_inputs_are_left_alone_and_clone_refits(yes_no):

@@ -220,6 +220,13 @@ def test_estimate_is_cut_to_the_bounds():
     assert e.rectifier_ + 1 > 1
 
 
+def test_normal_intervals_are_cut_to_the_bounds_too():
+    f, y = judged(23, n=12, truth=0.95)
+    f[:12], y[:12], y[0] = 1.0, 1.0, 0.0
+    e = PPIMean(interval="z").fit(f, y)
+    assert e.interval_[1] == 1.0 and e.estimate_ + 1.96 * e.standard_error_ > 1.0
+
+
 def test_unknown_options():
     f, y = judged()
     for estimator, what in (

@@ -177,6 +177,13 @@ def test_mean_of_three_rows_warns(table):
         ({"m": Mean("score", given=lambda t: t["score"] > 2)}, None, "mean 'm' has 0 rows"),
         ({"m": Proportion("score")}, None, "'m' needs 0 and 1"),
         ({"m": KProportion("verdict", ["y", "n"])}, None, "those of .*, but a row has 'u'"),
+        ({"m": KProportion("verdict", ["y", "n", "y"])}, None, "'m' name a value twice"),
+        ({"m": Proportion("y", given=lambda t: t["score"] > 2)}, None, "'m' of no rows"),
+        (
+            {"m": KProportion("verdict", ["y", "n", "u"], given=lambda t: t["score"] > 2)},
+            None,
+            "'m' of no rows",
+        ),
         ({"m": Mean("score")}, lambda m: m.mean(), r"array of shape \(\) for 50 draws"),
         ({"m": Mean("score")}, lambda m: m / 0, "not finite in 50 of 50"),
     ],
@@ -191,6 +198,11 @@ def test_draws_are_counted_in_whole_numbers(table, n_draws):
     monte_carlo = MonteCarloPPI({"m": Mean("score")}, lambda m: m, n_draws, 0)
     with pytest.raises(ValueError, match=f"n_draws must be a whole number .* got {n_draws}"):
         monte_carlo.fit(*table)
+
+
+def test_one_draw_has_no_spread(table):
+    with pytest.raises(ValueError, match="n_draws must be at least 2, got 1"):
+        MonteCarloPPI({"m": Mean("score")}, lambda m: m, 1, 0).fit(*table)
 
 
 def test_exact_where_it_does_not_apply(table):

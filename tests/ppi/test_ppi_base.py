@@ -56,6 +56,17 @@ def test_missing_labels_of_pandas_and_none(table):
     assert PPIMean().fit(table["judge"].to_numpy(), as_object).estimate_ == want
 
 
+def test_labels_in_a_table_of_one_column(table):
+    want = PPIMean().fit(table["judge"], table["human"]).interval_
+    for y in (table[["human"]], pl.DataFrame({"human": table["human"].to_numpy()})):
+        assert PPIMean().fit(table["judge"], y).interval_ == want
+    plain = table["judge"].to_numpy(), table["human"].to_numpy()
+    assert PPIMean().fit(plain[0], plain[1][:, None]).interval_ == want
+    assert ClassicalMean().fit(plain[0], plain[1][:, None]).estimate_ == np.nanmean(plain[1])
+    with pytest.raises(ValueError, match=r"y has shape \(500, 2\): pass one human label per row"):
+        PPIMean().fit(plain[0], np.column_stack([plain[1]] * 2))
+
+
 def test_inputs_are_left_alone(table):
     before = table.copy()
     groups = np.zeros(500)

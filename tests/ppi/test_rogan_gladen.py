@@ -103,6 +103,16 @@ def test_no_better_than_chance():
     assert e.interval_ == (0, 1)
 
 
+@pytest.mark.parametrize("label", [0, 1])
+def test_one_label_alone_corrects_nothing(label):
+    X, y = rows((500, 1000), (20, 30), (0, 0))
+    y = np.where(y == 1, label, y)
+    with pytest.warns(UserWarning, match="do not have both labels, 1 and 0: .*ClassicalMean"):
+        e = RoganGladen().fit(X, y)
+    assert np.isnan(e.estimate_) and np.isnan(e.standard_error_)
+    assert e.interval_ == (0, 1)
+
+
 def test_hardly_better_than_chance_knows_nothing():
     e = RoganGladen().fit(*rows((500, 1000), (26, 50), (25, 50)))
     assert e.interval_ == (0, 1)

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom
-from sklearn.cluster import KMeans
+from sklearn.cluster import DBSCAN, KMeans
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 
@@ -181,6 +181,7 @@ def test_bad_options():
         (StratifiedPPI(min_count=2.5), "min_count must be a whole number"),
         (StratifiedPPI(lambda X: np.zeros(3)), r"strata\(X\) returned shape \(3,\)"),
         (StratifiedPPI(lambda X: np.where(X[:, 0] > 0.5, 1, np.nan)), "no stratum for row"),
+        (StratifiedPPI(DBSCAN()), "strata=DBSCAN cannot say.*it has no predict.*such as KMeans"),
         (StratifiedPPI(power_tuning="yes"), "power_tuning must be"),
     ):
         with pytest.raises(ValueError, match=what):

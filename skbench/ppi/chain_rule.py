@@ -159,12 +159,12 @@ class ChainRulePPI(PPIEstimator):
     Examples
     --------
     >>> import numpy as np
-    >>> judge = np.array(["y"] * 13 + ["n"] * 7 + ["y"] * 600 + ["n"] * 380)
+    >>> judge = np.array(["y"] * 26 + ["n"] * 14 + ["y"] * 600 + ["n"] * 360)
     >>> human = np.full(1000, np.nan)
-    >>> human[:20] = [1] * 12 + [0] + [0] * 6 + [1]
+    >>> human[:40] = [1] * 24 + [0] * 2 + [0] * 12 + [1] * 2
     >>> chain = ChainRulePPI().fit(judge, human)
     >>> print(f"{chain.estimate_:.3f} [{chain.interval_[0]:.3f}, {chain.interval_[1]:.3f}]")
-    0.619 [0.473, 0.763]
+    0.630 [0.528, 0.729]
     """
 
     _numeric_autorater = False

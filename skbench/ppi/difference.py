@@ -221,9 +221,10 @@ class PPIMean(PPIEstimator):
     mean, and the autorater is averaged over all rows, since the unlabeled ones are then
     no random sample.
 
-    When not to use it: for binary labels and an autorater with few values, where
-    `ChainRulePPI` is shorter; with fewer than 10 labels; with an autorater whose
-    agreement with humans differs between the labeled and the unlabeled rows.
+    When not to use it: for binary labels and an autorater with few values that all have
+    many labels, where `ChainRulePPI` is shorter; with fewer than 10 labels; with an
+    autorater whose agreement with humans differs between the labeled and the unlabeled
+    rows.
 
     References
     ----------

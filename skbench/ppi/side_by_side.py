@@ -50,6 +50,11 @@ class SideBySidePPI(ChainRulePPI):
     {w, l} and S_n are meant. The autorater may give any few values; they need not be
     win, loss and tie.
 
+    Intervals keep their level where each of three autorater values has 20 labels; with
+    fewer a warning says so, as in `ChainRulePPI`. With a useless autorater and win, tie
+    and loss probabilities of .8, .05 and .15, 95 % intervals cover .88 at 10 labels, .93
+    at 30 and .94 at 100 (test_few_labels_per_verdict_under_cover).
+
     When not to use it: where humans graded the two systems one at a time, on a scale;
     the difference of the grades is then a better label, with `PPIMean`.
 
@@ -60,11 +65,11 @@ class SideBySidePPI(ChainRulePPI):
 
     Examples
     --------
-    >>> judge = ["w"] * 12 + ["t"] * 6 + ["l"] * 6 + ["w"] * 300 + ["t"] * 200 + ["l"] * 150
-    >>> human = ["w"] * 10 + ["t"] * 8 + ["l"] * 6 + [None] * 650
+    >>> judge = ["w"] * 50 + ["t"] * 25 + ["l"] * 25 + ["w"] * 300 + ["t"] * 200 + ["l"] * 150
+    >>> human = ["w"] * 40 + ["t"] * 35 + ["l"] * 25 + [None] * 650
     >>> side = SideBySidePPI().fit(judge, human)
     >>> print(f"{side.estimate_:.2f} [{side.interval_[0]:.2f}, {side.interval_[1]:.2f}]")
-    0.16 [-0.01, 0.32]
+    0.14 [0.06, 0.22]
     """
 
     _name = "side by side, chain rule"

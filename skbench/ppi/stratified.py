@@ -77,6 +77,13 @@ class StratifiedPPI(PPIEstimator):
     sizes, in closed form. Variances are smoothed for bounded labels as in `PPIMean`,
     with the four pseudo-labels shared out among the strata by their labeled rows.
 
+    Strata fitted on the labels know them: the residuals within them are smaller than
+    those of new rows would be. The guarantee is then "none". Of 95 % intervals from 50
+    to 100 labels, forests and boosting covered .85 to .92, a tree grown out .84 to .93, a
+    tree of `n_strata` leaves .93 to .96
+    (test_strata_fitted_on_the_labels). "quantile", clusterers and functions that do not
+    know the labels have the guarantee "each group".
+
     Choosing `n_strata` by the shortest interval, with trees, covered 80 % where 95 %
     was asked for: choose it beforehand.
 
@@ -116,6 +123,15 @@ class StratifiedPPI(PPIEstimator):
         self.min_count = min_count
         self.bounds = bounds
         self.confidence_level = confidence_level
+
+    @property
+    def _guarantee(self):
+        return "none" if self._learns_from_labels else "each group"
+
+    @property
+    def _learns_from_labels(self):
+        is_model = hasattr(self.strata, "fit") and not is_clusterer(self.strata)
+        return is_model or (isinstance(self.strata, str) and self.strata == "tree")
 
     @property
     def _method(self):

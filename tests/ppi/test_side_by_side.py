@@ -48,6 +48,19 @@ def test_joint_draws_give_the_same(gold, verdicts):
     assert_allclose(drawn.standard_error_, exact.standard_error_, rtol=0.01)
 
 
+@pytest.mark.slow
+def test_few_labels_per_verdict_under_cover():
+    rng, n_sets, chances = np.random.default_rng(0), 600, [0.8, 0.05, 0.15]
+    for n, printed in ((10, 0.88), (30, 0.93), (100, 0.94)):
+        verdicts = rng.multinomial(n, np.full(3, 1 / 3), n_sets)
+        labels = np.array([[rng.multinomial(k, chances) for k in row] for row in verdicts])
+        unlabeled = rng.multinomial(1000, np.full(3, 1 / 3), n_sets)
+        low, high = chain_interval(unlabeled, labels, [1, 0, -1])
+        hits = np.sum((low <= 0.65) & (high >= 0.65))
+        least, most = binom.ppf([0.0005, 0.9995], n_sets, [printed - 0.01, printed + 0.01])
+        assert least <= hits <= most
+
+
 def test_words_letters_and_numbers_are_one(verdicts):
     judge, human = verdicts
     expected = SideBySidePPI().fit(judge, human).interval_

@@ -4,6 +4,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom
 from sklearn.cluster import DBSCAN, KMeans
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 
@@ -170,6 +171,34 @@ def test_intervals_cover(tuning):
             low, high = StratifiedPPI(power_tuning=tuning)._fit_groups(data).interval(0.95)
             covered = np.sum((low <= truth) & (truth <= high))
             assert covered >= binom.ppf(1e-4, n_sets, 0.93)
+
+
+def test_strata_fitted_on_the_labels():
+    rng, n_sets, n = np.random.default_rng(9), 300, 100
+    forest = RandomForestRegressor(5, random_state=0)
+    hits = dict.fromkeys(["quantile", "tree", "forest"], 0)
+    for _ in range(n_sets):
+        f = rng.random(n + 500)
+        y = np.where(np.arange(n + 500) < n, rng.random(n + 500) < f, np.nan)
+        for name in hits:
+            low, high = StratifiedPPI(forest if name == "forest" else name).fit(f, y).interval_
+            hits[name] += low <= 0.5 <= high
+    assert min(hits["quantile"], hits["tree"]) >= binom.ppf(1e-3, n_sets, 0.94)
+    # What the docstring says, and why there is no guarantee.
+    assert hits["forest"] < binom.ppf(1e-3, n_sets, 0.95)
+
+
+def test_guarantee_is_lost_where_labels_make_the_strata():
+    f, y = biased_autorater()
+    for strata, guarantee in (
+        ("quantile", "each group"),
+        (KMeans(3, n_init=1, random_state=0), "each group"),
+        (lambda X: X[:, 0] > 0.5, "each group"),
+        ("tree", "none"),
+        (LinearRegression(), "none"),
+        (LogisticRegression(), "none"),
+    ):
+        assert StratifiedPPI(strata).fit(f, y).estimate().guarantee == guarantee
 
 
 def test_bad_options():

@@ -138,8 +138,8 @@ class ChainRulePPI(PPIEstimator):
 
     Labels must be drawn at random from the rows. The prior of each value has the weight
     of one label, and all of them pull to the middle of the range: harmless where every
-    value has many labels, a bias where it has not. 95 % intervals keep .93 where each of
-    two values has 10 labels, each of three 20, and so on by tens
+    value has many labels, a bias where it has not. 95 % intervals cover some .93 or more
+    where each of two values has 10 labels, each of three 20, and so on by tens
     (test_coverage_with_enough_labels); a warning says where they do not. Without that
     they can fail, the more the more values there are and the nearer the truth is to 0
     or 1: with a truth of .95 they cover .90 at 10 labels of two values, .84 at 15 labels

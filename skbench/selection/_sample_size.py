@@ -72,6 +72,8 @@ def sample_size_ratio(estimator, summary, confidence_level=0.95):
     """
     check_is_fitted(estimator)
     check_confidence_level(confidence_level)
+    if not hasattr(estimator, "z_"):
+        return None  # it does not keep the groups it was fitted on, as pipelines do not
     if len(estimator.z_) != len(summary) or np.any(estimator.z_ != summary.z):
         raise ValueError("The estimator was fitted on other groups than those of the summary.")
     usable = summary.n > 1

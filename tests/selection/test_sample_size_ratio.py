@@ -12,6 +12,7 @@ from skbench import (
     EmpiricalBayes,
     FayHerriot,
     GroupSummary,
+    IntervalPipeline,
     JamesStein,
     LogisticMixedModel,
     make_items,
@@ -128,6 +129,7 @@ def test_unknown_where_there_is_no_formula():
         FayHerriot(),
         EmpiricalBayes(LinearRegression(), scale="arcsine", random_state=0),
         EmpiricalBayes(LinearRegression(), spread="proportional", random_state=0),
+        IntervalPipeline([("js", JamesStein())]),
     ):
         assert sample_size_ratio(estimator.fit(**g.fit_args), g) is None
     continuous = GroupSummary(g.z, g.sigma2, g.n, g.labels, X, outcome="continuous")

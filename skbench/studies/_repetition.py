@@ -1,7 +1,6 @@
 """What one worker does: draw, summarise, ask every estimator."""
 
 import functools
-import threading
 import traceback
 import warnings
 from typing import NamedTuple
@@ -18,9 +17,6 @@ GUARANTEES = ("each group", "average over groups", "posterior", "model", NO_INTE
 # All columns of results that are no labels of groups.
 RESULT_COLUMNS = ("repetition", "estimator", "n", "estimate", "low", "high", "truth", "guarantee")
 _COLUMNS = {"value": "estimate", "low": "low", "high": "high"}  # among them, by field of an answer
-
-# What is warned of, and how many threads linear algebra has, is of the whole process.
-_TURN = threading.RLock()
 
 
 class Trial(NamedTuple):
@@ -58,7 +54,7 @@ def repetition(trial, number):
     sizes = trial.design.population.sizes[sample.present]
     summaries, answers, notes = {}, {}, []
     # Sums over threads come in another order, which changes the last digits.
-    with _TURN, _thread_pools().limit(limits=1):
+    with _thread_pools().limit(limits=1):
         for name, candidate in trial.candidates.items():
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")

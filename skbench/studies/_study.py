@@ -49,8 +49,8 @@ class RepeatedSamplingStudy:
         Seed of everything; an int is needed with `path`.
     n_jobs : int, default=None
         Repetitions run at the same time (joblib; ``joblib.parallel_config``
-        chooses the backend). The numbers do not depend on it. Threads of one process
-        take turns at the estimators, so processes are faster.
+        chooses the backend). The numbers do not depend on it; in threads of one process,
+        what estimators warn of may be missing or ascribed to another repetition.
     path : str or Path, default=None
         Folder for finished repetitions, one Parquet file each (needs pyarrow). Running again
         with the same settings and data goes on where it stopped.

@@ -1,7 +1,5 @@
 """RepeatedSamplingStudy: what it records, survives and refuses."""
 
-import time
-import warnings
 from types import SimpleNamespace
 
 import joblib
@@ -323,19 +321,6 @@ def test_threads_give_the_same_frame():
     with joblib.parallel_config("threading", n_jobs=2):
         threaded = run(make_study())
     same(run(make_study()).results_, threaded.results_)
-
-
-def test_threads_keep_warnings_with_their_repetition(recwarn):
-    class Warner(Moody):
-        def fit(self, X, y):
-            time.sleep(0.002)
-            warnings.warn("I fitted.", stacklevel=2)
-            return self
-
-    with joblib.parallel_config("threading", n_jobs=4):
-        study = run(make_study({"direct": DirectEstimator(), "warner": Warner()}, 30))
-    assert study.warnings_["repetition"].tolist() == list(range(30))
-    assert not [w for w in recwarn if "I fitted" in str(w.message)]
 
 
 @pytest.mark.slow

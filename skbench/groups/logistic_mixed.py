@@ -85,8 +85,8 @@ class LogisticMixedModel(MixedModel):
     `predict` update each new group by itself: to let new groups of one topic inform
     each other, fit them along. Time grows with ``n_topics * n_models^3``, with
     kernels also with ``n_groups * n_columns^2``, where the features make up to some 300
-    columns: 460 groups take .15 s, with kernels .2 to 1.5 s; 50 models x 2000 topics 14 s,
-    with kernels 42 s (``benchmarks/mixed_models.py --cost``).
+    columns: 460 groups take .15 s, with kernels .2 to .8 s; 50 models x 2000 topics 13 s,
+    with kernels 27 s (``benchmarks/mixed_models.py --cost``).
 
     When not to use it: for scores that are not counts (`GaussianMixedModel`); where
     each group must be covered whatever the others are like (`DirectEstimator`); for

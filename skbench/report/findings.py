@@ -73,8 +73,9 @@ class Findings:
         """One row per pair of models, with a verdict and the items that would decide.
 
         `verdict` is "better" (the first of the two is), "worse" or "tied" at the
-        level of all pairs together; `more_items` is how many items, beyond those
-        there are, would show a true difference of the size observed with power .8.
+        level of all pairs together, "unknown" without a p-value; `more_items` is how many
+        items, beyond those there are, would show a true difference of the size observed
+        with power .8.
         """
         if self.comparison is None:
             return pd.DataFrame(columns=_PAIR_COLUMNS)
@@ -83,7 +84,7 @@ class Findings:
         sign = np.where(table["difference"] > 0, "better", "worse")
         more = np.maximum(np.ceil(table["items_needed"] - 1e-9) - table["n_items"], 0)
         return table.assign(
-            verdict=np.where(clear, sign, "tied"),
+            verdict=np.where(clear, sign, np.where(table["p_value"].isna(), "unknown", "tied")),
             more_items=np.where(clear, 0.0, more),
         )[_PAIR_COLUMNS]
 

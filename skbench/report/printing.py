@@ -222,6 +222,8 @@ def verdict_in_words(pair, decimals):
         for x in (pair.difference, pair.low, pair.high)
     )
     interval = f"{difference}, {low} to {high}"
+    if pair.verdict == "unknown":
+        return f"Which of {pair.model_a} and {pair.model_b} is better is unknown ({interval})."
     if pair.verdict == "tied":
         return f"{pair.model_a} and {pair.model_b} are tied ({interval}){_needed(pair)}."
     return f"{pair.model_a} is {pair.verdict} than {pair.model_b} ({interval})."

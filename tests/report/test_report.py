@@ -107,6 +107,17 @@ def test_numbers_in_print_are_those_in_json(file, document):
         assert [float(cell) for cell in cells[2:6]] == pytest.approx(numbers, abs=5e-4)
 
 
+def test_pairs_without_a_p_value_are_no_ties(tmp_path):
+    rows = [f"{m},{t},{score}" for m, score in (("a", 1), ("b", 0)) for t in "st" for _ in range(9)]
+    path = tmp_path / "apart.csv"
+    path.write_text("\n".join(["model,topic,score", *rows]))
+    result = run(path, "--json")
+    assert [row["verdict"] for row in json.loads(result.stdout)["pairs"]["rows"]] == ["unknown"]
+    assert "Which of a and b is better is unknown (+1.000, unknown" in run(path).stdout
+    run(path, "--html", tmp_path / "apart.html")
+    assert "not known against" in (tmp_path / "apart.html").read_text()
+
+
 def test_names_are_printed_as_they_are(items, tmp_path):
     path = tmp_path / "brackets.csv"
     models = dict(zip(items["model"].unique(), ["gpt[v1]", "gpt[v2]", ":smile:"], strict=True))

@@ -114,13 +114,3 @@ def test_real_topics(data_folder):
     result = run(data_folder / "bbh_codex.csv.gz", "--model", "mode", "--by", "task")
     assert "27 comparisons: paired difference (independent items, Holm for 27)" in result.stdout
     assert "p-values by McNemar, exact" in result.stdout
-
-
-@pytest.mark.parametrize("column", ["model", "system"])
-def test_models_are_no_topics(tmp_path, column):
-    path = tmp_path / "models.csv"
-    path.write_text(f"{column},task,item,score\na,t,1,1\na,t,2,0\nb,t,1,0\nb,t,2,1\n")
-    for by in (column, f"task,{column}"):
-        result = run(path, "--by", by)
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert f"skbench: --by {column} names the models" in result.stderr

@@ -143,13 +143,3 @@ def test_a_wide_file_may_have_clusters_and_no_items(tmp_path):
     # Clusters of one size: the standard error is that of the mean of their means.
     expected = wide.groupby(np.arange(40) // 4).mean().sem()
     np.testing.assert_allclose(found["standard_error"], expected)
-
-
-@pytest.mark.parametrize("column", ["model", "system"])
-def test_models_are_no_topics(tmp_path, column):
-    path = tmp_path / "models.csv"
-    path.write_text(f"{column},task,item,score\na,t,1,1\na,t,2,0\nb,t,1,0\nb,t,2,1\n")
-    for by in (column, f"task,{column}"):
-        result = run(path, "--by", by)
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert f"skbench: --by {column} names the models" in result.stderr

@@ -379,13 +379,3 @@ def test_names_are_text_in_json_whatever_they_look_like(tmp_path):
         labels = [row[key] for row in rows for key in row if key.startswith(("model", "topic"))]
         assert set(labels) <= {"1", "2", "9", "10"}
     assert [row["topic"] for row in document["groups"]["rows"]] == ["9", "9", "10", "10"]
-
-
-@pytest.mark.parametrize("column", ["model", "system"])
-def test_models_are_no_topics(tmp_path, column):
-    path = tmp_path / "models.csv"
-    path.write_text(f"{column},task,item,score\na,t,1,1\na,t,2,0\nb,t,1,0\nb,t,2,1\n")
-    for by in (column, f"task,{column}"):
-        result = run(path, "--by", by)
-        assert (result.exit_code, result.stdout) == (1, "")
-        assert f"skbench: --by {column} names the models" in result.stderr

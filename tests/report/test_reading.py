@@ -1,0 +1,19 @@
+"""What commands on several models refuse alike."""
+
+import pytest
+from click.testing import CliRunner
+
+from skbench.report.compare import compare
+from skbench.report.leaderboard import leaderboard
+from skbench.report.report import report
+
+
+@pytest.mark.parametrize("command", [compare, leaderboard, report])
+@pytest.mark.parametrize("column", ["model", "system"])
+def test_models_are_no_topics(tmp_path, command, column):
+    path = tmp_path / "models.csv"
+    path.write_text(f"{column},task,item,score\na,t,1,1\na,t,2,0\nb,t,1,0\nb,t,2,1\n")
+    for by in (column, f"task,{column}"):
+        result = CliRunner().invoke(command, [str(path), "--by", by])
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert f"skbench: --by {column} names the models" in result.stderr

@@ -196,6 +196,33 @@ def check_by(by):
     return names
 
 
+def check_within(what, scores, bounds, slack=0.0):
+    """Refuse scores that an interval for bounded scores would cut away.
+
+    Parameters
+    ----------
+    what : str
+        What lies outside, in words.
+    scores : ndarray
+        Scores, or means of them.
+    bounds : tuple of two floats
+        Their range.
+    slack : float, default=0.0
+        Part of the range by which they may lie outside.
+    """
+    low, high = bounds
+    if not low < high:
+        raise ValueError(f"bounds must be a low and a higher number, got {low:g} and {high:g}.")
+    slack = slack * (high - low)
+    outside = scores[(scores < low - slack) | (scores > high + slack)]
+    if len(outside):
+        raise ValueError(
+            f"{len(outside)} of {len(scores)} {what} outside bounds from {low:g} to {high:g}, such "
+            f"as {outside[0]:g}. Give the range that the score has by its definition as bounds "
+            "(--bounds)."
+        )
+
+
 def require_columns(frame_columns, wanted, what="items"):
     """Refuse names that a table lacks, listing those it has."""
     missing = [name for name in wanted if name not in frame_columns]

@@ -172,10 +172,11 @@ def leaderboard_of(table, confidence_level, random_state):
     estimate = _estimate(table, mean, variance, freedom, confidence_level)
     order = np.argsort(-estimate.value, kind="stable")
     estimate = _reordered(estimate, order)
+    estimate = replace(estimate, value=_with_ties(estimate.value, table.rounding))
     # nan where the spread is unknown, 0 where there is none.
     varies = variance.sum(axis=1) != 0
     covariance = np.where(varies[:, None] & varies, _covariance(table), 0.0)[np.ix_(order, order)]
-    scores = pd.Series(_with_ties(estimate.value, table.rounding), index=estimate.labels)
+    scores = pd.Series(estimate.value, index=estimate.labels)
     sets = _rank_sets(scores, covariance, confidence_level, random_state)
     letters = indistinguishable_groups(sets)
     return Leaderboard(

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import require_columns
+from skbench.stats.moments import ROUNDING
 from skbench.summaries._rows import SCORE, checked_scores, collected
 
 _N_NAMED = 3
-_ROUNDING = 1e-12  # of the largest score
 
 
 class ScoreTable(NamedTuple):
@@ -56,7 +56,7 @@ class ScoreTable(NamedTuple):
     @property
     def rounding(self):
         """What computing with these scores may lose: anything so small counts as 0."""
-        return _ROUNDING * np.nanmax(np.abs(self.scores), initial=0)
+        return ROUNDING * np.nanmax(np.abs(self.scores), initial=0)
 
     @property
     def is_binary(self):

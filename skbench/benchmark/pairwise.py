@@ -11,12 +11,12 @@ from skbench._checks import check_confidence_level, check_option
 from skbench.benchmark.aggregate import check_one_axis
 from skbench.containers import Draws
 from skbench.stats import multiplicity
+from skbench.stats.moments import ROUNDING
 from skbench.stats.resampling import two_sided_p_value
 
 CORRECTIONS = ("bonferroni", "none")
 P_CORRECTIONS = ("holm", "bonferroni", "none")
 _FEWEST_IN_TAIL = 10
-_ROUNDING = 1e-12  # of a score
 
 
 def differences(draws, pairs=None, *, confidence_level=0.95, correction="bonferroni"):
@@ -167,7 +167,7 @@ def _difference_draws(draws, pairs):
     labels = pd.MultiIndex.from_tuples(pairs, names=["a", "b"])
     a, b = draws.values[:, at[:, 0]], draws.values[:, at[:, 1]]
     # Means of equal scores may differ by rounding, on either side of 0.
-    difference = np.where(np.isclose(a, b, rtol=_ROUNDING, atol=0), 0.0, a - b)
+    difference = np.where(np.isclose(a, b, rtol=ROUNDING, atol=0), 0.0, a - b)
     return Draws(difference, labels, draws.kind)
 
 

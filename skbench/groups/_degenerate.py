@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-_ROUNDING = 1e-12  # of the largest direct estimate
+from skbench.stats.moments import ROUNDING
 
 
 def refuse_noiseless(z, sigma2):
@@ -20,7 +20,7 @@ def refuse_noiseless(z, sigma2):
     ValueError
         If every sampling variance is 0 up to rounding.
     """
-    if np.all(sigma2 <= (_ROUNDING * np.max(np.abs(z), initial=0)) ** 2):
+    if np.all(sigma2 <= (ROUNDING * np.max(np.abs(z), initial=0)) ** 2):
         raise ValueError(
             "Every sigma2 is 0, so there is no noise to remove. "
             "Use DirectEstimator (--method direct), or a smoothed sampling variance."

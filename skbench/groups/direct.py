@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from skbench._checks import are_counts, check_option, check_unit_interval
+from skbench._checks import are_counts, check_option, check_unit_interval, check_within
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.stats import binomial, means
 
@@ -23,7 +23,7 @@ _NAMES = {
     "wald": "Wald",
 }
 INTERVALS = ("auto", *_COUNT_INTERVALS, "t", "normal", "bounded")
-_ROUNDING = 1e-9
+_ROUNDING = 1e-9  # of the range: a mean of ones may lie just above 1
 _FEW_ITEMS = 20  # below, t intervals of skewed bounded scores under-cover badly
 
 
@@ -157,7 +157,7 @@ class DirectEstimator(GroupEstimator):
         if kind in _COUNT_INTERVALS:
             self._require_counts(kind, z, n)
         if kind == "bounded":
-            check_within(z, self.bounds)
+            check_within("groups have means", z, self.bounds, _ROUNDING)
 
     def _require_sizes(self, kind, n):
         if n is None:
@@ -180,35 +180,6 @@ class DirectEstimator(GroupEstimator):
                 f"position {first} has z * n = {z[first] * n[first]:g}. "
                 'Use interval="t", or "bounded" for scores with known bounds.'
             )
-
-
-def check_within(scores, bounds):
-    """Refuse scores that a bounded interval would cut away.
-
-    Parameters
-    ----------
-    scores : ndarray
-        Scores, or means of them.
-    bounds : tuple of two floats
-        Their range.
-
-    Raises
-    ------
-    ValueError
-        If bounds are not in order, or a score lies outside.
-    """
-    low, high = bounds
-    if not low < high:
-        raise ValueError(f"bounds must be a low and a higher number, got {low:g} and {high:g}.")
-    # Rounding may put a mean of ones just above 1.
-    slack = _ROUNDING * (high - low)
-    outside = (scores < low - slack) | (scores > high + slack)
-    if outside.any():
-        raise ValueError(
-            f"bounded intervals are for scores from {low:g} to {high:g}, but "
-            f"{scores[outside][0]:g} lies outside. Pass the lowest and "
-            "highest possible score as bounds (--bounds)."
-        )
 
 
 def _warn_of_t(z, sigma2, n):

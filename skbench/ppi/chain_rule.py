@@ -1,8 +1,6 @@
 """The chain-rule estimate: what each verdict of a discrete autorater is worth."""
 
-import warnings
 from functools import partial
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -11,58 +9,16 @@ import pandas as pd
 from skbench._checks import check_option
 from skbench._random import as_generator
 from skbench.ppi._base import GroupResult, PPIEstimator, check_draws, refuse_dependent_rows
-from skbench.ppi._data import read_ppi_data
+from skbench.ppi._verdicts import (
+    MOST_VALUES,
+    counted,
+    few_unlabeled,
+    read_verdicts,
+    verdict_counts,
+    warn_of_thin_values,
+)
 from skbench.stats.chain_rule import ChainMoments, chain_draws, chain_interval, chain_moments
 from skbench.stats.moments import divided
-
-_MOST_VALUES = 10  # beyond, few labels per value leave little but the prior
-# The prior of each value has the weight of one label. With fewer labels per value than this,
-# times the number of other values, 95 % intervals cover less than .93 (doc/user_guide/chain_rule).
-_LABELS_PER_OTHER_VALUE = 10
-_MATTERS = 0.02  # share of the rows that makes a value count
-_N_NAMED = 3
-
-
-class _Table(NamedTuple):
-    """Rows counted by group, autorater value and human label."""
-
-    unlabeled: np.ndarray
-    labeled: np.ndarray
-
-
-def has_enough_labels(verdicts, y, groups=None):
-    """Whether intervals of the chain rule keep their level with these labels.
-
-    Parameters
-    ----------
-    verdicts : array-like of shape (n_rows,)
-        What the autorater says: numbers or words.
-    y : array-like of shape (n_rows,)
-        Human labels, nan where a row is unlabeled.
-    groups : array-like of shape (n_rows,), default=None
-        Groups that are to be estimated one by one: every one with labels must have
-        enough.
-
-    Returns
-    -------
-    bool
-        Whether there are at most ten values, and ten labels for each of two values,
-        20 for each of three, and so on: one less than the number of values, times
-        ten. Values of less than 2 % of the rows need none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> y = np.where(np.arange(100) < 30, 1.0, np.nan)
-    >>> has_enough_labels(np.arange(100) % 2, y), has_enough_labels(np.arange(100) % 3, y)
-    (True, False)
-    """
-    data = read_ppi_data(verdicts, y, groups, numeric=False)
-    codes, values = _factorized(data.autorater[:, 0])
-    if len(values) > _MOST_VALUES:
-        return False
-    labels = np.unique(data.y[data.labeled])[::-1]
-    return not _thin(_counts(data, codes, len(values), labels)).any()
 
 
 class ChainRulePPI(PPIEstimator):
@@ -216,7 +172,7 @@ class ChainRulePPI(PPIEstimator):
             return np.full(len(labels), np.nan)
         happened = (labels == self.event).to_numpy(dtype=float, na_value=0.0)
         if not happened.any():
-            seen = ", ".join(map(repr, pd.unique(labels[~missing])[:_MOST_VALUES]))
+            seen = ", ".join(map(repr, pd.unique(labels[~missing])[:MOST_VALUES]))
             raise ValueError(f"No human label is event={self.event!r}; the labels are {seen}.")
         return np.where(missing, np.nan, happened)
 
@@ -225,12 +181,12 @@ class ChainRulePPI(PPIEstimator):
         check_draws(self.n_draws)
         refuse_dependent_rows(data, type(self).__name__)
         values = self._label_set(data.y[data.labeled])
-        codes, self.values_, self.bins_ = _verdicts(data.autorater, self.bins)
-        table = _counts(data, codes, len(self.values_), values)
-        _warn_of_thin_values(table, self.values_)
+        codes, self.values_, self.bins_ = read_verdicts(data.autorater, self.bins)
+        table = counted(data, codes, len(self.values_), values)
+        warn_of_thin_values(table, self.values_)
         n_labeled = table.labeled.sum(axis=(1, 2))
         n_unlabeled = table.unlabeled.sum(axis=1)
-        verdicts = _verdict_counts(table)
+        verdicts = verdict_counts(table)
         posterior = self._posterior(verdicts, table.labeled, values)
         return GroupResult(
             value=posterior.value,
@@ -243,7 +199,7 @@ class ChainRulePPI(PPIEstimator):
             unlabeled_variance=posterior.unlabeled_variance,
             interval=posterior.interval,
             classical_variance=_classical_variance(table, values),
-            labels_tell_verdicts=_few_unlabeled(table),
+            labels_tell_verdicts=few_unlabeled(table),
         )
 
     def _label_set(self, labels):
@@ -265,10 +221,10 @@ class ChainRulePPI(PPIEstimator):
                 f"All human labels are {seen[0]:g}, so what else they could be is unknown. Pass "
                 "label_values with every label a human could give."
             )
-        if seen.size > _MOST_VALUES:
+        if seen.size > MOST_VALUES:
             raise ValueError(
                 f"There are {seen.size} different human labels, and the chain rule takes at most "
-                f"{_MOST_VALUES}. Use PPIMean or StratifiedPPI, or round the labels."
+                f"{MOST_VALUES}. Use PPIMean or StratifiedPPI, or round the labels."
             )
         return seen
 
@@ -320,146 +276,12 @@ def _quantile_interval(draws, confidence_level):
     return low, high
 
 
-def _verdicts(autorater, bins):
-    """Which value of the autorater each row has, the values, and the cuts of bins."""
-    columns, cuts = [], []
-    for column in autorater.T:
-        edges = None if bins is None else _cuts(column, bins)
-        columns.append(column if edges is None else _binned(column, edges))
-        cuts.append(edges)
-    each = [_factorized(column) for column in columns]
-    codes, values = each[0]
-    if len(columns) > 1:
-        pairs, codes = np.unique([c for c, _ in each], axis=1, return_inverse=True)
-        values = [tuple(v[i] for (_, v), i in zip(each, pair, strict=True)) for pair in pairs.T]
-    if len(values) > _MOST_VALUES:
-        raise ValueError(_too_many(len(values), len(columns), bins))
-    if any(edges is not None for edges in cuts):
-        _warn_of_bins(cuts)
-    return codes.ravel(), values, cuts
-
-
-def _factorized(column):
-    """Position of each entry among the sorted values, and the values."""
-    codes, values = pd.factorize(column)
-    try:
-        order = sorted(range(len(values)), key=lambda i: values[i])
-    except TypeError:  # words and numbers together
-        order = sorted(range(len(values)), key=lambda i: str(values[i]))
-    return np.argsort(order)[codes], [values[i] for i in order]
-
-
-def _too_many(n_values, n_columns, bins):
-    what = "The autorater takes" if n_columns == 1 else "The autoraters together take"
-    remedy = (
-        "Pass bins=5 to cut scores into five bins, or use StratifiedPPI or PPIMean, which read "
-        "scores as numbers."
-        if bins is None
-        else "Take fewer bins, or fewer autoraters."
-    )
-    return (
-        f"{what} {n_values} different values, and the chain rule takes at most {_MOST_VALUES}. "
-        f"{remedy}"
-    )
-
-
-def _cuts(column, bins):
-    """Cuts between the bins of one autorater; None where its values are not numbers."""
-    try:
-        scores = column.astype(float)
-    except (TypeError, ValueError):
-        return None
-    if not np.isscalar(bins):
-        return np.unique(np.asarray(bins, dtype=float))
-    if bins < 2 or bins != int(bins):
-        raise ValueError(f"bins must be a whole number of at least 2, or cuts, got {bins!r}.")
-    # Labels play no part in the cuts, so labeled rows may.
-    cuts = np.unique(np.quantile(scores, np.arange(1, int(bins)) / bins))
-    return cuts[cuts > scores.min()]
-
-
-def _binned(column, cuts):
-    """Names of the bins, by their ends; a cut belongs to the bin above it."""
-    ends = ["-inf", *(f"{cut:.12g}" for cut in cuts), "inf"]
-    names = np.array([f"[{low}, {high})" for low, high in pairwise(ends)], dtype=object)
-    return names[np.searchsorted(cuts, column.astype(float), side="right")]
-
-
-def _warn_of_bins(cuts):
-    shown = "; ".join(", ".join(f"{cut:g}" for cut in edges) for edges in cuts if edges is not None)
-    warnings.warn(
-        f"Autorater scores were cut into bins at {shown}, and the chain rule reads the bins as "
-        "names: what scores say within a bin is lost. bins_ holds the cuts.",
-        stacklevel=5,
-    )
-
-
-def _counts(data, codes, n_values, label_values):
-    """Rows of each group by autorater value, and by human label where there is one."""
-    cells = data.codes * n_values + codes
-    size = data.n_groups * n_values
-    unlabeled = np.bincount(cells[~data.labeled], minlength=size)
-    # label_values fall, and searchsorted wants them rising.
-    label = len(label_values) - 1 - np.searchsorted(label_values[::-1], data.y[data.labeled])
-    labeled = np.bincount(
-        cells[data.labeled] * len(label_values) + label, minlength=size * len(label_values)
-    )
-    shape = (data.n_groups, n_values)
-    return _Table(unlabeled.reshape(shape), labeled.reshape(*shape, len(label_values)))
-
-
-def _verdict_counts(table):
-    """Rows that tell how common each value is: unlabeled ones, all where those are fewer."""
-    labels = table.labeled.sum(axis=2)
-    return table.unlabeled + np.where(_few_unlabeled(table)[:, None], labels, 0)
-
-
-def _few_unlabeled(table):
-    return table.unlabeled.sum(axis=1) < table.labeled.sum(axis=(1, 2))
-
-
 def _classical_variance(table, values):
     """Posterior variance of the mean label, of the labels alone with all of the prior."""
     n_values, n_labels = table.labeled.shape[1:]
     # One value's share of the prior is added by `chain_moments`.
     counts = table.labeled.sum(axis=1, keepdims=True) + (n_values - 1) / n_labels
     return chain_moments(np.ones(counts.shape[:2]), counts, values).labeled_variance
-
-
-def _thin(table):
-    """Values with too few labels, in groups that have any; see `has_enough_labels`."""
-    rows, labels = _verdict_counts(table), table.labeled.sum(axis=2)
-    matters = rows >= _MATTERS * rows.sum(axis=1, keepdims=True)
-    known = labels.any(axis=1, keepdims=True) & (rows > 0)
-    return known & matters & (labels < _enough(rows.shape[1]))
-
-
-def _enough(n_values):
-    return _LABELS_PER_OTHER_VALUE * (n_values - 1)
-
-
-def _warn_of_thin_values(table, values):
-    thin = _thin(table)
-    if not thin.any():
-        return
-    group = int(np.argmax(thin.any(axis=1)))
-    places = np.flatnonzero(thin[group])
-    labels, rows = table.labeled[group].sum(axis=1), _verdict_counts(table)[group]
-    named = [
-        f"{values[i]!r} has {labels[i]} ({100 * rows[i] / rows.sum():.0f} % of the rows)"
-        for i in places[:_N_NAMED]
-    ]
-    if len(places) > _N_NAMED:
-        named.append(f"{len(places) - _N_NAMED} more have too few")
-    n_groups = int(thin.any(axis=1).sum())
-    where = "" if len(thin) == 1 else f" in {n_groups} of {len(thin)} groups; in the first"
-    warnings.warn(
-        f"The chain rule needs {_enough(len(values))} labels for each of {len(values)} autorater "
-        f"values, and there are fewer{where}: {', '.join(named)}. The prior pulls the estimate to "
-        "the middle of the range, and the interval misses the truth more often than its level "
-        "says. Use PPIMean, label more such rows, or merge values.",
-        stacklevel=4,
-    )
 
 
 def _mean_score(data):

@@ -37,7 +37,6 @@ _INTERVALS = {
     ),
 }
 _READING = ("model", "models", "score", "item", "cluster", "filter", "skip_bad_lines")
-_ROUNDING = 1e-12  # of the scores
 _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
 
 
@@ -242,9 +241,10 @@ def _summarized(items, summary_options):
 
 def _check_bounds(items, options):
     """Means may lie within bounds that their scores leave."""
-    from skbench.groups.direct import check_within
+    from skbench._checks import check_within
 
-    check_within(items["score"].to_numpy(), _estimator("direct", options).bounds)
+    scores = items["score"].to_numpy()
+    check_within("scores lie", scores, _estimator("direct", options).bounds)
 
 
 def _estimated(summary, method, options, confidence_level):
@@ -342,9 +342,11 @@ def _print_report(table, items, summary, direct, estimate):
 
 def _print_width(estimate, direct):
     """How wide intervals are, where those to compare with have a width."""
+    from skbench.stats.moments import ROUNDING
+
     ours, theirs = (e.high - e.low for e in (estimate, direct))
     known = np.isfinite(ours) & np.isfinite(theirs)
-    if theirs[known].sum() > _ROUNDING * np.abs(direct.value[known]).sum():
+    if theirs[known].sum() > ROUNDING * np.abs(direct.value[known]).sum():
         print_line(
             f"Intervals of {estimate.method} are on average "
             f"{ours[known].mean() / theirs[known].mean():.2f} times as wide as the direct ones."

@@ -57,7 +57,7 @@ def judge(file, confidence_level, seed, as_json, as_csv, **columns):
 def _estimator(data):
     """The method for these rows: exact where each of few verdicts has labels enough."""
     from skbench.ppi import ChainRulePPI, ClassicalMean, PPIMean
-    from skbench.ppi.chain_rule import has_enough_labels
+    from skbench.ppi._verdicts import has_enough_labels
 
     if data.labeled.all():
         return ClassicalMean()
@@ -202,10 +202,6 @@ def _table(columns, estimate, effective_sample_size, bias, data):
                 table[name] = table[name].clip(-1, 1)
         else:
             table[name] = table["judge"] - table[other] if comparable else np.nan
-    if pd.unique(data.verdicts).size == 1:  # which adds nothing to the labels
-        effective_sample_size = np.where(
-            np.isnan(effective_sample_size), np.nan, table["n_labeled"]
-        )
     table["effective_sample_size"] = effective_sample_size
     return table
 

@@ -6,51 +6,6 @@ from scipy.special import betaincinv, ndtri
 from skbench.stats.moments import divided
 
 
-def wilson_interval_of_mean(value, variance, n, confidence_level=0.95):
-    """Wilson interval of a mean of proportions, by the effective number of items.
-
-    Parameters
-    ----------
-    value : array-like of shape (n_means,)
-        Means of proportions, 0 to 1.
-    variance : array-like of shape (n_means,)
-        Their unbiased sampling variances; 0 where all answers of each part are alike.
-    n : array-like of shape (n_means,)
-        Items of all parts together.
-    confidence_level : float, default=0.95
-        Nominal coverage.
-
-    Returns
-    -------
-    low, high : ndarray of shape (n_means,)
-        Ends of the interval, between 0 and 1.
-
-    Notes
-    -----
-    The interval of `wilson_interval` for as many items as give this variance to a single
-    proportion, ``value (1 - value) / variance + 1`` [1]_; `n` where the variance is 0. Of one
-    part it is the Wilson interval itself. Simulated at level .95
-    (test_wilson_interval_of_a_mean_covers): .95 to .97 for 4 to 57 parts of 10 or 20 items
-    around .9, where t intervals have .89 to .93; .94 for 4 parts of 20 items around .95.
-
-    When not to use it: for clustered items; for parts of two or three items each.
-
-    References
-    ----------
-    .. [1] Dean and Pagano (2015). Evaluating confidence interval methods for binomial
-       proportions in clustered surveys. Journal of Survey Statistics and Methodology 3.
-
-    Examples
-    --------
-    >>> low, high = wilson_interval_of_mean(0.7, 0.3 * 0.7 / 9, 10)
-    >>> print(f"{low:.4f} {high:.4f}")
-    0.3968 0.8922
-    """
-    value, variance = _floats(value, variance)
-    effective = np.where(variance == 0, n, divided(value * (1 - value), variance) + 1)
-    return wilson_interval(value * effective, effective, confidence_level)
-
-
 def wilson_interval(k, n, confidence_level=0.95):
     """Wilson score interval of a proportion.
 
@@ -96,6 +51,51 @@ def wilson_interval(k, n, confidence_level=0.95):
     k, n = _floats(k, n)
     c = _normal_quantile(confidence_level)
     return _score_low(k, n, c), 1 - _score_low(n - k, n, c)
+
+
+def wilson_interval_of_mean(value, variance, n, confidence_level=0.95):
+    """Wilson interval of a mean of proportions, by the effective number of items.
+
+    Parameters
+    ----------
+    value : array-like of shape (n_means,)
+        Means of proportions, 0 to 1.
+    variance : array-like of shape (n_means,)
+        Their unbiased sampling variances; 0 where all answers of each part are alike.
+    n : array-like of shape (n_means,)
+        Items of all parts together.
+    confidence_level : float, default=0.95
+        Nominal coverage.
+
+    Returns
+    -------
+    low, high : ndarray of shape (n_means,)
+        Ends of the interval, between 0 and 1.
+
+    Notes
+    -----
+    The interval of `wilson_interval` for as many items as give this variance to a single
+    proportion, ``value (1 - value) / variance + 1`` [1]_; `n` where the variance is 0. Of one
+    part it is the Wilson interval itself. Simulated at level .95
+    (test_wilson_interval_of_a_mean_covers): .95 to .97 for 4 to 57 parts of 10 or 20 items
+    around .9, where t intervals have .89 to .93; .94 for 4 parts of 20 items around .95.
+
+    When not to use it: for clustered items; for parts of two or three items each.
+
+    References
+    ----------
+    .. [1] Dean and Pagano (2015). Evaluating confidence interval methods for binomial
+       proportions in clustered surveys. Journal of Survey Statistics and Methodology 3.
+
+    Examples
+    --------
+    >>> low, high = wilson_interval_of_mean(0.7, 0.3 * 0.7 / 9, 10)
+    >>> print(f"{low:.4f} {high:.4f}")
+    0.3968 0.8922
+    """
+    value, variance = _floats(value, variance)
+    effective = np.where(variance == 0, n, divided(value * (1 - value), variance) + 1)
+    return wilson_interval(value * effective, effective, confidence_level)
 
 
 def clopper_pearson_interval(k, n, confidence_level=0.95):

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+ROUNDING = 1e-12  # of the largest score: what differs by less is equal but for rounding
 _EPS = np.finfo(float).eps
 
 

@@ -3,10 +3,9 @@
 import numpy as np
 from scipy.stats import t as student_t
 
-from skbench.stats.moments import satterthwaite_df
+from skbench.stats.moments import ROUNDING, satterthwaite_df
 
 _SIGNIFICANCE = 0.05
-_ROUNDING = 1e-12  # of the largest mean
 
 
 def welch_p_value(higher, lower):
@@ -147,7 +146,7 @@ def pooled_rank_scores(mean, variance, n):
 
 def _without_rounding(mean, variance):
     """Means of equal scores made equal, and variances of equal scores made 0."""
-    unit = _ROUNDING * np.nanmax(np.abs(mean))
+    unit = ROUNDING * np.nanmax(np.abs(mean))
     if not unit > 0:
         return mean, variance
     return np.round(mean / unit) * unit, np.where(variance <= unit**2, 0.0, variance)

@@ -6,9 +6,10 @@ on the last; axes before, such as draws, are carried along.
 
 import numpy as np
 
+from skbench.stats.moments import ROUNDING
+
 _TIES = ("average", "best", "worst")
 _POINTS = 100.0  # percentage points in a score of 1
-_ROUNDING = 1e-12  # of a value: what means of equal scores may differ by
 
 
 def ranks(values, ties="average"):
@@ -52,7 +53,7 @@ def ranks(values, ties="average"):
     descending = np.take_along_axis(values, order, axis=-1)
     place = np.arange(1.0, values.shape[-1] + 1)
     higher = descending[..., :-1]
-    tolerance = np.where(np.isfinite(higher), _ROUNDING * np.abs(higher), 0)
+    tolerance = np.where(np.isfinite(higher), ROUNDING * np.abs(higher), 0)
     changes = ~(descending[..., 1:] >= higher - tolerance)
     edge = np.ones((*values.shape[:-1], 1), dtype=bool)
     first = np.where(np.concatenate([edge, changes], axis=-1), place, 0)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skbench._checks import check_by, check_confidence_level, require_columns
+from skbench._checks import check_by, check_confidence_level, check_within, require_columns
 from skbench._random import as_generator
 from skbench.containers import Estimate
 from skbench.stats import means
@@ -68,7 +68,7 @@ def betting_estimate(
     frame = checked_scores(frame, by, score)
     rows = collected(frame.select([*by, SCORE]), [*by, SCORE])
     scores = rows[SCORE].to_numpy()
-    _refuse_outside(scores, score, bounds)
+    check_within(f"values of {score!r} lie", scores, bounds)
     keys = group_labels(rows, by)
     codes, labels = keys.factorize()
     labels.names = keys.names
@@ -90,12 +90,3 @@ def betting_estimate(
         method="direct (betting)",
         guarantee="each group",
     )
-
-
-def _refuse_outside(scores, name, bounds):
-    outside = scores[(scores < bounds[0]) | (scores > bounds[1])]
-    if len(outside):
-        raise ValueError(
-            f"{len(outside)} values of {name!r} lie outside bounds={tuple(bounds)}, such as "
-            f"{outside[0]:g}. Give the range that the score has by its definition."
-        )

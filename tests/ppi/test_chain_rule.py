@@ -13,7 +13,8 @@ from sklearn.base import clone
 
 from skbench.ppi._base import effective_sample_size
 from skbench.ppi._data import PPIData
-from skbench.ppi.chain_rule import ChainRulePPI, has_enough_labels
+from skbench.ppi._verdicts import has_enough_labels
+from skbench.ppi.chain_rule import ChainRulePPI
 from skbench.ppi.difference import PPIMean
 from skbench.ppi.rogan_gladen import RoganGladen
 from skbench.stats.chain_rule import chain_interval, chain_moments

@@ -205,7 +205,7 @@ def test_bounded_intervals_are_told_the_bounds(written):
     bounded = ["--method", "direct", "--interval", "bounded"]
     refused = run(path, *bounded)  # means are within 0 and 1
     assert refused.exit_code == 1
-    assert "1.5 lies outside. Pass the lowest and highest possible score" in refused.stderr
+    assert "such as 1.5. Give the range that the score has by its definition" in refused.stderr
     groups = json.loads(run(path, *bounded, "--bounds", 0, 2, "--json").stdout)["groups"]
     expected = bounded_interval(0.375, 4, high=2)
     assert (groups[0]["low"], groups[0]["high"]) == pytest.approx(expected, rel=1e-12)

@@ -46,7 +46,7 @@ def test_row_order_and_engine_change_nothing():
 
 def test_refuses_scores_outside():
     with pytest.raises(
-        ValueError, match=r"1 values of 'score' lie outside bounds=\(0, 1\), such as 2"
+        ValueError, match="1 of .* values of 'score' lie outside bounds from 0 to 1, such as 2"
     ):
         betting_estimate(pd.DataFrame({"group": ["a", "a"], "score": [0.5, 2]}), "group")
 

@@ -1,0 +1,232 @@
+"""Verdicts of a discrete autorater: their values, and the labels that go with each."""
+
+import warnings
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from skbench.ppi._data import read_ppi_data
+
+MOST_VALUES = 10  # beyond, few labels per value leave little but the prior
+# The prior of each value has the weight of one label. With fewer labels per value than this,
+# times the number of other values, 95 % intervals cover less than .93 (doc/user_guide/chain_rule).
+_LABELS_PER_OTHER_VALUE = 10
+_MATTERS = 0.02  # share of the rows that makes a value count
+_N_NAMED = 3
+
+
+class VerdictTable(NamedTuple):
+    """Rows counted by group, autorater value and human label."""
+
+    unlabeled: np.ndarray
+    labeled: np.ndarray
+
+
+def read_verdicts(autorater, bins):
+    """Which value of the autorater each row has, the values, and the cuts of bins.
+
+    Parameters
+    ----------
+    autorater : ndarray of shape (n_rows, n_autoraters)
+        Scores or names.
+    bins : None, int or sequence of floats
+        As in `ChainRulePPI`.
+
+    Returns
+    -------
+    codes : ndarray of int of shape (n_rows,)
+        Positions in `values`.
+    values : list
+        Sorted; tuples where there are several autoraters.
+    cuts : list of ndarray or None
+        One entry per autorater.
+
+    Raises
+    ------
+    ValueError
+        If there are more than ten values.
+    """
+    columns, cuts = [], []
+    for column in autorater.T:
+        edges = None if bins is None else _cuts(column, bins)
+        columns.append(column if edges is None else _binned(column, edges))
+        cuts.append(edges)
+    each = [_factorized(column) for column in columns]
+    codes, values = each[0]
+    if len(columns) > 1:
+        pairs, codes = np.unique([c for c, _ in each], axis=1, return_inverse=True)
+        values = [tuple(v[i] for (_, v), i in zip(each, pair, strict=True)) for pair in pairs.T]
+    if len(values) > MOST_VALUES:
+        raise ValueError(_too_many(len(values), len(columns), bins))
+    if any(edges is not None for edges in cuts):
+        _warn_of_bins(cuts)
+    return codes.ravel(), values, cuts
+
+
+def _factorized(column):
+    """Position of each entry among the sorted values, and the values."""
+    codes, values = pd.factorize(column)
+    try:
+        order = sorted(range(len(values)), key=lambda i: values[i])
+    except TypeError:  # words and numbers together
+        order = sorted(range(len(values)), key=lambda i: str(values[i]))
+    return np.argsort(order)[codes], [values[i] for i in order]
+
+
+def _too_many(n_values, n_columns, bins):
+    what = "The autorater takes" if n_columns == 1 else "The autoraters together take"
+    remedy = (
+        "Pass bins=5 to cut scores into five bins, or use StratifiedPPI or PPIMean, which read "
+        "scores as numbers."
+        if bins is None
+        else "Take fewer bins, or fewer autoraters."
+    )
+    return (
+        f"{what} {n_values} different values, and the chain rule takes at most {MOST_VALUES}. "
+        f"{remedy}"
+    )
+
+
+def _cuts(column, bins):
+    """Cuts between the bins of one autorater; None where its values are not numbers."""
+    try:
+        scores = column.astype(float)
+    except (TypeError, ValueError):
+        return None
+    if not np.isscalar(bins):
+        return np.unique(np.asarray(bins, dtype=float))
+    if bins < 2 or bins != int(bins):
+        raise ValueError(f"bins must be a whole number of at least 2, or cuts, got {bins!r}.")
+    # Labels play no part in the cuts, so labeled rows may.
+    cuts = np.unique(np.quantile(scores, np.arange(1, int(bins)) / bins))
+    return cuts[cuts > scores.min()]
+
+
+def _binned(column, cuts):
+    """Names of the bins, by their ends; a cut belongs to the bin above it."""
+    ends = ["-inf", *(f"{cut:.12g}" for cut in cuts), "inf"]
+    names = np.array([f"[{low}, {high})" for low, high in pairwise(ends)], dtype=object)
+    return names[np.searchsorted(cuts, column.astype(float), side="right")]
+
+
+def _warn_of_bins(cuts):
+    shown = "; ".join(", ".join(f"{cut:g}" for cut in edges) for edges in cuts if edges is not None)
+    warnings.warn(
+        f"Autorater scores were cut into bins at {shown}, and the chain rule reads the bins as "
+        "names: what scores say within a bin is lost. bins_ holds the cuts.",
+        stacklevel=5,
+    )
+
+
+def counted(data, codes, n_values, label_values):
+    """Rows of each group by autorater value, and by human label where there is one.
+
+    Parameters
+    ----------
+    data : PPIData
+        Rows.
+    codes : ndarray of int of shape (n_rows,)
+        Value of the autorater in each row.
+    n_values : int
+        How many values there are.
+    label_values : ndarray
+        All human labels, largest first.
+
+    Returns
+    -------
+    VerdictTable
+        unlabeled of shape (n_groups, n_values), labeled with an axis of labels more.
+    """
+    cells = data.codes * n_values + codes
+    size = data.n_groups * n_values
+    unlabeled = np.bincount(cells[~data.labeled], minlength=size)
+    # label_values fall, and searchsorted wants them rising.
+    label = len(label_values) - 1 - np.searchsorted(label_values[::-1], data.y[data.labeled])
+    labeled = np.bincount(
+        cells[data.labeled] * len(label_values) + label, minlength=size * len(label_values)
+    )
+    shape = (data.n_groups, n_values)
+    return VerdictTable(unlabeled.reshape(shape), labeled.reshape(*shape, len(label_values)))
+
+
+def verdict_counts(table):
+    """Rows that tell how common each value is: unlabeled ones, all where those are fewer."""
+    labels = table.labeled.sum(axis=2)
+    return table.unlabeled + np.where(few_unlabeled(table)[:, None], labels, 0)
+
+
+def few_unlabeled(table):
+    return table.unlabeled.sum(axis=1) < table.labeled.sum(axis=(1, 2))
+
+
+def has_enough_labels(verdicts, y, groups=None):
+    """Whether intervals of the chain rule keep their level with these labels.
+
+    Parameters
+    ----------
+    verdicts : array-like of shape (n_rows,)
+        What the autorater says: numbers or words.
+    y : array-like of shape (n_rows,)
+        Human labels, nan where a row is unlabeled.
+    groups : array-like of shape (n_rows,), default=None
+        Groups that are to be estimated one by one: every one with labels must have
+        enough.
+
+    Returns
+    -------
+    bool
+        Whether there are at most ten values, and ten labels for each of two values,
+        20 for each of three, and so on: one less than the number of values, times
+        ten. Values of less than 2 % of the rows need none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.where(np.arange(100) < 30, 1.0, np.nan)
+    >>> has_enough_labels(np.arange(100) % 2, y), has_enough_labels(np.arange(100) % 3, y)
+    (True, False)
+    """
+    data = read_ppi_data(verdicts, y, groups, numeric=False)
+    codes, values = _factorized(data.autorater[:, 0])
+    if len(values) > MOST_VALUES:
+        return False
+    labels = np.unique(data.y[data.labeled])[::-1]
+    return not _thin(counted(data, codes, len(values), labels)).any()
+
+
+def _thin(table):
+    """Values with too few labels, in groups that have any; see `has_enough_labels`."""
+    rows, labels = verdict_counts(table), table.labeled.sum(axis=2)
+    matters = rows >= _MATTERS * rows.sum(axis=1, keepdims=True)
+    known = labels.any(axis=1, keepdims=True) & (rows > 0)
+    return known & matters & (labels < _enough(rows.shape[1]))
+
+
+def _enough(n_values):
+    return _LABELS_PER_OTHER_VALUE * (n_values - 1)
+
+
+def warn_of_thin_values(table, values):
+    thin = _thin(table)
+    if not thin.any():
+        return
+    group = int(np.argmax(thin.any(axis=1)))
+    places = np.flatnonzero(thin[group])
+    labels, rows = table.labeled[group].sum(axis=1), verdict_counts(table)[group]
+    named = [
+        f"{values[i]!r} has {labels[i]} ({100 * rows[i] / rows.sum():.0f} % of the rows)"
+        for i in places[:_N_NAMED]
+    ]
+    if len(places) > _N_NAMED:
+        named.append(f"{len(places) - _N_NAMED} more have too few")
+    n_groups = int(thin.any(axis=1).sum())
+    where = "" if len(thin) == 1 else f" in {n_groups} of {len(thin)} groups; in the first"
+    warnings.warn(
+        f"The chain rule needs {_enough(len(values))} labels for each of {len(values)} autorater "
+        f"values, and there are fewer{where}: {', '.join(named)}. The prior pulls the estimate to "
+        "the middle of the range, and the interval misses the truth more often than its level "
+        "says. Use PPIMean, label more such rows, or merge values.",
+        stacklevel=4,
+    )

@@ -40,5 +40,5 @@ def read_features(path, items):
     """
     names = items.attrs["columns"]
     keys = {names[role]: role for role in ("model", "topic") if isinstance(names.get(role), str)}
-    table = load_table(path, lambda columns: [*keys, *keys.values()], as_written=True)
+    table = load_table(path, lambda columns: [*keys, *keys.values()])
     return table.rename(columns=keys)

@@ -21,7 +21,7 @@ _BLANKS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
 _INTEGER = re.compile("0|-?[1-9][0-9]*")
 
 
-def load_table(path, label_columns, bad=None, as_written=False):
+def load_table(path, label_columns, bad=None):
     """Read a CSV, TSV, Parquet or JSON Lines file.
 
     Parameters
@@ -31,11 +31,9 @@ def load_table(path, label_columns, bad=None, as_written=False):
     label_columns : callable
         Takes the column names and returns those that hold labels. A label
         may well be called "NA" or "None", so there only an empty cell counts as
-        blank.
+        blank. Of text files they stay text unless all are integers: 3.1 is not 3.10.
     bad : BadLines, default=None
         Told of lines that cannot be read; None refuses them.
-    as_written : bool, default=False
-        Keep labels of text files as text unless all are integers: 3.1 is not 3.10.
 
     Returns
     -------
@@ -64,7 +62,7 @@ def load_table(path, label_columns, bad=None, as_written=False):
     elif kind in _PARQUET or _head(path) == b"PAR1":
         frame = _read_parquet(path)
     else:
-        frame = _read_text(path, _SEPARATORS[kind], label_columns, bad, as_written)
+        frame = _read_text(path, _SEPARATORS[kind], label_columns, bad)
     if frame.empty:
         raise ValueError(f"{str(path)!r} has column names but no rows.")
     return frame
@@ -111,7 +109,7 @@ def _head(path):
         return file.read(4)
 
 
-def _read_text(path, separator, label_columns, bad, as_written):
+def _read_text(path, separator, label_columns, bad):
     with _naming(path):
         separator, columns = _separator_and_columns(path, separator)
     labels = set(label_columns(columns)) & set(columns)
@@ -130,19 +128,24 @@ def _read_text(path, separator, label_columns, bad, as_written):
             skiprows=[line - 1 for line in too_long],
             keep_default_na=False,
             na_values={c: [""] if c in labels else list(_BLANKS) for c in columns},
-            dtype=dict.fromkeys(labels, object) if as_written else None,
+            dtype=dict.fromkeys(labels, object),
             low_memory=False,
             index_col=False,
         )
-    for name in labels if as_written else ():
+    for name in labels:
         frame[name] = _as_written(frame[name])
     return _without_foreign_letters(frame, path, bad) if bad.skip else frame
+
+
+def is_integer(text):
+    """Whether a text is what an integer prints as: 8, not 08."""
+    return _INTEGER.fullmatch(text) is not None
 
 
 def _as_written(labels):
     """Labels that were read as text, as integers if this changes the text of none."""
     present = labels.dropna()
-    if not all(map(_INTEGER.fullmatch, present.unique())):
+    if not all(map(is_integer, present.unique())):
         return labels.infer_objects()
     try:
         integers = present.astype("int64")

@@ -52,7 +52,7 @@ def table_items(path, named, models, bad):
 
 
 def _items(path, named, models, bad):
-    table = load_table(path, lambda columns: _label_columns(columns, named), bad, as_written=True)
+    table = load_table(path, lambda columns: _label_columns(columns, named), bad)
     left_out = []
     if models is None:
         models = _wide_models(table, named)

@@ -153,12 +153,18 @@ def _one_text(table, names, what):
                 f"the {what} is blank in {int(column.isna().sum())} of {len(table)} rows, first in "
                 f"row {row + 1} of column {name!r}. Fill it in, or remove these rows."
             )
-        # An id is the same whether a blank elsewhere has made the column floating or not.
-        if column.dtype.kind == "f" and (column == column.round()).all():
-            column = column.astype(np.int64)
-        parts.append(column.astype(str))
+        parts.append(_as_text(column))
     first, *others = parts
     return (first.str.cat(others, sep=" / ") if others else first).to_numpy(dtype=object)
+
+
+def _as_text(labels):
+    """Text of labels; integers are the same in a column that a blank has made floating."""
+    from skbench.readers._load import is_integer
+
+    text = labels.astype(str)
+    integers = text.str.removesuffix(".0")
+    return integers if integers.map(is_integer).all() else text
 
 
 def _refuse_repeated(keys, file, remedy):

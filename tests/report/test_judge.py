@@ -296,6 +296,18 @@ def test_numbers_are_one_id_however_they_are_written(items, written):
     assert groups_of(joined)["n_labeled"].item() == 126
 
 
+def test_numbers_that_are_written_differently_are_two_groups_and_two_ids(written):
+    rows = [("3.1", 1, 1), ("3.1", 0, 0), ("3.10", 1, 1), ("3.10", 1, 0)] * 9
+    table = pd.DataFrame(rows, columns=["version", "autorater", "human"])
+    groups = groups_of(run(written(table), "--by", "version", "--json"))
+    assert groups["group"].tolist() == ["3.1", "3.10"]
+    table = table.head(4)
+    labels = written(table[["version", "human"]].drop_duplicates("version"), "labels.csv")
+    verdicts = written(table.drop(columns="human").drop_duplicates("version"))
+    joined = groups_of(run(verdicts, "--labels", labels, "--id", "version", "--json"))
+    assert joined["n_labeled"].item() == 2
+
+
 def test_labels_without_a_row_are_counted(two_files, written):
     verdicts, labels = two_files
     labels = pd.concat([labels, pd.DataFrame({"item": ["strange"], "human": [1.0]})])

@@ -203,7 +203,7 @@ def _names_apart(logs, notes):
         if first[0].invented:
             notes.append(
                 f"the logs know no name of their model and call it {name!r}: "
-                f"pass model={{{name!r}: ...}}"
+                f"in Python, pass model={{{name!r}: ...}}"
             )
         difference = _why_apart(runs)
         if len(runs) > 1 and difference:
@@ -211,7 +211,7 @@ def _names_apart(logs, notes):
             names |= {(name, run): f"{name} ({labels[run]})" for run in runs}
             notes.append(
                 f"{len(runs)} runs call their model {name!r} but {difference}: kept apart as "
-                f"{listed([names[name, run] for run in runs], most=6)} (model=)"
+                f"{listed([names[name, run] for run in runs], most=6)} (model= in Python)"
             )
         else:
             names |= {(name, run): name for run in runs}
@@ -250,7 +250,7 @@ def _renamed(names, model):
         if len(known) > 1:
             raise ValueError(
                 f"model={model!r} names one model, but the logs hold {len(known)}: "
-                f"{listed(known)}. Pass model={{{known[0]!r}: {model!r}}}."
+                f"{listed(known)}. In Python, pass model={{{known[0]!r}: {model!r}}}."
             )
         model = {known[0]: model}
     unknown = [name for name in model if name not in known]

@@ -151,7 +151,7 @@ def test_names_that_the_program_made_up_are_said():
     items = read_items(FOLDER / "dummy")
     made_up = sorted({path.parent.name for path in samples(FOLDER / "dummy")})
     assert sorted(set(items["model"])) == made_up
-    assert all(f"call it {name!r}: pass model=" in said(items) for name in made_up)
+    assert all(f"call it {name!r}: in Python, pass model=" in said(items) for name in made_up)
     named = read_items(FOLDER / "dummy", model=dict(zip(made_up, "ab", strict=True)))
     assert set(named["model"]) == {"a", "b"}
 

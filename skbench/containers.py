@@ -46,6 +46,10 @@ class GroupSummary:
         Correlation of the errors of models that answered the same items; travels
         with the features, as ``fit_args["X"].attrs["item_correlation"]``, a
         dictionary of columns.
+    spread : skbench.stats.moderated.Spread, default=None
+        How far estimators that shrink draw each `sigma2` to the one pooled over groups;
+        travels with the variances, as ``fit_args["sigma2"].attrs["spread"]``. None takes
+        them as they are.
 
     Raises
     ------
@@ -70,6 +74,7 @@ class GroupSummary:
     outcome: str = "binomial"
     n_independent: np.ndarray | None = None
     item_correlation: pd.DataFrame | None = None
+    spread: tuple | None = None
 
     def __post_init__(self):
         if self.outcome not in OUTCOMES:
@@ -100,10 +105,18 @@ class GroupSummary:
         return {
             "X": X,
             "y": self.z,
-            "sigma2": self.sigma2,
+            "sigma2": self._told_sigma2(),
             "n": self.n_independent,
             "groups": self.groups,
         }
+
+    def _told_sigma2(self):
+        """Sampling variances, with what is known of their own noise."""
+        if self.spread is None:
+            return self.sigma2
+        sigma2 = pd.Series(self.sigma2, index=self.labels if self.X is None else self.X.index)
+        sigma2.attrs["spread"] = self.spread
+        return sigma2
 
     def to_frame(self):
         """One row per group: z, sigma2, n, and groups where items are shared."""

@@ -23,6 +23,7 @@ from skbench._checks import (
     check_sizes,
 )
 from skbench.containers import Estimate
+from skbench.stats import moderated
 
 
 class Bounds(NamedTuple):
@@ -45,8 +46,12 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
     `_value(X, z, sigma2, n)` and `_bounds(X, z, sigma2, n, confidence_level)`
     for new groups, where z may be None; and `_fitted_value()` and
     `_fitted_bounds(confidence_level)` for the groups it was fitted on. Where the
-    fitted scores are binary, what it returns is cut to [0, 1].
+    fitted scores are binary, what it returns is cut to [0, 1]. Sampling variances that come
+    with their `Spread`, as those of `GroupSummary.fit_args` do where scores are not binary,
+    are moderated before anything else reads them, unless `_moderates` is False.
     """
+
+    _moderates = True
 
     __metadata_request__fit = {"sigma2": True, "n": True, "groups": True}
     __metadata_request__predict = {"z": True, "sigma2": True, "n": True}
@@ -63,7 +68,9 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
             Direct estimates `z`, in score units.
         sigma2 : float or array-like of shape (n_groups,), default=None
             Sampling variances of `y`, score units squared; required unless the
-            constructor was given `sampling_variance`.
+            constructor was given `sampling_variance`. Those of `GroupSummary.fit_args`
+            for scores that are not binary are drawn to the pooled variance
+            (`skbench.stats.moderated`); plain numbers are taken as they are.
         n : array-like of shape (n_groups,), default=None
             Number of independent items behind each direct estimate.
         groups : array-like of shape (n_groups,), default=None
@@ -85,8 +92,10 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         X, z = self._checked_training_data(X, y)
         self.labels_ = check_labels(X)
         self.z_ = check_column("y", z, self.labels_)
-        self.sigma2_ = check_sigma2(sigma2, self.sampling_variance, self.labels_)
+        own = check_sigma2(sigma2, self.sampling_variance, self.labels_)
         self.n_ = check_sizes(n, self.labels_)
+        self._pooled = None if self.n_ is None else moderated.pooled_variance(own, self.n_)
+        self.sigma2_ = self._moderated(own, self.n_, sigma2)
         self._binary = are_binary(X, self.z_, self.n_)
         if groups is not None:
             check_named("groups", groups, self.labels_)
@@ -262,8 +271,17 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
             return X, None, None, None
         labels = check_labels(X)
         z = check_column("z", z, labels)
-        sigma2 = check_sigma2(sigma2, self.sampling_variance, labels)
-        return X, z, sigma2, check_sizes(n, labels)
+        own = check_sigma2(sigma2, self.sampling_variance, labels)
+        n = check_sizes(n, labels)
+        return X, z, self._moderated(own, n, sigma2), n
+
+    def _moderated(self, own, n, given):
+        """Sampling variances, drawn to the pooled one as far as those given say."""
+        spread = getattr(given, "attrs", {}).get("spread")
+        if spread is None or n is None or self._pooled is None or not self._moderates:
+            return own
+        pooled = spread.pooled_share * self._pooled
+        return moderated.moderated_variance(own, n, pooled, spread.borrowed_freedom)
 
 
 def as_pandas(X):

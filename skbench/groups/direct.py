@@ -90,6 +90,8 @@ class DirectEstimator(GroupEstimator):
     array([0.397, 0.722])
     """
 
+    _moderates = False  # only its own scores speak for a group
+
     def __init__(self, interval="auto", *, bounds=(0, 1), sampling_variance=None):
         self.interval = interval
         self.bounds = bounds

@@ -84,6 +84,7 @@ def _subset(summary, kept, z, sigma2, n):
         labels=summary.labels[kept],
         X=None if summary.X is None else summary.X.iloc[kept],
         outcome=summary.outcome,
+        spread=summary.spread,
     )
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 
 from skbench.containers import GroupSummary
 from skbench.stats import covariances
+from skbench.stats.moderated import spread
 from skbench.summaries._items import estimates_from_sums
 
 
@@ -25,6 +26,8 @@ class Sample(NamedTuple):
         Means of item columns.
     correlation : DataFrame of shape (n_models, n_models) or None
         Correlation of errors across models that share items.
+    powers : tuple of two ndarrays of shape (n_present,), or None
+        Sums of squares and fourth powers around the group means, unless scores are binary.
     """
 
     present: np.ndarray
@@ -35,6 +38,7 @@ class Sample(NamedTuple):
     binary: bool
     item_features: np.ndarray | None
     correlation: pd.DataFrame | None
+    powers: tuple | None
 
 
 def draw(design, replace, rng):
@@ -84,7 +88,7 @@ def _counts(design, replace, rng):
         else rng.hypergeometric(right, p.sizes - right, n)
     )
     everyone = np.arange(len(n))
-    return Sample(everyone, n, k.astype(float), k, k, True, None, None)
+    return Sample(everyone, n, k.astype(float), k, k, True, None, None, None)
 
 
 def sums_of_rows(population, rows, n_items):
@@ -111,9 +115,16 @@ def sums_of_rows(population, rows, n_items):
     def total(values):
         return np.add.reduceat(values, firsts, axis=0)[at]
 
+    def around_means():
+        sizes = np.add.reduceat(there.astype(int), firsts, axis=0)
+        means = np.add.reduceat(filled, firsts, axis=0) / np.maximum(sizes, 1)
+        away = np.where(there, filled - np.repeat(means, n_items, axis=0), 0.0)
+        return total(away**2)[present], total(away**4)[present]
+
     n = total(there.astype(int))
     present = np.flatnonzero(n)
     filled = np.where(there, scores, 0.0)
+    binary = bool(np.all((filled == 0) | (filled == 1)))
     centered = np.where(there, scores - filled.sum() / there.sum(), 0.0)
     item_features = None
     if population.item_features is not None:
@@ -125,9 +136,10 @@ def sums_of_rows(population, rows, n_items):
         total(filled)[present],
         total(centered)[present],
         total(centered**2)[present],
-        bool(np.all((filled == 0) | (filled == 1))),
+        binary,
         item_features,
         _correlation(population, scores, np.repeat(np.arange(len(n_items)), n_items)),
+        None if binary else around_means(),
     )
 
 
@@ -180,4 +192,5 @@ def summary_of(population, sample, variance):
         groups=None if population.topics is None else population.topics[sample.present],
         outcome=outcome,
         item_correlation=sample.correlation,
+        spread=None if sample.powers is None else spread(sample.n, *sample.powers, sigma2),
     )

@@ -16,6 +16,7 @@ from skbench.summaries._features import joined_features
 from skbench.summaries._item_correlation import shared_correlation
 from skbench.summaries._rows import opened
 from skbench.summaries._sharing import assumed_topics, shared_topics
+from skbench.summaries._spread import spread_of_rows
 from skbench.summaries._sums import group_sums
 
 VARIANCES = ("smoothed", "plug-in", "pooled", "agresti", "model")
@@ -91,14 +92,17 @@ def summarize_items(
     -----
     Binary: `z = k / n`. Other scores: the mean, with the variance of the items
     over n (ddof 1); a group with one item, or without spread, borrows the
-    within-group variance pooled over all groups, nan if none has any. Clusters: the
+    within-group variance pooled over all groups, nan if none has any. Variances of few
+    scores are noise themselves, so `fit_args` carry along how much of the pooled variance
+    estimators that shrink shall mix in (`skbench.stats.moderated`). Clusters: the
     item-weighted mean with the CR2 variance, and ``floor(df) + 1`` independent observations,
     df of Bell and McCaffrey; a group with one cluster, or without spread between
     clusters, borrows the design effect of the other groups.
 
     The rows are read once, plus a few of them to center the scores, and once more
     for the ids; all engines give the same numbers but for rounding. The
-    correlation of models on shared items is estimated from eager frames only.
+    correlation of models on shared items, and how far groups differ in spread, are estimated
+    from eager frames only.
 
     When not to use it: when the summaries exist already. Estimators take plain
     arrays.
@@ -161,6 +165,7 @@ def summarize_items(
         outcome=outcome,
         n_independent=n_independent,
         item_correlation=shared_correlation(items, by, score, model, item, topics),
+        spread=spread_of_rows(frame, by, score, sigma2) if outcome == "continuous" else None,
     )
 
 

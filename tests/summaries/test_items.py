@@ -2,9 +2,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from numpy.testing import assert_allclose
 from reference.clustered_matrix import variance_and_freedom
 
 from skbench import DirectEstimator, betting_estimate, summarize_items
+from skbench.stats.moderated import borrowed_freedom
 
 
 @pytest.fixture
@@ -333,3 +335,41 @@ def test_labels_of_several_types_are_sorted_as_text(items):
 def test_groups_are_defined_by_columns_each_named_once(items, summary, by):
     with pytest.raises(ValueError, match="by must name at least one column, and each of them once"):
         summary(items, by)
+
+
+# How far variances of few scores may be believed -------------------------------------
+
+
+def test_spread_is_that_of_the_rows():
+    rng = np.random.default_rng(0)
+    items = pd.DataFrame({"group": np.repeat(np.arange(40), 6), "score": rng.gamma(2, size=240)})
+    items.loc[items["group"] < 2, "score"] = 7.0
+    g = summarize_items(items, "group")
+    scores = items["score"].to_numpy().reshape(40, 6)
+    away = scores - scores.mean(axis=1, keepdims=True)
+    n, squares = np.full(40, 6), (away**2).sum(axis=1)
+    expected = borrowed_freedom(n, squares, (away**4).sum(axis=1))
+    assert_allclose(g.spread.borrowed_freedom, expected, rtol=1e-9)
+    assert_allclose(g.spread.pooled_share * np.mean(g.n * g.sigma2), squares.sum() / 200)
+    assert_allclose(g.spread.pooled_share, 40 / 42)
+    assert g.fit_args["sigma2"].attrs["spread"] == g.spread
+
+
+def test_spread_depends_on_no_row_order_and_no_engine_in_memory():
+    rng = np.random.default_rng(0)
+    items = pd.DataFrame({"group": rng.integers(0, 9, 200), "score": rng.gamma(2, size=200)})
+    expected = summarize_items(items, "group").spread
+    shuffled = summarize_items(items.sample(frac=1, random_state=0), "group").spread
+    assert_allclose(shuffled, expected, rtol=1e-9)
+    assert_allclose(summarize_items(pl.from_pandas(items), "group").spread, expected, rtol=1e-9)
+
+
+def test_binary_clustered_and_single_scores_have_no_spread():
+    items = pd.DataFrame({"group": list("aabb") * 3, "score": np.arange(12) / 10})
+    assert summarize_items(items, "group").spread is not None
+    assert summarize_items(items.assign(score=items["score"] > 0.5), "group").spread is None
+    clustered = items.assign(passage=np.arange(12) // 2)
+    assert summarize_items(clustered, "group", cluster="passage").spread is None
+    alike = items.assign(score=0.3)
+    with pytest.warns(UserWarning, match="unknown"):
+        assert summarize_items(alike, "group").spread is None

@@ -1,0 +1,162 @@
+"""Scores that are not binary, a few in each group: their variances are noise themselves."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
+from scipy.stats import binom
+from sklearn.base import clone
+from sklearn.linear_model import RidgeCV
+from sklearn.preprocessing import FunctionTransformer
+
+from skbench import (
+    AveragedEstimator,
+    DirectEstimator,
+    EmpiricalBayes,
+    FayHerriot,
+    GaussianMixedModel,
+    GroupSummary,
+    IntervalPipeline,
+    JamesStein,
+    summarize_items,
+)
+from skbench.stats.moderated import Spread, moderated_variance
+
+BY = ["model", "topic"]
+EB = EmpiricalBayes(RidgeCV(), random_state=0)
+
+
+def of_one_spread(rng, mean, n):
+    return mean[:, None] + 0.2 * rng.normal(size=(len(mean), n))
+
+
+def near_one_end(rng, mean, n):
+    """Scores between 0 and 1 with a mean near 1: F1, win probabilities."""
+    return rng.beta(3 * mean[:, None], 3 * (1 - mean[:, None]), size=(len(mean), n))
+
+
+def skewed(rng, mean, n):
+    return mean[:, None] * np.exp(0.8 * rng.normal(size=(len(mean), n)) - 0.32)
+
+
+def mostly_zero(rng, mean, n):
+    wins = rng.random((len(mean), n)) < mean[:, None]
+    return np.where(wins, rng.beta(2, 2, size=(len(mean), n)), 0) * 2
+
+
+def of_many_spreads(rng, mean, n):
+    spread = 0.2 * np.exp(0.5 * rng.normal(size=len(mean)))
+    return mean[:, None] + spread[:, None] * rng.normal(size=(len(mean), n))
+
+
+def table(law, n, seed, n_models=4, n_topics=25):
+    """Summary of the scores of models on topics, and the true means."""
+    rng = np.random.default_rng(seed)
+    models = pd.MultiIndex.from_product(
+        [[f"m{i}" for i in range(n_models)], [f"t{i:02d}" for i in range(n_topics)]], names=BY
+    )
+    effects = rng.normal(size=n_topics) + 0.5 * rng.normal(size=(n_models, 1))
+    interaction = 0.3 * rng.normal(size=(n_models, n_topics))
+    mean = expit((2 if law is near_one_end else 0) + effects + interaction).ravel()
+    scores = law(rng, mean, n)
+    items = models.repeat(n).to_frame(index=False).assign(score=scores.ravel())
+    return summarize_items(items.assign(item=np.arange(len(items))), BY), mean
+
+
+LAWS = of_one_spread, near_one_end, skewed, mostly_zero, of_many_spreads
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(
+    ("estimator", "n"),
+    [
+        (EB, 5),
+        (GaussianMixedModel(), 5),
+        *(
+            pytest.param(estimator, n, marks=pytest.mark.slow)
+            for estimator in (EB, GaussianMixedModel(), AveragedEstimator())
+            for n in (2, 5, 10)
+        ),
+    ],
+    ids=lambda value: type(value).__name__ if hasattr(value, "fit") else str(value),
+)
+def test_intervals_cover_on_average(estimator, law, n):
+    """Level .95, and .02 for the shape of the law and the dependence of groups."""
+    hits = []
+    for seed in range(10):
+        g, mean = table(law, n, seed)
+        e = clone(estimator).fit(**g.fit_args).estimate()
+        hits.extend((e.low <= mean) & (mean <= e.high))
+    print(f"{type(estimator).__name__} {law.__name__} {n}: {np.mean(hits):.3f}")
+    assert sum(hits) >= binom.ppf(0.0005, len(hits), 0.93)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_errors_are_smaller_than_by_own_variances(law):
+    ours, theirs = 0, 0
+    for seed in range(4):
+        g, mean = table(law, 5, seed)
+        fitted = GaussianMixedModel().fit(**g.fit_args)
+        ours += np.mean((fitted.estimate().value - mean) ** 2)
+        fitted.fit(**g.fit_args | {"sigma2": g.sigma2})
+        theirs += np.mean((fitted.estimate().value - mean) ** 2)
+    assert ours < theirs * (1.03 if law is of_many_spreads else 0.92)
+
+
+@pytest.mark.parametrize("estimator", [EB, GaussianMixedModel(), FayHerriot(), JamesStein()])
+def test_variances_come_with_their_spread_or_are_believed(estimator):
+    g, _ = table(skewed, 5, 0)
+    told = g.fit_args["sigma2"]
+    pooled = g.spread.pooled_share * np.mean(g.n * g.sigma2)
+    expected = moderated_variance(g.sigma2, g.n, pooled, g.spread.borrowed_freedom)
+    assert np.ptp(expected) < 0.5 * np.ptp(g.sigma2)
+    args = g.fit_args | {"X": g.X[["model"]]}
+    moderated = clone(estimator).fit(**args)
+    assert_allclose(moderated.sigma2_, expected, rtol=1e-12)
+    believed = clone(estimator).fit(**args | {"sigma2": told.to_numpy()})
+    assert_array_equal(believed.sigma2_, g.sigma2)
+    as_given = clone(estimator).fit(**args | {"sigma2": expected})
+    assert_array_equal(as_given.estimate().value, moderated.estimate().value)
+
+
+def test_new_groups_are_drawn_to_the_fitted_ones():
+    g, _ = table(skewed, 5, 0)
+    args = g.fit_args
+    fitted = clone(EB).fit(**args)
+    some = slice(3, 5)
+    new = {"X": args["X"][some], "z": g.z[some], "n": g.n[some]}
+    of_summary = fitted.predict(**new, sigma2=args["sigma2"][some])
+    assert_allclose(of_summary, fitted.predict(**new, sigma2=fitted.sigma2_[some]), rtol=1e-12)
+
+
+def test_a_pipeline_passes_the_spread_on():
+    g, _ = table(skewed, 5, 0)
+    steps = [("numbers", FunctionTransformer(lambda X: np.ones((len(X), 1)))), ("eb", EB)]
+    piped = IntervalPipeline(steps).fit(**g.fit_args | {"groups": None})
+    assert_allclose(piped[-1].sigma2_, clone(EB).fit(**g.fit_args).sigma2_, rtol=1e-12)
+
+
+def test_direct_estimates_go_by_their_own_scores():
+    g, _ = table(skewed, 5, 0)
+    told, plain = (
+        DirectEstimator().fit(**g.fit_args | {"sigma2": sigma2}).estimate()
+        for sigma2 in (g.fit_args["sigma2"], g.sigma2)
+    )
+    assert_array_equal(told.low, plain.low)
+
+
+def test_units_do_not_matter():
+    g, _ = table(near_one_end, 5, 0)
+    args = g.fit_args
+    percent = args | {"y": 100 * args["y"], "sigma2": 1e4 * args["sigma2"]}
+    one, other = (GaussianMixedModel().fit(**a).estimate() for a in (args, percent))
+    assert_allclose(other.low, 100 * one.low, rtol=1e-4)
+
+
+def test_a_summary_without_it_takes_variances_as_they_are():
+    g = GroupSummary([0.5, 0.7, 0.6], [0.1, 0.2, 0.1], [5, 5, 5], list("abc"))
+    assert isinstance(g.fit_args["sigma2"], np.ndarray)
+    told = GroupSummary(g.z, g.sigma2, g.n, g.labels, spread=Spread(np.inf, 0.5))
+    sigma2 = JamesStein().fit(**told.fit_args | {"X": np.ones((3, 1))}).sigma2_
+    assert_allclose(sigma2, 0.5 * 0.4 / 3)

@@ -223,9 +223,10 @@ def rank_models(draws, by="mean", *, weights=None, random_state=None):
     -----
     Section 3 of [1]_, with the formulas in `skbench.stats.ranking`.
 
-    When not to use it: to state which ranks a model may truly have. Quantiles of
-    these draws cover the true rank of nearly tied models 17 to 60 % of the time
-    instead of 95 %; `rank_confidence_sets` keeps its level.
+    When not to use it: to state which ranks a model may truly have. Of 20 equal
+    models, 95 % quantiles of such draws hold all the ranks that the tie spans in less
+    than 1 % of simulations (test_quantiles_of_drawn_ranks_do_not_hold_ties);
+    `rank_confidence_sets` keeps its level.
 
     References
     ----------

@@ -281,8 +281,8 @@ def rank_probabilities(draws_of_ranks):
     closeness, so that row `i` times ``(1, ..., n_models)`` is the mean rank of `i`.
 
     When not to use it: as confidence sets for the true ranks. Near ties, quantiles
-    of these distributions cover far less than they say (17 to 60 % of the time
-    instead of 95 %); `rank_confidence_sets` is made for that.
+    of these distributions cover far less than they say; `rank_confidence_sets` is
+    made for that.
 
     Examples
     --------

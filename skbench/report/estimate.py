@@ -94,7 +94,8 @@ _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
 def estimate(file, method, confidence_level, sample_size, plot, as_json, as_csv, **options):
     """Estimate the performance of every group, a model on a topic, in FILE.
 
-    FILE is CSV, TSV or Parquet: one row per model and item, or one row per item
+    FILE is CSV, TSV, JSON Lines or Parquet, or a log (or a folder of logs) of an
+    evaluation program. Tables have one row per model and item, or one row per item
     and a column of scores per model. Columns are guessed by their usual names;
     what was guessed is told on stderr, and the options below overrule it.
     Where scores are 0 or 1, estimates and intervals are cut to that range.

@@ -185,7 +185,7 @@ class Draws:
         Returns
         -------
         Estimate
-            One entry per quantity, labelled by the product of the axes.
+            One entry per quantity, labeled by the product of the axes.
         """
         alpha = 1 - confidence_level
         flat = self.values.reshape(len(self.values), -1)

@@ -98,7 +98,7 @@ def stein_risk(residuals, sigma2, prior_variance):
     Notes
     -----
     Stein (1981) applied to a linear rule with a fixed prior mean. Its mean over
-    groups is the criterion that Ignatiadis and Wager (2019) minimise.
+    groups is the criterion that Ignatiadis and Wager (2019) minimize.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def stein_risk(residuals, sigma2, prior_variance):
 
 
 class _Fit(NamedTuple):
-    """Generalised least squares at one value of A."""
+    """Generalized least squares at one value of A."""
 
     residuals: np.ndarray
     precision: np.ndarray
@@ -175,7 +175,7 @@ def prior_variance(z, sigma2, method, X=None):
 
     Notes
     -----
-    With p columns in `X`, residuals r of least squares and r(A) of generalised
+    With p columns in `X`, residuals r of least squares and r(A) of generalized
     least squares, and ``v = A + sigma2``:
 
     - "moments": ``max(0, mean(r^2 - sigma2))``, equation (7) of [1]_.
@@ -239,7 +239,7 @@ def _fay_herriot(z, sigma2, X):
 
 
 def _maximum_likelihood(z, sigma2, X, restricted, adjusted):
-    """Maximise the profile likelihood over a grid of A, then solve its score."""
+    """Maximize the profile likelihood over a grid of A, then solve its score."""
 
     def fitted(A):
         fit = generalized_least_squares(z, sigma2, X, A)

@@ -100,6 +100,12 @@ def _sizes(size, summary):
         if size.index.has_duplicates:
             twice = size.index[size.index.duplicated()][0]
             raise ValueError(f"size has several entries for {twice!r}. Pass one per label.")
+        if own and size.index.nlevels < labels.nlevels:
+            raise ValueError(
+                "size has an entry per label, but its index is not named by one of: "
+                f"{', '.join(map(str, labels.names))}. Name it, as in "
+                f"size.rename_axis({labels.names[-1]!r})."
+            )
         size = size.reindex(labels if own else labels.get_level_values(size.index.name))
     sizes = check_column("size", size, labels, allow_scalar=True)
     if np.any(sizes < summary.n):

@@ -20,7 +20,8 @@ def finite_population_estimate(estimate, summary, size):
         Of the items that were run: a random part of those of each group.
     size : float, Series or array-like of shape (n_groups,)
         Number of all items of each group, run or not. A number is that of every group; a
-        Series has one entry per group, or per label of one of the levels, such as the topic.
+        Series has one entry per group, or per label of the level that its index is named
+        by, such as the topic.
 
     Returns
     -------

@@ -216,7 +216,7 @@ class RepeatedSamplingStudy:
         -------
         DataFrame
             One row per estimator (per part and estimator with `by`), see
-            `skbench.studies.summarize_studies` for the columns.
+            `skbench.summarize_studies` for the columns.
 
         Raises
         ------

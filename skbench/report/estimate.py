@@ -357,10 +357,11 @@ def _print_width(estimate, direct):
 def _size(table, items, summary):
     """How many groups and scores, and what ties the scores together."""
     kinds = [(name, table[name].nunique()) for name in ("model", "topic")]
-    product = " x ".join(f"{count} {name}s" for name, count in kinds if count)
+    product = " x ".join(f"{count} {name}{'s' * (count > 1)}" for name, count in kinds if count)
     least, most = summary.n.min(), summary.n.max()
     per_group = f"{least}" if least == most else f"{least} to {most}"
-    parts = [f"{len(table)} groups ({product})", f"{summary.n.sum()} scores, {per_group} per group"]
+    groups = f"{len(table)} group{'s' * (len(table) > 1)}"
+    parts = [f"{groups} ({product})", f"{summary.n.sum()} scores, {per_group} per group"]
     if summary.outcome == "clustered":
         parts.append("items in clusters")
     if summary.groups is not None:

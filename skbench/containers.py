@@ -237,6 +237,12 @@ class Estimate:
     ValueError
         If lengths differ or `guarantee` is unknown.
 
+    Notes
+    -----
+    ``first - second``, of two estimates with the same labels and level, is the
+    Estimate of their differences, taken as independent: not for models that
+    answered the same items, which `skbench.compare_models` compares.
+
     Examples
     --------
     >>> import pandas as pd

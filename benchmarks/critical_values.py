@@ -1,4 +1,4 @@
-"""Robust critical values of 10,000 groups against one bounded optimisation per group.
+"""Robust critical values of 10,000 groups against one bounded optimization per group.
 
 Run from the root of the repository: ``python benchmarks/critical_values.py``. The slow
 side is the reference of the tests, timed on a few groups and scaled.

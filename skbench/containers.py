@@ -198,7 +198,7 @@ class Draws:
         Returns
         -------
         Estimate
-            One entry per quantity, labelled by the product of the axes.
+            One entry per quantity, labeled by the product of the axes.
         """
         alpha = 1 - confidence_level
         flat = self.values.reshape(len(self.values), -1)
@@ -249,6 +249,12 @@ class Estimate:
     ------
     ValueError
         If lengths differ or `guarantee` is unknown.
+
+    Notes
+    -----
+    ``first - second``, of two estimates with the same labels and level, is the
+    Estimate of their differences, taken as independent: not for models that
+    answered the same items, which `skbench.compare_models` compares.
 
     Examples
     --------

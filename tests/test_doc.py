@@ -53,9 +53,10 @@ def public_names():
         names |= {f"skbench.{room}.{n}" for n in own if n not in skbench.__all__}
     for module in stats.__all__:
         inside = importlib.import_module(f"skbench.stats.{module}")
+        exported = getattr(inside, "__all__", [])
         for name, value in vars(inside).items():
             callable_here = getattr(value, "__module__", None) == inside.__name__
-            if callable_here and not name.startswith("_"):
+            if name in exported or (callable_here and not name.startswith("_")):
                 names.add(f"{inside.__name__}.{name}")
     return names
 

@@ -71,7 +71,7 @@ class RepeatedRuns(BaseEstimator):
         self.interval = interval
 
     def fit(self, X, y):
-        """Summarise the raw scores.
+        """Summarize the raw scores.
 
         Parameters
         ----------

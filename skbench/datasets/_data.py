@@ -23,6 +23,13 @@ class ItemData:
         What is known about each topic (group), indexed by it.
     DESCR : str
         A description.
+
+    Examples
+    --------
+    >>> from skbench import make_items
+    >>> make_items(n_models=2, n_topics=3, n_items=4, random_state=0)
+    ItemData: Simulated binary scores of 2 models on 3 topics
+    24 rows of items, 6 groups, features of topics: feature
     """
 
     items: pd.DataFrame

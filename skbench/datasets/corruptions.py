@@ -1,6 +1,6 @@
-"""Ten ways to damage small grey images, each at five severities.
+"""Ten ways to damage small gray images, each at five severities.
 
-Every corruption takes a stack of images with grey values from 0 (background) to
+Every corruption takes a stack of images with gray values from 0 (background) to
 1 (ink), the strength of one severity and a `numpy.random.Generator`, and works
 on the whole stack at once. What is random (the pixels hit, the direction of a
 shift) is drawn anew for every image.
@@ -18,7 +18,7 @@ def corrupt(images, corruption, severity, rng):
     Parameters
     ----------
     images : ndarray of shape (n_images, height, width)
-        Grey values from 0 to 1.
+        Gray values from 0 to 1.
     corruption : str
         A key of `CORRUPTIONS`.
     severity : {1, 2, 3, 4, 5}
@@ -29,7 +29,7 @@ def corrupt(images, corruption, severity, rng):
     Returns
     -------
     ndarray of shape (n_images, height, width)
-        Grey values from 0 to 1.
+        Gray values from 0 to 1.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def _shift(images, pixels, rng):
 
 
 def _contrast(images, share, rng):
-    """Contrast lowered to `share` of itself around the grey mean of each image."""
+    """Contrast lowered to `share` of itself around the gray mean of each image."""
     mean = images.mean(axis=(1, 2), keepdims=True)
     return mean + share * (images - mean)
 
@@ -78,7 +78,7 @@ def _salt_and_pepper(images, share, rng):
 
 
 def _occlusion(images, side, rng):
-    """A grey square of `side` pixels anywhere in the image."""
+    """A gray square of `side` pixels anywhere in the image."""
     height, width = images.shape[1:]
     top = rng.integers(0, height - side + 1, len(images))[:, None, None]
     left = rng.integers(0, width - side + 1, len(images))[:, None, None]
@@ -133,13 +133,13 @@ def _identity(size):
 def _warp(images, matrix, offset=0.0):
     """Pixel (row, column) of each image read at `matrix @ (row, column) + offset`.
 
-    Coordinates are relative to the centre of the image; outside it is
+    Coordinates are relative to the center of the image; outside it is
     background. The entries of `matrix` and `offset` are arrays of shape
     (n_images,), one map per image; the third coordinate, the image's own number,
     lets one interpolation serve the whole stack.
     """
     index = np.indices(images.shape, dtype=float)
-    centre = (np.array(images.shape[1:]) - 1).reshape(2, 1, 1, 1) / 2
-    place = np.einsum("ijn,jnrc->inrc", np.array(matrix), index[1:] - centre)
-    place += centre + np.broadcast_to(offset, (2, len(images)))[:, :, None, None]
+    center = (np.array(images.shape[1:]) - 1).reshape(2, 1, 1, 1) / 2
+    place = np.einsum("ijn,jnrc->inrc", np.array(matrix), index[1:] - center)
+    place += center + np.broadcast_to(offset, (2, len(images)))[:, :, None, None]
     return ndimage.map_coordinates(images, [index[0], *place], order=1)

@@ -20,7 +20,7 @@ _DESCRIPTION = """\
 digits-C: how five classifiers stand up to damaged handwritten digits
 
 Five scikit-learn classifiers are trained on one half of scikit-learn's digits
-(8 x 8 grey images of ten digits, split stratified by digit) and tested on the
+(8 x 8 gray images of ten digits, split stratified by digit) and tested on the
 other half, {n_images} images, under ten corruptions at five severities each.
 A topic is one corruption at one severity; the {n_topics} topics and {n_models} models make
 {n_groups} groups. All models see the same damaged images.

@@ -60,7 +60,7 @@ class AveragedEstimator(GroupEstimator):
     Notes
     -----
     Estimators that err in different ways (a likelihood for counts and smooth effects of
-    features, trees) have a mean that errs less than each. The combination was chosen on
+    features, trees) have a mean that often errs less than each. The combination was chosen on
     one half of the data sets of ``benchmarks/precision.py`` and confirmed on the other;
     :doc:`/user_guide/which_estimator` has the figures.
 

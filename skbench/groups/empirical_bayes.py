@@ -54,9 +54,9 @@ class EmpiricalBayes(GroupEstimator):
         is shrinkage of t statistics ([3]_): every group by the same factor. For
         identity scale only.
     interval : {"robust", "length-optimal", "parametric", "fab"}, default="robust"
-        Robust intervals hold whatever the shape of the prior; length-optimal ones
-        shrink so as to be shortest and are not centred at the estimate;
-        parametric ones believe in a normal prior. These promise average coverage.
+        Robust intervals promise average coverage whatever the shape of the prior; so do
+        length-optimal ones, which shrink so as to be shortest and are not centered at
+        the estimate; parametric ones promise it if the prior is normal.
         "fab" covers EACH group at the level, exactly for counts ([4]_): the prior
         only decides where the interval may be short. It costs three times the
         fits.
@@ -128,7 +128,7 @@ class EmpiricalBayes(GroupEstimator):
     average under a prior from the OTHER folds: its mean is the cross-fitted one, its
     variance comes from cross-fitting inside those folds. Coverage of counts is then
     at least the level in every group whatever the prior
-    (test_fab_covers_every_group), as with Clopper-Pearson, at some .88 times its
+    (test_fab_covers_every_group), as with Clopper-Pearson, at some .9 times its
     width. The interval need not hold the posterior mean of a group that lies far
     from its prior. For other scores it is a t interval, exact for normal items.
 
@@ -346,7 +346,7 @@ class EmpiricalBayes(GroupEstimator):
         return covering_interval(z, sigma2, n, binary, prior_mean, A, self.scale, confidence_level)
 
     def _span(self, prior_mean, A, kurtosis, z, sigma2, confidence_level):
-        """Centre, half-width and posterior standard deviation on the working scale."""
+        """Center, half-width and posterior standard deviation on the working scale."""
         w = shrinkage.shrinkage_factor(A, sigma2)
         standard_deviation = np.sqrt(w * sigma2)
         if self.interval == "parametric":

@@ -20,7 +20,8 @@ def finite_population_estimate(estimate, summary, size):
         Of the items that were run: a random part of those of each group.
     size : float, Series or array-like of shape (n_groups,)
         Number of all items of each group, run or not. A number is that of every group; a
-        Series has one entry per group, or per label of one of the levels, such as the topic.
+        Series has one entry per group, or per label of the level that its index is named
+        by, such as the topic.
 
     Returns
     -------
@@ -100,6 +101,12 @@ def _sizes(size, summary):
         if size.index.has_duplicates:
             twice = size.index[size.index.duplicated()][0]
             raise ValueError(f"size has several entries for {twice!r}. Pass one per label.")
+        if own and size.index.nlevels < labels.nlevels:
+            raise ValueError(
+                "size has an entry per label, but its index is not named by one of: "
+                f"{', '.join(map(str, labels.names))}. Name it, as in "
+                f"size.rename_axis({labels.names[-1]!r})."
+            )
         size = size.reindex(labels if own else labels.get_level_values(size.index.name))
     sizes = check_column("size", size, labels, allow_scalar=True)
     if np.any(sizes < summary.n):

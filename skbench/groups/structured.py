@@ -43,7 +43,7 @@ class StructuredRegression(SyntheticRegression):
     -----
     Equation (3) of [1]_, after [2]_: least squares with weights ``1 / sigma2``
     and a lasso penalty chosen by cross-validation. Text columns become one
-    intercept per level. Columns are standardised, for one penalty to fit
+    intercept per level. Columns are standardized, for one penalty to fit
     features in different units; the papers leave this open. The interval is
     that of `SyntheticRegression`.
 

@@ -19,8 +19,8 @@ class ForestDisplay:
     and needs no matplotlib; :meth:`plot` only draws.
 
     When not to use it: to tell whether two groups differ. Two 95 % intervals
-    may overlap although the difference is clear; take the difference of the
-    estimates instead.
+    may overlap although the difference is clear; it has an interval of its own
+    (`skbench.compare_models`).
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ import pandas as pd
 from skbench.plot import _style
 
 _PALE = "#cfe1ef"
-# Colour of an arrow, and whether its head is filled, so that it also reads in grey.
+# Color of an arrow, and whether its head is filled, so that it also reads in gray.
 _LOOKS = {
     "moved": (_style.BLUE, True),
     "toward": (_style.BLUE, True),
@@ -279,7 +279,7 @@ def _draw_estimates(ax, rows):
 
 
 def _draw_arrows(ax, rows, is_kind, color, is_filled):
-    """Arrows of one colour, tips on the shrunk estimates; returns the legend handle."""
+    """Arrows of one color, tips on the shrunk estimates; returns the legend handle."""
     y = np.arange(len(rows))
     direct, shrunk, moved = (rows[name].to_numpy() for name in ("direct", "shrunk", "moved"))
     look = {

@@ -30,7 +30,7 @@ class SimplexDisplay:
     """Map of all weightings of three categories, colored by the best model.
 
     Each corner gives all weight to one category, the middle equal weights to all
-    three. Grey is where the two best models are too close to tell. Make it with
+    three. Gray is where the two best models are too close to tell. Make it with
     :meth:`from_simplex`, which computes everything to be drawn and needs no
     matplotlib; :meth:`plot` only draws.
 

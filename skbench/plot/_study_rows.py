@@ -15,7 +15,7 @@ _COLORS = (
     _style.ORANGE,
     _style.MUTED,
 )
-_MARKERS = "osD^vPX"  # shapes as well as colors, so that the picture reads in grey
+_MARKERS = "osD^vPX"  # shapes as well as colors, so that the picture reads in gray
 _SPREAD = 0.62  # of a row's height, shared by its marks
 
 

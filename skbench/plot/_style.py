@@ -11,7 +11,7 @@ INK = "#22272e"
 MUTED = "#7a828c"
 GRID = "#e4e7eb"
 BAND = "#f6f7f9"
-# After Okabe and Ito, whose colours stay apart under the common colour blindnesses; the last
+# After Okabe and Ito, whose colors stay apart under the common color blindnesses; the last
 # two are darker than theirs, for thin lines on white.
 BLUE, VERMILLION, GREEN, PURPLE, ORANGE = "#0072b2", "#d55e00", "#009e73", "#b0578d", "#c98a00"
 

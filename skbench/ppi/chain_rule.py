@@ -98,7 +98,7 @@ class ChainRulePPI(PPIEstimator):
     where each of two values has 10 labels, each of three 20, and so on by tens
     (test_coverage_with_enough_labels); a warning says where they do not. Without that
     they can fail, the more the more values there are and the nearer the truth is to 0
-    or 1: with a truth of .95 they cover .90 at 10 labels of two values, .84 at 15 labels
+    or 1: with a truth of .95 they cover .91 at 10 labels of two values, .84 at 15 labels
     of three, and hardly ever at 30 labels of ten. There `PPIMean` holds.
 
     When not to use it: with few labels per value of the autorater (`PPIMean`); with a

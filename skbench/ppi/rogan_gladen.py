@@ -66,8 +66,8 @@ class RoganGladen(PPIEstimator):
     of 0; where `s` and `f` cannot be told apart that is all of [0, 1].
 
     Knowing `s` and `f` takes labeled rows of both kinds, and the share of label 1
-    among the labeled rows is thrown away. On the six open-QA systems of the tests
-    intervals are 1.2 to 2 times as wide as the chain rule's
+    among the labeled rows is thrown away. In the six cases of the tests, three
+    open-QA systems among them, intervals are 1.2 to 1.9 times as wide as the chain rule's
     (test_wider_than_the_chain_rule).
 
     When not to use it: where labeled rows are a random sample, which is the usual case

@@ -11,7 +11,7 @@ def read_features(path, items):
     path : str or path-like
         A .csv or .tsv file, possibly compressed, or a .parquet file.
     items : DataFrame
-        From `read_items`. Where the table has the columns that were model and
+        From `skbench.read_items`. Where the table has the columns that were model and
         topic in that file, they get the names `model` and `topic`.
 
     Returns

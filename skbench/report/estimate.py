@@ -94,7 +94,8 @@ _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
 def estimate(file, method, confidence_level, sample_size, plot, as_json, as_csv, **options):
     """Estimate the performance of every group, a model on a topic, in FILE.
 
-    FILE is CSV, TSV or Parquet: one row per model and item, or one row per item
+    FILE is CSV, TSV, JSON Lines or Parquet, or a log (or a folder of logs) of an
+    evaluation program. Tables have one row per model and item, or one row per item
     and a column of scores per model. Columns are guessed by their usual names;
     what was guessed is told on stderr, and the options below overrule it.
     Where scores are 0 or 1, estimates and intervals are cut to that range.
@@ -356,10 +357,11 @@ def _print_width(estimate, direct):
 def _size(table, items, summary):
     """How many groups and scores, and what ties the scores together."""
     kinds = [(name, table[name].nunique()) for name in ("model", "topic")]
-    product = " x ".join(f"{count} {name}s" for name, count in kinds if count)
+    product = " x ".join(f"{count} {name}{'s' * (count > 1)}" for name, count in kinds if count)
     least, most = summary.n.min(), summary.n.max()
     per_group = f"{least}" if least == most else f"{least} to {most}"
-    parts = [f"{len(table)} groups ({product})", f"{summary.n.sum()} scores, {per_group} per group"]
+    groups = f"{len(table)} group{'s' * (len(table) > 1)}"
+    parts = [f"{groups} ({product})", f"{summary.n.sum()} scores, {per_group} per group"]
     if summary.outcome == "clustered":
         parts.append("items in clusters")
     if summary.groups is not None:

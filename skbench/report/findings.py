@@ -152,16 +152,18 @@ def find(items, *, by, cluster, estimator, confidence_level, random_state):
 
 def _beware(summary, table):
     """What the sizes of groups should make the reader careful about."""
+    lean = ", and their estimates lean on the other groups"
     if len(summary) < FEWEST_GROUPS:
+        lean = ""
         yield (
-            f"There are {len(summary)} groups, too few to learn from one another: the estimates "
-            "are the direct ones."
+            f"Groups: {len(summary)}, too few to learn from one another. The estimates are the "
+            "direct ones."
         )
     small = summary.n < FEW_ITEMS
     if small.any():
         yield (
             f"{small.sum()} of {len(summary)} groups have fewer than {FEW_ITEMS} items: their own "
-            "means say next to nothing, and their estimates lean on the other groups."
+            f"means say next to nothing{lean}."
         )
     few = summary.n_independent < FEW_CLUSTERS
     if summary.outcome == "clustered" and few.any():

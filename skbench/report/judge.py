@@ -28,10 +28,11 @@ _FEWEST_GROUPS = 10  # with a label; fewer say too little of the spread between 
 def judge(file, confidence_level, seed, as_json, as_csv, **columns):
     """Correct the verdicts of an autorater in FILE by human labels of some rows.
 
-    FILE is CSV, TSV or Parquet, one row per answer: a column of verdicts (numbers, or
-    words such as y, n and u) and, in the same file or another, human labels of a
-    random part of them. With --by every group is corrected by itself; ten groups or
-    more are drawn to what the autorater predicts for them, as far as they agree.
+    FILE is CSV, TSV, JSON Lines or Parquet, one row per answer: a column of verdicts
+    (numbers, or words such as y, n and u) and, in the same file or another, human
+    labels of a random part of them. With --by every group is corrected by itself; ten
+    groups or more are drawn to what the autorater predicts for them, as far as they
+    agree.
     """
     check_formats(as_json, as_csv)
     if (columns["labels"] is None) != (columns["ids"] is None):

@@ -59,7 +59,7 @@ def read_judged(file, judge, human, by=None, cluster=None, labels=None, ids=None
     Parameters
     ----------
     file : str
-        CSV, TSV or Parquet; one row per answer.
+        CSV, TSV, JSON Lines or Parquet; one row per answer.
     judge, human : str
         Columns of the autorater's verdicts and of the human labels.
     by : list of str, default=None

@@ -28,7 +28,8 @@ _MOST_LETTERS = 12  # groups of ties that letters keep readable
 def leaderboard(file, by, confidence_level, seed, plot, as_json, as_csv, **roles):
     """Rank the models in FILE by their mean score.
 
-    FILE is CSV, TSV or Parquet: one row per model and item, or one row per item
+    FILE is CSV, TSV, JSON Lines or Parquet, or a log (or a folder of logs) of an
+    evaluation program. Tables have one row per model and item, or one row per item
     and a column of scores per model. Columns are guessed by their usual names;
     what was guessed is told on stderr, and the options below overrule it.
 

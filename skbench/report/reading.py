@@ -74,7 +74,7 @@ def read_models(file, by, roles):
     Parameters
     ----------
     file : str
-        CSV, TSV or Parquet.
+        A table, a log or a folder of logs.
     by : list of str or None
         Columns of the topics.
     roles : dict

@@ -36,6 +36,17 @@ class RiskComparison:
     -----
     Standard errors are those of the delete-one-topic jackknife: they tell how the
     risks would differ with other topics and other items.
+
+    Examples
+    --------
+    >>> from skbench import DirectEstimator, JamesStein, make_items, split_items_risk
+    >>> items = make_items(3, 20, 10, topic_std=0.3, random_state=0).items
+    >>> comparison = split_items_risk(
+    ...     {"direct": DirectEstimator(), "James-Stein": JamesStein()},
+    ...     items, ["model", "topic"], n_splits=5, random_state=0)
+    >>> difference, standard_error = comparison.difference("James-Stein", "direct")
+    >>> difference < -2 * standard_error
+    True
     """
 
     losses: pd.DataFrame

@@ -1,6 +1,6 @@
 """Worst-case non-coverage of a normal interval with a random bias.
 
-A normal estimate with standardised bias ``b`` and unit variance leaves ``[-chi, chi]``
+A normal estimate with standardized bias ``b`` and unit variance leaves ``[-chi, chi]``
 with probability ``r(t) = Phi(-chi - sqrt t) + Phi(-chi + sqrt t)``, ``t = b ** 2``.
 Over all laws of ``t`` with ``E t = m2`` and ``E t ** 2 <= kurtosis * m2 ** 2`` the
 mean of ``r`` is largest for a law on at most two points, ``low < high`` [1]_:
@@ -47,7 +47,7 @@ def worst_case(chi, m2, kurtosis):
     chi : ndarray of shape (n,)
         Half-widths in units of the standard error, positive and finite.
     m2 : ndarray of shape (n,)
-        Second moments of the standardised bias, non-negative and finite.
+        Second moments of the standardized bias, non-negative and finite.
     kurtosis : ndarray of shape (n,)
         Kurtosis of the bias, 1 to infinity.
 

@@ -204,7 +204,7 @@ def agresti_coull_interval(k, n, confidence_level=0.95):
     Notes
     -----
     ``p -+ c sqrt(p (1 - p) / m)`` with ``m = n + c^2`` and
-    ``p = (k + c^2/2) / m``, [1]_; it has the centre of the Wilson interval and
+    ``p = (k + c^2/2) / m``, [1]_; it has the center of the Wilson interval and
     contains it.
 
     When not to use it: where width matters; the Wilson interval costs no more.
@@ -298,7 +298,7 @@ def sampling_variance(k, n, method="smoothed", prior_mean=None):
 
     Notes
     -----
-    "agresti" takes the accuracy at the centre of the 95 % Agresti-Coull interval
+    "agresti" takes the accuracy at the center of the 95 % Agresti-Coull interval
     with its quantile rounded to 2, and divides by `n` rather than ``n + 4``,
     since it is the variance of ``k / n`` that is wanted. "model" clips
     predictions into ``1 / (2 n + 2)`` and one minus that, the most extreme value

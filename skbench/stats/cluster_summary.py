@@ -43,7 +43,8 @@ def cluster_cost(cluster_sums, cluster_squares, cluster_sizes, codes, n_groups, 
     n_groups : int
         Number of groups.
     kind : {"cr0", "cr1", "cr2", "cr3"}, default="cr2"
-        Cluster-robust variance, as in `cluster_robust_variance`.
+        Cluster-robust variance, as in
+        `skbench.stats.clustered.cluster_robust_variance`.
 
     Returns
     -------

@@ -128,6 +128,13 @@ def feature_basis(features):
     -------
     FeatureBasis
         Does not depend on the order of the groups, but for signs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> basis = feature_basis(np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]]))
+    >>> basis.center
+    array([2., 5.])
     """
     features = np.asarray(features, dtype=float)
     center, scale = _location(features)

@@ -53,7 +53,7 @@ def gibbs(counts, log_prior, start, n_draws, n_warmup, rng):
     concentration underflows them.
 
     When not to use it: for two categories, where the quadrature of
-    `stats.beta_binomial` is exact and faster.
+    `skbench.stats.beta_binomial` is exact and faster.
 
     References
     ----------

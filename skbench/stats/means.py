@@ -116,9 +116,9 @@ def bounded_interval(mean, n, confidence_level=0.95, low=0.0, high=1.0):
     ones. The ends are found by bisection to the last digit; they are
     ``(alpha / 2)^(1 / n)`` and 1 when every score is 1.
 
-    When not to use it: for binary scores (`clopper_pearson_interval` is as safe
-    and shorter) and for many scores of small spread, where `betting_interval`
-    is shorter.
+    When not to use it: for binary scores, where
+    `skbench.stats.binomial.clopper_pearson_interval` is as safe and shorter; and for
+    many scores of small spread, where `betting_interval` is shorter.
 
     References
     ----------

@@ -214,8 +214,20 @@ def skewed_interval(mean, variance, skewness, confidence_level=0.95):
     Returns
     -------
     low, high : ndarray of shape (n_groups,)
-        Cornish-Fisher quantiles ``mean + std (z + skewness (z^2 - 1) / 6)``, with
+        Cornish-Fisher quantiles ``mean + std (z + skewness (z^2 - 1) / 6)`` [1]_, with
         skewness cut to [-1, 1].
+
+    References
+    ----------
+    .. [1] Cornish and Fisher (1938). Moments and cumulants in the specification of
+       distributions. Review of the International Statistical Institute 5, 307-320.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> low, high = skewed_interval(0.0, 1.0, np.array([0.0, 0.5]))
+    >>> print(low.round(2), high.round(2))
+    [-1.96 -1.72] [1.96 2.2 ]
     """
     z = norm.ppf((1 + confidence_level) / 2)
     shift = np.clip(skewness, -_MOST_SKEWED, _MOST_SKEWED) * (z**2 - 1) / 6
@@ -235,6 +247,13 @@ def logistic_moments(mean, variance):
     -------
     mean, variance : ndarray of shape (n_groups,)
         Of the accuracy, by Gauss-Hermite quadrature with 30 points.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> mean, variance = logistic_moments(np.array([0.0, 2.0]), np.array([0.0, 1.0]))
+    >>> print(mean.round(3), variance.round(3))
+    [0.5   0.845] [0.    0.016]
     """
     mean, variance = np.asarray(mean, dtype=float), np.asarray(variance, dtype=float)
     points = expit(mean[..., None] + np.sqrt(2 * variance)[..., None] * _NODES)

@@ -25,7 +25,7 @@ def bonferroni_level(confidence_level, n_comparisons):
     and nearly sharp for few of them. The number is that of all comparisons one
     might have reported, not only of those one does.
 
-    When not to use it: for all pairs of many models, where `rank_confidence_sets`
+    When not to use it: for all pairs of many models, where `skbench.rank_confidence_sets`
     uses the dependence of the pairs and excludes more.
 
     Examples

@@ -48,7 +48,7 @@ def paired_difference(sums_a, sums_b, cluster_sizes, codes, n_groups, kind="cr2"
     n_groups : int
         Number of groups.
     kind : {"cr0", "cr1", "cr2", "cr3", "cluster_mean"}, default="cr2"
-        As in `cluster_robust_variance`.
+        As in `skbench.stats.clustered.cluster_robust_variance`.
 
     Returns
     -------

@@ -39,7 +39,7 @@ def ranks(values, ties="average"):
     than 1e-12 of themselves are equal: means of equal scores may differ by rounding.
 
     When not to use it: on estimates as if they were the truth. Close models swap
-    ranks from sample to sample; `rank_confidence_sets` says how far.
+    ranks from sample to sample; `skbench.rank_confidence_sets` says how far.
 
     Examples
     --------
@@ -281,8 +281,8 @@ def rank_probabilities(draws_of_ranks):
     closeness, so that row `i` times ``(1, ..., n_models)`` is the mean rank of `i`.
 
     When not to use it: as confidence sets for the true ranks. Near ties, quantiles
-    of these distributions cover far less than they say (17 to 60 % of the time
-    instead of 95 %); `rank_confidence_sets` is made for that.
+    of these distributions cover far less than they say;
+    `skbench.rank_confidence_sets` is made for that.
 
     Examples
     --------

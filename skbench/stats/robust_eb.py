@@ -39,7 +39,7 @@ def cva(m2, kurtosis, confidence_level=0.95):
     Parameters
     ----------
     m2 : array-like of shape (n_groups,)
-        Second moments of the standardised bias, 0 to infinity.
+        Second moments of the standardized bias, 0 to infinity.
     kurtosis : array-like of shape (n_groups,)
         Kurtosis of the bias, 1 to infinity; infinite if only `m2` is known. The two
         arguments broadcast, so that one number serves all groups.
@@ -87,7 +87,7 @@ def noncoverage(chi, m2, kurtosis):
     chi : array-like of shape (n_groups,)
         Half-widths of the intervals in standard errors, non-negative.
     m2, kurtosis : array-like of shape (n_groups,)
-        Second moment and kurtosis of the standardised bias, as in `cva`.
+        Second moment and kurtosis of the standardized bias, as in `cva`.
 
     Returns
     -------
@@ -309,7 +309,7 @@ def shrinkage_length_optimal(signal_to_noise, kurtosis, confidence_level=0.95):
     Returns
     -------
     ndarray of shape (n_groups,)
-        The ``w`` that minimises ``w * cva((1 / w - 1)^2 signal_to_noise, kurtosis)``, 0
+        The ``w`` that minimizes ``w * cva((1 / w - 1)^2 signal_to_noise, kurtosis)``, 0
         without signal, 1 without noise, nan where an argument is nan.
 
     Notes

@@ -98,7 +98,7 @@ def stein_risk(residuals, sigma2, prior_variance):
     Notes
     -----
     Stein (1981) applied to a linear rule with a fixed prior mean. Its mean over
-    groups is the criterion that Ignatiadis and Wager (2019) minimise.
+    groups is the criterion that Ignatiadis and Wager (2019) minimize.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def stein_risk(residuals, sigma2, prior_variance):
 
 
 class _Fit(NamedTuple):
-    """Generalised least squares at one value of A."""
+    """Generalized least squares at one value of A."""
 
     residuals: np.ndarray
     precision: np.ndarray
@@ -175,7 +175,7 @@ def prior_variance(z, sigma2, method, X=None):
 
     Notes
     -----
-    With p columns in `X`, residuals r of least squares and r(A) of generalised
+    With p columns in `X`, residuals r of least squares and r(A) of generalized
     least squares, and ``v = A + sigma2``:
 
     - "moments": ``max(0, mean(r^2 - sigma2))``, equation (7) of [1]_.
@@ -239,7 +239,7 @@ def _fay_herriot(z, sigma2, X):
 
 
 def _maximum_likelihood(z, sigma2, X, restricted, adjusted):
-    """Maximise the profile likelihood over a grid of A, then solve its score."""
+    """Maximize the profile likelihood over a grid of A, then solve its score."""
 
     def fitted(A):
         fit = generalized_least_squares(z, sigma2, X, A)
@@ -264,7 +264,27 @@ def _maximum_likelihood(z, sigma2, X, restricted, adjusted):
 
 
 def trace_of_design(fit, X):
-    """tr((X' V^-1 X)^-1 X' V^-2 X): what REML adds to the score of ML."""
+    """tr((X' V^-1 X)^-1 X' V^-2 X): what REML adds to the score of ML.
+
+    Parameters
+    ----------
+    fit : result of `generalized_least_squares`
+        At one value of the prior variance.
+    X : ndarray of shape (n_groups, n_columns)
+        The design.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.ones((4, 1))
+    >>> fit = generalized_least_squares(np.arange(4.0), np.full(4, 0.5), X, 1.5)
+    >>> print(trace_of_design(fit, X))
+    0.5
+    """
     return np.sum(fit.covariance * (X.T @ (fit.precision[:, None] ** 2 * X)))
 
 
@@ -298,7 +318,26 @@ def _best_on_grid(criterion, score, upper, sigma2, zero_allowed):
 
 
 def smallest_prior_variance(scale, sigma2):
-    """What stands for A = 0, where a group without noise would have infinite weight."""
+    """What stands for A = 0, where a group without noise would have infinite weight.
+
+    Parameters
+    ----------
+    scale : float
+        Largest prior variance that comes into question, score units squared.
+    sigma2 : ndarray of shape (n_groups,)
+        Sampling variances, score units squared.
+
+    Returns
+    -------
+    float
+        1e-10 of the larger of `scale` and the mean of `sigma2`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> print(smallest_prior_variance(0.0, np.array([0.0, 0.02])))
+    1e-12
+    """
     return 1e-10 * max(scale, np.mean(sigma2))
 
 

@@ -131,7 +131,7 @@ def stratified_mean(value, variance, unlabeled_variance, df, counts):
     Parameters
     ----------
     value, variance, unlabeled_variance, df : ndarray of shape (n_groups, n_strata)
-        Estimates in the strata, as `difference_estimate` gives them.
+        Estimates in the strata, as `skbench.stats.ppi.difference_estimate` gives them.
     counts : ndarray of shape (n_groups, n_strata)
         Numbers of unlabeled rows, 0 for a stratum that does not exist.
 

@@ -1,4 +1,4 @@
-"""What one worker does: draw, summarise, ask every estimator."""
+"""What one worker does: draw, summarize, ask every estimator."""
 
 import functools
 import traceback

@@ -1,4 +1,4 @@
-"""One repetition: draw items, and summarise them as `summarize_items` would."""
+"""One repetition: draw items, and summarize them as `summarize_items` would."""
 
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ class Sample(NamedTuple):
     present : ndarray of int
         Positions of these groups in the population.
     n, total, centered, squared : ndarray of shape (n_present,)
-        Number of scores, their sum, and sums of centred scores and squares.
+        Number of scores, their sum, and sums of centered scores and squares.
     binary : bool
         Whether every drawn score is 0 or 1.
     item_features : ndarray of shape (n_present, n_item_features) or None

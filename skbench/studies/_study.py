@@ -75,7 +75,7 @@ class RepeatedSamplingStudy:
     Raises
     ------
     ValueError
-        For items that cannot be summarised, no group large enough, or a `path`
+        For items that cannot be summarized, no group large enough, or a `path`
         that holds a study with other settings.
     TypeError
         If an entry of `estimators` cannot be fitted.
@@ -216,7 +216,7 @@ class RepeatedSamplingStudy:
         -------
         DataFrame
             One row per estimator (per part and estimator with `by`), see
-            `skbench.studies.summarize_studies` for the columns.
+            `skbench.summarize_studies` for the columns.
 
         Raises
         ------

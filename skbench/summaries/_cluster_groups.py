@@ -26,6 +26,15 @@ class ItemClusters:
         Number of different items in each topic.
     silhouette : Series
         Mean silhouette by number of clusters, before small ones were merged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> items = pd.DataFrame({"x": np.repeat([0.0, 9.0], [30, 20]) + np.arange(50) / 100})
+    >>> clusters = cluster_items(items, ["x"], n_clusters=[2, 3], random_state=0)
+    >>> clusters.sizes.tolist()
+    [30, 20]
     """
 
     labels: np.ndarray

@@ -78,6 +78,10 @@ def test_intervals_stay_where_the_score_can_be(direct):
             pd.Series([20, 30], pd.Index(["topic-0", "topic-0"], name="topic")),
             "size has several entries for 'topic-0'",
         ),
+        (
+            pd.Series({"topic-0": 20, "topic-1": 30}),
+            r"named by one of: model, topic. .*size.rename_axis\('topic'\)",
+        ),
     ],
 )
 def test_bad_sizes_are_refused(direct, size, words):

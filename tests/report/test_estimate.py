@@ -121,6 +121,14 @@ def test_bad_populations_are_refused(items, tmp_path, options, code, words):
     assert words in result.stderr
 
 
+def test_one_of_a_kind_is_singular(tmp_path):
+    path = tmp_path / "one.csv"
+    table = pd.DataFrame({"model": "m", "topic": "t", "item": range(4), "score": [1, 1, 0, 1]})
+    table.to_csv(path, index=False)
+    first = run(path, "--method", "direct").stdout.splitlines()[0]
+    assert first.endswith("1 group (1 model x 1 topic); 4 scores, 4 per group")
+
+
 def test_csv_and_table_hold_the_same_numbers(file):
     read = pd.read_csv(io.StringIO(run(file, "--csv").stdout))
     lines = run(file).stdout.splitlines()

@@ -342,6 +342,15 @@ def test_one_group_keeps_its_direct_estimate(tmp_path):
     assert any("too few to learn from one another" in text for text in document["warnings"])
 
 
+def test_direct_estimates_do_not_lean_on_other_groups(tmp_path):
+    path = tmp_path / "few.csv"
+    table = pd.DataFrame({"model": "m", "topic": "t", "item": range(4), "score": [1, 1, 0, 1]})
+    table.to_csv(path, index=False)
+    few, small = json.loads(run(path, "--json").stdout)["warnings"]
+    assert few.startswith("Groups: 1, too few to learn from one another")
+    assert small.endswith("their own means say next to nothing.")
+
+
 def test_bootstrap_samples_are_no_items():
     folder = Path(__file__).parents[1] / "readers" / "fixtures" / "euroeval" / "version_18"
     result = run(folder)

@@ -90,6 +90,24 @@ def test_errors(change, message):
         RankDisplay.from_probabilities(**{"probabilities": P, **change})
 
 
+@pytest.mark.parametrize("ranks", [[4, 3, 2, 1], [1, 2, 4, 3]])
+def test_ranks_in_another_order_are_refused(ranks):
+    with pytest.raises(ValueError, match=f"the ranks 1, 2, .* but are {ranks[0]}, {ranks[1]}, "):
+        RankDisplay.from_probabilities(P[ranks])
+
+
+def test_ranks_with_gaps_are_refused():
+    worst = P.loc[["dan"], [4]]
+    with pytest.raises(ValueError, match="without gaps, but are 4"):
+        RankDisplay.from_probabilities(worst)
+
+
+def test_ranks_may_be_counted_from_0_or_named_by_words():
+    for columns in (range(4), ["1", "2", "3", "4"], ["best", "second", "third", "last"]):
+        display = RankDisplay.from_probabilities(P.set_axis(columns, axis=1))
+        pd.testing.assert_frame_equal(display.probabilities, P.loc[display.probabilities.index])
+
+
 def test_sets_of_other_models(sets):
     with pytest.raises(ValueError, match="sets have no model 'model 1'"):
         RankDisplay.from_probabilities(many(2), sets=sets)
@@ -114,6 +132,18 @@ def test_cells_and_numbers(pyplot):
     # Corner of the first cell: rank 1 of the first row.
     corners = mesh.get_coordinates()[:2, :2].reshape(-1, 2)
     np.testing.assert_allclose(corners.mean(axis=0), [1, 0])
+
+
+def test_what_rounds_to_0_percent_gets_no_number(pyplot):
+    p = pd.DataFrame([[0.995, 0.005], [0.006, 0.994]], index=["ada", "bob"], columns=[1, 2])
+    display = RankDisplay.from_probabilities(p).plot()
+    assert sorted(text.get_text() for text in display.ax_.texts) == ["1", "100", "99"]
+
+
+def test_draws_on_a_part_of_a_figure(pyplot):
+    part = pyplot.figure().subfigures(1, 2)[0]
+    display = RankDisplay.from_probabilities(P).plot(part.subplots())
+    assert display.figure_ is part and display.ax_.texts
 
 
 def test_frames_surround_the_sets(pyplot, sets):

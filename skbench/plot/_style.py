@@ -132,7 +132,15 @@ def best_first(values):
 
 def row_names(labels):
     """One line of text per label; what a MultiIndex holds apart is joined by a dot."""
-    return [joined(map(str, label)) if isinstance(label, tuple) else str(label) for label in labels]
+    return [
+        joined(map(in_one_line, label)) if isinstance(label, tuple) else in_one_line(label)
+        for label in labels
+    ]
+
+
+def in_one_line(label):
+    """A label as text without line breaks and tabs, which would run into other rows."""
+    return " ".join(str(label).split())
 
 
 def interval_name(name, estimate):

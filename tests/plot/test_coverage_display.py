@@ -15,7 +15,7 @@ def make_table(parts=("mmlu", "bbh"), failed=0):
         (part, name): {
             "guarantee": PROMISES[name],
             "coverage": coverage - 0.1 * i,
-            "width_ratio": width + 0.1 * i,
+            "width_ratio": 1.0 if name == "direct" else width + 0.1 * i,
             "failed": failed if name == "EB" else 0,
         }
         for i, part in enumerate(parts)
@@ -73,6 +73,24 @@ def test_tables_without_intervals_are_refused():
         CoverageDisplay.from_summary({})
     with pytest.raises(ValueError, match="Write 0.95"):
         CoverageDisplay.from_summary(table, confidence_level=95)
+
+
+def test_widths_relative_to_another_estimator_are_refused():
+    with pytest.raises(ValueError, match="not relative to 'EB', whose width_ratio in it is 0.8"):
+        CoverageDisplay.from_summary(make_table(), baseline="EB")
+    table = make_table().drop(index="direct", level="estimator")
+    assert CoverageDisplay.from_summary(table).baseline == "direct"
+
+
+def test_missing_marks_are_told():
+    table = make_table()
+    table.loc[("bbh", "EB"), ["coverage", "width_ratio"]] = np.nan
+    table.loc[("bbh", "SR"), "width_ratio"] = np.inf
+    assert CoverageDisplay.from_summary(table).notes[1:] == [
+        "EB: no coverage in 1 of 2 rows",
+        "EB: no relative width in 1 of 2 rows",
+        "SR: no relative width in 1 of 2 rows",
+    ]
 
 
 def test_two_panels_share_their_rows(pyplot):

@@ -400,6 +400,13 @@ def test_levels_of_a_label_are_joined_by_a_dot(pyplot):
     np.testing.assert_array_equal(display.truth, [3, 2])
 
 
+def test_a_name_is_one_line_whatever_is_in_it(pyplot):
+    labels = pd.Index([f"three\nlines\r\nand\ta tab {i}" for i in range(4)])
+    display = ForestDisplay.from_estimates({"direct": make_estimate(DIRECT, labels)}).plot()
+    assert display.ax_.get_yticklabels()[0].get_text() == "three lines and a tab 0"
+    assert_nothing_clipped(display.figure_)
+
+
 @pytest.mark.parametrize("n_groups", [1, 3, 26, 40, 250])
 def test_nothing_is_clipped_or_overlaps(pyplot, n_groups):
     display = ForestDisplay.from_estimates(make_many(n_groups), sort_by="EB").plot()

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from skbench._checks import check_whole
 from skbench.containers import Estimate
 from skbench.plot import _style
 
@@ -96,7 +97,7 @@ class DifferenceDisplay:
                 "differences(...) returns."
             )
         index = _style.common_labels({"differences": estimate})
-        _style.check_max_rows(max_rows)
+        check_whole("max_rows", max_rows)
         table = pd.DataFrame(
             {name: getattr(estimate, name) for name in ("value", "low", "high")}, index=index
         )

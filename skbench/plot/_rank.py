@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from skbench._checks import check_whole
 from skbench.plot import _style
 
 _DARK = 0.5  # from here on numbers are white
@@ -96,7 +97,7 @@ class RankDisplay:
         table = pd.DataFrame(probabilities)
         _check_distributions(table)
         _check_ranks(table.columns)
-        _style.check_max_rows(max_rows)
+        check_whole("max_rows", max_rows)
         asked = _style.positions(table.index, labels)
         ranks = np.arange(1, table.shape[1] + 1)
         mean_rank = pd.Series(table.to_numpy() @ ranks, index=table.index)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_option, require_columns
+from skbench._checks import check_option, check_whole, require_columns
 from skbench.plot import _style
 
 _ESTIMATES = ["repetition", "estimator", "estimate", "truth"]
@@ -98,7 +98,7 @@ class SamplingDisplay:
         ValueError
             If a column, estimator or label is not there.
         """
-        _style.check_max_rows(max_rows)
+        check_whole("max_rows", max_rows)
         require_columns(results.columns, _ESTIMATES, what="The table of results")
         by = [name for name in results.columns if name not in _NOT_LABELS]
         known = list(pd.unique(results["estimator"]))

@@ -42,8 +42,13 @@ def common_labels(estimates):
         If there is nothing to draw, two estimates differ in a label, or a label
         occurs twice.
     TypeError
-        If something other than an Estimate is passed.
+        If something other than a dict of Estimates is passed.
     """
+    if not isinstance(estimates, dict):
+        raise TypeError(
+            f"The estimates are of type {type(estimates).__name__}. Pass a dict of estimates by "
+            'name, such as {"direct": direct}.'
+        )
     if not estimates:
         raise ValueError("There are no estimates to draw. Pass at least one.")
     for name, estimate in estimates.items():
@@ -56,6 +61,8 @@ def common_labels(estimates):
     if len(first) == 0:
         raise ValueError(f"Estimate {first_name!r} has no groups, so there is nothing to draw.")
     for name, other in others:
+        if first.labels.equals(other.labels):
+            continue
         pairs = zip_longest(first.labels, other.labels, fillvalue="nothing")
         for row, (expected, found) in enumerate(pairs):
             if expected != found:
@@ -84,7 +91,7 @@ def by_label(values, labels, name):
     ndarray of shape (n_groups,)
     """
     if not isinstance(values, pd.Series):
-        values = np.asarray(values, dtype=float)
+        values = _numbers(values, name)
         if values.shape != (len(labels),):
             raise ValueError(
                 f"{name} has shape {values.shape}, but there are {len(labels)} groups. "
@@ -98,7 +105,7 @@ def by_label(values, labels, name):
             f"{name} knows none of the groups, such as {labels[0]!r}; its own labels are like "
             f"{values.index[0] if len(values) else 'nothing'!r}. Index it by the estimates' labels."
         )
-    found = values.to_numpy(dtype=float, na_value=np.nan)
+    found = _numbers(values, name)
     return np.where(where < 0, np.nan, found[where])
 
 
@@ -106,6 +113,8 @@ def positions(labels, asked):
     """Where the labels asked for stand (all of them when `asked` is None)."""
     if asked is None:
         return np.arange(len(labels))
+    if not pd.api.types.is_list_like(asked):
+        raise TypeError(f"labels must be a list of labels, got {asked!r}. Write [{asked!r}].")
     asked = pd.Index(asked)
     _check_unique(asked, "The labels to draw")
     where = labels.get_indexer(asked)
@@ -117,12 +126,6 @@ def positions(labels, asked):
     if not len(where):
         raise ValueError("labels is empty. Name at least one group, or leave labels out.")
     return where
-
-
-def check_max_rows(max_rows):
-    """Refuse a picture without rows."""
-    if max_rows < 1:
-        raise ValueError(f"max_rows must be at least 1, got {max_rows}.")
 
 
 def best_first(values):
@@ -351,6 +354,18 @@ def draw_heading(ax, handles, texts, notes):
         height += note.get_window_extent().height * points + 4
     # A title given before would be drawn across the legend.
     ax.set_title(ax.get_title(), pad=height + 4)
+
+
+def _numbers(values, name):
+    """Floats of a Series or an array, with the name of what holds anything else."""
+    try:
+        if isinstance(values, pd.Series):
+            return values.to_numpy(dtype=float, na_value=np.nan)
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"{name} must hold numbers only: {error}. Pass a Series indexed by label."
+        ) from error
 
 
 def _check_unique(index, what):

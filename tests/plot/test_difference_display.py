@@ -110,7 +110,7 @@ def test_errors():
         DifferenceDisplay.from_estimate(make_estimate().to_frame())
     with pytest.raises(ValueError, match="has no groups"):
         DifferenceDisplay.from_estimate(make_estimate([], PAIRS[:0]))
-    with pytest.raises(ValueError, match="max_rows must be at least 1"):
+    with pytest.raises(ValueError, match="max_rows must be a whole number of at least 1"):
         DifferenceDisplay.from_estimate(make_estimate(), max_rows=0)
 
 

@@ -192,7 +192,7 @@ def test_reordering_the_groups_changes_nothing_in_a_sorted_display():
         ({"labels": ["law", "geology"]}, "no group 'geology'"),
         ({"labels": ["law", "law"]}, "'law' occurs more than once"),
         ({"labels": []}, "labels is empty"),
-        ({"max_rows": 0}, "max_rows must be at least 1, got 0"),
+        ({"max_rows": 0}, "max_rows must be a whole number of at least 1, got 0"),
         ({"truth": pd.Series([0.5], index=["geology"])}, "none of the groups, such as 'anatomy'"),
         ({"truth": pd.Series([0.5, 0.6], index=["law", "law"])}, "'law' occurs more than once"),
         ({"truth": [0.5, 0.6]}, r"truth has shape \(2,\), but there are 4 groups"),
@@ -201,6 +201,46 @@ def test_reordering_the_groups_changes_nothing_in_a_sorted_display():
 def test_errors_name_what_is_wrong(change, message):
     with pytest.raises(ValueError, match=message):
         ForestDisplay.from_estimates(**{"estimates": make_two(), **change})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"estimates": make_estimate(DIRECT)}, "are of type Estimate. Pass a dict .* by name"),
+        ({"estimates": [make_estimate(DIRECT)]}, "are of type list. Pass a dict"),
+        ({"labels": "law"}, r"labels must be a list of labels, got 'law'. Write \['law'\]"),
+        ({"truth": dict.fromkeys(TOPICS, 0.5)}, "truth must hold numbers only: .* Pass a Series"),
+    ],
+)
+def test_errors_name_a_wrong_type(change, message):
+    with pytest.raises(TypeError, match=message):
+        ForestDisplay.from_estimates(**{"estimates": make_two(), **change})
+
+
+@pytest.mark.parametrize("truth", [["high"] * 4, pd.Series("high", index=TOPICS)])
+def test_error_for_words_in_place_of_truths(truth):
+    with pytest.raises(ValueError, match="truth must hold numbers only: .*'high'"):
+        ForestDisplay.from_estimates(make_two(), truth=truth)
+
+
+@pytest.mark.parametrize("max_rows", [None, 2.5, "3"])
+def test_max_rows_is_a_whole_number(max_rows):
+    with pytest.raises(ValueError, match="max_rows must be a whole number of at least 1, got"):
+        ForestDisplay.from_estimates(make_two(), max_rows=max_rows)
+
+
+@pytest.mark.parametrize("missing", [np.nan, pd.NA, None])
+def test_a_missing_label_is_the_same_in_all_estimates(missing):
+    labels = pd.Index(["anatomy", missing, "virology", "zoology"], dtype=object)
+    display = ForestDisplay.from_estimates(make_two(labels))
+    assert len(display.rows["EB"]) == 4
+
+
+def test_estimates_may_be_named_by_numbers():
+    estimates = dict(zip((10, 20), make_two().values(), strict=True))
+    estimates[20] = without(estimates[20], value=[1], interval=[2])
+    display = ForestDisplay.from_estimates(estimates)
+    assert display.remarks == ["", "no estimate: 20", "no interval: 20", ""]
 
 
 def test_error_names_the_first_label_that_differs():

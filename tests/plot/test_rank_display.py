@@ -82,7 +82,7 @@ def test_many_models_show_the_best():
         ({"probabilities": P - 0.1}, "must be non-negative"),
         ({"probabilities": P.iloc[:0]}, "no rank probabilities"),
         ({"labels": ["eve"]}, "no group 'eve'"),
-        ({"max_rows": 0}, "max_rows must be at least 1"),
+        ({"max_rows": 0}, "max_rows must be a whole number of at least 1"),
     ],
 )
 def test_errors(change, message):

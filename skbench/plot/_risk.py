@@ -112,7 +112,8 @@ class RiskDisplay:
         error = shown["standard_error"].astype(float) if has_error else np.nan
         reach = norm.ppf((1 + confidence_level) / 2) * error
         points["low"], points["high"] = points["ratio"] - reach, points["ratio"] + reach
-        notes = [f"left of 1: better than {baseline}"]
+        verdict = "narrower intervals" if value == "width_ratio" else "better"
+        notes = [f"left of 1: {verdict} than {baseline}"]
         if points["low"].notna().any():
             notes[0] += f"; whiskers: {100 * confidence_level:g} % over repetitions"
         drawn = np.isfinite(points["ratio"]) & (points["ratio"] > 0)

@@ -75,6 +75,11 @@ def test_parts_have_no_whiskers(value, factor):
     assert "whiskers" not in display.notes[0] and "15 items" in display.xlabel
 
 
+def test_narrower_is_not_called_better():
+    (note,) = RiskDisplay.from_summary(make_table(), value="width_ratio").notes
+    assert note == "left of 1: narrower intervals than direct"
+
+
 def test_a_plain_summary_is_one_row():
     display = RiskDisplay.from_summary(make_table().loc["small"])
     assert display.points_.index.tolist() == [("", "EB"), ("", "SR")]

@@ -153,9 +153,9 @@ def find(items, *, by, cluster, estimator, confidence_level, random_state):
 def _beware(summary, table):
     """What the sizes of groups should make the reader careful about."""
     if len(summary) < FEWEST_GROUPS:
+        count = "is 1 group" if len(summary) == 1 else f"are {len(summary)} groups"
         yield (
-            f"There are {len(summary)} groups, too few to learn from one another: the estimates "
-            "are the direct ones."
+            f"There {count}, too few to learn from one another: the estimates are the direct ones."
         )
     small = summary.n < FEW_ITEMS
     if small.any():

@@ -236,7 +236,7 @@ def _draw_frame(ax, categories):
             textcoords="offset points",
             ha="center",
             va="bottom" if shift > 0 else "top",
-            color=_style.INK,
+            color=_style.ink(ax),
             fontsize=9,
             fontweight="bold",
             parse_math=False,

@@ -19,6 +19,7 @@ _LABEL_SIZE = 8.5
 _NOTE_SIZE = 8.5
 # Average advance of a character at these sizes, on the wide side of DejaVu Sans.
 _INCHES_PER_CHARACTER = 0.072
+_LUMINANCE = (0.299, 0.587, 0.114)  # of red, green and blue
 _ROWS_NEEDING_TOP_TICKS = 25
 # The two guarantees that are not a phrase by themselves.
 _PHRASES = {"model": "if the model holds", "none": "no guarantee"}
@@ -264,6 +265,19 @@ def new_axes(width, height):
     return figure.add_subplot()
 
 
+def is_dark(ax):
+    """Whether what is outside the axes stands on a dark figure, as in some styles."""
+    from matplotlib.colors import to_rgba
+
+    *color, opacity = to_rgba(ax.figure.canvas.figure.get_facecolor())
+    return opacity > 0.5 and np.dot(color, _LUMINANCE) < 0.5
+
+
+def ink(ax):
+    """Color of words outside the axes, which themselves are white."""
+    return GRID if is_dark(ax) else INK
+
+
 def dress_rows(ax, names, limits, xlabel):
     """Row names on the left, first row on top, scores on a light vertical grid."""
     ax.set_facecolor("white")
@@ -271,16 +285,17 @@ def dress_rows(ax, names, limits, xlabel):
         ax.spines[side].set_visible(False)
     ax.spines["bottom"].set_color(MUTED)
     # Labels are data: a dollar sign in one is not the start of a formula.
-    ax.set_yticks(np.arange(len(names)), names, color=INK, fontsize=_LABEL_SIZE, parse_math=False)
+    look = {"color": ink(ax), "fontsize": _LABEL_SIZE, "parse_math": False}
+    ax.set_yticks(np.arange(len(names)), names, **look)
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.set_xlim(*limits)
     ax.tick_params(axis="y", length=0, pad=6)
-    ax.tick_params(axis="x", color=MUTED, labelcolor=INK, labelsize=_LABEL_SIZE)
+    ax.tick_params(axis="x", color=MUTED, labelcolor=ink(ax), labelsize=_LABEL_SIZE)
     if len(names) > _ROWS_NEEDING_TOP_TICKS:
         ax.tick_params(axis="x", labeltop=True)
     ax.grid(axis="x", color=GRID, linewidth=0.8)
     ax.set_axisbelow(True)
-    ax.set_xlabel(xlabel, color=INK, fontsize=_LABEL_SIZE + 0.5)
+    ax.set_xlabel(xlabel, color=ink(ax), fontsize=_LABEL_SIZE + 0.5)
 
 
 def draw_truth(ax, truth, half_height):
@@ -329,7 +344,10 @@ def draw_heading(ax, handles, texts, notes):
         bbox_transform=ax.transAxes + shift,
         borderaxespad=0,
         borderpad=0.2,
-        frameon=False,
+        # Its handles are those of the white axes.
+        frameon=is_dark(ax),
+        facecolor="white",
+        framealpha=1,
         fontsize=_NOTE_SIZE,
         labelcolor=INK,
         labelspacing=0.35,

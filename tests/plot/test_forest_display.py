@@ -415,6 +415,29 @@ def test_draws_on_the_axes_given_and_keeps_its_title(pyplot):
     assert_nothing_clipped(figure)
 
 
+def test_words_can_be_read_on_a_dark_figure(pyplot):
+    from matplotlib.colors import to_rgb
+
+    with pyplot.style.context("dark_background"):
+        figure, ax = pyplot.subplots()
+        ForestDisplay.from_estimates(make_two(), truth=DIRECT).plot(ax)
+    assert to_rgb(figure.get_facecolor()) == (0, 0, 0)
+    for word in (*ax.get_xticklabels(), *ax.get_yticklabels(), ax.xaxis.label):
+        assert min(to_rgb(word.get_color())) > 0.8
+    legend = ax.get_legend()
+    assert legend.get_frame_on() and to_rgb(legend.get_frame().get_facecolor()) == (1, 1, 1)
+
+
+def test_a_figure_of_its_own_is_white_in_every_style(pyplot):
+    from matplotlib.colors import to_rgb
+
+    with pyplot.style.context("dark_background"):
+        display = ForestDisplay.from_estimates(make_two()).plot()
+    assert to_rgb(display.figure_.get_facecolor()) == (1, 1, 1)
+    assert max(to_rgb(display.ax_.xaxis.label.get_color())) < 0.2
+    assert not display.ax_.get_legend().get_frame_on()
+
+
 LONG = pd.MultiIndex.from_product(
     [
         ["Meta-Llama-3_1-8B-Instruct", "Qwen2.5-72B-Instruct"],

@@ -166,6 +166,17 @@ def test_long_names_of_corners_stay_apart(pyplot, name):
     assert top.y1 < display.ax_.get_legend().get_window_extent().y0
 
 
+def test_corners_can_be_read_on_a_dark_figure(pyplot):
+    from matplotlib.colors import to_rgb
+
+    with pyplot.style.context("dark_background"):
+        display = SimplexDisplay.from_simplex(make_simplex(resolution=3))
+        display.plot(pyplot.subplots()[1])
+    corners = [text for text in display.ax_.texts if text.get_text()[:4] == "only"]
+    assert len(corners) == 3
+    assert all(min(to_rgb(text.get_color())) > 0.8 for text in corners)
+
+
 def test_names_take_one_line(pyplot):
     simplex = make_simplex(resolution=3)
     simplex.categories_ = ["two\nlines", "code", "math"]

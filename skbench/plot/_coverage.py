@@ -144,12 +144,20 @@ class CoverageDisplay:
 
         Raises
         ------
+        ValueError
+            If `axes` are not two.
         ImportError
             If matplotlib is not installed.
         """
         points, texts = self.points_, list(self.legend.values())
         names = _study_rows.row_names(points)
-        left, right = _panels(names, texts + self.notes) if axes is None else axes
+        panels = _panels(names, texts + self.notes) if axes is None else np.ravel(axes)
+        if len(panels) != 2:
+            raise ValueError(
+                f"axes must be two, one for coverage and one for width, got {len(panels)}. "
+                "plt.subplots(1, 2) makes them."
+            )
+        left, right = panels
         _style.dress_rows(left, names, self._coverage_limits(), "coverage")
         left.axvline(self.confidence_level, color=_style.INK, linewidth=1.1, zorder=2)
         handles = _study_rows.draw_marks(left, points["coverage"], self.names)

@@ -118,3 +118,10 @@ def test_own_axes_are_used(pyplot):
             lambda artist: hasattr(artist, "get_text") and "nominal" in artist.get_text()
         )[0].get_text()
     )
+
+
+@pytest.mark.parametrize("n_axes", [1, 3])
+def test_axes_must_be_two(pyplot, n_axes):
+    _, axes = pyplot.subplots(1, n_axes)
+    with pytest.raises(ValueError, match=f"axes must be two, .*, got {n_axes}"):
+        CoverageDisplay.from_summary(make_table()).plot(axes)

@@ -6,7 +6,7 @@ import pandas as pd
 from skbench._checks import check_whole
 from skbench.plot import _style
 
-_DARK = 0.5  # from here on numbers are white
+_DARK = 0.8  # from here on white numbers are as easy to read as dark ones
 _CELL = 0.34  # inches per rank, enough for "100"
 _SMALLEST_CELL = 0.16
 

@@ -140,6 +140,26 @@ def test_what_rounds_to_0_percent_gets_no_number(pyplot):
     assert sorted(text.get_text() for text in display.ax_.texts) == ["1", "100", "99"]
 
 
+def luminance(color):
+    """Relative luminance of the web accessibility guidelines, 0 to 1."""
+    rgb = np.array(color[:3])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return linear @ [0.2126, 0.7152, 0.0722]
+
+
+@pytest.mark.parametrize("p", [0.02, 0.2, 0.45, 0.51, 0.6, 0.7, 0.79, 0.81, 0.9, 1.0])
+def test_numbers_stand_out_from_their_cells(pyplot, p):
+    from matplotlib.colors import to_rgb
+
+    both = pd.DataFrame([[p, 1 - p], [1 - p, p]], index=["ada", "bob"], columns=[1, 2])
+    ax = RankDisplay.from_probabilities(both).plot().ax_
+    (mesh,) = ax.collections
+    for text in ax.texts:
+        cell = mesh.cmap(int(text.get_text()) / 100)
+        light, dark = sorted([luminance(cell), luminance(to_rgb(text.get_color()))])[::-1]
+        assert (light + 0.05) / (dark + 0.05) > 3  # what the guidelines ask of graphics
+
+
 def test_draws_on_a_part_of_a_figure(pyplot):
     part = pyplot.figure().subfigures(1, 2)[0]
     display = RankDisplay.from_probabilities(P).plot(part.subplots())

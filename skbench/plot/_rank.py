@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_whole
+from skbench._checks import check_whole, plain
 from skbench.plot import _style
 
 _DARK = 0.8  # from here on white numbers are as easy to read as dark ones
@@ -208,8 +208,8 @@ def _check_distributions(table):
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
-            f"The probabilities of {table.index[row]!r} must be non-negative and sum to 1, but sum "
-            f"to {values[row].sum():g}. Pass what rank_probabilities returns."
+            f"The probabilities of {plain(table.index[row])!r} must be non-negative and sum "
+            f"to 1, but sum to {values[row].sum():g}. Pass what rank_probabilities returns."
         )
 
 
@@ -227,7 +227,7 @@ def _check_ranks(columns):
 def _frames(sets, labels):
     where = sets.labels.get_indexer(labels)
     if (where < 0).any():
-        raise ValueError(f"sets have no model {labels[int(np.argmax(where < 0))]!r}.")
+        raise ValueError(f"sets have no model {plain(labels[int(np.argmax(where < 0))])!r}.")
     return pd.DataFrame({"low": sets.low[where], "high": sets.high[where]}, index=labels)
 
 

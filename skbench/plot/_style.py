@@ -1,10 +1,12 @@
 """What the displays share: which groups get a row, what they are called, how rows look."""
 
+import re
 from itertools import zip_longest
 
 import numpy as np
 import pandas as pd
 
+from skbench._checks import plain
 from skbench.containers import Estimate
 
 INK = "#22272e"
@@ -102,9 +104,10 @@ def by_label(values, labels, name):
     _check_unique(values.index, f"The index of {name}")
     where = values.index.get_indexer(labels)
     if (where < 0).all():
+        own = plain(values.index[0]) if len(values) else "nothing"
         raise ValueError(
-            f"{name} knows none of the groups, such as {labels[0]!r}; its own labels are like "
-            f"{values.index[0] if len(values) else 'nothing'!r}. Index it by the estimates' labels."
+            f"{name} knows none of the groups, such as {plain(labels[0])!r}; its own labels are "
+            f"like {own!r}. Index it by the estimates' labels."
         )
     found = _numbers(values, name)
     return np.where(where < 0, np.nan, found[where])
@@ -121,8 +124,8 @@ def positions(labels, asked):
     where = labels.get_indexer(asked)
     if (where < 0).any():
         raise ValueError(
-            f"There is no group {asked[int(np.argmax(where < 0))]!r} to draw; "
-            f"the labels are like {labels[0]!r}."
+            f"There is no group {plain(asked[int(np.argmax(where < 0))])!r} to draw; "
+            f"the labels are like {plain(labels[0])!r}."
         )
     if not len(where):
         raise ValueError("labels is empty. Name at least one group, or leave labels out.")
@@ -144,7 +147,7 @@ def row_names(labels):
 
 def in_one_line(label):
     """A label as text without line breaks and tabs, which would run into other rows."""
-    return " ".join(str(label).split())
+    return re.sub(r"[^\S ]+", " ", str(label))
 
 
 def interval_name(name, estimate):
@@ -388,5 +391,5 @@ def _numbers(values, name):
 
 def _check_unique(index, what):
     if index.has_duplicates:
-        twice = index[index.duplicated()][0]
+        twice = plain(index[index.duplicated()][0])
         raise ValueError(f"{what} must be unique, but {twice!r} occurs more than once.")

@@ -236,6 +236,19 @@ def test_a_missing_label_is_the_same_in_all_estimates(missing):
     assert len(display.rows["EB"]) == 4
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"labels": [7]}, "There is no group 7 to draw; the labels are like 1."),
+        ({"labels": [2, 2]}, "unique, but 2 occurs"),
+        ({"truth": pd.Series([0.5], index=[7])}, "such as 1; its own labels are like 7."),
+    ],
+)
+def test_errors_print_numbers_as_numbers(change, message):
+    with pytest.raises(ValueError, match=message):
+        ForestDisplay.from_estimates(make_two(pd.Index([1, 2, 3, 4])), **change)
+
+
 def test_estimates_may_be_named_by_numbers():
     estimates = dict(zip((10, 20), make_two().values(), strict=True))
     estimates[20] = without(estimates[20], value=[1], interval=[2])
@@ -464,9 +477,9 @@ def test_levels_of_a_label_are_joined_by_a_dot(pyplot):
 
 
 def test_a_name_is_one_line_whatever_is_in_it(pyplot):
-    labels = pd.Index([f"three\nlines\r\nand\ta tab {i}" for i in range(4)])
+    labels = pd.Index([f"three\nlines\r\nand\ta tab  [{i}]" for i in range(4)])
     display = ForestDisplay.from_estimates({"direct": make_estimate(DIRECT, labels)}).plot()
-    assert display.ax_.get_yticklabels()[0].get_text() == "three lines and a tab 0"
+    assert display.ax_.get_yticklabels()[0].get_text() == "three lines and a tab  [0]"
     assert_nothing_clipped(display.figure_)
 
 

@@ -28,7 +28,7 @@ class DifferenceDisplay:
         In words: `clear` and `open` with their counts over all pairs, where there
         are any.
     notes : list of str
-        What the reader must be told: level and correction, pairs left out.
+        What the reader must be told: level and correction, pairs left out or missing.
     remarks : list of str of length n_rows
         What is missing in each row; mostly empty.
 

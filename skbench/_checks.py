@@ -77,7 +77,7 @@ def check_named(what, names, labels=None):
     missing = np.asarray(pd.isna(given)).reshape(len(given), -1).any(axis=1)
     if missing.any():
         first = int(np.argmax(missing))
-        row = first if labels is None or first >= len(labels) else _plain(labels[first])
+        row = first if labels is None or first >= len(labels) else plain(labels[first])
         raise ValueError(
             f"{what} has no name in {int(missing.sum())} of {len(missing)} rows, the first is row "
             f"{row!r}. Fill the names in, or leave the rows out."
@@ -240,7 +240,7 @@ def _as_float(name, column, labels):
         flat = column.ravel()
         bad = next(i for i, value in enumerate(flat) if not _is_number(value))
         raise ValueError(
-            f"{name} must be numeric, but {_group(labels, bad)} has {_plain(flat[bad])!r}."
+            f"{name} must be numeric, but {_group(labels, bad)} has {plain(flat[bad])!r}."
         ) from None
 
 
@@ -263,10 +263,10 @@ def _refuse(bad, name, word, column, labels, remedy=""):
 def _group(labels, position):
     if position >= len(labels):
         return f"row {position}"
-    return f"group {_plain(labels[position])!r}"
+    return f"group {plain(labels[position])!r}"
 
 
-def _plain(value):
+def plain(value):
     """A Python object in place of a numpy scalar, whose repr names its type."""
     return value.item() if isinstance(value, np.generic) else value
 

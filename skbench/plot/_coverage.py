@@ -98,12 +98,14 @@ class CoverageDisplay:
         Raises
         ------
         ValueError
-            If the table lacks a column, or no estimator has intervals.
+            If the table lacks a column, its widths are relative to another estimator
+            than the baseline, or no estimator has intervals.
         TypeError
             If it is no frame.
         """
         check_confidence_level(confidence_level)
         table = _study_rows.checked_table(table, ["guarantee", "coverage", "width_ratio", "failed"])
+        _study_rows.check_baseline(table, "width_ratio", baseline)
         points = table[["coverage", "width_ratio"]].astype(float)
         covered = points["coverage"].notna().groupby("estimator", sort=False).any()
         if not covered.any():
@@ -111,6 +113,8 @@ class CoverageDisplay:
         bare = list(covered.index[~covered])
         notes = [f"{name}: no intervals" for name in bare] + _study_rows.failure_notes(table)
         points = points.drop(index=bare, level="estimator")
+        for column, what in (("coverage", "coverage"), ("width_ratio", "relative width")):
+            notes += _study_rows.gap_notes(np.isfinite(points[column]), what)
         promise = table["guarantee"].dropna().groupby("estimator", sort=False).first()
         legend = {
             name: f"{name} ({_PHRASES.get(promise[name], promise[name])})"
@@ -140,12 +144,20 @@ class CoverageDisplay:
 
         Raises
         ------
+        ValueError
+            If `axes` are not two.
         ImportError
             If matplotlib is not installed.
         """
         points, texts = self.points_, list(self.legend.values())
         names = _study_rows.row_names(points)
-        left, right = _panels(names, texts + self.notes) if axes is None else axes
+        panels = _panels(names, texts + self.notes) if axes is None else np.ravel(axes)
+        if len(panels) != 2:
+            raise ValueError(
+                f"axes must be two, one for coverage and one for width, got {len(panels)}. "
+                "plt.subplots(1, 2) makes them."
+            )
+        left, right = panels
         _style.dress_rows(left, names, self._coverage_limits(), "coverage")
         left.axvline(self.confidence_level, color=_style.INK, linewidth=1.1, zorder=2)
         handles = _study_rows.draw_marks(left, points["coverage"], self.names)
@@ -154,6 +166,7 @@ class CoverageDisplay:
             right, [""] * len(names), _style.x_limits(np.append(width, [0.5, 1.1])),
             f"width relative to {self.baseline}",
         )  # fmt: skip
+        right.xaxis.label.set_parse_math(False)
         right.axvline(1, color=_style.INK, linewidth=1.1, zorder=2)
         _study_rows.draw_marks(right, width, self.names)
         nominal = f"line on the left: the nominal {100 * self.confidence_level:g} %"

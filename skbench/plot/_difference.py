@@ -3,8 +3,11 @@
 import numpy as np
 import pandas as pd
 
+from skbench._checks import check_whole
 from skbench.containers import Estimate
 from skbench.plot import _style
+
+_MISSING = ("no estimate", "no interval")
 
 
 class DifferenceDisplay:
@@ -25,7 +28,7 @@ class DifferenceDisplay:
         In words: `clear` and `open` with their counts over all pairs, where there
         are any.
     notes : list of str
-        What the reader must be told: level and correction, pairs left out.
+        What the reader must be told: level and correction, pairs left out or missing.
     remarks : list of str of length n_rows
         What is missing in each row; mostly empty.
 
@@ -94,7 +97,7 @@ class DifferenceDisplay:
                 "differences(...) returns."
             )
         index = _style.common_labels({"differences": estimate})
-        _style.check_max_rows(max_rows)
+        check_whole("max_rows", max_rows)
         table = pd.DataFrame(
             {name: getattr(estimate, name) for name in ("value", "low", "high")}, index=index
         )
@@ -109,12 +112,15 @@ class DifferenceDisplay:
                 len(order), len(index), len(index), "those closest to a tie"
             )
         ]
-        missing = _style.lacks_interval(estimate) | _style.lacks_value(estimate)
+        lacks = [_style.lacks_value(estimate), _style.lacks_interval(estimate)]
+        for what, which in zip(_MISSING, lacks, strict=True):
+            notes += [f"{what} for {which.sum()} of {len(index)} pairs"] if which.any() else []
+        known = table["low"].notna() & table["high"].notna()
         return cls(
             rows=table.iloc[order],
-            legend=_verdict(table["clear"].to_numpy(), missing),
+            legend=_verdict(table["clear"].to_numpy(), known.to_numpy()),
             notes=notes,
-            remarks=list(np.where(missing, "no interval", "")[order]),
+            remarks=list(np.select(lacks, _MISSING, default="")[order]),
         )
 
     def plot(self, ax=None, *, xlabel="difference"):
@@ -160,19 +166,17 @@ def _closest_to_tie(estimate, max_rows):
     """Positions of the pairs to draw, in the order given."""
     if len(estimate) <= max_rows:
         return np.arange(len(estimate))
-    with np.errstate(divide="ignore", invalid="ignore"):  # no spread: infinite, or nan at 0
+    with np.errstate(divide="ignore", invalid="ignore"):  # without spread: infinite
         distance = np.abs(estimate.value / estimate.standard_error)
+    distance[estimate.value == 0] = 0  # a tie, whatever the spread
     return np.sort(np.argsort(distance, kind="stable")[:max_rows])
 
 
-def _verdict(clear, missing):
-    n = len(clear)
+def _verdict(clear, known):
+    n, n_open = len(clear), np.sum(known & ~clear)
     words = {
         "clear": (clear.sum(), f"interval leaves out 0: {clear.sum()} of {n}"),
-        "open": (
-            (~clear & ~missing).sum(),
-            f"too close to call: {(~clear & ~missing).sum()} of {n}",
-        ),
+        "open": (n_open, f"too close to call: {n_open} of {n}"),
     }
     return {key: text for key, (count, text) in words.items() if count} or {"open": "no interval"}
 

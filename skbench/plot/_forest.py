@@ -5,7 +5,7 @@ from itertools import cycle
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_option
+from skbench._checks import check_option, check_whole
 from skbench.plot import _style
 
 _MARKERS = ("o", "s", "D", "^", "v")
@@ -108,10 +108,10 @@ class ForestDisplay:
             If the estimates differ in a label, or `labels`, `sort_by`,
             `max_rows` or `truth` ask for what is not there.
         TypeError
-            If something other than an Estimate is passed.
+            If something other than a dict of Estimates is passed.
         """
         index = _style.common_labels(estimates)
-        _style.check_max_rows(max_rows)
+        check_whole("max_rows", max_rows)
         if sort_by is not None:
             check_option("sort_by", sort_by, estimates)
         asked = _style.positions(index, labels)
@@ -196,7 +196,7 @@ def _remarks(estimates, order):
     """For each row the methods that lack an estimate or an interval, in words."""
     no_value = np.array([_style.lacks_value(e)[order] for e in estimates.values()])
     no_interval = np.array([_style.lacks_interval(e)[order] for e in estimates.values()])
-    names = np.array(list(estimates))
+    names = np.array([str(name) for name in estimates])
     return [
         _style.joined([_lacking("no estimate", names, a), _lacking("no interval", names, b)])
         for a, b in zip(no_value.T, no_interval.T, strict=True)

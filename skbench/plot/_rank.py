@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 
+from skbench._checks import check_whole, plain
 from skbench.plot import _style
 
-_SHOWN = 0.005  # probabilities that would print as 0 % get no number
-_DARK = 0.5  # from here on numbers are white
+_DARK = 0.8  # from here on white numbers are as easy to read as dark ones
 _CELL = 0.34  # inches per rank, enough for "100"
 _SMALLEST_CELL = 0.16
 
@@ -90,12 +90,14 @@ class RankDisplay:
         Raises
         ------
         ValueError
-            If a row is no distribution, `sets` lack a model, or `labels` or
-            `max_rows` ask for what is not there.
+            If a row is no distribution, columns named by numbers are not the ranks in
+            their order, `sets` lack a model, or `labels` or `max_rows` ask for what is
+            not there.
         """
         table = pd.DataFrame(probabilities)
         _check_distributions(table)
-        _style.check_max_rows(max_rows)
+        _check_ranks(table.columns)
+        check_whole("max_rows", max_rows)
         asked = _style.positions(table.index, labels)
         ranks = np.arange(1, table.shape[1] + 1)
         mean_rank = pd.Series(table.to_numpy() @ ranks, index=table.index)
@@ -179,15 +181,16 @@ class RankDisplay:
         ax.pcolormesh(
             *edges, values, cmap=shades, vmin=0, vmax=1, edgecolors="white", linewidth=1.2
         )
-        ax.figure.draw_without_rendering()  # settles how wide a cell is
+        ax.figure.canvas.figure.draw_without_rendering()  # settles how wide a cell is
         inches = ax.get_window_extent().width / ax.figure.dpi / n_ranks
         if inches >= 0.75 * _CELL:
             for (row, column), p in np.ndenumerate(values):
-                if p >= _SHOWN:
+                percent = f"{100 * p:.0f}"
+                if percent != "0":
                     ax.text(
                         column + 1,
                         row,
-                        f"{100 * p:.0f}",
+                        percent,
                         ha="center",
                         va="center",
                         fontsize=7.5,
@@ -205,15 +208,26 @@ def _check_distributions(table):
     if bad.any():
         row = int(np.argmax(bad))
         raise ValueError(
-            f"The probabilities of {table.index[row]!r} must be non-negative and sum to 1, but sum "
-            f"to {values[row].sum():g}. Pass what rank_probabilities returns."
+            f"The probabilities of {plain(table.index[row])!r} must be non-negative and sum "
+            f"to 1, but sum to {values[row].sum():g}. Pass what rank_probabilities returns."
         )
+
+
+def _check_ranks(columns):
+    """Refuse ranks in another order, or with gaps: columns are read by position."""
+    ranks = pd.to_numeric(columns, errors="coerce")
+    if np.isnan(ranks).any() or (ranks[0] in (0, 1) and np.all(np.diff(ranks) == 1)):
+        return
+    raise ValueError(
+        f"The columns must be the ranks 1, 2, ... in this order and without gaps, but are "
+        f"{', '.join(map(str, columns))}. Pass what rank_probabilities returns."
+    )
 
 
 def _frames(sets, labels):
     where = sets.labels.get_indexer(labels)
     if (where < 0).any():
-        raise ValueError(f"sets have no model {labels[int(np.argmax(where < 0))]!r}.")
+        raise ValueError(f"sets have no model {plain(labels[int(np.argmax(where < 0))])!r}.")
     return pd.DataFrame({"low": sets.low[where], "high": sets.high[where]}, index=labels)
 
 

@@ -7,6 +7,7 @@ from skbench._checks import check_confidence_level, check_option
 from skbench.plot import _study_rows, _style
 
 _VALUES = ("mse_ratio", "small", "large", "width_ratio")
+_MOST_POWERS = 10  # of ten, on the axis
 _LEAST_RANGE = 1.5  # of the axis, so that equal estimators do not look far apart
 
 
@@ -94,7 +95,8 @@ class RiskDisplay:
         Raises
         ------
         ValueError
-            If the table has not the columns or the baseline, or nothing beside it.
+            If the table has not the columns or the baseline, is relative to another
+            one, or has nothing beside it.
         TypeError
             If it is no frame.
         """
@@ -104,14 +106,18 @@ class RiskDisplay:
         shown = _study_rows.without(table, [baseline])
         if not len(shown):
             raise ValueError(f"The table holds nothing to compare with {baseline!r}.")
+        _study_rows.check_baseline(table, value, baseline)
         points = shown[[value]].astype(float).set_axis(["ratio"], axis=1)
         has_error = value == "mse_ratio"
         error = shown["standard_error"].astype(float) if has_error else np.nan
         reach = norm.ppf((1 + confidence_level) / 2) * error
         points["low"], points["high"] = points["ratio"] - reach, points["ratio"] + reach
-        notes = [f"left of 1: better than {baseline}"]
+        verdict = "narrower intervals" if value == "width_ratio" else "better"
+        notes = [f"left of 1: {verdict} than {baseline}"]
         if points["low"].notna().any():
             notes[0] += f"; whiskers: {100 * confidence_level:g} % over repetitions"
+        drawn = np.isfinite(points["ratio"]) & (points["ratio"] > 0)
+        notes += _study_rows.gap_notes(drawn, "finite ratio above 0")
         what = "interval width" if value == "width_ratio" else "mean squared error"
         among = {"small": ", at most 15 items", "large": ", more than 15 items"}.get(value, "")
         return cls(
@@ -145,6 +151,7 @@ class RiskDisplay:
         ax = _style.row_axes(ax, names, [""], texts + self.notes, height)
         ax.set_xscale("log")
         _style.dress_rows(ax, names, _limits(points), self.xlabel)
+        ax.xaxis.label.set_parse_math(False)
         _dress_ratios(ax)
         ax.axvline(1, color=_style.INK, linewidth=1.1, zorder=2)
         ends = points[["low", "high"]]
@@ -164,12 +171,16 @@ def _limits(points):
 
 
 def _dress_ratios(ax):
-    """Plain numbers at 1, 2 and 5 times powers of ten, more of them where there is room."""
+    """Plain numbers at 1, 2 and 5 times powers of ten, more or fewer as there is room."""
     from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
     low, high = ax.get_xlim()
+    first, last = np.floor(np.log10([low, high])).astype(int)
     steps = (1, 2, 5) if high / low > 8 else (1, 1.2, 1.5, 2, 3, 4, 5, 6, 7, 8, 9)
-    ticks = [step * 10.0**power for power in range(-4, 7) for step in steps]
+    steps = steps if high / low <= 1000 else (1,)
+    every = 1 + (last - first) // _MOST_POWERS
+    powers = [power for power in range(first, last + 1) if power % every == 0]
+    ticks = [step * 10.0**power for power in powers for step in steps]
     ticks = [tick for tick in ticks if low <= tick <= high]
     ax.xaxis.set_major_locator(FixedLocator(ticks))
     ax.xaxis.set_major_formatter(lambda tick, _: f"{tick:g}")

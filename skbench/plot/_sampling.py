@@ -3,12 +3,13 @@
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_option, require_columns
+from skbench._checks import check_option, check_whole, require_columns
 from skbench.plot import _style
 
 _ESTIMATES = ["repetition", "estimator", "estimate", "truth"]
 _NOT_LABELS = (*_ESTIMATES, "n", "low", "high", "guarantee")
 _COLORS = (_style.MUTED, _style.BLUE, _style.VERMILLION, _style.GREEN, _style.PURPLE)
+_MARKERS = "oD^s"  # in turn, where there are more estimators than colors
 _PALEST, _DOTS_AT_FULL_INK = 0.12, 12
 
 
@@ -96,13 +97,17 @@ class SamplingDisplay:
         Raises
         ------
         ValueError
-            If a column, estimator or label is not there.
+            If a column, estimator or label is not there, there is nothing to draw, or a
+            group has two estimates in one repetition.
+        TypeError
+            If the results are no frame.
         """
-        _style.check_max_rows(max_rows)
-        require_columns(results.columns, _ESTIMATES, what="The table of results")
-        by = [name for name in results.columns if name not in _NOT_LABELS]
+        check_whole("max_rows", max_rows)
+        by = _label_columns(results)
         known = list(pd.unique(results["estimator"]))
         names = known if estimators is None else list(estimators)
+        if not names:
+            raise ValueError("There are no estimators to draw. Name one, or leave estimators out.")
         for name in names:
             check_option("estimators", name, known)
         rows = results.astype({name: object for name in by})
@@ -150,13 +155,34 @@ class SamplingDisplay:
         _style.dress_rows(ax, rows, _style.x_limits(np.append(drawn, self.truth)), xlabel)
         lanes = (np.arange(n_lanes) - (n_lanes - 1) / 2) * 0.8 / n_lanes
         handles = [
-            _draw_lane(ax, table, lane, _COLORS[i % len(_COLORS)], 0.32 / n_lanes)
+            _draw_lane(ax, table, lane, _look(i), 0.32 / n_lanes)
             for i, (table, lane) in enumerate(zip(self.estimates_.values(), lanes, strict=True))
         ]
         handles.append(_style.draw_truth(ax, self.truth, half_height=0.44))
         _style.draw_heading(ax, handles, texts, self.notes)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def _label_columns(results):
+    """Names of the columns that tell groups apart, after checking the table."""
+    if not isinstance(results, pd.DataFrame):
+        raise TypeError(
+            f"The results are of type {type(results).__name__}. Pass results_ of a study that has "
+            "run."
+        )
+    require_columns(results.columns, _ESTIMATES, what="The table of results")
+    if not len(results):
+        raise ValueError("The table of results has no rows, so there is nothing to draw.")
+    by = [name for name in results.columns if name not in _NOT_LABELS]
+    twice = results.duplicated(["repetition", "estimator", *by])
+    if twice.any():
+        row = results.loc[twice, ["estimator", *by]].astype(str).iloc[0]
+        raise ValueError(
+            f"Estimator {row['estimator']!r} has more than one estimate of "
+            f"{_style.joined(row[by])!r} in one repetition. Pass the results of one study."
+        )
+    return by
 
 
 def _sample_notes(results, estimators):
@@ -167,20 +193,28 @@ def _sample_notes(results, estimators):
     counts = counts if estimators is None else counts[list(estimators)]
     few = counts[counts < n_samples]
     return [
-        f"{n_samples} samples, a dot each",
+        f"{n_samples} sample{'s' * (n_samples > 1)}, a dot each",
         *(f"{name}: only {count} of the samples" for name, count in few[few > 0].items()),
         *(f"{name}: no samples, not drawn" for name in few.index[few == 0]),
     ]
 
 
-def _draw_lane(ax, table, lane, color, half_height):
+def _look(place):
+    """Color and shape of the dots of an estimator."""
+    turn, color = divmod(place, len(_COLORS))
+    return {"color": _COLORS[color], "marker": _MARKERS[turn % len(_MARKERS)]}
+
+
+def _draw_lane(ax, table, lane, look, half_height):
     """Dots of one estimator and a tick at their means; returns the legend handle."""
     at = np.arange(len(table)) + lane
     y = np.repeat(at, table.shape[1])
     alpha = float(np.clip(_DOTS_AT_FULL_INK / table.shape[1], _PALEST, 1))
-    look = {"linestyle": "none", "marker": "o", "color": color, "markeredgewidth": 0}
+    look = {**look, "linestyle": "none", "markeredgewidth": 0}
     ax.plot(table.to_numpy().ravel(), y, markersize=4, alpha=alpha, zorder=3, **look)
     mean = table.mean(axis=1).to_numpy()
-    ax.vlines(mean, at - half_height, at + half_height, color=color, linewidth=2.2, zorder=5)
+    ax.vlines(
+        mean, at - half_height, at + half_height, color=look["color"], linewidth=2.2, zorder=5
+    )
     (handle,) = ax.plot([], [], markersize=5, **look)
     return handle

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from skbench._checks import check_whole
 from skbench.plot import _style
 
 _PALE = "#cfe1ef"
@@ -130,7 +131,7 @@ class ShrinkageDisplay:
             If something other than an Estimate is passed.
         """
         index = _style.common_labels({"direct": direct, "shrunk": shrunk})
-        _style.check_max_rows(max_rows)
+        check_whole("max_rows", max_rows)
         truth = None if truth is None else _style.by_label(truth, index, "truth")
         n = None if n is None else _style.by_label(n, index, "n")
         moves = _moves(direct, shrunk, truth, n)
@@ -143,9 +144,11 @@ class ShrinkageDisplay:
         notes += _style.gap_note(direct.method, "estimate", _style.lacks_value(direct))
         notes += _style.gap_note(shrunk.method, "estimate", _style.lacks_value(shrunk))
         notes += _style.gap_note(shrunk.method, "interval", _style.lacks_interval(shrunk))
+        if n is not None:
+            notes += _style.gap_note("n", "value", np.isnan(n))
         is_one_size = n is not None and bool(np.all(n == n[0]))
         if is_one_size:
-            notes.append(f"{n[0]:g} items in every group")
+            notes.append(f"{_count(n[0])} items in every group")
         legend = {
             "direct": direct.method,
             "shrunk": _style.interval_name(shrunk.method, shrunk),
@@ -241,8 +244,15 @@ def _remarks(moves, show_sizes):
         ["no estimate", "no direct estimate", "no shrunk estimate", "no interval"],
         default="",
     )
-    sizes = [f"n = {n:g}" for n in moves["n"]] if show_sizes else [""] * len(moves)
+    sizes = [""] * len(moves)
+    if show_sizes:
+        sizes = ["" if np.isnan(n) else f"n = {_count(n)}" for n in moves["n"]]
     return np.array([_style.joined(words) for words in zip(sizes, lacking, strict=True)])
+
+
+def _count(n):
+    """A number of items with all its digits."""
+    return f"{n:.15g}"
 
 
 def _verdict(moves):

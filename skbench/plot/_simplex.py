@@ -1,5 +1,7 @@
 """Which model is best under which weighting of three categories, as a triangle."""
 
+import textwrap
+
 import numpy as np
 from scipy.ndimage import gaussian_filter
 
@@ -22,6 +24,8 @@ _HEIGHT = np.sqrt(3) / 2
 _CORNERS = np.array([[0.5, _HEIGHT], [0.0, 0.0], [1.0, 0.0]])
 _PIXELS = 900
 _LARGEST_BLUR = 8.0  # pixels; coarse grids keep their cells
+_CORNER_WIDTH = 26  # characters, so that the two names at the bottom stay apart
+_CORNER_LINE = 0.05  # height of a line of a name, in sides of the triangle
 _TICKS = (0.25, 0.5, 0.75)
 _TIE = {"color": _style.INK, "linewidth": 0.7}  # solid: neighbors draw their border twice
 
@@ -107,7 +111,10 @@ class SimplexDisplay:
         winners = simplex.winners()
         fractions = simplex.fractions_
         undecided = fractions.index[-1]
-        words = {name: f"{name}: {_percent(share)}" for name, share in fractions.items()}
+        words = {
+            name: f"{_style.in_one_line(name)}: {_percent(share)}"
+            for name, share in fractions.items()
+        }
         words[undecided] += f", the lead is within {simplex.z:.3g} standard errors"
         notes = ["best model for each weighting, and its share of all weightings"]
         if simplex.rho != 0:
@@ -116,7 +123,7 @@ class SimplexDisplay:
             weights=simplex.weights_,
             region=fractions.index.get_indexer(winners),
             leader=simplex.leader_,
-            categories=[str(name) for name in simplex.categories_],
+            categories=_style.row_names(simplex.categories_),
             fractions=fractions,
             legend=words,
             notes=notes,
@@ -145,7 +152,8 @@ class SimplexDisplay:
         texts = [self.legend[name] for name in shown]
         if len(names) - 1 > len(shown):
             rest = self.fractions.iloc[len(shown) : -1]
-            texts.append(f"{len(rest)} other models: {_percent(rest.sum())}")
+            several = "s" * (len(rest) > 1)
+            texts.append(f"{len(rest)} other model{several}: {_percent(rest.sum())}")
         texts += [self.legend[names[-1]], "equal scores of the two best", "equal weights"]
         if ax is None:
             ax = _style.new_axes(6.0, 5.1 + 0.19 * len(texts + self.notes))
@@ -218,16 +226,17 @@ def _draw_frame(ax, categories):
     ax.set_aspect("equal", anchor="S")  # what is left over goes to the heading
     ax.set_axis_off()
     ax.set_xlim(-0.12, 1.12)
-    ax.set_ylim(-0.12, _HEIGHT + 0.07)
-    for name, (x, y), shift in zip(categories, _CORNERS, (6, -18, -18), strict=True):
+    names = [textwrap.fill(f"only {name}", _CORNER_WIDTH) for name in categories]
+    ax.set_ylim(-0.12, _HEIGHT + 0.07 + _CORNER_LINE * names[0].count("\n"))
+    for name, (x, y), shift in zip(names, _CORNERS, (6, -18, -18), strict=True):
         ax.annotate(
-            f"only {name}",
+            name,
             (x, y),
             xytext=(0, shift),
             textcoords="offset points",
             ha="center",
             va="bottom" if shift > 0 else "top",
-            color=_style.INK,
+            color=_style.ink(ax),
             fontsize=9,
             fontweight="bold",
             parse_math=False,

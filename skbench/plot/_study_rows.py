@@ -15,7 +15,9 @@ _COLORS = (
     _style.ORANGE,
     _style.MUTED,
 )
-_MARKERS = "osD^vPX"  # shapes as well as colors, so that the picture reads in gray
+# Shapes as well as colors, so that the picture reads in gray; one more than there are colors,
+# so that only the 57th estimator looks like another one.
+_MARKERS = "osD^vPX<"
 _SPREAD = 0.62  # of a row's height, shared by its marks
 
 
@@ -67,6 +69,50 @@ def without(table, estimators):
     return table.drop(index=list(estimators), level="estimator")
 
 
+def check_baseline(table, column, baseline):
+    """Refuse a table whose ratios are relative to another estimator.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Indexed by (row, estimator).
+    column : str
+        Name of a column of ratios, which are 1 for the baseline, or nan.
+    baseline : str
+        The estimator that the picture will name.
+
+    Raises
+    ------
+    ValueError
+        If they are not 1. A table without the baseline cannot be told.
+    """
+    own = table.loc[table.index.get_level_values("estimator") == baseline, column].astype(float)
+    off = own[own.notna() & ~np.isclose(own, 1)]
+    if len(off):
+        raise ValueError(
+            f"The table is not relative to {baseline!r}, whose {column} in it is {off.iloc[0]:g}. "
+            f"Make it with summary(..., baseline={baseline!r}), or name the baseline it has."
+        )
+
+
+def gap_notes(known, what):
+    """Say which estimators lack marks, and in how many rows; a list of 0 or more lines.
+
+    Parameters
+    ----------
+    known : Series of bool indexed by (row, estimator)
+        Which marks can be drawn.
+    what : str
+        What the others lack.
+    """
+    counts = (~known).groupby("estimator", sort=False).agg(["sum", "size"])
+    return [
+        f"{name}: no {what} in {missing} of {n_rows} rows"
+        for name, missing, n_rows in counts.itertuples()
+        if missing
+    ]
+
+
 def failure_notes(table):
     """Say which estimators failed, and how often; a list of 0 or more lines.
 
@@ -88,7 +134,7 @@ def _span(counts):
 
 def row_names(table):
     """Names of the rows, from top to bottom."""
-    return [str(part) for part in table.index.unique(0)]
+    return _style.row_names(table.index.unique(0))
 
 
 def draw_marks(ax, values, names, ends=None):

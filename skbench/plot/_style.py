@@ -1,10 +1,12 @@
 """What the displays share: which groups get a row, what they are called, how rows look."""
 
+import re
 from itertools import zip_longest
 
 import numpy as np
 import pandas as pd
 
+from skbench._checks import plain
 from skbench.containers import Estimate
 
 INK = "#22272e"
@@ -19,6 +21,7 @@ _LABEL_SIZE = 8.5
 _NOTE_SIZE = 8.5
 # Average advance of a character at these sizes, on the wide side of DejaVu Sans.
 _INCHES_PER_CHARACTER = 0.072
+_LUMINANCE = (0.299, 0.587, 0.114)  # of red, green and blue
 _ROWS_NEEDING_TOP_TICKS = 25
 # The two guarantees that are not a phrase by themselves.
 _PHRASES = {"model": "if the model holds", "none": "no guarantee"}
@@ -42,8 +45,13 @@ def common_labels(estimates):
         If there is nothing to draw, two estimates differ in a label, or a label
         occurs twice.
     TypeError
-        If something other than an Estimate is passed.
+        If something other than a dict of Estimates is passed.
     """
+    if not isinstance(estimates, dict):
+        raise TypeError(
+            f"The estimates are of type {type(estimates).__name__}. Pass a dict of estimates by "
+            'name, such as {"direct": direct}.'
+        )
     if not estimates:
         raise ValueError("There are no estimates to draw. Pass at least one.")
     for name, estimate in estimates.items():
@@ -56,6 +64,8 @@ def common_labels(estimates):
     if len(first) == 0:
         raise ValueError(f"Estimate {first_name!r} has no groups, so there is nothing to draw.")
     for name, other in others:
+        if first.labels.equals(other.labels):
+            continue
         pairs = zip_longest(first.labels, other.labels, fillvalue="nothing")
         for row, (expected, found) in enumerate(pairs):
             if expected != found:
@@ -84,7 +94,7 @@ def by_label(values, labels, name):
     ndarray of shape (n_groups,)
     """
     if not isinstance(values, pd.Series):
-        values = np.asarray(values, dtype=float)
+        values = _numbers(values, name)
         if values.shape != (len(labels),):
             raise ValueError(
                 f"{name} has shape {values.shape}, but there are {len(labels)} groups. "
@@ -94,11 +104,12 @@ def by_label(values, labels, name):
     _check_unique(values.index, f"The index of {name}")
     where = values.index.get_indexer(labels)
     if (where < 0).all():
+        own = plain(values.index[0]) if len(values) else "nothing"
         raise ValueError(
-            f"{name} knows none of the groups, such as {labels[0]!r}; its own labels are like "
-            f"{values.index[0] if len(values) else 'nothing'!r}. Index it by the estimates' labels."
+            f"{name} knows none of the groups, such as {plain(labels[0])!r}; its own labels are "
+            f"like {own!r}. Index it by the estimates' labels."
         )
-    found = values.to_numpy(dtype=float, na_value=np.nan)
+    found = _numbers(values, name)
     return np.where(where < 0, np.nan, found[where])
 
 
@@ -106,23 +117,19 @@ def positions(labels, asked):
     """Where the labels asked for stand (all of them when `asked` is None)."""
     if asked is None:
         return np.arange(len(labels))
+    if not pd.api.types.is_list_like(asked):
+        raise TypeError(f"labels must be a list of labels, got {asked!r}. Write [{asked!r}].")
     asked = pd.Index(asked)
     _check_unique(asked, "The labels to draw")
     where = labels.get_indexer(asked)
     if (where < 0).any():
         raise ValueError(
-            f"There is no group {asked[int(np.argmax(where < 0))]!r} to draw; "
-            f"the labels are like {labels[0]!r}."
+            f"There is no group {plain(asked[int(np.argmax(where < 0))])!r} to draw; "
+            f"the labels are like {plain(labels[0])!r}."
         )
     if not len(where):
         raise ValueError("labels is empty. Name at least one group, or leave labels out.")
     return where
-
-
-def check_max_rows(max_rows):
-    """Refuse a picture without rows."""
-    if max_rows < 1:
-        raise ValueError(f"max_rows must be at least 1, got {max_rows}.")
 
 
 def best_first(values):
@@ -132,7 +139,15 @@ def best_first(values):
 
 def row_names(labels):
     """One line of text per label; what a MultiIndex holds apart is joined by a dot."""
-    return [joined(map(str, label)) if isinstance(label, tuple) else str(label) for label in labels]
+    return [
+        joined(map(in_one_line, label)) if isinstance(label, tuple) else in_one_line(label)
+        for label in labels
+    ]
+
+
+def in_one_line(label):
+    """A label as text without line breaks and tabs, which would run into other rows."""
+    return re.sub(r"[^\S ]+", " ", str(label))
 
 
 def interval_name(name, estimate):
@@ -253,6 +268,19 @@ def new_axes(width, height):
     return figure.add_subplot()
 
 
+def is_dark(ax):
+    """Whether what is outside the axes stands on a dark figure, as in some styles."""
+    from matplotlib.colors import to_rgba
+
+    *color, opacity = to_rgba(ax.figure.canvas.figure.get_facecolor())
+    return opacity > 0.5 and np.dot(color, _LUMINANCE) < 0.5
+
+
+def ink(ax):
+    """Color of words outside the axes, which themselves are white."""
+    return GRID if is_dark(ax) else INK
+
+
 def dress_rows(ax, names, limits, xlabel):
     """Row names on the left, first row on top, scores on a light vertical grid."""
     ax.set_facecolor("white")
@@ -260,16 +288,17 @@ def dress_rows(ax, names, limits, xlabel):
         ax.spines[side].set_visible(False)
     ax.spines["bottom"].set_color(MUTED)
     # Labels are data: a dollar sign in one is not the start of a formula.
-    ax.set_yticks(np.arange(len(names)), names, color=INK, fontsize=_LABEL_SIZE, parse_math=False)
+    look = {"color": ink(ax), "fontsize": _LABEL_SIZE, "parse_math": False}
+    ax.set_yticks(np.arange(len(names)), names, **look)
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.set_xlim(*limits)
     ax.tick_params(axis="y", length=0, pad=6)
-    ax.tick_params(axis="x", color=MUTED, labelcolor=INK, labelsize=_LABEL_SIZE)
+    ax.tick_params(axis="x", color=MUTED, labelcolor=ink(ax), labelsize=_LABEL_SIZE)
     if len(names) > _ROWS_NEEDING_TOP_TICKS:
         ax.tick_params(axis="x", labeltop=True)
     ax.grid(axis="x", color=GRID, linewidth=0.8)
     ax.set_axisbelow(True)
-    ax.set_xlabel(xlabel, color=INK, fontsize=_LABEL_SIZE + 0.5)
+    ax.set_xlabel(xlabel, color=ink(ax), fontsize=_LABEL_SIZE + 0.5)
 
 
 def draw_truth(ax, truth, half_height):
@@ -318,7 +347,10 @@ def draw_heading(ax, handles, texts, notes):
         bbox_transform=ax.transAxes + shift,
         borderaxespad=0,
         borderpad=0.2,
-        frameon=False,
+        # Its handles are those of the white axes.
+        frameon=is_dark(ax),
+        facecolor="white",
+        framealpha=1,
         fontsize=_NOTE_SIZE,
         labelcolor=INK,
         labelspacing=0.35,
@@ -345,7 +377,19 @@ def draw_heading(ax, handles, texts, notes):
     ax.set_title(ax.get_title(), pad=height + 4)
 
 
+def _numbers(values, name):
+    """Floats of a Series or an array, with the name of what holds anything else."""
+    try:
+        if isinstance(values, pd.Series):
+            return values.to_numpy(dtype=float, na_value=np.nan)
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise type(error)(
+            f"{name} must hold numbers only: {error}. Pass a Series indexed by label."
+        ) from error
+
+
 def _check_unique(index, what):
     if index.has_duplicates:
-        twice = index[index.duplicated()][0]
+        twice = plain(index[index.duplicated()][0])
         raise ValueError(f"{what} must be unique, but {twice!r} occurs more than once.")

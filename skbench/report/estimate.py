@@ -17,7 +17,15 @@ from skbench.report.reading import (
     score_name,
     within_scores,
 )
-from skbench.report.terminal import DataError, in_one_line, print_line, print_table, say, working
+from skbench.report.terminal import (
+    DataError,
+    in_one_line,
+    print_line,
+    print_table,
+    save_picture,
+    say,
+    working,
+)
 
 _TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".bz2", ".xz", ".zst")
 _METHODS = ("average", "eb", "direct", "synthetic", "james-stein", "fay-herriot", "structured")
@@ -376,5 +384,5 @@ def _save_plot(path, summary, direct, estimate, score):
         display = ForestDisplay.from_estimates({direct.method: direct})
     else:
         display = ShrinkageDisplay.from_estimates(direct, estimate, n=summary.n)
-    display.plot(xlabel=score).figure_.savefig(path, dpi=150)
-    say(f"picture: {path}")
+    display.plot(xlabel=score).ax_.xaxis.label.set_parse_math(False)
+    save_picture(display.figure_, path)

@@ -155,9 +155,9 @@ def _beware(summary, table):
     lean = ", and their estimates lean on the other groups"
     if len(summary) < FEWEST_GROUPS:
         lean = ""
+        count = "is 1 group" if len(summary) == 1 else f"are {len(summary)} groups"
         yield (
-            f"Groups: {len(summary)}, too few to learn from one another. The estimates are the "
-            "direct ones."
+            f"There {count}, too few to learn from one another: the estimates are the direct ones."
         )
     small = summary.n < FEW_ITEMS
     if small.any():

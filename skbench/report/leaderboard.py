@@ -12,7 +12,14 @@ from skbench.report.reading import (
     reading_options,
     score_name,
 )
-from skbench.report.terminal import in_one_line, print_line, print_prose, print_table, say, working
+from skbench.report.terminal import (
+    in_one_line,
+    print_line,
+    print_prose,
+    print_table,
+    save_picture,
+    working,
+)
 
 _MOST_LETTERS = 12  # groups of ties that letters keep readable
 
@@ -52,8 +59,7 @@ def leaderboard(file, by, confidence_level, seed, plot, as_json, as_csv, **roles
         else:
             _print_report(board, table, items, columns)
         if plot is not None:
-            ranking_picture(board, score_name(items)).savefig(plot, dpi=150)
-            say(f"picture: {plot}")
+            save_picture(ranking_picture(board, score_name(items)), plot)
 
 
 def _print_report(board, table, items, columns):
@@ -143,4 +149,5 @@ def ranking_picture(board, score):
     estimate = replace(board.estimate, labels=pd.Index(names))
     display = ForestDisplay.from_estimates({estimate.method: estimate}, max_rows=len(board))
     display.plot(xlabel=f"{score}; in brackets the ranks a model may have")
+    display.ax_.xaxis.label.set_parse_math(False)
     return display.figure_

@@ -2,6 +2,7 @@
 
 import io
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -84,7 +85,10 @@ def _ranking_in_svg(board, score):
     except ImportError as error:
         raise ImportError('--html needs matplotlib: pip install "skbench[plot]".') from error
     # The hash salt makes the ids, and so the page, the same in every run.
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "skbench"}):
+    look = {"svg.fonttype": "none", "svg.hashsalt": "skbench"}
+    with matplotlib.rc_context(look), warnings.catch_warnings():
+        # The reader's browser has other fonts than matplotlib.
+        warnings.filterwarnings("ignore", r"Glyph .* missing from font")
         buffer = io.StringIO()
         ranking_picture(board, score).savefig(
             buffer, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None}

@@ -3,6 +3,7 @@
 import gc
 import warnings
 from contextlib import contextmanager
+from pathlib import Path
 
 import click
 from rich.console import Console
@@ -27,6 +28,12 @@ class DataError(click.ClickException):
 def say(text):
     """Print on stderr, in one line: stdout is for results."""
     click.echo(one_line(text), err=True)
+
+
+def save_picture(figure, path):
+    """Write a figure to just this file, as PNG where its name does not say what, and tell."""
+    figure.savefig(path, dpi=150, format=Path(path).suffix[1:] or "png")
+    say(f"picture: {path}")
 
 
 def one_line(text):

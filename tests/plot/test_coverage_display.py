@@ -15,7 +15,7 @@ def make_table(parts=("mmlu", "bbh"), failed=0):
         (part, name): {
             "guarantee": PROMISES[name],
             "coverage": coverage - 0.1 * i,
-            "width_ratio": width + 0.1 * i,
+            "width_ratio": 1.0 if name == "direct" else width + 0.1 * i,
             "failed": failed if name == "EB" else 0,
         }
         for i, part in enumerate(parts)
@@ -75,6 +75,24 @@ def test_tables_without_intervals_are_refused():
         CoverageDisplay.from_summary(table, confidence_level=95)
 
 
+def test_widths_relative_to_another_estimator_are_refused():
+    with pytest.raises(ValueError, match="not relative to 'EB', whose width_ratio in it is 0.8"):
+        CoverageDisplay.from_summary(make_table(), baseline="EB")
+    table = make_table().drop(index="direct", level="estimator")
+    assert CoverageDisplay.from_summary(table).baseline == "direct"
+
+
+def test_missing_marks_are_told():
+    table = make_table()
+    table.loc[("bbh", "EB"), ["coverage", "width_ratio"]] = np.nan
+    table.loc[("bbh", "SR"), "width_ratio"] = np.inf
+    assert CoverageDisplay.from_summary(table).notes[1:] == [
+        "EB: no coverage in 1 of 2 rows",
+        "EB: no relative width in 1 of 2 rows",
+        "SR: no relative width in 1 of 2 rows",
+    ]
+
+
 def test_two_panels_share_their_rows(pyplot):
     display = CoverageDisplay.from_summary(make_table()).plot()
     left, right = display.axes_
@@ -100,3 +118,10 @@ def test_own_axes_are_used(pyplot):
             lambda artist: hasattr(artist, "get_text") and "nominal" in artist.get_text()
         )[0].get_text()
     )
+
+
+@pytest.mark.parametrize("n_axes", [1, 3])
+def test_axes_must_be_two(pyplot, n_axes):
+    _, axes = pyplot.subplots(1, n_axes)
+    with pytest.raises(ValueError, match=f"axes must be two, .*, got {n_axes}"):
+        CoverageDisplay.from_summary(make_table()).plot(axes)

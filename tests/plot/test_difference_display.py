@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -78,11 +79,30 @@ def test_many_pairs_show_those_closest_to_a_tie():
 
 
 def test_missing_intervals_are_named():
-    estimate = make_estimate([0.1, np.nan, 0.2, 0.0])
+    estimate = make_estimate([0.1, np.nan, 0.2, 0.0], half_width=np.array([0.05, 1, 0.05, np.nan]))
     display = DifferenceDisplay.from_estimate(estimate)
-    assert display.remarks == ["", "no interval", "", ""]
+    assert display.remarks == ["", "no estimate", "", "no interval"]
+    assert display.notes[1:] == ["no estimate for 1 of 4 pairs", "no interval for 1 of 4 pairs"]
     assert display.rows["clear"].tolist() == [True, False, True, False]
-    assert display.legend["open"] == "too close to call: 1 of 4"
+    assert display.legend == {"clear": "interval leaves out 0: 2 of 4"}
+
+
+def test_pairs_left_out_of_the_picture_are_missing_aloud():
+    display = DifferenceDisplay.from_estimate(make_estimate([0.1, np.nan, 0.2, 0.0]), max_rows=2)
+    assert display.remarks == ["", ""]
+    assert "no estimate for 1 of 4 pairs" in display.notes
+
+
+def test_without_any_interval_nothing_is_called_close():
+    display = DifferenceDisplay.from_estimate(make_estimate(half_width=np.nan))
+    assert display.legend == {"open": "no interval"} and display.remarks == [""] * 4
+
+
+def test_pairs_exactly_equal_are_closest_to_a_tie():
+    estimate = make_estimate([0.2, 0.0, -0.3, 0.1], half_width=np.array([0.1, 0.0, 0.1, 0.1]))
+    estimate = replace(estimate, standard_error=[0.05, 0.0, 0.05, 0.0])
+    display = DifferenceDisplay.from_estimate(estimate, max_rows=1)
+    assert display.rows["value"].tolist() == [0.0]
 
 
 def test_errors():
@@ -90,7 +110,7 @@ def test_errors():
         DifferenceDisplay.from_estimate(make_estimate().to_frame())
     with pytest.raises(ValueError, match="has no groups"):
         DifferenceDisplay.from_estimate(make_estimate([], PAIRS[:0]))
-    with pytest.raises(ValueError, match="max_rows must be at least 1"):
+    with pytest.raises(ValueError, match="max_rows must be a whole number of at least 1"):
         DifferenceDisplay.from_estimate(make_estimate(), max_rows=0)
 
 

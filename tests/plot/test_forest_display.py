@@ -192,7 +192,7 @@ def test_reordering_the_groups_changes_nothing_in_a_sorted_display():
         ({"labels": ["law", "geology"]}, "no group 'geology'"),
         ({"labels": ["law", "law"]}, "'law' occurs more than once"),
         ({"labels": []}, "labels is empty"),
-        ({"max_rows": 0}, "max_rows must be at least 1, got 0"),
+        ({"max_rows": 0}, "max_rows must be a whole number of at least 1, got 0"),
         ({"truth": pd.Series([0.5], index=["geology"])}, "none of the groups, such as 'anatomy'"),
         ({"truth": pd.Series([0.5, 0.6], index=["law", "law"])}, "'law' occurs more than once"),
         ({"truth": [0.5, 0.6]}, r"truth has shape \(2,\), but there are 4 groups"),
@@ -201,6 +201,59 @@ def test_reordering_the_groups_changes_nothing_in_a_sorted_display():
 def test_errors_name_what_is_wrong(change, message):
     with pytest.raises(ValueError, match=message):
         ForestDisplay.from_estimates(**{"estimates": make_two(), **change})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"estimates": make_estimate(DIRECT)}, "are of type Estimate. Pass a dict .* by name"),
+        ({"estimates": [make_estimate(DIRECT)]}, "are of type list. Pass a dict"),
+        ({"labels": "law"}, r"labels must be a list of labels, got 'law'. Write \['law'\]"),
+        ({"truth": dict.fromkeys(TOPICS, 0.5)}, "truth must hold numbers only: .* Pass a Series"),
+    ],
+)
+def test_errors_name_a_wrong_type(change, message):
+    with pytest.raises(TypeError, match=message):
+        ForestDisplay.from_estimates(**{"estimates": make_two(), **change})
+
+
+@pytest.mark.parametrize("truth", [["high"] * 4, pd.Series("high", index=TOPICS)])
+def test_error_for_words_in_place_of_truths(truth):
+    with pytest.raises(ValueError, match="truth must hold numbers only: .*'high'"):
+        ForestDisplay.from_estimates(make_two(), truth=truth)
+
+
+@pytest.mark.parametrize("max_rows", [None, 2.5, "3"])
+def test_max_rows_is_a_whole_number(max_rows):
+    with pytest.raises(ValueError, match="max_rows must be a whole number of at least 1, got"):
+        ForestDisplay.from_estimates(make_two(), max_rows=max_rows)
+
+
+@pytest.mark.parametrize("missing", [np.nan, pd.NA, None])
+def test_a_missing_label_is_the_same_in_all_estimates(missing):
+    labels = pd.Index(["anatomy", missing, "virology", "zoology"], dtype=object)
+    display = ForestDisplay.from_estimates(make_two(labels))
+    assert len(display.rows["EB"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"labels": [7]}, "There is no group 7 to draw; the labels are like 1."),
+        ({"labels": [2, 2]}, "unique, but 2 occurs"),
+        ({"truth": pd.Series([0.5], index=[7])}, "such as 1; its own labels are like 7."),
+    ],
+)
+def test_errors_print_numbers_as_numbers(change, message):
+    with pytest.raises(ValueError, match=message):
+        ForestDisplay.from_estimates(make_two(pd.Index([1, 2, 3, 4])), **change)
+
+
+def test_estimates_may_be_named_by_numbers():
+    estimates = dict(zip((10, 20), make_two().values(), strict=True))
+    estimates[20] = without(estimates[20], value=[1], interval=[2])
+    display = ForestDisplay.from_estimates(estimates)
+    assert display.remarks == ["", "no estimate: 20", "no interval: 20", ""]
 
 
 def test_error_names_the_first_label_that_differs():
@@ -375,6 +428,29 @@ def test_draws_on_the_axes_given_and_keeps_its_title(pyplot):
     assert_nothing_clipped(figure)
 
 
+def test_words_can_be_read_on_a_dark_figure(pyplot):
+    from matplotlib.colors import to_rgb
+
+    with pyplot.style.context("dark_background"):
+        figure, ax = pyplot.subplots()
+        ForestDisplay.from_estimates(make_two(), truth=DIRECT).plot(ax)
+    assert to_rgb(figure.get_facecolor()) == (0, 0, 0)
+    for word in (*ax.get_xticklabels(), *ax.get_yticklabels(), ax.xaxis.label):
+        assert min(to_rgb(word.get_color())) > 0.8
+    legend = ax.get_legend()
+    assert legend.get_frame_on() and to_rgb(legend.get_frame().get_facecolor()) == (1, 1, 1)
+
+
+def test_a_figure_of_its_own_is_white_in_every_style(pyplot):
+    from matplotlib.colors import to_rgb
+
+    with pyplot.style.context("dark_background"):
+        display = ForestDisplay.from_estimates(make_two()).plot()
+    assert to_rgb(display.figure_.get_facecolor()) == (1, 1, 1)
+    assert max(to_rgb(display.ax_.xaxis.label.get_color())) < 0.2
+    assert not display.ax_.get_legend().get_frame_on()
+
+
 LONG = pd.MultiIndex.from_product(
     [
         ["Meta-Llama-3_1-8B-Instruct", "Qwen2.5-72B-Instruct"],
@@ -398,6 +474,13 @@ def test_levels_of_a_label_are_joined_by_a_dot(pyplot):
     # Two dollar signs would otherwise turn the words between them into a formula.
     assert not any(text.get_parse_math() for text in display.ax_.get_yticklabels())
     np.testing.assert_array_equal(display.truth, [3, 2])
+
+
+def test_a_name_is_one_line_whatever_is_in_it(pyplot):
+    labels = pd.Index([f"three\nlines\r\nand\ta tab  [{i}]" for i in range(4)])
+    display = ForestDisplay.from_estimates({"direct": make_estimate(DIRECT, labels)}).plot()
+    assert display.ax_.get_yticklabels()[0].get_text() == "three lines and a tab  [0]"
+    assert_nothing_clipped(display.figure_)
 
 
 @pytest.mark.parametrize("n_groups", [1, 3, 26, 40, 250])

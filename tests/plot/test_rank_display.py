@@ -82,12 +82,30 @@ def test_many_models_show_the_best():
         ({"probabilities": P - 0.1}, "must be non-negative"),
         ({"probabilities": P.iloc[:0]}, "no rank probabilities"),
         ({"labels": ["eve"]}, "no group 'eve'"),
-        ({"max_rows": 0}, "max_rows must be at least 1"),
+        ({"max_rows": 0}, "max_rows must be a whole number of at least 1"),
     ],
 )
 def test_errors(change, message):
     with pytest.raises(ValueError, match=message):
         RankDisplay.from_probabilities(**{"probabilities": P, **change})
+
+
+@pytest.mark.parametrize("ranks", [[4, 3, 2, 1], [1, 2, 4, 3]])
+def test_ranks_in_another_order_are_refused(ranks):
+    with pytest.raises(ValueError, match=f"the ranks 1, 2, .* but are {ranks[0]}, {ranks[1]}, "):
+        RankDisplay.from_probabilities(P[ranks])
+
+
+def test_ranks_with_gaps_are_refused():
+    worst = P.loc[["dan"], [4]]
+    with pytest.raises(ValueError, match="without gaps, but are 4"):
+        RankDisplay.from_probabilities(worst)
+
+
+def test_ranks_may_be_counted_from_0_or_named_by_words():
+    for columns in (range(4), ["1", "2", "3", "4"], ["best", "second", "third", "last"]):
+        display = RankDisplay.from_probabilities(P.set_axis(columns, axis=1))
+        pd.testing.assert_frame_equal(display.probabilities, P.loc[display.probabilities.index])
 
 
 def test_sets_of_other_models(sets):
@@ -114,6 +132,38 @@ def test_cells_and_numbers(pyplot):
     # Corner of the first cell: rank 1 of the first row.
     corners = mesh.get_coordinates()[:2, :2].reshape(-1, 2)
     np.testing.assert_allclose(corners.mean(axis=0), [1, 0])
+
+
+def test_what_rounds_to_0_percent_gets_no_number(pyplot):
+    p = pd.DataFrame([[0.995, 0.005], [0.006, 0.994]], index=["ada", "bob"], columns=[1, 2])
+    display = RankDisplay.from_probabilities(p).plot()
+    assert sorted(text.get_text() for text in display.ax_.texts) == ["1", "100", "99"]
+
+
+def luminance(color):
+    """Relative luminance of the web accessibility guidelines, 0 to 1."""
+    rgb = np.array(color[:3])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return linear @ [0.2126, 0.7152, 0.0722]
+
+
+@pytest.mark.parametrize("p", [0.02, 0.2, 0.45, 0.51, 0.6, 0.7, 0.79, 0.81, 0.9, 1.0])
+def test_numbers_stand_out_from_their_cells(pyplot, p):
+    from matplotlib.colors import to_rgb
+
+    both = pd.DataFrame([[p, 1 - p], [1 - p, p]], index=["ada", "bob"], columns=[1, 2])
+    ax = RankDisplay.from_probabilities(both).plot().ax_
+    (mesh,) = ax.collections
+    for text in ax.texts:
+        cell = mesh.cmap(int(text.get_text()) / 100)
+        light, dark = sorted([luminance(cell), luminance(to_rgb(text.get_color()))])[::-1]
+        assert (light + 0.05) / (dark + 0.05) > 3  # what the guidelines ask of graphics
+
+
+def test_draws_on_a_part_of_a_figure(pyplot):
+    part = pyplot.figure().subfigures(1, 2)[0]
+    display = RankDisplay.from_probabilities(P).plot(part.subplots())
+    assert display.figure_ is part and display.ax_.texts
 
 
 def test_frames_surround_the_sets(pyplot, sets):

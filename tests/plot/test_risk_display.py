@@ -1,5 +1,7 @@
 """RiskDisplay: the numbers without matplotlib, then what is on the paper."""
 
+from itertools import pairwise
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,10 +18,10 @@ def make_table(parts=("small", "large"), ratios=((0.5, 0.8), (0.9, 4.0)), failed
             "guarantee": "each group",
             "mse_ratio": ratio,
             "standard_error": 0.0 if name == "direct" else 0.05,
-            "small": ratio / 2,
-            "large": ratio * 2,
+            "small": 1.0 if name == "direct" else ratio / 2,
+            "large": 1.0 if name == "direct" else ratio * 2,
             "coverage": 0.95,
-            "width_ratio": 1.5,
+            "width_ratio": 1.0 if name == "direct" else 1.5,
             "failed": failed if name == "SR" else 0,
         }
         for part, (eb, sr) in zip(parts, ratios, strict=True)
@@ -27,6 +29,12 @@ def make_table(parts=("small", "large"), ratios=((0.5, 0.8), (0.9, 4.0)), failed
     }
     table = pd.DataFrame(rows).T
     table.index.names = ["part", "estimator"]
+    return table
+
+
+def relative_to_eb():
+    table = make_table()
+    table.loc[(slice(None), "EB"), ["mse_ratio", "width_ratio"]] = 1.0
     return table
 
 
@@ -67,15 +75,36 @@ def test_parts_have_no_whiskers(value, factor):
     assert "whiskers" not in display.notes[0] and "15 items" in display.xlabel
 
 
+def test_narrower_is_not_called_better():
+    (note,) = RiskDisplay.from_summary(make_table(), value="width_ratio").notes
+    assert note == "left of 1: narrower intervals than direct"
+
+
 def test_a_plain_summary_is_one_row():
     display = RiskDisplay.from_summary(make_table().loc["small"])
     assert display.points_.index.tolist() == [("", "EB"), ("", "SR")]
 
 
 def test_another_baseline_is_named():
-    display = RiskDisplay.from_summary(make_table(), baseline="EB")
+    display = RiskDisplay.from_summary(relative_to_eb(), baseline="EB")
     assert display.points_.index.unique(1).tolist() == ["direct", "SR"]
     assert display.xlabel.endswith("relative to EB") and "better than EB" in display.notes[0]
+
+
+@pytest.mark.parametrize("value", ["mse_ratio", "small", "large", "width_ratio"])
+def test_a_table_relative_to_another_estimator_is_refused(value):
+    table = make_table()
+    own = table.loc[("small", "EB"), value]
+    with pytest.raises(ValueError, match=f"not relative to 'EB', whose {value} in it is {own:g}"):
+        RiskDisplay.from_summary(table, baseline="EB", value=value)
+
+
+def test_marks_that_cannot_be_drawn_are_told():
+    table = make_table()
+    table.loc[("small", "SR"), "mse_ratio"] = np.nan
+    table.loc[("large", "SR"), "mse_ratio"] = 0.0
+    notes = RiskDisplay.from_summary(table).notes
+    assert notes[1:] == ["SR: no finite ratio above 0 in 2 of 2 rows"]
 
 
 def test_failures_are_told():
@@ -129,8 +158,38 @@ def test_every_estimator_looks_different_and_the_same_everywhere(pyplot):
         }
 
     first = looks(RiskDisplay.from_summary(make_table()).plot())
-    other = looks(RiskDisplay.from_summary(make_table(), baseline="EB").plot())
+    other = looks(RiskDisplay.from_summary(relative_to_eb(), baseline="EB").plot())
     assert len(set(first.values())) == 2 and first["SR"] == other["SR"]
+
+
+def test_sixteen_estimators_look_different(pyplot):
+    row = make_table().loc["small"].loc["EB"]
+    names = ["direct", *(f"method {i}" for i in range(16))]
+    table = pd.DataFrame({name: row for name in names}).T.rename_axis("estimator")
+    table.loc["direct", "mse_ratio"] = 1.0
+    display = RiskDisplay.from_summary(table).plot()
+    handles = display.ax_.get_legend().legend_handles
+    assert len({(handle.get_color(), handle.get_marker()) for handle in handles}) == 16
+
+
+@pytest.mark.parametrize("ratio", [1e-12, 1e-6, 1e-4, 1e-2, 0.2, 20.0, 2e3, 1e5, 1e9])
+def test_numbers_on_the_axis_stay_apart(pyplot, ratio):
+    table = make_table(ratios=((0.9, ratio), (0.9, ratio)))
+    ax = RiskDisplay.from_summary(table).plot().ax_
+    ax.figure.canvas.draw()
+    low, high = ax.get_xlim()
+    boxes = [tick.get_window_extent() for tick in ax.get_xticklabels()]
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+    assert len(boxes) >= 3 and 1 in ax.get_xticks()
+    assert max(ax.get_xticks()) > high / 100 and min(ax.get_xticks()) < low * 100
+
+
+def test_names_are_no_formulas(pyplot):
+    names = {"direct": "cost in $ and $", "SR": "two\nlines"}
+    table = make_table(parts=("one $ or $ two\nlines", "other")).rename(index=names, level=1)
+    ax = RiskDisplay.from_summary(table, baseline=names["direct"]).plot().ax_
+    assert not ax.xaxis.label.get_parse_math()
+    assert ax.get_yticklabels()[0].get_text() == "one $ or $ two lines"
 
 
 def test_own_axes_are_used(pyplot):

@@ -101,6 +101,30 @@ def test_unknown_names_are_refused():
         SamplingDisplay.from_results(make_results().drop(columns="truth"))
 
 
+def test_tables_without_a_picture_are_refused():
+    results = make_results()
+    with pytest.raises(TypeError, match="of type list. Pass results_ of a study"):
+        SamplingDisplay.from_results([1, 2])
+    with pytest.raises(ValueError, match="has no rows"):
+        SamplingDisplay.from_results(results.iloc[:0])
+    with pytest.raises(ValueError, match="no estimators to draw"):
+        SamplingDisplay.from_results(results, estimators=[])
+    with pytest.raises(ValueError, match="'direct' has more than one estimate of 'ada · art'"):
+        SamplingDisplay.from_results(pd.concat([results, results]))
+
+
+def test_one_sample_is_not_several():
+    assert SamplingDisplay.from_results(make_results(1)).notes == ["1 sample, a dot each"]
+
+
+def test_twelve_estimators_look_different(pyplot):
+    results = make_results(2).query("estimator == 'EB'")
+    many = pd.concat([results.assign(estimator=f"method {i}") for i in range(12)])
+    display = SamplingDisplay.from_results(many.astype({"estimator": "category"})).plot()
+    handles = display.ax_.get_legend().legend_handles[:-1]
+    assert len({(handle.get_color(), handle.get_marker()) for handle in handles}) == 12
+
+
 def test_dots_ticks_and_truth_are_drawn(pyplot):
     display = SamplingDisplay.from_results(make_results()).plot(xlabel="accuracy")
     dots = [line for line in display.ax_.lines if len(line.get_xdata()) == 32]

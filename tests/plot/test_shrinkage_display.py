@@ -178,6 +178,22 @@ def test_sizes_stand_beside_the_rows_unless_they_are_all_the_same():
     assert display.remarks == [""] * 5 and display.notes == ["10 items in every group"]
 
 
+def test_large_sizes_are_printed_with_all_digits():
+    n = pd.Series(1234567 + np.arange(5), index=TOPICS)
+    display = make_display(n=n)
+    assert display.remarks == [f"n = {n[name]}" for name in display.rows.index]
+    display = make_display(n=[1234567] * 5)
+    assert display.notes == ["1234567 items in every group"]
+
+
+def test_unknown_sizes_are_left_blank_and_told():
+    n = pd.Series({TOPICS[0]: 10, TOPICS[1]: 20})
+    display = make_display(n=n)
+    sizes = {TOPICS[0]: "n = 10", TOPICS[1]: "n = 20"}
+    assert display.remarks == [sizes.get(name, "") for name in display.rows.index]
+    assert display.notes == ["n: no value for 3 of 5 groups"]
+
+
 def test_errors_name_what_is_wrong():
     with pytest.raises(ValueError, match="'shrunk' has 'law' in row 0, where 'direct' has 'anat"):
         ShrinkageDisplay.from_estimates(
@@ -189,7 +205,7 @@ def test_errors_name_what_is_wrong():
         make_display(n=[10, 10])
     with pytest.raises(ValueError, match="truth knows none of the groups"):
         make_display(truth=TRUTH.set_axis(range(5)))
-    with pytest.raises(ValueError, match="max_rows must be at least 1, got -1"):
+    with pytest.raises(ValueError, match="max_rows must be a whole number of at least 1, got -1"):
         make_display(max_rows=-1)
 
 

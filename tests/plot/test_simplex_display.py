@@ -154,6 +154,38 @@ def test_draws_on_the_axes_given(pyplot):
     assert len(pyplot.get_fignums()) == 1 and not axes[0].images
 
 
+@pytest.mark.parametrize("name", ["a category whose name has a great many words", "x" * 70])
+def test_long_names_of_corners_stay_apart(pyplot, name):
+    display = SimplexDisplay.from_simplex(make_simplex(resolution=3))
+    display.categories = [name, name, name]
+    display.plot().figure_.canvas.draw()
+    top, left, right = (
+        text.get_window_extent() for text in display.ax_.texts if text.get_text()[:4] == "only"
+    )
+    assert left.x1 < right.x0 and left.y1 < top.y0
+    assert top.y1 < display.ax_.get_legend().get_window_extent().y0
+
+
+def test_corners_can_be_read_on_a_dark_figure(pyplot):
+    from matplotlib.colors import to_rgb
+
+    with pyplot.style.context("dark_background"):
+        display = SimplexDisplay.from_simplex(make_simplex(resolution=3))
+        display.plot(pyplot.subplots()[1])
+    corners = [text for text in display.ax_.texts if text.get_text()[:4] == "only"]
+    assert len(corners) == 3
+    assert all(min(to_rgb(text.get_color())) > 0.8 for text in corners)
+
+
+def test_names_take_one_line(pyplot):
+    simplex = make_simplex(resolution=3)
+    simplex.categories_ = ["two\nlines", "code", "math"]
+    simplex.fractions_ = simplex.fractions_.rename({"m0": "m\n0"})
+    display = SimplexDisplay.from_simplex(simplex)
+    assert display.categories[0] == "two lines"
+    assert display.legend["m\n0"].startswith("m 0: ")
+
+
 @pytest.mark.parametrize("name", ["text", "a category with a long name", "$x and $y"])
 def test_nothing_is_clipped(pyplot, name):
     simplex = make_simplex(rho=0.3)

@@ -308,6 +308,24 @@ def test_plot_is_saved(file, tmp_path, method):
     assert f"picture: {path}" in result.stderr
 
 
+def test_plot_is_saved_where_it_is_said_to_be(file, tmp_path):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "picture"
+    result = run(file, "--method", "direct", "--plot", path)
+    assert f"picture: {path}" in result.stderr
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("method", ["james-stein", "direct"])
+def test_name_of_the_score_is_no_formula_in_the_plot(written, tmp_path, method):
+    pytest.importorskip("matplotlib")
+    rows = "".join(f"m{m},t{t},{i},{i % 2}\n" for m in (1, 2) for t in range(4) for i in range(6))
+    data, path = written("model,topic,item,$\\won_$\n" + rows), tmp_path / "groups.png"
+    result = run(data, "--score", "$\\won_$", "--method", method, "--plot", path)
+    assert result.exit_code == 0
+    assert path.exists()
+
+
 def test_warnings_take_one_line_each(written):
     rows = "".join(f"m{m},t{t},{i},0.5\n" for m in (1, 2) for t in range(4) for i in range(3))
     result = run(written(f"model,topic,item,score\n{rows}"), "--method", "direct")

@@ -97,6 +97,13 @@ def test_plot_is_saved(file, tmp_path):
     assert f"picture: {path}" in result.stderr
 
 
+def test_plot_is_saved_where_it_is_said_to_be(file, tmp_path):
+    pytest.importorskip("matplotlib")
+    path = tmp_path / "picture"
+    assert f"picture: {path}" in run(file, "--plot", path).stderr
+    assert path.read_bytes().startswith(b"\x89PNG")
+
+
 def test_errors_take_one_line(file, tmp_path):
     path = tmp_path / "nameless.csv"
     path.write_text("topic,item,score\na,1,1\na,2,0\n")

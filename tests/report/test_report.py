@@ -317,6 +317,19 @@ def test_names_cannot_inject_markup(items, tmp_path):
     assert Tags(page.read_text()).opened.count("script") == 1  # our own, which sorts
 
 
+def test_names_in_the_picture_are_text_as_they_stand(items, tmp_path):
+    path, page = tmp_path / "names.csv", tmp_path / "names.html"
+    names = dict(zip(items["model"].unique(), ["模型", "in $ and $", "m"], strict=True))
+    items = items.assign(model=items["model"].map(names))
+    items.rename(columns={"score": r"$\won_$"}).to_csv(path, index=False)
+    result = run(path, "--score", r"$\won_$", "--html", page)
+    assert result.exit_code == 0
+    assert "Glyph" not in result.stderr
+    picture = page.read_text().partition("<svg")[2].partition("</svg>")[0]
+    for text in ("模型", "in $ and $", r"$\won_$; in brackets"):
+        assert text in picture
+
+
 @pytest.mark.parametrize(
     ("value", "low", "high", "expected"),
     [
@@ -339,7 +352,10 @@ def test_one_group_keeps_its_direct_estimate(tmp_path):
     document = json.loads(run(path, "--json").stdout)
     (row,) = document["groups"]["rows"]
     assert (row["estimate"], row["low"]) == (row["direct"], row["direct_low"])
-    assert any("too few to learn from one another" in text for text in document["warnings"])
+    assert any(
+        "There is 1 group, too few to learn from one another" in text
+        for text in document["warnings"]
+    )
 
 
 def test_direct_estimates_do_not_lean_on_other_groups(tmp_path):

@@ -34,11 +34,13 @@ def split_items_risk(
     reference : str, default=None
         Estimator that differences are taken to, by default the first.
     n_splits : int, default=10
-        Folds; estimators see a share ``1 - 1 / n_splits`` of the items.
+        Folds; estimators see a share ``1 - 1 / n_splits`` of the items, and all but
+        one in groups with fewer items than folds.
     n_repeats : int, default=1
         Independent deals. Each costs `n_splits` fits of every estimator.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the deals, and of estimators whose `random_state` is None.
+        Seed of the deals, and of estimators whose `random_state` is None. The order
+        of the rows makes no difference.
     n_jobs : int, default=None
         Folds worked on at the same time (joblib).
     **summary_options

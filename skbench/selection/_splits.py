@@ -18,6 +18,7 @@ class Part(NamedTuple):
     position: np.ndarray  # of its groups among all groups
     z_out: np.ndarray  # direct estimates from the fold, nan where it has no items
     n_out: np.ndarray  # items in the fold
+    share: np.ndarray  # of the independent observations of each group, those in `summary`
     sigma2: np.ndarray  # unbiased variance of the direct estimates in `summary`
 
 
@@ -57,19 +58,21 @@ def _parts_of_counts(summary, variance, n_splits, n_repeats, rng):
             z_out = k_out[kept] / n_out[kept]
         sigma2 = binomial.sampling_variance(k_in, n_in, variance)
         part = _subset(summary, kept, k_in / n_in, sigma2, n_in)
-        unbiased = binomial.unbiased_variance(k, n)[kept] * n[kept] / n_in
-        yield Part(part, np.flatnonzero(kept), z_out, n_out[kept], unbiased)
+        share = n_in / n[kept]
+        unbiased = binomial.unbiased_variance(k, n)[kept] / share
+        yield Part(part, np.flatnonzero(kept), z_out, n_out[kept], share, unbiased)
 
 
 def _parts_of_means(summary, n_splits, n_repeats, rng):
     folds = risk.split_normal(summary.z, summary.sigma2, n_splits, n_repeats, rng)
     everyone = np.arange(len(summary))
-    sigma2 = summary.sigma2 * n_splits / (n_splits - 1)
-    n_in = np.maximum(1, np.round(summary.n * (1 - 1 / n_splits))).astype(int)
+    share = np.full(len(summary), 1 - 1 / n_splits)
+    sigma2 = summary.sigma2 / share
+    n_in = np.maximum(1, np.round(summary.n * share)).astype(int)
     for z_out in _flat(folds):
         z = (n_splits * summary.z - z_out) / (n_splits - 1)
         part = _subset(summary, everyone, z, sigma2, n_in)
-        yield Part(part, everyone, z_out, np.ones(len(summary)), sigma2)
+        yield Part(part, everyone, z_out, np.ones(len(summary)), share, sigma2)
 
 
 def _flat(folds):
@@ -125,9 +128,8 @@ def parts_of_items(items, full, options, n_splits, n_repeats, rng):
                 warnings.simplefilter("ignore", UserWarning)  # told once, of all items
                 part = summarize_items(items[~out], **options)
             at = full.labels.get_indexer(part.labels)
-            left = _distinct_units(group, unit, ~out, len(full))[at]
-            sigma2 = unbiased[at] * units_of_group[at] / left
-            yield Part(part, at, z_out[at], n_out[at], sigma2)
+            share = _distinct_units(group, unit, ~out, len(full))[at] / units_of_group[at]
+            yield Part(part, at, z_out[at], n_out[at], share, unbiased[at] / share)
 
 
 def _labels(items, by):

@@ -105,7 +105,13 @@ def _plain(column):
     is_numpy = isinstance(values, pd.Series) and isinstance(values.dtype, np.dtype)
     if is_numpy and values.dtype.kind in "biuf":
         return values.to_numpy()
+    if column.dtype.is_decimal() or (_counts_or_flags(column) and column.null_count()):
+        return column.cast(nw.Float64).to_numpy()
     return column.to_list()
+
+
+def _counts_or_flags(column):
+    return column.dtype.is_numeric() or column.dtype == nw.Boolean
 
 
 def group_labels(table, by):

@@ -147,7 +147,7 @@ def _units(items, full, options, group):
                 "split them by. Pass item=..."
             )
         topic = pd.factorize(np.asarray(full.groups))[0][group]
-    within = cluster or (item if full.groups is not None else None)
+    within = cluster or (item if full.groups is not None and item not in options["by"] else None)
     if within is None:
         return np.arange(len(items)), topic
     unit = items.groupby([topic, items[within]], sort=False).ngroup().to_numpy()

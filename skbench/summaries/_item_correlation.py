@@ -103,7 +103,7 @@ def shared_correlation(items, by, score, model, item, topics):
     frame = nw.from_native(items, pass_through=True)
     if topics is None or not isinstance(frame, nw.DataFrame):
         return None
-    if model not in by or item not in frame.columns:
+    if model not in by or item in by or item not in frame.columns:
         return None
     topic = [name for name in by if name != model]
     return item_correlation(items, model, topic, item, score)

@@ -50,8 +50,8 @@ def summarize_items(
         `by` are the topic.
     item : str or None, default="item"
         Column of item ids, unique within a model and topic. It shows whether
-        models answered the same items. May be absent. None: ids are not looked
-        at, and models are taken to share the items of a topic; that saves the one
+        models answered the same items. May be absent, or one of `by`. None: ids are
+        not looked at, and models are taken to share the items of a topic; that saves the one
         step whose cost grows with the number of items rather than of groups.
     cluster : str, default=None
         Column of clusters of dependent items: a passage with several questions,
@@ -136,7 +136,8 @@ def summarize_items(
         outcome = "clustered"
         sigma2, n_independent = _clustered(sums, sigma2)
     model = model if model in names else None
-    if item in names:
+    has_ids = item in names and item not in by  # items that are groups have none left
+    if has_ids:
         topics = shared_topics(
             frame,
             sums,
@@ -148,7 +149,7 @@ def summarize_items(
             in_slices=isinstance(items, str | PathLike),
         )
     else:
-        topics = assumed_topics(sums.labels, by, model, warn=item is not None)
+        topics = assumed_topics(sums.labels, by, model, warn=item is not None and item not in by)
     _warn_of_missing_groups(sums.labels)
     _warn_of_unknown_variances(sigma2, score)
     return GroupSummary(

@@ -8,13 +8,14 @@ import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
-from skbench._checks import require_columns
+from skbench._checks import check_option, require_columns
 from skbench._random import as_generator
 from skbench.containers import GroupSummary
 from skbench.selection._comparison import RiskComparison
 from skbench.selection._splits import check_splits, parts_of_items, parts_of_summary
 from skbench.stats.risk import split_loss
 from skbench.summaries import summarize_items
+from skbench.summaries._items import VARIANCES
 from skbench.summaries._rows import collected, opened, with_score
 
 
@@ -53,6 +54,7 @@ class Data:
         if unknown:
             raise TypeError(f"summarize_items has no argument {unknown[0]!r}.")
         self.variance = options.get("variance", "smoothed")
+        check_option("variance", self.variance, VARIANCES)
         if isinstance(items, GroupSummary):
             self.summary, self._items = items, None
             return
@@ -130,8 +132,8 @@ def split_risk(candidates, data, reference, n_splits, n_repeats, random_state, n
     scored = weights > 0
     if not scored.any():
         raise ValueError(
-            "No group has two items, so none can be split: what remained could not be judged by "
-            "what was left out."
+            "No group has two items, or two clusters of them, so none can be split: what remained "
+            "could not be judged by what was left out."
         )
     means = sums[scored] / weights[scored, None]
     share, variance = means[:, :2].T

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_column, check_option
+from skbench._checks import check_column, check_option, check_same_index
 from skbench.selection._comparison import RiskComparison
 from skbench.stats import risk, shrinkage
 
@@ -20,7 +20,7 @@ def shrinkage_risk(summary, prior_mean, prior_variance=shrinkage.PRIOR_VARIANCE_
     prior_mean : array-like of shape (n_groups,)
         Prior means that did not see the group's own direct estimate, such as
         ``EmpiricalBayes().fit(...).prior_mean_``, on the scale of the score.
-    prior_variance : list of str or float, default=all methods
+    prior_variance : str, float or list of them, default=all methods
         What to compare: names of estimators of the prior variance `A`, see
         `skbench.stats.shrinkage.prior_variance`, and values of `A`; ``inf`` is no
         shrinkage and 0 the prior mean alone.
@@ -33,7 +33,8 @@ def shrinkage_risk(summary, prior_mean, prior_variance=shrinkage.PRIOR_VARIANCE_
     Raises
     ------
     ValueError
-        If a method is unknown or an `A` negative, or a prior mean not finite.
+        If a method is unknown or an `A` negative, a prior mean not finite, or its index
+        not that of the summary.
 
     Notes
     -----
@@ -69,10 +70,13 @@ def shrinkage_risk(summary, prior_mean, prior_variance=shrinkage.PRIOR_VARIANCE_
     A=inf      0.0252
     dtype: float64
     """
+    check_same_index(summary=summary.to_frame(), prior_mean=prior_mean)
     prior_mean = check_column("prior_mean", prior_mean, summary.labels)
     scored = summary.n > 1 if summary.outcome == "binomial" else np.ones(len(summary), bool)
     if not scored.any():
         raise ValueError("Every group has a single item: nothing is left to judge shrinkage by.")
+    if isinstance(prior_variance, (str, *_NUMERIC)):
+        prior_variance = [prior_variance]
     if len(prior_variance) == 0:
         raise ValueError("prior_variance is empty: pass at least one method or number to judge.")
     columns, variance = {}, None

@@ -9,6 +9,7 @@ import pandas as pd
 from skbench.containers import GroupSummary
 from skbench.stats import binomial, risk
 from skbench.summaries import summarize_items
+from skbench.summaries._items import estimates_of_counts
 
 
 class Part(NamedTuple):
@@ -56,8 +57,8 @@ def _parts_of_counts(summary, variance, n_splits, n_repeats, rng):
         k_in = k[kept] - k_out[kept]
         with np.errstate(invalid="ignore"):
             z_out = k_out[kept] / n_out[kept]
-        sigma2 = binomial.sampling_variance(k_in, n_in, variance)
-        part = _subset(summary, kept, k_in / n_in, sigma2, n_in)
+        z, sigma2 = estimates_of_counts(k_in, n_in, summary.labels[kept], variance)
+        part = _subset(summary, kept, z, sigma2, n_in)
         share = n_in / n[kept]
         unbiased = binomial.unbiased_variance(k, n)[kept] / share
         yield Part(part, np.flatnonzero(kept), z_out, n_out[kept], share, unbiased)
@@ -68,10 +69,13 @@ def _parts_of_means(summary, n_splits, n_repeats, rng):
     everyone = np.arange(len(summary))
     share = np.full(len(summary), 1 - 1 / n_splits)
     sigma2 = summary.sigma2 / share
-    n_in = np.maximum(1, np.round(summary.n * share)).astype(int)
+    n_in, independent = (
+        np.maximum(1, np.round(sizes * share)).astype(int)
+        for sizes in (summary.n, summary.n_independent)
+    )
     for z_out in _flat(folds):
         z = (n_splits * summary.z - z_out) / (n_splits - 1)
-        part = _subset(summary, everyone, z, sigma2, n_in)
+        part = _subset(summary, everyone, z, sigma2, n_in, independent)
         yield Part(part, everyone, z_out, np.ones(len(summary)), share, sigma2)
 
 
@@ -79,7 +83,7 @@ def _flat(folds):
     return folds.reshape(-1, folds.shape[-1])
 
 
-def _subset(summary, kept, z, sigma2, n):
+def _subset(summary, kept, z, sigma2, n, n_independent=None):
     return GroupSummary(
         z=z,
         sigma2=sigma2,
@@ -87,6 +91,7 @@ def _subset(summary, kept, z, sigma2, n):
         labels=summary.labels[kept],
         X=None if summary.X is None else summary.X.iloc[kept],
         outcome=summary.outcome,
+        n_independent=n_independent,
     )
 
 

@@ -193,9 +193,13 @@ def estimates_from_sums(n, total, centered, squared, binary, labels, variance):
     """
     if not binary:
         return total / n, means.pooled_mean_variance(centered, squared, n), "continuous"
-    fitted = _main_effects(total, n, labels) if variance == "model" else None
-    sigma2 = binomial.sampling_variance(total, n, variance, prior_mean=fitted)
-    return total / n, sigma2, "binomial"
+    return *estimates_of_counts(total, n, labels, variance), "binomial"
+
+
+def estimates_of_counts(k, n, labels, variance):
+    """Direct estimates and sampling variances of groups of binary scores."""
+    fitted = _main_effects(k, n, labels) if variance == "model" else None
+    return k / n, binomial.sampling_variance(k, n, variance, prior_mean=fitted)
 
 
 def _clustered(sums, item_sigma2):

@@ -113,9 +113,18 @@ def test_prior_means_are_checked():
     g, _ = normal_groups(np.random.default_rng(0))
     with pytest.raises(ValueError, match="prior_mean must be finite, but group 0 has nan"):
         shrinkage_risk(g, np.full(120, np.nan))
+    with pytest.raises(ValueError, match="indexes of summary and prior_mean differ: row 0 is 0"):
+        shrinkage_risk(g, pd.Series(np.full(120, 0.5))[::-1])
     single = GroupSummary([1.0], [0.2], [1], pd.Index(["a"]))
     with pytest.raises(ValueError, match="Every group has a single item"):
         shrinkage_risk(single, [0.5])
+
+
+@pytest.mark.parametrize("choice", ["reml", 0.01])
+def test_one_amount_needs_no_list(choice):
+    g, _ = normal_groups(np.random.default_rng(0))
+    one, listed = (shrinkage_risk(g, np.full(120, 0.5), given) for given in (choice, [choice]))
+    assert one.losses.equals(listed.losses)
 
 
 def test_refuses_nothing_to_judge():

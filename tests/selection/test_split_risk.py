@@ -183,6 +183,42 @@ def test_groups_with_one_item_train_but_are_not_judged():
     assert sum("a" in labels for labels in seen) == 1
 
 
+@pytest.mark.parametrize("variance", ["plug-in", "pooled", "model"])
+def test_variances_of_counts_are_those_of_rows(variance):
+    """Where each item is left out in turn, rows and counts are split alike."""
+    items = own_items(6, 0).items
+    rows = summarize_items(items, BY, variance=variance)
+    seen = []
+
+    class Spy(FixedShrinkage):
+        def fit_predict(self, X, y, sigma2=None, n=None, groups=None):
+            seen.append((y, sigma2, n))
+            return super().fit_predict(X, y)
+
+    split_items_risk({"spy": Spy()}, rows, variance=variance, n_splits=6, random_state=0)
+    for z, sigma2, n in seen:
+        counts = pd.DataFrame({"k": np.round(z * n).astype(int), "n": n}, rows.labels)
+        again = counts.loc[counts.index.repeat(counts["n"])]
+        number = again.groupby(BY).cumcount()
+        again = (number < again["k"]).astype(int).rename("score").reset_index()
+        expected = summarize_items(again, BY, item=None, variance=variance).sigma2
+        assert np.allclose(sigma2, expected, rtol=1e-12, atol=0)
+
+
+def test_clustered_summaries_keep_their_independent_sizes():
+    items = make_items(1, 8, 40, cluster_size=4, random_state=0).items
+    g = summarize_items(items, "topic", cluster="cluster")
+    seen = []
+
+    class Spy(FixedShrinkage):
+        def fit_predict(self, X, y, sigma2=None, n=None, groups=None):
+            seen.append(n)
+            return super().fit_predict(X, y)
+
+    split_items_risk({"spy": Spy()}, g, n_splits=2, random_state=0)
+    assert (g.n_independent == 10).all() and (np.array(seen) == 5).all()
+
+
 def test_features_that_are_means_are_made_anew():
     data = own_items(6, 0)
     items = data.items.assign(confidence=np.arange(len(data.items), dtype=float))
@@ -298,6 +334,8 @@ def test_standard_errors_are_over_topics_where_items_are_shared():
         ({"by": None}, ValueError, "Pass by=..."),
         ({"by": ["model", "task"]}, ValueError, "no column 'task'. Its columns are: model, topic"),
         ({"cluster": "passage"}, ValueError, "no column 'passage'"),
+        ({"variance": "none"}, ValueError, "variance must be one of .*, got 'none'"),
+        ({"cluster": "topic"}, ValueError, "No group has two items, or two clusters of them"),
     ],
 )
 def test_split_risk_refuses(arguments, error, message):

@@ -85,7 +85,8 @@ def summarize_items(
     -----
     UserWarning
         If a model has no items in a topic, item ids do not settle whether items are
-        shared, or no group has two different scores.
+        shared, several models answered the items of a group without `cluster`, or no
+        group has two different scores.
 
     Notes
     -----
@@ -145,7 +146,7 @@ def summarize_items(
             score,
             model,
             item,
-            repeats=item == cluster,
+            cluster=cluster,
             in_slices=isinstance(items, str | PathLike),
         )
     else:

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -108,6 +110,17 @@ def test_items_of_their_own_leave_groups_free(items):
 
 def test_one_model_leaves_groups_free(items):
     assert summarize_items(items.query("model == 'A'"), "topic").groups is None
+
+
+def test_answers_of_several_models_in_a_group_are_no_independent_items(items):
+    with pytest.warns(UserWarning, match="up to 3 values of 'model', .* pass cluster='item'"):
+        summarize_items(items, "topic")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        summarize_items(items, "topic", cluster="item")
+        summarize_items(items.query("model == 'A'"), "topic")
+        own = items.assign(item=items["model"] + items["item"].astype(str))
+        summarize_items(own, "topic")
 
 
 def test_sharing_is_assumed_without_ids(items):

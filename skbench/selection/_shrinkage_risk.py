@@ -5,6 +5,7 @@ import pandas as pd
 
 from skbench._checks import check_column, check_option, check_same_index
 from skbench.selection._comparison import RiskComparison
+from skbench.selection._sample_size import variance_with_fewer
 from skbench.stats import risk, shrinkage
 
 _NUMERIC = (int, float, np.number)
@@ -110,7 +111,8 @@ def _losses(summary, prior_mean, A, estimated, scored):
         return z if np.isinf(A) else shrinkage.posterior_mean(z, f, sigma2, A)
 
     n = summary.n[scored].astype(float)
-    losses, variance = risk.leave_one_out_loss(rule, np.round(z * n), n)
+    k = np.round(z * n)
+    losses, variance = risk.leave_one_out_loss(rule, k, n, variance_with_fewer(sigma2, k, n))
     return losses + 2 * (slope - weight) * variance, variance
 
 

@@ -45,7 +45,7 @@ def split_items_risk(
         Folds worked on at the same time (joblib).
     **summary_options
         Further arguments of `summarize_items`: score, model, item, cluster,
-        variance, features. With a summary, `variance` alone has a meaning.
+        variance, features. With a summary, `variance` only.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def split_items_risk(
         If no group has two items, models share items but only a summary was
         given, or there are no item ids to tell which are shared.
     TypeError
-        If `estimators` is no dict of estimators.
+        If `estimators` is no dict of estimators, or an argument needs item rows.
 
     Warns
     -----

@@ -344,6 +344,13 @@ def test_split_risk_refuses(arguments, error, message):
         split_items_risk(**{"estimators": HALF, "items": items, "by": BY} | arguments)
 
 
+def test_summaries_take_no_features_any_more():
+    data = own_items(6, 0)
+    g = summarize_items(data.items, BY)
+    with pytest.raises(TypeError, match="'features' needs item rows, but a summary was given"):
+        split_items_risk(HALF, g, features=data.features)
+
+
 def test_shared_items_need_rows_and_ids():
     items = make_items(2, 4, 5, random_state=0).items
     with pytest.raises(ValueError, match="Pass the item rows and by="):

@@ -211,8 +211,10 @@ def check_within(what, scores, bounds, slack=0.0):
         Part of the range by which they may lie outside.
     """
     low, high = bounds
-    if not low < high:
-        raise ValueError(f"bounds must be a low and a higher number, got {low:g} and {high:g}.")
+    if not -np.inf < low < high < np.inf:
+        raise ValueError(
+            f"bounds must be a low and a higher number, both finite, got {low:g} and {high:g}."
+        )
     slack = slack * (high - low)
     outside = scores[(scores < low - slack) | (scores > high + slack)]
     if len(outside):

@@ -7,7 +7,7 @@ from scipy.special import expit, logit
 from skbench._checks import check_option
 from skbench._random import as_generator
 from skbench.datasets._data import ItemData, check_count
-from skbench.datasets.simulate import SCORES, _check_spreads, _names
+from skbench.datasets.simulate import SCORES, _check_finite, _check_spreads, _names
 
 _VERDICTS = np.array(["n", "y", "u"], object)
 
@@ -78,8 +78,8 @@ def make_judged_items(
     Raises
     ------
     ValueError
-        If a count or a probability is out of range, more items are to be labeled
-        than there are, or a score is to abstain.
+        If a count or a probability is out of range, `intercept` not finite, more items
+        are to be labeled than there are, or a score is to abstain.
     TypeError
         If a count is not an integer.
 
@@ -109,6 +109,7 @@ def make_judged_items(
     n_labeled = _counts(n_labeled, "n_labeled", groups, minimum=0)
     _check_enough(n_items, n_labeled, groups)
     _check_spreads(group_std=group_std, feature_noise=feature_noise, drift=drift)
+    _check_finite(intercept=intercept)
     _check_autorater(sensitivity, specificity, abstention, score)
 
     rng = as_generator(random_state)

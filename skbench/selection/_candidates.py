@@ -8,14 +8,15 @@ import pandas as pd
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
-from skbench._checks import require_columns
+from skbench._checks import check_option, require_columns
 from skbench._random import as_generator
 from skbench.containers import GroupSummary
 from skbench.selection._comparison import RiskComparison
 from skbench.selection._splits import check_splits, parts_of_items, parts_of_summary
 from skbench.stats.risk import split_loss
 from skbench.summaries import summarize_items
-from skbench.summaries._rows import collected, opened
+from skbench.summaries._items import VARIANCES
+from skbench.summaries._rows import collected, opened, with_score
 
 
 def check_estimators(estimators):
@@ -53,7 +54,9 @@ class Data:
         if unknown:
             raise TypeError(f"summarize_items has no argument {unknown[0]!r}.")
         self.variance = options.get("variance", "smoothed")
+        check_option("variance", self.variance, VARIANCES)
         if isinstance(items, GroupSummary):
+            _refuse_late(options)
             self.summary, self._items = items, None
             return
         if by is None:
@@ -62,7 +65,10 @@ class Data:
         by = [by] if isinstance(by, str) else list(by)
         self._options = defaults | options | {"by": by}
         frame = opened(items)
-        self._items = collected(frame.select(self._columns(frame.collect_schema().names())))
+        columns = self._columns(frame.collect_schema().names())
+        frame = with_score(frame, self._options["score"])
+        # Sorted: engines return rows in any order, and the deals go by it.
+        self._items = collected(frame.select(columns), columns)
         self.summary = summarize_items(self._items, **self._options)
 
     def _columns(self, names):
@@ -71,7 +77,7 @@ class Data:
         features = self._options.get("features")
         features = [features] if isinstance(features, str) else features
         means = list(features) if isinstance(features, list | tuple) else []
-        roles = [self._options[role] for role in ("score", "model", "item", "cluster")]
+        roles = [self._options[role] for role in ("model", "item", "cluster", "score")]
         wanted = [*self._options["by"], *roles, *means]
         return [name for name in dict.fromkeys(wanted) if name in names]
 
@@ -86,6 +92,15 @@ class Data:
         if self._items is None:
             return parts_of_summary(self.summary, self.variance, n_splits, n_repeats, rng)
         return parts_of_items(self._items, self.summary, self._options, n_splits, n_repeats, rng)
+
+
+def _refuse_late(options):
+    """Refuse arguments that a summary was, or was not, made with."""
+    late = [name for name in options if name != "variance"]
+    if late:
+        raise TypeError(
+            f"{late[0]!r} needs item rows, but a summary was given. Pass it to summarize_items."
+        )
 
 
 def split_risk(candidates, data, reference, n_splits, n_repeats, random_state, n_jobs):
@@ -118,34 +133,35 @@ def split_risk(candidates, data, reference, n_splits, n_repeats, random_state, n
         for part in data.parts(n_splits, n_repeats, deals)
     )
     n_groups = len(data.summary)
-    sums = np.zeros((n_groups, len(candidates) + 1))
+    sums = np.zeros((n_groups, len(candidates) + 2))
     weights, errors = np.zeros(n_groups), {}
-    for at, losses, n_out, failures in results:
-        sums[at] += n_out[:, None] * losses
+    for at, columns, n_out, failures in results:
+        sums[at] += n_out[:, None] * columns
         weights[at] += n_out
         errors = failures | errors
     scored = weights > 0
     if not scored.any():
         raise ValueError(
-            "No group has two items, so none can be split: what remained could not be judged by "
-            "what was left out."
+            "No group has two items, or two clusters of them, so none can be split: what remained "
+            "could not be judged by what was left out."
         )
     means = sums[scored] / weights[scored, None]
+    share, variance = means[:, :2].T
     _warn_of_failures(errors)
     return RiskComparison(
-        losses=pd.DataFrame(means[:, 1:], data.summary.labels[scored], list(candidates)),
-        variance=means[:, 0],
+        losses=pd.DataFrame(means[:, 2:], data.summary.labels[scored], list(candidates)),
+        variance=variance,
         topics=data.topics[scored],
-        items_share=1 - 1 / n_splits,
+        items_share=float(np.average(share, weights=data.summary.n[scored])),
         reference=reference,
         errors=errors,
     )
 
 
 def _judged(candidates, part, seed):
-    """Losses in one part: of the direct estimates first, then of every candidate."""
+    """Share of items and loss of direct estimates in one part, then losses of candidates."""
     scored = part.n_out > 0
-    columns, errors = [part.sigma2], {}
+    columns, errors = [part.share, part.sigma2], {}
     for name, (estimator, dropped) in candidates.items():
         try:
             estimate = _estimate(estimator, part.summary, dropped, seed)
@@ -153,8 +169,7 @@ def _judged(candidates, part, seed):
         except Exception as error:
             errors[name] = f"{type(error).__name__}: {error}"
             columns.append(np.full(len(part.summary), np.nan))
-    losses = np.column_stack(columns)[scored]
-    return part.position[scored], losses, part.n_out[scored], errors
+    return part.position[scored], np.column_stack(columns)[scored], part.n_out[scored], errors
 
 
 def _estimate(estimator, summary, dropped, seed):

@@ -1,8 +1,9 @@
 """`compare_estimators`: which estimator on these data, when nobody knows the truth."""
 
+import numbers
 from dataclasses import dataclass, replace
 
-from skbench._checks import check_option
+from skbench._checks import check_confidence_level, check_option
 from skbench._random import as_generator
 from skbench.containers import Estimate
 from skbench.selection._candidates import Data, check_estimators, seeded, split_risk
@@ -80,11 +81,12 @@ class EstimatorComparison:
 
     def _gain(self, name):
         difference, error = self.risk.difference(name, self.safest)
-        less = 100 * -difference / self.risk.risk[self.safest]
-        return (
-            f"{name!r} has {less:.0f} % less squared error than {self.safest!r}, "
-            f"{-difference / error:.1f} standard errors"
-        )
+        risk = self.risk.risk
+        if risk[name] > 0:
+            less = f"{100 * -difference / risk[self.safest]:.0f} % less squared error than"
+        else:
+            less = "an estimated squared error of 0 or less, below that of"
+        return f"{name!r} has {less} {self.safest!r}, {-difference / error:.1f} standard errors"
 
 
 def compare_estimators(
@@ -135,7 +137,8 @@ def compare_estimators(
     Raises
     ------
     ValueError
-        As in `split_items_risk`, or if the safest candidate fails.
+        As in `split_items_risk`, if the safest candidate fails, or if
+        `n_standard_errors` is no number of at least 0.
     TypeError
         If `estimators` is no dict of estimators.
 
@@ -179,6 +182,11 @@ def compare_estimators(
     check_estimators(estimators)
     safest = next(iter(estimators)) if safest is None else safest
     check_option("safest", safest, estimators)
+    check_confidence_level(confidence_level)
+    if not isinstance(n_standard_errors, numbers.Real) or not n_standard_errors >= 0:
+        raise ValueError(
+            f"n_standard_errors must be a number of at least 0, got {n_standard_errors!r}."
+        )
     rng = as_generator(random_state)
     data = Data(items, by, summary_options)
     candidates = {name: (estimator, []) for name, estimator in estimators.items()}

@@ -51,6 +51,8 @@ def leave_out_covariates(
     ------
     ValueError
         As in `split_items_risk`, or if a column does not exist.
+    TypeError
+        If `covariates` is no dict.
 
     Notes
     -----
@@ -88,6 +90,11 @@ def leave_out_covariates(
     columns = list(data.summary.fit_args["X"].columns)
     if covariates is None:
         covariates = {str(name): [name] for name in columns}
+    if not isinstance(covariates, dict):
+        raise TypeError(
+            "covariates must be a dict of names and columns, such as "
+            f'{{"texts": ["length", "language"]}}, got {type(covariates).__name__}.'
+        )
     candidates = {_ALL: (estimator, [])}
     for name, dropped in covariates.items():
         dropped = [dropped] if isinstance(dropped, str) else list(dropped)

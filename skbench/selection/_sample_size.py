@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from skbench._checks import check_confidence_level
 from skbench.stats import binomial, risk, sample_size, shrinkage
 
+_OWN_ANSWERS = ("smoothed", "plug-in", "agresti")  # variances made of the group's own answers
 _STEP = 1e-4  # of the shrinkage parameter, for the derivative of the risk by it
 
 
@@ -54,7 +55,10 @@ def sample_size_ratio(estimator, summary, confidence_level=0.95):
     center held fixed, and carried over from n - 1 to n items. The interval is a
     jackknife over topics, in which the estimated amount of shrinkage varies too.
     Its coverage at nominal 95 % is in the user's guide; groups with one item do not
-    count. `AveragedEstimator` brings Stein's estimates of its squared errors along;
+    count. Variances that the group's own answers make are made anew without the item,
+    others are held fixed but for n.
+
+    `AveragedEstimator` brings Stein's estimates of its squared errors along;
     they need `item_correlation` where models share items, or the ratio is too high.
 
     When not to use it: for a single group. Groups near their prior mean gain more
@@ -100,10 +104,11 @@ def _losses(rule, summary, usable, n):
     """Losses, what each group does to the others' through the parameter, and variances."""
     k = np.round(summary.z[usable] * n)
     f = rule.prior_mean[usable]
+    variance = variance_with_fewer(summary.sigma2[usable], k, n)
 
     def at(parameter):
         return risk.leave_one_out_loss(
-            lambda z, sigma2: f + rule.weight(parameter, sigma2) * (z - f), k, n
+            lambda z, sigma2: f + rule.weight(parameter, sigma2) * (z - f), k, n, variance
         )
 
     losses, sigma2 = at(rule.parameter)
@@ -115,6 +120,26 @@ def _losses(rule, summary, usable, n):
     influence = rule.influence[usable]
     losses = losses + 2 * rule.slope_beyond[usable] * sigma2
     return losses, change * (influence - influence.mean()), sigma2
+
+
+def variance_with_fewer(sigma2, k, n):
+    """What `leave_one_out_loss` needs to know of how these variances were estimated.
+
+    Parameters
+    ----------
+    sigma2, k, n : ndarray of shape (n_groups,)
+        Sampling variances, right answers and items.
+
+    Returns
+    -------
+    str or ndarray of shape (n_groups,)
+        The method that makes these variances of the group's own answers, else the
+        variances themselves, which then came from elsewhere.
+    """
+    for method in _OWN_ANSWERS:
+        if np.allclose(sigma2, binomial.sampling_variance(k, n, method), rtol=1e-6, atol=0):
+            return method
+    return sigma2
 
 
 def _rule_of(estimator, summary):

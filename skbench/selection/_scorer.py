@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from skbench._checks import check_column, check_labels, check_sigma2
+from skbench._checks import check_column, check_labels, check_same_index, check_sigma2
 from skbench.stats.risk import held_out_loss
 
 
@@ -35,7 +35,7 @@ def unbiased_risk_score(estimator, X, y, sigma2=None):
     ------
     ValueError
         If `sigma2` is missing, which is what a search without metadata routing
-        leaves it.
+        leaves it; if indexes differ.
 
     Notes
     -----
@@ -76,6 +76,7 @@ def unbiased_risk_score(estimator, X, y, sigma2=None):
             "(sklearn.set_config(enable_metadata_routing=True)) and pass it: "
             "cross_val_score(..., params={'sigma2': sigma2}), search.fit(X, y, sigma2=sigma2)."
         )
+    check_same_index(X=X, y=y, sigma2=sigma2)
     labels = check_labels(X)
     y = check_column("y", y, labels)
     sigma2 = check_sigma2(sigma2, None, labels)

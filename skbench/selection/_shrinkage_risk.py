@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_column, check_option
+from skbench._checks import check_column, check_option, check_same_index
 from skbench.selection._comparison import RiskComparison
+from skbench.selection._sample_size import variance_with_fewer
 from skbench.stats import risk, shrinkage
 
 _NUMERIC = (int, float, np.number)
@@ -20,7 +21,7 @@ def shrinkage_risk(summary, prior_mean, prior_variance=shrinkage.PRIOR_VARIANCE_
     prior_mean : array-like of shape (n_groups,)
         Prior means that did not see the group's own direct estimate, such as
         ``EmpiricalBayes().fit(...).prior_mean_``, on the scale of the score.
-    prior_variance : list of str or float, default=all methods
+    prior_variance : str, float or list of them, default=all methods
         What to compare: names of estimators of the prior variance `A`, see
         `skbench.stats.shrinkage.prior_variance`, and values of `A`; ``inf`` is no
         shrinkage and 0 the prior mean alone.
@@ -33,7 +34,8 @@ def shrinkage_risk(summary, prior_mean, prior_variance=shrinkage.PRIOR_VARIANCE_
     Raises
     ------
     ValueError
-        If a method is unknown or an `A` negative, or a prior mean not finite.
+        If a method is unknown or an `A` negative, a prior mean not finite, or its index
+        not that of the summary.
 
     Notes
     -----
@@ -69,10 +71,13 @@ def shrinkage_risk(summary, prior_mean, prior_variance=shrinkage.PRIOR_VARIANCE_
     A=inf      0.0252
     dtype: float64
     """
+    check_same_index(summary=summary.to_frame(), prior_mean=prior_mean)
     prior_mean = check_column("prior_mean", prior_mean, summary.labels)
     scored = summary.n > 1 if summary.outcome == "binomial" else np.ones(len(summary), bool)
     if not scored.any():
         raise ValueError("Every group has a single item: nothing is left to judge shrinkage by.")
+    if isinstance(prior_variance, (str, *_NUMERIC)):
+        prior_variance = [prior_variance]
     if len(prior_variance) == 0:
         raise ValueError("prior_variance is empty: pass at least one method or number to judge.")
     columns, variance = {}, None
@@ -106,7 +111,8 @@ def _losses(summary, prior_mean, A, estimated, scored):
         return z if np.isinf(A) else shrinkage.posterior_mean(z, f, sigma2, A)
 
     n = summary.n[scored].astype(float)
-    losses, variance = risk.leave_one_out_loss(rule, np.round(z * n), n)
+    k = np.round(z * n)
+    losses, variance = risk.leave_one_out_loss(rule, k, n, variance_with_fewer(sigma2, k, n))
     return losses + 2 * (slope - weight) * variance, variance
 
 

@@ -34,16 +34,18 @@ def split_items_risk(
     reference : str, default=None
         Estimator that differences are taken to, by default the first.
     n_splits : int, default=10
-        Folds; estimators see a share ``1 - 1 / n_splits`` of the items.
+        Folds; estimators see a share ``1 - 1 / n_splits`` of the items, and all but
+        one in groups with fewer items than folds.
     n_repeats : int, default=1
         Independent deals. Each costs `n_splits` fits of every estimator.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the deals, and of estimators whose `random_state` is None.
+        Seed of the deals, and of estimators whose `random_state` is None. The order
+        of the rows makes no difference.
     n_jobs : int, default=None
         Folds worked on at the same time (joblib).
     **summary_options
         Further arguments of `summarize_items`: score, model, item, cluster,
-        variance, features. With a summary, `variance` alone has a meaning.
+        variance, features. With a summary, `variance` only.
 
     Returns
     -------
@@ -55,7 +57,7 @@ def split_items_risk(
         If no group has two items, models share items but only a summary was
         given, or there are no item ids to tell which are shared.
     TypeError
-        If `estimators` is no dict of estimators.
+        If `estimators` is no dict of estimators, or an argument needs item rows.
 
     Warns
     -----

@@ -9,6 +9,7 @@ import pandas as pd
 from skbench.containers import GroupSummary
 from skbench.stats import binomial, risk
 from skbench.summaries import summarize_items
+from skbench.summaries._items import estimates_of_counts
 
 
 class Part(NamedTuple):
@@ -18,6 +19,7 @@ class Part(NamedTuple):
     position: np.ndarray  # of its groups among all groups
     z_out: np.ndarray  # direct estimates from the fold, nan where it has no items
     n_out: np.ndarray  # items in the fold
+    share: np.ndarray  # of the independent observations of each group, those in `summary`
     sigma2: np.ndarray  # unbiased variance of the direct estimates in `summary`
 
 
@@ -55,28 +57,33 @@ def _parts_of_counts(summary, variance, n_splits, n_repeats, rng):
         k_in = k[kept] - k_out[kept]
         with np.errstate(invalid="ignore"):
             z_out = k_out[kept] / n_out[kept]
-        sigma2 = binomial.sampling_variance(k_in, n_in, variance)
-        part = _subset(summary, kept, k_in / n_in, sigma2, n_in)
-        unbiased = binomial.unbiased_variance(k, n)[kept] * n[kept] / n_in
-        yield Part(part, np.flatnonzero(kept), z_out, n_out[kept], unbiased)
+        z, sigma2 = estimates_of_counts(k_in, n_in, summary.labels[kept], variance)
+        part = _subset(summary, kept, z, sigma2, n_in)
+        share = n_in / n[kept]
+        unbiased = binomial.unbiased_variance(k, n)[kept] / share
+        yield Part(part, np.flatnonzero(kept), z_out, n_out[kept], share, unbiased)
 
 
 def _parts_of_means(summary, n_splits, n_repeats, rng):
     folds = risk.split_normal(summary.z, summary.sigma2, n_splits, n_repeats, rng)
     everyone = np.arange(len(summary))
-    sigma2 = summary.sigma2 * n_splits / (n_splits - 1)
-    n_in = np.maximum(1, np.round(summary.n * (1 - 1 / n_splits))).astype(int)
+    share = np.full(len(summary), 1 - 1 / n_splits)
+    sigma2 = summary.sigma2 / share
+    n_in, independent = (
+        np.maximum(1, np.round(sizes * share)).astype(int)
+        for sizes in (summary.n, summary.n_independent)
+    )
     for z_out in _flat(folds):
         z = (n_splits * summary.z - z_out) / (n_splits - 1)
-        part = _subset(summary, everyone, z, sigma2, n_in)
-        yield Part(part, everyone, z_out, np.ones(len(summary)), sigma2)
+        part = _subset(summary, everyone, z, sigma2, n_in, independent)
+        yield Part(part, everyone, z_out, np.ones(len(summary)), share, sigma2)
 
 
 def _flat(folds):
     return folds.reshape(-1, folds.shape[-1])
 
 
-def _subset(summary, kept, z, sigma2, n):
+def _subset(summary, kept, z, sigma2, n, n_independent=None):
     return GroupSummary(
         z=z,
         sigma2=sigma2,
@@ -85,6 +92,7 @@ def _subset(summary, kept, z, sigma2, n):
         X=None if summary.X is None else summary.X.iloc[kept],
         outcome=summary.outcome,
         spread=summary.spread,
+        n_independent=n_independent,
     )
 
 
@@ -126,9 +134,8 @@ def parts_of_items(items, full, options, n_splits, n_repeats, rng):
                 warnings.simplefilter("ignore", UserWarning)  # told once, of all items
                 part = summarize_items(items[~out], **options)
             at = full.labels.get_indexer(part.labels)
-            left = _distinct_units(group, unit, ~out, len(full))[at]
-            sigma2 = unbiased[at] * units_of_group[at] / left
-            yield Part(part, at, z_out[at], n_out[at], sigma2)
+            share = _distinct_units(group, unit, ~out, len(full))[at] / units_of_group[at]
+            yield Part(part, at, z_out[at], n_out[at], share, unbiased[at] / share)
 
 
 def _labels(items, by):
@@ -146,7 +153,7 @@ def _units(items, full, options, group):
                 "split them by. Pass item=..."
             )
         topic = pd.factorize(np.asarray(full.groups))[0][group]
-    within = cluster or (item if full.groups is not None else None)
+    within = cluster or (item if full.groups is not None and item not in options["by"] else None)
     if within is None:
         return np.arange(len(items)), topic
     unit = items.groupby([topic, items[within]], sort=False).ngroup().to_numpy()

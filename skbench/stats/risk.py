@@ -235,9 +235,10 @@ def leave_one_out_loss(rule, k, n, variance="smoothed"):
         on the group's own items.
     k, n : ndarray of shape (n_groups,)
         Right answers and items of each group, at least 2.
-    variance : str, default="smoothed"
-        Sampling variance that the rule is given, see
-        `skbench.stats.binomial.sampling_variance`.
+    variance : str or ndarray of shape (n_groups,), default="smoothed"
+        Sampling variance that the rule is given: a method of
+        `skbench.stats.binomial.sampling_variance`; or the variances with n items, which
+        then grow as 1 / n and do not depend on the group's own answers.
 
     Returns
     -------
@@ -267,7 +268,9 @@ def leave_one_out_loss(rule, k, n, variance="smoothed"):
         # Where no item can be left out the share is 0, and any legal count will do.
         rest = np.clip(k - right, 0, n - 1)
         z = rest / (n - 1)
-        estimate = rule(z, sampling_variance(rest, n - 1, variance))
+        known = not isinstance(variance, str)
+        given = variance * n / (n - 1) if known else sampling_variance(rest, n - 1, variance)
+        estimate = rule(z, given)
         loss += share * split_loss(estimate, z, right, sigma2)
     return loss, sigma2
 

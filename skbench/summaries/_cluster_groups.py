@@ -140,7 +140,7 @@ def cluster_items(
 
 def _different(rows):
     """Code of the different items, row by row, and the first row of each."""
-    codes = rows.groupby(list(rows.columns), sort=False).ngroup().to_numpy()
+    codes = rows.groupby(list(rows.columns)).ngroup().to_numpy()
     return codes, np.unique(codes, return_index=True)[1]
 
 
@@ -186,7 +186,7 @@ def _merged(embedding, labels, min_items):
 
 
 def _named(labels):
-    """Names in the order of size, then of appearance, and the sizes."""
+    """Names in the order of size, then of their first item, and the sizes."""
     found, first, counts = np.unique(labels, return_index=True, return_counts=True)
     order = np.lexsort([first, -counts])
     width = max(2, len(str(len(found) - 1)))

@@ -45,12 +45,13 @@ def embed_groups(
     Raises
     ------
     ValueError
-        If a column is missing, has no value in some row, or is not of its kind.
+        If a column is missing, has no value in some row, or is not of its kind; if the
+        transformer returns no matrix of finite numbers with one row per text.
 
     Notes
     -----
-    Each different text is embedded once, and counts in its group as often as it
-    occurs. With model and topic among the `by` columns of `summarize_items`, which
+    Each different text is embedded once, in alphabetical order, and counts in its group
+    as often as it occurs. With model and topic among the `by` columns of `summarize_items`, which
     become one intercept per level, these are the features of [1]_, A.1 (there with
     BERT embeddings).
 
@@ -78,8 +79,8 @@ def embed_groups(
     >>> embed_groups(items, "topic", means="confidence", n_components=2).round(2)
            embedding_00  embedding_01  confidence
     topic
-    art            0.52         -0.79         0.5
-    law            0.75          0.31         0.8
+    art            0.52          0.79         0.5
+    law            0.75         -0.31         0.8
     """
     by = check_by(by)
     means = [means] if isinstance(means, str) else list(means)
@@ -87,6 +88,8 @@ def embed_groups(
     rows = item_columns(items, [*by, *texts, *means])
     refuse_missing(rows)
     table = item_embedding(rows, text, transformer, n_components, random_state)
+    if isinstance(text, str):
+        _refuse_names([*by, *means], table.columns)
     for name in means:
         table[name] = _numbers(rows, name)
     keys = [rows[name].to_numpy() for name in by]
@@ -97,17 +100,17 @@ def item_embedding(rows, text, transformer, n_components, random_state):
     """Embedding of every row, a DataFrame; rows with the same text have the same."""
     if not isinstance(text, str):
         return pd.DataFrame({name: _numbers(rows, name) for name in text})
-    codes, texts = pd.factorize(rows[text])
-    if not all(isinstance(words, str) for words in texts):
-        wrong = next(words for words in texts if not isinstance(words, str))
+    wrong = next((words for words in rows[text] if not isinstance(words, str)), None)
+    if wrong is not None:
         raise ValueError(
             f"{text!r} must hold texts, but has {wrong!r}. Numeric columns that embed the items "
             f"already are given as a list: text=[...]."
         )
-    matrix = _embedded(list(texts), transformer, n_components, random_state)
+    texts = sorted(rows[text].unique())
+    matrix = _embedded(texts, transformer, n_components, random_state)
     width = len(str(matrix.shape[1] - 1))
     names = [f"embedding_{number:0{max(width, 2)}d}" for number in range(matrix.shape[1])]
-    return pd.DataFrame(matrix[codes], columns=names)
+    return pd.DataFrame(matrix[pd.Index(texts).get_indexer(rows[text])], columns=names)
 
 
 def item_columns(items, columns):
@@ -130,18 +133,44 @@ def refuse_missing(rows):
             )
 
 
+def _refuse_names(names, dimensions):
+    taken = [name for name in names if name in dimensions]
+    if taken:
+        raise ValueError(
+            f"Column {taken[0]!r} has the name of a dimension of the embedding. Rename it."
+        )
+
+
 def _embedded(texts, transformer, n_components, random_state):
-    if transformer is not None:
+    """Matrix with one row per text."""
+    if transformer is None:
+        matrix = _singular_vectors(texts, n_components, random_state)
+    else:
         matrix = clone(transformer).fit_transform(texts)
-        matrix = matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
-        return matrix.astype(float)
+    matrix = matrix.toarray() if hasattr(matrix, "toarray") else np.asarray(matrix)
+    if matrix.ndim != 2 or len(matrix) != len(texts) or matrix.shape[1] == 0:
+        raise ValueError(
+            f"The transformer made an array of shape {matrix.shape} of {len(texts)} different "
+            "texts. It must return one row per text, with the same number of columns for each."
+        )
+    matrix = matrix.astype(float)
+    unknown = ~np.isfinite(matrix).all(axis=1)
+    if unknown.any():
+        raise ValueError(
+            f"The transformer returned missing or infinite numbers for {int(unknown.sum())} of "
+            f"{len(texts)} different texts, such as {texts[int(np.argmax(unknown))]!r}."
+        )
+    return matrix
+
+
+def _singular_vectors(texts, n_components, random_state):
     from sklearn.decomposition import TruncatedSVD
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     words = TfidfVectorizer(sublinear_tf=True).fit_transform(texts)
     most = min(words.shape) - 1
     if most < 1:
-        return words.toarray()
+        return words
     svd = TruncatedSVD(min(n_components, most), random_state=random_state)
     return svd.fit_transform(words)
 
@@ -149,4 +178,11 @@ def _embedded(texts, transformer, n_components, random_state):
 def _numbers(rows, name):
     if not (pd.api.types.is_numeric_dtype(rows[name]) or pd.api.types.is_bool_dtype(rows[name])):
         raise ValueError(f"{name!r} must be numeric, but has {rows[name].iloc[0]!r}.")
-    return rows[name].to_numpy(dtype=float)
+    numbers = rows[name].to_numpy(dtype=float)
+    infinite = int(np.isinf(numbers).sum())
+    if infinite:
+        raise ValueError(
+            f"{infinite} of {len(rows)} rows have an infinite {name!r}. Fill them in, or leave the "
+            "rows out."
+        )
+    return numbers

@@ -1,7 +1,10 @@
 """Features of the groups: their labels, means of item columns, a joined table."""
 
 import narwhals as nw
+import numpy as np
 import pandas as pd
+
+from skbench.summaries._rows import group_labels
 
 
 def joined_features(sums, labels, by, item_means, features):
@@ -17,7 +20,7 @@ def joined_features(sums, labels, by, item_means, features):
         Columns that define the groups.
     item_means : list of str
         Item columns whose group means are features.
-    features : dataframe or None
+    features : dataframe, Series or None
         A table of features; its keys are the `by` columns it has.
 
     Returns
@@ -27,8 +30,8 @@ def joined_features(sums, labels, by, item_means, features):
     Raises
     ------
     ValueError
-        If the table has none of the `by` columns, repeats a key or lacks one, or
-        if a feature has the name of a group column.
+        If the table has none of the `by` columns, has one twice, repeats a key or
+        lacks one.
     """
     X = sums[by].copy()
     for name in item_means:
@@ -40,12 +43,18 @@ def joined_features(sums, labels, by, item_means, features):
 
 
 def _as_table(features):
+    features = features.to_frame() if isinstance(features, pd.Series) else features
     if not isinstance(features, pd.DataFrame):
         frame = nw.from_native(features)
         frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
         return pd.DataFrame(frame.to_dict(as_series=False))
-    named_index = [name for name in features.index.names if name is not None]
-    return features.reset_index() if named_index else features
+    levels = [name for name in features.index.names if name is not None]
+    both = [name for name in levels if name in features.columns]
+    if both:
+        raise ValueError(
+            f"The table of features has {both[0]!r} as its index and as a column. Keep one of them."
+        )
+    return features.reset_index() if levels else features
 
 
 def _joined(X, table, by):
@@ -61,14 +70,17 @@ def _joined(X, table, by):
             f"The table of features has two rows for {_key(table, keys, repeated)}. "
             "Keep one row per group."
         )
-    joined = X.merge(table, on=keys, how="left", indicator="_found")
-    absent = joined.pop("_found") == "left_only"
+    row = group_labels(table, keys).get_indexer(group_labels(X, keys))
+    absent = row < 0
     if absent.any():
+        first = np.arange(len(table)) == 0
+        has = f"Its first row is {_key(table, keys, first)}. " if len(table) else "It is empty. "
         raise ValueError(
-            f"The table of features has no row for {_key(joined, keys, absent)} "
-            f"({int(absent.sum())} groups lack one). Add the rows, or leave the groups out."
+            f"The table of features has no row for {_key(X, keys, absent)} "
+            f"({int(absent.sum())} groups lack one). {has}Add the rows, or leave the groups out."
         )
-    return joined
+    features = table.drop(columns=keys).iloc[row]
+    return pd.concat([X, features.set_axis(X.index)], axis=1)
 
 
 def _key(table, keys, rows):

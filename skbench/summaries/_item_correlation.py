@@ -6,6 +6,7 @@ import pandas as pd
 
 from skbench._checks import check_named, require_columns
 from skbench.stats import covariances
+from skbench.summaries._rows import SCORE, checked_scores
 
 
 def item_correlation(items, model="model", topic="topic", item="item", score="score"):
@@ -33,7 +34,8 @@ def item_correlation(items, model="model", topic="topic", item="item", score="sc
     Raises
     ------
     ValueError
-        If a column is missing, or a model, topic or item has no name.
+        If a column is missing, a score is missing, infinite or not numeric, or a model,
+        topic or item has no name.
 
     Notes
     -----
@@ -61,14 +63,15 @@ def item_correlation(items, model="model", topic="topic", item="item", score="sc
     bob    0.33  1.00
     """
     topic = [topic] if isinstance(topic, str) else list(topic)
-    frame = nw.from_native(items, eager_only=True)
+    frame = _in_memory(items)
     require_columns(frame.columns, [model, *topic, item, score])
+    frame = checked_scores(frame, [], score)
     column, models = _codes(frame, model)
     topic_of_row = _codes_of_pairs([_codes(frame, name)[0] for name in topic])
     row = _codes_of_pairs([topic_of_row, _codes(frame, item)[0]])
     shape = row.max() + 1, len(models)
     cell = np.ravel_multi_index((row, column), shape)
-    scores = frame[score].cast(nw.Float64).to_numpy()
+    scores = frame[SCORE].to_numpy()
     answers = np.bincount(cell, minlength=np.prod(shape))
     sums = np.bincount(cell, scores, minlength=np.prod(shape))
     table = np.divide(sums, answers, out=np.full(len(sums), np.nan), where=answers > 0)
@@ -100,10 +103,20 @@ def shared_correlation(items, by, score, model, item, topics):
     frame = nw.from_native(items, pass_through=True)
     if topics is None or not isinstance(frame, nw.DataFrame):
         return None
-    if model not in by or item not in frame.columns:
+    if model not in by or item in by or item not in frame.columns:
         return None
     topic = [name for name in by if name != model]
     return item_correlation(items, model, topic, item, score)
+
+
+def _in_memory(items):
+    frame = nw.from_native(items)
+    if isinstance(frame, nw.LazyFrame):
+        raise ValueError(
+            f"item_correlation needs rows in memory, but {type(items).__name__} is lazy. Select "
+            "the columns, and collect them into a dataframe first."
+        )
+    return frame
 
 
 def _codes(frame, name):

@@ -51,8 +51,8 @@ def summarize_items(
         `by` are the topic.
     item : str or None, default="item"
         Column of item ids, unique within a model and topic. It shows whether
-        models answered the same items. May be absent. None: ids are not looked
-        at, and models are taken to share the items of a topic; that saves the one
+        models answered the same items. May be absent, or one of `by`. None: ids are
+        not looked at, and models are taken to share the items of a topic; that saves the one
         step whose cost grows with the number of items rather than of groups.
     cluster : str, default=None
         Column of clusters of dependent items: a passage with several questions,
@@ -86,7 +86,8 @@ def summarize_items(
     -----
     UserWarning
         If a model has no items in a topic, item ids do not settle whether items are
-        shared, or no group has two different scores.
+        shared, several models answered the items of a group without `cluster`, or no
+        group has two different scores.
 
     Notes
     -----
@@ -140,7 +141,8 @@ def summarize_items(
         outcome = "clustered"
         sigma2, n_independent = _clustered(sums, sigma2)
     model = model if model in names else None
-    if item in names:
+    has_ids = item in names and item not in by  # items that are groups have none left
+    if has_ids:
         topics = shared_topics(
             frame,
             sums,
@@ -148,11 +150,11 @@ def summarize_items(
             score,
             model,
             item,
-            repeats=item == cluster,
+            cluster=cluster,
             in_slices=isinstance(items, str | PathLike),
         )
     else:
-        topics = assumed_topics(sums.labels, by, model, warn=item is not None)
+        topics = assumed_topics(sums.labels, by, model, warn=item is not None and item not in by)
     _warn_of_missing_groups(sums.labels)
     _warn_of_unknown_variances(sigma2, score)
     return GroupSummary(
@@ -197,9 +199,13 @@ def estimates_from_sums(n, total, centered, squared, binary, labels, variance):
     """
     if not binary:
         return total / n, means.pooled_mean_variance(centered, squared, n), "continuous"
-    fitted = _main_effects(total, n, labels) if variance == "model" else None
-    sigma2 = binomial.sampling_variance(total, n, variance, prior_mean=fitted)
-    return total / n, sigma2, "binomial"
+    return *estimates_of_counts(total, n, labels, variance), "binomial"
+
+
+def estimates_of_counts(k, n, labels, variance):
+    """Direct estimates and sampling variances of groups of binary scores."""
+    fitted = _main_effects(k, n, labels) if variance == "model" else None
+    return k / n, binomial.sampling_variance(k, n, variance, prior_mean=fitted)
 
 
 def _clustered(sums, item_sigma2):

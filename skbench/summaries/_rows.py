@@ -77,9 +77,11 @@ def _refuse_text(frame, score):
     values = collected(frame.select(nw.col(score)).head(_ROWS_OF_TEXT))[score]
     bad = values[pd.to_numeric(values, errors="coerce").isna()]
     if len(bad) == 0:
+        dtype = frame.collect_schema()[score]
+        kind = "text" if dtype == nw.String else f"type {dtype}"
         raise ValueError(
-            f"{score!r} holds numbers as text (dtype {values.dtype}). Convert the column, "
-            "for example with astype(float)."
+            f"{score!r} holds numbers as {kind}. Convert the column, for example with "
+            "astype(float)."
         )
     raise ValueError(
         f"{score!r} must be numeric, but row {bad.index[0]} has {bad.iloc[0]!r}. "
@@ -105,7 +107,13 @@ def _plain(column):
     is_numpy = isinstance(values, pd.Series) and isinstance(values.dtype, np.dtype)
     if is_numpy and values.dtype.kind in "biuf":
         return values.to_numpy()
+    if column.dtype.is_decimal() or (_counts_or_flags(column) and column.null_count()):
+        return column.cast(nw.Float64).to_numpy()
     return column.to_list()
+
+
+def _counts_or_flags(column):
+    return column.dtype.is_numeric() or column.dtype == nw.Boolean
 
 
 def group_labels(table, by):

@@ -22,7 +22,7 @@ class _Counts(NamedTuple):
     missing: bool  # whether an id is missing
 
 
-def shared_topics(frame, sums, by, score, model, item, *, repeats, in_slices):
+def shared_topics(frame, sums, by, score, model, item, *, cluster, in_slices):
     """Topic of each group where several models answered the same items, else None.
 
     Parameters
@@ -39,8 +39,8 @@ def shared_topics(frame, sums, by, score, model, item, *, repeats, in_slices):
         Column that names the model, if there is one.
     item : str
         Column of item ids.
-    repeats : bool
-        Whether an item may occur several times in a group.
+    cluster : str or None
+        Column of clusters; where that is `item`, it may occur several times in a group.
     in_slices : bool
         Whether to look at some topics after the other: more passes over the rows,
         in little memory.
@@ -57,7 +57,8 @@ def shared_topics(frame, sums, by, score, model, item, *, repeats, in_slices):
     Warns
     -----
     UserWarning
-        If ids repeat across more than one column of `by`.
+        If ids repeat across more than one column of `by`, or several models answered
+        the items of a group that are taken as independent.
     """
     candidates = [] if len(by) < 2 else [model] if model in by else by
     most = _ROWS_AT_ONCE if in_slices else None
@@ -72,11 +73,19 @@ def shared_topics(frame, sums, by, score, model, item, *, repeats, in_slices):
         # A model that defines no group may have answered what another one answered.
         keys = [model, *by, item]
         answers = []
-    overall = answers[0] if answers else _counts(_slices(frame, sums, by, most), keys, keys, item)
+    per = [*by, item]
+    overall = answers[0] if answers else _counts(_slices(frame, sums, by, most), keys, per, item)
     if overall.missing:
         checked_scores(frame, [item], score)
-    if overall.rows > 1 and not repeats:
+    if overall.rows > 1 and item != cluster:
         _refuse_duplicates(frame, keys, item)
+    if keys != per and overall.answers > 1 and cluster is None:
+        warnings.warn(
+            f"Items of a group were answered by up to {overall.answers} values of {model!r}, and "
+            "answers to one item hang together: taken as independent, they make sampling variances "
+            f"too small. Put {model!r} into by, or pass cluster={item!r}.",
+            stacklevel=3,
+        )
     sharing = [name for name, count in counts.items() if count.answers > 1]
     if not sharing:
         return None

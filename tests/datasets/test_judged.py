@@ -128,6 +128,7 @@ def test_truth_does_not_depend_on_autorater_or_labels():
         ({"abstention": 0.1, "score": "continuous"}, ValueError, "does not abstain"),
         ({"score": "stars"}, ValueError, "score must be one of .* got 'stars'"),
         ({"drift": -1.0}, ValueError, "drift must be a finite number >= 0"),
+        ({"intercept": np.inf}, ValueError, "intercept must be a finite number, got inf"),
     ],
 )
 def test_refuses(changed, error, message):

@@ -148,7 +148,7 @@ def test_scores_outside_the_bounds_are_refused():
     direct = fitted("bounded", [0.5], [10])
     with pytest.raises(ValueError, match="1 of 1 groups have means outside bounds .* such as -2"):
         direct.predict_interval(np.zeros((1, 1)), [-2.0], 0.1, [10])
-    with pytest.raises(ValueError, match="a low and a higher number, got 1 and 0"):
+    with pytest.raises(ValueError, match="a low and a higher number, both finite, got 1 and 0"):
         fitted("bounded", [0.5], [10], bounds=(1, 0))
     fitted("bounded", [1 + 1e-15], [10]).estimate()
 

@@ -321,6 +321,29 @@ def test_correlation_of_rows_without_a_name_is_refused(shared, column):
         item_correlation(items)
 
 
+@pytest.mark.parametrize(
+    ("score", "message"),
+    [
+        (np.inf, "1 of 2400 rows have a missing or infinite 'score'"),
+        (np.nan, "1 of 2400 rows have a missing or infinite 'score'"),
+        ("no", "'score' must be numeric, but row 3 has 'no'"),
+    ],
+)
+def test_correlation_of_scores_that_are_no_numbers_is_refused(shared, score, message):
+    items = shared.items.astype({"score": object if score == "no" else float})
+    items.loc[3, "score"] = score
+    with pytest.raises(ValueError, match=message):
+        item_correlation(items)
+
+
+def test_correlation_of_no_rows_or_a_lazy_frame_is_refused(shared):
+    polars = pytest.importorskip("polars")
+    with pytest.raises(ValueError, match="items has no rows"):
+        item_correlation(shared.items.iloc[:0])
+    with pytest.raises(ValueError, match="rows in memory, but LazyFrame is lazy"):
+        item_correlation(polars.from_pandas(shared.items).lazy())
+
+
 def test_features_with_a_correlation_can_be_joined(shared):
     X = summarize_items(shared.items, ["model", "topic"]).fit_args["X"]
     assert len(pd.concat([X, X])) == 2 * len(X)

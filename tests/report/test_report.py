@@ -363,7 +363,7 @@ def test_direct_estimates_do_not_lean_on_other_groups(tmp_path):
     table = pd.DataFrame({"model": "m", "topic": "t", "item": range(4), "score": [1, 1, 0, 1]})
     table.to_csv(path, index=False)
     few, small = json.loads(run(path, "--json").stdout)["warnings"]
-    assert few.startswith("Groups: 1, too few to learn from one another")
+    assert few.startswith("There is 1 group, too few to learn from one another")
     assert small.endswith("their own means say next to nothing.")
 
 

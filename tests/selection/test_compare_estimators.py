@@ -88,12 +88,28 @@ def test_verdicts():
         for choice, best, differences in (
             ("sure", "bold", {"sure": (-0.50, 0.1), "bold": (-0.55, 0.2)}),
             ("safe", "bold", {"bold": (-0.05, 0.1)}),
+            ("bold", "bold", {"bold": (-1.12, 0.1)}),
         )
     }
     assert "Use 'sure': 'sure' has 50 % less squared error than 'safe', 5.0" in found["sure"]
     assert "'bold' has a smaller estimated risk, but a less certain one." in found["sure"]
     assert "Use 'safe': 'bold' has 5 % less" in found["safe"]
     assert "which is too little to tell from chance" in found["safe"]
+    below = (
+        "'bold' has an estimated squared error of 0 or less, below that of 'safe', 11.2 standard"
+    )
+    assert below in found["bold"]
+
+
+@pytest.mark.parametrize("doubt", [-1, np.nan, "1"])
+def test_doubt_is_a_number_of_standard_errors(doubt):
+    with pytest.raises(ValueError, match=f"n_standard_errors must be .* at least 0, got {doubt!r}"):
+        compare_estimators(CANDIDATES, make_items(2, 4, 5).items, "topic", n_standard_errors=doubt)
+
+
+def test_levels_are_looked_at_before_the_work():
+    with pytest.raises(ValueError, match="confidence_level must be strictly between 0 and 1"):
+        compare_estimators(CANDIDATES, None, confidence_level=95)
 
 
 def test_one_topic_is_no_evidence():

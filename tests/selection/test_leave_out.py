@@ -82,6 +82,11 @@ def test_groups_of_columns_of_items():
     assert found.risk.nunique() == 1  # fixed shrinkage looks at no feature
 
 
+def test_groups_of_columns_have_names():
+    with pytest.raises(TypeError, match="covariates must be a dict of names and columns.*got list"):
+        leave_out_covariates(FixedShrinkage(), linear_groups(), covariates=["a"])
+
+
 def test_unknown_columns_are_named():
     with pytest.raises(ValueError, match=r"'text' names column 'lsa', but X has only: a, b, c"):
         leave_out_covariates(FixedShrinkage(), linear_groups(), covariates={"text": ["a", "lsa"]})

@@ -83,6 +83,21 @@ def test_agrees_with_split_items():
     assert abs(np.mean(closed) - np.mean(split)) < 0.03
 
 
+@pytest.mark.parametrize("variance", ["smoothed", "plug-in", "pooled"])
+def test_variances_of_the_summary_count(variance):
+    """With plug-in variances, groups with all answers right are not shrunk at all."""
+    estimated, true = [], []
+    for seed in range(12):
+        data = make_items(3, 50, 8, shared_items=False, topic_std=0.8, random_state=seed)
+        g = summarize_items(data.items, ["model", "topic"], variance=variance)
+        mu = data.truth.loc[list(g.labels)].to_numpy()
+        X = pd.DataFrame({"constant": np.ones(len(g))})
+        eb = EmpiricalBayes(LinearRegression(), random_state=0).fit(X, g.z, g.sigma2, g.n)
+        estimated.append(1 / sample_size_ratio(eb, g).value)
+        true.append(np.mean((eb.estimate().value - mu) ** 2) / np.mean((g.z - mu) ** 2))
+    assert np.mean(estimated) == pytest.approx(np.mean(true), rel=0.12)
+
+
 def test_no_shrinkage_is_worth_nothing():
     rng = np.random.default_rng(2)
     mu = rng.choice([0.02, 0.98], 200)

@@ -5,7 +5,7 @@ from reference.risk_slow import leave_one_out
 from sklearn.linear_model import LinearRegression
 
 from skbench import EmpiricalBayes, GroupSummary, make_items, shrinkage_risk, summarize_items
-from skbench.stats import shrinkage
+from skbench.stats import binomial, shrinkage
 
 
 def normal_groups(rng, n_groups=120, A=0.01):
@@ -113,9 +113,41 @@ def test_prior_means_are_checked():
     g, _ = normal_groups(np.random.default_rng(0))
     with pytest.raises(ValueError, match="prior_mean must be finite, but group 0 has nan"):
         shrinkage_risk(g, np.full(120, np.nan))
+    with pytest.raises(ValueError, match="indexes of summary and prior_mean differ: row 0 is 0"):
+        shrinkage_risk(g, pd.Series(np.full(120, 0.5))[::-1])
     single = GroupSummary([1.0], [0.2], [1], pd.Index(["a"]))
     with pytest.raises(ValueError, match="Every group has a single item"):
         shrinkage_risk(single, [0.5])
+
+
+@pytest.mark.parametrize("variance", ["smoothed", "plug-in", "agresti", "pooled"])
+def test_counts_are_shrunk_by_the_variances_of_the_summary(variance):
+    """Each item left out in turn, the others summarized as the summary was."""
+    k, n = np.array([0, 3, 8, 10]), np.full(4, 10)
+    sigma2 = binomial.sampling_variance(k, n, variance)
+    g = GroupSummary(k / n, sigma2, n, pd.Index(list("abcd")))
+    expected = np.zeros(4)
+    for at in range(4):
+        for out, times in ((1, k[at]), (0, n[at] - k[at])):
+            if times == 0:
+                continue
+            rest = k[at] - out
+            given = sigma2[at] * 10 / 9
+            if variance != "pooled":
+                given = binomial.sampling_variance(rest, 9, variance)
+            estimate = 0.5 + 0.01 / (0.01 + given) * (rest / 9 - 0.5)
+            unbiased = k[at] / 10 * (1 - k[at] / 10) / 9 * 10 / 9
+            loss = (estimate - out) ** 2 - (rest / 9 - out) ** 2 + unbiased
+            expected[at] += times / 10 * loss
+    losses = shrinkage_risk(g, np.full(4, 0.5), [0.01]).losses["A=0.01"]
+    np.testing.assert_allclose(losses, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("choice", ["reml", 0.01])
+def test_one_amount_needs_no_list(choice):
+    g, _ = normal_groups(np.random.default_rng(0))
+    one, listed = (shrinkage_risk(g, np.full(120, 0.5), given) for given in (choice, [choice]))
+    assert one.losses.equals(listed.losses)
 
 
 def test_refuses_nothing_to_judge():

@@ -1,4 +1,5 @@
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -54,6 +55,21 @@ def test_direct_estimates_have_their_sampling_variance():
     assert np.allclose(split.losses["direct"], expected, rtol=0, atol=1e-15)
     assert np.allclose(split.variance, expected, rtol=0, atol=1e-15)
     assert split.sample_size_ratio("direct") == pytest.approx((1, 1, 1))
+
+
+@pytest.mark.parametrize("given", ["rows", "counts", "clusters"])
+def test_share_of_items_is_what_was_left(given):
+    """Groups of 3 and 6 with ten folds: all but one are left, 2 of 3 and 5 of 6."""
+    items = own_items([3] * 10 + [6] * 10, 0).items
+    if given == "counts":
+        found = split_items_risk(HALF, summarize_items(items, BY), random_state=0)
+    elif given == "rows":
+        found = split_items_risk(HALF, items, BY, random_state=0)
+    else:
+        twice = pd.concat([items, items])
+        found = split_items_risk(HALF, twice, BY, cluster="item", random_state=0)
+    assert found.items_share == pytest.approx(7 / 9)
+    assert "each from 78 % of the items" in repr(found)
 
 
 def truth_of(data, summary):
@@ -167,6 +183,42 @@ def test_groups_with_one_item_train_but_are_not_judged():
     assert sum("a" in labels for labels in seen) == 1
 
 
+@pytest.mark.parametrize("variance", ["plug-in", "pooled", "model"])
+def test_variances_of_counts_are_those_of_rows(variance):
+    """Where each item is left out in turn, rows and counts are split alike."""
+    items = own_items(6, 0).items
+    rows = summarize_items(items, BY, variance=variance)
+    seen = []
+
+    class Spy(FixedShrinkage):
+        def fit_predict(self, X, y, sigma2=None, n=None, groups=None):
+            seen.append((y, sigma2, n))
+            return super().fit_predict(X, y)
+
+    split_items_risk({"spy": Spy()}, rows, variance=variance, n_splits=6, random_state=0)
+    for z, sigma2, n in seen:
+        counts = pd.DataFrame({"k": np.round(z * n).astype(int), "n": n}, rows.labels)
+        again = counts.loc[counts.index.repeat(counts["n"])]
+        number = again.groupby(BY).cumcount()
+        again = (number < again["k"]).astype(int).rename("score").reset_index()
+        expected = summarize_items(again, BY, item=None, variance=variance).sigma2
+        assert np.allclose(sigma2, expected, rtol=1e-12, atol=0)
+
+
+def test_clustered_summaries_keep_their_independent_sizes():
+    items = make_items(1, 8, 40, cluster_size=4, random_state=0).items
+    g = summarize_items(items, "topic", cluster="cluster")
+    seen = []
+
+    class Spy(FixedShrinkage):
+        def fit_predict(self, X, y, sigma2=None, n=None, groups=None):
+            seen.append(n)
+            return super().fit_predict(X, y)
+
+    split_items_risk({"spy": Spy()}, g, n_splits=2, random_state=0)
+    assert (g.n_independent == 10).all() and (np.array(seen) == 5).all()
+
+
 def test_features_that_are_means_are_made_anew():
     data = own_items(6, 0)
     items = data.items.assign(confidence=np.arange(len(data.items), dtype=float))
@@ -198,6 +250,42 @@ def test_engines_and_seeds_agree():
     ]
     for run in runs[1:]:
         pd.testing.assert_frame_equal(run.losses, runs[0].losses, check_exact=True)
+
+
+@pytest.mark.parametrize("ids", ["item", None], ids=["items", "rows"])
+def test_rows_in_another_order_are_dealt_alike(ids):
+    """Scans of Parquet files return rows in any order."""
+    items = make_items(3, 8, 6, shared_items=ids is not None, random_state=0).items
+    items = items if ids else items.drop(columns="item").query("model == 'model-0'")
+    runs = [
+        split_items_risk(HALF, rows, BY, n_splits=3, random_state=0)
+        for rows in (items, items.sample(frac=1, random_state=1))
+    ]
+    pd.testing.assert_frame_equal(runs[0].losses, runs[1].losses, check_exact=True)
+
+
+def test_numbers_of_any_type_are_split():
+    """DuckDB computes decimals, and tables with gaps hold nullable numbers and flags."""
+    pa = pytest.importorskip("pyarrow")
+    items = own_items(6, 0).items
+    confidence = np.where(np.arange(len(items)) % 5 == 0, np.nan, items["score"])
+    plain = items.assign(flag=confidence, whole=confidence)
+    typed = plain.astype({"flag": "boolean", "whole": "Int64", "score": object})
+    typed["score"] = pd.array(
+        [Decimal(int(score)) for score in items["score"]], pd.ArrowDtype(pa.decimal128(5, 2))
+    )
+    runs = [
+        split_items_risk(
+            {"SR": SyntheticRegression(Ridge())},
+            rows,
+            BY,
+            features=["flag", "whole"],
+            n_splits=2,
+            random_state=0,
+        )
+        for rows in (plain, typed)
+    ]
+    assert np.allclose(runs[0].losses, runs[1].losses, rtol=0, atol=1e-12)
 
 
 def test_failure_is_told_and_the_others_go_on():
@@ -246,12 +334,21 @@ def test_standard_errors_are_over_topics_where_items_are_shared():
         ({"by": None}, ValueError, "Pass by=..."),
         ({"by": ["model", "task"]}, ValueError, "no column 'task'. Its columns are: model, topic"),
         ({"cluster": "passage"}, ValueError, "no column 'passage'"),
+        ({"variance": "none"}, ValueError, "variance must be one of .*, got 'none'"),
+        ({"cluster": "topic"}, ValueError, "No group has two items, or two clusters of them"),
     ],
 )
 def test_split_risk_refuses(arguments, error, message):
     items = make_items(2, 4, 5, random_state=0).items
     with pytest.raises(error, match=message):
         split_items_risk(**{"estimators": HALF, "items": items, "by": BY} | arguments)
+
+
+def test_summaries_take_no_features_any_more():
+    data = own_items(6, 0)
+    g = summarize_items(data.items, BY)
+    with pytest.raises(TypeError, match="'features' needs item rows, but a summary was given"):
+        split_items_risk(HALF, g, features=data.features)
 
 
 def test_shared_items_need_rows_and_ids():

@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.preprocessing import FunctionTransformer
@@ -34,7 +35,7 @@ def items():
 
 def test_is_the_mean_of_the_items_embeddings(items):
     table = embed_groups(items, "topic", n_components=5, random_state=3)
-    texts = items["text"].drop_duplicates().tolist()
+    texts = sorted(items["text"].unique())
     words = TfidfVectorizer(sublinear_tf=True).fit_transform(texts)
     each = TruncatedSVD(5, random_state=3).fit_transform(words)
     each = pd.DataFrame(each, index=texts).loc[items["text"]].to_numpy()
@@ -99,7 +100,20 @@ def test_engines_and_row_order_agree(items):
     expected = embed_groups(items, "topic")
     for other in (polars.from_pandas(items), polars.from_pandas(items).lazy()):
         pd.testing.assert_frame_equal(embed_groups(other, "topic"), expected)
-    assert list(embed_groups(items[::-1], "topic").index) == list(expected.index)
+    # Singular values that are equal leave it to the order of the texts what their vectors are.
+    even = items.assign(text=[f"word{i % 17} number{i % 5}" for i in range(len(items))])
+    shuffled = even.sample(frac=1, random_state=0)
+    pd.testing.assert_frame_equal(
+        embed_groups(shuffled, "topic"), embed_groups(even, "topic"), rtol=0, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("output", ["pandas", "polars"])
+def test_frames_as_output_of_transformers_change_nothing(items, output):
+    pytest.importorskip(output)
+    expected = embed_groups(items, "topic")
+    with sklearn.config_context(transform_output=output):
+        pd.testing.assert_frame_equal(embed_groups(items, "topic"), expected)
 
 
 def test_scores_are_not_looked_at(items):
@@ -123,9 +137,31 @@ def test_few_texts_and_few_words():
         ({"text": ["one", "two"]}, {"means": ["text"]}, "'text' must be numeric, but has 'one'"),
         ({"text": ["one", "two"]}, {"text": ["text"]}, "'text' must be numeric"),
         ({"text": []}, {}, "no rows"),
+        ({"text": [["a"], ["b"]]}, {}, r"'text' must hold texts, but has \['a'\]"),
+        ({"x": [np.inf, 1.0]}, {"text": ["x"]}, "1 of 2 rows have an infinite 'x'"),
+        (
+            {"text": ["one", "two"], "embedding_00": [1.0, 2.0]},
+            {"means": "embedding_00"},
+            "'embedding_00' has the name of a dimension",
+        ),
     ],
 )
 def test_embedding_refuses(columns, arguments, message):
     items = pd.DataFrame({"topic": ["a", "b"][: len(next(iter(columns.values())))]} | columns)
     with pytest.raises(ValueError, match=message):
         embed_groups(items, "topic", **arguments)
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        (np.zeros(2), r"shape \(2,\) of 2 different texts"),
+        (np.zeros((1, 3)), r"shape \(1, 3\) of 2"),
+        (np.zeros((2, 0)), r"shape \(2, 0\)"),
+        (np.array([[1.0], [np.nan]]), "infinite numbers for 1 of 2 different texts, such as 'two'"),
+    ],
+)
+def test_what_transformers_must_return(output, message):
+    items = pd.DataFrame({"topic": ["a", "b"], "text": ["one", "two"]})
+    with pytest.raises(ValueError, match=message):
+        embed_groups(items, "topic", transformer=FunctionTransformer(lambda texts: output))

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -110,6 +112,17 @@ def test_items_of_their_own_leave_groups_free(items):
 
 def test_one_model_leaves_groups_free(items):
     assert summarize_items(items.query("model == 'A'"), "topic").groups is None
+
+
+def test_answers_of_several_models_in_a_group_are_no_independent_items(items):
+    with pytest.warns(UserWarning, match="up to 3 values of 'model', .* pass cluster='item'"):
+        summarize_items(items, "topic")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        summarize_items(items, "topic", cluster="item")
+        summarize_items(items.query("model == 'A'"), "topic")
+        own = items.assign(item=items["model"] + items["item"].astype(str))
+        summarize_items(own, "topic")
 
 
 def test_sharing_is_assumed_without_ids(items):
@@ -259,11 +272,45 @@ def test_no_features(items):
         ({"subject": ["law"], "a": [1]}, "none of the columns .* Its columns are: subject, a"),
         ({"topic": ["law", "law"], "a": [1, 2]}, "two rows for topic='law'"),
         ({"topic": ["law", "art", "bio"], "a": [1, 2, 3]}, "no row for topic='geo' .3 groups"),
+        ({"topic": [1, 2], "a": [1, 2]}, r"topic='art' .12 groups.* Its first row is topic=1\."),
+        ({"topic": [], "a": []}, "lack one.. It is empty"),
     ],
 )
 def test_bad_tables_of_features(items, table, message):
     with pytest.raises(ValueError, match=message):
         summarize_items(items, ["model", "topic"], features=pd.DataFrame(table))
+
+
+def test_features_that_are_index_and_column_are_refused(items):
+    table = pd.DataFrame({"topic": ["art", "bio", "geo", "law"], "a": 1.0})
+    with pytest.raises(ValueError, match="has 'topic' as its index and as a column"):
+        summarize_items(items, "topic", features=table.set_index("topic", drop=False))
+
+
+@pytest.mark.parametrize("name", ["_found", "_merge", "index"])
+def test_features_may_have_any_name(items, name):
+    table = pd.Series(
+        [1.0, 2, 3, 4], pd.Index(["law", "art", "bio", "geo"], name="topic"), name=name
+    )
+    X = summarize_items(items, ["topic", "model"], features=table).X
+    assert X[name].tolist() == [2] * 3 + [3] * 3 + [4] * 3 + [1] * 3
+
+
+def test_items_may_be_the_groups(items):
+    """Questions that every model answered three times, summarized question by question."""
+    law = pd.concat([items.query("topic == 'law'")] * 3)
+    g = summarize_items(law, ["model", "item"])
+    assert len(g) == 18 and set(g.n) == {3}
+    assert g.groups.tolist() == [str(number) for number in range(6)] * 3
+    assert g.item_correlation is None
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kind"), [(object, "type Object"), ("category", "type Categorical")]
+)
+def test_type_of_scores_that_are_no_numbers_is_named(items, dtype, kind):
+    with pytest.raises(ValueError, match=f"'score' holds numbers as {kind}. Convert"):
+        summarize_items(items.astype({"score": dtype}), "topic")
 
 
 def test_missing_group_is_said(items):

@@ -84,6 +84,12 @@ def check_named(what, names, labels=None):
         )
 
 
+def check_rows(X):
+    """Refuse a table without groups."""
+    if len(X) == 0:
+        raise ValueError("X has no rows: pass one row per group.")
+
+
 def check_labels(X):
     """Labels of the groups: the index of a frame, else positions."""
     if hasattr(X, "index") and hasattr(X, "columns"):

@@ -18,6 +18,7 @@ from skbench._checks import (
     check_confidence_level,
     check_labels,
     check_named,
+    check_rows,
     check_same_index,
     check_sigma2,
     check_sizes,
@@ -244,6 +245,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         if isinstance(X, pd.DataFrame):
             if y is None:
                 raise ValueError(f"{type(self).__name__} requires y, the direct estimates.")
+            check_rows(X)
             validate_data(self, X, skip_check_array=True)
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
@@ -255,6 +257,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         check_same_index(X=X, z=z, sigma2=sigma2, n=n)
         X = as_pandas(X)
         if isinstance(X, pd.DataFrame):
+            check_rows(X)
             validate_data(self, X, reset=False, skip_check_array=True)
         else:
             X = validate_data(self, X, reset=False, dtype=float)

@@ -232,6 +232,19 @@ def test_structured_gives_models_and_topics_intercepts():
     np.testing.assert_allclose(lasso.estimate().value, 0.1 + level, atol=0.03)
 
 
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_structured_needs_two_groups_in_each_half(n_groups):
+    X, z, sigma2, _ = simulated(n_groups)
+    with pytest.raises(ValueError, match="needs two in each half, got n_samples = 1"):
+        StructuredRegression().fit(X, z, sigma2)
+
+
+def test_structured_fits_one_large_and_one_small_topic():
+    X, z, sigma2, _ = simulated(20)
+    topics = np.repeat(["large", "small"], [18, 2])
+    assert np.isfinite(StructuredRegression().fit(X, z, sigma2, groups=topics).estimate().low).all()
+
+
 @pytest.mark.parametrize("estimator", [JamesStein(), FayHerriot(), SyntheticRegression(Ridge())])
 def test_more_precise_than_direct_where_features_help(estimator):
     X, z, sigma2, truth = simulated(300, equal=True)

@@ -4,6 +4,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
+from skbench._checks import check_unit_interval
 from skbench._random import as_generator
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._regressors import prepared_regressor
@@ -142,7 +143,10 @@ class CrossFitMixedModel(GroupEstimator):
         return prior_means
 
     def _on_scale(self, z, sigma2, n):
-        return scales.anscombe(z, sigma2, n) if self._binary else (z, sigma2)
+        if not self._binary:
+            return z, sigma2
+        check_unit_interval("z", z, "where the fitted groups have binary scores")
+        return scales.anscombe(z, sigma2, n)
 
     def _on_score_scale(self, mean, low, high, variance):
         """Value and bounds in score units, averaged over the splits."""

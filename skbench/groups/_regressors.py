@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from skbench._checks import check_option
 from skbench.groups._columns import (
+    NumberedColumns,
     indicator_encoder,
     nominal_columns,
     refuse_unreadable,
@@ -163,7 +164,7 @@ def _lightgbm_preset():
     """LightGBM whose leaves fit in a few dozen groups: its own defaults need 40."""
     from lightgbm import LGBMRegressor
 
-    return LGBMRegressor(
+    small = LGBMRegressor(
         n_estimators=100,
         learning_rate=0.05,
         num_leaves=7,
@@ -171,6 +172,7 @@ def _lightgbm_preset():
         n_jobs=1,
         verbose=-1,
     )
+    return make_pipeline(NumberedColumns(), small)
 
 
 def _ridge_preset():

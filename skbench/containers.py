@@ -10,9 +10,11 @@ import numpy as np
 import pandas as pd
 from scipy.stats import norm
 
+from skbench._checks import check_confidence_level, check_option
 from skbench.stats.sample_size import SampleSizeRatio
 
 GUARANTEES = ("each group", "average over groups", "posterior", "model", "none")
+KINDS = ("bootstrap", "posterior")
 OUTCOMES = ("binomial", "continuous", "clustered")
 _ROWS_SHOWN = 6
 
@@ -72,8 +74,7 @@ class GroupSummary:
     item_correlation: pd.DataFrame | None = None
 
     def __post_init__(self):
-        if self.outcome not in OUTCOMES:
-            raise ValueError(f"outcome must be one of {OUTCOMES}, got {self.outcome!r}.")
+        check_option("outcome", self.outcome, OUTCOMES)
         _set(self, "labels", _index(self.labels))
         for name in ("z", "sigma2"):
             _set(self, name, _column(getattr(self, name), name, len(self.labels)))
@@ -160,8 +161,7 @@ class Draws:
     kind: str
 
     def __post_init__(self):
-        if self.kind not in ("bootstrap", "posterior"):
-            raise ValueError(f"kind must be 'bootstrap' or 'posterior', got {self.kind!r}.")
+        check_option("kind", self.kind, KINDS)
         values = np.array(self.values, dtype=float)
         labels = self.labels if isinstance(self.labels, tuple) else (self.labels,)
         labels = tuple(_index(label) for label in labels)
@@ -187,6 +187,7 @@ class Draws:
         Estimate
             One entry per quantity, labelled by the product of the axes.
         """
+        check_confidence_level(confidence_level)
         alpha = 1 - confidence_level
         flat = self.values.reshape(len(self.values), -1)
         low, high = np.quantile(flat, [alpha / 2, 1 - alpha / 2], axis=0)
@@ -256,8 +257,7 @@ class Estimate:
     sample_size_ratio: SampleSizeRatio | None = None
 
     def __post_init__(self):
-        if self.guarantee not in GUARANTEES:
-            raise ValueError(f"guarantee must be one of {GUARANTEES}, got {self.guarantee!r}.")
+        check_option("guarantee", self.guarantee, GUARANTEES)
         _set(self, "labels", _index(self.labels))
         for name in ("value", "low", "high", "standard_error"):
             _set(self, name, _column(getattr(self, name), name, len(self.labels)))

@@ -117,6 +117,12 @@ def test_one_draw_has_no_standard_error():
     assert np.isnan(draws.interval().standard_error).all()
 
 
+def test_draws_refuse_a_level_in_percent():
+    draws = Draws([[1.0, 2.0]], pd.Index(["A", "B"]), "bootstrap")
+    with pytest.raises(ValueError, match=r"strictly between 0 and 1, got 95\. Write 0\.95"):
+        draws.interval(95)
+
+
 def test_draws_refuse_labels_that_do_not_fit():
     with pytest.raises(ValueError, match=r"shape \(4, 3\).*\(n_draws, 2\)"):
         Draws(np.zeros((4, 3)), pd.Index(["a", "b"]), "bootstrap")

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
 
 from skbench._checks import check_confidence_level, check_option
+from skbench.stats.means import normal_interval
 from skbench.stats.sample_size import SampleSizeRatio
 
 GUARANTEES = ("each group", "average over groups", "posterior", "model", "none")
@@ -295,11 +295,11 @@ class Estimate:
             )
         value = self.value - other.value
         standard_error = np.hypot(self.standard_error, other.standard_error)
-        half_width = norm.ppf((1 + self.confidence_level) / 2) * standard_error
+        low, high = normal_interval(value, standard_error, self.confidence_level)
         return Estimate(
             value=value,
-            low=value - half_width,
-            high=value + half_width,
+            low=low,
+            high=high,
             standard_error=standard_error,
             confidence_level=self.confidence_level,
             labels=self.labels,

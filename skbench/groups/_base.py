@@ -24,6 +24,7 @@ from skbench._checks import (
     check_sizes,
 )
 from skbench.containers import Estimate
+from skbench.stats.means import normal_interval
 
 
 class Bounds(NamedTuple):
@@ -32,6 +33,11 @@ class Bounds(NamedTuple):
     low: np.ndarray
     high: np.ndarray
     standard_error: np.ndarray
+
+    @classmethod
+    def normal(cls, center, standard_error, confidence_level):
+        """Of normal intervals around a center."""
+        return cls(*normal_interval(center, standard_error, confidence_level), standard_error)
 
     @property
     def ends(self):

@@ -123,8 +123,7 @@ class DirectEstimator(GroupEstimator):
         standard_error = np.sqrt(sigma2)
         kind = self.interval_
         if kind == "normal":
-            low, high = means.normal_interval(z, standard_error, confidence_level)
-            return Bounds(low, high, standard_error)
+            return Bounds.normal(z, standard_error, confidence_level)
         self._require(kind, z, n)
         if kind == "t":
             low, high = means.t_interval(z, standard_error, n - 1, confidence_level)

@@ -1,7 +1,6 @@
 """Crossed random effects for scores of any kind with known sampling variances."""
 
 import numpy as np
-from scipy.stats import norm
 
 from skbench.groups._base import Bounds
 from skbench.groups._mixed import MixedModel
@@ -109,15 +108,16 @@ class GaussianMixedModel(MixedModel):
         return self._result.mean
 
     def _fitted_bounds(self, confidence_level):
-        variance = self.calibration_ * self._result.variance
-        return _normal_bounds(self._result.mean, variance, confidence_level)
+        return self._normal_bounds(self._result.mean, self._result.variance, confidence_level)
 
     def _value(self, X, z, sigma2, n):
         return self._posterior(X, z, sigma2)[0]
 
     def _bounds(self, X, z, sigma2, n, confidence_level):
-        mean, variance = self._posterior(X, z, sigma2)
-        return _normal_bounds(mean, self.calibration_ * variance, confidence_level)
+        return self._normal_bounds(*self._posterior(X, z, sigma2), confidence_level)
+
+    def _normal_bounds(self, mean, variance, confidence_level):
+        return Bounds.normal(mean, np.sqrt(self.calibration_ * variance), confidence_level)
 
     def _posterior(self, X, z, sigma2):
         mean, variance = self._prior(X)
@@ -130,9 +130,3 @@ class GaussianMixedModel(MixedModel):
         tags = super().__sklearn_tags__()
         tags.regressor_tags.poor_score = True
         return tags
-
-
-def _normal_bounds(mean, variance, confidence_level):
-    standard_error = np.sqrt(variance)
-    half_width = norm.ppf((1 + confidence_level) / 2) * standard_error
-    return Bounds(mean - half_width, mean + half_width, standard_error)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
 
 from skbench._random import as_generator
 from skbench.groups._base import Bounds, GroupEstimator
@@ -120,8 +119,7 @@ class SyntheticRegression(GroupEstimator):
 
     def _around(self, prior_mean, confidence_level):
         standard_error = np.full(len(prior_mean), np.sqrt(self.prior_variance_))
-        half_width = norm.ppf((1 + confidence_level) / 2) * standard_error
-        return Bounds(prior_mean - half_width, prior_mean + half_width, standard_error)
+        return Bounds.normal(prior_mean, standard_error, confidence_level)
 
 
 def fit_on_all(regressor, X, z, weights):

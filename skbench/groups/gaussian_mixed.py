@@ -5,7 +5,7 @@ import numpy as np
 from skbench.groups._base import Bounds
 from skbench.groups._mixed import MixedModel
 from skbench.stats import mixed
-from skbench.stats.shrinkage import shrinkage_factor
+from skbench.stats.shrinkage import posterior_mean, shrinkage_factor
 
 
 class GaussianMixedModel(MixedModel):
@@ -82,24 +82,6 @@ class GaussianMixedModel(MixedModel):
     """
 
     _method = "Gaussian mixed model"
-    _guarantee = "posterior"
-
-    def __init__(
-        self,
-        model="model",
-        topic="topic",
-        *,
-        item_correlation="auto",
-        kernels=None,
-        calibration="risk",
-        sampling_variance=None,
-    ):
-        self.model = model
-        self.topic = topic
-        self.item_correlation = item_correlation
-        self.kernels = kernels
-        self.calibration = calibration
-        self.sampling_variance = sampling_variance
 
     def _fit_codes(self, model, topic, correlation, factors):
         return mixed.crossed_normal(self.z_, self.sigma2_, model, topic, correlation, factors)
@@ -124,7 +106,7 @@ class GaussianMixedModel(MixedModel):
         if z is None:
             return mean, variance
         weight = shrinkage_factor(variance, sigma2)
-        return mean + weight * (z - mean), weight * sigma2
+        return posterior_mean(z, mean, sigma2, variance), weight * sigma2
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from skbench._checks import check_unit_interval
 from skbench._random import as_generator
 from skbench.groups._base import Bounds, GroupEstimator
-from skbench.groups._regressors import prepared_regressor
+from skbench.groups._regressors import predictions, prepared_regressor
 from skbench.groups.crossfit import as_splitter, cross_fit, topics_to_keep, tuned_once
 from skbench.groups.gaussian_mixed import GaussianMixedModel
 from skbench.groups.synthetic import fit_on_all
@@ -177,7 +177,7 @@ class CrossFitMixedModel(GroupEstimator):
         return self._fitted(confidence_level)[1]
 
     def _new(self, X, z, sigma2, n, confidence_level):
-        known = 0.0 if self.regressor_ is None else np.ravel(self.regressor_.predict(X))
+        known = 0.0 if self.regressor_ is None else predictions(self.regressor_, X)
         if z is not None:
             z, sigma2 = self._on_scale(z, sigma2, n)
             z = z - known

@@ -1,11 +1,15 @@
 """Synthetic regression: every group by a regression on the features."""
 
 import numpy as np
-import pandas as pd
 
 from skbench._random import as_generator
 from skbench.groups._base import Bounds, GroupEstimator
-from skbench.groups._regressors import fit_regressor, precision_weights, prepared_regressor
+from skbench.groups._regressors import (
+    fit_regressor,
+    precision_weights,
+    predictions,
+    prepared_regressor,
+)
 from skbench.groups.crossfit import as_splitter, content_order, cross_fit
 from skbench.stats import robust_eb
 
@@ -112,7 +116,7 @@ class SyntheticRegression(GroupEstimator):
         return self._around(self.prior_mean_, confidence_level)
 
     def _value(self, X, z, sigma2, n):
-        return np.asarray(self.regressor_.predict(X), dtype=float).ravel()
+        return predictions(self.regressor_, X)
 
     def _bounds(self, X, z, sigma2, n, confidence_level):
         return self._around(self._value(X, z, sigma2, n), confidence_level)
@@ -124,8 +128,4 @@ class SyntheticRegression(GroupEstimator):
 
 def fit_on_all(regressor, X, z, weights):
     """Fit on all rows, in an order that depends on their content only."""
-    order = content_order(X, z, [weights])
-    rows = X.iloc if isinstance(X, pd.DataFrame) else X
-    return fit_regressor(
-        regressor, rows[order], z[order], None if weights is None else weights[order]
-    )
+    return fit_regressor(regressor, X, z, weights, content_order(X, z, [weights]))

@@ -58,6 +58,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
     __metadata_request__fit = {"sigma2": True, "n": True, "groups": True}
     __metadata_request__predict = {"z": True, "sigma2": True, "n": True}
     __metadata_request__score = {"sigma2": True}
+    _ignores_numbers = False  # that stand in X, so that scikit-learn's checks expect no fit
 
     def fit(self, X, y, sigma2=None, n=None, groups=None):
         """Learn from groups with known direct estimates.
@@ -233,6 +234,11 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         if spread <= 0:
             return np.nan
         return float(1 - (np.mean((y - predicted) ** 2) - noise) / spread)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = self._ignores_numbers
+        return tags
 
     def _cut(self, scores):
         """Scores cut to [0, 1], where no accuracy can leave it: binary scores were fitted."""

@@ -90,6 +90,8 @@ class DirectEstimator(GroupEstimator):
     array([0.397, 0.722])
     """
 
+    _ignores_numbers = True
+
     def __init__(self, interval="auto", *, bounds=(0, 1), sampling_variance=None):
         self.interval = interval
         self.bounds = bounds
@@ -132,11 +134,6 @@ class DirectEstimator(GroupEstimator):
         else:
             low, high = _COUNT_INTERVALS[kind](np.round(z * n), n, confidence_level)
         return Bounds(low, high, standard_error)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True
-        return tags
 
     def _resolved(self, z, sigma2, n):
         if self.interval != "auto":

@@ -82,6 +82,7 @@ class GaussianMixedModel(MixedModel):
     """
 
     _method = "Gaussian mixed model"
+    _ignores_numbers = True
 
     def _fit_codes(self, model, topic, correlation, factors):
         return mixed.crossed_normal(self.z_, self.sigma2_, model, topic, correlation, factors)
@@ -107,8 +108,3 @@ class GaussianMixedModel(MixedModel):
             return mean, variance
         weight = shrinkage_factor(variance, sigma2)
         return posterior_mean(z, mean, sigma2, variance), weight * sigma2
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True
-        return tags

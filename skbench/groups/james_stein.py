@@ -71,6 +71,7 @@ class JamesStein(GroupEstimator):
 
     _method = "James-Stein"
     _guarantee = "model"
+    _ignores_numbers = True
 
     def __init__(self, center="mean", *, sampling_variance=None):
         self.center = center
@@ -119,8 +120,3 @@ class JamesStein(GroupEstimator):
         spread = (n_groups - 1) / n_groups if self.center == "mean" else 1.0
         doubt = 2 * shrunk**2 / max(degrees, 1)
         return sigma2 * (1 - spread * shrunk) + doubt * (z - self.center_) ** 2
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True
-        return tags

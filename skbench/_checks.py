@@ -29,10 +29,10 @@ def check_confidence_level(confidence_level):
         )
 
 
-def check_whole(name, value):
-    """Refuse what is no whole number of at least 1."""
-    if not isinstance(value, numbers.Integral) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
+def check_whole(name, value, least=1):
+    """Refuse what is no whole number of at least 1, or another least one."""
+    if not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
 
 
 def check_same_index(**columns):

@@ -9,7 +9,7 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator, check_cv
 
-from skbench._checks import check_named, require_columns
+from skbench._checks import check_named, check_whole, require_columns
 from skbench._random import as_generator
 from skbench.groups._columns import informative_columns
 from skbench.groups._regressors import (
@@ -93,9 +93,11 @@ class CrossFitKFold(BaseCrossValidator):
         Raises
         ------
         ValueError
-            If there are fewer rows, or distinct `groups`, than folds, or some of
-            `groups` have no name.
+            If there are fewer rows, or distinct `groups`, than folds, some of `groups`
+            have no name, or the number of folds or repeats is none.
         """
+        check_whole("n_splits", self.n_splits, least=2)
+        check_whole("n_repeats", self.n_repeats)
         if groups is not None:
             check_named("groups", groups)
         rows = content_order(X, y, self._ties)
@@ -167,8 +169,7 @@ def as_splitter(cv, random_state, ties=()):
     if cv is None:
         cv = CrossFitKFold(random_state=random_state)
     elif isinstance(cv, int | np.integer):
-        if cv < 2:
-            raise ValueError(f"cv must be at least 2 folds, got {cv}.")
+        check_whole("cv", cv, least=2)
         cv = CrossFitKFold(n_splits=cv, n_repeats=1, random_state=random_state)
     return cv._breaking_ties_by(ties) if isinstance(cv, CrossFitKFold) else check_cv(cv)
 

@@ -4,7 +4,7 @@ All are frozen and hold read-only copies, so nothing downstream can change what
 an earlier step computed. They check shapes and contain no fitting logic.
 """
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ from skbench.stats.sample_size import SampleSizeRatio
 GUARANTEES = ("each group", "average over groups", "posterior", "model", "none")
 KINDS = ("bootstrap", "posterior")
 OUTCOMES = ("binomial", "continuous", "clustered")
+_NUMBERS = ("value", "low", "high", "standard_error")
 _ROWS_SHOWN = 6
 
 
@@ -253,23 +254,19 @@ class Estimate:
     confidence_level: float
     labels: pd.Index
     method: str
-    guarantee: str = field(default="none")
+    guarantee: str = "none"
     sample_size_ratio: SampleSizeRatio | None = None
 
     def __post_init__(self):
         check_option("guarantee", self.guarantee, GUARANTEES)
         _set(self, "labels", _index(self.labels))
-        for name in ("value", "low", "high", "standard_error"):
+        for name in _NUMBERS:
             _set(self, name, _column(getattr(self, name), name, len(self.labels)))
 
     def to_frame(self):
         """A pandas table: value, low, high, standard_error, method, guarantee."""
-        columns = {
-            f.name: getattr(self, f.name)
-            for f in fields(self)
-            if f.name not in ("labels", "confidence_level", "sample_size_ratio")
-        }
-        return pd.DataFrame(columns, index=self.labels)
+        names = (*_NUMBERS, "method", "guarantee")
+        return pd.DataFrame({name: getattr(self, name) for name in names}, index=self.labels)
 
     def __len__(self):
         return len(self.labels)

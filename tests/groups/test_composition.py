@@ -24,6 +24,7 @@ from skbench import (
     StructuredRegression,
     SyntheticRegression,
 )
+from skbench.groups._regressors import precision_weights
 
 
 @pytest.fixture(scope="module")
@@ -201,6 +202,11 @@ def test_weights_that_get_lost_are_said(groups, numbers):
     sr = SyntheticRegression(KNeighborsRegressor(), weight_by_precision=True)
     with pytest.warns(UserWarning, match="KNeighborsRegressor takes no sample_weight"):
         sr.fit(numbers, groups["y"], groups["sigma2"])
+
+
+def test_precision_weights_have_mean_1_and_none_is_infinite():
+    np.testing.assert_allclose(precision_weights(np.array([0.2, 0.1, 0.0])), [0.6, 1.2, 1.2])
+    np.testing.assert_array_equal(precision_weights(np.zeros(3)), 1)
 
 
 def test_tiny_variances_do_not_flatten_xgboost(groups, numbers):

@@ -61,6 +61,26 @@ def test_james_stein_intervals_cover(center, n_groups):
     assert np.mean(widths) < 2 * norm.ppf(0.975) * 0.1
 
 
+@pytest.mark.parametrize("spread", [1.0, 0.1])
+@pytest.mark.parametrize("center", ["mean", 0.5])
+def test_james_stein_standard_errors_are_those_of_morris(center, spread):
+    away = spread * np.array([-0.4, -0.1, 0.0, 0.1, 0.4])
+    js = JamesStein(center).fit(np.zeros((5, 1)), 0.5 + away, 0.02)
+    degrees, own_mean = (2, 4 / 5) if center == "mean" else (3, 1)
+    shrunk = min(degrees / np.sum(away**2 / 0.02), degrees / (degrees + 2))
+    variance = 0.02 * (1 - own_mean * shrunk) + 2 * shrunk**2 * away**2 / degrees
+    np.testing.assert_allclose(js.estimate().standard_error ** 2, variance)
+
+
+def test_james_stein_counts_a_group_without_noise_as_the_least_noisy():
+    X, z = np.zeros((6, 1)), np.array([0.1, 0.4, 0.5, 0.6, 0.9, 0.3])
+    sigma2 = np.array([0.0, 0.01, 0.02, 0.02, 0.03, 0.02])
+    found = JamesStein().fit(X, z, sigma2)
+    expected = JamesStein().fit(X, z, np.maximum(sigma2, 0.01))
+    assert found.center_ == expected.center_
+    assert found.shrinkage_factor_ == expected.shrinkage_factor_
+
+
 def test_james_stein_new_groups():
     js = JamesStein().fit(np.zeros((5, 1)), [0.1, 0.4, 0.5, 0.6, 0.9], sigma2=0.02)
     np.testing.assert_allclose(js.predict(np.zeros((2, 1))), 0.5)

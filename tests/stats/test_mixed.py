@@ -274,6 +274,28 @@ def test_item_correlation_against_corrcoef():
     assert_allclose(item_correlation(scores, topic), raw, rtol=0, atol=0.01)
 
 
+def test_item_correlation_is_drawn_to_its_mean_as_far_as_chance_explains():
+    """One topic of complete scores: Schafer and Strimmer's weight, written out."""
+    rng = np.random.default_rng(2)
+    scores = rng.normal(size=(60, 1)) + rng.normal(size=(60, 4)) * [0.3, 1.0, 3.0, 3.0]
+    raw = np.corrcoef(scores.T)
+    pairs = raw[np.triu_indices(4, 1)]
+    weight = np.sum((1 - pairs**2) ** 2 / 60) / np.sum((pairs - pairs.mean()) ** 2)
+    assert 0.05 < weight < 0.5
+    expected = (1 - weight) * raw + weight * pairs.mean()
+    np.fill_diagonal(expected, 1)
+    assert_allclose(item_correlation(scores, np.zeros(60, dtype=int)), expected)
+
+
+def test_pairs_of_models_without_items_in_common_get_the_mean():
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=(200, 1)) + rng.normal(size=(200, 3))
+    scores[2:100, 0] = np.nan
+    scores[100:, 1] = np.nan
+    found = item_correlation(scores, np.zeros(200, dtype=int))
+    assert_allclose(found[0, 1], (found[0, 2] + found[1, 2]) / 2, atol=0.02)
+
+
 def test_item_correlation_of_few_items_is_usable():
     scores = np.random.default_rng(0).integers(0, 2, size=(12, 40)).astype(float)
     scores[:, 0] = 1.0

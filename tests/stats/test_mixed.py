@@ -296,6 +296,20 @@ def test_pairs_of_models_without_items_in_common_get_the_mean():
     assert_allclose(found[0, 1], (found[0, 2] + found[1, 2]) / 2, atol=0.02)
 
 
+def test_item_correlation_is_one_where_pairs_contradict_each_other():
+    """Each pair answered items of its own: 1 and 2 alike, 2 and 3 alike, 1 and 3 opposed."""
+    rng = np.random.default_rng(4)
+    scores = np.full((300, 3), np.nan)
+    for part, (first, second, sign) in enumerate([(0, 1, 1), (1, 2, 1), (0, 2, -1)]):
+        rows = slice(100 * part, 100 * (part + 1))
+        scores[rows, first] = rng.normal(size=100)
+        scores[rows, second] = sign * scores[rows, first]
+    matrix = item_correlation(scores, np.repeat([0, 1, 2], 100))
+    assert_allclose(np.diag(matrix), 1)
+    assert np.linalg.eigvalsh(matrix).min() > -1e-12
+    assert_allclose(matrix[[0, 1, 0], [1, 2, 2]], [0.5, 0.5, -0.5])
+
+
 def test_item_correlation_of_few_items_is_usable():
     scores = np.random.default_rng(0).integers(0, 2, size=(12, 40)).astype(float)
     scores[:, 0] = 1.0

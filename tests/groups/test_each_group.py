@@ -99,6 +99,17 @@ def test_own_standard_error_has_no_say_in_where_the_interval_is_short():
         assert_allclose((low[g], high[g]), expected)
 
 
+def test_spread_in_proportion_to_equal_variances_is_common():
+    rng = np.random.default_rng(3)
+    X, z = rng.normal(size=(24, 1)), rng.normal(size=24)
+    common, proportional = (
+        fab_estimator(cv=2, spread=spread).fit(X, z, 0.02).estimate()
+        for spread in ("common", "proportional")
+    )
+    assert_allclose(proportional.low, common.low)
+    assert_allclose(proportional.value, common.value)
+
+
 @pytest.mark.parametrize("sizes", [True, False])
 def test_other_scores(sizes):
     rng = np.random.default_rng(1)

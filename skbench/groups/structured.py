@@ -37,7 +37,7 @@ class StructuredRegression(SyntheticRegression):
     Raises
     ------
     ValueError
-        With fewer than four groups, or two in a half of the split.
+        If a half of the split has fewer than two groups, as with fewer than four in all.
 
     Notes
     -----

@@ -48,6 +48,14 @@ def test_strata_are_balanced():
         folds_of(CrossFitKFold(stratify="subject"), frame)
 
 
+def test_strata_are_balanced_in_whole_topics():
+    topics = np.random.default_rng(0).permutation(np.repeat(np.arange(24), 3))
+    X = pd.DataFrame({"task": np.where(topics < 8, "a", "b"), "x": np.arange(72)})
+    for _, test in CrossFitKFold(random_state=0, stratify="task").split(X, groups=topics):
+        assert (X["task"].iloc[test] == "a").sum() == 12
+        assert len(test) == 36
+
+
 def test_folds_do_not_depend_on_row_order():
     order = np.random.default_rng(1).permutation(40)
     first = folds_of(CrossFitKFold(random_state=3))

@@ -9,6 +9,7 @@ from skbench.stats import _mixed_fit as fitting
 from skbench.stats import _mixed_gaussian as gaussian
 from skbench.stats import mixed
 from skbench.stats._mixed_layout import layout
+from skbench.stats._mixed_moments import Moments, mixture_moments
 from skbench.stats._mixed_sites import tilted_moments
 from skbench.stats.covariances import feature_basis, feature_factors, item_correlation
 
@@ -319,6 +320,19 @@ def test_item_correlation_of_few_items_is_usable():
     assert np.linalg.eigvalsh(matrix).min() > -1e-12
     # Raw correlations of twelve items reach .9 by chance.
     assert np.abs(matrix - np.eye(40)).max() < 0.4
+
+
+def test_moments_of_a_mixture_from_raw_moments():
+    weights, mean = np.array([0.3, 0.7]), np.array([1.0, 3.0])
+    variance, third = np.array([0.5, 2.0]), np.array([0.1, -0.4])
+    columns = np.array([mean, variance, third, mean, variance])
+    parts = [Moments(*column) for column in columns.T[:, :, None]]
+    first = weights @ mean
+    second = weights @ (variance + mean**2)
+    cube = weights @ (third + 3 * mean * variance + mean**3)
+    found = mixture_moments(parts, weights)
+    central = second - first**2, cube - 3 * first * second + 2 * first**3
+    assert_allclose(np.ravel(found), [first, *central, first, central[0]])
 
 
 def test_skewed_interval_against_a_gamma_law():

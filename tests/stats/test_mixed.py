@@ -322,6 +322,14 @@ def test_item_correlation_of_few_items_is_usable():
     assert np.abs(matrix - np.eye(40)).max() < 0.4
 
 
+@pytest.mark.parametrize("common", [0.3, 0.95, 1.0])
+def test_correlations_leave_every_model_an_error_of_its_own(common):
+    shared, own = fitting.split_correlation(np.full((3, 3), common) + (1 - common) * np.eye(3))
+    assert_allclose(own, max(1 - common, 0.1))
+    assert_allclose(np.diag(shared) + own, 1)
+    assert_allclose(np.linalg.eigvalsh(shared).min(), 0, atol=1e-12)
+
+
 def test_moments_of_a_mixture_from_raw_moments():
     weights, mean = np.array([0.3, 0.7]), np.array([1.0, 3.0])
     variance, third = np.array([0.5, 2.0]), np.array([0.1, -0.4])

@@ -109,6 +109,7 @@ def test_draws_interval_on_two_axes():
     assert estimate.labels.tolist()[4] == ("B", "y")
     assert estimate.guarantee == "posterior"
     np.testing.assert_allclose(estimate.low[4], 5 * 0.05)
+    np.testing.assert_allclose(estimate.standard_error[4], np.std(values[:, 1, 1], ddof=1))
     np.testing.assert_allclose(estimate.high[4], 5 * 0.95)
 
 

@@ -322,6 +322,30 @@ def test_item_correlation_of_few_items_is_usable():
     assert np.abs(matrix - np.eye(40)).max() < 0.4
 
 
+def test_risk_and_information_by_explicit_matrices():
+    rng = np.random.default_rng(5)
+    W, y, variances = rng.uniform(0.5, 3, (5, 3)), rng.normal(size=(5, 3)), np.array([0.7, 0.4])
+    kernels = np.stack([np.ones((3, 3)), np.eye(3)])
+    structure = gaussian.Structure(kernels[:, None], None, 0.01, np.full(3, -1))
+    fit = gaussian.posterior(W, W * y, None, variances, structure)
+
+    K = [np.kron(np.eye(5), kernel) for kernel in kernels]
+    inverse = np.linalg.inv(variances[0] * K[0] + variances[1] * K[1] + np.diag(1 / W.ravel()))
+    X = np.tile(np.eye(3), (5, 1))
+    covariance = np.linalg.inv(X.T @ inverse @ X + 0.01 * np.eye(3))
+    P = inverse - inverse @ X @ covariance @ X.T @ inverse
+    residual = P @ y.ravel()
+    noise = 1 / W.ravel()
+    risk = (noise * residual) ** 2 + noise - 2 * noise**2 * np.diag(P)
+    assert_allclose(gaussian.unbiased_risk(W, W * y, None, fit, structure).ravel(), risk)
+    pulled = [kernel @ residual for kernel in K]
+    information = [
+        [v * u * (f @ P @ g) / 2 for u, g in zip(variances, pulled, strict=True)]
+        for v, f in zip(variances, pulled, strict=True)
+    ]
+    assert_allclose(fit.information, information)
+
+
 @pytest.mark.parametrize("common", [0.3, 0.95, 1.0])
 def test_correlations_leave_every_model_an_error_of_its_own(common):
     shared, own = fitting.split_correlation(np.full((3, 3), common) + (1 - common) * np.eye(3))

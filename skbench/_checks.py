@@ -29,10 +29,10 @@ def check_confidence_level(confidence_level):
         )
 
 
-def check_whole(name, value):
-    """Refuse what is no whole number of at least 1."""
-    if not isinstance(value, numbers.Integral) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
+def check_whole(name, value, least=1):
+    """Refuse what is no whole number of at least 1, or another least one."""
+    if not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}.")
 
 
 def check_same_index(**columns):
@@ -82,6 +82,12 @@ def check_named(what, names, labels=None):
             f"{what} has no name in {int(missing.sum())} of {len(missing)} rows, the first is row "
             f"{row!r}. Fill the names in, or leave the rows out."
         )
+
+
+def check_rows(X):
+    """Refuse a table without groups."""
+    if len(X) == 0:
+        raise ValueError("X has no rows: pass one row per group.")
 
 
 def check_labels(X):

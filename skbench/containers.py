@@ -4,16 +4,19 @@ All are frozen and hold read-only copies, so nothing downstream can change what
 an earlier step computed. They check shapes and contain no fitting logic.
 """
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
 
+from skbench._checks import check_confidence_level, check_option
+from skbench.stats.means import normal_interval
 from skbench.stats.sample_size import SampleSizeRatio
 
 GUARANTEES = ("each group", "average over groups", "posterior", "model", "none")
+KINDS = ("bootstrap", "posterior")
 OUTCOMES = ("binomial", "continuous", "clustered")
+_NUMBERS = ("value", "low", "high", "standard_error")
 _ROWS_SHOWN = 6
 
 
@@ -77,8 +80,7 @@ class GroupSummary:
     spread: tuple | None = None
 
     def __post_init__(self):
-        if self.outcome not in OUTCOMES:
-            raise ValueError(f"outcome must be one of {OUTCOMES}, got {self.outcome!r}.")
+        check_option("outcome", self.outcome, OUTCOMES)
         _set(self, "labels", _index(self.labels))
         for name in ("z", "sigma2"):
             _set(self, name, _column(getattr(self, name), name, len(self.labels)))
@@ -173,8 +175,7 @@ class Draws:
     kind: str
 
     def __post_init__(self):
-        if self.kind not in ("bootstrap", "posterior"):
-            raise ValueError(f"kind must be 'bootstrap' or 'posterior', got {self.kind!r}.")
+        check_option("kind", self.kind, KINDS)
         values = np.array(self.values, dtype=float)
         labels = self.labels if isinstance(self.labels, tuple) else (self.labels,)
         labels = tuple(_index(label) for label in labels)
@@ -200,6 +201,7 @@ class Draws:
         Estimate
             One entry per quantity, labeled by the product of the axes.
         """
+        check_confidence_level(confidence_level)
         alpha = 1 - confidence_level
         flat = self.values.reshape(len(self.values), -1)
         low, high = np.quantile(flat, [alpha / 2, 1 - alpha / 2], axis=0)
@@ -271,24 +273,19 @@ class Estimate:
     confidence_level: float
     labels: pd.Index
     method: str
-    guarantee: str = field(default="none")
+    guarantee: str = "none"
     sample_size_ratio: SampleSizeRatio | None = None
 
     def __post_init__(self):
-        if self.guarantee not in GUARANTEES:
-            raise ValueError(f"guarantee must be one of {GUARANTEES}, got {self.guarantee!r}.")
+        check_option("guarantee", self.guarantee, GUARANTEES)
         _set(self, "labels", _index(self.labels))
-        for name in ("value", "low", "high", "standard_error"):
+        for name in _NUMBERS:
             _set(self, name, _column(getattr(self, name), name, len(self.labels)))
 
     def to_frame(self):
         """A pandas table: value, low, high, standard_error, method, guarantee."""
-        columns = {
-            f.name: getattr(self, f.name)
-            for f in fields(self)
-            if f.name not in ("labels", "confidence_level", "sample_size_ratio")
-        }
-        return pd.DataFrame(columns, index=self.labels)
+        names = (*_NUMBERS, "method", "guarantee")
+        return pd.DataFrame({name: getattr(self, name) for name in names}, index=self.labels)
 
     def __len__(self):
         return len(self.labels)
@@ -314,11 +311,11 @@ class Estimate:
             )
         value = self.value - other.value
         standard_error = np.hypot(self.standard_error, other.standard_error)
-        half_width = norm.ppf((1 + self.confidence_level) / 2) * standard_error
+        low, high = normal_interval(value, standard_error, self.confidence_level)
         return Estimate(
             value=value,
-            low=value - half_width,
-            high=value + half_width,
+            low=low,
+            high=high,
             standard_error=standard_error,
             confidence_level=self.confidence_level,
             labels=self.labels,

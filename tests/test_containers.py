@@ -109,12 +109,19 @@ def test_draws_interval_on_two_axes():
     assert estimate.labels.tolist()[4] == ("B", "y")
     assert estimate.guarantee == "posterior"
     np.testing.assert_allclose(estimate.low[4], 5 * 0.05)
+    np.testing.assert_allclose(estimate.standard_error[4], np.std(values[:, 1, 1], ddof=1))
     np.testing.assert_allclose(estimate.high[4], 5 * 0.95)
 
 
 def test_one_draw_has_no_standard_error():
     draws = Draws([[1.0, 2.0]], pd.Index(["A", "B"]), "bootstrap")
     assert np.isnan(draws.interval().standard_error).all()
+
+
+def test_draws_refuse_a_level_in_percent():
+    draws = Draws([[1.0, 2.0]], pd.Index(["A", "B"]), "bootstrap")
+    with pytest.raises(ValueError, match=r"strictly between 0 and 1, got 95\. Write 0\.95"):
+        draws.interval(95)
 
 
 def test_draws_refuse_labels_that_do_not_fit():

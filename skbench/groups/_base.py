@@ -18,12 +18,14 @@ from skbench._checks import (
     check_confidence_level,
     check_labels,
     check_named,
+    check_rows,
     check_same_index,
     check_sigma2,
     check_sizes,
 )
 from skbench.containers import Estimate
 from skbench.stats import moderated
+from skbench.stats.means import normal_interval
 
 
 class Bounds(NamedTuple):
@@ -32,6 +34,11 @@ class Bounds(NamedTuple):
     low: np.ndarray
     high: np.ndarray
     standard_error: np.ndarray
+
+    @classmethod
+    def normal(cls, center, standard_error, confidence_level):
+        """Of normal intervals around a center."""
+        return cls(*normal_interval(center, standard_error, confidence_level), standard_error)
 
     @property
     def ends(self):
@@ -56,6 +63,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
     __metadata_request__fit = {"sigma2": True, "n": True, "groups": True}
     __metadata_request__predict = {"z": True, "sigma2": True, "n": True}
     __metadata_request__score = {"sigma2": True}
+    _ignores_numbers = False  # that stand in X, so that scikit-learn's checks expect no fit
 
     def fit(self, X, y, sigma2=None, n=None, groups=None):
         """Learn from groups with known direct estimates.
@@ -236,6 +244,11 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
             return np.nan
         return float(1 - (np.mean((y - predicted) ** 2) - noise) / spread)
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = self._ignores_numbers
+        return tags
+
     def _cut(self, scores):
         """Scores cut to [0, 1], where no accuracy can leave it: binary scores were fitted."""
         return np.clip(scores, 0, 1) if self._binary else scores
@@ -253,6 +266,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         if isinstance(X, pd.DataFrame):
             if y is None:
                 raise ValueError(f"{type(self).__name__} requires y, the direct estimates.")
+            check_rows(X)
             validate_data(self, X, skip_check_array=True)
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
@@ -264,6 +278,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         check_same_index(X=X, z=z, sigma2=sigma2, n=n)
         X = as_pandas(X)
         if isinstance(X, pd.DataFrame):
+            check_rows(X)
             validate_data(self, X, reset=False, skip_check_array=True)
         else:
             X = validate_data(self, X, reset=False, dtype=float)

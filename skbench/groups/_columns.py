@@ -149,6 +149,21 @@ class IndicatorEncoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
                 )
 
 
+class NumberedColumns(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+    """Columns of a frame under their numbers, for regressors that refuse some names."""
+
+    def fit(self, X, y=None):
+        """Nothing is learned."""
+        return self
+
+    def transform(self, X):
+        """The same columns; an array as it is."""
+        return X.set_axis(range(X.shape[1]), axis=1) if isinstance(X, pd.DataFrame) else X
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+
 def _numbers(table):
     return table.to_numpy(dtype=float, na_value=np.nan)
 

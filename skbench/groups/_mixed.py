@@ -13,8 +13,27 @@ class MixedModel(GroupEstimator):
     """Base of `LogisticMixedModel` and `GaussianMixedModel`.
 
     A subclass has `_fit_codes(model, topic, correlation, factors)`, which returns a
-    `skbench.stats.mixed.CrossedFit`.
+    `skbench.stats.mixed.CrossedFit`, and documents the parameters.
     """
+
+    _guarantee = "posterior"
+
+    def __init__(
+        self,
+        model="model",
+        topic="topic",
+        *,
+        item_correlation="auto",
+        kernels=None,
+        calibration="risk",
+        sampling_variance=None,
+    ):
+        self.model = model
+        self.topic = topic
+        self.item_correlation = item_correlation
+        self.kernels = kernels
+        self.calibration = calibration
+        self.sampling_variance = sampling_variance
 
     def _fit(self, X, groups):
         if self.calibration is not None:

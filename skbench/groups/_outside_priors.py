@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skbench.groups._regressors import rows_of
 from skbench.groups.crossfit import CrossFitKFold, cross_fit
 from skbench.stats import fab, scales
 
@@ -31,13 +32,12 @@ def outside_variances(regressor, X, z, weights, splits, groups, variance_of, n_j
         Mean over the repeats; infinite where the other folds hold a single unit.
     """
     total, count = np.zeros(len(z)), np.zeros(len(z))
-    rows = X.iloc if hasattr(X, "iloc") else X
     for train, test in splits:
         inner = None if groups is None else np.asarray(groups)[train]
         total[test] += (
             np.inf
             if _units(inner, train) < _INNER_FOLDS
-            else variance_of(_inner_means(regressor, rows, z, weights, train, inner, n_jobs), train)
+            else variance_of(_inner_means(regressor, X, z, weights, train, inner, n_jobs), train)
         )
         count[test] += 1
     return total / count
@@ -47,11 +47,13 @@ def _units(groups, train):
     return len(train) if groups is None else len(np.unique(groups))
 
 
-def _inner_means(regressor, rows, z, weights, train, groups, n_jobs):
+def _inner_means(regressor, X, z, weights, train, groups, n_jobs):
     splitter = CrossFitKFold(_INNER_FOLDS, n_repeats=1, random_state=0)
     kept = None if weights is None else weights[train]
     means = np.full(len(z), np.nan)
-    means[train] = cross_fit(regressor, rows[train], z[train], kept, splitter, groups, n_jobs)[0][0]
+    means[train] = cross_fit(
+        regressor, rows_of(X, train), z[train], kept, splitter, groups, n_jobs
+    )[0][0]
     return means
 
 

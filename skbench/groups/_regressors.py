@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 
 from skbench._checks import check_option
 from skbench.groups._columns import (
+    NumberedColumns,
     indicator_encoder,
     nominal_columns,
     refuse_unreadable,
@@ -163,7 +164,7 @@ def _lightgbm_preset():
     """LightGBM whose leaves fit in a few dozen groups: its own defaults need 40."""
     from lightgbm import LGBMRegressor
 
-    return LGBMRegressor(
+    small = LGBMRegressor(
         n_estimators=100,
         learning_rate=0.05,
         num_leaves=7,
@@ -171,6 +172,7 @@ def _lightgbm_preset():
         n_jobs=1,
         verbose=-1,
     )
+    return make_pipeline(NumberedColumns(), small)
 
 
 def _ridge_preset():
@@ -266,8 +268,18 @@ def precision_weights(sigma2):
     return weights / weights.mean()
 
 
-def fit_regressor(regressor, X, z, weights=None):
-    """Fit, with weights where the regressor can take them.
+def rows_of(X, positions):
+    """Some rows of a frame or an array."""
+    return X.iloc[positions] if isinstance(X, pd.DataFrame) else X[positions]
+
+
+def predictions(regressor, X):
+    """What a fitted regressor predicts, a float array of shape (n_groups,)."""
+    return np.asarray(regressor.predict(X), dtype=float).ravel()
+
+
+def fit_regressor(regressor, X, z, weights, rows):
+    """Fit to some groups, with weights where the regressor can take them.
 
     Parameters
     ----------
@@ -277,8 +289,10 @@ def fit_regressor(regressor, X, z, weights=None):
         Features.
     z : ndarray of shape (n_groups,)
         Direct estimates.
-    weights : ndarray of shape (n_groups,), default=None
+    weights : ndarray of shape (n_groups,) or None
         Sample weights.
+    rows : ndarray of int of shape (n_fitted,)
+        Positions of the groups to learn from, in the order in which they are given.
 
     Returns
     -------
@@ -289,7 +303,7 @@ def fit_regressor(regressor, X, z, weights=None):
     UserWarning
         If weights were asked for but the regressor takes none.
     """
-    keywords = {}
+    X, z, keywords = rows_of(X, rows), z[rows], {}
     if weights is not None:
         name = _weight_keyword(regressor)
         if name is None:
@@ -299,7 +313,7 @@ def fit_regressor(regressor, X, z, weights=None):
                 stacklevel=2,
             )
         else:
-            keywords[name] = weights
+            keywords[name] = weights[rows]
     try:
         if not keywords:
             return regressor.fit(X, z)

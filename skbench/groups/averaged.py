@@ -123,18 +123,17 @@ class AveragedEstimator(GroupEstimator):
 
     def _fit(self, X, groups):
         self.groups_ = groups = topics_to_keep(X, groups, None)
-        data = X, self.z_, self.sigma2_, self.n_, groups
         members = self._members()
         self.weights_ = self._relative_weights(len(members))
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(member.fit)(*data) for member in members
+            delayed(member.fit)(X, self.z_, self.sigma2_, self.n_, groups) for member in members
         )
         every = [member.estimate() for member in self.estimators_]
         values = np.array([e.value for e in every])
         standard_errors = np.array([e.standard_error for e in every])
-        data = standard_errors, self.z_, self._noise(), self.weights_
-        self.squared_error_ = squared_errors(self._mean(values), *data)
-        self.inflation_ = interval_inflation(values, *data)
+        errors = standard_errors, self.z_, self._noise(), self.weights_
+        self.squared_error_ = squared_errors(self._mean(values), *errors)
+        self.inflation_ = interval_inflation(values, *errors)
 
     def _members(self):
         """Unfitted copies of the estimators, seeded where they left it open."""

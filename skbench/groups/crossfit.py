@@ -9,10 +9,16 @@ from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator, check_cv
 
-from skbench._checks import check_named, require_columns
+from skbench._checks import check_named, check_whole, require_columns
 from skbench._random import as_generator
 from skbench.groups._columns import informative_columns
-from skbench.groups._regressors import TunedXGBRegressor, encoded_once, fit_regressor
+from skbench.groups._regressors import (
+    TunedXGBRegressor,
+    encoded_once,
+    fit_regressor,
+    predictions,
+    rows_of,
+)
 
 
 class CrossFitKFold(BaseCrossValidator):
@@ -87,9 +93,11 @@ class CrossFitKFold(BaseCrossValidator):
         Raises
         ------
         ValueError
-            If there are fewer rows, or distinct `groups`, than folds, or some of
-            `groups` have no name.
+            If there are fewer rows, or distinct `groups`, than folds, some of `groups`
+            have no name, or the number of folds or repeats is none.
         """
+        check_whole("n_splits", self.n_splits, least=2)
+        check_whole("n_repeats", self.n_repeats)
         if groups is not None:
             check_named("groups", groups)
         rows = content_order(X, y, self._ties)
@@ -109,6 +117,12 @@ class CrossFitKFold(BaseCrossValidator):
             fold = fold_of_unit[members]
             for k in range(self.n_splits):
                 yield rows[fold != k], rows[fold == k]
+
+    def _breaking_ties_by(self, columns):
+        """A copy that orders rows of equal content by these columns, see `content_order`."""
+        tied = copy.copy(self)
+        tied._ties = columns
+        return tied
 
     def _strata(self, X, rows, members, n_units):
         if self.stratify is None:
@@ -155,14 +169,9 @@ def as_splitter(cv, random_state, ties=()):
     if cv is None:
         cv = CrossFitKFold(random_state=random_state)
     elif isinstance(cv, int | np.integer):
-        if cv < 2:
-            raise ValueError(f"cv must be at least 2 folds, got {cv}.")
+        check_whole("cv", cv, least=2)
         cv = CrossFitKFold(n_splits=cv, n_repeats=1, random_state=random_state)
-    if isinstance(cv, CrossFitKFold):
-        cv = copy.copy(cv)
-        cv._ties = ties
-        return cv
-    return check_cv(cv)
+    return cv._breaking_ties_by(ties) if isinstance(cv, CrossFitKFold) else check_cv(cv)
 
 
 def topics_to_keep(X, groups, cv):
@@ -257,13 +266,13 @@ def cross_fit(regressor, X, z, weights, splitter, groups, n_jobs=None):
     splits = list(splitter.split(X, z, groups))
     folds = _repeats(splits, len(z))
     inner, columns = encoded_once(regressor, X)
-    predictions = Parallel(n_jobs=n_jobs)(
+    held_out = Parallel(n_jobs=n_jobs)(
         delayed(_held_out)(clone(inner), columns, z, weights, train, test) for train, test in splits
     )
     prior_means = np.empty(folds.shape)
-    for number, ((_, test), predicted) in enumerate(zip(splits, predictions, strict=True)):
+    for number, ((_, test), predicted) in enumerate(zip(splits, held_out, strict=True)):
         prior_means[folds[:, test[0]].tolist().index(number), test] = predicted
-    if all(np.ptp(predicted) == 0 for predicted in predictions) and np.ptp(z) > 0:
+    if all(np.ptp(predicted) == 0 for predicted in held_out) and np.ptp(z) > 0:
         _warn_constant(X, groups)
     return prior_means, folds
 
@@ -296,10 +305,8 @@ def tuned_once(regressor, X, z, splitter, groups):
 
 
 def _held_out(regressor, X, z, weights, train, test):
-    rows = X.iloc if isinstance(X, pd.DataFrame) else X
-    kept = None if weights is None else weights[train]
-    fit_regressor(regressor, rows[train], z[train], kept)
-    return np.asarray(regressor.predict(rows[test]), dtype=float).ravel()
+    fit_regressor(regressor, X, z, weights, train)
+    return predictions(regressor, rows_of(X, test))
 
 
 def _repeats(splits, n_groups):

@@ -4,15 +4,17 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
 
+from skbench._checks import check_unit_interval
 from skbench._random import as_generator
 from skbench.groups._base import Bounds, GroupEstimator
-from skbench.groups._regressors import prepared_regressor
+from skbench.groups._regressors import predictions, prepared_regressor
 from skbench.groups.crossfit import as_splitter, cross_fit, topics_to_keep, tuned_once
 from skbench.groups.gaussian_mixed import GaussianMixedModel
 from skbench.groups.synthetic import fit_on_all
 from skbench.stats import scales
 
 _FEWEST_UNITS = 4  # topics, or groups: fewer cannot be halved and still teach a regression
+_ANY_LEVEL = 0.95  # values do not depend on it
 
 
 class CrossFitMixedModel(GroupEstimator):
@@ -142,55 +144,50 @@ class CrossFitMixedModel(GroupEstimator):
         return prior_means
 
     def _on_scale(self, z, sigma2, n):
-        return scales.anscombe(z, sigma2, n) if self._binary else (z, sigma2)
-
-    def _on_score_scale(self, mean, low, high, variance):
-        """Value and bounds in score units, averaged over the splits."""
-        scale = "arcsine" if self._binary else "identity"
-        inside = scales.within_scale(mean, scale)
-        mean, low, high = inside, low + (inside - mean), high + (inside - mean)
-        spread = scales.from_scale_variance(mean, variance, scale).mean(axis=0)
-        bounds = Bounds(
-            scales.from_scale(low.mean(axis=0), scale),
-            scales.from_scale(high.mean(axis=0), scale),
-            np.sqrt(spread),
-        )
-        return scales.from_scale_mean(mean, variance, scale).mean(axis=0), bounds
-
-    def _fitted(self, confidence_level):
-        every = [effect.estimate(confidence_level) for effect in self.effects_]
-        low, mean, high = (
-            self._prior_means + [getattr(e, name) for e in every]
-            for name in ("low", "value", "high")
-        )
-        variance = np.array([e.standard_error for e in every]) ** 2
-        return self._on_score_scale(mean, low, high, variance)
+        if not self._binary:
+            return z, sigma2
+        check_unit_interval("z", z, "where the fitted groups have binary scores")
+        return scales.anscombe(z, sigma2, n)
 
     def _fitted_value(self):
-        return self._fitted(0.95)[0]
+        return self._fitted(_ANY_LEVEL)[0]
 
     def _fitted_bounds(self, confidence_level):
         return self._fitted(confidence_level)[1]
 
-    def _new(self, X, z, sigma2, n, confidence_level):
-        known = 0.0 if self.regressor_ is None else np.ravel(self.regressor_.predict(X))
-        if z is not None:
-            z, sigma2 = self._on_scale(z, sigma2, n)
-            z = z - known
-        parts = [
-            (effect.predict(X, z, sigma2), effect._bounds(X, z, sigma2, None, confidence_level))
-            for effect in self.effects_
-        ]
-        mean = known + np.array([value for value, _ in parts])
-        low, high = (
-            known + np.array([getattr(bounds, name) for _, bounds in parts])
-            for name in ("low", "high")
-        )
-        variance = np.array([bounds.standard_error for _, bounds in parts]) ** 2
-        return self._on_score_scale(mean, low, high, variance)
+    def _fitted(self, confidence_level):
+        every = [effect.estimate(confidence_level) for effect in self.effects_]
+        return self._around(self._prior_means, [e.value for e in every], every)
 
     def _value(self, X, z, sigma2, n):
-        return self._new(X, z, sigma2, n, 0.95)[0]
+        return self._new(X, z, sigma2, n, _ANY_LEVEL)[0]
 
     def _bounds(self, X, z, sigma2, n, confidence_level):
         return self._new(X, z, sigma2, n, confidence_level)[1]
+
+    def _new(self, X, z, sigma2, n, confidence_level):
+        prior_mean = 0.0 if self.regressor_ is None else predictions(self.regressor_, X)
+        if z is not None:
+            z, sigma2 = self._on_scale(z, sigma2, n)
+            z = z - prior_mean
+        data = X, z, sigma2, None
+        values = [effect._value(*data) for effect in self.effects_]
+        every = [effect._bounds(*data, confidence_level) for effect in self.effects_]
+        return self._around(prior_mean, values, every)
+
+    def _around(self, prior_mean, values, every):
+        """Value and bounds in score units, averaged over splits, from those of the effects."""
+        scale = "arcsine" if self._binary else "identity"
+        mean = prior_mean + np.array(values)
+        inside = scales.within_scale(mean, scale)
+        low, high = (
+            prior_mean + np.array([getattr(bounds, end) for bounds in every]) + (inside - mean)
+            for end in ("low", "high")
+        )
+        variance = np.array([bounds.standard_error for bounds in every]) ** 2
+        bounds = Bounds(
+            scales.from_scale(low.mean(axis=0), scale),
+            scales.from_scale(high.mean(axis=0), scale),
+            np.sqrt(scales.from_scale_variance(inside, variance, scale).mean(axis=0)),
+        )
+        return scales.from_scale_mean(inside, variance, scale).mean(axis=0), bounds

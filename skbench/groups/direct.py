@@ -91,6 +91,7 @@ class DirectEstimator(GroupEstimator):
     """
 
     _moderates = False  # only its own scores speak for a group
+    _ignores_numbers = True
 
     def __init__(self, interval="auto", *, bounds=(0, 1), sampling_variance=None):
         self.interval = interval
@@ -125,8 +126,7 @@ class DirectEstimator(GroupEstimator):
         standard_error = np.sqrt(sigma2)
         kind = self.interval_
         if kind == "normal":
-            low, high = means.normal_interval(z, standard_error, confidence_level)
-            return Bounds(low, high, standard_error)
+            return Bounds.normal(z, standard_error, confidence_level)
         self._require(kind, z, n)
         if kind == "t":
             low, high = means.t_interval(z, standard_error, n - 1, confidence_level)
@@ -135,11 +135,6 @@ class DirectEstimator(GroupEstimator):
         else:
             low, high = _COUNT_INTERVALS[kind](np.round(z * n), n, confidence_level)
         return Bounds(low, high, standard_error)
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True
-        return tags
 
     def _resolved(self, z, sigma2, n):
         if self.interval != "auto":

@@ -9,7 +9,7 @@ from skbench._random import as_generator
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import warn_of_degenerate_cases
 from skbench.groups._outside_priors import covering_interval, outside_variances
-from skbench.groups._regressors import precision_weights, prepared_regressor
+from skbench.groups._regressors import precision_weights, predictions, prepared_regressor
 from skbench.groups.crossfit import as_splitter, cross_fit, topics_to_keep
 from skbench.groups.synthetic import fit_on_all
 from skbench.stats import binomial, robust_eb, scales, shrinkage
@@ -236,7 +236,8 @@ class EmpiricalBayes(GroupEstimator):
         self.prior_variance_ = float(self._prior_variances.mean())
         self._prior_variances *= self._unit(self._sigma2)
         self.kurtosis_ = float(self._kurtoses.mean())
-        self.shrinkage_factor_ = self._shrinkage_factors().mean(axis=0)
+        w = shrinkage.shrinkage_factor(self._prior_variances, self._sigma2)
+        self.shrinkage_factor_ = w.mean(axis=0)
 
     def _variance_of(self, prior_means, part):
         A, _ = self._prior_moments(prior_means, part)
@@ -282,13 +283,9 @@ class EmpiricalBayes(GroupEstimator):
         slope = scales.scale_derivative(prior_mean, self.scale)
         return moments.prior_variance / max(np.mean(slope**2), _FLATTEST), moments.kurtosis
 
-    def _shrinkage_factors(self):
-        return shrinkage.shrinkage_factor(self._prior_variances, self._sigma2)
-
     def _fitted_value(self):
-        w = self._shrinkage_factors()
-        posterior_means = self._prior_means + w * (self._z - self._prior_means)
-        return self._mean_on_score_scale(posterior_means, w * self._sigma2).mean(axis=0)
+        prior = self._prior_means, self._prior_variances
+        return self._posterior_mean(*prior, self._z, self._sigma2).mean(axis=0)
 
     def _fitted_bounds(self, confidence_level):
         bounds = self._fitted_bounds_on_average(confidence_level)
@@ -306,12 +303,17 @@ class EmpiricalBayes(GroupEstimator):
         return self._on_score_scale(*(part.mean(axis=0) for part in span))
 
     def _value(self, X, z, sigma2, n):
-        prior_mean = np.asarray(self.regressor_.predict(X), dtype=float).ravel()
+        prior_mean = predictions(self.regressor_, X)
         if z is None:
             return self._mean_on_score_scale(prior_mean, self.prior_variance_)
         z, sigma2 = self._on_scale(z, sigma2, n)
-        w = shrinkage.shrinkage_factor(self.prior_variance_ * self._unit(sigma2), sigma2)
-        return self._mean_on_score_scale(prior_mean + w * (z - prior_mean), w * sigma2)
+        A = self.prior_variance_ * self._unit(sigma2)
+        return self._posterior_mean(prior_mean, A, z, sigma2)
+
+    def _posterior_mean(self, prior_mean, A, z, sigma2):
+        """In score units."""
+        mean = shrinkage.posterior_mean(z, prior_mean, sigma2, A)
+        return self._mean_on_score_scale(mean, shrinkage.shrinkage_factor(A, sigma2) * sigma2)
 
     def _bounds(self, X, z, sigma2, n, confidence_level):
         bounds = self._bounds_on_average(X, z, sigma2, n, confidence_level)
@@ -324,7 +326,7 @@ class EmpiricalBayes(GroupEstimator):
         return bounds._replace(low=low, high=high)
 
     def _bounds_on_average(self, X, z, sigma2, n, confidence_level):
-        prior_mean = np.asarray(self.regressor_.predict(X), dtype=float).ravel()
+        prior_mean = predictions(self.regressor_, X)
         A = np.full(len(X), self.prior_variance_)
         if z is not None:
             z, sigma2 = self._on_scale(z, sigma2, n)
@@ -340,7 +342,7 @@ class EmpiricalBayes(GroupEstimator):
 
     def _covering_bounds(self, X, z, sigma2, n, confidence_level):
         """Ends that cover each new group: its prior has seen none of its items."""
-        prior_mean = np.asarray(self.regressor_.predict(X), dtype=float).ravel()
+        prior_mean = predictions(self.regressor_, X)
         A = self.prior_variance_ * self._unit(self._on_scale(z, sigma2, n)[1])
         binary = self._binary and are_counts(z, n)
         return covering_interval(z, sigma2, n, binary, prior_mean, A, self.scale, confidence_level)

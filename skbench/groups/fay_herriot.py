@@ -5,7 +5,6 @@ import warnings
 import numpy as np
 import pandas as pd
 from scipy.linalg import qr
-from scipy.stats import norm
 
 from skbench._checks import check_option
 from skbench.groups._base import Bounds, GroupEstimator
@@ -131,7 +130,7 @@ class FayHerriot(GroupEstimator):
         return self._combined(self._prior_mean(self._fitted_design), self.z_, self.sigma2_)
 
     def _fitted_bounds(self, confidence_level):
-        return _normal_bounds(self._fitted_value(), self.mse_, confidence_level)
+        return Bounds.normal(self._fitted_value(), np.sqrt(self.mse_), confidence_level)
 
     def _value(self, X, z, sigma2, n):
         prior_mean = self._prior_mean(self._design(X)[:, self._kept])
@@ -143,7 +142,7 @@ class FayHerriot(GroupEstimator):
         mse = fay_herriot.fay_herriot_mse(
             sigma2, design, self.prior_variance_, self.method, self.sigma2_, self._fitted_design
         )
-        return _normal_bounds(self._value(X, z, sigma2, n), mse, confidence_level)
+        return Bounds.normal(self._value(X, z, sigma2, n), np.sqrt(mse), confidence_level)
 
     def _prior_mean(self, kept_design):
         return kept_design @ np.concatenate([[self.intercept_], self.coef_])[self._kept]
@@ -189,9 +188,3 @@ def _independent_columns(design):
     size = np.abs(np.diag(R))
     rank = int(np.sum(size > _RANK_TOLERANCE))
     return np.concatenate([[0], np.sort(pivots[:rank])]).astype(int)
-
-
-def _normal_bounds(value, mse, confidence_level):
-    standard_error = np.sqrt(mse)
-    half_width = norm.ppf((1 + confidence_level) / 2) * standard_error
-    return Bounds(value - half_width, value + half_width, standard_error)

@@ -4,7 +4,6 @@ import numbers
 import warnings
 
 import numpy as np
-from scipy.stats import norm
 
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import refuse_noiseless
@@ -72,6 +71,7 @@ class JamesStein(GroupEstimator):
 
     _method = "James-Stein"
     _guarantee = "model"
+    _ignores_numbers = True
 
     def __init__(self, center="mean", *, sampling_variance=None):
         self.center = center
@@ -109,10 +109,8 @@ class JamesStein(GroupEstimator):
             # The spread of new groups goes with a sigma2 that they do not have.
             unknown = np.full(len(X), np.nan)
             return Bounds(unknown, unknown, unknown)
-        value = self._value(X, z, sigma2, n)
         standard_error = np.sqrt(self._morris_variance(z, sigma2))
-        half_width = norm.ppf((1 + confidence_level) / 2) * standard_error
-        return Bounds(value - half_width, value + half_width, standard_error)
+        return Bounds.normal(self._value(X, z, sigma2, n), standard_error, confidence_level)
 
     def _morris_variance(self, z, sigma2):
         n_groups = len(self.z_)
@@ -122,8 +120,3 @@ class JamesStein(GroupEstimator):
         spread = (n_groups - 1) / n_groups if self.center == "mean" else 1.0
         doubt = 2 * shrunk**2 / max(degrees, 1)
         return sigma2 * (1 - spread * shrunk) + doubt * (z - self.center_) ** 2
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.regressor_tags.poor_score = True
-        return tags

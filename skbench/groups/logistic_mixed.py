@@ -113,24 +113,6 @@ class LogisticMixedModel(MixedModel):
     """
 
     _method = "logistic mixed model"
-    _guarantee = "posterior"
-
-    def __init__(
-        self,
-        model="model",
-        topic="topic",
-        *,
-        item_correlation="auto",
-        kernels=None,
-        calibration="risk",
-        sampling_variance=None,
-    ):
-        self.model = model
-        self.topic = topic
-        self.item_correlation = item_correlation
-        self.kernels = kernels
-        self.calibration = calibration
-        self.sampling_variance = sampling_variance
 
     def fit(self, X, y, sigma2=None, n=None, groups=None):
         """Learn from groups with known counts.

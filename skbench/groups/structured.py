@@ -37,7 +37,7 @@ class StructuredRegression(SyntheticRegression):
     Raises
     ------
     ValueError
-        With fewer than four groups.
+        If a half of the split has fewer than two groups, as with fewer than four in all.
 
     Notes
     -----
@@ -79,9 +79,23 @@ class StructuredRegression(SyntheticRegression):
 
     def _unfitted_regressor(self, X, groups, seed):
         n_folds = max(2, min(self.cv, len(X) // 4))
-        folds = KFold(n_folds, shuffle=True, random_state=seed)
+        folds = _KFoldOfFew(n_folds, shuffle=True, random_state=seed)
         lasso = LassoCV(alphas=self.alphas, cv=folds)
         refuse_unreadable(X)
         nominal = nominal_columns(X)
         encoder = [indicator_encoder(X, groups, nominal)] if nominal else []
         return make_pipeline(*encoder, StandardScaler(), lasso)
+
+
+class _KFoldOfFew(KFold):
+    """As many folds as there are rows, where these are fewer."""
+
+    def split(self, X, y=None, groups=None):
+        if len(X) < 2:
+            raise ValueError(
+                "StructuredRegression chooses its penalty by cross-validation in each half of the "
+                f"groups and needs two in each half, got n_samples = {len(X)}. With so few groups "
+                "use DirectEstimator, which learns nothing from the others."
+            )
+        n_folds = min(self.n_splits, len(X))
+        return KFold(n_folds, shuffle=True, random_state=self.random_state).split(X)

@@ -1,12 +1,15 @@
 """Synthetic regression: every group by a regression on the features."""
 
 import numpy as np
-import pandas as pd
-from scipy.stats import norm
 
 from skbench._random import as_generator
 from skbench.groups._base import Bounds, GroupEstimator
-from skbench.groups._regressors import fit_regressor, precision_weights, prepared_regressor
+from skbench.groups._regressors import (
+    fit_regressor,
+    precision_weights,
+    predictions,
+    prepared_regressor,
+)
 from skbench.groups.crossfit import as_splitter, content_order, cross_fit
 from skbench.stats import robust_eb
 
@@ -114,21 +117,16 @@ class SyntheticRegression(GroupEstimator):
         return self._around(self.prior_mean_, confidence_level)
 
     def _value(self, X, z, sigma2, n):
-        return np.asarray(self.regressor_.predict(X), dtype=float).ravel()
+        return predictions(self.regressor_, X)
 
     def _bounds(self, X, z, sigma2, n, confidence_level):
         return self._around(self._value(X, z, sigma2, n), confidence_level)
 
     def _around(self, prior_mean, confidence_level):
         standard_error = np.full(len(prior_mean), np.sqrt(self.prior_variance_))
-        half_width = norm.ppf((1 + confidence_level) / 2) * standard_error
-        return Bounds(prior_mean - half_width, prior_mean + half_width, standard_error)
+        return Bounds.normal(prior_mean, standard_error, confidence_level)
 
 
 def fit_on_all(regressor, X, z, weights):
     """Fit on all rows, in an order that depends on their content only."""
-    order = content_order(X, z, [weights])
-    rows = X.iloc if isinstance(X, pd.DataFrame) else X
-    return fit_regressor(
-        regressor, rows[order], z[order], None if weights is None else weights[order]
-    )
+    return fit_regressor(regressor, X, z, weights, content_order(X, z, [weights]))

@@ -63,8 +63,7 @@ class Binomial:
     def update(self, W, b, posterior):
         """New pseudo-observations, given the posterior."""
         noisy = posterior.noisy_mean, posterior.noisy_variance
-        W, b = updated_sites(self.k_own, self.n_own, W, b, *noisy)
-        return W, b
+        return updated_sites(self.k_own, self.n_own, W, b, *noisy)
 
     @staticmethod
     def squared_slope(mean):

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
+from skbench.stats._arrays import floats
 from skbench.stats.moments import divided
 
 
@@ -48,7 +49,7 @@ def wilson_interval(k, n, confidence_level=0.95):
     >>> print(f"{low:.4f} {high:.4f}")
     0.3968 0.8922
     """
-    k, n = _floats(k, n)
+    k, n = floats(k, n)
     c = _normal_quantile(confidence_level)
     return _score_low(k, n, c), 1 - _score_low(n - k, n, c)
 
@@ -93,7 +94,7 @@ def wilson_interval_of_mean(value, variance, n, confidence_level=0.95):
     >>> print(f"{low:.4f} {high:.4f}")
     0.3968 0.8922
     """
-    value, variance = _floats(value, variance)
+    value, variance = floats(value, variance)
     effective = np.where(variance == 0, n, divided(value * (1 - value), variance) + 1)
     return wilson_interval(value * effective, effective, confidence_level)
 
@@ -137,7 +138,7 @@ def clopper_pearson_interval(k, n, confidence_level=0.95):
     >>> print(f"{low:.4f} {high:.4f}")
     0.3475 0.9333
     """
-    k, n = _floats(k, n)
+    k, n = floats(k, n)
     alpha = 1 - confidence_level
     return _exact_low(k, n, alpha), 1 - _exact_low(n - k, n, alpha)
 
@@ -178,7 +179,7 @@ def jeffreys_interval(k, n, confidence_level=0.95):
     >>> print(f"{low:.4f} {high:.4f}")
     0.3942 0.9073
     """
-    k, n = _floats(k, n)
+    k, n = floats(k, n)
     alpha = 1 - confidence_level
     right, wrong = k + 0.5, n - k + 0.5
     return betaincinv(right, wrong, alpha / 2), 1 - betaincinv(wrong, right, alpha / 2)
@@ -221,7 +222,7 @@ def agresti_coull_interval(k, n, confidence_level=0.95):
     >>> print(f"{low:.4f} {high:.4f}")
     0.3923 0.8967
     """
-    k, n = _floats(k, n)
+    k, n = floats(k, n)
     c = _normal_quantile(confidence_level)
     size = n + c**2
     p = (k + c**2 / 2) / size
@@ -260,7 +261,7 @@ def wald_interval(k, n, confidence_level=0.95):
     >>> print(low.round(3), high.round(3))
     [0.416 1.   ] [0.984 1.   ]
     """
-    k, n = _floats(k, n)
+    k, n = floats(k, n)
     p = k / n
     half_width = _normal_quantile(confidence_level) * np.sqrt(p * (1 - p) / n)
     return _clipped(p - half_width, p + half_width)
@@ -316,7 +317,7 @@ def sampling_variance(k, n, method="smoothed", prior_mean=None):
     >>> sampling_variance([7, 10], 10, method="plug-in").round(4)
     array([0.021, 0.   ])
     """
-    k, n = _floats(k, n)
+    k, n = floats(k, n)
     if method == "smoothed":
         p = (k + 1) / (n + 2)
     elif method == "plug-in":
@@ -361,13 +362,9 @@ def unbiased_variance(k, n):
     >>> unbiased_variance([5, 10], [10, 10]).round(4)
     array([0.0278, 0.    ])
     """
-    k, n = _floats(k, n)
+    k, n = floats(k, n)
     variance = np.full(n.shape, np.nan)
     return np.divide(k * (n - k), n**2 * (n - 1), out=variance, where=n > 1)
-
-
-def _floats(k, n):
-    return np.broadcast_arrays(np.asarray(k, dtype=float), np.asarray(n, dtype=float))
 
 
 def _normal_quantile(confidence_level):

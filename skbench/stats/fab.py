@@ -9,6 +9,8 @@ was learned without the group's own data.
 import numpy as np
 from scipy.special import betainc, betaln, expit, ndtri, stdtrit
 
+from skbench.stats._arrays import floats
+
 _MAX_SIZE = 1e7  # of a Beta prior: beyond it betaln loses the differences that matter
 _MIN_SIZE = 0.1
 _EDGE = 1e-6  # prior means are kept this far from 0 and 1
@@ -89,9 +91,7 @@ def fab_binomial_interval(k, n, alpha, beta, confidence_level=0.95):
     >>> print(low.round(3), high.round(3))
     [0.381 0.393] [0.913 0.913]
     """
-    k, n, alpha, beta = np.broadcast_arrays(
-        *(np.asarray(a, dtype=float) for a in (k, n, alpha, beta))
-    )
+    k, n, alpha, beta = floats(k, n, alpha, beta)
     low, high = np.zeros(k.shape), np.ones(k.shape)
     for part in _chunks(n.ravel()):
         k_, n_, a, b = (array.ravel()[part] for array in (k, n, alpha, beta))
@@ -148,9 +148,8 @@ def fab_normal_interval(
     """
     sigma2 = np.square(standard_error) if sigma2 is None else sigma2
     df = np.inf if df is None else df
-    arrays = (z, standard_error, prior_mean, prior_variance, df, sigma2)
-    z, error, mean, variance, df, sigma2 = np.broadcast_arrays(
-        *(np.asarray(a, dtype=float) for a in arrays)
+    z, error, mean, variance, df, sigma2 = floats(
+        z, standard_error, prior_mean, prior_variance, df, sigma2
     )
     sigma = np.sqrt(sigma2)
     variance = np.maximum(variance, _FLATTEST * sigma2)

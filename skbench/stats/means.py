@@ -4,6 +4,8 @@ import numpy as np
 from scipy.special import ndtri, rel_entr
 from scipy.stats import t as student_t
 
+from skbench.stats._arrays import floats
+
 _HALVINGS = 60  # an interval of length 1 shrinks below the spacing of doubles
 _TRUNCATION = 0.9  # share of the capital that one bet may lose, c of the paper
 _BATCH_CELLS = 2**18  # scores held as one table, 2 MB
@@ -251,7 +253,7 @@ def mean_variance(total, total_squares, n):
     >>> mean_variance([6.0, 5.0], [14.0, 25.0], [3, 1])
     array([0.33333333,        nan])
     """
-    total, total_squares, n = _floats(total, total_squares, n)
+    total, total_squares, n = floats(total, total_squares, n)
     squares = _squares_around_mean(total, total_squares, n)
     variance = np.full(n.shape, np.nan)
     np.divide(squares, n * (n - 1), out=variance, where=n >= 2)
@@ -289,7 +291,7 @@ def pooled_mean_variance(total, total_squares, n):
     >>> pooled_mean_variance([6.0, 5.0], [14.0, 25.0], [3, 1])
     array([0.33333333, 1.        ])
     """
-    total, total_squares, n = _floats(total, total_squares, n)
+    total, total_squares, n = floats(total, total_squares, n)
     squares = _squares_around_mean(total, total_squares, n)
     freedom = np.maximum(n - 1, 0).sum()
     pooled = squares.sum() / freedom if squares.any() else np.nan
@@ -367,7 +369,3 @@ def _squares_around_mean(total, total_squares, n):
     squares = total_squares - np.divide(total**2, n, out=np.zeros_like(n), where=n > 0)
     rounding = 4 * n * np.finfo(float).eps * total_squares
     return np.where(squares > rounding, squares, 0.0)
-
-
-def _floats(*arrays):
-    return np.broadcast_arrays(*(np.asarray(a, dtype=float) for a in arrays))

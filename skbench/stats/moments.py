@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skbench.stats._arrays import floats
+
 ROUNDING = 1e-12  # of the largest score: what differs by less is equal but for rounding
 _EPS = np.finfo(float).eps
 
@@ -161,7 +163,7 @@ def divided(above, below):
     >>> divided([1.0, 2.0], [0, 4])
     array([nan, 0.5])
     """
-    above, below = np.broadcast_arrays(np.asarray(above, float), np.asarray(below, float))
+    above, below = floats(above, below)
     return np.divide(above, below, out=np.full(above.shape, np.nan), where=below > 0)
 
 

@@ -5,6 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigvalsh_tridiagonal
 
+from skbench.stats._arrays import floats
+
 LARGEST_T_SAMPLE = 30  # above, the posterior of a mean is taken as normal
 _SMALL_MATRIX = 12  # rows up to which general eigenvalues, batched, beat tridiagonal ones
 
@@ -52,7 +54,7 @@ def mean_posterior(mean, variance, n):
     >>> mean_posterior(0.5, 0.25, [25, 100]).df
     array([24., inf])
     """
-    mean, variance, n = np.broadcast_arrays(*(np.asarray(a, float) for a in (mean, variance, n)))
+    mean, variance, n = floats(mean, variance, n)
     several = n >= 2
     scale = np.where(several, np.sqrt(variance / np.maximum(n, 1)), np.nan)
     df = np.where(n > LARGEST_T_SAMPLE, np.inf, np.where(several, n - 1, np.nan))
@@ -144,7 +146,7 @@ def proportion_draws(k, n, n_draws, rng):
     >>> proportion_draws([9, 0], [10, 0], 1000, np.random.default_rng(0)).shape
     (1000, 2)
     """
-    k, n = np.broadcast_arrays(np.asarray(k, float), np.asarray(n, float))
+    k, n = floats(k, n)
     return rng.beta(k + 0.5, n - k + 0.5, (n_draws, *k.shape))
 
 

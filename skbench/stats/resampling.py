@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from skbench.stats._arrays import floats
+
 _BATCH_CELLS = 2**21  # resampling counts held at once, 16 MB
 # Measured: numpy's multinomial costs about 20 times as much per row as an index per item.
 _ITEMS_PER_ROW = 20
@@ -85,7 +87,7 @@ def normal_means(z, sigma2, n_draws, rng):
     >>> print(draws.std(axis=0).round(1))
     [0.1 2. ]
     """
-    z, sigma2 = np.broadcast_arrays(np.asarray(z, float), np.asarray(sigma2, float))
+    z, sigma2 = floats(z, sigma2)
     return z + np.sqrt(sigma2) * rng.standard_normal((n_draws, *z.shape))
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import erfcx, expit, ndtri
 
+from skbench.stats._arrays import floats
 from skbench.stats._critical_values import critical_values, optimal_logits, tame
 from skbench.stats._worst_case import worst_case
 from skbench.stats.moments import divided
@@ -72,7 +73,7 @@ def cva(m2, kurtosis, confidence_level=0.95):
     array([1.959964, 4.619513, 7.216351])
     """
     alpha = 1 - confidence_level
-    m2, kurtosis = _broadcast(m2, kurtosis)
+    m2, kurtosis = floats(m2, kurtosis)
     critical = np.full(m2.shape, np.nan)
     known = ~(np.isnan(m2) | np.isnan(kurtosis))
     critical[known] = critical_values(m2[known], kurtosis[known], alpha)
@@ -105,7 +106,7 @@ def noncoverage(chi, m2, kurtosis):
     >>> noncoverage(1.959964, [0.0, 1.0], 3.0).round(4)
     array([0.05  , 0.1715])
     """
-    chi, m2, kurtosis = _broadcast(chi, m2, kurtosis)
+    chi, m2, kurtosis = floats(chi, m2, kurtosis)
     probability = np.where(np.isinf(m2), 1.0, 0.0)
     probability[np.isnan(chi + m2 + kurtosis) | (np.isinf(chi) & np.isinf(m2))] = np.nan
     finite = np.isfinite(chi) & np.isfinite(m2) & ~np.isnan(kurtosis)
@@ -218,7 +219,7 @@ def robust_half_width(prior_variance, sigma2, kurtosis, confidence_level=0.95):
     >>> robust_half_width(0.01, np.array([0.0, 0.01, 0.04]), 3.0).round(4)
     array([0.    , 0.1406, 0.1848])
     """
-    A, sigma2, kurtosis = _broadcast(prior_variance, sigma2, kurtosis)
+    A, sigma2, kurtosis = floats(prior_variance, sigma2, kurtosis)
     critical = cva(_bias_variance(A, sigma2), _known(kurtosis, A), confidence_level)
     return critical * shrinkage_factor(A, sigma2) * np.sqrt(sigma2)
 
@@ -287,7 +288,7 @@ def parametric_noncoverage(prior_variance, sigma2, kurtosis, confidence_level=0.
     array([0.05  , 0.0535, 0.0643])
     """
     alpha = 1 - confidence_level
-    A, sigma2, kurtosis = _broadcast(prior_variance, sigma2, kurtosis)
+    A, sigma2, kurtosis = floats(prior_variance, sigma2, kurtosis)
     with np.errstate(divide="ignore"):
         chi = -ndtri(alpha / 2) / np.sqrt(shrinkage_factor(A, sigma2))
     worst = noncoverage(chi, _bias_variance(A, sigma2), kurtosis)
@@ -324,7 +325,7 @@ def shrinkage_length_optimal(signal_to_noise, kurtosis, confidence_level=0.95):
     array([0.   , 0.245, 0.533, 0.804])
     """
     alpha = 1 - confidence_level
-    signal, kurtosis = _broadcast(signal_to_noise, kurtosis)
+    signal, kurtosis = floats(signal_to_noise, kurtosis)
     w = np.where(np.isinf(signal), 1.0, 0.0)
     w[np.isnan(signal) | np.isnan(kurtosis)] = np.nan
     inner = np.isfinite(signal) & (signal > 0) & ~np.isnan(kurtosis)
@@ -359,7 +360,7 @@ def length_optimal(prior_variance, sigma2, kurtosis, confidence_level=0.95):
     >>> half_width.round(4)
     array([0.    , 0.1402, 0.1821])
     """
-    A, sigma2, kurtosis = _broadcast(prior_variance, sigma2, kurtosis)
+    A, sigma2, kurtosis = floats(prior_variance, sigma2, kurtosis)
     signal = np.divide(A, sigma2, out=np.full_like(A, np.inf), where=sigma2 > 0)
     kurtosis = _known(kurtosis, A)
     w = shrinkage_length_optimal(signal, kurtosis, confidence_level)
@@ -376,10 +377,6 @@ def _bias_variance(A, sigma2):  # 0 where nothing varies
 def _known(kurtosis, A):
     """The kurtosis; 1 where nothing varies: unknown there, and without effect."""
     return np.where(A > 0, kurtosis, 1)
-
-
-def _broadcast(*arrays):
-    return np.broadcast_arrays(*(np.asarray(a, dtype=float) for a in arrays))
 
 
 def _floor(variances, weights, factor):

@@ -257,6 +257,13 @@ def test_around_nothing_it_is_the_gaussian_mixed_model(g):
     assert_allclose(around.estimate().low, scales.from_scale(e.low, "arcsine"), rtol=1e-9)
 
 
+@pytest.mark.parametrize("z", [-0.1, 1.2])
+def test_binary_scores_outside_0_and_1_are_refused(g, z):
+    mixed = CrossFitMixedModel(Ridge(), cv=2).fit(**g.fit_args | {"X": g.X[["feature"]]})
+    with pytest.raises(ValueError, match=f"z must be between 0 and 1 .* such as {z}"):
+        mixed.predict(g.X[["feature"]].iloc[:2], [0.5, z], g.sigma2[:2], g.n[:2])
+
+
 def test_own_splitter(g):
     cv = CrossFitKFold(n_splits=3, n_repeats=2, random_state=1)
     assert len(CrossFitMixedModel(cv=cv).fit(**g.fit_args).effects_) == 2

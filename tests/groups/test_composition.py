@@ -24,6 +24,7 @@ from skbench import (
     StructuredRegression,
     SyntheticRegression,
 )
+from skbench.groups._regressors import precision_weights
 
 
 @pytest.fixture(scope="module")
@@ -203,6 +204,11 @@ def test_weights_that_get_lost_are_said(groups, numbers):
         sr.fit(numbers, groups["y"], groups["sigma2"])
 
 
+def test_precision_weights_have_mean_1_and_none_is_infinite():
+    np.testing.assert_allclose(precision_weights(np.array([0.2, 0.1, 0.0])), [0.6, 1.2, 1.2])
+    np.testing.assert_array_equal(precision_weights(np.zeros(3)), 1)
+
+
 def test_tiny_variances_do_not_flatten_xgboost(groups, numbers):
     sr = SyntheticRegression(
         XGBRegressor(n_estimators=50), weight_by_precision=True, random_state=0
@@ -279,7 +285,7 @@ def test_categories_count_as_text(groups, estimator):
 def test_categories_reach_the_preset_that_knows_them(groups):
     X = groups["X"].astype({"model": "category"})[["model", "length"]]
     eb = EmpiricalBayes("lightgbm", cv=2, random_state=0).fit(X, groups["y"], groups["sigma2"])
-    assert eb.regressor_.booster_.pandas_categorical == [list("ABCDE")]
+    assert eb.regressor_[-1].booster_.pandas_categorical == [list("ABCDE")]
 
 
 @pytest.mark.parametrize("dtype", ["str", "object", "string", "category"])
@@ -306,11 +312,25 @@ def test_names_of_models_may_hold_any_character(groups, regressor):
     assert np.ptp(eb.predict(X)) > 0.1
 
 
+@pytest.mark.parametrize("preset", ["lightgbm", "xgboost", "ridge"])
+@pytest.mark.parametrize("kind", ["numbers", "categories"])
+def test_names_of_features_may_hold_any_character(groups, preset, kind):
+    length = groups["X"]["length"]
+    X = pd.DataFrame({"a b": length, "a_b": length**2, "a:[<": -length})
+    if kind == "categories":
+        X["k:{"] = pd.Categorical(groups["X"]["model"])
+    plain = X.set_axis([f"column_{i}" for i in range(X.shape[1])], axis=1)
+    eb = EmpiricalBayes(preset, cv=2, random_state=0)
+    found, expected = (clone(eb).fit(**groups | {"X": table}) for table in (X, plain))
+    np.testing.assert_array_equal(found.prior_mean_, expected.prior_mean_)
+    np.testing.assert_array_equal(found.predict(X), expected.predict(plain))
+
+
 def test_text_and_categories_side_by_side_reach_the_preset_that_knows_both(groups):
     large = np.where(groups["X"]["length"] > 0, "large: yes", "large: no")
     X = groups["X"].assign(size=pd.Categorical(large), model="llama3:" + groups["X"]["model"])
     eb = EmpiricalBayes("lightgbm", cv=2, random_state=0).fit(**groups | {"X": X})
-    assert eb.regressor_[-1].booster_.pandas_categorical == [["large: no", "large: yes"]]
+    assert eb.regressor_[-1][-1].booster_.pandas_categorical == [["large: no", "large: yes"]]
     assert np.ptp(eb.predict(X)) > 0.1
 
 

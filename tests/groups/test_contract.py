@@ -208,3 +208,16 @@ def test_new_groups_need_their_variance(estimator, groups):
     fitted = clone(estimator).fit(**groups)
     with pytest.raises(ValueError, match="sigma2 is missing"):
         fitted.predict(groups["X"], z=groups["y"])
+
+
+@every_estimator
+def test_refuses_a_frame_without_rows(estimator, groups):
+    none = {name: values[:0] for name, values in groups.items()}
+    fitted = clone(estimator).fit(**groups)
+    for call in (
+        lambda: clone(estimator).fit(**none),
+        lambda: fitted.predict(none["X"]),
+        lambda: fitted.predict_interval(none["X"], none["y"], none["sigma2"], none["n"]),
+    ):
+        with pytest.raises(ValueError, match="X has no rows: pass one row per group"):
+            call()

@@ -48,6 +48,14 @@ def test_strata_are_balanced():
         folds_of(CrossFitKFold(stratify="subject"), frame)
 
 
+def test_strata_are_balanced_in_whole_topics():
+    topics = np.random.default_rng(0).permutation(np.repeat(np.arange(24), 3))
+    X = pd.DataFrame({"task": np.where(topics < 8, "a", "b"), "x": np.arange(72)})
+    for _, test in CrossFitKFold(random_state=0, stratify="task").split(X, groups=topics):
+        assert (X["task"].iloc[test] == "a").sum() == 12
+        assert len(test) == 36
+
+
 def test_folds_do_not_depend_on_row_order():
     order = np.random.default_rng(1).permutation(40)
     first = folds_of(CrossFitKFold(random_state=3))
@@ -89,6 +97,19 @@ def test_too_few_topics():
         folds_of(CrossFitKFold(n_splits=50))
 
 
+@pytest.mark.parametrize(
+    ("cv", "message"),
+    [
+        (CrossFitKFold(1), "n_splits must be a whole number of at least 2, got 1"),
+        (CrossFitKFold(2.5), "n_splits must be a whole number of at least 2, got 2.5"),
+        (CrossFitKFold(n_repeats=0), "n_repeats must be a whole number of at least 1, got 0"),
+    ],
+)
+def test_folds_are_counted_in_whole_numbers(cv, message):
+    with pytest.raises(ValueError, match=message):
+        folds_of(cv)
+
+
 def test_topics_without_a_name_are_refused():
     with pytest.raises(ValueError, match="groups has no name in 1 of 4 rows, the first is row 2"):
         next(CrossFitKFold().split(np.zeros((4, 1)), groups=["law", "art", np.nan, "law"]))
@@ -99,7 +120,7 @@ def test_what_cv_stands_for():
     assert as_splitter(3, 0).get_n_splits() == 3
     assert as_splitter(KFold(4), 0).get_n_splits() == 4
     for cv in (1, 0, -2):
-        with pytest.raises(ValueError, match=f"cv must be at least 2 folds, got {cv}"):
+        with pytest.raises(ValueError, match=f"cv must be a whole number of at least 2, got {cv}"):
             as_splitter(cv, 0)
 
 

@@ -40,6 +40,11 @@ def test_auto_warns_of_t_for_small_bounded_groups():
         fitted("auto", [0.31, 0.42], [10, 30])
 
 
+def test_auto_warns_of_t_where_nothing_is_seen_to_vary():
+    with pytest.warns(UserWarning, match="1 of 2 groups have fewer than 20 items or no spread"):
+        DirectEstimator().fit(np.zeros((2, 1)), [0.123, 0.456], [0.0, 0.01], [50, 50])
+
+
 def test_one_item_has_no_t_interval():
     estimate = fitted("t", [3.2, 5.0], [1, 3]).estimate()
     assert np.isnan(estimate.low[0])

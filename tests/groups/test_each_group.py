@@ -8,6 +8,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
 
 from skbench import EmpiricalBayes, make_items, summarize_items
+from skbench.groups._outside_priors import covering_interval
 from skbench.stats import fab
 from skbench.stats.binomial import clopper_pearson_interval, sampling_variance
 
@@ -85,6 +86,28 @@ def test_new_groups_and_too_few_topics(g):
     low, high = fab.fab_binomial_interval(np.round(g.z[two] * 10), 10, 1, 1)
     assert_allclose(flat.low, low)
     assert_allclose(flat.high, high)
+
+
+def test_own_standard_error_has_no_say_in_where_the_interval_is_short():
+    rng = np.random.default_rng(2)
+    z, sigma2, n = rng.normal(size=6), rng.uniform(0.5, 2, 6), rng.integers(5, 30, 6)
+    prior = np.zeros(6), np.ones(6)
+    low, high = covering_interval(z, sigma2, n, False, *prior, "identity", 0.9)
+    for g in range(6):
+        others = np.delete(n * sigma2, g).mean() / n[g]
+        expected = fab.fab_normal_interval(z[g], sigma2[g] ** 0.5, 0, 1, 0.9, n[g] - 1, others)
+        assert_allclose((low[g], high[g]), expected)
+
+
+def test_spread_in_proportion_to_equal_variances_is_common():
+    rng = np.random.default_rng(3)
+    X, z = rng.normal(size=(24, 1)), rng.normal(size=24)
+    common, proportional = (
+        fab_estimator(cv=2, spread=spread).fit(X, z, 0.02).estimate()
+        for spread in ("common", "proportional")
+    )
+    assert_allclose(proportional.low, common.low)
+    assert_allclose(proportional.value, common.value)
 
 
 @pytest.mark.parametrize("sizes", [True, False])

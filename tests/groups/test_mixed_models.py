@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from reference.linear_mixed_dense import DenseMixedModel
+from scipy.special import logit
 from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -377,6 +378,32 @@ def test_calibration_only_widens(groups):
     assert calibrated.calibration_ >= 1
     np.testing.assert_array_equal(calibrated.estimate().value, plain.estimate().value)
     assert (calibrated.estimate().low <= plain.estimate().low).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "scale"), [(LogisticMixedModel, logit), (GaussianMixedModel, np.positive)]
+)
+def test_calibration_multiplies_posterior_variances(kind, scale, groups):
+    fitted, new = kind().fit(**groups), groups["X"].assign(topic="new")
+
+    def widths():
+        estimate = fitted.estimate(0.5)
+        ends = (estimate.low, estimate.high), fitted.predict_interval(new, confidence_level=0.5).T
+        return np.array([scale(high) - scale(low) for low, high in ends])
+
+    before = widths()
+    fitted.calibration_ *= 2
+    assert_allclose(widths(), np.sqrt(2) * before)
+
+
+@pytest.mark.parametrize("kind", [LogisticMixedModel, GaussianMixedModel])
+def test_models_of_one_topic_are_exchangeable(kind):
+    data = table(6, 1, 10, drawn(6))
+    found, expected = (
+        kind().fit(**data | {"X": X}).estimate().to_frame()
+        for X in (data["X"], data["X"][["topic"]].assign(topic=list("abcdef")))
+    )
+    assert_allclose(found[["value", "low"]], expected[["value", "low"]])
 
 
 def kernels_between(X, others, reference):

@@ -61,6 +61,26 @@ def test_james_stein_intervals_cover(center, n_groups):
     assert np.mean(widths) < 2 * norm.ppf(0.975) * 0.1
 
 
+@pytest.mark.parametrize("spread", [1.0, 0.1])
+@pytest.mark.parametrize("center", ["mean", 0.5])
+def test_james_stein_standard_errors_are_those_of_morris(center, spread):
+    away = spread * np.array([-0.4, -0.1, 0.0, 0.1, 0.4])
+    js = JamesStein(center).fit(np.zeros((5, 1)), 0.5 + away, 0.02)
+    degrees, own_mean = (2, 4 / 5) if center == "mean" else (3, 1)
+    shrunk = min(degrees / np.sum(away**2 / 0.02), degrees / (degrees + 2))
+    variance = 0.02 * (1 - own_mean * shrunk) + 2 * shrunk**2 * away**2 / degrees
+    np.testing.assert_allclose(js.estimate().standard_error ** 2, variance)
+
+
+def test_james_stein_counts_a_group_without_noise_as_the_least_noisy():
+    X, z = np.zeros((6, 1)), np.array([0.1, 0.4, 0.5, 0.6, 0.9, 0.3])
+    sigma2 = np.array([0.0, 0.01, 0.02, 0.02, 0.03, 0.02])
+    found = JamesStein().fit(X, z, sigma2)
+    expected = JamesStein().fit(X, z, np.maximum(sigma2, 0.01))
+    assert found.center_ == expected.center_
+    assert found.shrinkage_factor_ == expected.shrinkage_factor_
+
+
 def test_james_stein_new_groups():
     js = JamesStein().fit(np.zeros((5, 1)), [0.1, 0.4, 0.5, 0.6, 0.9], sigma2=0.02)
     np.testing.assert_allclose(js.predict(np.zeros((2, 1))), 0.5)
@@ -230,6 +250,19 @@ def test_structured_gives_models_and_topics_intercepts():
     z = 0.1 + level + 0.02 * rng.normal(size=120)
     lasso = StructuredRegression(random_state=0).fit(X, z, 0.0004)
     np.testing.assert_allclose(lasso.estimate().value, 0.1 + level, atol=0.03)
+
+
+@pytest.mark.parametrize("n_groups", [2, 3])
+def test_structured_needs_two_groups_in_each_half(n_groups):
+    X, z, sigma2, _ = simulated(n_groups)
+    with pytest.raises(ValueError, match="needs two in each half, got n_samples = 1"):
+        StructuredRegression().fit(X, z, sigma2)
+
+
+def test_structured_fits_one_large_and_one_small_topic():
+    X, z, sigma2, _ = simulated(20)
+    topics = np.repeat(["large", "small"], [18, 2])
+    assert np.isfinite(StructuredRegression().fit(X, z, sigma2, groups=topics).estimate().low).all()
 
 
 @pytest.mark.parametrize("estimator", [JamesStein(), FayHerriot(), SyntheticRegression(Ridge())])

@@ -9,6 +9,7 @@ from skbench.stats import _mixed_fit as fitting
 from skbench.stats import _mixed_gaussian as gaussian
 from skbench.stats import mixed
 from skbench.stats._mixed_layout import layout
+from skbench.stats._mixed_moments import Moments, mixture_moments
 from skbench.stats._mixed_sites import tilted_moments
 from skbench.stats.covariances import feature_basis, feature_factors, item_correlation
 
@@ -274,6 +275,42 @@ def test_item_correlation_against_corrcoef():
     assert_allclose(item_correlation(scores, topic), raw, rtol=0, atol=0.01)
 
 
+def test_item_correlation_is_drawn_to_its_mean_as_far_as_chance_explains():
+    """One topic of complete scores: Schafer and Strimmer's weight, written out."""
+    rng = np.random.default_rng(2)
+    scores = rng.normal(size=(60, 1)) + rng.normal(size=(60, 4)) * [0.3, 1.0, 3.0, 3.0]
+    raw = np.corrcoef(scores.T)
+    pairs = raw[np.triu_indices(4, 1)]
+    weight = np.sum((1 - pairs**2) ** 2 / 60) / np.sum((pairs - pairs.mean()) ** 2)
+    assert 0.05 < weight < 0.5
+    expected = (1 - weight) * raw + weight * pairs.mean()
+    np.fill_diagonal(expected, 1)
+    assert_allclose(item_correlation(scores, np.zeros(60, dtype=int)), expected)
+
+
+def test_pairs_of_models_without_items_in_common_get_the_mean():
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=(200, 1)) + rng.normal(size=(200, 3))
+    scores[2:100, 0] = np.nan
+    scores[100:, 1] = np.nan
+    found = item_correlation(scores, np.zeros(200, dtype=int))
+    assert_allclose(found[0, 1], (found[0, 2] + found[1, 2]) / 2, atol=0.02)
+
+
+def test_item_correlation_is_one_where_pairs_contradict_each_other():
+    """Each pair answered items of its own: 1 and 2 alike, 2 and 3 alike, 1 and 3 opposed."""
+    rng = np.random.default_rng(4)
+    scores = np.full((300, 3), np.nan)
+    for part, (first, second, sign) in enumerate([(0, 1, 1), (1, 2, 1), (0, 2, -1)]):
+        rows = slice(100 * part, 100 * (part + 1))
+        scores[rows, first] = rng.normal(size=100)
+        scores[rows, second] = sign * scores[rows, first]
+    matrix = item_correlation(scores, np.repeat([0, 1, 2], 100))
+    assert_allclose(np.diag(matrix), 1)
+    assert np.linalg.eigvalsh(matrix).min() > -1e-12
+    assert_allclose(matrix[[0, 1, 0], [1, 2, 2]], [0.5, 0.5, -0.5])
+
+
 def test_item_correlation_of_few_items_is_usable():
     scores = np.random.default_rng(0).integers(0, 2, size=(12, 40)).astype(float)
     scores[:, 0] = 1.0
@@ -283,6 +320,51 @@ def test_item_correlation_of_few_items_is_usable():
     assert np.linalg.eigvalsh(matrix).min() > -1e-12
     # Raw correlations of twelve items reach .9 by chance.
     assert np.abs(matrix - np.eye(40)).max() < 0.4
+
+
+def test_risk_and_information_by_explicit_matrices():
+    rng = np.random.default_rng(5)
+    W, y, variances = rng.uniform(0.5, 3, (5, 3)), rng.normal(size=(5, 3)), np.array([0.7, 0.4])
+    kernels = np.stack([np.ones((3, 3)), np.eye(3)])
+    structure = gaussian.Structure(kernels[:, None], None, 0.01, np.full(3, -1))
+    fit = gaussian.posterior(W, W * y, None, variances, structure)
+
+    K = [np.kron(np.eye(5), kernel) for kernel in kernels]
+    inverse = np.linalg.inv(variances[0] * K[0] + variances[1] * K[1] + np.diag(1 / W.ravel()))
+    X = np.tile(np.eye(3), (5, 1))
+    covariance = np.linalg.inv(X.T @ inverse @ X + 0.01 * np.eye(3))
+    P = inverse - inverse @ X @ covariance @ X.T @ inverse
+    residual = P @ y.ravel()
+    noise = 1 / W.ravel()
+    risk = (noise * residual) ** 2 + noise - 2 * noise**2 * np.diag(P)
+    assert_allclose(gaussian.unbiased_risk(W, W * y, None, fit, structure).ravel(), risk)
+    pulled = [kernel @ residual for kernel in K]
+    information = [
+        [v * u * (f @ P @ g) / 2 for u, g in zip(variances, pulled, strict=True)]
+        for v, f in zip(variances, pulled, strict=True)
+    ]
+    assert_allclose(fit.information, information)
+
+
+@pytest.mark.parametrize("common", [0.3, 0.95, 1.0])
+def test_correlations_leave_every_model_an_error_of_its_own(common):
+    shared, own = fitting.split_correlation(np.full((3, 3), common) + (1 - common) * np.eye(3))
+    assert_allclose(own, max(1 - common, 0.1))
+    assert_allclose(np.diag(shared) + own, 1)
+    assert_allclose(np.linalg.eigvalsh(shared).min(), 0, atol=1e-12)
+
+
+def test_moments_of_a_mixture_from_raw_moments():
+    weights, mean = np.array([0.3, 0.7]), np.array([1.0, 3.0])
+    variance, third = np.array([0.5, 2.0]), np.array([0.1, -0.4])
+    columns = np.array([mean, variance, third, mean, variance])
+    parts = [Moments(*column) for column in columns.T[:, :, None]]
+    first = weights @ mean
+    second = weights @ (variance + mean**2)
+    cube = weights @ (third + 3 * mean * variance + mean**3)
+    found = mixture_moments(parts, weights)
+    central = second - first**2, cube - 3 * first * second + 2 * first**3
+    assert_allclose(np.ravel(found), [first, *central, first, central[0]])
 
 
 def test_skewed_interval_against_a_gamma_law():

@@ -238,6 +238,25 @@ def test_moments_fplib_is_a_truncated_normal_mean():
     np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
+def test_moments_fplib_with_weights():
+    rng = np.random.default_rng(4)
+    residuals, sigma2, omega = rng.normal(0, 2, 12), rng.uniform(0.5, 2, 12), rng.uniform(1, 3, 12)
+    second = residuals**2 - sigma2
+    fourth = residuals**4 - 6 * sigma2 * residuals**2 + 3 * sigma2**2
+
+    def positive_mean(mean, values):
+        center, total = np.average(values, weights=omega), np.sum(omega)
+        spread = np.sum(omega**2 * (values**2 - center**2)) / (total**2 - np.sum(omega**2))
+        scale = np.sqrt(spread)
+        return truncnorm.mean(-mean / scale, np.inf, loc=mean, scale=scale)
+
+    m2, m4 = np.average(second, weights=omega), np.average(fourth, weights=omega)
+    A = positive_mean(m2, second)
+    kurtosis = 1 + positive_mean(m4 - m2**2, fourth - 2 * A * second) / A**2
+    found = prior_moments(residuals, sigma2, omega, "fplib")
+    np.testing.assert_allclose(found[:2], [A, kurtosis], rtol=1e-10)
+
+
 @pytest.mark.parametrize("z", [-20.0, -999.0, -1001.0, -1e5, -1e12])
 def test_fplib_is_accurate_far_below_0(z):
     """Residuals so equal, and so small, that their mean square is far below the noise."""

@@ -126,6 +126,12 @@ def test_no_noise_leaves_the_variance(method):
         np.testing.assert_allclose(A, np.sum((z - 2) ** 2) / divisor, rtol=1e-8)
 
 
+def test_adjusted_likelihood_is_positive_where_nothing_varies():
+    # The maximum of A (A + 1)^(-5 / 2).
+    A = shrinkage.prior_variance(np.zeros(5), np.ones(5), "adjusted-ml")
+    np.testing.assert_allclose(A, 2 / 3, rtol=1e-12)
+
+
 def test_reml_without_regression_is_ml(unequal):
     z, sigma2, _ = unequal
     assert shrinkage.prior_variance(z, sigma2, "reml") == shrinkage.prior_variance(z, sigma2, "ml")
@@ -135,6 +141,17 @@ def test_limits_of_the_posterior_mean():
     z, f, sigma2 = np.array([0.9, 0.1]), np.array([0.5, 0.5]), np.array([0.01, 0.0])
     np.testing.assert_allclose(shrinkage.posterior_mean(z, f, sigma2, 0.0), [0.5, 0.1])
     np.testing.assert_allclose(shrinkage.posterior_mean(z, f, sigma2, 1e12), z)
+
+
+def test_mse_of_adjusted_likelihood_in_closed_form():
+    """Equal variances and a common mean; the bias of A is that of Li and Lahiri (2010)."""
+    A, sigma2, n = 1.0, 0.5, 50
+    v, shrunk = A + sigma2, sigma2 / (A + sigma2)
+    g1, g2, g3 = A * sigma2 / v, shrunk**2 * v / n, shrunk**2 * (2 * v**2 / n) / v
+    bias = (2 / A - 1 / v) * v**2 / n
+    arguments = np.full(n, sigma2), np.ones((n, 1))
+    found = fay_herriot.fay_herriot_mse(*arguments, A, "adjusted-ml", *arguments)
+    np.testing.assert_allclose(found, g1 + g2 + 2 * g3 - bias * shrunk**2, rtol=1e-12)
 
 
 def test_mse_of_the_eblup_is_nearly_unbiased():

@@ -28,7 +28,7 @@ class Spread(NamedTuple):
     pooled_share: float
 
 
-def spread(n, squares, fourth_powers, sigma2):
+def spread(n, squares, fourth_powers, sigma2, variance="smoothed"):
     """How far sampling variances may be believed.
 
     Parameters
@@ -38,11 +38,13 @@ def spread(n, squares, fourth_powers, sigma2):
     sigma2 : array-like of shape (n_groups,)
         Sampling variances of group means, as `skbench.stats.means.pooled_mean_variance` gives
         them.
+    variance : str, default="smoothed"
+        "plug-in" believes every group, "pooled" none; all others `borrowed_freedom`.
 
     Returns
     -------
     Spread or None
-        None where the variances are unknown.
+        None where every variance is believed, or none is known.
 
     Examples
     --------
@@ -50,11 +52,12 @@ def spread(n, squares, fourth_powers, sigma2):
     >>> spread([2, 2], np.array([1.0, 0.0]), np.array([0.5, 0.0]), [0.5, 0.25])
     Spread(borrowed_freedom=inf, pooled_share=0.6666666666666666)
     """
-    if not np.all(np.isfinite(sigma2)):
+    if variance == "plug-in" or not np.all(np.isfinite(sigma2)):
         return None
     pooled = np.sum(squares) / np.sum(np.asarray(n) - 1)
     share = float(pooled / pooled_variance(sigma2, n))
-    return Spread(borrowed_freedom(n, squares, fourth_powers), share)
+    pools = variance == "pooled"
+    return Spread(np.inf if pools else borrowed_freedom(n, squares, fourth_powers), share)
 
 
 def borrowed_freedom(n, squares, fourth_powers):
@@ -106,10 +109,10 @@ def borrowed_freedom(n, squares, fourth_powers):
     ...     away = scores - scores.mean(axis=1, keepdims=True)
     ...     return borrowed_freedom(np.full(2000, 8), (away**2).sum(axis=1), (away**4).sum(axis=1))
     >>> print(f"{freedom(scores):.0f}")
-    inf
+    780
     >>> scores[:1000] *= 4
-    >>> print(f"{freedom(scores):.0f}")
-    5
+    >>> print(f"{freedom(scores):.1f}")  # 2 (1 + 16^2) / 2 over the variance of 1 and 16: 4.6
+    4.4
     """
     n, squares, fourth_powers = (np.asarray(c, dtype=float) for c in (n, squares, fourth_powers))
     told = n >= _LEAST_SCORES

@@ -192,5 +192,7 @@ def summary_of(population, sample, variance):
         groups=None if population.topics is None else population.topics[sample.present],
         outcome=outcome,
         item_correlation=sample.correlation,
-        spread=None if sample.powers is None else spread(sample.n, *sample.powers, sigma2),
+        spread=(
+            None if sample.powers is None else spread(sample.n, *sample.powers, sigma2, variance)
+        ),
     )

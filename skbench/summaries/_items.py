@@ -61,7 +61,10 @@ def summarize_items(
         Sampling variance of binary scores, see
         `skbench.stats.binomial.sampling_variance`. "plug-in" is 0 where all
         answers are right or wrong and is there to reproduce papers. "model" takes
-        the mean that model and topic together predict. No effect on other scores.
+        the mean that model and topic together predict. `sigma2` of other scores is the
+        sample variance over n whatever this says, but it decides what estimators that
+        shrink make of it: "plug-in" believes each, "pooled" takes the pooled one, all
+        others lie between, as far as groups differ (`skbench.stats.moderated`).
     features : dataframe or list of str, default=None
         A table of group features with some of the `by` columns as its keys, or
         item columns whose group means are the features.
@@ -167,7 +170,9 @@ def summarize_items(
         outcome=outcome,
         n_independent=n_independent,
         item_correlation=shared_correlation(items, by, score, model, item, topics),
-        spread=spread_of_rows(frame, by, score, sigma2) if outcome == "continuous" else None,
+        spread=(
+            spread_of_rows(frame, by, score, sigma2, variance) if outcome == "continuous" else None
+        ),
     )
 
 

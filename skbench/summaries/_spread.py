@@ -9,7 +9,7 @@ _AWAY, _SIZE = "_skbench_away", "_skbench_size"
 _POWERS = {"_skbench_square": 2, "_skbench_fourth": 4}
 
 
-def spread_of_rows(frame, by, score, sigma2):
+def spread_of_rows(frame, by, score, sigma2, variance):
     """How far the sampling variances of item rows in memory may be believed, else None.
 
     Parameters
@@ -22,6 +22,8 @@ def spread_of_rows(frame, by, score, sigma2):
         Column of scores.
     sigma2 : ndarray of shape (n_groups,)
         Sampling variances of the groups, in sorted order.
+    variance : str
+        As in `summarize_items`.
 
     Returns
     -------
@@ -34,4 +36,5 @@ def spread_of_rows(frame, by, score, sigma2):
     rows = rows.with_columns((nw.col(_AWAY) ** power).alias(n) for n, power in _POWERS.items())
     sums = rows.group_by(by).agg(nw.len().alias(_SIZE), *[nw.col(n).sum() for n in _POWERS])
     table = collected(sums, by)
-    return spread(*(table[name].to_numpy() for name in (_SIZE, *_POWERS)), sigma2)
+    n, squares, fourth_powers = (table[name].to_numpy() for name in (_SIZE, *_POWERS))
+    return spread(n, squares, fourth_powers, sigma2, variance)

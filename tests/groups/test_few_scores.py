@@ -154,6 +154,19 @@ def test_units_do_not_matter():
     assert_allclose(other.low, 100 * one.low, rtol=1e-4)
 
 
+def test_variance_by_name():
+    items = pd.DataFrame({"group": np.repeat(np.arange(30), 5)})
+    items["score"] = skewed(np.random.default_rng(0), np.ones(30), 5).ravel()
+    fitted = {
+        name: JamesStein().fit(**summarize_items(items, "group", variance=name).fit_args).sigma2_
+        for name in ("smoothed", "plug-in", "pooled")
+    }
+    own = items.groupby("group")["score"].var() / 5
+    assert_allclose(fitted["plug-in"], own)
+    assert_allclose(fitted["pooled"], own.mean())
+    assert own.std() > np.std(fitted["smoothed"])
+
+
 def test_a_summary_without_it_takes_variances_as_they_are():
     g = GroupSummary([0.5, 0.7, 0.6], [0.1, 0.2, 0.1], [5, 5, 5], list("abc"))
     assert isinstance(g.fit_args["sigma2"], np.ndarray)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+_NOTHING = 1e-9  # of a variance: below is rounding, in a group whose scores are all alike
 _LEAST_SCORES = 4  # the fourth cumulant has no unbiased estimate from fewer
 
 
@@ -20,15 +21,15 @@ class Spread(NamedTuple):
     borrowed_freedom : float
         As `borrowed_freedom` gives it.
     pooled_share : float
-        The variance pooled over groups, over that pooled from the sampling variances: below 1
-        where groups whose scores are all alike have borrowed theirs.
+        The variance pooled over groups, where scores that are all alike count as 0, over the
+        one pooled from the sampling variances, where such groups have borrowed theirs.
     """
 
     borrowed_freedom: float
     pooled_share: float
 
 
-def spread(n, squares, fourth_powers, sigma2, variance="smoothed"):
+def spread(n, squares, fourth_powers, sigma2, n_independent=None, variance="smoothed"):
     """How far sampling variances may be believed.
 
     Parameters
@@ -38,6 +39,8 @@ def spread(n, squares, fourth_powers, sigma2, variance="smoothed"):
     sigma2 : array-like of shape (n_groups,)
         Sampling variances of group means, as `skbench.stats.means.pooled_mean_variance` gives
         them.
+    n_independent : array-like of shape (n_groups,), default=None
+        Independent observations behind `sigma2`, where that is not `n`.
     variance : str, default="smoothed"
         "plug-in" believes every group, "pooled" none; all others `borrowed_freedom`.
 
@@ -54,8 +57,10 @@ def spread(n, squares, fourth_powers, sigma2, variance="smoothed"):
     """
     if variance == "plug-in" or not np.all(np.isfinite(sigma2)):
         return None
-    pooled = np.sum(squares) / np.sum(np.asarray(n) - 1)
-    share = float(pooled / pooled_variance(sigma2, n))
+    n, squares, sigma2 = (np.asarray(column, dtype=float) for column in (n, squares, sigma2))
+    independent = n if n_independent is None else np.asarray(n_independent, dtype=float)
+    own = np.where(squares > _NOTHING * n**2 * sigma2, sigma2, 0.0)
+    share = pooled_variance(own, independent) / pooled_variance(sigma2, independent)
     pools = variance == "pooled"
     return Spread(np.inf if pools else borrowed_freedom(n, squares, fourth_powers), share)
 
@@ -88,8 +93,8 @@ def borrowed_freedom(n, squares, fourth_powers):
     the prior degrees of freedom of [3]_; skewed or bounded scores do not pass for groups of
     different spread.
 
-    When not to use it: for binary scores, whose variance follows from their mean, and for
-    clustered ones.
+    Means of clusters are as good as scores. When not to use it: for binary scores, whose
+    variance follows from their mean.
 
     References
     ----------

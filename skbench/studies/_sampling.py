@@ -193,6 +193,8 @@ def summary_of(population, sample, variance):
         outcome=outcome,
         item_correlation=sample.correlation,
         spread=(
-            None if sample.powers is None else spread(sample.n, *sample.powers, sigma2, variance)
+            None
+            if sample.powers is None
+            else spread(sample.n, *sample.powers, sigma2, variance=variance)
         ),
     )

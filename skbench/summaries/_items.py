@@ -171,7 +171,9 @@ def summarize_items(
         n_independent=n_independent,
         item_correlation=shared_correlation(items, by, score, model, item, topics),
         spread=(
-            spread_of_rows(frame, by, score, sigma2, variance) if outcome == "continuous" else None
+            None
+            if outcome == "binomial"
+            else spread_of_rows(frame, by, score, cluster, sigma2, n_independent, variance)
         ),
     )
 

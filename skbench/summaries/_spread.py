@@ -5,11 +5,11 @@ import narwhals as nw
 from skbench.stats.moderated import spread
 from skbench.summaries._rows import SCORE, collected, with_score
 
-_AWAY, _SIZE = "_skbench_away", "_skbench_size"
+_TOTAL, _ITEMS, _AWAY, _SIZE = (f"_skbench_{what}" for what in ("total", "items", "away", "size"))
 _POWERS = {"_skbench_square": 2, "_skbench_fourth": 4}
 
 
-def spread_of_rows(frame, by, score, sigma2, variance):
+def spread_of_rows(frame, by, score, cluster, sigma2, n_independent, variance):
     """How far the sampling variances of item rows in memory may be believed, else None.
 
     Parameters
@@ -20,8 +20,10 @@ def spread_of_rows(frame, by, score, sigma2, variance):
         Columns that define the groups.
     score : str
         Column of scores.
-    sigma2 : ndarray of shape (n_groups,)
-        Sampling variances of the groups, in sorted order.
+    cluster : str or None
+        Column of clusters, whose means then stand for the scores.
+    sigma2, n_independent : ndarray of shape (n_groups,)
+        Sampling variances of the groups, in sorted order, and independent observations.
     variance : str
         As in `summarize_items`.
 
@@ -31,10 +33,24 @@ def spread_of_rows(frame, by, score, sigma2, variance):
     """
     if not isinstance(frame, nw.DataFrame):
         return None
-    away = nw.col(SCORE) - nw.col(SCORE).mean().over(*by)
-    rows = with_score(frame, score).with_columns(away.alias(_AWAY))
+    rows = with_score(frame, score)
+    rows = _distances(rows, by) if cluster is None else _distances_of_clusters(rows, by, cluster)
     rows = rows.with_columns((nw.col(_AWAY) ** power).alias(n) for n, power in _POWERS.items())
     sums = rows.group_by(by).agg(nw.len().alias(_SIZE), *[nw.col(n).sum() for n in _POWERS])
     table = collected(sums, by)
     n, squares, fourth_powers = (table[name].to_numpy() for name in (_SIZE, *_POWERS))
-    return spread(n, squares, fourth_powers, sigma2, variance)
+    return spread(n, squares, fourth_powers, sigma2, n_independent, variance)
+
+
+def _distances(rows, by):
+    """Distance of each score to the mean of its group."""
+    return rows.with_columns((nw.col(SCORE) - nw.col(SCORE).mean().over(*by)).alias(_AWAY))
+
+
+def _distances_of_clusters(rows, by, cluster):
+    """Residual sum of each cluster, over the mean size of clusters in its group."""
+    keys = list(dict.fromkeys([*by, cluster]))
+    clusters = rows.group_by(keys).agg(nw.col(SCORE).sum().alias(_TOTAL), nw.len().alias(_ITEMS))
+    total, items = nw.col(_TOTAL), nw.col(_ITEMS)
+    mean = total.sum().over(*by) / items.sum().over(*by)
+    return clusters.with_columns(((total - items * mean) / items.mean().over(*by)).alias(_AWAY))

@@ -1,4 +1,4 @@
-"""Scores that are not binary, a few in each group: their variances are noise themselves."""
+"""A few scores that are not binary, or clusters, per group: variances are noise themselves."""
 
 import numpy as np
 import pandas as pd
@@ -90,6 +90,38 @@ def test_intervals_cover_on_average(estimator, law, n):
         hits.extend((e.low <= mean) & (mean <= e.high))
     print(f"{type(estimator).__name__} {law.__name__} {n}: {np.mean(hits):.3f}")
     assert sum(hits) >= binom.ppf(0.0005, len(hits), 0.93)
+
+
+def clustered_table(seed, n_clusters=5, n_models=4, n_topics=25):
+    """Answers to three questions on each of a few texts, and the true accuracies."""
+    rng = np.random.default_rng(seed)
+    effects = 1 + rng.normal(size=n_topics) + 0.5 * rng.normal(size=(n_models, 1))
+    log_odds = effects + 0.3 * rng.normal(size=(n_models, n_topics))
+    texts, weights = np.polynomial.hermite_e.hermegauss(40)
+    mean = expit(log_odds[..., None] + texts) @ weights / weights.sum()
+    shape = n_models, n_topics, n_clusters, 3
+    p = expit(log_odds[..., None, None] + rng.normal(size=(*shape[:3], 1)))
+    model, topic, text, _ = np.indices(shape).reshape(4, -1)
+    items = pd.DataFrame({"model": model, "topic": topic, "text": text})
+    items["score"] = (rng.random(shape) < p).ravel() * 1
+    items["text"] += n_clusters * (items["topic"] + n_topics * items["model"])
+    items["item"] = np.arange(len(items))
+    return summarize_items(items, BY, cluster="text"), mean.ravel()
+
+
+@pytest.mark.parametrize("estimator", [EB, GaussianMixedModel()])
+def test_few_clusters_cover_and_err_less_than_by_own_variances(estimator):
+    hits, ours, theirs = [], 0, 0
+    for seed in range(8):
+        g, mean = clustered_table(seed)
+        e = clone(estimator).fit(**g.fit_args).estimate()
+        hits.extend((e.low <= mean) & (mean <= e.high))
+        ours += np.mean((e.value - mean) ** 2)
+        believed = clone(estimator).fit(**g.fit_args | {"sigma2": g.sigma2}).estimate()
+        theirs += np.mean((believed.value - mean) ** 2)
+    print(f"{np.mean(hits):.3f}, error {ours / theirs:.2f} of that by own variances")
+    assert sum(hits) >= binom.ppf(0.0005, len(hits), 0.93)
+    assert ours < 0.95 * theirs
 
 
 @pytest.mark.parametrize("law", LAWS)

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from reference.clustered_matrix import variance_and_freedom
 
-from skbench import DirectEstimator, betting_estimate, summarize_items
+from skbench import DirectEstimator, JamesStein, betting_estimate, summarize_items
 from skbench.stats.moderated import borrowed_freedom
 
 
@@ -411,12 +411,37 @@ def test_spread_depends_on_no_row_order_and_no_engine_in_memory():
     assert_allclose(summarize_items(pl.from_pandas(items), "group").spread, expected, rtol=1e-9)
 
 
-def test_binary_clustered_and_single_scores_have_no_spread():
+def test_clusters_of_one_size_spread_as_their_means():
+    rng = np.random.default_rng(0)
+    items = pd.DataFrame({"group": np.repeat(np.arange(30), 18), "passage": np.arange(540) // 3})
+    items["score"] = rng.gamma(2, size=540)
+    clustered = summarize_items(items, "group", cluster="passage")
+    means = items.groupby(["group", "passage"], as_index=False)["score"].mean()
+    of_means = summarize_items(means, "group")
+    assert_allclose(clustered.spread, of_means.spread, rtol=1e-9)
+    told, expected = (g.fit_args for g in (clustered, of_means))
+    ours, theirs = (JamesStein().fit(**a).sigma2_ for a in (told, expected))
+    assert_allclose(ours, theirs, rtol=1e-9)
+
+
+def test_clusters_of_many_sizes_keep_their_scale():
+    """What all groups borrow is the mean of what they have, each with its own few clusters."""
+    rng = np.random.default_rng(0)
+    size = rng.integers(1, 6, 400)
+    passage = np.repeat(np.arange(400), size)
+    score = (rng.normal(size=400)[passage] + rng.normal(size=passage.size)) / 2
+    items = pd.DataFrame({"group": passage // 8, "passage": passage, "score": score})
+    g = summarize_items(items, "group", cluster="passage")
+    assert g.spread.pooled_share == 1
+    sigma2 = JamesStein().fit(**g.fit_args).sigma2_
+    assert np.std(sigma2) < 0.5 * np.std(g.sigma2)
+    assert_allclose(sigma2.mean(), g.sigma2.mean(), rtol=0.1)
+
+
+def test_binary_and_equal_scores_have_no_spread():
     items = pd.DataFrame({"group": list("aabb") * 3, "score": np.arange(12) / 10})
     assert summarize_items(items, "group").spread is not None
     assert summarize_items(items.assign(score=items["score"] > 0.5), "group").spread is None
-    clustered = items.assign(passage=np.arange(12) // 2)
-    assert summarize_items(clustered, "group", cluster="passage").spread is None
     alike = items.assign(score=0.3)
     with pytest.warns(UserWarning, match="unknown"):
         assert summarize_items(alike, "group").spread is None

@@ -49,6 +49,7 @@ def test_interval_is_that_of_stats(g):
     )
 
 
+@pytest.mark.slow
 def test_fab_covers_every_group():
     """One odd group among alike ones: shrinkage intervals lose it, these do not."""
     rng = np.random.default_rng(0)

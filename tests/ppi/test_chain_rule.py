@@ -380,7 +380,9 @@ def with_enough_labels(data):
 JUDGES = list(product(TRUTHS, (False, True)))
 
 
-@pytest.mark.parametrize(("n_values", "n"), [(2, 30), (2, 60), (3, 100)])
+@pytest.mark.parametrize(
+    ("n_values", "n"), [(2, 30), (2, 60), pytest.param(3, 100, marks=pytest.mark.slow)]
+)
 def test_coverage_with_enough_labels(n_values, n):
     rng, n_sets = np.random.default_rng(n), 200
     for truth, useless in JUDGES:

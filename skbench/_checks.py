@@ -38,6 +38,9 @@ def check_whole(name, value, least=1):
 def check_same_index(**columns):
     """Refuse pandas objects whose indexes differ: positions would be misaligned.
 
+    Sampling variances that a `GroupSummary` gave are in its order, as its arrays are, and go
+    by position where the others carry no labels.
+
     Raises
     ------
     ValueError
@@ -48,6 +51,9 @@ def check_same_index(**columns):
         for name, column in columns.items()
         if isinstance(column, pd.DataFrame | pd.Series)
     }
+    if any(index.equals(pd.RangeIndex(len(index))) for index in indexed.values()):
+        told = {name for name in indexed if "spread" in columns[name].attrs}
+        indexed = {name: index for name, index in indexed.items() if name not in told}
     if len(indexed) < 2:
         return
     (first, index), *others = indexed.items()

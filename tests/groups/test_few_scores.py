@@ -169,6 +169,16 @@ def test_a_pipeline_passes_the_spread_on():
     assert_allclose(piped[-1].sigma2_, clone(EB).fit(**g.fit_args).sigma2_, rtol=1e-12)
 
 
+def test_variances_go_by_position_where_features_have_no_labels():
+    g, _ = table(skewed, 5, 0)
+    args = g.fit_args
+    unlabeled = args | {"X": args["X"].reset_index(drop=True)}
+    labeled = JamesStein().fit(**args).estimate()
+    assert_array_equal(JamesStein().fit(**unlabeled).estimate().value, labeled.value)
+    with pytest.raises(ValueError, match="The indexes of X and sigma2 differ"):
+        JamesStein().fit(**args | {"X": args["X"][::-1]})
+
+
 def test_direct_estimates_go_by_their_own_scores():
     g, _ = table(skewed, 5, 0)
     told, plain = (

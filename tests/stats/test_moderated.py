@@ -1,5 +1,7 @@
 """Moderated variances: closed forms, and the scores of groups whose spread is known."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -68,6 +70,23 @@ def test_groups_of_any_size_count_by_what_they_tell():
             1 / borrowed_freedom(n, np.bincount(rows, away**2), np.bincount(rows, away**4))
         )
     assert_allclose(np.mean(inverse), 1 / 6, rtol=0.1)
+
+
+def test_few_groups_pair_by_pair():
+    """Half the squared difference of two variances, less their noise, is what pairs differ by."""
+    scores = np.random.default_rng(1).normal(size=(4, 6)) * np.array([[1.0], [1], [4], [9]])
+    variances, noise = [], []
+    for row in scores:
+        k2 = row.var(ddof=1)
+        m2, m4 = row.var(), np.mean((row - row.mean()) ** 4)
+        k4 = 36 * (7 * m4 - 15 * m2**2) / (5 * 4 * 3)  # n^2 ((n + 1) m4 - 3 (n - 1) m2^2) / ...
+        variances.append(k2)
+        noise.append((12 * k2**2 + 5 * k4) / 42)
+    pairs = [
+        ((variances[i] - variances[j]) ** 2 - noise[i] - noise[j]) / 2
+        for i, j in combinations(range(4), 2)
+    ]
+    assert_allclose(freedom(scores), 5 * np.mean(noise) / np.mean(pairs), rtol=1e-12)
 
 
 def test_groups_of_three_scores_tell_nothing():

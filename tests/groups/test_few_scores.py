@@ -1,5 +1,7 @@
 """A few scores that are not binary, or clusters, per group: variances are noise themselves."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,6 +14,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from skbench import (
     AveragedEstimator,
+    Candidate,
     DirectEstimator,
     EmpiricalBayes,
     FayHerriot,
@@ -19,8 +22,10 @@ from skbench import (
     GroupSummary,
     IntervalPipeline,
     JamesStein,
+    RepeatedSamplingStudy,
     summarize_items,
 )
+from skbench.selection._splits import parts_of_summary
 from skbench.stats.moderated import Spread, moderated_variance
 
 BY = ["model", "topic"]
@@ -207,6 +212,20 @@ def test_variance_by_name():
     assert_allclose(fitted["plug-in"], own)
     assert_allclose(fitted["pooled"], own.mean())
     assert own.std() > np.std(fitted["smoothed"])
+
+
+def test_parts_and_studies_keep_what_was_said():
+    g, _ = table(skewed, 6, 0)
+    for alone in (replace(g, groups=None), replace(g, groups=None, spread=None)):
+        rng = np.random.default_rng(0)
+        part = next(iter(parts_of_summary(alone, "smoothed", 2, 1, rng)))
+        assert part.summary.spread == alone.spread
+    items = pd.DataFrame({"group": np.repeat(np.arange(12), 30)})
+    items["score"] = skewed(np.random.default_rng(0), np.ones(12), 30).ravel()
+    both = {"ours": JamesStein(), "believed": Candidate(JamesStein(), variance="plug-in")}
+    rows = RepeatedSamplingStudy(both, 5, 2, random_state=0).run(items, by="group").results_
+    ours, believed = (rows.loc[rows["estimator"] == name, "estimate"].to_numpy() for name in both)
+    assert not np.allclose(ours, believed)
 
 
 def test_a_summary_without_it_takes_variances_as_they_are():

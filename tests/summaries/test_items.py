@@ -438,6 +438,25 @@ def test_clusters_of_many_sizes_keep_their_scale():
     assert_allclose(sigma2.mean(), g.sigma2.mean(), rtol=0.1)
 
 
+def test_spread_of_clusters_of_many_sizes_by_hand():
+    rng = np.random.default_rng(1)
+    passage = np.repeat(np.arange(160), rng.integers(1, 6, 160))
+    score = rng.gamma(2, size=passage.size) * (1 + passage // 8 % 2 * 3)
+    items = pd.DataFrame({"group": passage // 8, "passage": passage, "score": score})
+    items.loc[items["group"] == 0, "score"] = 1.0
+    g = summarize_items(items, "group", cluster="passage")
+    away = items["score"] - items.groupby("group")["score"].transform("mean")
+    residual = away.groupby([items["group"], items["passage"]]).sum()
+    mean_size = items.groupby("group").size() / 8
+    residual = residual / mean_size.reindex(residual.index.get_level_values("group")).to_numpy()
+    squares, fourth = ((residual**power).groupby("group").sum() for power in (2, 4))
+    expected = borrowed_freedom(np.full(20, 8), squares, fourth)
+    assert_allclose(g.spread.borrowed_freedom, expected, rtol=1e-9)
+    d = g.n_independent - 1
+    unit = d * g.n_independent * g.sigma2
+    assert_allclose(g.spread.pooled_share, unit[1:].sum() / unit.sum(), rtol=1e-12)
+
+
 def test_binary_and_equal_scores_have_no_spread():
     items = pd.DataFrame({"group": list("aabb") * 3, "score": np.arange(12) / 10})
     assert summarize_items(items, "group").spread is not None

@@ -204,6 +204,10 @@ class EmpiricalBayes(GroupEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
+    @property
+    def _moderates(self):
+        return self.interval != "fab"  # which covers a group by its own scores
+
     def _fit(self, X, groups):
         self._check_parameters()
         self.groups_ = groups = topics_to_keep(X, groups, self.cv)

@@ -1,10 +1,10 @@
 """How large the errors of estimators are, relative to the direct estimator."""
 
 import numpy as np
-from scipy.stats import norm
 
 from skbench._checks import check_confidence_level, check_option
 from skbench.plot import _study_rows, _style
+from skbench.stats.means import normal_interval
 
 _VALUES = ("mse_ratio", "small", "large", "width_ratio")
 _MOST_POWERS = 10  # of ten, on the axis
@@ -110,8 +110,7 @@ class RiskDisplay:
         points = shown[[value]].astype(float).set_axis(["ratio"], axis=1)
         has_error = value == "mse_ratio"
         error = shown["standard_error"].astype(float) if has_error else np.nan
-        reach = norm.ppf((1 + confidence_level) / 2) * error
-        points["low"], points["high"] = points["ratio"] - reach, points["ratio"] + reach
+        points["low"], points["high"] = normal_interval(points["ratio"], error, confidence_level)
         verdict = "narrower intervals" if value == "width_ratio" else "better"
         notes = [f"left of 1: {verdict} than {baseline}"]
         if points["low"].notna().any():

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 
 from skbench.ppi._data import row_moments
+from skbench.stats.moderated import moderated_variance
 
 # Weight of the pooled residual variance, in degrees of freedom. Own variances of 10
 # labels go with the errors of the estimates: groups that happen to look perfect would
@@ -114,8 +115,7 @@ def pooled_variances(result, data):
     spread = np.where(freedom > 0, spread, 0.0)
     shape = _residual_shape(result, data)
     pooled = shape * (freedom @ spread) / max(freedom @ shape, np.finfo(float).tiny)
-    total = freedom + _BORROWED_FREEDOM
-    return (freedom * spread + _BORROWED_FREEDOM * pooled) / (total * n) + fixed
+    return moderated_variance(spread / n, n, pooled, _BORROWED_FREEDOM, freedom) + fixed
 
 
 def _residual_shape(result, data):

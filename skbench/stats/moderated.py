@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skbench.stats._arrays import floats
+
 _NOTHING = 1e-9  # of a variance: below is rounding, in a group whose scores are all alike
 _LEAST_SCORES = 4  # the fourth cumulant has no unbiased estimate from fewer
 
@@ -57,8 +59,8 @@ def spread(n, squares, fourth_powers, sigma2, n_independent=None, variance="smoo
     """
     if variance == "plug-in" or not np.all(np.isfinite(sigma2)):
         return None
-    n, squares, sigma2 = (np.asarray(column, dtype=float) for column in (n, squares, sigma2))
-    independent = n if n_independent is None else np.asarray(n_independent, dtype=float)
+    independent = n if n_independent is None else n_independent
+    n, squares, sigma2, independent = floats(n, squares, sigma2, independent)
     own = np.where(squares > _NOTHING * n**2 * sigma2, sigma2, 0.0)
     share = pooled_variance(own, independent) / pooled_variance(sigma2, independent)
     pools = variance == "pooled"
@@ -119,7 +121,7 @@ def borrowed_freedom(n, squares, fourth_powers):
     >>> print(f"{freedom(scores):.1f}")  # 2 (1 + 16^2) / 2 over the variance of 1 and 16: 4.6
     4.4
     """
-    n, squares, fourth_powers = (np.asarray(c, dtype=float) for c in (n, squares, fourth_powers))
+    n, squares, fourth_powers = floats(n, squares, fourth_powers)
     told = n >= _LEAST_SCORES
     n, squares, fourth_powers = n[told], squares[told], fourth_powers[told]
     if not squares.any():
@@ -157,12 +159,12 @@ def pooled_variance(sigma2, n):
     >>> round(pooled_variance([0.1, 0.2], [11, 6]), 3)
     1.133
     """
-    sigma2, n = np.asarray(sigma2, dtype=float), np.asarray(n, dtype=float)
+    sigma2, n = floats(sigma2, n)
     weights = n - 1 if np.any(n > 1) else None
     return float(np.average(n * sigma2, weights=weights))
 
 
-def moderated_variance(sigma2, n, pooled, borrowed):
+def moderated_variance(sigma2, n, pooled, borrowed, freedom=None):
     """Sampling variances drawn to what the pooled variance of single scores makes them.
 
     Parameters
@@ -171,15 +173,17 @@ def moderated_variance(sigma2, n, pooled, borrowed):
         Sampling variances of group means, each from its own scores; score units squared.
     n : array-like of shape (n_groups,)
         Number of scores behind them.
-    pooled : float
+    pooled : float or array-like of shape (n_groups,)
         `pooled_variance`.
     borrowed : float
         `borrowed_freedom`: 0 or more, or inf.
+    freedom : array-like of shape (n_groups,), default=None
+        Degrees of freedom of `sigma2`; None is ``n - 1``.
 
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``((n - 1) n sigma2 + borrowed pooled) / ((n - 1 + borrowed) n)``.
+        ``(freedom n sigma2 + borrowed pooled) / ((freedom + borrowed) n)``.
 
     Notes
     -----
@@ -191,6 +195,7 @@ def moderated_variance(sigma2, n, pooled, borrowed):
     >>> moderated_variance([0.1, 0.3], [5, 5], pooled=1.0, borrowed=4).round(3)
     array([0.15, 0.25])
     """
-    sigma2, n = np.asarray(sigma2, dtype=float), np.asarray(n, dtype=float)
-    weight = (n - 1) / (n - 1 + borrowed) if borrowed > 0 else 1.0
+    sigma2, n = floats(sigma2, n)
+    freedom = n - 1 if freedom is None else freedom
+    weight = freedom / (freedom + borrowed) if borrowed > 0 else 1.0
     return weight * sigma2 + (1 - weight) * pooled / n

@@ -184,13 +184,22 @@ def test_variances_go_by_position_where_features_have_no_labels():
         JamesStein().fit(**args | {"X": args["X"][::-1]})
 
 
-def test_direct_estimates_go_by_their_own_scores():
+@pytest.mark.parametrize(
+    "estimator", [DirectEstimator(), clone(EB).set_params(interval="fab")], ids=["direct", "fab"]
+)
+def test_intervals_of_each_group_go_by_its_own_scores(estimator):
     g, _ = table(skewed, 5, 0)
-    told, plain = (
-        DirectEstimator().fit(**g.fit_args | {"sigma2": sigma2}).estimate()
-        for sigma2 in (g.fit_args["sigma2"], g.sigma2)
-    )
+    args = g.fit_args
+    new = {"X": args["X"], "z": g.z, "n": g.n}
+    fitted = [clone(estimator).fit(**args | {"sigma2": s}) for s in (args["sigma2"], g.sigma2)]
+    told, plain = (e.estimate() for e in fitted)
+    assert told.guarantee == "each group"
     assert_array_equal(told.low, plain.low)
+    told, plain = (
+        e.predict_interval(**new, sigma2=s)
+        for e, s in zip(fitted, (args["sigma2"], g.sigma2), strict=True)
+    )
+    assert_array_equal(told, plain)
 
 
 def test_units_do_not_matter():

@@ -1,6 +1,6 @@
 """How near the default comes to an oracle that knows how widely groups spread.
 
-On simulated sets an oracle is asked beside the default and F24: it is told how widely log
+On simulated sets an oracle is asked beside the default: it is told how widely log
 odds of models, of topics and of model x topic spread, which the others must learn, and does
 the rest by Bayes: effects and slopes of features have wide priors, the covariance matrix of
 all groups is written out, and counts enter by Laplace's approximation with the correlation
@@ -8,8 +8,8 @@ of errors that `summarize_items` estimates. What it is told are moments of 40 ot
 with the same parameters, of accuracies over all items; as these include the chance of which
 items a topic has, the oracle also knows a little of how many items were not drawn.
 
-Prints squared errors relative to F24's, and of the default relative to the oracle's, per set
-and design of `precision.py` (which see), and their medians.
+Prints squared errors relative to direct ones, and of the default relative to the oracle's, per
+set and design of `precision.py` (which see), and their medians.
 
     python benchmarks/oracle.py --half confirming --repetitions 30
 """
@@ -28,7 +28,7 @@ from skbench.stats.mixed import logistic_moments
 N_SETS = 40
 WIDE = 1.0  # prior standard deviation of the mean and of the slopes, log odds
 STEPS = 100
-JUDGED = {name: ESTIMATORS[name] for name in ("direct", "F24", "averaged")}
+JUDGED = {name: ESTIMATORS[name] for name in ("direct", "averaged")}
 
 
 class Oracle(GroupEstimator):
@@ -136,8 +136,8 @@ def main():
                 continue
             figures = cell_figures(done.results_)
             ratios[name, str(design)] = {
-                "averaged/F24": figures.loc["averaged", "of F24"],
-                "oracle/F24": figures.loc["oracle", "of F24"],
+                "averaged/direct": figures.loc["averaged", "of direct"],
+                "oracle/direct": figures.loc["oracle", "of direct"],
                 "averaged/oracle": figures.loc["averaged", "mse"] / figures.loc["oracle", "mse"],
                 "oracle covers": figures.loc["oracle", "coverage"],
             }

@@ -72,7 +72,17 @@ def table(law, n, seed, n_models=4, n_topics=25):
 LAWS = of_one_spread, near_one_end, skewed, mostly_zero, of_many_spreads
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(
+    "law",
+    [
+        near_one_end,
+        of_many_spreads,
+        *(
+            pytest.param(law, marks=pytest.mark.slow)
+            for law in (of_one_spread, skewed, mostly_zero)
+        ),
+    ],
+)
 @pytest.mark.parametrize(
     ("estimator", "n"),
     [

@@ -18,7 +18,8 @@ import time
 import warnings
 
 import pandas as pd
-from precision import cell_figures, mmlu_pro, tuned_trees
+from precision import cell_figures, tuned_trees
+from repeated_sampling import mmlu_pro
 
 from skbench import (
     Candidate,
@@ -35,8 +36,8 @@ TREES = {
 }
 SPLITS = {
     "one random split": dict(cv=2, keep_topics=False),
-    "8 random splits": dict(cv=CrossFitKFold(2, n_repeats=8), keep_topics=False),
-    "8 splits by topic": dict(cv=CrossFitKFold(2, n_repeats=8), keep_topics=True),
+    "8 random splits": dict(cv=CrossFitKFold(random_state=0), keep_topics=False),
+    "8 splits by topic": dict(cv=CrossFitKFold(random_state=0), keep_topics=True),
 }
 
 

@@ -26,7 +26,6 @@ than half of them for F24's grid. The data is read from $SKBENCH_DATA or ../shar
 """
 
 import argparse
-import os
 import time
 import warnings
 from functools import partial
@@ -34,6 +33,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from repeated_sampling import as_published, data_folder
 from scipy.special import expit
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import GridSearchCV, KFold
@@ -50,7 +50,6 @@ from skbench import (
     load_digits_c,
 )
 
-ROOT = Path(__file__).parents[1]
 DESIGNS = ("proportional", 10, 20, 50)
 
 
@@ -62,12 +61,6 @@ def tuned_trees(n_trees, depths):
         cv=KFold(2, shuffle=True, random_state=0),
         scoring="neg_mean_squared_error",
     )
-
-
-def as_published(regressor):
-    """Empirical Bayes of Fogliato et al. around a regressor."""
-    published = EmpiricalBayes(regressor, cv=2, prior_variance="moments", pool=False)
-    return Candidate(published, variance="plug-in", keep_topics=False)
 
 
 ESTIMATORS = {
@@ -93,15 +86,11 @@ MORE = {
 LEAST_TOPICS = 2
 
 
-def data_folder():
-    return Path(os.environ.get("SKBENCH_DATA", ROOT.parent / "shared" / "data"))
-
-
-def mmlu_pro(part=slice(None)):
-    """Ten models on the subjects of some of the fourteen categories."""
+def mmlu_pro(half):
+    """Ten models on the subjects of the first or the last seven categories."""
     wide = pd.read_csv(data_folder() / "mmlu_pro_dev.csv.gz")
     categories = sorted(wide["category"].unique())
-    wide = wide[wide["category"].isin(categories[part])]
+    wide = wide[wide["category"].isin(categories[7 * half : 7 * half + 7])]
     models = wide.columns[wide.columns.get_loc("lsa15") + 1 :].tolist()
     features = [name for name in wide if name.startswith("lsa")] + ["question_chars", "n_options"]
     wide = wide.rename(columns={"src": "topic", "question_id": "item"})
@@ -270,7 +259,7 @@ def simulated_sets(names):
 
 SETS = {
     "tuning": {
-        "MMLU-Pro, biology to history": lambda: mmlu_pro(slice(7)),
+        "MMLU-Pro, biology to history": lambda: mmlu_pro(0),
         "BIG-Bench-Hard, even tasks": lambda: big_bench_hard(0),
         "digits-C, first corruptions": lambda: digits_c(0),
         **simulated_sets("ABC"),
@@ -278,7 +267,7 @@ SETS = {
         "COMPAS, one model": lambda: classified("compas", "xgboost"),
     },
     "confirming": {
-        "MMLU-Pro, law to psychology": lambda: mmlu_pro(slice(7, None)),
+        "MMLU-Pro, law to psychology": lambda: mmlu_pro(1),
         "BIG-Bench-Hard, odd tasks": lambda: big_bench_hard(1),
         "digits-C, last corruptions": lambda: digits_c(1),
         **simulated_sets("DEFGHIJ"),

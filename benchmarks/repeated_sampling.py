@@ -53,16 +53,17 @@ OVERVIEW = {
 }
 
 
+def as_published(regressor):
+    """Fogliato et al. (2024): one random split of model-topic pairs, plug-in variance."""
+    published = EmpiricalBayes(regressor, cv=2, prior_variance="moments", pool=False)
+    return Candidate(published, variance="plug-in", keep_topics=False)
+
+
 def estimators(regressor):
     return {
         "direct": DirectEstimator(),
         "synthetic regression": SyntheticRegression(regressor),
-        # Fogliato et al. (2024): one random split of model-topic pairs, plug-in variance.
-        "EB, paper's settings": Candidate(
-            EmpiricalBayes(regressor, cv=2, prior_variance="moments", pool=False),
-            variance="plug-in",
-            keep_topics=False,
-        ),
+        "EB, paper's settings": as_published(regressor),
         "EB, default": EmpiricalBayes(regressor),
         "structured regression": StructuredRegression(),
         "James-Stein": JamesStein(),

@@ -14,7 +14,7 @@ import numpy as np
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT)]
 
-from skbench.stats.chain_rule import chain_draws, chain_interval  # noqa: E402
+from skbench.stats.ppi.chain_rule import chain_draws, chain_interval  # noqa: E402
 
 N_GROUPS = 1000
 N_DRAWS = 10_000

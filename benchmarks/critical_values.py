@@ -15,7 +15,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from reference.cva_slow import cva_slow  # noqa: E402
 
-from skbench.stats.robust_eb import cva, shrinkage_length_optimal  # noqa: E402
+from skbench.stats.shrinkage.robust_eb import cva, shrinkage_length_optimal  # noqa: E402
 
 N_GROUPS = 10_000
 N_SLOW = 20

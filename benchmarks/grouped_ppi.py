@@ -4,8 +4,9 @@ Prints, in one run: the time of `fit` and of the summary for 1,000 groups of 300
 over a loop of `PPIMean` on each group; then, for empirical Bayes on 200 simulated
 groups with 10 labels each, error and average coverage
 
-- with the feature taken from the same rows as the estimate, and from rows of its own
-  (one, four or sixteen unlabeled rows per label for the estimate);
+- with the plain mean of the scores as the feature, and without the luck it shares with
+  the estimate;
+- for the mean labels of the very rows;
 - with variances of each group's own labels, drawn to all groups by various weights, and
   pooled;
 - with variances smoothed for intervals in place of unbiased ones.
@@ -15,7 +16,7 @@ groups with 10 labels each, error and average coverage
 
 import time
 import warnings
-from contextlib import contextmanager
+from contextlib import nullcontext
 from unittest import mock
 
 import numpy as np
@@ -60,52 +61,49 @@ def print_speed():
     )
 
 
-@contextmanager
-def nothing_set_aside():
-    """The feature from all rows, and the estimate too."""
-
-    def none(data, rng):
-        return np.zeros(len(data.y), dtype=bool)
-
-    with mock.patch.object(grouped, "set_aside", none):
-        yield
+def plain_feature():
+    """The mean of the scores as it is, its luck included."""
+    return mock.patch.object(_group_summary.ppi, "independent_feature", lambda mean, *rest: mean)
 
 
 def with_constant(name, value):
     return mock.patch.object(_group_summary, name, value)
 
 
-def measured(settings):
+def measured(settings, estimator=None):
     """Mean squared error times 10,000 and coverage of empirical Bayes."""
+    finite = estimator is not None
     results = []
     for seed in range(N_SEEDS):
         data = make_judged_items(200, 200, 10, random_state=seed, **settings)
-        fitted = GroupedPPI(features=data.features, random_state=seed).fit(*rows_of(data))
+        fitted = GroupedPPI(estimator, features=data.features).fit(*rows_of(data))
         eb = EmpiricalBayes(LinearRegression(), random_state=seed)
         e = eb.fit(**fitted.summary_.fit_args).estimate()
         truth = data.truth.to_numpy()
+        if finite:  # the same answers, all of them labeled
+            every = make_judged_items(200, 200, 200, random_state=seed, **settings).items
+            truth = every.groupby("group")["human"].mean().to_numpy()
         error = 1e4 * np.mean((e.value - truth) ** 2)
         results.append([error, np.mean((e.low <= truth) & (truth <= e.high))])
     return np.mean(results, axis=0)
 
 
-def print_variants(title, variants):
+def print_variants(title, variants, estimator=None):
     print(f"\n{title}: mean squared error x 10,000, average coverage of 95 % intervals")
     print(f"{'':24s}" + "".join(f"{name:>18s}" for name in variants))
     for autorater, settings in AUTORATERS.items():
         cells = []
         for change in variants.values():
             with change():
-                cells.append("{:.1f}, {:.3f}".format(*measured(settings)))
+                cells.append("{:.1f}, {:.3f}".format(*measured(settings, estimator)))
         print(f"{autorater:24s}" + "".join(f"{cell:>18s}" for cell in cells))
 
 
 def main():
     print_speed()
-    shares = {
-        f"{k} per label": lambda k=k: with_constant("_UNITS_PER_LABEL", k) for k in (1, 4, 16)
-    }
-    print_variants("rows of the estimate", {"all, as feature": nothing_set_aside, **shares})
+    features = {"plain mean": plain_feature, "default": nullcontext}
+    print_variants("feature", features)
+    print_variants("of these rows", {"default": nullcontext}, PPIMean(finite_population=True))
     weights = {
         "own": 1e-9,
         "10": 10,

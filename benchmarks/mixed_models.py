@@ -28,6 +28,7 @@ from skbench import (
     GaussianMixedModel,
     LogisticMixedModel,
     RepeatedSamplingStudy,
+    Sampling,
     summarize_studies,
 )
 
@@ -79,13 +80,13 @@ def cost():
         X = pd.DataFrame({"model": model, "topic": topic})
         X[[f"x{j}" for j in range(n_features)]] = rng.normal(size=(n_topics, n_features))[topic]
         between = np.where(np.eye(n_models, dtype=bool), 1.0, correlation)
-        X.attrs["item_correlation"] = pd.DataFrame(between).to_dict()
+        sampling = Sampling(items_shared=True, item_correlation=pd.DataFrame(between))
         n, z = np.full(len(k), 10), k / 10
         estimator = LogisticMixedModel(kernels="auto" if n_features else None)
         if is_default:
             estimator = AveragedEstimator(random_state=0)
         cpu, wall = time.process_time(), time.perf_counter()
-        estimator.fit(X, z, (k + 1) / 12 * (11 - k) / 12 / 10, n, groups=topic).estimate()
+        estimator.fit(X, z, (k + 1) / 12 * (11 - k) / 12 / 10, n, topic, sampling).estimate()
         cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
         name = "averaged" if is_default else "mixed"

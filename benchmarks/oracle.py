@@ -58,7 +58,7 @@ class Oracle(GroupEstimator):
         prior = self.topic * same_topic + self.model * same_model
         prior = prior + self.interaction * np.eye(len(X))
         prior = prior + WIDE**2 * (1 + features @ features.T)
-        correlation = pd.DataFrame(X.attrs["item_correlation"])
+        correlation = self.sampling_.item_correlation
         correlation = correlation.loc[X["model"], X["model"]].to_numpy() * same_topic
         self._mean, self._variance = laplace(self.z_, self.n_, prior, correlation)
 

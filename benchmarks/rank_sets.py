@@ -1,29 +1,189 @@
-"""What rank confidence sets cost, and how much longer the sets of whole tables are.
+"""How often ranks are wrong, which pairs are decided, and what all pairs cost.
 
-Prints, in one run: seconds and peak memory of the sets of 100 and 300 models with 2,000
-draws, simultaneous and marginal, beside the size of the table of all differences that
-is never held; the mean number of ranks in a set; and the time of Kemeny's order of 16
-models beside that of trying every order of 8.
+Prints, in one run and without anything else:
+1. family errors, nominal .05, of equal models on complete, clustered and gapped tables: the share
+   of tables in which any model is called better (any rank set then lacks a rank), by `leaderboard`
+   and by `rank_confidence_sets(method="mogstad")` on the same estimates and covariance;
+2. with a folder of the data sets: pairs decided by the single step and by Holm's p-values;
+3. seconds of all pairs beside those of one covariance matrix;
+4. seconds and peak memory of the published rank sets of 100 and 300 models, simultaneous and
+   marginal, and of Kemeny's order of 16 models.
 
-    python benchmarks/rank_sets.py
+    python benchmarks/rank_sets.py [FOLDER]
 """
 
 import sys
 import time
 import tracemalloc
+import warnings
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from reference.ranking_slow import cheapest_orders  # noqa: E402
 
-from skbench.benchmark import rank_confidence_sets  # noqa: E402
-from skbench.stats.kemeny import disagreements, exact_order  # noqa: E402
+from skbench.comparison import compare_models, leaderboard, rank_confidence_sets  # noqa: E402
+from skbench.comparison._leaderboard import leaderboard_of  # noqa: E402
+from skbench.stats.ranking.kemeny import disagreements, exact_order  # noqa: E402
+from skbench.summaries._score_table import ScoreTable  # noqa: E402
 
 N_DRAWS = 2000
+N_TABLES = 400
+# Clusters (sizes), whether scores are right or wrong, share of gaps.
+SETTINGS = {
+    "3 clusters of 10": ([10] * 3, False, 0),
+    "5 clusters of 10": ([10] * 5, False, 0),
+    "5 clusters of 10, binary": ([10] * 5, True, 0),
+    "10 clusters of 5": ([5] * 10, False, 0),
+    "10 clusters of 1 to 16": ([1, 1, 2, 2, 3, 4, 6, 8, 12, 16], False, 0),
+    "20 clusters of 5": ([5] * 20, False, 0),
+    "20 clusters of 5, binary": ([5] * 20, True, 0),
+    "10 items": ([1] * 10, False, 0),
+    "20 items": ([1] * 20, False, 0),
+    "20 items, binary": ([1] * 20, True, 0),
+    "200 items, binary": ([1] * 200, True, 0),
+    "5 clusters of 10, gaps": ([10] * 5, False, 0.3),
+    "10 clusters of 5, gaps": ([5] * 10, False, 0.3),
+    "20 items, gaps": ([1] * 20, False, 0.3),
+    "100 items, binary, gaps": ([1] * 100, True, 0.3),
+    "100 items, block of gaps": ([1] * 100, False, "block"),
+}
+
+
+def score_table(scores, clusters, binary):
+    """A `ScoreTable` without the way through data frames."""
+    n_items, n_models = scores.shape
+    return ScoreTable(
+        scores=scores,
+        n_answers=np.isfinite(scores).astype(int),
+        noise=np.full(scores.shape, np.nan),
+        models=pd.RangeIndex(n_models),
+        items=pd.RangeIndex(n_items),
+        clusters=clusters,
+        cluster_groups=np.zeros(clusters.max() + 1, dtype=int),
+        groups=None,
+        right_or_wrong=binary,
+    )
+
+
+def equal_models(rng, sizes, binary, gaps, n_models):
+    """Scores of models that are truly equal: easy and hard items, clusters that differ by model."""
+    clusters = np.repeat(np.arange(len(sizes)), sizes)
+    n_items = clusters.size
+    drift = rng.normal(0, 0.7, (len(sizes), n_models))[clusters] if n_items > len(sizes) else 0
+    latent = rng.normal(size=(n_items, 1)) + drift + rng.normal(size=(n_items, n_models))
+    scores = (latent > -0.5) * 1.0 if binary else latent
+    if gaps == "block":
+        scores[n_items // 2 :, : n_models // 2] = np.nan
+    elif gaps:
+        scores[rng.random(scores.shape) < gaps] = np.nan
+    return scores, clusters
+
+
+def family_errors(setting, n_models, n_tables=N_TABLES):
+    """Shares of tables with any false verdict: single step, and the published rank sets."""
+    rng = np.random.default_rng(0)
+    wrong, published = 0, 0
+    for _ in range(n_tables):
+        scores, clusters = equal_models(rng, *setting, n_models)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            board = leaderboard_of(score_table(scores, clusters, setting[1]), 0.95)
+            wrong += board.rank_sets.better.any()
+            covariance = np.nan_to_num(board.covariance)
+            sets = rank_confidence_sets(
+                board.estimate.value,
+                covariance=(covariance + covariance.T) / 2,
+                method="mogstad",
+                n_draws=1000,
+                random_state=rng,
+            )
+            published += sets.better.any()
+    return wrong / n_tables, published / n_tables
+
+
+def print_family_errors():
+    print(f"\nfamily errors of equal models, nominal .05, {N_TABLES} tables each")
+    print(f"{'':26}  5 models: ours  published   12 models: ours  published")
+    for name, setting in SETTINGS.items():
+        five, twelve = (family_errors(setting, m) for m in (5, 12))
+        print(
+            f"{name:26}  {five[0]:14.3f}  {five[1]:9.3f}   {twelve[0]:15.3f}  {twelve[1]:9.3f}",
+            flush=True,
+        )
+
+
+def real_tables(folder):
+    """Item rows of the data sets, up to 40 models."""
+    for name in ("arc_challenge", "gsm", "ifeval", "legalbench", "mmlu", "mrpc", "sst2"):
+        wide = pd.read_csv(folder / f"item_matrix_{name}.csv.gz")
+        wide = wide.loc[:, wide.isin((0, 1)).all()]
+        chosen = wide.columns[np.linspace(0, wide.shape[1] - 1, 40).astype(int)]
+        yield name, _rows(wide[chosen.unique()]), None
+    wide = pd.read_csv(folder / "mmlu_pro_dev_29_models.csv.gz")
+    models = wide.columns[(wide.isin((0, 1)) | wide.isna()).all() & ~wide.isna().all()]
+    yield "mmlu_pro, 29 models with gaps", _rows(wide[models]), None
+    complete = [m for m in models if wide[m].notna().all()]
+    yield "mmlu_pro, complete models", _rows(wide[complete]), None
+    chemistry = wide.loc[wide["category"] == "chemistry", models]
+    yield "mmlu_pro, chemistry", _rows(chemistry), None
+    code = pd.read_csv(folder / "livecodebench_execution.csv.gz")
+    columns = {"sample_id": "item", "pass1": "score", "question_id": "cluster"}
+    yield "livecodebench, clusters", code.rename(columns=columns), "cluster"
+    vtab = pd.read_csv(folder / "openqa_nq.csv.gz")
+    if {"model", "f1"} <= set(vtab):
+        yield "openqa, F1", vtab.rename(columns={"question": "item", "f1": "score"}), None
+
+
+def _rows(wide):
+    return wide.rename_axis("item").reset_index().melt("item", None, "model", "score").dropna()
+
+
+def print_pairs_decided(folder):
+    print("\npairs decided on real tables: single step, Holm's p-values, loss in % of all pairs")
+    for name, items, cluster in real_tables(folder):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            step = compare_models(items, cluster=cluster, adjust="bonferroni")
+            holm = compare_models(items, cluster=cluster, adjust="holm")
+            board = leaderboard(items, cluster=cluster)
+        ours = int(np.sum(np.isin(step.verdict, ("better", "worse"))))
+        theirs = int(np.sum(holm.p_value <= 0.05))
+        assert board.rank_sets.better.sum() == ours
+        loss = 100 * (theirs - ours) / len(step)
+        print(f"{name:32} {ours:5} {theirs:5} of {len(step):4}: {loss:.1f}")
+
+
+def print_seconds():
+    print("\nprocessor seconds of all pairs, one covariance matrix, and their ratio")
+    rng = np.random.default_rng(0)
+    for n_models, n_items, cluster_size, gaps in [
+        (100, 10_000, 1, 0),
+        (60, 5_000, 1, 0),
+        (100, 10_000, 5, 0),
+        (100, 10_000, 1, 0.1),
+    ]:
+        scores = (rng.random((n_items, n_models)) < 0.6) * 1.0
+        scores[rng.random(scores.shape) < gaps] = np.nan
+        table = score_table(scores, np.arange(n_items) // cluster_size, True)
+        taken = []
+        for function in (lambda t=table: leaderboard_of(t, 0.95), lambda s=scores: np.cov(s.T)):
+            repeats = []
+            for _ in range(3):
+                start = time.process_time()
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    function()
+                repeats.append(time.process_time() - start)
+            taken.append(np.median(repeats))
+        print(
+            f"{n_models} models, {n_items} items, clusters of {cluster_size}, gaps {gaps:.0%}: "
+            f"{taken[0]:.3f} s, {taken[1]:.4f} s, {taken[0] / taken[1]:.0f}"
+        )
 
 
 def seconds_and_megabytes(function):
@@ -50,6 +210,7 @@ def print_sets(n_models):
                     estimate,
                     error,
                     kind=kind,
+                    method="mogstad",
                     stepdown=stepdown,
                     n_draws=N_DRAWS,
                     random_state=0,
@@ -77,6 +238,11 @@ def print_kemeny():
 
 
 if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        print_pairs_decided(Path(sys.argv[1]))
+    print_seconds()
+    print_family_errors()
+    print()
     print_sets(100)
     print_sets(300)
     print_kemeny()

@@ -18,7 +18,7 @@ from scipy.special import expit
 from sklearn.linear_model import Ridge
 
 from skbench import EmpiricalBayes, GroupSummary, JamesStein, sample_size_ratio
-from skbench.stats.binomial import sampling_variance
+from skbench.stats.intervals.binomial import sampling_variance
 
 # n items, models, topics, spread of topics, level, shared items
 SETTINGS = [

@@ -23,10 +23,10 @@ from skbench import (
     RepeatedSamplingStudy,
     make_items,
 )
-from skbench.studies._candidate import answer, as_candidates
-from skbench.studies._design import design
-from skbench.studies._population import population
-from skbench.studies._sampling import draw, summary_of
+from skbench.assessment._candidate import answer, as_candidates
+from skbench.assessment._design import design
+from skbench.assessment._population import population
+from skbench.assessment._sampling import draw, summary_of
 
 ESTIMATORS = {
     "direct": DirectEstimator(),

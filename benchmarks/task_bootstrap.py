@@ -16,7 +16,7 @@ import time
 import numpy as np
 import pandas as pd
 
-from skbench.benchmark import TaskBootstrap
+from skbench.tasks import TaskBootstrap
 
 N_DRAWS = 10_000
 N_MODELS = 16

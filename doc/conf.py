@@ -6,8 +6,10 @@ from pathlib import Path
 import matplotlib
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "doc")]
 matplotlib.use("agg")
+
+import gallery_checks  # noqa: E402
 
 import skbench  # noqa: E402
 
@@ -35,8 +37,8 @@ autodoc_typehints = "none"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
-# Pictures are drawn by the examples while the pages are built; none is stored.
-plot_basedir = "../examples"
+# Pictures are drawn while the pages are built; none is stored. Those of the examples are taken
+# from the gallery, which runs each example once.
 plot_formats = [("png", 110)]
 plot_html_show_formats = False
 plot_html_show_source_link = False
@@ -53,6 +55,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "download_all_examples": False,
     "show_signature": False,
+    "reset_argv": "gallery_checks.arguments",
     "min_reported_time": 1e9,
     "write_computation_times": False,
 }
@@ -72,3 +75,8 @@ html_theme_options = {
     "navbar_align": "left",
     "navigation_with_keys": False,
 }
+
+
+def setup(app):
+    """Examples that say nothing, save no picture or leave files behind stop the build."""
+    app.connect("build-finished", gallery_checks.check)

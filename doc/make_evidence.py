@@ -121,7 +121,7 @@ def binomial_table():
     """Exact coverage of 95 % intervals, averaged over true rates, and at its worst."""
     from scipy.stats import binom
 
-    from skbench.stats import binomial
+    from skbench.stats.intervals import binomial
 
     table = [("interval", "n", "average coverage", "worst coverage", "mean width")]
     rates = np.linspace(0.02, 0.98, 385)
@@ -143,7 +143,7 @@ def cluster_table():
     """Coverage of 95 % intervals of a mean whose items come in clusters of 1 to 9."""
     from scipy.stats import norm, t
 
-    from skbench.stats.clustered import cluster_robust_variance
+    from skbench.stats.clusters.clustered import cluster_robust_variance
 
     rng = np.random.default_rng(0)
     table = [("clusters", "CR2 and its t", "CR1 and 1.96", "clusters ignored", "sampling error")]

@@ -13,9 +13,9 @@ import warnings
 import numpy as np
 
 from skbench import DirectEstimator, make_items, summarize_items
-from skbench.stats.cluster_summary import cluster_cost
-from skbench.stats.clustered import cluster_robust_variance, clustered_standard_error
-from skbench.stats.wild_cluster import wild_cluster_interval
+from skbench.stats.clusters.cluster_summary import cluster_cost
+from skbench.stats.clusters.clustered import cluster_robust_variance, clustered_standard_error
+from skbench.stats.clusters.wild_cluster import wild_cluster_interval
 
 N_GROUPS = 400
 

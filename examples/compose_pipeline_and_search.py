@@ -20,7 +20,8 @@ from skbench import EmpiricalBayes, IntervalPipeline, make_items, summarize_item
 
 data = make_items(n_models=6, n_topics=30, n_items=12, random_state=0)
 summary = summarize_items(data.items, ["model", "topic"], features=data.features)
-X, z, sigma2, n, topic = summary.X, summary.z, summary.sigma2, summary.n, summary.groups
+X, z, told = summary.X, summary.z, summary.fit_args
+told = {name: told[name] for name in ("sigma2", "n", "groups", "sampling")}
 truth = data.truth.loc[list(summary.labels)].to_numpy()
 
 # %%
@@ -32,26 +33,26 @@ prepare = make_column_transformer(
     (StandardScaler(), ["feature"]),
 )
 inside = EmpiricalBayes(make_pipeline(prepare, Ridge()), random_state=0)
-inside.fit(X, z, sigma2, n, topic)
+inside.fit(X, z, **told)
 print(f"ridge in a pipeline:    MSE {np.mean((inside.estimate().value - truth) ** 2):.5f}")
 
 # %%
 # **Any regressor.** The same with extremely randomized trees.
 
 trees = make_pipeline(prepare, ExtraTreesRegressor(50, min_samples_leaf=3))
-eb = EmpiricalBayes(trees, random_state=0).fit(X, z, sigma2, n, topic)
+eb = EmpiricalBayes(trees, random_state=0).fit(X, z, **told)
 print(f"trees in a pipeline:    MSE {np.mean((eb.estimate().value - truth) ** 2):.5f}")
 
 # %%
-# **A search.** GridSearchCV slices ``sigma2`` and ``n`` along with the rows. It judges the
-# prior mean, ``predict(X)``, on held-out topics.
+# **A search.** GridSearchCV slices ``sigma2``, ``n`` and ``groups`` along with the rows,
+# and hands ``sampling`` on whole. It judges the prior mean, ``predict(X)``, on held-out topics.
 
 search = GridSearchCV(
     EmpiricalBayes(make_pipeline(prepare, Ridge()), cv=2, random_state=0),
     {"regressor__ridge__alpha": [0.01, 1.0, 100.0]},
     cv=GroupKFold(5),
 )
-search.fit(X, z, groups=topic, sigma2=sigma2, n=n)
+search.fit(X, z, **told)
 best = search.best_estimator_
 print(f"chosen by grid search:  {search.best_params_}")
 print(f"a new group, no items:  {best.predict_interval(X.head(1)).round(2)[0]}")
@@ -61,9 +62,7 @@ print(f"a new group, no items:  {best.predict_interval(X.head(1)).round(2)[0]}")
 # name, and nobody has to request it: the score is cleared of sampling noise.
 
 with config_context(enable_metadata_routing=True):
-    scores = cross_val_score(
-        inside, X, z, cv=GroupKFold(3), params={"sigma2": sigma2, "n": n, "groups": topic}
-    )
+    scores = cross_val_score(inside, X, z, cv=GroupKFold(3), params=told)
 print(f"R2 of the prior mean on held-out topics, cleared of noise: {scores.round(2)}")
 
 # %%
@@ -71,5 +70,5 @@ print(f"R2 of the prior mean on held-out topics, cleared of noise: {scores.round
 # IntervalPipeline does, and keeps the labels of the groups.
 
 pipeline = IntervalPipeline([("prepare", prepare), ("eb", EmpiricalBayes(Ridge(), random_state=0))])
-pipeline.fit(X, z, sigma2, n, topic)
+pipeline.fit(X, z, **told)
 print(pipeline.estimate())

@@ -12,7 +12,7 @@ import warnings
 import pandas as pd
 from scipy.stats import expon
 
-from skbench.benchmark import (
+from skbench.tasks import (
     ConfusionPosterior,
     aggregate,
     differences,

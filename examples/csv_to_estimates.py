@@ -18,9 +18,9 @@ from skbench import (
     EmpiricalBayes,
     ForestDisplay,
     make_items,
-    read_items,
     summarize_items,
 )
+from skbench.readers import read_with_notes
 from skbench.report.cli import main
 
 folder = Path(tempfile.mkdtemp())
@@ -39,8 +39,9 @@ print(results.head(3).to_string(index=False))
 # %%
 # The reader knows the usual names, and says what it took for what.
 
-items = read_items(folder / "results.csv")
-print("\n" + "\n".join(items.attrs["notes"]))
+read = read_with_notes(folder / "results.csv")
+items = read.items
+print("\n" + "\n".join(read.notes))
 
 # %%
 # ``features=["length"]`` takes the group mean of an item column as a feature.

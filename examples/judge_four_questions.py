@@ -55,7 +55,8 @@ show("one in each stratum", StratifiedPPI().fit(score, y), quality.mean())
 preference = rng.choice(["w", "t", "l"], 3000, p=[0.4, 0.35, 0.25])
 fooled = (preference == "t") & (rng.random(3000) < 0.5)
 verdict = np.where(fooled, "l", preference)
-human = np.where(np.arange(3000) < 150, preference, None)
+human = preference.astype(object)
+human[150:] = None  # nobody looked
 difference = np.mean(preference == "w") - np.mean(preference == "l")
 raw = np.mean(verdict == "w") - np.mean(verdict == "l")
 print(f"\nWins minus losses, 150 of 3,000 pairs seen by people; the judge says {raw:.3f}")
@@ -81,14 +82,10 @@ show("chain rule (misled)", ChainRulePPI().fit(judge, y), right.mean())
 
 table = pd.DataFrame({"judge": score, "long": rng.random(5000) < 0.5})
 rating = score + 0.1 * table["long"]
-parts = {
-    f"{name}_{size}": Mean(what, rows, given=keep)
-    for size, keep in {"long": lambda t: t["long"], "short": lambda t: ~t["long"]}.items()
-    for name, what, rows in (
-        ("judged", "judge", "unlabeled"),
-        ("missed", lambda t: t["y"] - t["judge"], "labeled"),
-    )
-}
+parts = {}
+for size, keep in {"long": lambda t: t["long"], "short": lambda t: ~t["long"]}.items():
+    parts[f"judged_{size}"] = Mean("judge", "unlabeled", given=keep)
+    parts[f"missed_{size}"] = Mean(lambda t: t["y"] - t["judge"], "labeled", given=keep)
 
 
 def ratio(judged_long, missed_long, judged_short, missed_short):

@@ -32,7 +32,7 @@ for name, e in estimates.items():
     error = np.mean((e.value - truth) ** 2) / np.mean((direct.value - truth) ** 2)
     covered = np.mean((e.low <= truth) & (truth <= e.high))
     print(f"{name:28s} {error:5.2f} {covered:8.2f} {np.mean(e.high - e.low):6.3f}")
-print(f"intervals widened by {averaged.inflation_:.2f}")
+print(f"intervals widened by {averaged.common_inflation_:.2f}")
 
 # %%
 # The squared error of the average, as its own data tell it (Stein's identity), and as the

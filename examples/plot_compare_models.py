@@ -15,13 +15,13 @@ import numpy as np
 import pandas as pd
 
 from skbench import make_items
-from skbench.benchmark import (
+from skbench.comparison import (
     compare_models,
     leaderboard,
     minimum_detectable_effect,
     required_items,
 )
-from skbench.stats.clustered import clustered_standard_error
+from skbench.stats.clusters.clustered import clustered_standard_error
 
 # %%
 # Simulated answers: texts differ in difficulty, for all models alike.
@@ -78,7 +78,7 @@ for effect, n in zip(effects, needed, strict=True):
 # Five models have ten pairs. A leaderboard answers for all of them at once: every
 # model's rank is in its set, and models that share a letter cannot be told apart.
 
-board = leaderboard(items, cluster="cluster", random_state=0)
+board = leaderboard(items, cluster="cluster")
 print()
 print(board.to_frame()[["rank", "rank_low", "rank_high", "ties", "estimate"]].round(3))
 

@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.stats import norm
 
-from skbench.stats.robust_eb import cva, noncoverage
+from skbench.stats.shrinkage.robust_eb import cva, noncoverage
 
 # %%
 # ``m2`` is the second moment of the bias in standard errors, sigma2 / A at the usual

@@ -26,7 +26,8 @@ z, n = k / N_ITEMS, np.full(k.size, N_ITEMS)
 sigma2 = z * (1 - z) / n
 X = np.zeros((k.size, 1))  # features play no part in a direct estimate
 estimates = {
-    name: DirectEstimator(interval=name).fit(X, z, sigma2, n).estimate() for name in INTERVALS
+    name: DirectEstimator().set_params(interval=name).fit(X, z, sigma2, n).estimate()
+    for name in INTERVALS
 }
 print(f"95 % intervals of 7 and of 10 right answers out of {N_ITEMS}")
 for name, e in estimates.items():

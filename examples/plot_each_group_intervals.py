@@ -15,8 +15,8 @@ from scipy.stats import binom
 from sklearn.linear_model import RidgeCV
 
 from skbench import AveragedEstimator, EmpiricalBayes, make_items, summarize_items
-from skbench.stats.binomial import clopper_pearson_interval, wilson_interval
-from skbench.stats.fab import fab_binomial_interval
+from skbench.stats.intervals.binomial import clopper_pearson_interval, wilson_interval
+from skbench.stats.shrinkage.fab import fab_binomial_interval
 
 # %%
 # **One group of 20 items, whose prior says .7 +- .1.** Coverage is a sum over the 21 possible

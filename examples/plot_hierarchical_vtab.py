@@ -20,9 +20,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import beta, expon
 
-from skbench.benchmark import HierarchicalBetaBinomial
 from skbench.plot import ForestDisplay
-from skbench.stats.binomial import wilson_interval
+from skbench.stats.intervals.binomial import wilson_interval
+from skbench.tasks import HierarchicalBetaBinomial
 
 MODELS = [
     "Sup-Rotation-100%", "Sup-100%", "Semi-Rotation-10%", "Rotation",

@@ -9,6 +9,7 @@ which also learns what the autorater's mean says of a topic.
 """
 
 import sys
+from functools import partial
 
 import numpy as np
 from sklearn.linear_model import LinearRegression
@@ -18,14 +19,14 @@ from skbench.datasets import make_judged_items
 from skbench.ppi import ClassicalMean, GroupedPPI
 
 AUTORATERS = {
-    "95 % right": {"sensitivity": 0.95, "specificity": 0.95},
-    "drifting by topic": {"sensitivity": 0.9, "specificity": 0.9, "drift": 1.0},
-    "useless": {"sensitivity": 0.5, "specificity": 0.5},
+    "95 % right": partial(make_judged_items, sensitivity=0.95, specificity=0.95),
+    "drifting by topic": partial(make_judged_items, sensitivity=0.9, specificity=0.9, drift=1.0),
+    "useless": partial(make_judged_items, sensitivity=0.5, specificity=0.5),
 }
 
 
 def simulated(autorater):
-    return make_judged_items(200, 200, 10, random_state=0, **AUTORATERS[autorater])
+    return AUTORATERS[autorater](200, 200, 10, random_state=0)
 
 
 # %%

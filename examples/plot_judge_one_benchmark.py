@@ -10,6 +10,7 @@ it saved, and checks on many simulated benchmarks that the intervals keep their 
 
 import sys
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -18,16 +19,17 @@ from skbench import Estimate, ForestDisplay
 from skbench.datasets import make_judged_items
 from skbench.ppi import ChainRulePPI, ClassicalMean, PPIMean
 
-SETTING = {
-    "n_groups": 1,
-    "n_items": 2000,
-    "n_labeled": 60,
-    "group_std": 0.0,
-    "intercept": 0.8,  # 69 % of the answers are right
-    "sensitivity": 0.8,
-    "specificity": 0.95,
-}
-data = make_judged_items(**SETTING, random_state=1)
+simulated = partial(
+    make_judged_items,
+    n_groups=1,
+    n_items=2000,
+    n_labeled=60,
+    group_std=0.0,
+    intercept=0.8,  # 69 % of the answers are right
+    sensitivity=0.8,
+    specificity=0.95,
+)
+data = simulated(random_state=1)
 judge, human = data.items["autorater"], data.items["human"]
 truth = data.truth.iloc[0]
 print(data.items.sample(5, random_state=0).to_string(index=False))
@@ -65,7 +67,7 @@ naive_hits = []
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
     for seed in range(300):
-        again = make_judged_items(**SETTING, random_state=seed).items
+        again = simulated(random_state=seed).items
         f = again["autorater"]
         naive_hits.append(abs(f.mean() - truth) < 1.96 * f.std() / np.sqrt(len(f)))
         for name, method in methods.items():

@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from skbench.benchmark import MeanRankScore, RepeatedRuns
+from skbench.tasks import MeanRankScore, RepeatedRuns
 
 N_RUNS, N_ITEMS = 10, 600
 TRUTH = pd.Series(
@@ -53,13 +53,14 @@ print(scores.sort_values("welch").round(3).to_string())
 # Two models of equal truth, alpha and its twin: how often does the Welch test part them?
 
 rng = np.random.default_rng(1)
-parted, covered = [], {"bootstrap": [], "sem": []}
+runs = {"bootstrap": RepeatedRuns(), "sem": RepeatedRuns(interval="sem")}
+parted, covered = [], {name: [] for name in runs}
 for _ in range(100):
     labels, raw = simulated_runs(rng)
     on_datasets = MeanRankScore().fit(labels, raw).dataset_scores_
     parted.append(on_datasets.loc["alpha"] != on_datasets.loc["alpha-twin"])
     for interval, hits in covered.items():
-        estimate = RepeatedRuns(interval).fit(labels[["model", "dataset"]], raw).estimate()
+        estimate = runs[interval].fit(labels[["model", "dataset"]], raw).estimate()
         truth = 100 * labels["truth"].to_numpy()
         hits.append((estimate.low <= truth) & (truth <= estimate.high))
 print(f"\nequal models get different rank scores on {np.mean(parted):.0%} of the data sets")
@@ -72,8 +73,7 @@ for interval, hits in covered.items():
 here = labels["dataset"] == "quiz-da"
 figure, axes = plt.subplots(figsize=(7, 3.5), layout="constrained")
 for offset, interval in ((0.12, "bootstrap"), (-0.12, "sem")):
-    runs = RepeatedRuns(interval).fit(labels.loc[here, ["model"]], raw[here])
-    e = runs.estimate()
+    e = runs[interval].fit(labels.loc[here, ["model"]], raw[here]).estimate()
     place = -np.arange(len(e)) + offset
     ends = [e.value - e.low, e.high - e.value]
     axes.errorbar(e.value, place, xerr=ends, fmt="o", ms=4, capsize=2, label=interval)

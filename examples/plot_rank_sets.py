@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from skbench.benchmark import indistinguishable_groups, kemeny_order, rank_confidence_sets
+from skbench.comparison import indistinguishable_groups, kemeny_order, rank_confidence_sets
 
 N_TASKS, N_ITEMS = 6, 250
 SKILL = np.array([1.2, 1.2, 1.2, 1.0, 0.9, 0.8, 0.4, 0.3, 0.2, -0.2, -0.6, -0.7])
@@ -38,8 +38,8 @@ error = np.sqrt(np.diag(covariance))
 # With the standard errors alone the models count as independent. The covariance of
 # their answers knows that differences on the same items are more precise.
 
-apart = rank_confidence_sets(accuracy, error, random_state=0)
-shared = rank_confidence_sets(accuracy, covariance=covariance, random_state=0)
+apart = rank_confidence_sets(accuracy, error)
+shared = rank_confidence_sets(accuracy, covariance=covariance)
 groups = indistinguishable_groups(shared)
 
 ranks = {"independent": apart, "shared items": shared}

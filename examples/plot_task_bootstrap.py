@@ -15,18 +15,18 @@ import sys
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from skbench.benchmark import (
+from skbench.comparison import rank_confidence_sets
+from skbench.plot import DifferenceDisplay, RankDisplay
+from skbench.stats.ranking.multiplicity import overlap_level
+from skbench.tasks import (
     TaskBootstrap,
     aggregate,
     category_means,
     difference_p_values,
     differences,
-    rank_confidence_sets,
     rank_models,
     rank_probabilities,
 )
-from skbench.plot import DifferenceDisplay, RankDisplay
-from skbench.stats.multiplicity import overlap_level
 
 MODELS = [
     "Sup-Rotation-100%", "Sup-Exemplar-100%", "Sup-100%", "Semi-Exemplar-10%",
@@ -99,9 +99,7 @@ print(values.loc[MODELS].rename_axis(None).round(1).to_string())
 
 weights = {"natural": 0.025, "specialized": 0.025, "structured": 0.95}
 probabilities = rank_probabilities(rank_models(boot, weights=weights))
-sets = rank_confidence_sets(
-    boot.estimate(weights), covariance=boot.covariance(weights), random_state=0
-)
+sets = rank_confidence_sets(boot.estimate(weights), covariance=boot.covariance(weights))
 print(f"\nwith .95 on structured tasks the best may be: {', '.join(sets.best())}")
 
 figure, (left, right) = plt.subplots(

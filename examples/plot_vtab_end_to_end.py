@@ -15,21 +15,19 @@ import sys
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from skbench.benchmark import (
+from skbench.comparison import indistinguishable_groups, kemeny_order, rank_confidence_sets
+from skbench.plot import DifferenceDisplay, ForestDisplay, RankDisplay, SimplexDisplay
+from skbench.tasks import (
     HierarchicalBetaBinomial,
     TaskBootstrap,
     WeightSimplex,
     aggregate,
     category_means,
     differences,
-    indistinguishable_groups,
-    kemeny_order,
     normalize_scores,
-    rank_confidence_sets,
     rank_models,
     rank_probabilities,
 )
-from skbench.plot import DifferenceDisplay, ForestDisplay, RankDisplay, SimplexDisplay
 
 MODELS = [
     "Sup-Rotation-100%", "Sup-Exemplar-100%", "Sup-100%", "Semi-Exemplar-10%",
@@ -125,7 +123,7 @@ above_chance = aggregate(normalize_scores(boot.draws_, (CHANCE, 1.0))).interval(
 # tasks, the ranks each model may truly have, who cannot be told apart, and the consensus: the
 # order that contradicts the tasks least.
 
-sets = rank_confidence_sets(estimates["bootstrap"], random_state=0)
+sets = rank_confidence_sets(estimates["bootstrap"])
 groups = indistinguishable_groups(sets)
 consensus = kemeny_order(rows.assign(z=accuracy).pivot(index="model", columns="task", values="z"))
 ranking = pd.DataFrame(

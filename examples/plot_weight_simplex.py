@@ -16,8 +16,8 @@ import sys
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from skbench.benchmark import WeightSimplex
 from skbench.plot import SimplexDisplay
+from skbench.tasks import WeightSimplex
 
 CATEGORIES = ["natural", "specialized", "structured"]
 # Model, its mean accuracy in each category, their standard errors.

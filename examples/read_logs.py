@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from skbench import DirectEstimator, read_items, summarize_items
+from skbench.readers import read_with_notes
 
 folder = Path(tempfile.mkdtemp())
 rng = np.random.default_rng(0)
@@ -55,9 +56,10 @@ for task in ("algebra", "law"):
 # %%
 # One call reads it all, and says what it chose.
 
-items = read_items(folder, filter="flexible-extract")
+read = read_with_notes(folder, filter="flexible-extract")
+items = read.items
 print(items.head(3).to_string())
-for note in items.attrs["notes"]:
+for note in read.notes:
     print("-", note.replace(str(folder), "logs"))
 
 # %%
@@ -76,4 +78,4 @@ try:
     read_items(folder)
 except ValueError as error:
     print("ValueError:", str(error).replace(str(folder), "logs"))
-print(read_items(folder, skip_bad_lines=True).attrs["notes"][-1].replace(str(folder), "logs"))
+print(read_with_notes(folder, skip_bad_lines=True).notes[-1].replace(str(folder), "logs"))

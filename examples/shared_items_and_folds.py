@@ -13,7 +13,14 @@ import numpy as np
 import pandas as pd
 from sklearn.linear_model import Ridge
 
-from skbench import CrossFitKFold, DirectEstimator, EmpiricalBayes, make_items, summarize_items
+from skbench import (
+    CrossFitKFold,
+    DirectEstimator,
+    EmpiricalBayes,
+    Sampling,
+    make_items,
+    summarize_items,
+)
 
 N_REPETITIONS = 12
 
@@ -26,10 +33,11 @@ def one_repetition(seed):
     truth = data.truth.loc[list(summary.labels)].to_numpy()
     direct = DirectEstimator().fit(**summary.fit_args).estimate()
     rows = {}
-    for name, groups in {"random folds": None, "folds by topic": summary.groups}.items():
+    untrue = {"groups": None, "sampling": Sampling(items_shared=False)}
+    for name, changed in {"random folds": untrue, "folds by topic": {}}.items():
         cv = CrossFitKFold(n_repeats=4, random_state=seed)
         eb = EmpiricalBayes(Ridge(), cv=cv, random_state=seed)
-        e = eb.fit(**summary.fit_args | {"groups": groups}).estimate()
+        e = eb.fit(**summary.fit_args | changed).estimate()
         rows[name] = {
             "prior variance": eb.prior_variance_,
             "MSE / direct": np.mean((e.value - truth) ** 2) / np.mean((direct.value - truth) ** 2),
@@ -41,8 +49,8 @@ def one_repetition(seed):
 
 # %%
 # ``summarize_items`` sees from the item ids that models share items, and puts the
-# topic into ``summary.groups``; ``fit_args`` passes it on. Taking it away is what
-# makes the first row.
+# topic into ``summary.groups``; ``fit_args`` passes it on, with ``sampling``, which says that
+# items are shared. Claiming that they are not is what makes the first row.
 
 results = pd.concat({seed: one_repetition(seed) for seed in range(N_REPETITIONS)})
 means = results.groupby(level=1, sort=False).mean()

@@ -4,6 +4,9 @@ import numbers
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import infer_dtype, is_numeric_dtype
+
+DATES = ("datetime64", "datetime", "date", "time", "timedelta64", "timedelta", "period")
 
 _REMEDIES = {
     "sigma2": " Leave the group out, or give it a variance pooled from the other groups.",
@@ -29,6 +32,13 @@ def check_confidence_level(confidence_level):
         )
 
 
+def level_or(own, asked):
+    """The confidence level that is asked for, or the constructor's where none is."""
+    level = own if asked is None else asked
+    check_confidence_level(level)
+    return level
+
+
 def check_whole(name, value, least=1):
     """Refuse what is no whole number of at least 1, or another least one."""
     if not isinstance(value, numbers.Integral) or value < least:
@@ -37,9 +47,6 @@ def check_whole(name, value, least=1):
 
 def check_same_index(**columns):
     """Refuse pandas objects whose indexes differ: positions would be misaligned.
-
-    Sampling variances that a `GroupSummary` gave are in its order, as its arrays are, and go
-    by position where the others carry no labels.
 
     Raises
     ------
@@ -51,9 +58,6 @@ def check_same_index(**columns):
         for name, column in columns.items()
         if isinstance(column, pd.DataFrame | pd.Series)
     }
-    if any(index.equals(pd.RangeIndex(len(index))) for index in indexed.values()):
-        told = {name for name in indexed if "spread" in columns[name].attrs}
-        indexed = {name: index for name, index in indexed.items() if name not in told}
     if len(indexed) < 2:
         return
     (first, index), *others = indexed.items()
@@ -188,13 +192,48 @@ def are_counts(z, n):
     return bool(np.all(np.abs(k - np.round(k)) <= _COUNT_TOLERANCE * np.maximum(n, 1)))
 
 
-def are_binary(X, z, n):
-    """Whether scores are binary: what the summary behind X says, else `are_counts`.
+def named_estimators(estimators):
+    """Estimators by name, from the ways in which they may be given.
 
-    Means of clustered or graded scores may be whole counts by accident.
+    Parameters
+    ----------
+    estimators : dict of str to estimator, list of (str, estimator), or one estimator
+        One alone is called by its class, in lower case.
+
+    Returns
+    -------
+    dict of str to estimator
+
+    Raises
+    ------
+    ValueError
+        If there are none, or a name occurs twice.
+    TypeError
+        If they are given in another way, or a name is no text.
     """
-    outcome = getattr(X, "attrs", {}).get("outcome", "binomial")
-    return outcome == "binomial" and are_counts(z, n)
+    if hasattr(estimators, "fit_predict") or hasattr(estimators, "fit"):
+        estimators = {type(estimators).__name__.lower(): estimators}
+    if isinstance(estimators, dict):
+        estimators = list(estimators.items())
+    if not are_named(estimators):
+        raise TypeError(
+            "estimators must be a dict of names and estimators, or a list of such pairs, as in "
+            f'[("direct", DirectEstimator()), ...], got {type(estimators).__name__}.'
+        )
+    if not estimators:
+        raise ValueError("estimators is empty: there are no estimators. Pass at least one.")
+    names = [name for name, _ in estimators]
+    if len(set(names)) < len(names):
+        raise ValueError(f"Each estimator needs a name of its own, got {names}.")
+    return dict(estimators)
+
+
+def are_named(estimators):
+    """Whether these are pairs of names and estimators."""
+    return isinstance(estimators, list | tuple) and all(
+        isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str)
+        for pair in estimators
+    )
 
 
 def check_by(by):
@@ -289,3 +328,17 @@ def of_one_type(labels):
     """A Series of labels, as text where they are of several types, such as 4 and "gpt"."""
     mixed = labels.dtype == object and labels.map(type).nunique() > 1
     return labels.astype(str) if mixed else labels
+
+
+def kind_of(column):
+    """What the values of a column are, missing ones aside, as `pandas.api.types.infer_dtype`."""
+    return "number" if is_numeric_dtype(column) else infer_dtype(column, skipna=True)
+
+
+def refuse_dates(name, column):
+    """Raise a ValueError where a column that must hold numbers or words holds dates."""
+    kind = kind_of(column)
+    if kind in DATES:
+        raise ValueError(
+            f"{name} holds dates or durations ({kind}): code it as numbers, such as 1 and 0."
+        )

@@ -1,6 +1,10 @@
-"""One way from a user's ``random_state`` to a numpy Generator."""
+"""One way from a user's ``random_state`` to a numpy Generator, and to estimators inside."""
+
+import copy
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.utils import check_random_state
 
 
@@ -28,3 +32,68 @@ def as_generator(random_state):
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(check_random_state(random_state).randint(2**31))
     return np.random.default_rng(random_state)
+
+
+def seeded(estimator, seed):
+    """An unfitted copy whose open random states are filled, at any depth.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Not changed. Its parameters may hold estimators, pipelines, searches and splitters.
+        Fitted estimators in a `FrozenEstimator` are left alone.
+    seed : int
+        The first open random state, from the outside in, gets it; the others get seeds that
+        follow from it, each its own.
+
+    Returns
+    -------
+    estimator
+        The same numbers for the same seed; without open random states, a plain copy.
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import BaggingRegressor
+    >>> from sklearn.linear_model import SGDRegressor
+    >>> seeded(BaggingRegressor(SGDRegressor(random_state=1)), 7)
+    BaggingRegressor(estimator=SGDRegressor(random_state=1), random_state=7)
+    """
+    filled = clone(estimator, safe=False)
+    if not hasattr(filled, "get_params"):
+        return filled
+    parameters = filled.get_params()
+    names = sorted(
+        (name for name, value in parameters.items() if _is_open(name, value, parameters)),
+        key=lambda name: (name.count("__"), name),
+    )
+    seeds = [seed, *np.random.default_rng(seed).integers(2**31, size=len(names)).tolist()]
+    filling = {
+        name: own if parameters[name] is None else _seeded_splitter(parameters[name], own)
+        for name, own in zip(names, seeds, strict=False)
+    }
+    return filled.set_params(**filling) if filling else filled
+
+
+def _is_open(name, value, parameters):
+    """Whether a parameter is an open random state, or a splitter that has one."""
+    if is_frozen(name, parameters):
+        return False
+    if value is None:
+        return name.split("__")[-1] == "random_state"
+    # Splitters have no get_params; those that do not shuffle draw nothing.
+    is_splitter = hasattr(value, "split") and not hasattr(value, "get_params")
+    draws = is_splitter and getattr(value, "shuffle", True)
+    return bool(draws) and getattr(value, "random_state", 0) is None
+
+
+def is_frozen(name, parameters):
+    """Whether a parameter belongs to something in a `FrozenEstimator`, which keeps it."""
+    parts = name.split("__")
+    outer = ("__".join(parts[:depth]) for depth in range(1, len(parts)))
+    return any(isinstance(parameters.get(part), FrozenEstimator) for part in outer)
+
+
+def _seeded_splitter(splitter, seed):
+    splitter = copy.copy(splitter)
+    splitter.random_state = seed
+    return splitter

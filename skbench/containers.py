@@ -1,23 +1,155 @@
-"""The three things that travel between rooms: summaries, draws, estimates.
+"""What travels between rooms: summaries and how they came about, draws, estimates.
 
 All are frozen and hold read-only copies, so nothing downstream can change what
 an earlier step computed. They check shapes and contain no fitting logic.
 """
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
-from skbench._checks import check_confidence_level, check_option
-from skbench.stats.means import normal_interval
-from skbench.stats.sample_size import SampleSizeRatio
+from skbench._checks import check_confidence_level, check_option, check_whole, require_columns
+from skbench._printed import NUMBERS, EstimateTable, shown, shown_as_html
+from skbench._types import Labels
+from skbench.stats.intervals.means import normal_interval
+from skbench.stats.intervals.moderated import Spread
+from skbench.stats.shrinkage.sample_size import SampleSizeRatio
 
-GUARANTEES = ("each group", "average over groups", "posterior", "model", "none")
+ON_AVERAGE = "each group, on average over accuracies"
+UNLESS_SKEWED = "each group, unless skewed"
+GUARANTEES = (
+    "each group",
+    ON_AVERAGE,
+    UNLESS_SKEWED,
+    "average over groups",
+    "posterior",
+    "model",
+    "none",
+)
 KINDS = ("bootstrap", "posterior")
 OUTCOMES = ("binomial", "continuous", "clustered")
-_NUMBERS = ("value", "low", "high", "standard_error")
-_ROWS_SHOWN = 6
+LISTED = 0.9  # probability of being unlike its peers from which a group is listed
+_OF_GROUPS = ("z", "sigma2", "n", "n_independent", "groups")
+_FEATURE = "X:"  # before the names of features, in a table that holds a whole summary
+
+
+class _OwnFrame:
+    """A table of a frozen container: copied on the way in and on the way out."""
+
+    def __set_name__(self, owner, name):
+        self._name = f"_{name}"
+
+    def __get__(self, container, owner=None):
+        frame = None if container is None else vars(container)[self._name]
+        return None if frame is None else frame.copy()
+
+    def __set__(self, container, frame):
+        vars(container)[self._name] = None if frame is None else frame.copy()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sampling:
+    """How the numbers of a summary came about: all that is not one number per group.
+
+    Parameters
+    ----------
+    outcome : {"binomial", "continuous", "clustered"}, default="binomial"
+        What the direct estimates are means of: right and wrong answers to independent items,
+        other scores of independent items, or scores of items that come in clusters.
+    items_shared : bool, default=False
+        Whether several models answered the same items.
+    item_correlation : DataFrame of shape (n_models, n_models), default=None
+        Correlation of the errors of models that answered the same items, by name of the
+        model; copied. None where it is not known.
+    spread : skbench.stats.moderated.Spread, default=None
+        How far estimators that shrink draw each sampling variance to the one pooled over
+        groups. None takes the variances as they are.
+    most_independent : int, default=None
+        Of clustered items, the largest number of independent observations behind one group.
+        Estimators refuse sizes beyond it: they count items instead. None refuses nothing.
+
+    Raises
+    ------
+    ValueError
+        If `outcome` is unknown, `items_shared` is no bool, `item_correlation` has not the
+        same names in rows and columns, or is given although no items are shared.
+    TypeError
+        If `item_correlation` is no DataFrame.
+
+    Notes
+    -----
+    It is the argument ``sampling`` of every estimator of groups. It has no length, so
+    scikit-learn hands it on whole where it cuts ``sigma2``, ``n`` and ``groups`` into folds, and
+    no table can lose it on the way.
+
+    When not to use it: nothing needs it where `GroupSummary.fit_args` are passed on whole, or
+    where scores are right and wrong answers to items that no two models share.
+
+    Examples
+    --------
+    >>> Sampling("continuous", items_shared=True)
+    Sampling(continuous scores, items shared, correlation unknown, variances as they are)
+    """
+
+    outcome: str = "binomial"
+    items_shared: bool = False
+    item_correlation: pd.DataFrame | None = _OwnFrame()
+    spread: Spread | None = None
+    most_independent: int | None = None
+
+    def __post_init__(self):
+        check_option("outcome", self.outcome, OUTCOMES)
+        if not isinstance(self.items_shared, bool | np.bool_):
+            raise ValueError(f"items_shared must be True or False, got {self.items_shared!r}.")
+        self._check_correlation(vars(self)["_item_correlation"])
+        if self.spread is not None:
+            _set(self, "spread", Spread(*self.spread))
+        if self.most_independent is not None:
+            check_whole("most_independent", self.most_independent)
+
+    def _check_correlation(self, given):
+        if given is None:
+            return
+        if not self.items_shared:
+            raise ValueError(
+                "item_correlation is given, but items_shared is False. Pass items_shared=True, or "
+                "leave the correlation out."
+            )
+        if given.index.has_duplicates or set(given.index) != set(given.columns):
+            raise ValueError(
+                "item_correlation must have every model once, as a row and as a column of the "
+                f"same name; rows are {list(given.index)}, columns {list(given.columns)}."
+            )
+
+    def __eq__(self, other):
+        if not isinstance(other, Sampling):
+            return NotImplemented
+        ours, theirs = vars(self)["_item_correlation"], vars(other)["_item_correlation"]
+        same = ours is theirs or (ours is not None and ours.equals(theirs))
+        return self._plain == other._plain and same
+
+    def __hash__(self):
+        return hash(self._plain)
+
+    @property
+    def _plain(self):
+        return self.outcome, bool(self.items_shared), self.spread, self.most_independent
+
+    def __repr__(self):
+        shared = "no items shared"
+        if self.items_shared:
+            models = self.item_correlation
+            known = "unknown" if models is None else f"of {len(models)} models known"
+            shared = f"items shared, correlation {known}"
+        variances = "as they are"
+        if self.spread is not None:
+            variances = f"moderated by {self.spread.borrowed_freedom:.3g} degrees of freedom"
+        return f"Sampling({self.outcome} scores, {shared}, variances {variances})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -40,24 +172,22 @@ class GroupSummary:
     groups : array-like of shape (n_groups,), default=None
         What folds must keep together: the topic, where several models answered
         the same items. None where no items are shared.
-    outcome : {"binomial", "continuous", "clustered"}, default="binomial"
-        How `sigma2` came about.
+    sampling : Sampling, default=None
+        How the numbers came about. None if nobody said: estimators then say what they assume.
     n_independent : array-like of shape (n_groups,), default=None
         Number of independent observations behind `z`, `n` unless items come in
         clusters. A t interval has `n_independent - 1` degrees of freedom.
-    item_correlation : DataFrame of shape (n_models, n_models), default=None
-        Correlation of the errors of models that answered the same items; travels
-        with the features, as ``fit_args["X"].attrs["item_correlation"]``, a
-        dictionary of columns.
-    spread : skbench.stats.moderated.Spread, default=None
-        How far estimators that shrink draw each `sigma2` to the one pooled over groups;
-        travels with the variances, as ``fit_args["sigma2"].attrs["spread"]``. None takes
-        them as they are.
 
     Raises
     ------
     ValueError
-        If lengths differ or `outcome` is unknown.
+        If lengths differ, or `sampling` and `groups` contradict each other.
+
+    Notes
+    -----
+    `outcome`, `item_correlation` and `spread` are those of `sampling`, of right and wrong
+    answers where that is None. ``to_frame(features=True)`` and `from_frame` are the way to a
+    file and back; `sampling` goes beside it, and pickles.
 
     Examples
     --------
@@ -65,22 +195,33 @@ class GroupSummary:
     >>> g = GroupSummary(z=[0.7, 0.4], sigma2=[0.02, 0.02], n=[10, 10],
     ...                  labels=pd.Index(["anatomy", "law"], name="topic"))
     >>> sorted(g.fit_args)
-    ['X', 'groups', 'n', 'sigma2', 'y']
+    ['X', 'groups', 'n', 'sampling', 'sigma2', 'y']
     """
 
     z: np.ndarray
     sigma2: np.ndarray
     n: np.ndarray
     labels: pd.Index
-    X: pd.DataFrame | None = None
+    X: pd.DataFrame = None
     groups: np.ndarray | None = None
-    outcome: str = "binomial"
-    n_independent: np.ndarray | None = None
-    item_correlation: pd.DataFrame | None = None
-    spread: tuple | None = None
+    sampling: Sampling | None = None
+    n_independent: np.ndarray = None
+
+    if TYPE_CHECKING:  # what may be given: the fields say what is held
+
+        def __init__(
+            self,
+            z: ArrayLike,
+            sigma2: ArrayLike,
+            n: ArrayLike,
+            labels: Labels,
+            X: pd.DataFrame | None = None,
+            groups: ArrayLike | None = None,
+            sampling: Sampling | None = None,
+            n_independent: ArrayLike | None = None,
+        ) -> None: ...
 
     def __post_init__(self):
-        check_option("outcome", self.outcome, OUTCOMES)
         _set(self, "labels", _index(self.labels))
         for name in ("z", "sigma2"):
             _set(self, name, _column(getattr(self, name), name, len(self.labels)))
@@ -91,56 +232,126 @@ class GroupSummary:
             _set(self, "groups", _column(self.groups, "groups", len(self.labels), dtype=None))
         if self.X is not None and len(self.X) != len(self.labels):
             raise ValueError(f"X has {len(self.X)} rows but there are {len(self.labels)} labels.")
+        shared = self.groups is not None
+        if self.sampling is not None and self.sampling.items_shared != shared:
+            raise ValueError(
+                f"sampling says items_shared={self.sampling.items_shared}, but groups, the topics "
+                f"of shared items, are {'given' if shared else 'missing'}. Change one of the two."
+            )
 
     @property
-    def fit_args(self):
-        """Keyword arguments of every estimator's ``fit``: X, y, sigma2, n, groups."""
+    def outcome(self) -> str:
+        """How `sigma2` came about: "binomial", "continuous" or "clustered"."""
+        return "binomial" if self.sampling is None else self.sampling.outcome
+
+    @property
+    def item_correlation(self) -> pd.DataFrame | None:
+        """Correlation of the errors of models on shared items; a DataFrame or None."""
+        return None if self.sampling is None else self.sampling.item_correlation
+
+    @property
+    def spread(self) -> Spread | None:
+        """How far each `sigma2` may be believed; a Spread or None."""
+        return None if self.sampling is None else self.sampling.spread
+
+    @property
+    def fit_args(self) -> dict[str, Any]:
+        """Keyword arguments of every estimator's ``fit``: X, y, sigma2, n, groups, sampling."""
         X = self.X
         if X is None:
             X = pd.DataFrame({"constant": np.ones(len(self.labels))}, index=self.labels)
-        X = X.copy()
-        X.attrs["outcome"] = self.outcome
-        X.attrs["items_shared"] = self.groups is not None
-        if self.item_correlation is not None:
-            # Not a frame: pandas compares attrs when it joins, and a frame has no truth value.
-            X.attrs["item_correlation"] = self.item_correlation.to_dict()
         return {
-            "X": X,
+            "X": X.copy(),
             "y": self.z,
-            "sigma2": self._told_sigma2(),
+            "sigma2": self.sigma2,
             "n": self.n_independent,
             "groups": self.groups,
+            "sampling": self.sampling,
         }
 
-    def _told_sigma2(self):
-        """Sampling variances, with what is known of their own noise."""
-        if self.spread is None:
-            return self.sigma2
-        sigma2 = pd.Series(self.sigma2, index=self.labels if self.X is None else self.X.index)
-        sigma2.attrs["spread"] = self.spread
-        return sigma2
+    def to_frame(self, features: bool = False) -> pd.DataFrame:
+        """One row per group: z, sigma2, n, and groups where items are shared.
 
-    def to_frame(self):
-        """One row per group: z, sigma2, n, and groups where items are shared."""
+        Parameters
+        ----------
+        features : bool, default=False
+            Whether to add n_independent, and the columns of `X` with ``X:`` before their
+            names: all of the summary but `sampling`, for `from_frame`.
+
+        Returns
+        -------
+        DataFrame
+        """
         columns = {"z": self.z, "sigma2": self.sigma2, "n": self.n}
         if self.groups is not None:
             columns["groups"] = self.groups
-        return pd.DataFrame(columns, index=self.labels)
+        table = pd.DataFrame(columns, index=self.labels)
+        if not features:
+            return table
+        table["n_independent"] = self.n_independent
+        if self.X is None:
+            return table
+        columns = self.X.set_axis([f"{_FEATURE}{name}" for name in self.X.columns], axis=1)
+        return pd.concat([table, columns.set_axis(self.labels)], axis=1)
+
+    @classmethod
+    def from_frame(cls, table: pd.DataFrame, sampling: Sampling | None) -> Self:
+        """The summary of a table that `to_frame` gave, from a file for instance.
+
+        Parameters
+        ----------
+        table : DataFrame with n_groups rows
+            What ``to_frame(features=True)`` gave; its index labels the groups.
+        sampling : Sampling or None
+            That of the summary, which no table holds. None: not known.
+
+        Returns
+        -------
+        GroupSummary
+            With the labels as the index of `X`.
+
+        Raises
+        ------
+        ValueError
+            If z, sigma2 or n is missing, or a column is none of those of `to_frame`.
+
+        Examples
+        --------
+        >>> g = GroupSummary([0.7, 0.4], [0.02, 0.02], [10, 10], pd.Index(["art", "law"]))
+        >>> GroupSummary.from_frame(g.to_frame(features=True), g.sampling).z
+        array([0.7, 0.4])
+        """
+        require_columns(table.columns, _OF_GROUPS[:3], "table")
+        features = [name for name in table.columns if str(name).startswith(_FEATURE)]
+        unknown = table.columns.difference([*_OF_GROUPS, *features])
+        if len(unknown):
+            raise ValueError(
+                f"table has a column {unknown[0]!r}, which is none of {', '.join(_OF_GROUPS)}. "
+                f"Make it part of the index, or a feature: {_FEATURE}{unknown[0]}."
+            )
+        X = table[features].set_axis([name.removeprefix(_FEATURE) for name in features], axis=1)
+        columns = {name: table[name].to_numpy() for name in _OF_GROUPS if name in table}
+        return cls(labels=table.index, X=X if features else None, sampling=sampling, **columns)
 
     def __len__(self):
         return len(self.labels)
 
     def __repr__(self):
+        return f"{self._head()}\n{shown(self.to_frame())}"
+
+    def _repr_html_(self):
+        return shown_as_html(self._head(), self.to_frame())
+
+    def _head(self):
         shared = (
             "no items shared between models"
             if self.groups is None
             else f"models share items within {pd.unique(self.groups).size} topics"
         )
-        head = (
+        return (
             f"GroupSummary of {len(self)} groups, {int(np.sum(self.n))} items, "
             f"{self.outcome} scores, {shared}"
         )
-        return f"{head}\n{_shown(self.to_frame())}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -171,8 +382,17 @@ class Draws:
     """
 
     values: np.ndarray
-    labels: tuple
+    labels: tuple[pd.Index, ...]
     kind: str
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            values: ArrayLike,
+            labels: pd.Index | tuple[pd.Index, ...],
+            kind: Literal["bootstrap", "posterior"],
+        ) -> None: ...
 
     def __post_init__(self):
         check_option("kind", self.kind, KINDS)
@@ -188,7 +408,7 @@ class Draws:
         _set(self, "values", values)
         _set(self, "labels", labels)
 
-    def interval(self, confidence_level=0.95):
+    def interval(self, confidence_level: float = 0.95) -> Estimate:
         """Mean, standard deviation and equal-tailed quantiles of the draws.
 
         Parameters
@@ -239,13 +459,19 @@ class Estimate:
         One label per group.
     method : str
         Name of the method, as tables and plots print it.
-    guarantee : {"each group", "average over groups", "posterior", "model", "none"}
-        What the interval promises: coverage of every group, coverage on average
-        over the groups, posterior probability, coverage if the model is right,
+    guarantee : {"each group", "each group, on average over accuracies", \
+"each group, unless skewed", "average over groups", "posterior", "model", "none"}
+        What the interval promises: coverage of every group, whatever its scores, or on
+        average over true accuracies, or unless few scores are skewed; coverage on
+        average over the groups; posterior probability; coverage if the model is right;
         or nothing.
     sample_size_ratio : SampleSizeRatio, default=None
         How many times the items direct estimates would need to be as precise:
         value, low and high. None where it is not known.
+    unlike_peers : array-like of shape (n_groups,), default=None
+        Posterior probability that a group is unlike its peers, so that nothing can be
+        borrowed from them: 1 less its local false discovery rate. None where the method
+        does not tell.
 
     Raises
     ------
@@ -275,17 +501,78 @@ class Estimate:
     method: str
     guarantee: str = "none"
     sample_size_ratio: SampleSizeRatio | None = None
+    unlike_peers: np.ndarray | None = None
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            value: ArrayLike,
+            low: ArrayLike,
+            high: ArrayLike,
+            standard_error: ArrayLike,
+            confidence_level: float,
+            labels: Labels,
+            method: str,
+            guarantee: Literal[
+                "each group", "average over groups", "posterior", "model", "none"
+            ] = "none",
+            sample_size_ratio: SampleSizeRatio | None = None,
+        ) -> None: ...
 
     def __post_init__(self):
         check_option("guarantee", self.guarantee, GUARANTEES)
         _set(self, "labels", _index(self.labels))
-        for name in _NUMBERS:
+        for name in NUMBERS:
             _set(self, name, _column(getattr(self, name), name, len(self.labels)))
+        if self.unlike_peers is not None:
+            unlike = _column(self.unlike_peers, "unlike_peers", len(self.labels))
+            _set(self, "unlike_peers", unlike)
 
-    def to_frame(self):
-        """A pandas table: value, low, high, standard_error, method, guarantee."""
-        names = (*_NUMBERS, "method", "guarantee")
-        return pd.DataFrame({name: getattr(self, name) for name in names}, index=self.labels)
+    @property
+    def is_unlike(self) -> np.ndarray:
+        """Whether each group is unlike its peers with a probability above .9, ndarray of bool.
+
+        A local false discovery rate below .1; False where the method does not tell.
+        """
+        if self.unlike_peers is None:
+            return np.zeros(len(self), dtype=bool)
+        return self.unlike_peers > LISTED
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas table: value, low, high, standard_error, method, guarantee.
+
+        And unlike_peers, where the method tells.
+        Where it is wider than ``pandas.options.display.width``, printing it gives the numbers
+        to four digits, and under them the method and the guarantee once.
+        """
+        told = ("unlike_peers",) if self.unlike_peers is not None else ()
+        names = (*NUMBERS, *told, "method", "guarantee")
+        return EstimateTable({name: getattr(self, name) for name in names}, index=self.labels)
+
+    def within(self, low: float, high: float) -> Estimate:
+        """The estimate with value and ends cut to the range of the score.
+
+        Parameters
+        ----------
+        low, high : float
+            Least and greatest score there can be, by its definition: cut to the range of the
+            scores that happened to be seen, an interval no longer holds what it promises.
+
+        Returns
+        -------
+        Estimate
+            Standard errors as they are.
+
+        Raises
+        ------
+        ValueError
+            If the low end is not below the high one.
+        """
+        if not low < high:
+            raise ValueError(f"A range goes from low to high, got {low!r} and {high!r}.")
+        cut = {name: np.clip(getattr(self, name), low, high) for name in ("value", "low", "high")}
+        return replace(self, **cut)
 
     def __len__(self):
         return len(self.labels)
@@ -324,13 +611,17 @@ class Estimate:
         )
 
     def __repr__(self):
+        return f"{self._head()}\n{shown(self.to_frame()[list(NUMBERS)])}"
+
+    def _repr_html_(self):
+        return shown_as_html(self._head(), self.to_frame()[list(NUMBERS)])
+
+    def _head(self):
         head = (
             f"Estimate of {len(self)} groups by {self.method}; "
             f"{100 * self.confidence_level:g} % intervals, guarantee: {self.guarantee}"
         )
-        if self.sample_size_ratio is not None:
-            head += f"; {self.sample_size_ratio}"
-        return f"{head}\n{_shown(self.to_frame().drop(columns=['method', 'guarantee']))}"
+        return head if self.sample_size_ratio is None else f"{head}; {self.sample_size_ratio}"
 
 
 def _set(frozen, name, value):
@@ -349,10 +640,3 @@ def _column(values, name, length, dtype=float):
         raise ValueError(f"{name} has shape {column.shape}, but there are {length} labels.")
     column.setflags(write=False)
     return column
-
-
-def _shown(frame):
-    """The first rows of a table, rounded, and how many more there are."""
-    text = frame.head(_ROWS_SHOWN).to_string(float_format=lambda x: f"{x:.4g}")
-    more = len(frame) - _ROWS_SHOWN
-    return f"{text}\n... and {more} more" if more > 0 else text

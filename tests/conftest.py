@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 
 ROOT = Path(__file__).parents[1]
+# Doctests: fixtures hold none, and the script for type checkers is wrong on purpose.
+collect_ignore = ["conftest.py", "bank/conftest.py", "typing"]
 
 
 @pytest.fixture(scope="session")
@@ -29,7 +31,7 @@ def gold_folder():
 def at_the_maximum(monkeypatch):
     """Mixed models whose variances stay at the restricted maximum, not integrated over."""
     monkeypatch.setattr(
-        "skbench.stats._mixed_fit.integrated", lambda *problem: ([problem[-1]], np.ones(1))
+        "skbench.stats.mixed._fit.integrated", lambda *problem: ([problem[-1]], np.ones(1))
     )
 
 

@@ -1,9 +1,14 @@
+import copy
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from skbench import Draws, Estimate, GroupSummary
+from skbench import Draws, Estimate, GroupSummary, Sampling
+from skbench.stats.intervals.moderated import Spread
 
 LABELS = pd.Index(["law", "art"], name="topic")
 
@@ -34,7 +39,7 @@ def test_summary_keeps_a_copy():
 def test_fit_args_go_straight_into_fit():
     X = pd.DataFrame({"a": [1.0, 2.0]}, index=LABELS)
     g = GroupSummary([0.5, 0.7], [0.1, 0.2], [9, 9], LABELS, X=X, n_independent=[3, 4])
-    assert set(g.fit_args) == {"X", "y", "sigma2", "n", "groups"}
+    assert set(g.fit_args) == {"X", "y", "sigma2", "n", "groups", "sampling"}
     np.testing.assert_array_equal(g.fit_args["n"], [3, 4])
     changed = g.fit_args["X"]
     changed["a"] = 0
@@ -51,7 +56,8 @@ def test_summary_without_features_has_a_constant():
     ("changed", "message"),
     [
         ({"z": [0.5]}, r"z has shape \(1,\), but there are 2 labels"),
-        ({"outcome": "poisson"}, "outcome must be one of"),
+        ({"sampling": Sampling(items_shared=True)}, "items_shared=True, but groups.* are missing"),
+        ({"groups": ["a", "b"], "sampling": Sampling()}, "items_shared=False, but .* are given"),
         ({"X": pd.DataFrame({"a": [1]})}, "X has 1 rows but there are 2 labels"),
     ],
 )
@@ -59,6 +65,80 @@ def test_summary_refuses(changed, message):
     fields = {"z": [0.5, 0.7], "sigma2": [0.1, 0.2], "n": [3, 4], "labels": LABELS}
     with pytest.raises(ValueError, match=message):
         GroupSummary(**(fields | changed))
+
+
+MODELS = pd.Index(["ada", "bob"], name="model")
+
+
+def correlation(value=0.5):
+    return pd.DataFrame([[1.0, value], [value, 1.0]], MODELS, MODELS)
+
+
+def test_sampling_cannot_be_changed_from_outside():
+    given = correlation()
+    sampling = Sampling("continuous", items_shared=True, item_correlation=given)
+    given.iloc[0, 1] = 0.9
+    sampling.item_correlation.iloc[1, 0] = 0.9
+    pd.testing.assert_frame_equal(sampling.item_correlation, correlation())
+    with pytest.raises(AttributeError):
+        sampling.outcome = "binomial"
+    with pytest.raises(AttributeError):
+        sampling.item_correlation = None
+    assert not hasattr(sampling, "__len__") and not hasattr(sampling, "shape")
+
+
+def test_sampling_compares_and_pickles_and_says_what_it_is():
+    fields = {
+        "outcome": "clustered",
+        "items_shared": True,
+        "item_correlation": correlation(),
+        "spread": Spread(3.0, 0.9),
+        "most_independent": 7,
+    }
+    sampling = Sampling(**fields)
+    same = pickle.loads(pickle.dumps(sampling))
+    assert same == sampling == replace(sampling) == copy.deepcopy(sampling)
+    assert hash(same) == hash(sampling)
+    others = [{"outcome": "binomial"}, {"item_correlation": correlation(0.4)}, {"spread": None}]
+    others += [{"item_correlation": None}, {"most_independent": None}]
+    for other in others:
+        assert Sampling(**fields | other) != sampling
+    for word in ("clustered", "items shared", "of 2 models known", "3 degrees of freedom"):
+        assert word in repr(sampling)
+    assert repr(Sampling()) == "Sampling(binomial scores, no items shared, variances as they are)"
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"outcome": "poisson"}, "outcome must be one of"),
+        ({"items_shared": "no"}, "items_shared must be True or False, got 'no'"),
+        ({"item_correlation": correlation()}, "items_shared is False"),
+        (
+            {"items_shared": True, "item_correlation": correlation().rename(columns=str.upper)},
+            r"rows are \['ada', 'bob'\], columns \['ADA', 'BOB'\]",
+        ),
+        ({"most_independent": 0}, "most_independent must be a whole number"),
+    ],
+)
+def test_sampling_refuses(fields, message):
+    with pytest.raises(ValueError, match=message):
+        Sampling(**fields)
+
+
+def test_a_summary_goes_to_a_table_and_back():
+    X = pd.DataFrame({"topic": ["law", "art"], "z": [1.0, 2.0]}, index=LABELS)
+    sampling = Sampling("clustered", items_shared=True, most_independent=4)
+    g = GroupSummary([0.5, 0.7], [0.1, 0.2], [9, 9], LABELS, X, ["a", "b"], sampling, [3, 4])
+    back = GroupSummary.from_frame(g.to_frame(features=True), g.sampling)
+    pd.testing.assert_frame_equal(back.X, g.X)
+    for name in ("z", "sigma2", "n", "n_independent", "groups", "labels"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(g, name))
+    assert back.sampling == g.sampling
+    with pytest.raises(ValueError, match="table has no column 'sigma2'"):
+        GroupSummary.from_frame(g.to_frame().drop(columns="sigma2"), None)
+    with pytest.raises(ValueError, match="'length', which is none of .* X:length"):
+        GroupSummary.from_frame(g.to_frame().assign(length=1), g.sampling)
 
 
 def test_summary_repr_says_what_matters():
@@ -100,6 +180,45 @@ def test_estimate_frame_names_the_guarantee():
     assert "guarantee: each group" in repr(make_estimate([0.8, 0.4], [0.1, 0.1]))
     with pytest.raises(ValueError, match="guarantee must be one of"):
         make_estimate([0.8, 0.4], [0.1, 0.1], guarantee="certain")
+
+
+@pytest.mark.parametrize("topic", ["art", "high_school_european_history"])
+@pytest.mark.parametrize("method", ["direct", "empirical Bayes (robust), averaged over 8 splits"])
+def test_printed_frame_shows_the_numbers_at_80_columns(topic, method):
+    labels = pd.MultiIndex.from_product(
+        [["gpt-4-turbo-2024", "llama"], [topic, "law"]], names=["model", "topic"]
+    )
+    frame = make_estimate([2 / 3] * 4, [1 / 7] * 4, labels=labels, method=method).to_frame()
+    with pd.option_context("display.width", 80, "display.max_columns", 0):
+        text = str(frame)
+        assert str(frame.head(2)) != text and type(frame.head(2)) is pd.DataFrame
+    assert max(map(len, text.splitlines())) <= 80
+    assert all(text.count(number) == 4 for number in ("0.6667", "0.5667", "0.7667", "0.1429"))
+    assert text.endswith(f"method: {method}; guarantee: each group")
+    with pd.option_context("display.width", 200, "display.max_columns", 0):
+        assert str(frame) == str(pd.DataFrame(frame))
+
+
+def test_html_is_escaped_and_small():
+    labels = pd.Index(["<script>alert(1)</script>", *"abcdefg"])
+    e = make_estimate([0.5] * 8, [0.1] * 8, labels=labels, method="a < b & c")
+    g = GroupSummary([0.5] * 8, [0.1] * 8, [3] * 8, labels)
+    for shown in (e._repr_html_(), g._repr_html_()):
+        assert "<script>" not in shown and "&lt;script&gt;" in shown
+        assert "... and 2 more" in shown
+        assert "color" not in shown and len(shown) < 2500
+    assert "a &lt; b &amp; c; 95 % intervals, guarantee: each group" in e._repr_html_()
+
+
+def test_estimate_within_the_range_of_the_score():
+    e = make_estimate([0.05, 0.95], [0.1, 0.1])
+    cut = e.within(0, 1)
+    assert cut.low[0] == 0 and cut.high[1] == 1
+    np.testing.assert_array_equal(cut.high[0], e.high[0])
+    np.testing.assert_array_equal(cut.standard_error, e.standard_error)
+    assert np.isnan(replace(e, low=[np.nan, np.nan]).within(0, 1).low).all()
+    with pytest.raises(ValueError, match="from low to high, got 1 and 0"):
+        e.within(1, 0)
 
 
 def test_draws_interval_on_two_axes():

@@ -1,5 +1,7 @@
 """digits-C: a real robustness benchmark, small enough to be made on the spot."""
 
+from __future__ import annotations
+
 import joblib
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from skbench._random import as_generator
+from skbench._types import Progress, RandomState
 from skbench.datasets._data import ItemData, check_count
 from skbench.datasets.corruptions import CORRUPTIONS, SEVERITIES, corrupt
 
@@ -30,7 +33,9 @@ Corruptions: {corruptions}.
 """
 
 
-def load_digits_c(*, n_jobs=None, random_state=0, progress=None):
+def load_digits_c(
+    *, n_jobs: int | None = None, random_state: RandomState = 0, progress: Progress | None = None
+) -> ItemData:
     """Make digits-C: five real classifiers on digits under ten corruptions.
 
     Accuracies run from nearly 1 at severity 1 to near chance, 0.1, at severity
@@ -136,7 +141,14 @@ def load_digits_c(*, n_jobs=None, random_state=0, progress=None):
     )
 
 
-def sample_items(items, n_per_topic, *, by="topic", item="item", random_state=None):
+def sample_items(
+    items: pd.DataFrame,
+    n_per_topic: int,
+    *,
+    by: str = "topic",
+    item: str = "item",
+    random_state: RandomState = None,
+) -> pd.DataFrame:
     """Rows of a few random items per topic, the same items for all models.
 
     Parameters

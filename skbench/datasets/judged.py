@@ -1,11 +1,17 @@
 """Simulated answers that an autorater judged, a few of them human-labeled too."""
 
+from __future__ import annotations
+
+from typing import Literal
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
 from skbench._checks import check_option
 from skbench._random import as_generator
+from skbench._types import RandomState
 from skbench.datasets._data import ItemData, check_count
 from skbench.datasets.simulate import SCORES, _check_finite, _check_spreads, _names
 
@@ -13,20 +19,20 @@ _VERDICTS = np.array(["n", "y", "u"], object)
 
 
 def make_judged_items(
-    n_groups=20,
-    n_items=200,
-    n_labeled=20,
+    n_groups: int = 20,
+    n_items: ArrayLike = 200,
+    n_labeled: ArrayLike = 20,
     *,
-    intercept=0.0,
-    group_std=1.0,
-    feature_noise=0.5,
-    sensitivity=0.9,
-    specificity=0.9,
-    abstention=0.0,
-    drift=0.0,
-    score="binary",
-    random_state=None,
-):
+    intercept: float = 0.0,
+    group_std: float = 1.0,
+    feature_noise: float = 0.5,
+    sensitivity: float = 0.9,
+    specificity: float = 0.9,
+    abstention: float = 0.0,
+    drift: float = 0.0,
+    score: Literal["binary", "continuous"] = "binary",
+    random_state: RandomState = None,
+) -> ItemData:
     """Simulate answers of a model, judged by an autorater and partly by people.
 
     An answer in group g is right with log odds ``intercept + effect of g``, effects

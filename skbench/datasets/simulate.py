@@ -1,10 +1,16 @@
 """Simulated evaluations whose true performances are known."""
 
+from __future__ import annotations
+
+from typing import Literal
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from skbench._random import as_generator
+from skbench._types import RandomState
 from skbench.datasets._data import ItemData, check_count
 
 SCORES = ("binary", "continuous")
@@ -15,22 +21,22 @@ _MAX_ITEM_STD = 100
 
 
 def make_items(
-    n_models=5,
-    n_topics=20,
-    n_items=30,
+    n_models: int = 5,
+    n_topics: int = 20,
+    n_items: ArrayLike = 30,
     *,
-    intercept=0.0,
-    topic_std=1.0,
-    model_std=0.5,
-    interaction_std=0.3,
-    item_std=1.0,
-    shared_items=True,
-    score="binary",
-    cluster_size=1,
-    cluster_correlation=0.5,
-    feature_noise=0.5,
-    random_state=None,
-):
+    intercept: float = 0.0,
+    topic_std: float = 1.0,
+    model_std: float = 0.5,
+    interaction_std: float = 0.3,
+    item_std: float = 1.0,
+    shared_items: bool = True,
+    score: Literal["binary", "continuous"] = "binary",
+    cluster_size: int = 1,
+    cluster_correlation: float = 0.5,
+    feature_noise: float = 0.5,
+    random_state: RandomState = None,
+) -> ItemData:
     """Simulate an evaluation of several models on several topics.
 
     The log odds of model m on item i of topic t are ``intercept + model effect +

@@ -6,7 +6,6 @@ from skbench.groups.crossfit_mixed import CrossFitMixedModel
 from skbench.groups.direct import DirectEstimator
 from skbench.groups.empirical_bayes import EmpiricalBayes
 from skbench.groups.fay_herriot import FayHerriot
-from skbench.groups.finite_population import finite_population_estimate
 from skbench.groups.gaussian_mixed import GaussianMixedModel
 from skbench.groups.james_stein import JamesStein
 from skbench.groups.logistic_mixed import LogisticMixedModel
@@ -27,5 +26,4 @@ __all__ = [
     "LogisticMixedModel",
     "StructuredRegression",
     "SyntheticRegression",
-    "finite_population_estimate",
 ]

@@ -1,9 +1,12 @@
 """The contract that every estimator of group performance follows."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import NamedTuple, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import (
     check_consistent_length,
@@ -13,7 +16,7 @@ from sklearn.utils.validation import (
 )
 
 from skbench._checks import (
-    are_binary,
+    are_counts,
     check_column,
     check_confidence_level,
     check_labels,
@@ -23,9 +26,15 @@ from skbench._checks import (
     check_sigma2,
     check_sizes,
 )
-from skbench.containers import Estimate
-from skbench.stats import moderated
-from skbench.stats.means import normal_interval
+from skbench._types import Table
+from skbench.containers import Estimate, Sampling
+from skbench.groups._assumptions import (
+    assumed_sampling,
+    check_sampling,
+    topics_of_shared_items,
+)
+from skbench.stats.intervals import moderated
+from skbench.stats.intervals.means import normal_interval
 
 
 class Bounds(NamedTuple):
@@ -53,19 +62,29 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
     `_value(X, z, sigma2, n)` and `_bounds(X, z, sigma2, n, confidence_level)`
     for new groups, where z may be None; and `_fitted_value()` and
     `_fitted_bounds(confidence_level)` for the groups it was fitted on. Where the
-    fitted scores are binary, what it returns is cut to [0, 1]. Sampling variances that come
-    with their `Spread`, as those of `GroupSummary.fit_args` do where scores are not binary,
-    are moderated before anything else reads them, unless `_moderates` is False.
+    fitted scores are binary, what it returns is cut to [0, 1]. Sampling variances that
+    `sampling` calls noisy are moderated before anything else reads them, unless `_moderates`
+    is False. `sampling_` says how the numbers came about, also where the caller did not.
     """
 
     _moderates = True
+    _reads_correlation = False  # of the errors of models on shared items
+    _reads_topics = False  # as features, unless they are given as groups
 
-    __metadata_request__fit = {"sigma2": True, "n": True, "groups": True}
+    __metadata_request__fit = {"sigma2": True, "n": True, "groups": True, "sampling": True}
     __metadata_request__predict = {"z": True, "sigma2": True, "n": True}
     __metadata_request__score = {"sigma2": True}
     _ignores_numbers = False  # that stand in X, so that scikit-learn's checks expect no fit
 
-    def fit(self, X, y, sigma2=None, n=None, groups=None):
+    def fit(
+        self,
+        X: Table,
+        y: ArrayLike,
+        sigma2: ArrayLike | None = None,
+        n: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        sampling: Sampling | None = None,
+    ) -> Self:
         """Learn from groups with known direct estimates.
 
         Parameters
@@ -76,14 +95,18 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
             Direct estimates `z`, in score units.
         sigma2 : float or array-like of shape (n_groups,), default=None
             Sampling variances of `y`, score units squared; required unless the
-            constructor was given `sampling_variance`. Those of `GroupSummary.fit_args`
-            for scores that are not binary are drawn to the pooled variance
-            (`skbench.stats.moderated`); plain numbers are taken as they are.
+            constructor was given `sampling_variance`. One per group, they are drawn to the
+            pooled variance as far as `sampling` says (`skbench.stats.moderated`).
         n : array-like of shape (n_groups,), default=None
-            Number of independent items behind each direct estimate.
+            Number of independent items behind each direct estimate, `n_independent` of a
+            `GroupSummary`: its `n`, unless items come in clusters.
         groups : array-like of shape (n_groups,), default=None
             What cross-fitting keeps in one fold: the topic, where several
             models answered the same items.
+        sampling : Sampling, default=None
+            How the numbers came about, `sampling` of a `GroupSummary`. None: scores are right
+            and wrong answers if every ``y * n`` is a whole number, variances are taken as
+            they are, and errors of models on shared items as independent.
 
         Returns
         -------
@@ -93,8 +116,16 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         ------
         ValueError
             If `sigma2` is missing, an entry is negative or not finite, lengths or
-            indexes differ, some of `groups` have no name, or there are too few groups
-            for the method.
+            indexes differ, some of `groups` have no name, sizes are those of items where
+            `sampling` knows of fewer independent clusters, or there are too few groups for
+            the method.
+        TypeError
+            If `sampling` is no `Sampling`.
+
+        Warns
+        -----
+        UserWarning
+            Where `sampling` is None and the numbers depend on what is then assumed.
         """
         check_same_index(X=X, y=y, sigma2=sigma2, n=n, groups=groups)
         X, z = self._checked_training_data(X, y)
@@ -102,17 +133,31 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         self.z_ = check_column("y", z, self.labels_)
         own = check_sigma2(sigma2, self.sampling_variance, self.labels_)
         self.n_ = check_sizes(n, self.labels_)
-        self._pooled = None if self.n_ is None else moderated.pooled_variance(own, self.n_)
-        self.sigma2_ = self._moderated(own, self.n_, sigma2)
-        self._binary = are_binary(X, self.z_, self.n_)
+        if sampling is not None:
+            check_sampling(sampling, self.n_, self.labels_)
         if groups is not None:
             check_named("groups", groups, self.labels_)
             groups = np.asarray(groups)
             check_consistent_length(X, groups)
+        elif sampling is not None and sampling.items_shared:
+            roles = (getattr(self, role, role) for role in ("model", "topic"))
+            groups = topics_of_shared_items(X, *roles)
+        self.sampling_ = self._settled(sampling, X, own, sigma2, groups)
+        self._pooled = None if self.n_ is None else moderated.pooled_variance(own, self.n_)
+        self.sigma2_ = self._moderated(own, self.n_, sigma2)
+        self._binary = self.sampling_.outcome == "binomial" and are_counts(self.z_, self.n_)
         self._fit(X, groups)
         return self
 
-    def fit_predict(self, X, y, sigma2=None, n=None, groups=None):
+    def fit_predict(
+        self,
+        X: Table,
+        y: ArrayLike,
+        sigma2: ArrayLike | None = None,
+        n: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        sampling: Sampling | None = None,
+    ) -> np.ndarray:
         """Fit, and estimate the very groups that were fitted.
 
         Where the method cross-fits, this is not ``fit(X, y).predict(X)``: the
@@ -120,16 +165,22 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, y, sigma2, n, groups
+        X, y, sigma2, n, groups, sampling
             As in `fit`.
 
         Returns
         -------
         ndarray of shape (n_groups,)
         """
-        return self._cut(self.fit(X, y, sigma2, n, groups)._fitted_value())
+        return self._cut(self.fit(X, y, sigma2, n, groups, sampling)._fitted_value())
 
-    def predict(self, X, z=None, sigma2=None, n=None):
+    def predict(
+        self,
+        X: Table,
+        z: ArrayLike | None = None,
+        sigma2: ArrayLike | None = None,
+        n: ArrayLike | None = None,
+    ) -> np.ndarray:
         """Estimate new groups.
 
         Parameters
@@ -139,7 +190,9 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         z : array-like of shape (n_groups,), default=None
             Their direct estimates, if there are any.
         sigma2 : float or array-like of shape (n_groups,), default=None
-            Sampling variances of `z`; needed with `z`.
+            Sampling variances of `z`; needed with `z`. The `sampling` of the fit goes for them
+            too: where it drew the fitted ones to their pooled variance, these are drawn to
+            the same, one per group and with `n` given.
         n : array-like of shape (n_groups,), default=None
             Number of items behind `z`.
 
@@ -155,7 +208,14 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         """
         return self._cut(self._value(*self._checked_new_groups(X, z, sigma2, n)))
 
-    def predict_interval(self, X, z=None, sigma2=None, n=None, confidence_level=0.95):
+    def predict_interval(
+        self,
+        X: Table,
+        z: ArrayLike | None = None,
+        sigma2: ArrayLike | None = None,
+        n: ArrayLike | None = None,
+        confidence_level: float = 0.95,
+    ) -> np.ndarray:
         """Intervals for the performance of new groups.
 
         Parameters
@@ -178,7 +238,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         check_confidence_level(confidence_level)
         return self._new_bounds(X, z, sigma2, n, confidence_level).ends
 
-    def estimate(self, confidence_level=0.95):
+    def estimate(self, confidence_level: float = 0.95) -> Estimate:
         """Estimates of the fitted groups, with intervals, labels and guarantee.
 
         Parameters
@@ -200,8 +260,13 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         check_confidence_level(confidence_level)
         bounds = self._cut_bounds(self._fitted_bounds(confidence_level))
+        value, unlike = self._cut(self._fitted_value()), self._unlike_peers()
+        if unlike is not None:
+            # The mean of a mixture may lie beyond a quantile of it: far off, with a small chance.
+            low, high = np.minimum(bounds.low, value), np.maximum(bounds.high, value)
+            bounds = bounds._replace(low=low, high=high)
         return Estimate(
-            value=self._cut(self._fitted_value()),
+            value=value,
             low=bounds.low,
             high=bounds.high,
             standard_error=bounds.standard_error,
@@ -209,9 +274,16 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
             labels=self.labels_,
             method=self._method,
             guarantee=self._guarantee,
+            unlike_peers=unlike,
         )
 
-    def score(self, X, y, sigma2=None):
+    def score(
+        self,
+        X: Table,
+        y: ArrayLike,
+        sigma2: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
         """Coefficient of determination of ``predict(X)``, cleared of sampling noise.
 
         Parameters
@@ -222,27 +294,37 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
             Direct estimates to predict.
         sigma2 : float or array-like of shape (n_groups,), default=None
             Their sampling variances; None gives the plain R2 against noisy `y`.
+        sample_weight : array-like of shape (n_groups,), default=None
+            Weights of the groups, in all three means.
 
         Returns
         -------
         float
-            ``1 - (MSE - mean(sigma2)) / (Var(y) - mean(sigma2))``; nan where the
-            direct estimates vary no more than their noise.
+            ``1 - (MSE - mean(sigma2)) / Var(y)``; where `y` does not vary, 1 if the error is
+            no larger than the noise, else 0.
 
         Notes
         -----
         The same noise is taken off every candidate, so on one set of folds it
-        never changes which of them wins.
+        never changes which of them wins. It is not taken off the variance of `y`, which in
+        small folds may be less than its noise: a perfect prediction may so score above 1,
+        never nan.
         """
-        check_same_index(X=X, y=y, sigma2=sigma2)
+        check_same_index(X=X, y=y, sigma2=sigma2, sample_weight=sample_weight)
         predicted = self.predict(X)
-        labels = check_labels(X)
+        labels = check_labels(as_pandas(X))
         y = check_column("y", column_or_1d(y), labels)
-        noise = 0.0 if sigma2 is None else np.mean(check_sigma2(sigma2, None, labels))
-        spread = np.var(y) - noise
-        if spread <= 0:
-            return np.nan
-        return float(1 - (np.mean((y - predicted) ** 2) - noise) / spread)
+        noise = 0.0 if sigma2 is None else check_sigma2(sigma2, None, labels)
+        weights = None
+        if sample_weight is not None:
+            weights = check_column("sample_weight", sample_weight, labels, minimum=0)
+        error = np.average((y - predicted) ** 2 - noise, weights=weights)
+        spread = np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)
+        return float(1 - error / spread) if spread > 0 else float(error <= 0)
+
+    def _unlike_peers(self):
+        """Probability that each fitted group is unlike its peers, where the method knows."""
+        return None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -290,10 +372,30 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         n = check_sizes(n, labels)
         return X, z, self._moderated(own, n, sigma2), n
 
+    def _settled(self, sampling, X, sigma2, given, groups):
+        """How the numbers came about: what the caller says, else what is assumed, aloud."""
+        self._said = sampling
+        if sampling is not None:
+            return sampling
+        known = np.ndim(given) == 0  # one number for all groups, or that of the constructor
+        return assumed_sampling(
+            X,
+            self.z_,
+            None if known else sigma2,
+            self.n_,
+            groups,
+            moderates=self._moderates,
+            reads_correlation=self._reads_correlation,
+            reads_topics=self._reads_topics,
+        )
+
     def _moderated(self, own, n, given):
-        """Sampling variances, drawn to the pooled one as far as those given say."""
-        spread = getattr(given, "attrs", {}).get("spread")
-        if spread is None or n is None or self._pooled is None or not self._moderates:
+        """Sampling variances, drawn to the fitted pooled one as far as `sampling_` says."""
+        spread = self.sampling_.spread
+        # One number for all groups is known, not estimated from few scores.
+        if spread is None or np.ndim(given) == 0 or not self._moderates:
+            return own
+        if n is None or self._pooled is None:
             return own
         pooled = spread.pooled_share * self._pooled
         return moderated.moderated_variance(own, n, pooled, spread.borrowed_freedom)

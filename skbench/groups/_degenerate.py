@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from skbench.stats.moments import ROUNDING
+from skbench.stats.intervals.moments import ROUNDING
 
 
 def refuse_noiseless(z, sigma2):

@@ -1,12 +1,20 @@
 """What the mixed models share: models, topics and features of rows, and new groups."""
 
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Literal
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
-from skbench._checks import check_named, check_option
+from skbench._checks import check_named, check_option, plain
+from skbench._columns import FeatureTable, feature_columns, role_column
 from skbench.groups._base import GroupEstimator
-from skbench.groups._columns import FeatureTable, feature_columns
-from skbench.stats import covariances
+from skbench.stats import mixed
+from skbench.stats.mixed import covariances
 
 
 class MixedModel(GroupEstimator):
@@ -20,14 +28,14 @@ class MixedModel(GroupEstimator):
 
     def __init__(
         self,
-        model="model",
-        topic="topic",
+        model: str = "model",
+        topic: str = "topic",
         *,
-        item_correlation="auto",
-        kernels=None,
-        calibration="risk",
-        sampling_variance=None,
-    ):
+        item_correlation: ArrayLike | Literal["auto", "estimate"] | None = "auto",
+        kernels: Literal["auto"] | Sequence[str] | None = None,
+        calibration: Literal["risk"] | None = "risk",
+        sampling_variance: float | None = None,
+    ) -> None:
         self.model = model
         self.topic = topic
         self.item_correlation = item_correlation
@@ -38,13 +46,14 @@ class MixedModel(GroupEstimator):
     def _fit(self, X, groups):
         if self.calibration is not None:
             check_option("calibration", self.calibration, ("risk",))
-        self.models_, model = self._models(X)
         self.topics_, topic = self._topics(X, groups)
+        self.models_, model = self._models(X)
+        self._check_roles(X, groups, model, topic)
         if len(self.topics_) == 1:
             # One topic cannot tell models from their interaction with it: each row is a topic.
             self.models_, model = pd.Index([None]), np.zeros(len(X), dtype=int)
             self.topics_, topic = pd.RangeIndex(len(X)), np.arange(len(X))
-        self.item_correlation_ = self._correlation(X, model, topic)
+        self.item_correlation_ = self._correlation(model, topic)
         self._table, factors = None, ()
         if self.kernels is not None:
             self._table, factors = self._learned_factors(X, model, topic)
@@ -56,36 +65,62 @@ class MixedModel(GroupEstimator):
         effects = self._result.coefficients[: len(self.models_)]
         self.model_effects_ = pd.Series(effects, index=self.models_)
 
+    @property
+    def _reads_correlation(self):
+        return isinstance(self.item_correlation, str)
+
     def _models(self, X):
-        if isinstance(X, pd.DataFrame) and self.model in X.columns:
-            codes, names = pd.factorize(_named(X, self.model), sort=True)
-            return pd.Index(names), codes
-        return pd.Index([None]), np.zeros(len(X), dtype=int)
+        self._model_column = role_column(X, self.model)
+        if self._model_column is None:
+            return pd.Index([None]), np.zeros(len(X), dtype=int)
+        codes, names = pd.factorize(_named(X, self._model_column), sort=True)
+        return pd.Index(names), codes
 
     def _topics(self, X, groups):
-        self._topic_column = None
-        if isinstance(X, pd.DataFrame):
-            self._topic_column = _column_of(X, groups) if groups is not None else self.topic
-            if groups is None and self.topic in X.columns:
-                groups = _named(X, self.topic)
+        if groups is not None and isinstance(X, pd.DataFrame):
+            self._topic_column = _column_of(X, groups)
+        else:
+            self._topic_column = role_column(X, self.topic)
+        if groups is None and self._topic_column is not None:
+            groups = _named(X, self._topic_column)
         if groups is None:
             return pd.RangeIndex(len(X)), np.arange(len(X))
         codes, names = pd.factorize(np.asarray(groups), sort=True)
         return pd.Index(names), codes
 
-    def _correlation(self, X, model, topic):
+    def _check_roles(self, X, groups, model, topic):
+        """Refuse topics whose rows no column tells apart, and warn where topics are missing."""
+        repeats = pd.Series(topic).duplicated().to_numpy()
+        if self.model is not None and self._model_column is None and repeats.any():
+            first = plain(self.topics_[topic[np.argmax(repeats)]])
+            raise ValueError(
+                f"Several rows stand on topic {first!r}, but X has no column {self.model!r} that "
+                "says which model each is of. Pass its name as model=..., in a DataFrame; or "
+                "model=None if all rows are of one model."
+            )
+        nameless = groups is None and self._topic_column is None and self.topic is not None
+        if nameless and pd.Series(model).duplicated().any():
+            also = "" if self._model_column is not None else f" and no column {self.model!r}"
+            warnings.warn(
+                f"X has no column {self.topic!r}{also}: each row is taken as a topic of its own"
+                f"{', all of one model' if also else ''}. Pass the names as topic=... and "
+                "model=..., or None to confirm it.",
+                stacklevel=5,
+            )
+
+    def _correlation(self, model, topic):
         """Correlation of errors between the fitted models, None where errors are independent."""
         given = self.item_correlation
         if isinstance(given, str):
             check_option("item_correlation", given, ("auto", "estimate"))
-            travelling = X.attrs.get("item_correlation") if isinstance(X, pd.DataFrame) else None
-            if given == "estimate" and travelling is None:
+            known = self.sampling_.item_correlation
+            if given == "estimate" and known is None:
                 raise ValueError(
-                    'item_correlation="estimate" needs item rows, and X carries nothing of them. '
-                    "Pass the X of summarize_items(...).fit_args, or the correlation itself: "
+                    'item_correlation="estimate" needs item rows, and sampling knows nothing of '
+                    "them. Pass that of summarize_items(...), or the correlation itself: "
                     "item_correlation(items, ...)."
                 )
-            given = None if travelling is None else pd.DataFrame(travelling)
+            given = known
         if given is None or len(self.models_) == 1:
             return None
         _refuse_repeated_models(model, topic, self.models_, self.topics_)
@@ -95,7 +130,7 @@ class MixedModel(GroupEstimator):
         """Features as numbers, and the factors of their kernels; nothing where none varies."""
         if isinstance(self.kernels, str):
             check_option("kernels", self.kernels, ("auto",))
-            columns = feature_columns(X, [self.model, self._topic_column], topic)
+            columns = feature_columns(X, [self._model_column, self._topic_column], topic)
         else:
             columns = list(self.kernels)
         if not columns:
@@ -106,10 +141,19 @@ class MixedModel(GroupEstimator):
         factors = covariances.feature_factors(self._basis, features, model, len(self.models_))
         return (table, factors) if factors[0].shape[1] else (None, ())
 
+    def _mixture_ends(self, confidence_level):
+        """Interval ends of the fitted groups, on the scale of the model."""
+        fit, factor = self._result, np.sqrt(self.calibration_)
+        ends = mixed.mixture_interval(fit.components, fit.unlike_peers, confidence_level)
+        return tuple(fit.mean + factor * (end - fit.mean) for end in ends)
+
+    def _unlike_peers(self):
+        return self._result.unlike_peers
+
     def _prior(self, X):
         """Mean and variance of new groups, as model, topic and features predict them."""
         fit, n_models = self._result, len(self.models_)
-        model = self._positions(X, self.model, self.models_)
+        model = self._positions(X, self._model_column, self.models_)
         topic = self._positions(X, self._topic_column, self.topics_)
         own_model = np.equal.outer(model, np.arange(n_models))
         design = np.where(model[:, None] >= 0, own_model, 1 / n_models)

@@ -4,7 +4,8 @@ import numpy as np
 
 from skbench.groups._regressors import rows_of
 from skbench.groups.crossfit import CrossFitKFold, cross_fit
-from skbench.stats import fab, scales
+from skbench.stats import scales
+from skbench.stats.shrinkage import fab
 
 _INNER_FOLDS = 2
 

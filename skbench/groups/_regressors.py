@@ -14,15 +14,17 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from skbench._checks import check_option
-from skbench.groups._columns import (
+from skbench._columns import (
+    ENCODER,
     NumberedColumns,
-    indicator_encoder,
+    encoding,
     nominal_columns,
     refuse_unreadable,
     text_columns,
+    with_indicators,
 )
+from skbench._random import is_frozen, seeded
 
-_ENCODER = "encoder"
 _PENALTIES = np.geomspace(0.1, 1000, 9)
 _DEPTHS = (2, 3, 4)
 _MAX_TREES = 200
@@ -215,19 +217,19 @@ def prepared_regressor(regressor, X, groups, seed):
         refuse_unreadable(X)
         nominal = text_columns(X) if preset in _KNOWS_CATEGORIES else nominal_columns(X)
         regressor = _PRESETS[preset]()
-    else:
-        regressor = clone(regressor)
-        nominal = [] if _has_transformer(regressor) else text_columns(X)
-    open_parameters = {
-        parameter: seed if parameter.endswith("random_state") else 1
-        for parameter, value in regressor.get_params().items()
-        if value is None and parameter.split("__")[-1] in ("random_state", "n_jobs")
-    }
-    regressor.set_params(**open_parameters)
-    if nominal:
-        encoder = indicator_encoder(X, groups, nominal)
-        return Pipeline([(_ENCODER, encoder), ("regressor", regressor)])
-    return regressor
+        return encoding(_on_one_core(seeded(regressor, seed)), X, groups, nominal)
+    return with_indicators(_on_one_core(seeded(regressor, seed)), X, groups)
+
+
+def _on_one_core(regressor):
+    """The regressor, its open `n_jobs` set to 1."""
+    parameters = regressor.get_params()
+    open_jobs = [
+        name
+        for name, value in parameters.items()
+        if value is None and name.split("__")[-1] == "n_jobs" and not is_frozen(name, parameters)
+    ]
+    return regressor.set_params(**dict.fromkeys(open_jobs, 1)) if open_jobs else regressor
 
 
 def encoded_once(regressor, X):
@@ -249,14 +251,10 @@ def encoded_once(regressor, X):
     regressor : estimator
     X : DataFrame or ndarray of shape (n_groups, n_columns)
     """
-    if not isinstance(regressor, Pipeline) or regressor.steps[0][0] != _ENCODER:
+    if not isinstance(regressor, Pipeline) or regressor.steps[0][0] != ENCODER:
         return regressor, X
     encoder, inner = (step for _, step in regressor.steps)
     return inner, clone(encoder).fit_transform(X)
-
-
-def _has_transformer(regressor):
-    return any(hasattr(part, "transform") for part in regressor.get_params().values())
 
 
 def precision_weights(sigma2):

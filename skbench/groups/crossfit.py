@@ -1,17 +1,22 @@
 """Cross-fitting: a prior mean for every group that never saw the group itself."""
 
+from __future__ import annotations
+
 import copy
 import warnings
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator, check_cv
 
 from skbench._checks import check_named, check_whole, require_columns
+from skbench._columns import informative_columns, role_column
 from skbench._random import as_generator
-from skbench.groups._columns import informative_columns
+from skbench._types import RandomState, Table
 from skbench.groups._regressors import (
     TunedXGBRegressor,
     encoded_once,
@@ -64,17 +69,28 @@ class CrossFitKFold(BaseCrossValidator):
     __metadata_request__split = {"groups": True}
     _ties = ()
 
-    def __init__(self, n_splits=2, n_repeats=8, random_state=None, *, stratify=None):
+    def __init__(
+        self,
+        n_splits: int = 2,
+        n_repeats: int = 8,
+        random_state: RandomState = None,
+        *,
+        stratify: str | None = None,
+    ) -> None:
         self.n_splits = n_splits
         self.n_repeats = n_repeats
         self.random_state = random_state
         self.stratify = stratify
 
-    def get_n_splits(self, X=None, y=None, groups=None):
+    def get_n_splits(
+        self, X: Table | None = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> int:
         """Number of (train, test) pairs: ``n_splits * n_repeats``."""
         return self.n_splits * self.n_repeats
 
-    def split(self, X, y=None, groups=None):
+    def split(
+        self, X: Table, y: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield (train, test) positions, repeat after repeat.
 
         Parameters
@@ -174,7 +190,7 @@ def as_splitter(cv, random_state, ties=()):
     return cv._breaking_ties_by(ties) if isinstance(cv, CrossFitKFold) else check_cv(cv)
 
 
-def topics_to_keep(X, groups, cv):
+def topics_to_keep(X, groups, cv, sampling, model="model", topic="topic"):
     """What cross-fitting keeps together where the caller left it open.
 
     Parameters
@@ -185,12 +201,16 @@ def topics_to_keep(X, groups, cv):
         What the caller gave.
     cv : int, splitter or None
         The caller's choice of folds.
+    sampling : Sampling or None
+        What the caller said of the items.
+    model, topic : str or None
+        Columns of models and topics.
 
     Returns
     -------
     ndarray of shape (n_groups,) or None
         `groups`; or, where it is None and `cv` too, the topics that a frame with
-        the columns ``model`` and ``topic`` shows, if several models share them.
+        these columns shows, if several models share them.
 
     Warns
     -----
@@ -200,26 +220,28 @@ def topics_to_keep(X, groups, cv):
     """
     if groups is not None:
         return np.asarray(groups)
-    if not isinstance(X, pd.DataFrame) or not {"model", "topic"} <= set(X.columns):
+    columns = role_column(X, model), role_column(X, topic)
+    if sampling is not None or None in columns:
+        return None  # the caller has said whether items are shared, or nothing tells
+    models, topics = (X[column] for column in columns)
+    check_named(f"Column {topics.name!r} of X", topics, X.index)
+    if models.groupby(topics.to_numpy(), observed=True).nunique().max() < 2:
         return None
-    # summarize_items has looked at the item ids and found nothing shared.
-    if X.attrs.get("items_shared") is False:
-        return None
-    check_named("Column 'topic' of X", X["topic"], X.index)
-    if X["model"].groupby(X["topic"].to_numpy(), observed=True).nunique().max() < 2:
-        return None
-    seen = "X has columns 'model' and 'topic', and several models stand on one topic"
+    seen = (
+        f"X has columns {models.name!r} and {topics.name!r}, and several models stand on one topic"
+    )
     if cv is None:
         warnings.warn(
             f"{seen}: folds keep topics together, in case the models answered the same items. "
-            "Pass groups=X['topic'] to confirm it, or cv=CrossFitKFold() if items are not shared.",
+            f"Pass groups=X[{topics.name!r}] to confirm it, or sampling=..., which says whether.",
             stacklevel=6,
         )
-        return X["topic"].to_numpy()
+        return topics.to_numpy()
     warnings.warn(
         f"{seen}, but cv was given without groups: folds may split a topic. If the models "
         "answered the same items, the regression then learns the noise it should be blind to "
-        "and intervals come out too short. Pass groups=X['topic'] to keep topics together.",
+        "and intervals come out too short. "
+        f"Pass groups=X[{topics.name!r}] to keep topics together.",
         stacklevel=6,
     )
     return None

@@ -1,11 +1,18 @@
 """Crossed random effects around a cross-fitted regression."""
 
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Literal
+
 import numpy as np
 from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from skbench._checks import check_unit_interval
 from skbench._random import as_generator
+from skbench._types import Estimator, RandomState, Splitter
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._regressors import predictions, prepared_regressor
 from skbench.groups.crossfit import as_splitter, cross_fit, topics_to_keep, tuned_once
@@ -15,6 +22,13 @@ from skbench.stats import scales
 
 _FEWEST_UNITS = 4  # topics, or groups: fewer cannot be halved and still teach a regression
 _ANY_LEVEL = 0.95  # values do not depend on it
+
+
+class _KnownNoise(GaussianMixedModel):
+    """Effects of counts on the arcsine scale, where the noise is known from their sizes."""
+
+    def _variances_are_known(self):
+        return True
 
 
 class CrossFitMixedModel(GroupEstimator):
@@ -34,7 +48,9 @@ class CrossFitMixedModel(GroupEstimator):
     cv : int, splitter or None, default=None
         As in `EmpiricalBayes`: None is ``CrossFitKFold()``, 8 random splits in two folds.
     item_correlation : "auto", "estimate", float, array-like or None, default="auto"
-        As in `GaussianMixedModel`: "auto" takes what `summarize_items` sends along.
+        As in `GaussianMixedModel`: "auto" takes that of `sampling`.
+    model, topic : str or None, default="model" and "topic"
+        Columns of models and topics, as in `GaussianMixedModel`.
     sampling_variance : float, default=None
         Known common sampling variance, where `fit` gets no `sigma2`.
     random_state : int, RandomState, Generator or None, default=None
@@ -98,20 +114,28 @@ class CrossFitMixedModel(GroupEstimator):
 
     def __init__(
         self,
-        regressor=None,
+        regressor: Estimator | Literal["xgboost", "lightgbm", "ridge"] | None = None,
         *,
-        cv=None,
-        item_correlation="auto",
-        sampling_variance=None,
-        random_state=None,
-        n_jobs=None,
-    ):
+        cv: int | Splitter | None = None,
+        item_correlation: ArrayLike | Literal["auto", "estimate"] | None = "auto",
+        model: str | None = "model",
+        topic: str | None = "topic",
+        sampling_variance: float | None = None,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.regressor = regressor
         self.cv = cv
         self.item_correlation = item_correlation
+        self.model = model
+        self.topic = topic
         self.sampling_variance = sampling_variance
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    @property
+    def _reads_correlation(self):
+        return isinstance(self.item_correlation, str)
 
     @property
     def _method(self):
@@ -120,13 +144,18 @@ class CrossFitMixedModel(GroupEstimator):
         return f"mixed model around {type(self.regressor).__name__}"
 
     def _fit(self, X, groups):
-        self.groups_ = groups = topics_to_keep(X, groups, self.cv)
+        self.groups_ = groups = topics_to_keep(
+            X, groups, self.cv, self._said, self.model, self.topic
+        )
         z, sigma2 = self._on_scale(self.z_, self.sigma2_, self.n_)
         self._prior_means = self._cross_fitted(X, z, groups)
         self.prior_mean_ = self._prior_means.mean(axis=0)
-        effects = GaussianMixedModel(item_correlation=self.item_correlation)
+        family = _KnownNoise if self._binary else GaussianMixedModel
+        effects = family(self.model, self.topic, item_correlation=self.item_correlation)
+        # What a regression leaves is no count, and its variances are moderated already.
+        sampling = replace(self.sampling_, outcome="continuous", spread=None)
         self.effects_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(clone(effects).fit)(X, z - prior_mean, sigma2, groups=groups)
+            delayed(clone(effects).fit)(X, z - prior_mean, sigma2, self.n_, groups, sampling)
             for prior_mean in self._prior_means
         )
 
@@ -158,6 +187,9 @@ class CrossFitMixedModel(GroupEstimator):
     def _fitted(self, confidence_level):
         every = [effect.estimate(confidence_level) for effect in self.effects_]
         return self._around(self._prior_means, [e.value for e in every], every)
+
+    def _unlike_peers(self):
+        return np.mean([effect._unlike_peers() for effect in self.effects_], axis=0)
 
     def _value(self, X, z, sigma2, n):
         return self._new(X, z, sigma2, n, _ANY_LEVEL)[0]

@@ -1,20 +1,29 @@
 """The direct estimator: every group by its own items."""
 
+from __future__ import annotations
+
 import warnings
+from typing import Literal, Self
 
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from scipy.stats import spearmanr
 
-from skbench._checks import are_counts, check_option, check_unit_interval, check_within
-from skbench.groups._base import Bounds, GroupEstimator
-from skbench.stats import binomial, means
+from skbench._checks import (
+    are_counts,
+    check_column,
+    check_labels,
+    check_option,
+    check_sizes,
+    check_unit_interval,
+    check_within,
+)
+from skbench._types import Table
+from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Sampling
+from skbench.groups._base import Bounds, GroupEstimator, as_pandas
+from skbench.stats.intervals import binomial, means
 
-_COUNT_INTERVALS = {
-    "wilson": binomial.wilson_interval,
-    "clopper-pearson": binomial.clopper_pearson_interval,
-    "jeffreys": binomial.jeffreys_interval,
-    "agresti-coull": binomial.agresti_coull_interval,
-    "wald": binomial.wald_interval,
-}
 _NAMES = {
     "wilson": "Wilson",
     "clopper-pearson": "Clopper-Pearson",
@@ -22,9 +31,20 @@ _NAMES = {
     "agresti-coull": "Agresti-Coull",
     "wald": "Wald",
 }
-INTERVALS = ("auto", *_COUNT_INTERVALS, "t", "normal", "bounded")
+# What is not here is right on average over accuracies.
+_GUARANTEES = {
+    "clopper-pearson": "each group",
+    "bounded": "each group",
+    "wald": "none",
+    "t": UNLESS_SKEWED,
+    "normal": UNLESS_SKEWED,
+}
+INTERVALS = ("auto", *binomial.INTERVALS, "t", "normal", "bounded")
 _ROUNDING = 1e-9  # of the range: a mean of ones may lie just above 1
-_FEW_ITEMS = 20  # below, t intervals of skewed bounded scores under-cover badly
+_FEW_ITEMS = 50  # from here on t intervals forgive moderate skewness
+_CLEAR = 3.5  # t value of a correlation that is beyond doubt
+_NEAR = 0.8  # spread over distance to an end: scores of any law without tails have less
+_FEW_GROUPS = 8  # to see skewness from means and spreads
 
 
 class DirectEstimator(GroupEstimator):
@@ -36,8 +56,10 @@ class DirectEstimator(GroupEstimator):
 "t", "normal", "bounded"}, default="auto"
         "auto" takes Wilson where every ``z * n`` is a whole number (binary
         scores), Student's t where `n` is known, and normal intervals otherwise.
-    bounds : tuple of two floats, default=(0, 1)
-        Range of the scores, for ``interval="bounded"``.
+    bounds : tuple of two floats, default=None
+        Range in which every score lies by its definition: means outside are refused, and
+        ends are cut to it. None: not known, but for scores 0 and 1, and (0, 1) where
+        ``interval="bounded"`` needs it.
     sampling_variance : float, default=None
         Known common sampling variance, where `fit` gets no `sigma2`.
 
@@ -59,15 +81,17 @@ class DirectEstimator(GroupEstimator):
     Warns
     -----
     UserWarning
-        If "auto" falls back on t intervals for scores in [0, 1] with few items or
-        no spread: they may cover far less than they say.
+        If "auto" falls back on t intervals of few scores that look skewed: some groups
+        have no spread, or spread grows or falls with the mean, or is as large as the
+        distance to the end of the range. They may cover far less than they say.
 
     Notes
     -----
-    Section 3 of [1]_. Intervals promise coverage in each group, with these
-    limits: Clopper-Pearson and "bounded" hold their level at every n; Wilson,
-    Jeffreys and Agresti-Coull hold it on average over accuracies; t is exact for
-    normal scores only; Wald is far too short for small n and promises nothing.
+    Section 3 of [1]_. Intervals promise coverage in each group, with limits that
+    `guarantee` names: Clopper-Pearson and "bounded" hold their level at every n;
+    Wilson, Jeffreys and Agresti-Coull hold it on average over accuracies (Wilson's
+    exact minimum is .838 at n = 10); t is exact for normal scores, and far too short
+    for few skewed ones; Wald is far too short for small n and promises nothing.
     "bounded" is the Chernoff-Hoeffding interval, which needs only the mean; with
     the items at hand `skbench.stats.means.betting_interval` is shorter.
     ``predict`` without `z` is nan: the method knows nothing of groups it has no
@@ -83,9 +107,7 @@ class DirectEstimator(GroupEstimator):
 
     Examples
     --------
-    >>> import numpy as np
-    >>> X = np.zeros((2, 1))
-    >>> direct = DirectEstimator().fit(X, [0.7, 1.0], sigma2=[0.02, 0.006], n=[10, 10])
+    >>> direct = DirectEstimator().fit(y=[0.7, 1.0], n=[10, 10])
     >>> direct.estimate().low.round(3)
     array([0.397, 0.722])
     """
@@ -93,13 +115,79 @@ class DirectEstimator(GroupEstimator):
     _moderates = False  # only its own scores speak for a group
     _ignores_numbers = True
 
-    def __init__(self, interval="auto", *, bounds=(0, 1), sampling_variance=None):
+    def __init__(
+        self,
+        interval: Literal[
+            "auto",
+            "wilson",
+            "clopper-pearson",
+            "jeffreys",
+            "agresti-coull",
+            "wald",
+            "t",
+            "normal",
+            "bounded",
+        ] = "auto",
+        *,
+        bounds: Bounds | None = None,
+        sampling_variance: float | None = None,
+    ) -> None:
         self.interval = interval
         self.bounds = bounds
         self.sampling_variance = sampling_variance
 
+    def fit(
+        self,
+        X: Table | None = None,
+        y: ArrayLike | None = None,
+        sigma2: ArrayLike | None = None,
+        n: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        sampling: Sampling | None = None,
+    ) -> Self:
+        """Take the direct estimates as they are.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_groups, n_features), default=None
+            Its index labels the groups; nothing else is read of it. None: the index of `y`.
+        y : array-like of shape (n_groups,)
+            Direct estimates `z`, in score units.
+        sigma2 : float or array-like of shape (n_groups,), default=None
+            Sampling variances of `y`. None: where every ``y * n`` is a whole number of right
+            answers, the smoothed one of `skbench.stats.binomial.sampling_variance`.
+        n : int or array-like of shape (n_groups,), default=None
+            Number of independent items behind each direct estimate.
+        groups : array-like of shape (n_groups,), default=None
+            Accepted for the common signature; no other group is looked at.
+        sampling : Sampling, default=None
+            How the numbers came about, `sampling` of a `GroupSummary`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As the class says, or as in the other estimators.
+        """
+        if X is None:
+            if y is None:
+                raise ValueError("y is missing: pass the direct estimates, fit(y=z, n=n).")
+            X = pd.DataFrame(
+                {"constant": np.ones(len(y))}, index=y.index if isinstance(y, pd.Series) else None
+            )
+        unknown = sigma2 is None and self.sampling_variance is None
+        counts = y is not None and n is not None
+        if unknown and counts and (sampling is None or sampling.outcome == "binomial"):
+            sigma2 = _binomial_variance(y, n, check_labels(as_pandas(X)))
+        return super().fit(X, y, sigma2, n, groups, sampling)
+
     def _fit(self, X, groups):
         check_option("interval", self.interval, INTERVALS)
+        if self.bounds is not None:
+            check_within("groups have means", self.z_, self.bounds, _ROUNDING)
         self.interval_ = self._resolved(self.z_, self.sigma2_, self.n_)
 
     @property
@@ -108,7 +196,7 @@ class DirectEstimator(GroupEstimator):
 
     @property
     def _guarantee(self):
-        return "none" if self.interval_ == "wald" else "each group"
+        return _GUARANTEES.get(self.interval_, ON_AVERAGE)
 
     def _fitted_value(self):
         return self.z_.copy()
@@ -131,9 +219,9 @@ class DirectEstimator(GroupEstimator):
         if kind == "t":
             low, high = means.t_interval(z, standard_error, n - 1, confidence_level)
         elif kind == "bounded":
-            low, high = means.bounded_interval(z, n, confidence_level, *self.bounds)
+            low, high = means.bounded_interval(z, n, confidence_level, *self._known_bounds)
         else:
-            low, high = _COUNT_INTERVALS[kind](np.round(z * n), n, confidence_level)
+            low, high = binomial.INTERVALS[kind](np.round(z * n), n, confidence_level)
         return Bounds(low, high, standard_error)
 
     def _resolved(self, z, sigma2, n):
@@ -151,10 +239,18 @@ class DirectEstimator(GroupEstimator):
     def _require(self, kind, z, n):
         """Refuse groups that this kind of interval is not for."""
         self._require_sizes(kind, n)
-        if kind in _COUNT_INTERVALS:
+        if kind in binomial.INTERVALS:
             self._require_counts(kind, z, n)
         if kind == "bounded":
-            check_within("groups have means", z, self.bounds, _ROUNDING)
+            check_within("groups have means", z, self._known_bounds, _ROUNDING)
+
+    @property
+    def _known_bounds(self):
+        return (0, 1) if self.bounds is None else self.bounds
+
+    def _cut(self, scores):
+        scores = super()._cut(scores)
+        return scores if self.bounds is None else np.clip(scores, *self.bounds)
 
     def _require_sizes(self, kind, n):
         if n is None:
@@ -179,13 +275,37 @@ class DirectEstimator(GroupEstimator):
             )
 
 
+def _binomial_variance(y, n, labels):
+    """Smoothed variances of shares of right answers; None where the scores are no such."""
+    z, n = check_column("y", y, labels), check_sizes(n, labels)
+    return binomial.sampling_variance(np.round(z * n), n) if are_counts(z, n) else None
+
+
 def _warn_of_t(z, sigma2, n):
-    bounded = np.all((z >= 0) & (z <= 1))
-    doubtful = (sigma2 == 0) | (n < _FEW_ITEMS)
-    if bounded and doubtful.any():
+    few = (n < _FEW_ITEMS) | (sigma2 == 0)
+    reason = _skewed(z[few], np.sqrt(n[few] * sigma2[few]))
+    if reason is not None:
         warnings.warn(
-            f"{int(doubtful.sum())} of {len(z)} groups have fewer than {_FEW_ITEMS} items or no "
-            "spread, and the scores look bounded: t intervals may cover far less than they say. "
-            'interval="bounded" keeps its level.',
+            f"{int(few.sum())} of {len(z)} groups have fewer than {_FEW_ITEMS} items or no spread, "
+            f"and their scores look skewed ({reason}): t intervals may cover far less than they "
+            'say. For scores within bounds interval="bounded" keeps its level.',
             stacklevel=5,
         )
+
+
+def _skewed(mean, std):
+    """Why groups of few scores look skewed, from their means and spreads; None if not."""
+    if not mean.size:
+        return None
+    if np.any(std == 0):
+        return f"{int(np.sum(std == 0))} groups have no spread"
+    # The sampling errors of mean and spread are correlated where scores are skewed.
+    if mean.size >= _FEW_GROUPS and np.ptp(mean) > 0 and np.ptp(std) > 0:
+        r = spearmanr(mean, std).statistic
+        if abs(r) * np.sqrt((mean.size - 2) / max(1 - r**2, 1e-12)) > _CLEAR:
+            return f"their spread {'grows' if r > 0 else 'falls'} with their mean"
+    top = 1.0 if mean.max() <= 1 else 100.0
+    for distance, end in ((mean, "0"), (top - mean, f"{top:g}")):
+        if np.all(distance >= 0) and np.median(std / np.maximum(distance, 1e-300)) > _NEAR:
+            return f"their spread is as large as their distance to {end}"
+    return None

@@ -1,20 +1,27 @@
 """Empirical Bayes: direct estimates shrunk towards a cross-fitted regression."""
 
+from __future__ import annotations
+
 import numbers
+from typing import Literal
 
 import numpy as np
 
 from skbench._checks import are_counts, check_option, check_unit_interval
 from skbench._random import as_generator
+from skbench._types import Estimator, RandomState, Splitter
+from skbench.containers import UNLESS_SKEWED
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import warn_of_degenerate_cases
 from skbench.groups._outside_priors import covering_interval, outside_variances
 from skbench.groups._regressors import precision_weights, predictions, prepared_regressor
 from skbench.groups.crossfit import as_splitter, cross_fit, topics_to_keep
 from skbench.groups.synthetic import fit_on_all
-from skbench.stats import binomial, robust_eb, scales, shrinkage
+from skbench.stats import scales, shrinkage
+from skbench.stats.intervals import binomial
+from skbench.stats.shrinkage import robust_eb
 
-_CORRECTIONS = ("pmt", "fplib")
+_CORRECTIONS = ("pmt", "fplib", "none")
 PRIOR_VARIANCES = (*_CORRECTIONS, *shrinkage.PRIOR_VARIANCE_METHODS)
 INTERVALS = ("robust", "length-optimal", "parametric", "fab")
 SCALES = ("identity", "arcsine", "logit")
@@ -40,12 +47,14 @@ class EmpiricalBayes(GroupEstimator):
         None is ``CrossFitKFold()``: 8 random splits in two folds, averaged. An
         int is one random split in so many folds. A scikit-learn splitter must
         hold out each group equally often.
-    prior_variance : {"pmt", "fplib", "moments", "reml", "ml", "adjusted-ml", "sure", \
+    prior_variance : {"pmt", "fplib", "none", "moments", "reml", "ml", "adjusted-ml", "sure", \
 "fay-herriot", "paule-mandel", "prasad-rao"}, default="pmt"
         Estimator of the prior variance `A` from the held-out residuals: "pmt" and
         "fplib" are the corrections of [3]_, which take noise off without bias where
         scores are binary. "pmt" is never 0, "fplib" where all residuals are equal, as
-        when every answer is right; for the others see
+        when every answer is right. "none" is equation (9) of [1]_ to the letter: `A` and
+        kurtosis from the residuals and `sigma2`, cut at 0 and 1 only, for reproduction;
+        where `A` is 0 intervals have no width. For the others see
         `skbench.stats.shrinkage.prior_variance`.
     pool : bool, default=True
         One `A` from all residuals of a split, or one per held-out fold.
@@ -177,20 +186,31 @@ class EmpiricalBayes(GroupEstimator):
 
     def __init__(
         self,
-        regressor=None,
+        regressor: Estimator | Literal["xgboost", "lightgbm", "ridge"] | None = None,
         *,
-        cv=None,
-        prior_variance="pmt",
-        pool=True,
-        spread="common",
-        interval="robust",
-        kurtosis="estimate",
-        scale="identity",
-        weight_by_precision=False,
-        sampling_variance=None,
-        random_state=None,
-        n_jobs=None,
-    ):
+        cv: int | Splitter | None = None,
+        prior_variance: Literal[
+            "pmt",
+            "fplib",
+            "moments",
+            "reml",
+            "ml",
+            "adjusted-ml",
+            "sure",
+            "fay-herriot",
+            "paule-mandel",
+            "prasad-rao",
+        ] = "pmt",
+        pool: bool = True,
+        spread: Literal["common", "proportional"] = "common",
+        interval: Literal["robust", "length-optimal", "parametric", "fab"] = "robust",
+        kurtosis: Literal["estimate"] | float = "estimate",
+        scale: Literal["identity", "arcsine", "logit"] = "identity",
+        weight_by_precision: bool = False,
+        sampling_variance: float | None = None,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.regressor = regressor
         self.cv = cv
         self.prior_variance = prior_variance
@@ -210,7 +230,7 @@ class EmpiricalBayes(GroupEstimator):
 
     def _fit(self, X, groups):
         self._check_parameters()
-        self.groups_ = groups = topics_to_keep(X, groups, self.cv)
+        self.groups_ = groups = topics_to_keep(X, groups, self.cv, self._said)
         seed, fold_seed = as_generator(self.random_state).integers(2**31, size=2)
         regressor = prepared_regressor(self.regressor, X, groups, int(seed))
         self._z, self._sigma2 = self._on_scale(self.z_, self.sigma2_, self.n_)
@@ -261,9 +281,9 @@ class EmpiricalBayes(GroupEstimator):
         return A, kurtosis if self.kurtosis == "estimate" else self.kurtosis
 
     def _corrected_moments(self, prior_mean, part):
-        correction = self.prior_variance if self.prior_variance == "fplib" else "pmt"
+        correction = self.prior_variance if self.prior_variance in _CORRECTIONS else "pmt"
         unit = self._unit(self._sigma2[part])
-        if not self._binary:
+        if not self._binary or correction == "none":
             residuals = (self._z[part] - prior_mean) / np.sqrt(unit)
             moments = robust_eb.prior_moments(
                 residuals, self._sigma2[part] / unit, correction=correction
@@ -389,9 +409,10 @@ class EmpiricalBayes(GroupEstimator):
 
     @property
     def _guarantee(self):
-        return {"parametric": "model", "fab": "each group"}.get(
-            self.interval, "average over groups"
-        )
+        # Exact for counts; others are tested by t, or normal where sizes are unknown.
+        counts = self._binary and self.n_ is not None and are_counts(self.z_, self.n_)
+        fab = "each group" if counts else UNLESS_SKEWED
+        return {"parametric": "model", "fab": fab}.get(self.interval, "average over groups")
 
     def _check_parameters(self):
         check_option("prior_variance", self.prior_variance, PRIOR_VARIANCES)

@@ -1,16 +1,20 @@
 """Fay-Herriot: the linear mixed model of small area estimation."""
 
+from __future__ import annotations
+
 import warnings
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 from scipy.linalg import qr
 
 from skbench._checks import check_option
+from skbench._columns import indicator_encoder, nominal_columns
 from skbench.groups._base import Bounds, GroupEstimator
-from skbench.groups._columns import indicator_encoder, nominal_columns
 from skbench.groups._degenerate import refuse_noiseless
-from skbench.stats import fay_herriot, shrinkage
+from skbench.stats import shrinkage
+from skbench.stats.shrinkage import fay_herriot
 
 METHODS = ("reml", "ml", "adjusted-ml", "fay-herriot", "paule-mandel", "prasad-rao", "moments")
 _RANK_TOLERANCE = 1e-10  # of columns of length 1
@@ -86,8 +90,16 @@ class FayHerriot(GroupEstimator):
 
     _method = "Fay-Herriot"
     _guarantee = "model"
+    _reads_topics = True
 
-    def __init__(self, method="reml", *, sampling_variance=None):
+    def __init__(
+        self,
+        method: Literal[
+            "reml", "ml", "adjusted-ml", "fay-herriot", "paule-mandel", "prasad-rao", "moments"
+        ] = "reml",
+        *,
+        sampling_variance: float | None = None,
+    ) -> None:
         self.method = method
         self.sampling_variance = sampling_variance
 

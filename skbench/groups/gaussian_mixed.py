@@ -7,6 +7,8 @@ from skbench.groups._mixed import MixedModel
 from skbench.stats import mixed
 from skbench.stats.shrinkage import posterior_mean, shrinkage_factor
 
+_FEWEST_SCORES = 20  # behind a sampling variance, to tell who is unlike its peers
+
 
 class GaussianMixedModel(MixedModel):
     """Shrink direct estimates towards what their model and their topic predict.
@@ -63,6 +65,9 @@ class GaussianMixedModel(MixedModel):
     `skbench.stats.mixed.crossed_normal` for the formulas and `LogisticMixedModel` for new
     groups and cost.
 
+    Groups unlike their peers are looked for where sampling variances rest on 20 scores or
+    more: with fewer, a group far off may just have a variance that was taken for too small.
+
     When not to use it: for binary scores, whose sampling variances depend on what is
     to be estimated. On MMLU-Pro with ten items a subject its squared error was .67 of
     the direct estimates', that of `LogisticMixedModel` .48
@@ -85,13 +90,26 @@ class GaussianMixedModel(MixedModel):
     _ignores_numbers = True
 
     def _fit_codes(self, model, topic, correlation, factors):
-        return mixed.crossed_normal(self.z_, self.sigma2_, model, topic, correlation, factors)
+        told = {} if self._variances_are_known() else {"unlike_share": 0}
+        return mixed.crossed_normal(
+            self.z_, self.sigma2_, model, topic, correlation, factors, **told
+        )
+
+    def _variances_are_known(self):
+        """Whether a score far off speaks against its group and not against its variance."""
+        told = self.n_ is not None and self.sampling_ is not None
+        estimated = told and self.sampling_.outcome != "binomial"
+        return not estimated or np.median(self.n_) >= _FEWEST_SCORES
 
     def _fitted_value(self):
         return self._result.mean
 
     def _fitted_bounds(self, confidence_level):
-        return self._normal_bounds(self._result.mean, self._result.variance, confidence_level)
+        # Around the estimate that is given: one outside [0, 1] is cut.
+        moved = self._cut(self._result.mean) - self._result.mean
+        low, high = self._mixture_ends(confidence_level)
+        spread = np.sqrt(self.calibration_ * self._result.variance)
+        return Bounds(low + moved, high + moved, spread)
 
     def _value(self, X, z, sigma2, n):
         return self._posterior(X, z, sigma2)[0]

@@ -1,7 +1,10 @@
 """James-Stein: every group towards one common value."""
 
+from __future__ import annotations
+
 import numbers
 import warnings
+from typing import Literal
 
 import numpy as np
 
@@ -73,7 +76,9 @@ class JamesStein(GroupEstimator):
     _guarantee = "model"
     _ignores_numbers = True
 
-    def __init__(self, center="mean", *, sampling_variance=None):
+    def __init__(
+        self, center: Literal["mean"] | float = "mean", *, sampling_variance: float | None = None
+    ) -> None:
         self.center = center
         self.sampling_variance = sampling_variance
 

@@ -1,12 +1,19 @@
 """A Pipeline that forwards intervals and estimates of its last step."""
 
-from dataclasses import replace
+from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import check_confidence_level, check_labels, check_same_index
+from skbench._types import Table
+from skbench.containers import Estimate, Sampling
 from skbench.groups._base import as_pandas
 
 
@@ -15,7 +22,7 @@ class IntervalPipeline(Pipeline):
 
     `sklearn.pipeline.Pipeline` forwards ``fit_predict`` and ``predict`` but drops
     ``predict_interval`` and ``estimate``; this one forwards those too, takes
-    ``sigma2``, ``n`` and ``groups`` by their own names, and keeps the labels of
+    ``sigma2``, ``n``, ``groups`` and ``sampling`` by their own names, and keeps the labels of
     the groups although transformers may lose them.
 
     Parameters
@@ -58,12 +65,21 @@ class IntervalPipeline(Pipeline):
     (6, 2)
     """
 
-    def fit(self, X, y=None, sigma2=None, n=None, groups=None, **params):
+    def fit(
+        self,
+        X: Table,
+        y: ArrayLike | None = None,
+        sigma2: ArrayLike | None = None,
+        n: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        sampling: Sampling | None = None,
+        **params: Any,
+    ) -> Self:
         """Fit the transformers, then the last step.
 
         Parameters
         ----------
-        X, y, sigma2, n, groups
+        X, y, sigma2, n, groups, sampling
             As in every estimator's ``fit``.
         **params
             Further arguments of `sklearn.pipeline.Pipeline.fit`.
@@ -73,39 +89,79 @@ class IntervalPipeline(Pipeline):
         self
         """
         check_same_index(X=X, y=y, sigma2=sigma2, n=n, groups=groups)
-        super().fit(X, y, **params, **self._for_last_step(sigma2=sigma2, n=n, groups=groups))
+        given = _given(sigma2=sigma2, n=n, groups=groups, sampling=sampling)
+        super().fit(X, y, **params, **self._for_last_step(given))
         self.labels_ = check_labels(as_pandas(X))
         return self
 
-    def fit_predict(self, X, y=None, sigma2=None, n=None, groups=None, **params):
+    def fit_predict(
+        self,
+        X: Table,
+        y: ArrayLike | None = None,
+        sigma2: ArrayLike | None = None,
+        n: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        sampling: Sampling | None = None,
+        **params: Any,
+    ) -> np.ndarray:
         """Fit, and estimate the fitted groups; see the last step's ``fit_predict``."""
-        return self.fit(X, y, sigma2, n, groups, **params).estimate().value
+        return self.fit(X, y, sigma2, n, groups, sampling, **params).estimate().value
 
-    def predict(self, X, z=None, sigma2=None, n=None, **params):
+    def predict(
+        self,
+        X: Table,
+        z: ArrayLike | None = None,
+        sigma2: ArrayLike | None = None,
+        n: ArrayLike | None = None,
+        **params: Any,
+    ) -> np.ndarray:
         """Estimate new groups; see the last step's ``predict``."""
         check_same_index(X=X, z=z, sigma2=sigma2, n=n)
         return super().predict(X, **params, **_given(z=z, sigma2=sigma2, n=n))
 
-    def predict_interval(self, X, z=None, sigma2=None, n=None, confidence_level=0.95):
+    def predict_interval(
+        self,
+        X: Table,
+        z: ArrayLike | None = None,
+        sigma2: ArrayLike | None = None,
+        n: ArrayLike | None = None,
+        confidence_level: float = 0.95,
+    ) -> np.ndarray:
         """Intervals for new groups; see the last step's ``predict_interval``."""
         check_confidence_level(confidence_level)
         return self._new_bounds(X, z, sigma2, n, confidence_level).ends
 
-    def estimate(self, confidence_level=0.95):
+    def estimate(self, confidence_level: float = 0.95) -> Estimate:
         """Estimate of the fitted groups, under their own labels."""
         check_is_fitted(self)
         return replace(self.steps[-1][1].estimate(confidence_level), labels=self.labels_)
 
+    def score(
+        self,
+        X: Table,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        sigma2: ArrayLike | None = None,
+    ) -> float:
+        """Coefficient of determination, cleared of noise; see the last step's ``score``."""
+        if get_config()["enable_metadata_routing"]:
+            return super().score(X, y, sample_weight, **_given(sigma2=sigma2))
+        check_same_index(X=X, y=y, sigma2=sigma2)
+        return self.steps[-1][1].score(self._transformed(X), y, sigma2, sample_weight)
+
     def _new_bounds(self, X, z, sigma2, n, confidence_level):
-        check_is_fitted(self)
         check_same_index(X=X, z=z, sigma2=sigma2, n=n)
+        last = self.steps[-1][1]
+        return last._new_bounds(self._transformed(X), z, sigma2, n, confidence_level)
+
+    def _transformed(self, X):
+        check_is_fitted(self)
         for _, transformer in self.steps[:-1]:
             if transformer not in (None, "passthrough"):
                 X = transformer.transform(X)
-        return self.steps[-1][1]._new_bounds(X, z, sigma2, n, confidence_level)
+        return X
 
-    def _for_last_step(self, **arguments):
-        given = _given(**arguments)
+    def _for_last_step(self, given):
         if get_config()["enable_metadata_routing"]:
             return given
         return {f"{self.steps[-1][0]}__{name}": value for name, value in given.items()}

@@ -1,23 +1,48 @@
 """Structured regression: a weighted lasso on intercepts and features."""
 
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.linear_model import LassoCV
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skbench.groups._columns import indicator_encoder, nominal_columns, refuse_unreadable
+from skbench._checks import check_option
+from skbench._columns import indicator_encoder, nominal_columns, refuse_unreadable
+from skbench._types import RandomState
+from skbench.groups._base import Bounds
+from skbench.groups._group_lasso import (
+    GroupLasso,
+    NumberScaler,
+    drawn_to_zero,
+    largest_penalty,
+    least_risk,
+    refuse_few,
+)
+from skbench.groups._regressors import precision_weights
+from skbench.groups.crossfit import content_order
 from skbench.groups.synthetic import SyntheticRegression
+
+_SMALLEST = 1e-3  # penalty tried, of the one that leaves nothing but the mean
 
 
 class StructuredRegression(SyntheticRegression):
-    """Estimate each group by a lasso weighted with the precision of the groups.
+    """Estimate each group by a lasso with an intercept per group, model and topic.
 
     Parameters
     ----------
     alphas : int or array-like, default=100
-        Penalties to try, or how many, as in `sklearn.linear_model.LassoCV`.
+        Penalties to try, or how many: shares of the penalty that leaves nothing but the
+        mean of all groups. Without `group_intercepts` as in
+        `sklearn.linear_model.LassoCV`.
     cv : int, default=5
-        Folds that choose the penalty; fewer where there are few groups.
+        Folds that choose the penalty without `group_intercepts`; fewer where there are few
+        groups.
+    group_intercepts : bool, default=True
+        Whether every group has an intercept of its own, as in the papers. Without them
+        it is a plain regression, whose bias stays however large the groups.
     sampling_variance : float, default=None
         Known common sampling variance, where `fit` gets no `sigma2`.
     random_state : int, RandomState, Generator or None, default=None
@@ -28,9 +53,19 @@ class StructuredRegression(SyntheticRegression):
     Attributes
     ----------
     regressor_ : Pipeline
-        Fitted on all groups; its last step is a LassoCV.
+        Fitted on all groups; without their own intercepts. Its last step has `coef_`.
+    prior_mean_ : ndarray of shape (n_groups,)
+        What it predicts for the fitted groups.
+    intercepts_ : ndarray of shape (n_groups,)
+        Intercepts of the groups, many of them 0; all without `group_intercepts`. The
+        estimate is the sum of both.
+    penalty_ : float
+        Chosen: a group's intercept is ``z - prior_mean``, drawn to 0 by ``penalty_ *
+        sigma2``. nan without `group_intercepts`.
+    risk_ : float
+        Unbiased estimate of the mean squared error at that penalty; nan without.
     prior_variance_ : float
-        Variance of the true performances around the regression.
+        Variance of the true performances around the regression, from groups it did not see.
     z_, sigma2_, n_, labels_
         The fitted groups.
 
@@ -41,14 +76,25 @@ class StructuredRegression(SyntheticRegression):
 
     Notes
     -----
-    Equation (3) of [1]_, after [2]_: least squares with weights ``1 / sigma2``
-    and a lasso penalty chosen by cross-validation. Text columns become one
-    intercept per level. Columns are standardized, for one penalty to fit
-    features in different units; the papers leave this open. The interval is
-    that of `SyntheticRegression`.
+    Equation (3) of [1]_, after [2]_: least squares with weights ``1 / sigma2`` and a lasso
+    penalty on the intercepts of groups and of the levels of text columns (models, topics), and
+    on the coefficients of features, which are standardized; the papers leave that open. Without
+    penalty the estimates are `z` (test_no_penalty_leaves_the_direct_estimates).
 
-    When not to use it: alone, where groups are large; it is a synthetic
-    regression and its bias stays.
+    The papers choose the penalty by cross-validation and do not say over what. Over
+    groups it cannot judge their intercepts, which held-out groups do without. Here it is the
+    one with the least unbiased estimate of risk, Stein's, with the degrees of freedom of
+    the lasso [3]_: no folds and no luck. Mean squared error relative to the direct
+    estimates: MMLU-Pro .59, .70, .99 at 10, 20, 50 items per subject and .64 in the
+    proportional design; BIG-Bench-Hard .88, .99, 1.01 and 1.05 (standard errors .01 to
+    .05). Errors that models share by sharing items are taken for independent.
+
+    A group's standard error is ``sqrt(min(prior_variance_, sigma2 + (penalty_ sigma2)^2))``: its
+    estimate is never further from `z` than the threshold. For new groups given `z` and
+    `sigma2`, `predict` adds an intercept too. The interval's guarantee is "model".
+
+    When not to use it: to cover groups one by one; the interval takes performances to scatter
+    normally around the regression.
 
     References
     ----------
@@ -56,28 +102,80 @@ class StructuredRegression(SyntheticRegression):
        Benchmarking with Only a Few Observations.
     .. [2] Herlihy, Truong, Chouldechova and Dudik (2024). A structured regression
        approach for evaluating model performance across intersectional subgroups.
+    .. [3] Tibshirani and Taylor (2012). Degrees of freedom in lasso problems. Annals of
+       Statistics 40, 1198-1232.
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.linspace(0, 1, 12)[:, None]
-    >>> lasso = StructuredRegression(random_state=0)
-    >>> lasso.fit(X, 0.2 + 0.5 * X[:, 0], sigma2=0.01).predict([[0.5]]).round(2)
-    array([0.45])
+    >>> z = 0.2 + 0.5 * X[:, 0]
+    >>> z[3] = 0.9
+    >>> lasso = StructuredRegression(random_state=0).fit(X, z, sigma2=0.0001)
+    >>> np.flatnonzero(np.abs(lasso.intercepts_) > 0.1), lasso.predict([[0.5]]).round(2)
+    (array([3]), array([0.45]))
     """
 
     _method = "structured regression"
 
-    def __init__(self, alphas=100, cv=5, *, sampling_variance=None, random_state=None, n_jobs=None):
+    def __init__(
+        self,
+        alphas: ArrayLike = 100,
+        cv: int = 5,
+        *,
+        group_intercepts: bool = True,
+        sampling_variance: float | None = None,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.alphas = alphas
         self.cv = cv
+        self.group_intercepts = group_intercepts
         self.sampling_variance = sampling_variance
         self.random_state = random_state
         self.n_jobs = n_jobs
 
     _weighted = True
 
+    def _fit(self, X, groups):
+        check_option("group_intercepts", self.group_intercepts, (True, False))
+        super()._fit(X, groups)
+        if not self.group_intercepts:
+            self.intercepts_ = np.zeros(len(self.z_))
+            self.penalty_ = self.risk_ = np.nan
+            return
+        threshold = self.regressor_[-1].penalty / precision_weights(self.sigma2_)
+        noisy = self.sigma2_ > 0
+        self.penalty_ = (
+            float((threshold[noisy] / self.sigma2_[noisy]).mean()) if noisy.any() else 0.0
+        )
+        self.intercepts_ = drawn_to_zero(self.z_ - self.prior_mean_, threshold)
+
+    def _fitted_value(self):
+        return self.prior_mean_ + self.intercepts_
+
+    def _fitted_bounds(self, confidence_level):
+        return self._bounds_around(self._fitted_value(), self.sigma2_, confidence_level)
+
+    def _value(self, X, z, sigma2, n):
+        base = super()._value(X, z, sigma2, n)
+        if z is None or not self.group_intercepts:
+            return base
+        return base + drawn_to_zero(z - base, self.penalty_ * sigma2)
+
+    def _bounds(self, X, z, sigma2, n, confidence_level):
+        known = None if z is None else sigma2
+        return self._bounds_around(self._value(X, z, sigma2, n), known, confidence_level)
+
+    def _bounds_around(self, value, sigma2, confidence_level):
+        if sigma2 is None or not self.group_intercepts:
+            return self._around(value, confidence_level)
+        variance = np.minimum(self.prior_variance_, sigma2 + (self.penalty_ * sigma2) ** 2)
+        return Bounds.normal(value, np.sqrt(variance), confidence_level)
+
     def _unfitted_regressor(self, X, groups, seed):
+        if self.group_intercepts:
+            return self._with_least_risk(X)
         n_folds = max(2, min(self.cv, len(X) // 4))
         folds = _KFoldOfFew(n_folds, shuffle=True, random_state=seed)
         lasso = LassoCV(alphas=self.alphas, cv=folds)
@@ -86,16 +184,27 @@ class StructuredRegression(SyntheticRegression):
         encoder = [indicator_encoder(X, groups, nominal)] if nominal else []
         return make_pipeline(*encoder, StandardScaler(), lasso)
 
+    def _with_least_risk(self, X):
+        """Columns to intercepts and standardized features, and the lasso of one penalty."""
+        refuse_unreadable(X)
+        nominal = nominal_columns(X)
+        encoder = [indicator_encoder(X, None, nominal)] if nominal else []
+        columns = make_pipeline(*encoder, NumberScaler())
+        order = content_order(X, self.z_, [self.sigma2_])
+        design, z, sigma2 = columns.fit_transform(X)[order], self.z_[order], self.sigma2_[order]
+        weight = precision_weights(sigma2)
+        shares = self.alphas
+        if np.ndim(shares) == 0:
+            shares = np.geomspace(1, _SMALLEST, int(shares))
+        penalties = largest_penalty(design, z, weight) * np.sort(shares)[::-1]
+        penalty, self.risk_ = least_risk(design, z, sigma2, weight, penalties)
+        return make_pipeline(*encoder, NumberScaler(), GroupLasso(float(penalty)))
+
 
 class _KFoldOfFew(KFold):
     """As many folds as there are rows, where these are fewer."""
 
     def split(self, X, y=None, groups=None):
-        if len(X) < 2:
-            raise ValueError(
-                "StructuredRegression chooses its penalty by cross-validation in each half of the "
-                f"groups and needs two in each half, got n_samples = {len(X)}. With so few groups "
-                "use DirectEstimator, which learns nothing from the others."
-            )
+        refuse_few(len(X))
         n_folds = min(self.n_splits, len(X))
         return KFold(n_folds, shuffle=True, random_state=self.random_state).split(X)

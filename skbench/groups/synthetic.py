@@ -1,8 +1,13 @@
 """Synthetic regression: every group by a regression on the features."""
 
+from __future__ import annotations
+
+from typing import Literal
+
 import numpy as np
 
 from skbench._random import as_generator
+from skbench._types import Estimator, RandomState
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._regressors import (
     fit_regressor,
@@ -11,7 +16,7 @@ from skbench.groups._regressors import (
     prepared_regressor,
 )
 from skbench.groups.crossfit import as_splitter, content_order, cross_fit
-from skbench.stats import robust_eb
+from skbench.stats.shrinkage import robust_eb
 
 
 class SyntheticRegression(GroupEstimator):
@@ -76,16 +81,17 @@ class SyntheticRegression(GroupEstimator):
 
     _method = "synthetic regression"
     _guarantee = "model"
+    _reads_topics = True
 
     def __init__(
         self,
-        regressor=None,
+        regressor: Estimator | Literal["xgboost", "lightgbm", "ridge"] | None = None,
         *,
-        weight_by_precision=False,
-        sampling_variance=None,
-        random_state=None,
-        n_jobs=None,
-    ):
+        weight_by_precision: bool = False,
+        sampling_variance: float | None = None,
+        random_state: RandomState = None,
+        n_jobs: int | None = None,
+    ) -> None:
         self.regressor = regressor
         self.weight_by_precision = weight_by_precision
         self.sampling_variance = sampling_variance

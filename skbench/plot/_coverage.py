@@ -1,9 +1,19 @@
 """How often intervals hold the truth, and how wide they are."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Self
+
 import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
 
 from skbench._checks import check_confidence_level
 from skbench.plot import _study_rows, _style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _PHRASES = {"none": "no guarantee", "model": "if the model holds"}
 
@@ -37,7 +47,7 @@ class CoverageDisplay:
     points_ : DataFrame
         Indexed by (row, estimator): coverage, width_ratio. Rows are the parts or
         data sets of the summary. Estimators without intervals are left out.
-    axes_ : ndarray of two matplotlib Axes
+    ax_ : ndarray of two matplotlib Axes
         Coverage and width. Set by :meth:`plot`.
     figure_ : matplotlib Figure
         Set by :meth:`plot`.
@@ -67,10 +77,22 @@ class CoverageDisplay:
     ...     {"direct": DirectEstimator(), "JS": JamesStein()}, 10, 5, random_state=0)
     >>> display = CoverageDisplay.from_summary(study.run(items).summary(by="truth"))
     >>> display.legend["direct"]
-    'direct (each group)'
+    'direct (each group, on average over accuracies)'
     """
 
-    def __init__(self, *, points, legend, notes, names, confidence_level, baseline):
+    ax_: np.ndarray
+    figure_: Figure
+
+    def __init__(
+        self,
+        *,
+        points: pd.DataFrame,
+        legend: Mapping[str, str],
+        notes: Sequence[str],
+        names: Sequence[str],
+        confidence_level: float,
+        baseline: str,
+    ) -> None:
         self.points_ = points
         self.legend = legend
         self.notes = notes
@@ -79,7 +101,9 @@ class CoverageDisplay:
         self.baseline = baseline
 
     @classmethod
-    def from_summary(cls, table, *, baseline="direct", confidence_level=0.95):
+    def from_summary(
+        cls, table: pd.DataFrame, *, baseline: str = "direct", confidence_level: float = 0.95
+    ) -> Self:
         """Compute what is drawn from a summary.
 
         Parameters
@@ -129,32 +153,32 @@ class CoverageDisplay:
             baseline=baseline,
         )
 
-    def plot(self, axes=None):
+    def plot(self, ax: ArrayLike | None = None) -> Self:
         """Draw coverage on the left and width on the right, rows in common.
 
         Parameters
         ----------
-        axes : array-like of two matplotlib Axes, default=None
+        ax : array-like of two matplotlib Axes, default=None
             Axes to draw on; by default a new figure, as high as the rows need.
 
         Returns
         -------
         self : CoverageDisplay
-            With `axes_` and `figure_` set.
+            With `ax_` and `figure_` set.
 
         Raises
         ------
         ValueError
-            If `axes` are not two.
+            If `ax` is not two.
         ImportError
             If matplotlib is not installed.
         """
         points, texts = self.points_, list(self.legend.values())
         names = _study_rows.row_names(points)
-        panels = _panels(names, texts + self.notes) if axes is None else np.ravel(axes)
+        panels = _panels(names, texts + self.notes) if ax is None else np.ravel(ax)
         if len(panels) != 2:
             raise ValueError(
-                f"axes must be two, one for coverage and one for width, got {len(panels)}. "
+                f"ax must be two, one for coverage and one for width, got {len(panels)}. "
                 "plt.subplots(1, 2) makes them."
             )
         left, right = panels
@@ -171,7 +195,7 @@ class CoverageDisplay:
         _study_rows.draw_marks(right, width, self.names)
         nominal = f"line on the left: the nominal {100 * self.confidence_level:g} %"
         _style.draw_heading(left, handles, texts, [nominal, *self.notes])
-        self.axes_, self.figure_ = np.array([left, right]), left.figure
+        self.ax_, self.figure_ = np.array([left, right]), left.figure
         return self
 
     def _coverage_limits(self):

@@ -1,11 +1,21 @@
 """Differences between models, with the level that allows for how many there are."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Self
+
 import numpy as np
 import pandas as pd
 
 from skbench._checks import check_whole
 from skbench.containers import Estimate
 from skbench.plot import _style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 _MISSING = ("no estimate", "no interval")
 
@@ -58,14 +68,24 @@ class DifferenceDisplay:
     ['bootstrap differences, Bonferroni: all 2 hold with 95 % (97.5 %, if the model holds)']
     """
 
-    def __init__(self, *, rows, legend, notes, remarks):
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(
+        self,
+        *,
+        rows: pd.DataFrame,
+        legend: Mapping[str, str],
+        notes: Sequence[str],
+        remarks: Sequence[str],
+    ) -> None:
         self.rows = rows
         self.legend = legend
         self.notes = notes
         self.remarks = remarks
 
     @classmethod
-    def from_estimate(cls, estimate, *, sort=False, max_rows=40):
+    def from_estimate(cls, estimate: Estimate, *, sort: bool = False, max_rows: int = 40) -> Self:
         """Compute what is drawn from estimates of differences.
 
         Parameters
@@ -123,7 +143,7 @@ class DifferenceDisplay:
             remarks=list(np.select(lacks, _MISSING, default="")[order]),
         )
 
-    def plot(self, ax=None, *, xlabel="difference"):
+    def plot(self, ax: Axes | None = None, *, xlabel: str = "difference") -> Self:
         """Draw the differences.
 
         Parameters

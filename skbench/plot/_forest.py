@@ -1,12 +1,24 @@
 """Estimates of several methods side by side, one row per group."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from itertools import cycle
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from skbench._checks import check_option, check_whole
+from skbench._types import Labels
+from skbench.containers import Estimate
 from skbench.plot import _style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 _MARKERS = ("o", "s", "D", "^", "v")
 _ACCENTS = (_style.BLUE, _style.VERMILLION, _style.GREEN, _style.PURPLE, _style.ORANGE)
@@ -32,7 +44,8 @@ class ForestDisplay:
     truth : ndarray of shape (n_rows,) or None
         True performance where known, nan elsewhere.
     remarks : list of str of length n_rows
-        What is missing in each row, drawn beside it; mostly empty.
+        What is missing in each row, and which groups are unlike their peers, drawn beside
+        it; mostly empty.
     notes : list of str
         What the reader must be told: groups left out, estimates missing.
 
@@ -69,7 +82,18 @@ class ForestDisplay:
     ['virology', 'anatomy', 'law']
     """
 
-    def __init__(self, *, rows, legend, truth, remarks, notes):
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(
+        self,
+        *,
+        rows: Mapping[str, pd.DataFrame],
+        legend: Mapping[str, str],
+        truth: np.ndarray | None,
+        remarks: Sequence[str],
+        notes: Sequence[str],
+    ) -> None:
         self.rows = rows
         self.legend = legend
         self.truth = truth
@@ -77,7 +101,15 @@ class ForestDisplay:
         self.notes = notes
 
     @classmethod
-    def from_estimates(cls, estimates, *, labels=None, sort_by=None, max_rows=40, truth=None):
+    def from_estimates(
+        cls,
+        estimates: Mapping[str, Estimate],
+        *,
+        labels: Labels | None = None,
+        sort_by: str | None = None,
+        max_rows: int = 40,
+        truth: ArrayLike | None = None,
+    ) -> Self:
         """Compute what is drawn from estimates of the same groups.
 
         Parameters
@@ -138,7 +170,7 @@ class ForestDisplay:
             notes=notes,
         )
 
-    def plot(self, ax=None, *, xlabel="score"):
+    def plot(self, ax: Axes | None = None, *, xlabel: str = "score") -> Self:
         """Draw the rows.
 
         Parameters
@@ -193,13 +225,20 @@ def _drawn_rows(estimate, order):
 
 
 def _remarks(estimates, order):
-    """For each row the methods that lack an estimate or an interval, in words."""
+    """For each row whether it is unlike its peers, and the methods that lack something."""
     no_value = np.array([_style.lacks_value(e)[order] for e in estimates.values()])
     no_interval = np.array([_style.lacks_interval(e)[order] for e in estimates.values()])
     names = np.array([str(name) for name in estimates])
+    unlike = np.any([e.is_unlike[order] for e in estimates.values()], axis=0)
     return [
-        _style.joined([_lacking("no estimate", names, a), _lacking("no interval", names, b)])
-        for a, b in zip(no_value.T, no_interval.T, strict=True)
+        _style.joined(
+            [
+                _style.UNLIKE if odd else "",
+                _lacking("no estimate", names, a),
+                _lacking("no interval", names, b),
+            ]
+        )
+        for odd, a, b in zip(unlike, no_value.T, no_interval.T, strict=True)
     ]
 
 

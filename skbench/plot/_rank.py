@@ -1,10 +1,21 @@
 """How probable each rank of each model is, as a heat map."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Self
+
 import numpy as np
 import pandas as pd
 
 from skbench._checks import check_whole, plain
+from skbench._types import Labels, RankSets
 from skbench.plot import _style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 _DARK = 0.8  # from here on white numbers are as easy to read as dark ones
 _CELL = 0.34  # inches per rank, enough for "100"
@@ -58,7 +69,18 @@ class RankDisplay:
     dtype: float64
     """
 
-    def __init__(self, *, probabilities, mean_rank, sets, legend, notes):
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(
+        self,
+        *,
+        probabilities: pd.DataFrame,
+        mean_rank: pd.Series,
+        sets: pd.DataFrame | None,
+        legend: Mapping[str, str],
+        notes: Sequence[str],
+    ) -> None:
         self.probabilities = probabilities
         self.mean_rank = mean_rank
         self.sets = sets
@@ -66,7 +88,14 @@ class RankDisplay:
         self.notes = notes
 
     @classmethod
-    def from_probabilities(cls, probabilities, *, sets=None, labels=None, max_rows=40):
+    def from_probabilities(
+        cls,
+        probabilities: pd.DataFrame,
+        *,
+        sets: RankSets | None = None,
+        labels: Labels | None = None,
+        max_rows: int = 40,
+    ) -> Self:
         """Compute what is drawn from rank probabilities.
 
         Parameters
@@ -122,7 +151,7 @@ class RankDisplay:
             notes=notes,
         )
 
-    def plot(self, ax=None, *, xlabel="rank"):
+    def plot(self, ax: Axes | None = None, *, xlabel: str = "rank") -> Self:
         """Draw the heat map.
 
         Parameters

@@ -1,10 +1,21 @@
 """How large the errors of estimators are, relative to the direct estimator."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, Self
+
 import numpy as np
+import pandas as pd
 
 from skbench._checks import check_confidence_level, check_option
 from skbench.plot import _study_rows, _style
-from skbench.stats.means import normal_interval
+from skbench.stats.intervals.means import normal_interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 _VALUES = ("mse_ratio", "small", "large", "width_ratio")
 _MOST_POWERS = 10  # of ten, on the axis
@@ -67,14 +78,26 @@ class RiskDisplay:
     [('model-0', 'JS'), ('model-1', 'JS')]
     """
 
-    def __init__(self, *, points, notes, names, xlabel):
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(
+        self, *, points: pd.DataFrame, notes: Sequence[str], names: Sequence[str], xlabel: str
+    ) -> None:
         self.points_ = points
         self.notes = notes
         self.names = names
         self.xlabel = xlabel
 
     @classmethod
-    def from_summary(cls, table, *, value="mse_ratio", baseline="direct", confidence_level=0.95):
+    def from_summary(
+        cls,
+        table: pd.DataFrame,
+        *,
+        value: Literal["mse_ratio", "small", "large", "width_ratio"] = "mse_ratio",
+        baseline: str = "direct",
+        confidence_level: float = 0.95,
+    ) -> Self:
         """Compute what is drawn from a summary.
 
         Parameters
@@ -126,7 +149,7 @@ class RiskDisplay:
             xlabel=f"{what} relative to {baseline}{among}",
         )
 
-    def plot(self, ax=None):
+    def plot(self, ax: Axes | None = None) -> Self:
         """Draw the ratios on a logarithmic axis.
 
         Parameters

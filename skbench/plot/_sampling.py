@@ -1,10 +1,21 @@
 """What repeated samples made of the estimates of a few groups."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Self
+
 import numpy as np
 import pandas as pd
 
 from skbench._checks import check_option, check_whole, require_columns
+from skbench._types import Labels
 from skbench.plot import _style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 _ESTIMATES = ["repetition", "estimator", "estimate", "truth"]
 _NOT_LABELS = (*_ESTIMATES, "n", "low", "high", "guarantee")
@@ -68,13 +79,25 @@ class SamplingDisplay:
     (5, 20)
     """
 
-    def __init__(self, *, estimates, truth, notes):
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(
+        self, *, estimates: Mapping[str, pd.DataFrame], truth: np.ndarray, notes: Sequence[str]
+    ) -> None:
         self.estimates_ = estimates
         self.truth = truth
         self.notes = notes
 
     @classmethod
-    def from_results(cls, results, *, estimators=None, labels=None, max_rows=10):
+    def from_results(
+        cls,
+        results: pd.DataFrame,
+        *,
+        estimators: Sequence[str] | None = None,
+        labels: Labels | None = None,
+        max_rows: int = 10,
+    ) -> Self:
         """Compute what is drawn from the results of a study.
 
         Parameters
@@ -127,7 +150,7 @@ class SamplingDisplay:
         }
         return cls(estimates=tables, truth=truth.to_numpy(), notes=notes)
 
-    def plot(self, ax=None, *, xlabel="score"):
+    def plot(self, ax: Axes | None = None, *, xlabel: str = "score") -> Self:
         """Draw the dots.
 
         Parameters

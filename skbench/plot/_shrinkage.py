@@ -1,10 +1,23 @@
 """What shrinkage did to each direct estimate, and whether the truth agrees."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Self
+
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from skbench._checks import check_whole
+from skbench._types import Labels
+from skbench.containers import Estimate
 from skbench.plot import _style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 _PALE = "#cfe1ef"
 # Color of an arrow, and whether its head is filled, so that it also reads in gray.
@@ -45,7 +58,7 @@ class ShrinkageDisplay:
         given, `toward`, `farther`, `same` and `unknown` with their counts over
         all groups (the last two where there are any), and `truth`.
     remarks : list of str of length n_rows
-        Beside each row: its size, and what is missing.
+        Beside each row: its size, what is missing, and whether it is unlike its peers.
     notes : list of str
         What the reader must be told: groups left out, estimates missing.
 
@@ -54,7 +67,8 @@ class ShrinkageDisplay:
     moves_ : DataFrame with n_groups rows
         All groups, the one that moved most first, indexed by the labels of the
         estimates: label (as drawn), direct, shrunk, low, high (of the shrunk
-        estimate), moved (shrunk - direct), truth, improved (True where the
+        estimate), moved (shrunk - direct), unlike_peers (True where that is likelier than
+        .9), truth, improved (True where the
         shrunk estimate is nearer to the truth, NA where that is unknown), and n
         where it was given. Scores in their own units.
     ax_ : matplotlib Axes
@@ -91,7 +105,18 @@ class ShrinkageDisplay:
     'moved toward the truth: 1 of 2'
     """
 
-    def __init__(self, *, moves, rows, legend, remarks, notes):
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(
+        self,
+        *,
+        moves: pd.DataFrame,
+        rows: pd.DataFrame,
+        legend: Mapping[str, str],
+        remarks: Sequence[str],
+        notes: Sequence[str],
+    ) -> None:
         self.moves_ = moves
         self.rows = rows
         self.legend = legend
@@ -99,7 +124,16 @@ class ShrinkageDisplay:
         self.notes = notes
 
     @classmethod
-    def from_estimates(cls, direct, shrunk, *, truth=None, n=None, labels=None, max_rows=40):
+    def from_estimates(
+        cls,
+        direct: Estimate,
+        shrunk: Estimate,
+        *,
+        truth: ArrayLike | None = None,
+        n: ArrayLike | None = None,
+        labels: Labels | None = None,
+        max_rows: int = 40,
+    ) -> Self:
         """Compute every move, and which of them are drawn.
 
         Parameters
@@ -159,7 +193,7 @@ class ShrinkageDisplay:
         rows = moves.iloc[shown]
         return cls(moves=moves, rows=rows, legend=legend, remarks=remarks, notes=notes)
 
-    def plot(self, ax=None, *, xlabel="score"):
+    def plot(self, ax: Axes | None = None, *, xlabel: str = "score") -> Self:
         """Draw the arrows.
 
         Parameters
@@ -211,6 +245,7 @@ def _moves(direct, shrunk, truth, n):
             "low": shrunk.low,
             "high": shrunk.high,
             "moved": shrunk.value - direct.value,
+            "unlike_peers": shrunk.is_unlike,
             "truth": np.nan if truth is None else truth,
         },
         index=direct.labels,
@@ -236,7 +271,7 @@ def _kinds(frame):
 
 
 def _remarks(moves, show_sizes):
-    """For each group its size, and what it lacks, in words; ndarray of str."""
+    """For each group its size, what it lacks, and if it is unlike others; ndarray of str."""
     no_direct, no_shrunk = moves["direct"].isna(), moves["shrunk"].isna()
     no_interval = moves[["low", "high"]].isna().any(axis=1)
     lacking = np.select(
@@ -247,7 +282,8 @@ def _remarks(moves, show_sizes):
     sizes = [""] * len(moves)
     if show_sizes:
         sizes = ["" if np.isnan(n) else f"n = {_count(n)}" for n in moves["n"]]
-    return np.array([_style.joined(words) for words in zip(sizes, lacking, strict=True)])
+    odd = np.where(moves["unlike_peers"], _style.UNLIKE, "")
+    return np.array([_style.joined(words) for words in zip(sizes, lacking, odd, strict=True)])
 
 
 def _count(n):

@@ -1,11 +1,21 @@
 """Which model is best under which weighting of three categories, as a triangle."""
 
+from __future__ import annotations
+
 import textwrap
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import pandas as pd
 from scipy.ndimage import gaussian_filter
 
 from skbench.plot import _style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 _GREY = "#d3d7dc"
 _PALETTE = (
@@ -72,7 +82,7 @@ class SimplexDisplay:
     Examples
     --------
     >>> import pandas as pd
-    >>> from skbench.benchmark import WeightSimplex
+    >>> from skbench.tasks import WeightSimplex
     >>> from skbench.plot import SimplexDisplay
     >>> X = pd.DataFrame({"model": ["ada"] * 3 + ["bob"] * 3, "task": ["law", "sort", "add"] * 2,
     ...                   "category": ["text", "code", "math"] * 2})
@@ -81,7 +91,20 @@ class SimplexDisplay:
     'ada: 33 %'
     """
 
-    def __init__(self, *, weights, region, leader, categories, fractions, legend, notes):
+    ax_: Axes
+    figure_: Figure
+
+    def __init__(
+        self,
+        *,
+        weights: np.ndarray,
+        region: np.ndarray,
+        leader: np.ndarray,
+        categories: Sequence[str],
+        fractions: pd.Series,
+        legend: Mapping[str, str],
+        notes: Sequence[str],
+    ) -> None:
         self.weights = weights
         self.region = region
         self.leader = leader
@@ -91,7 +114,7 @@ class SimplexDisplay:
         self.notes = notes
 
     @classmethod
-    def from_simplex(cls, simplex):
+    def from_simplex(cls, simplex: Any) -> Self:
         """Compute what is drawn from a fitted WeightSimplex.
 
         Parameters
@@ -129,7 +152,7 @@ class SimplexDisplay:
             notes=notes,
         )
 
-    def plot(self, ax=None):
+    def plot(self, ax: Axes | None = None) -> Self:
         """Draw the triangle.
 
         Parameters

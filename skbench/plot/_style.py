@@ -25,6 +25,7 @@ _LUMINANCE = (0.299, 0.587, 0.114)  # of red, green and blue
 _ROWS_NEEDING_TOP_TICKS = 25
 # The two guarantees that are not a phrase by themselves.
 _PHRASES = {"model": "if the model holds", "none": "no guarantee"}
+UNLIKE = "unlike its peers"  # what is written beside such a group
 
 
 def common_labels(estimates):

@@ -6,11 +6,13 @@ Names load when first used, as those of the package do.
 from importlib import import_module
 
 _HOMES = {
+    "agreement": ["JudgeAgreement", "judge_agreement"],
     "chain_rule": ["ChainRulePPI"],
     "difference": ["ClassicalMean", "PPIMean"],
     "grouped": ["GroupedPPI"],
     "monte_carlo": ["MonteCarloPPI"],
     "parameters": ["KProportion", "Mean", "Proportion"],
+    "position": ["position_bias"],
     "rogan_gladen": ["RoganGladen"],
     "side_by_side": ["SideBySidePPI"],
     "stratified": ["StratifiedPPI"],

@@ -11,26 +11,29 @@ for subclasses:
 - `PPIEstimator`: `_fit_groups(data)` is abstract; the class attributes
   `_numeric_autorater`, `_method`, `_guarantee`, `_without_unlabeled` and the methods
   `_read_labels(y)` and `_read(X, y, groups, clusters, sample_weight)` may be
-  overridden. `GroupedPPI` reads its table by the estimator's own `_read`.
+  overridden, and `_read_autorater(X)` for the rows of `predict`. `GroupedPPI` reads its
+  tables by the estimator's own `_read` and `_read_autorater`.
 """
 
-import warnings
+from __future__ import annotations
+
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level, check_whole
+from skbench._checks import check_confidence_level, check_same_index, check_whole, level_or
+from skbench._types import Table
 from skbench.containers import Estimate
-from skbench.ppi._data import as_column, read_ppi_data
+from skbench.ppi._data import as_column, fitted_columns, read_autorater, read_ppi_data
+from skbench.ppi._few_labels import labels_needed, warn_of_few_labels
 from skbench.stats import ppi
-from skbench.stats.means import t_interval
-from skbench.stats.moments import divided
-
-_MOST_LABELS = 10**12  # a target out of reach of this many labels is out of reach
+from skbench.stats.intervals.means import t_interval
+from skbench.stats.intervals.moments import divided
 
 
 class GroupResult(NamedTuple):
@@ -56,6 +59,10 @@ class GroupResult(NamedTuple):
     interval : callable
         ``interval(confidence_level)`` returns ``(low, high)``, two arrays of shape
         (n_groups,).
+    calibrated : callable
+        ``calibrated(autorater, codes)`` returns the score of each row of the groups `codes`,
+        told from what the autorater says of it; its mean over the fitted rows of a group is
+        the estimate, cut to the range of the labels. `CalibratedScores` is one.
     classical_variance : ndarray of shape (n_groups,) or None
         Variance of the mean of the labels alone, which effective sample sizes
         compare with; None takes `labeled_mean`, smoothed for labels 0 and 1.
@@ -73,6 +80,7 @@ class GroupResult(NamedTuple):
     n_unlabeled: np.ndarray
     unlabeled_variance: np.ndarray
     interval: Callable
+    calibrated: Callable
     classical_variance: np.ndarray | None = None
     labels_tell_verdicts: np.ndarray | None = None
 
@@ -89,7 +97,14 @@ class PPIEstimator(BaseEstimator):
     _without_unlabeled = "the estimate is that of the labels alone"
     __metadata_request__fit = {"groups": True, "clusters": True, "sample_weight": True}
 
-    def fit(self, X, y, groups=None, clusters=None, sample_weight=None):
+    def fit(
+        self,
+        X: Table,
+        y: ArrayLike,
+        groups: ArrayLike | None = None,
+        clusters: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Estimate the mean human label of the rows' population.
 
         Parameters
@@ -128,17 +143,44 @@ class PPIEstimator(BaseEstimator):
                 "for rows that depend on each other."
             )
         result = self._fit_groups(data)
+        self._columns = fitted_columns(X, data)
         warn_of_few_labels(data, result.n_unlabeled[0], self._without_unlabeled)
         self._store(data, result)
         return self
 
-    def estimate(self, confidence_level=0.95):
+    def predict(self, X: Table) -> np.ndarray:
+        """Calibrated score of each row: what its human label would be on average.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_rows, n_autoraters) or (n_rows,)
+            Autorater scores, in the columns of `fit`; labeled rows are read like others.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            In the units of the label, a function of the row's autorater scores alone. The
+            mean over the rows of `fit` is ``estimate_``; the notes of the class say how.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If an autorater score is missing or infinite, columns are not those of `fit`,
+            or, where verdicts are names, a row has one that no row of `fit` had.
+        """
+        check_is_fitted(self)
+        autorater = self._read_autorater(X)
+        return self._result.calibrated(autorater, np.zeros(len(autorater), dtype=int))
+
+    def estimate(self, confidence_level: float | None = None) -> Estimate:
         """The estimate with its interval and what the interval promises.
 
         Parameters
         ----------
-        confidence_level : float, default=0.95
-            Nominal level of the interval.
+        confidence_level : float, default=None
+            Nominal level of the interval; None takes the one of the constructor.
 
         Returns
         -------
@@ -153,7 +195,7 @@ class PPIEstimator(BaseEstimator):
             For a level outside (0, 1).
         """
         check_is_fitted(self)
-        check_confidence_level(confidence_level)
+        confidence_level = level_or(self.confidence_level, confidence_level)
         low, high = self._result.interval(confidence_level)
         return Estimate(
             value=[self.estimate_],
@@ -166,15 +208,15 @@ class PPIEstimator(BaseEstimator):
             guarantee=self._guarantee,
         )
 
-    def labels_needed(self, width, confidence_level=0.95):
+    def labels_needed(self, width: float, confidence_level: float | None = None) -> float:
         """How many human labels an interval of a given width needs.
 
         Parameters
         ----------
         width : float
             Full width of the interval, in the units of the score.
-        confidence_level : float, default=0.95
-            Nominal level of the interval.
+        confidence_level : float, default=None
+            Nominal level of the interval; None takes the one of the constructor.
 
         Returns
         -------
@@ -199,12 +241,14 @@ class PPIEstimator(BaseEstimator):
         verdicts of labeled rows too, `u` falls as ``1 / (n + N)``.
         """
         check_is_fitted(self)
-        check_confidence_level(confidence_level)
+        confidence_level = level_or(self.confidence_level, confidence_level)
         if not width > 0:
             raise ValueError(f"width must be positive, got {width!r}.")
-        return _labels_needed(self._result, width, confidence_level)
+        return labels_needed(self._result, width, confidence_level)
 
     def _read(self, X, y, groups, clusters, sample_weight):
+        # Before labels are read: what reads them may return a bare array.
+        check_same_index(X=X, y=y, groups=groups, clusters=clusters, sample_weight=sample_weight)
         return read_ppi_data(
             X,
             self._read_labels(as_column(y)),
@@ -213,6 +257,10 @@ class PPIEstimator(BaseEstimator):
             sample_weight,
             self._numeric_autorater,
         )
+
+    def _read_autorater(self, X):
+        """Scores of new rows, in the columns of `fit`."""
+        return read_autorater(X, self._columns, self._numeric_autorater)
 
     def _read_labels(self, y):
         """Labels as given; a subclass turns words into numbers here."""
@@ -229,9 +277,8 @@ class PPIEstimator(BaseEstimator):
         low, high = result.interval(self.confidence_level)
         power = result.lambda_[0]
         bounds = score_bounds(data.y[data.labeled], getattr(self, "bounds", None))
-        value = result.value[0] if bounds is None else np.clip(result.value[0], *bounds)
         self.labels_ = data.labels
-        self.estimate_ = float(value)
+        self.estimate_ = float(cut(result.value, bounds)[0])
         self.standard_error_ = float(result.standard_error[0])
         self.interval_ = (float(low[0]), float(high[0]))
         self.lambda_ = float(power[0]) if power.size == 1 else power
@@ -261,9 +308,12 @@ def t_interval_of(value, standard_error, df, bounds=None):
 
 def _cut_t_interval(value, standard_error, df, bounds, confidence_level):
     low, high = t_interval(value, standard_error, df, confidence_level)
-    if bounds is None:
-        return low, high
-    return np.clip(low, *bounds), np.clip(high, *bounds)
+    return cut(low, bounds), cut(high, bounds)
+
+
+def cut(scores, bounds):
+    """Scores cut to their range, where it is known."""
+    return scores if bounds is None else np.clip(scores, *bounds)
 
 
 def effective_sample_size(data, result):
@@ -348,92 +398,3 @@ def refuse_dependent_rows(data, name):
                 f"{name} takes independent rows chosen with equal probability; {what} cannot be "
                 "used. PPIMean takes it."
             )
-
-
-def warn_of_few_labels(data, n_unlabeled, without_unlabeled):
-    """Say what the rows cannot tell: a standard error, a class, a correction.
-
-    Parameters
-    ----------
-    data : PPIData
-        Of one group.
-    n_unlabeled : int
-        Number of unlabeled rows.
-    without_unlabeled : str
-        What comes of the estimate where that is 0.
-    """
-    labels = data.y[data.labeled]
-    if labels.size < 2:
-        _warn(
-            "Only 1 row has a human label, so the standard error is nan: one observation has no "
-            "spread. Label at least 2 rows, better 20."
-        )
-    elif np.all(labels == labels[0]):
-        _warn(
-            f"All {labels.size} human labels are {labels[0]:g}: the labels show no spread, and the "
-            "interval may be too short. Label more rows."
-        )
-    if labels.size > 1 and _in_one_cluster(data, data.labeled):
-        _warn(
-            f"All {labels.size} labeled rows are in one cluster, so the standard error is nan: one "
-            "cluster does not tell how far others differ. Label rows of more clusters."
-        )
-    if not data.autorater.shape[1]:
-        return
-    if n_unlabeled == 0:
-        _warn(
-            f"All {labels.size} rows have a human label, so the autorater adds nothing: "
-            f"{without_unlabeled}."
-        )
-    elif data.weights is None and _in_one_cluster(data, ~data.labeled):
-        _warn(
-            f"All {n_unlabeled} unlabeled rows are in one cluster, which does not tell how far "
-            "others differ: the autorater gets weight 0, and the estimate is that of the labels "
-            "alone. Have rows of more clusters judged."
-        )
-    constant = (data.autorater == data.autorater[0]).all(axis=0)
-    if constant.any():
-        _warn(
-            f"The autorater in column {int(np.argmax(constant))} gives every row the score "
-            f"{data.autorater[0, constant][0]}: it adds nothing to the labels."
-        )
-
-
-def _in_one_cluster(data, rows):
-    return data.clusters is not None and np.ptp(data.clusters[rows]) == 0
-
-
-def _warn(message):
-    warnings.warn(message, stacklevel=4)
-
-
-def _labels_needed(result, width, confidence_level):
-    n, df = float(result.n_labeled[0]), result.df[0]
-    fixed = result.unlabeled_variance[0]
-    removable = result.standard_error[0] ** 2 - fixed
-    n_unlabeled = result.n_unlabeled[0]
-    falls = result.labels_tell_verdicts is not None and result.labels_tell_verdicts[0]
-    if not np.isfinite(removable):
-        return np.nan
-
-    def is_enough(labels):
-        # Below one degree of freedom there is no interval at all.
-        freedom = df * labels / n
-        if freedom < 1:
-            return False
-        stays = fixed * (n + n_unlabeled) / (labels + n_unlabeled) if falls else fixed
-        low, high = t_interval(
-            0.0, np.sqrt(removable * n / labels + stays), freedom, confidence_level
-        )
-        return bool(high - low <= width)
-
-    top = 2
-    while not is_enough(top):
-        top *= 2
-        if top > _MOST_LABELS:
-            return np.inf
-    bottom = top // 2
-    while top - bottom > 1:
-        middle = (bottom + top) // 2
-        bottom, top = (bottom, middle) if is_enough(middle) else (middle, top)
-    return float(top)

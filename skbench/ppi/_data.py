@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_same_index
-from skbench.stats.moments import complement_moments, group_moments
+from skbench._checks import check_same_index, refuse_dates
+from skbench.stats.intervals.moments import complement_moments, group_moments
 
 
 class PPIData(NamedTuple):
@@ -31,6 +31,8 @@ class PPIData(NamedTuple):
     weights : ndarray of shape (n_rows,) or None
         One over the probability that the row was chosen for labeling; only the
         entries of labeled rows are read.
+    moments : tuple of two Moments or None
+        What `row_moments` returns for the groups, where it is known.
     """
 
     autorater: np.ndarray
@@ -41,6 +43,7 @@ class PPIData(NamedTuple):
     labels: pd.Index
     clusters: np.ndarray | None = None
     weights: np.ndarray | None = None
+    moments: tuple | None = None
 
     @property
     def human(self):
@@ -90,6 +93,68 @@ def read_ppi_data(X, y, groups=None, clusters=None, sample_weight=None, numeric=
     return PPIData(autorater, y, labeled, codes, len(index), index, clusters, weights)
 
 
+def fitted_columns(X, data):
+    """Names of the fitted autoraters, or just their number where they have no names.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame
+        As `fit` was given it.
+    data : PPIData
+        What was read of it.
+
+    Returns
+    -------
+    list or int
+    """
+    return column_names(X) or data.autorater.shape[1]
+
+
+def column_names(X):
+    """Names of the autoraters, where the caller's table has any."""
+    if hasattr(X, "columns"):
+        return list(X.columns)
+    return [X.name] if getattr(X, "name", None) is not None else None
+
+
+def read_autorater(X, fitted, numeric):
+    """Autorater scores of rows that come after `fit`.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n_rows, n_autoraters) or (n_rows,)
+        Scores.
+    fitted : list or int
+        From `fitted_columns`. Names of several are compared where both have them: their
+        order may differ.
+    numeric : bool
+        As in `read_ppi_data`.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_autoraters)
+
+    Raises
+    ------
+    ValueError
+        If there are other columns, or scores are missing or infinite.
+    """
+    autorater, names = _autorater(X, numeric)
+    n_fitted = fitted if isinstance(fitted, int) else len(fitted)
+    if autorater.shape[1] != n_fitted:
+        raise ValueError(
+            f"X has {autorater.shape[1]} autorater columns, but fit had {n_fitted}. Pass the same."
+        )
+    given = column_names(X)
+    if n_fitted > 1 and given is not None and not isinstance(fitted, int) and given != fitted:
+        raise ValueError(
+            f"X has the autorater columns {given}, but fit had {fitted}. Pass the same, in this "
+            "order."
+        )
+    _refuse_missing_scores(autorater, names, numeric)
+    return autorater
+
+
 def row_moments(data, codes=None, n_groups=None):
     """Moments of autoraters and label on labeled, and of autoraters on unlabeled rows.
 
@@ -105,6 +170,8 @@ def row_moments(data, codes=None, n_groups=None):
     -------
     labeled, unlabeled : skbench.stats.moments.Moments
     """
+    if codes is None and n_groups is None and data.moments is not None:
+        return data.moments
     codes = data.codes if codes is None else codes
     n_groups = data.n_groups if n_groups is None else n_groups
     labeled = np.flatnonzero(data.labeled)
@@ -122,7 +189,9 @@ def _autorater(X, numeric):
     if isinstance(X, pd.Series):
         X = X.to_frame()
     names = list(X.columns) if isinstance(X, pd.DataFrame) else None
-    scores = X.to_numpy() if isinstance(X, pd.DataFrame) else np.asarray(X)
+    # Of words and numbers together numpy would make words: inf would be 'inf'.
+    mixed = not (numeric or isinstance(X, pd.DataFrame | np.ndarray))
+    scores = np.asarray(X, dtype=object if mixed else None)
     if scores.ndim == 1:
         scores = scores[:, None]
     if scores.ndim != 2 or scores.shape[1] == 0:
@@ -145,7 +214,7 @@ def _refuse_missing_scores(autorater, names, numeric):
     if numeric and np.isfinite(autorater).all():
         return
     missing = pd.isna(autorater)
-    infinite = np.isinf(autorater) if numeric else np.zeros_like(missing)
+    infinite = np.isinf(autorater) if numeric else np.isin(autorater, (np.inf, -np.inf))
     for bad, word in ((missing, "missing"), (infinite, "infinite")):
         if bad.any():
             row, column = (int(i) for i in np.argwhere(bad)[0])
@@ -168,6 +237,7 @@ def as_column(y):
 
 def _labels(y, n_rows):
     y = as_column(y)
+    refuse_dates("y", y)
     try:
         is_plain = isinstance(y, np.ndarray) and y.dtype == float  # two copies fewer
         labels = y if is_plain else pd.Series(y).to_numpy(dtype=float, na_value=np.nan)

@@ -1,78 +1,19 @@
-"""What a summary of groups is made of: rows set aside, pooled variances, features."""
+"""What a summary of groups is made of: pooled variances, and features free of their luck."""
 
 import numpy as np
 import pandas as pd
 
 from skbench.ppi._data import row_moments
-from skbench.stats.moderated import moderated_variance
+from skbench.stats import ppi
+from skbench.stats.intervals.moderated import moderated_variance
+from skbench.stats.intervals.moments import Moments, divided, group_moments
 
 # Weight of the pooled residual variance, in degrees of freedom. Own variances of 10
 # labels go with the errors of the estimates: groups that happen to look perfect would
 # not be shrunk. From 10 to 60 errors change by 4 %, coverage by .01 (benchmarks/grouped_ppi.py).
 _BORROWED_FREEDOM = 20
-# Unlabeled units per label behind the estimates of the summary: 4 leave them 4/5 of what
-# the autorater can save, and the feature most of the rows.
-_UNITS_PER_LABEL = 4
 _CHANCE = 4.0  # F value of a useful autorater: one useless in 20 passes
 _DF_SLACK = 1e-9  # degrees of freedom of equal clusters are whole but for rounding
-
-
-def set_aside(data, rng):
-    """Unlabeled rows that the feature is taken from and the summary does without.
-
-    Whole clusters without a label, chosen at random but whatever the order of the
-    rows. None under unequal selection, where only all rows together are a sample.
-    """
-    if data.weights is not None:
-        return np.zeros(len(data.y), dtype=bool)
-    units, group, has_label, content = _units(data)
-    free = np.flatnonzero(~has_label)
-    free = rng.permutation(free[np.lexsort([content[free], group[free]])])
-    free = free[np.argsort(group[free], kind="stable")]
-    n_free = np.bincount(group[free], minlength=data.n_groups)
-    n_kept = _UNITS_PER_LABEL * np.bincount(group[has_label], minlength=data.n_groups)
-    rank = np.arange(len(free)) - (n_free.cumsum() - n_free)[group[free]]
-    aside = np.zeros(len(group), dtype=bool)
-    aside[free] = rank >= np.minimum(n_kept, n_free // 2)[group[free]]
-    return aside[units]
-
-
-def _units(data):
-    """Unit of each row; group, whether labeled, and content of each unit."""
-    content = _content(data.autorater)
-    if data.clusters is None:
-        return slice(None), data.codes, data.labeled, content
-    units = data.clusters
-    n_units = int(units.max()) + 1
-    group, has_label = np.zeros(n_units, dtype=int), np.zeros(n_units, dtype=bool)
-    group[units] = data.codes
-    has_label[units[data.labeled]] = True
-    total = np.zeros(n_units, dtype=np.uint64)
-    np.add.at(total, units, content)
-    return units, group, has_label, total
-
-
-def _content(autorater):
-    """A number for each row that equal rows share."""
-    if not autorater.shape[1]:
-        return np.zeros(len(autorater), dtype=np.uint64)
-    return pd.util.hash_pandas_object(pd.DataFrame(autorater), index=False).to_numpy()
-
-
-def rows_of(data, chosen):
-    """The table of some of the rows."""
-
-    def part(column):
-        return None if column is None else column[chosen]
-
-    return data._replace(
-        autorater=data.autorater[chosen],
-        y=data.y[chosen],
-        labeled=data.labeled[chosen],
-        codes=data.codes[chosen],
-        clusters=part(data.clusters),
-        weights=part(data.weights),
-    )
 
 
 def without_useless_autorater(data):
@@ -81,13 +22,18 @@ def without_useless_autorater(data):
     A weight of 1/100 costs little by itself, but makes shares of right answers into
     numbers that are no shares, and those shrink worse.
     """
-    products = row_moments(data)[0].products.sum(axis=0)
+    labeled, unlabeled = row_moments(data)
+    products = labeled.products.sum(axis=0)
     n_autoraters = data.autorater.shape[1]
     cross, total = products[:-1, -1], products[-1, -1]
     explained = cross @ np.linalg.pinv(products[:-1, :-1], hermitian=True) @ cross
     freedom = data.labeled.sum() - len(np.unique(data.codes[data.labeled])) - n_autoraters
     chance = _CHANCE * n_autoraters * (total - explained) / max(freedom, 1)
-    return data if explained > chance else data._replace(autorater=data.autorater[:, :0])
+    if explained > chance:
+        return data
+    labels = Moments(labeled.n, labeled.mean[:, -1:], labeled.products[:, -1:, -1:])
+    nothing = Moments(unlabeled.n, unlabeled.mean[:, :0], unlabeled.products[:, :0, :0])
+    return data._replace(autorater=data.autorater[:, :0], moments=(labels, nothing))
 
 
 def outcome(data):
@@ -99,8 +45,13 @@ def outcome(data):
     return "binomial" if is_share else "continuous"
 
 
-def pooled_variances(result, data):
-    """Sampling variances of all groups, those of the residuals drawn to their mean."""
+def pooled_variances(result, data, borrowed=None):
+    """Sampling variances of all groups, those of the residuals drawn to their mean.
+
+    `borrowed` is the weight of the mean in degrees of freedom, None the usual one; inf leaves
+    groups only their numbers of rows.
+    """
+    borrowed = _BORROWED_FREEDOM if borrowed is None else borrowed
     n = np.maximum(result.n_labeled, 1)
     is_independent = data.clusters is None and data.weights is None
     fixed = result.unlabeled_variance if is_independent else np.zeros(len(n))
@@ -115,7 +66,7 @@ def pooled_variances(result, data):
     spread = np.where(freedom > 0, spread, 0.0)
     shape = _residual_shape(result, data)
     pooled = shape * (freedom @ spread) / max(freedom @ shape, np.finfo(float).tiny)
-    return moderated_variance(spread / n, n, pooled, _BORROWED_FREEDOM, freedom) + fixed
+    return moderated_variance(spread / n, n, pooled, borrowed, freedom) + fixed
 
 
 def _residual_shape(result, data):
@@ -133,26 +84,101 @@ def independent_observations(result):
     return np.floor(df + _DF_SLACK).astype(int) + 1
 
 
-def autorater_means(data, names, numeric):
-    """Mean score, or share of each category but the first, over the rows of each group."""
-    n = np.bincount(data.codes, minlength=data.n_groups)
+def autorater_columns(data, names, numeric):
+    """Scores, or indicators of each category but the first, as a dictionary of columns."""
     names = names or ["autorater"]
     if len(names) != data.autorater.shape[1]:
         names = [f"autorater {j}" for j in range(data.autorater.shape[1])]
-    columns = {}
-    for name, column in zip(names, data.autorater.T, strict=True):
-        if numeric:
-            columns[f"{name} mean"] = np.bincount(data.codes, column, data.n_groups) / n
-            continue
-        for value in sorted(pd.unique(column), key=str)[1:]:
-            columns[f"{name} = {value}"] = (
-                np.bincount(data.codes, column == value, data.n_groups) / n
-            )
-    return pd.DataFrame(columns, index=data.labels)
+    columns = zip(names, data.autorater.T, strict=True)
+    if numeric:
+        return {f"{name} mean": column for name, column in columns}
+    return {
+        f"{name} = {value}": (column == value).astype(float)
+        for name, column in columns
+        for value in sorted(pd.unique(column), key=str)[1:]
+    }
 
 
-def column_names(X):
-    """Names of the autoraters, where the caller's table has any."""
-    if hasattr(X, "columns"):
-        return list(X.columns)
-    return [X.name] if getattr(X, "name", None) is not None else None
+def autorater_features(data, columns, direct, finite_population):
+    """Mean of each column over all rows of the group, free of the estimate's luck.
+
+    Parameters
+    ----------
+    data : PPIData
+    columns : dict
+        What `autorater_columns` returned.
+    direct : GroupResult
+        Estimates of all groups from the same rows, not smoothed.
+    finite_population : bool
+        Whether the rows are all there is, and their scores no luck.
+
+    Returns
+    -------
+    DataFrame with n_groups rows
+    """
+    if not columns:
+        return pd.DataFrame(index=data.labels)
+    labeled, means = _column_means(data, columns)
+    if not finite_population:
+        noise = _label_noise(data, direct)
+        known = divided(noise, _average_variances(direct, data))
+        regression = ppi.within_regression(labeled)
+        means = ppi.independent_feature(means, direct.value, *regression, noise, known)
+    return pd.DataFrame(means, columns=list(columns), index=data.labels)
+
+
+def _column_means(data, columns):
+    """Moments of columns and label on labeled rows, and means of columns over all rows."""
+    if data.moments is not None:
+        labeled, unlabeled = data.moments
+        n, N = labeled.n[:, None], unlabeled.n[:, None]
+        sums = np.nan_to_num(labeled.mean[:, :-1]) * n + np.nan_to_num(unlabeled.mean) * N
+        return labeled, sums / (n + N)
+    rows = np.column_stack([*columns.values(), data.y])[data.labeled]
+    size = np.bincount(data.codes, minlength=data.n_groups)
+    sums = [np.bincount(data.codes, column, data.n_groups) for column in columns.values()]
+    return group_moments(rows, data.codes[data.labeled], data.n_groups), np.transpose(sums / size)
+
+
+def _label_noise(data, direct):
+    """Variance that the mean of labels of all rows would have, if groups differ in rows only."""
+    labels = ppi.labeled_mean(*data.human)
+    classical = direct._replace(
+        standard_error=np.sqrt(labels.variance),
+        df=labels.df,
+        unlabeled_variance=np.zeros(data.n_groups),
+        lambda_=np.full_like(direct.lambda_, np.nan),
+    )
+    labeled, every = _units(data)
+    return pooled_variances(classical, data, np.inf) * np.maximum(labeled, 1) / every
+
+
+def _average_variances(direct, data):
+    """Variances of the estimates, if groups differ in rows only.
+
+    A feature made with own variances would follow what is particular to a group.
+    """
+    variance = pooled_variances(direct, data, np.inf)
+    if data.clusters is not None or data.weights is not None:
+        return variance
+    n, N = direct.n_labeled, direct.n_unlabeled
+    shape = N / np.maximum(n + N, 1) ** 2
+    fixed = direct.unlabeled_variance
+    return variance - fixed + shape * (fixed.sum() / max(shape.sum(), np.finfo(float).tiny))
+
+
+def _units(data):
+    """Numbers of independent observations: with a label, and in all."""
+    codes, n_groups = data.codes, data.n_groups
+    size = np.bincount(codes, minlength=n_groups)
+    if data.clusters is not None:
+        group = np.zeros(int(data.clusters.max()) + 1, dtype=int)
+        group[data.clusters] = codes
+        with_label = group[np.unique(data.clusters[data.labeled])]
+        counts = (np.bincount(g, minlength=n_groups) for g in (with_label, group))
+        return tuple(counts)
+    if data.weights is None:
+        return np.bincount(codes[data.labeled], minlength=n_groups), size
+    weights = np.where(data.labeled, data.weights, 0.0)
+    total, squares = (np.bincount(codes, w, n_groups) for w in (weights, weights**2))
+    return np.nan_to_num(divided(total**2, squares)), size

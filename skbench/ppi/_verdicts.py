@@ -24,6 +24,41 @@ class VerdictTable(NamedTuple):
     labeled: np.ndarray
 
 
+class Verdicts(NamedTuple):
+    """The values an autorater takes, and how a row is told to have one.
+
+    Attributes
+    ----------
+    values : list
+        Sorted; tuples where there are several autoraters.
+    cuts : list of ndarray or None
+        Where the scores of each autorater are cut into bins; None where they are not.
+    """
+
+    values: list
+    cuts: list
+
+    def codes(self, autorater):
+        """Position in `values` of each row.
+
+        Raises
+        ------
+        ValueError
+            If a row has a verdict that is not among them.
+        """
+        columns = [_in_bins(*both) for both in zip(autorater.T, self.cuts, strict=True)]
+        rows = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+        place = {value: position for position, value in enumerate(self.values)}
+        codes = np.array([place.get(value, -1) for value in rows], dtype=int)
+        if (codes < 0).any():
+            row = int(np.argmax(codes < 0))
+            raise ValueError(
+                f"Row {row} has the verdict {rows[row]!r}, which no row of fit had, so nothing is "
+                f"known of it. The verdicts are {', '.join(map(repr, self.values))}."
+            )
+        return codes
+
+
 def read_verdicts(autorater, bins):
     """Which value of the autorater each row has, the values, and the cuts of bins.
 
@@ -37,32 +72,29 @@ def read_verdicts(autorater, bins):
     Returns
     -------
     codes : ndarray of int of shape (n_rows,)
-        Positions in `values`.
-    values : list
-        Sorted; tuples where there are several autoraters.
-    cuts : list of ndarray or None
-        One entry per autorater.
+        Positions in the values.
+    verdicts : Verdicts
 
     Raises
     ------
     ValueError
         If there are more than ten values.
     """
-    columns, cuts = [], []
-    for column in autorater.T:
-        edges = None if bins is None else _cuts(column, bins)
-        columns.append(column if edges is None else _binned(column, edges))
-        cuts.append(edges)
-    each = [_factorized(column) for column in columns]
+    cuts = [None if bins is None else _cuts(column, bins) for column in autorater.T]
+    each = [_factorized(_in_bins(*both)) for both in zip(autorater.T, cuts, strict=True)]
     codes, values = each[0]
-    if len(columns) > 1:
+    if len(each) > 1:
         pairs, codes = np.unique([c for c, _ in each], axis=1, return_inverse=True)
         values = [tuple(v[i] for (_, v), i in zip(each, pair, strict=True)) for pair in pairs.T]
     if len(values) > MOST_VALUES:
-        raise ValueError(_too_many(len(values), len(columns), bins))
+        raise ValueError(_too_many(len(values), len(each), bins))
     if any(edges is not None for edges in cuts):
         _warn_of_bins(cuts)
-    return codes.ravel(), values, cuts
+    return codes.ravel(), Verdicts(values, cuts)
+
+
+def _in_bins(column, cuts):
+    return column if cuts is None else _binned(column, cuts)
 
 
 def _factorized(column):

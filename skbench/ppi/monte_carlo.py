@@ -1,18 +1,28 @@
 """Any quantity computed from means and proportions, by Monte Carlo integration."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level, check_option, check_same_index
+from skbench._checks import check_confidence_level, check_option, check_same_index, level_or
 from skbench._random import as_generator
-from skbench.containers import Draws
+from skbench._types import RandomState
+from skbench.containers import Draws, Estimate
 from skbench.ppi._base import check_draws
 from skbench.ppi._data import as_column
-from skbench.stats.posteriors import LARGEST_T_SAMPLE
+from skbench.stats.ppi.posteriors import LARGEST_T_SAMPLE
+
+if TYPE_CHECKING:
+    from skbench.ppi.parameters import KProportion, Mean, Proportion
+
 
 _ROWS = ("labeled", "unlabeled", "all")
 _LABEL = "y"
@@ -48,6 +58,8 @@ class MonteCarloPPI(BaseEstimator):
 
     Attributes
     ----------
+    labels_ : pandas.RangeIndex of length n_quantities
+        The quantities, numbered.
     draws_ : Draws
         Posterior draws of the quantities.
     estimate_, standard_error_ : float or ndarray of shape (n_quantities,)
@@ -89,7 +101,8 @@ class MonteCarloPPI(BaseEstimator):
 
     >>> import numpy as np
     >>> import pandas as pd
-    >>> from skbench import Mean, MonteCarloPPI
+    >>> from skbench import MonteCarloPPI
+    >>> from skbench.ppi import Mean
     >>> rng = np.random.default_rng(0)
     >>> X = pd.DataFrame({"judge": rng.random(2000), "long": rng.random(2000) < 0.5})
     >>> y = np.where(np.arange(2000) < 200, X["judge"] + 0.1 * X["long"], np.nan)
@@ -109,14 +122,14 @@ class MonteCarloPPI(BaseEstimator):
 
     def __init__(
         self,
-        parameters,
-        statistic,
-        n_draws=10_000,
-        random_state=None,
+        parameters: Mapping[str, Mean | Proportion | KProportion],
+        statistic: Callable[..., Any],
+        n_draws: int = 10_000,
+        random_state: RandomState = None,
         *,
-        integration="draws",
-        confidence_level=0.95,
-    ):
+        integration: Literal["draws", "exact"] = "draws",
+        confidence_level: float = 0.95,
+    ) -> None:
         self.parameters = parameters
         self.statistic = statistic
         self.n_draws = n_draws
@@ -124,7 +137,7 @@ class MonteCarloPPI(BaseEstimator):
         self.integration = integration
         self.confidence_level = confidence_level
 
-    def fit(self, X, y):
+    def fit(self, X: pd.DataFrame, y: ArrayLike) -> Self:
         """Draw from the posterior of the statistic.
 
         Parameters
@@ -160,22 +173,23 @@ class MonteCarloPPI(BaseEstimator):
         values = self._statistic(draws, self.n_draws)
         self._is_scalar = values.ndim == 1
         values = values.reshape(self.n_draws, -1)
-        self.draws_ = Draws(values, pd.RangeIndex(values.shape[1]), "posterior")
+        self.labels_ = pd.RangeIndex(values.shape[1])
+        self.draws_ = Draws(values, self.labels_, "posterior")
         self._moments = self._exact_moments(posteriors) if self.integration == "exact" else None
-        found = self.estimate(self.confidence_level)
+        found = self.estimate()
         self.estimate_, self.standard_error_ = map(
             self._shaped, (found.value, found.standard_error)
         )
         self.interval_ = self._shaped(found.low), self._shaped(found.high)
         return self
 
-    def estimate(self, confidence_level=0.95):
+    def estimate(self, confidence_level: float | None = None) -> Estimate:
         """The estimates with their intervals.
 
         Parameters
         ----------
-        confidence_level : float, default=0.95
-            Posterior probability of each interval.
+        confidence_level : float, default=None
+            Posterior probability of each interval; None takes the one of the constructor.
 
         Returns
         -------
@@ -190,7 +204,7 @@ class MonteCarloPPI(BaseEstimator):
             For a level outside (0, 1).
         """
         check_is_fitted(self)
-        check_confidence_level(confidence_level)
+        confidence_level = level_or(self.confidence_level, confidence_level)
         found = replace(
             self.draws_.interval(confidence_level), method=f"Monte Carlo ({self.n_draws} draws)"
         )

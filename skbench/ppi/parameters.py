@@ -1,12 +1,18 @@
 """The unknown means and proportions that `MonteCarloPPI` puts together."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from skbench._checks import require_columns
-from skbench.stats.posteriors import (
+from skbench._types import Selector
+from skbench.stats.ppi.posteriors import (
     LARGEST_T_SAMPLE,
     beta_rule,
     k_proportion_draws,
@@ -21,7 +27,12 @@ class _OneNumber:
 
     dimension = 1
 
-    def __init__(self, selector, rows="labeled", given=None):
+    def __init__(
+        self,
+        selector: Selector,
+        rows: Literal["labeled", "unlabeled", "all"] = "labeled",
+        given: Callable[[pd.DataFrame], ArrayLike] | None = None,
+    ) -> None:
         self.selector = selector
         self.rows = rows
         self.given = given
@@ -51,7 +62,7 @@ class Mean(_OneNumber):
     >>> rectifier = Mean(lambda t: t["y"] - t["judge"])
     """
 
-    def posterior(self, name, table):
+    def posterior(self, name: str, table: pd.DataFrame) -> Any:
         """What draws and nodes need: the sample's mean, variance and size."""
         values = _numbers(name, _selected(self, table))
         if values.size < 2:
@@ -68,12 +79,12 @@ class Mean(_OneNumber):
         return values.mean(), values.var(ddof=1), values.size
 
     @staticmethod
-    def draws(posterior, n_draws, rng):
+    def draws(posterior: Any, n_draws: int, rng: np.random.Generator) -> np.ndarray:
         """Draws of shape (n_draws,)."""
         return mean_draws(*posterior, n_draws, rng)
 
     @staticmethod
-    def nodes(posterior, n_nodes):
+    def nodes(posterior: Any, n_nodes: int) -> Any:
         """Gauss nodes, or None where the posterior lacks the moments for them."""
         if posterior[2] <= LARGEST_T_SAMPLE:
             return None
@@ -101,7 +112,7 @@ class Proportion(_OneNumber):
     >>> right_when_yes = Proportion("y", given=lambda t: t["judge"] == "yes")
     """
 
-    def posterior(self, name, table):
+    def posterior(self, name: str, table: pd.DataFrame) -> Any:
         """Successes and trials."""
         values = _numbers(name, _selected(self, table))
         if not np.isin(values, (0, 1)).all():
@@ -114,12 +125,12 @@ class Proportion(_OneNumber):
         return values.sum(), values.size
 
     @staticmethod
-    def draws(posterior, n_draws, rng):
+    def draws(posterior: Any, n_draws: int, rng: np.random.Generator) -> np.ndarray:
         """Draws of shape (n_draws,)."""
         return proportion_draws(*posterior, n_draws, rng)
 
     @staticmethod
-    def nodes(posterior, n_nodes):
+    def nodes(posterior: Any, n_nodes: int) -> Any:
         """Gauss nodes of shape (n_nodes,), and their weights."""
         k, n = posterior
         nodes, weights = beta_rule([k + 0.5], [n - k + 0.5], n_nodes)
@@ -150,13 +161,19 @@ class KProportion:
     >>> verdicts = KProportion("judge", ["yes", "no", "unsure"], rows="unlabeled")
     """
 
-    def __init__(self, selector, values, rows="labeled", given=None):
+    def __init__(
+        self,
+        selector: Selector,
+        values: Sequence[Any],
+        rows: Literal["labeled", "unlabeled", "all"] = "labeled",
+        given: Callable[[pd.DataFrame], ArrayLike] | None = None,
+    ) -> None:
         self.selector = selector
         self.values = values
         self.rows = rows
         self.given = given
 
-    def posterior(self, name, table):
+    def posterior(self, name: str, table: pd.DataFrame) -> Any:
         """How often each value occurs."""
         if len(set(self.values)) < len(self.values):
             raise ValueError(
@@ -174,12 +191,12 @@ class KProportion:
         return np.array([int((column == value).sum()) for value in self.values])
 
     @staticmethod
-    def draws(posterior, n_draws, rng):
+    def draws(posterior: Any, n_draws: int, rng: np.random.Generator) -> np.ndarray:
         """Draws of shape (n_draws, n_values)."""
         return k_proportion_draws(posterior, n_draws, rng)
 
     @staticmethod
-    def nodes(posterior, n_nodes):
+    def nodes(posterior: Any, n_nodes: int) -> Any:
         """Product of Gauss nodes for the shares broken off one after the other."""
         alpha = posterior + 1 / len(posterior)
         rest, weights, shares = np.ones(1), np.ones(1), []
@@ -192,7 +209,7 @@ class KProportion:
         return np.column_stack([*shares, rest]), weights
 
     @property
-    def dimension(self):
+    def dimension(self) -> int:
         """Number of free parameters."""
         return len(self.values) - 1
 

@@ -1,5 +1,7 @@
 """The Rogan-Gladen correction: a rate of verdicts by sensitivity and specificity."""
 
+from __future__ import annotations
+
 import warnings
 from functools import partial
 
@@ -8,7 +10,8 @@ import pandas as pd
 from scipy.special import ndtri
 
 from skbench.ppi._base import GroupResult, PPIEstimator, refuse_dependent_rows
-from skbench.stats.moments import divided
+from skbench.ppi._calibrated import shares_by_verdict
+from skbench.stats.intervals.moments import divided
 
 _MOST_VALUES = 10
 
@@ -70,6 +73,10 @@ class RoganGladen(PPIEstimator):
     open-QA systems among them, intervals are 1.2 to 1.9 times as wide as the chain rule's
     (test_wider_than_the_chain_rule).
 
+    `predict` gives a row the probability of label 1 given its verdict, by Bayes' rule from
+    the estimate, `s` and `f`: ``p s / (p s + (1 - p) f)`` for a positive one. Both are moved
+    together, on the logit scale, until the mean over the fitted rows is the estimate.
+
     When not to use it: where labeled rows are a random sample, which is the usual case
     (`ChainRulePPI`). It is right where they are not, if within each label they are: 50
     answers known to be right and 50 known to be wrong.
@@ -93,7 +100,7 @@ class RoganGladen(PPIEstimator):
     _without_unlabeled = "ClassicalMean takes the labels as they are"
     bounds = (0.0, 1.0)
 
-    def __init__(self, positive=1, *, confidence_level=0.95):
+    def __init__(self, positive: object = 1, *, confidence_level: float = 0.95) -> None:
         self.positive = positive
         self.confidence_level = confidence_level
 
@@ -116,8 +123,9 @@ class RoganGladen(PPIEstimator):
         _warn_of_chance(useless)
         gain = np.where(useless, np.nan, gain)
         value = (q - f) / gain
-        cut = np.clip(value, 0, 1)
-        spread = q_variance + cut**2 * s_variance + (1 - cut) ** 2 * f_variance
+        share = np.clip(value, 0, 1)
+        spread = q_variance + share**2 * s_variance + (1 - share) ** 2 * f_variance
+        n_positive, n_rows = _counts(data, positive), _counts(data, data.codes >= 0)
         return GroupResult(
             value=value,
             standard_error=np.sqrt(spread) / gain,
@@ -128,6 +136,12 @@ class RoganGladen(PPIEstimator):
             n_unlabeled=n_unlabeled,
             unlabeled_variance=q_variance / gain**2,
             interval=partial(_fieller, *rates),
+            calibrated=shares_by_verdict(
+                partial(_verdict_cells, self.positive),
+                _predictive_values(share, s, f),
+                np.column_stack([n_rows - n_positive, n_positive]),
+                share,
+            ),
         )
 
     def _positive(self, autorater):
@@ -143,7 +157,7 @@ class RoganGladen(PPIEstimator):
                 f"The autorater takes {len(values)} different values, and Rogan-Gladen needs "
                 "verdicts. Cut the scores at a threshold first, or use PPIMean."
             )
-        positive = (verdicts == self.positive).to_numpy(dtype=bool)
+        positive = _says(autorater, self.positive)
         if not positive.any():
             shown = ", ".join(map(repr, values))
             raise ValueError(
@@ -151,6 +165,25 @@ class RoganGladen(PPIEstimator):
                 f"{shown}."
             )
         return positive
+
+
+def _says(autorater, positive):
+    return (pd.Series(autorater[:, 0]) == positive).to_numpy(dtype=bool)
+
+
+def _verdict_cells(positive, autorater, codes):
+    return 2 * codes + _says(autorater, positive)
+
+
+def _predictive_values(share, sensitivity, fall_out):
+    """P(label 1 | negative) and P(label 1 | positive), by Bayes' rule."""
+    s, f = sensitivity, fall_out
+    return np.column_stack(
+        [
+            share * (1 - s) / (share * (1 - s) + (1 - share) * (1 - f)),
+            share * s / (share * s + (1 - share) * f),
+        ]
+    )
 
 
 def _check_labels(labels):

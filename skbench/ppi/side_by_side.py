@@ -1,8 +1,13 @@
 """Side-by-side tests: does the new system win more often than it loses?"""
 
+from __future__ import annotations
+
+from typing import Literal
+
 import numpy as np
 import pandas as pd
 
+from skbench._types import RandomState
 from skbench.ppi.chain_rule import ChainRulePPI
 
 _NUMBERS = {
@@ -55,6 +60,8 @@ class SideBySidePPI(ChainRulePPI):
     and loss probabilities of .8, .05 and .15, 95 % intervals cover .88 at 10 labels, .93
     at 30 and .94 at 100 (test_few_labels_per_verdict_under_cover).
 
+    `predict` gives a row P(win) - P(loss) given its verdict, as in `ChainRulePPI`.
+
     When not to use it: where humans graded the two systems one at a time, on a scale;
     the difference of the grades is then a better label, with `PPIMean`.
 
@@ -78,8 +85,13 @@ class SideBySidePPI(ChainRulePPI):
     bins = None
 
     def __init__(
-        self, integration="exact", n_draws=10_000, *, random_state=None, confidence_level=0.95
-    ):
+        self,
+        integration: Literal["exact", "draws"] = "exact",
+        n_draws: int = 10_000,
+        *,
+        random_state: RandomState = None,
+        confidence_level: float = 0.95,
+    ) -> None:
         self.integration = integration
         self.n_draws = n_draws
         self.random_state = random_state

@@ -1,22 +1,36 @@
 """Difference estimates within strata of the autorater's scores."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
 import numpy as np
 import pandas as pd
 from sklearn.base import clone, is_classifier, is_clusterer
 from sklearn.tree import DecisionTreeRegressor
 
 from skbench._checks import check_whole
+from skbench._types import Bounds, Estimator
 from skbench.ppi._base import (
     GroupResult,
     PPIEstimator,
     check_power_tuning,
+    cut,
     refuse_dependent_rows,
     score_bounds,
     t_interval_of,
 )
+from skbench.ppi._calibrated import lines_with_mean
 from skbench.ppi._data import row_moments
 from skbench.stats import ppi
-from skbench.stats.strata import merged_strata, quantile_strata, stratified_mean
+from skbench.stats.ppi.strata import (
+    merged_strata,
+    quantile_edges,
+    strata_between,
+    stratified_mean,
+)
 
 _PSEUDO_LABELS = 2.0  # at each end of the range, shared out among the strata
 
@@ -87,6 +101,10 @@ class StratifiedPPI(PPIEstimator):
     Choosing `n_strata` by the shortest interval, with trees, covered 80 % where 95 %
     was asked for: choose it beforehand.
 
+    `predict` gives a row ``lambda_k f + r_k + c``: weight and rectifier of its stratum, the
+    mean ones in a stratum that no fitted row is in, and one constant that makes the mean over
+    the fitted rows the estimate.
+
     When not to use it: with fewer than some 10 labels per stratum; for an autorater
     with few distinct scores, which `ChainRulePPI` takes as strata.
 
@@ -109,14 +127,14 @@ class StratifiedPPI(PPIEstimator):
 
     def __init__(
         self,
-        strata="quantile",
-        n_strata=5,
-        power_tuning=False,
-        min_count=3,
+        strata: Literal["quantile", "tree"] | Estimator | Callable[..., Any] = "quantile",
+        n_strata: int = 5,
+        power_tuning: bool = False,
+        min_count: int = 3,
         *,
-        bounds=None,
-        confidence_level=0.95,
-    ):
+        bounds: Bounds | None = None,
+        confidence_level: float = 0.95,
+    ) -> None:
         self.strata = strata
         self.n_strata = n_strata
         self.power_tuning = power_tuning
@@ -140,7 +158,10 @@ class StratifiedPPI(PPIEstimator):
     def _fit_groups(self, data):
         self._check_parameters(data)
         bounds = score_bounds(data.y[data.labeled], self.bounds)
-        self.strata_, cells, n_cells = self._cells(data)
+        strata = self._strata_of(data)
+        cells = strata(data.autorater, data.codes)
+        n_cells = strata.per_group.shape[1]
+        self.strata_ = cells % n_cells
         labeled, unlabeled = row_moments(data, cells, data.n_groups * n_cells)
         power = np.ones((len(labeled.n), 1))
         if self.power_tuning:
@@ -159,16 +180,29 @@ class StratifiedPPI(PPIEstimator):
         total = stratified_mean(*map(by_group, columns), counts)
         standard_error = np.sqrt(total.variance)
         share = total.weights
+        rectifier = np.where(share > 0, by_group(found.rectifier), 0.0)
+        lambda_ = np.einsum("gk,gka->ga", share, by_group(found.power))
+        mean_rectifier = (share * rectifier).sum(axis=1)
+        unknown = share == 0  # strata that only new rows can be in
+        slope = np.where(unknown[..., None], lambda_[:, None], by_group(found.power))
+        level = np.where(unknown, mean_rectifier[:, None], rectifier)
         return GroupResult(
             value=total.value,
             standard_error=standard_error,
             df=total.df,
-            lambda_=np.einsum("gk,gka->ga", share, by_group(found.power)),
-            rectifier=(share * np.where(share > 0, by_group(found.rectifier), 0.0)).sum(axis=1),
+            lambda_=lambda_,
+            rectifier=mean_rectifier,
             n_labeled=n_labeled.sum(axis=1),
             n_unlabeled=n_unlabeled.sum(axis=1),
             unlabeled_variance=total.unlabeled_variance,
             interval=t_interval_of(total.value, standard_error, total.df, bounds),
+            calibrated=lines_with_mean(
+                data,
+                strata,
+                slope.reshape(-1, slope.shape[-1]),
+                level.ravel(),
+                cut(total.value, bounds),
+            ),
             classical_variance=ppi.labeled_mean(*data.human, bounds).variance,
         )
 
@@ -184,9 +218,10 @@ class StratifiedPPI(PPIEstimator):
                 f"got {self.strata!r}."
             )
 
-    def _cells(self, data):
-        """Stratum of each row, and its cell among all groups and strata."""
-        raw, names = pd.factorize(self._raw_strata(data), sort=True)
+    def _strata_of(self, data):
+        """Who tells the stratum of a row, new ones too."""
+        told_by = self._told_by(data)
+        raw, names = pd.factorize(told_by(data.autorater, data.codes), sort=True)
         shape = data.n_groups, len(names)
         rows = data.codes * len(names) + raw
         n_labeled, n_unlabeled = (
@@ -194,10 +229,12 @@ class StratifiedPPI(PPIEstimator):
             for which in (data.labeled, ~data.labeled)
         )
         joined = merged_strata(n_labeled, n_unlabeled, self.min_count)
-        strata = np.where(joined[data.codes, raw], 0, raw + 1)
-        return strata, data.codes * (len(names) + 1) + strata, len(names) + 1
+        per_group = np.where(joined, 0, np.arange(1, len(names) + 1))
+        # The last is for strata that no fitted row has.
+        unseen = np.full((data.n_groups, 1), len(names) + 1)
+        return _Strata(told_by, pd.Index(names), np.hstack([unseen * 0, per_group, unseen]))
 
-    def _raw_strata(self, data):
+    def _told_by(self, data):
         X, y, labeled = data.autorater, data.y, data.labeled
         if isinstance(self.strata, str) and self.strata == "quantile":
             if X.shape[1] > 1:
@@ -205,15 +242,15 @@ class StratifiedPPI(PPIEstimator):
                     f"X has {X.shape[1]} autorater columns, and quantile bins are of one. Pass one "
                     'column, or set strata="tree".'
                 )
-            return self._bins(X[:, 0], data)
+            return self._bins(_only_column, data)
         if isinstance(self.strata, str):
             tree = DecisionTreeRegressor(max_leaf_nodes=max(self.n_strata, 2), random_state=0)
-            return tree.fit(X[labeled], y[labeled]).apply(X)
+            return partial(_answers, tree.fit(X[labeled], y[labeled]).apply)
         if hasattr(self.strata, "fit"):
-            return self._model_strata(data)
-        return _checked_strata(self.strata(X), len(y))
+            return self._model(data)
+        return partial(_checked_strata, self.strata)
 
-    def _model_strata(self, data):
+    def _model(self, data):
         X, y, labeled = data.autorater, data.y, data.labeled
         model = clone(self.strata)
         if not hasattr(model, "predict"):
@@ -223,22 +260,51 @@ class StratifiedPPI(PPIEstimator):
                 "function strata(X)."
             )
         if is_clusterer(model):
-            return model.fit(X if labeled.all() else X[~labeled]).predict(X)
+            return partial(_answers, model.fit(X if labeled.all() else X[~labeled]).predict)
         model.fit(X[labeled], y[labeled])
-        if hasattr(model, "apply") and np.ndim(leaves := model.apply(X)) == 1:
-            return leaves
-        predicted = model.predict(X)
-        return predicted if is_classifier(model) else self._bins(predicted, data)
+        if hasattr(model, "apply") and np.ndim(model.apply(X[:1])) == 1:
+            return partial(_answers, model.apply)
+        if is_classifier(model):
+            return partial(_answers, model.predict)
+        return self._bins(model.predict, data)
 
-    def _bins(self, scores, data):
-        return quantile_strata(scores, ~data.labeled, data.codes, data.n_groups, self.n_strata)
+    def _bins(self, score, data):
+        unlabeled = ~data.labeled
+        reference = score(data.autorater[unlabeled]) if unlabeled.any() else np.empty(0)
+        edges = quantile_edges(reference, data.codes[unlabeled], data.n_groups, self.n_strata)
+        return partial(_binned, score, edges)
 
 
-def _checked_strata(strata, n_rows):
-    strata = np.asarray(strata)
-    if strata.shape != (n_rows,):
+class _Strata(NamedTuple):
+    """Cell of rows: stratum after merging, numbered through over the groups."""
+
+    told_by: object
+    names: pd.Index
+    per_group: np.ndarray
+
+    def __call__(self, autorater, codes):
+        raw = self.names.get_indexer(self.told_by(autorater, codes))
+        places = np.where(raw < 0, self.per_group.shape[1] - 1, raw + 1)
+        return codes * self.per_group.shape[1] + self.per_group[codes, places]
+
+
+def _only_column(X):
+    return X[:, 0]
+
+
+def _answers(ask, X, codes):
+    return ask(X)
+
+
+def _binned(score, edges, X, codes):
+    return strata_between(score(X), edges, codes)
+
+
+def _checked_strata(tell, X, codes):
+    strata = np.asarray(tell(X))
+    if strata.shape != (len(X),):
         raise ValueError(
-            f"strata(X) returned shape {strata.shape}, but X has {n_rows} rows: return one stratum "
+            f"strata(X) returned shape {strata.shape}, but X has {len(X)} rows: return one stratum "
             "per row."
         )
     if pd.isna(strata).any():

@@ -9,9 +9,11 @@ from skbench.readers._programs import (
     read_lm_eval,
     read_promptfoo,
 )
-from skbench.readers._public import read_items
+from skbench.readers._public import read_items, read_with_notes
+from skbench.readers._rows import ItemRows
 
 __all__ = [
+    "ItemRows",
     "read_euroeval",
     "read_every_eval_ever",
     "read_features",
@@ -20,4 +22,5 @@ __all__ = [
     "read_items",
     "read_lm_eval",
     "read_promptfoo",
+    "read_with_notes",
 ]

@@ -57,7 +57,8 @@ def find(paths):
     found, ignored = {}, {}
     for path in paths:
         if not path.exists():
-            raise FileNotFoundError(f"There is no file {str(path)!r}.")
+            link = " It is a link to a file that is not there." * path.is_symlink()
+            raise FileNotFoundError(f"There is no file {str(path)!r}.{link}")
         if not path.is_dir():
             kind = recognize(path)
             if kind not in (*LOGS, "table"):
@@ -65,7 +66,7 @@ def find(paths):
             found.setdefault(kind, []).append(path)
             continue
         for file in _files(path):
-            kind = recognize(file)
+            kind = recognize(file) if file.exists() else "dangling"
             if kind in (*LOGS, "table"):
                 found.setdefault(kind, []).append(file)
             else:
@@ -93,7 +94,11 @@ def _refusal(path, kind):
 
 def _in_words(ignored):
     """Sentences on ignored files; summaries that the readers use are no news."""
-    reasons = {"empty": "empty", "other": "no results that are known"}
+    reasons = {
+        "empty": "empty",
+        "other": "no results that are known",
+        "dangling": "links to files that are not there",
+    }
     return [
         f"ignored {len(files)} file{'s' * (len(files) > 1)} ({reasons[kind]}): "
         f"{listed([file.name for file in files], most=4)}"

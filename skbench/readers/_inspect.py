@@ -73,7 +73,7 @@ def _from_archive(archive):
 def _member(archive, name, kind):
     try:
         value = parse(archive.read(name), fast_loads())
-    except UnicodeDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{archive.path!r}, member {name!r} is no JSON: {error}.") from None
     if not isinstance(value, kind):
         raise ValueError(f"{archive.path!r}, member {name!r} holds no {kind.__name__}.")

@@ -31,8 +31,9 @@ def read_json_lines(path, bad):
 
     Returns
     -------
-    pandas.DataFrame
-        ``attrs["notes"]`` names the fields that were left out.
+    table : pandas.DataFrame
+    notes : list of str
+        Names the fields that were left out.
     """
     chunks, rows, left_out = [], [], set()
     for _, record in records(path, bad):
@@ -43,11 +44,9 @@ def read_json_lines(path, bad):
     chunks.append(pd.DataFrame(rows))
     table = pd.concat([chunk for chunk in chunks if len(chunk)] or chunks, ignore_index=True)
     table = table.drop(columns=[name for name in left_out if name in table])
-    if left_out:
-        table.attrs["notes"] = [
-            f"left out lists and long texts: {listed(sorted(left_out), most=8)}"
-        ]
-    return table
+    if not left_out:
+        return table, []
+    return table, [f"left out lists and long texts: {listed(sorted(left_out), most=8)}"]
 
 
 def _scalars(record, left_out):

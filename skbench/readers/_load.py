@@ -37,8 +37,9 @@ def load_table(path, label_columns, bad=None):
 
     Returns
     -------
-    pandas.DataFrame
-        ``attrs["notes"]`` says what of the file was left out.
+    frame : pandas.DataFrame
+    notes : list of str
+        What of the file was left out.
 
     Raises
     ------
@@ -57,15 +58,16 @@ def load_table(path, label_columns, bad=None):
             f"Cannot tell what {str(path)!r} is. Give a .csv or .tsv file "
             f"({', '.join(_COMPRESSIONS)} allowed), a .parquet or a .jsonl file."
         )
+    notes = []
     if kind in _LINES or holds_json_lines(path):
-        frame = read_json_lines(path, bad)
+        frame, notes = read_json_lines(path, bad)
     elif kind in _PARQUET or _head(path) == b"PAR1":
         frame = _read_parquet(path)
     else:
         frame = _read_text(path, _SEPARATORS[kind], label_columns, bad)
     if frame.empty:
         raise ValueError(f"{str(path)!r} has column names but no rows.")
-    return frame
+    return frame, notes
 
 
 def without_suffixes(path):

@@ -8,6 +8,7 @@ import pandas as pd
 
 from skbench.readers._json import label_at
 from skbench.readers._names import listed, n_shared
+from skbench.readers._rows import ItemRows
 
 
 class Options(NamedTuple):
@@ -163,8 +164,8 @@ def assemble(logs, model, notes):
 
     Returns
     -------
-    pandas.DataFrame
-        See `read_items`.
+    ItemRows
+        See `read_items`; its notes are those that were told.
     """
     names = _renamed(_names_apart(logs, notes), model)
     _tell_items_apart(logs, notes)
@@ -188,8 +189,7 @@ def assemble(logs, model, notes):
         if any(name in log.columns for log in logs):
             items[name] = _joined(logs, name)
     items = _with_scores_only(items, logs, sizes, notes)
-    items.attrs["columns"] = _columns(logs, clustered, repeated)
-    return items
+    return ItemRows(items, _columns(logs, clustered, repeated), notes)
 
 
 def _names_apart(logs, notes):

@@ -1,42 +1,29 @@
-"""One reader per evaluation program."""
+"""One reader per evaluation program: `read_items` for one format, and what to know of it."""
 
-from skbench.readers._read import read_paths
+from __future__ import annotations
+
+from typing import Unpack
+
+import pandas as pd
+
+from skbench._types import Paths, ReadOptions
+from skbench.readers._public import read_items
 
 
-def read_lm_eval(
-    path, *, model=None, topic=None, score=None, cluster=None, filter=None, skip_bad_lines=False
-):
+def read_lm_eval(path: Paths, **options: Unpack[ReadOptions]) -> pd.DataFrame:
     """Item rows of lm-evaluation-harness, written with ``--log_samples``.
 
     Parameters
     ----------
-    path : str, path-like, or list of them
-        Files, or folders of which samples of lm-evaluation-harness are read and nothing else.
-    model : str or dict, default=None
-        Names for models, by what they are called without this argument; a string names
-        the only one.
-    topic : str, default=None
-        A field of the samples in place of the task, such as ``"doc.subject"``.
-    score : str, default=None
-        The metric.
-    cluster : str, default=None
-        A field of the samples that says which items belong together.
-    filter : str, default=None
-        Whose answers to take. None takes the first filter that all files of the task have.
-    skip_bad_lines : bool, default=False
-        Count what cannot be read in the notes, instead of refusing it.
+    path, **options
+        As in `read_items`, which see for errors too: model, topic, score, cluster, filter
+        and skip_bad_lines. Of folders, samples of this program are read and nothing else.
+        `topic` and `cluster` name fields of the samples, such as ``"doc.subject"``.
 
     Returns
     -------
     pandas.DataFrame
         As from `read_items`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such path.
-    ValueError
-        If there is nothing of the kind, or it cannot be read: with file, place and reason.
 
     Notes
     -----
@@ -69,41 +56,24 @@ def read_lm_eval(
     1   ada   law  law/1    1.0
     2   ada   law  law/2    0.0
     """
-    return read_paths(
-        path, "lm_eval", model, topic, None, score, cluster, None, filter, skip_bad_lines
-    )
+    return read_items(path, format="lm_eval", **options)
 
 
-def read_inspect(path, *, model=None, topic=None, score=None, cluster=None, skip_bad_lines=False):
+def read_inspect(path: Paths, **options: Unpack[ReadOptions]) -> pd.DataFrame:
     """Item rows of Inspect AI, from ``.eval`` or ``.json`` logs.
 
     Parameters
     ----------
-    path : str, path-like, or list of them
-        Files, or folders of which logs of Inspect are read and nothing else.
-    model : str or dict, default=None
-        Names for models, by what they are called without this argument; a string names
-        the only one.
-    topic : str, default=None
-        A field of the summaries in place of the task, such as ``"metadata.subject"``.
-    score : str, default=None
-        The scorer, or ``scorer/key``.
-    cluster : str, default=None
-        A field of the summaries that says which items belong together.
-    skip_bad_lines : bool, default=False
-        Count what cannot be read in the notes, instead of refusing it.
+    path, **options
+        As in `read_items`, which see for errors too: model, topic, score, cluster and
+        skip_bad_lines. Of folders, logs of Inspect are read and nothing else. `topic` and
+        `cluster` name fields of the summaries, such as ``"metadata.subject"``; `score` is
+        the scorer, or ``scorer/key``.
 
     Returns
     -------
     pandas.DataFrame
         As from `read_items`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such path.
-    ValueError
-        If there is nothing of the kind, or it cannot be read: with file, place and reason.
 
     Notes
     -----
@@ -131,37 +101,22 @@ def read_inspect(path, *, model=None, topic=None, score=None, cluster=None, skip
     0   ada   law  law/0    1.0
     1   ada   law  law/1    0.0
     """
-    return read_paths(
-        path, "inspect", model, topic, None, score, cluster, None, None, skip_bad_lines
-    )
+    return read_items(path, format="inspect", **options)
 
 
-def read_helm(path, *, model=None, score=None, skip_bad_lines=False):
+def read_helm(path: Paths, **options: Unpack[ReadOptions]) -> pd.DataFrame:
     """Item rows of HELM, from the folders of its runs.
 
     Parameters
     ----------
-    path : str, path-like, or list of them
-        Files, or folders of which runs of HELM are read and nothing else.
-    model : str or dict, default=None
-        Names for models, by what they are called without this argument; a string names
-        the only one.
-    score : str, default=None
-        The metric.
-    skip_bad_lines : bool, default=False
-        Count what cannot be read in the notes, instead of refusing it.
+    path, **options
+        As in `read_items`, which see for errors too: model, score (the metric) and
+        skip_bad_lines. Of folders, runs of HELM are read and nothing else.
 
     Returns
     -------
     pandas.DataFrame
         As from `read_items`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such path.
-    ValueError
-        If there is nothing of the kind, or it cannot be read: with file, place and reason.
 
     Notes
     -----
@@ -187,35 +142,23 @@ def read_helm(path, *, model=None, score=None, skip_bad_lines=False):
       model       topic            item  score
     0   ada  law:year=1  law:year=1/id7    1.0
     """
-    return read_paths(path, "helm", model, None, None, score, None, None, None, skip_bad_lines)
+    return read_items(path, format="helm", **options)
 
 
-def read_euroeval(path, *, model=None, score=None, skip_bad_lines=False):
+def read_euroeval(path: Paths, **options: Unpack[ReadOptions]) -> pd.DataFrame:
     """Rows of EuroEval, one per model, data set and bootstrap sample.
 
     Parameters
     ----------
-    path : str, path-like, or list of them
-        Files, or folders of which results of EuroEval are read and nothing else.
-    model : str or dict, default=None
-        Names for models, by what they are called without this argument; a string names
-        the only one.
-    score : str, default=None
-        The metric. None takes the first listed, EuroEval's own first choice.
-    skip_bad_lines : bool, default=False
-        Count what cannot be read in the notes, instead of refusing it.
+    path, **options
+        As in `read_items`, which see for errors too: model, score (the metric, by default
+        the first listed, EuroEval's own first choice) and skip_bad_lines. Of folders,
+        results of EuroEval are read and nothing else.
 
     Returns
     -------
     pandas.DataFrame
         As from `read_items`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such path.
-    ValueError
-        If there is nothing of the kind, or it cannot be read: with file, place and reason.
 
     Notes
     -----
@@ -238,41 +181,24 @@ def read_euroeval(path, *, model=None, score=None, skip_bad_lines=False):
       model topic   item  score
     0   ada   law  law/1    0.5
     """
-    return read_paths(path, "euroeval", model, None, None, score, None, None, None, skip_bad_lines)
+    return read_items(path, format="euroeval", **options)
 
 
-def read_every_eval_ever(
-    path, *, model=None, topic=None, score=None, cluster=None, skip_bad_lines=False
-):
+def read_every_eval_ever(path: Paths, **options: Unpack[ReadOptions]) -> pd.DataFrame:
     """Item rows of Every Eval Ever, from its instance-level JSON Lines.
 
     Parameters
     ----------
-    path : str, path-like, or list of them
-        Files, or folders of which instance-level files are read and nothing else.
-    model : str or dict, default=None
-        Names for models, by what they are called without this argument; a string names
-        the only one.
-    topic : str, default=None
-        A field of the lines in place of the task, such as ``"metadata.subject"``.
-    score : str, default=None
-        The `evaluation_result_id`.
-    cluster : str, default=None
-        A field of the lines that says which items belong together.
-    skip_bad_lines : bool, default=False
-        Count what cannot be read in the notes, instead of refusing it.
+    path, **options
+        As in `read_items`, which see for errors too: model, topic, score, cluster and
+        skip_bad_lines. Of folders, instance-level files are read and nothing else. `topic`
+        and `cluster` name fields of the lines, such as ``"metadata.subject"``; `score` is
+        the `evaluation_result_id`.
 
     Returns
     -------
     pandas.DataFrame
         As from `read_items`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such path.
-    ValueError
-        If there is nothing of the kind, or it cannot be read: with file, place and reason.
 
     Notes
     -----
@@ -295,41 +221,24 @@ def read_every_eval_ever(
       model topic   item  score
     0   ada   law  law/7    1.0
     """
-    return read_paths(
-        path, "every_eval_ever", model, topic, None, score, cluster, None, None, skip_bad_lines
-    )
+    return read_items(path, format="every_eval_ever", **options)
 
 
-def read_promptfoo(path, *, model=None, topic=None, score=None, cluster=None, skip_bad_lines=False):
+def read_promptfoo(path: Paths, **options: Unpack[ReadOptions]) -> pd.DataFrame:
     """Item rows of promptfoo, from its JSON or JSON Lines output.
 
     Parameters
     ----------
-    path : str, path-like, or list of them
-        Files, or folders of which outputs of promptfoo are read and nothing else.
-    model : str or dict, default=None
-        Names for models, by what they are called without this argument; a string names
-        the only one.
-    topic : str, default=None
-        A field of the results in place of the task, such as ``"testCase.metadata.subject"``.
-    score : str, default=None
-        `"success"` (the default), `"score"`, or a named score.
-    cluster : str, default=None
-        A field of the results that says which items belong together.
-    skip_bad_lines : bool, default=False
-        Count what cannot be read in the notes, instead of refusing it.
+    path, **options
+        As in `read_items`, which see for errors too: model, topic, score, cluster and
+        skip_bad_lines. Of folders, outputs of promptfoo are read and nothing else. `topic`
+        and `cluster` name fields of the results, such as ``"testCase.metadata.subject"``;
+        `score` is ``"success"`` (the default), ``"score"`` or a named score.
 
     Returns
     -------
     pandas.DataFrame
         As from `read_items`.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such path.
-    ValueError
-        If there is nothing of the kind, or it cannot be read: with file, place and reason.
 
     Notes
     -----
@@ -353,6 +262,4 @@ def read_promptfoo(path, *, model=None, topic=None, score=None, cluster=None, sk
       model topic  score
     0   ada  sums    1.0
     """
-    return read_paths(
-        path, "promptfoo", model, topic, None, score, cluster, None, None, skip_bad_lines
-    )
+    return read_items(path, format="promptfoo", **options)

@@ -1,20 +1,32 @@
-"""The reader for all formats."""
+"""The reader for all formats, and what it decided on the way."""
 
-from skbench.readers._read import read_paths
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, Unpack
+
+import pandas as pd
+
+from skbench._checks import check_option
+from skbench._types import Names, Paths, ReadOptions
+from skbench.readers._read import FORMATS, read_paths
+from skbench.readers._rows import ItemRows
 
 
 def read_items(
-    path,
+    path: Paths,
     *,
-    model=None,
-    topic=None,
-    item=None,
-    score=None,
-    cluster=None,
-    models=None,
-    filter=None,
-    skip_bad_lines=False,
-):
+    format: Literal["lm_eval", "inspect", "helm", "euroeval", "every_eval_ever", "promptfoo"]
+    | None = None,
+    model: str | Mapping[str, str] | None = None,
+    topic: Names | None = None,
+    item: str | None = None,
+    score: str | None = None,
+    cluster: str | None = None,
+    models: Sequence[str] | None = None,
+    filter: str | None = None,
+    skip_bad_lines: bool = False,
+) -> pd.DataFrame:
     """Item rows from files or folders of evaluation results, in any known format.
 
     A file is recognized by its contents: logs of lm-evaluation-harness, Inspect, HELM,
@@ -24,13 +36,17 @@ def read_items(
     A table is long (one row per model and item, one score column) or wide (one
     row per item, one score column per model). Columns that are not named are
     guessed by their usual names, such as `model` or `system`, `task` or
-    `category`, `question_id`, `correct` or `accuracy`. Every guess and every choice is
-    written down in ``attrs["notes"]``.
+    `category`, `question_id`, `correct` or `accuracy`. `skbench.readers.read_with_notes` reads
+    the same and says every guess and every choice.
 
     Parameters
     ----------
     path : str, path-like, or list of them
         Files and folders. Text files may be compressed (.gz, .bz2, .xz).
+    format : {"lm_eval", "inspect", "helm", "euroeval", "every_eval_ever", "promptfoo"}, \
+default=None
+        Read logs of this program and nothing else, as its own reader does
+        (`read_lm_eval` and so on, which tell what is special about each).
     model : str or dict, default=None
         Tables: the column of models. None guesses; without one each
         file is taken to hold one model. Logs: names for models, by
@@ -63,10 +79,6 @@ def read_items(
         cluster) and `confidence` (the share of the likeliest choice). Of tables, other
         columns are as in the file, except that one which bears a
         role's name without playing it gets the suffix `_in_file`.
-        ``attrs["columns"]`` says which column of the file plays which role,
-        ``attrs["formats"]`` which formats they came in, ``attrs["notes"]`` is a list
-        of everything that was guessed, chosen,
-        converted, ignored or dropped.
 
     Raises
     ------
@@ -104,9 +116,67 @@ def read_items(
     0   ada   law     1    1.0
     1   ada   law     2    1.0
     2   bob   law     1    0.0
-    >>> items.attrs["notes"][-1]
+    """
+    if format is not None:
+        check_option("format", format, FORMATS)
+    return read_paths(
+        path,
+        format,
+        model=model,
+        topic=topic,
+        item=item,
+        score=score,
+        cluster=cluster,
+        models=models,
+        filter=filter,
+        skip_bad_lines=skip_bad_lines,
+    ).items
+
+
+def read_with_notes(
+    path: Paths,
+    *,
+    format: Literal[
+        "lm_eval", "inspect", "helm", "euroeval", "every_eval_ever", "promptfoo", "table"
+    ]
+    | None = None,
+    **options: Unpack[ReadOptions],
+) -> ItemRows:
+    """Item rows, and everything that was decided in reading them.
+
+    Parameters
+    ----------
+    path : str, path-like, or list of them
+        As of `skbench.read_items`.
+    format : {"lm_eval", "inspect", "helm", "euroeval", "every_eval_ever", "promptfoo", \
+"table"} or None, default=None
+        The one format to read; None reads all that `skbench.read_items` would.
+    **options
+        Its other arguments: model, topic, item, score, cluster, models, filter,
+        skip_bad_lines.
+
+    Returns
+    -------
+    ItemRows
+        items, columns, notes, formats.
+
+    Raises
+    ------
+    ValueError, FileNotFoundError
+        As of `skbench.read_items`, or for an unknown format.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "results.csv")
+    ...     _ = open(path, "w").write("task,id,ada,bob\\nlaw,1,1,0\\nlaw,2,1,\\n")
+    ...     rows = read_with_notes(path)
+    >>> rows.columns["topic"], rows.formats
+    ('task', ['table'])
+    >>> rows.notes[-1]
     '1 of 4 scores are blank: dropped, not counted as wrong'
     """
-    return read_paths(
-        path, None, model, topic, item, score, cluster, models, filter, skip_bad_lines
-    )
+    if format is not None:
+        check_option("format", format, FORMATS)
+    return read_paths(path, format, **options)

@@ -23,6 +23,7 @@ _READERS = {
     "promptfoo": promptfoo_logs,
     "euroeval": euroeval_logs,
 }
+FORMATS = tuple(_READERS)
 TITLES = {
     "lm_eval": "lm-evaluation-harness",
     "inspect": "Inspect",
@@ -34,8 +35,20 @@ TITLES = {
 }
 
 
-def read_paths(paths, only, model, topic, item, score, cluster, models, filter, skip_bad_lines):
-    """Item rows of files and folders; parameters as in `read_items`, `only` a format or None."""
+def read_paths(
+    paths,
+    only=None,
+    *,
+    model=None,
+    topic=None,
+    item=None,
+    score=None,
+    cluster=None,
+    models=None,
+    filter=None,
+    skip_bad_lines=False,
+):
+    """`ItemRows` of files and folders; parameters as in `read_items`, `only` a format or None."""
     paths = [Path(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
     found, notes = find(paths)
     found = _wanted(found, only, paths, notes)
@@ -46,7 +59,8 @@ def read_paths(paths, only, model, topic, item, score, cluster, models, filter, 
             raise ValueError("model= renames models of logs; for a table, name its model column.")
         if filter is not None:
             raise ValueError("filter= (--filter) is for lm-evaluation-harness, not for tables.")
-        items = tables_items(found["table"], named, models, bad)
+        rows = tables_items(found["table"], named, models, bad)
+        notes += rows.notes
     else:
         options = Options(score, filter, _one_field(topic), cluster)
         if filter is not None and "lm_eval" not in found:
@@ -61,15 +75,9 @@ def read_paths(paths, only, model, topic, item, score, cluster, models, filter, 
             notes.insert(0, f"{TITLES[kind]}: {n_files}")
         if not logs:
             raise ValueError(f"No item is left to read in {listed(paths, most=3)}.")
-        items = assemble(logs, model, notes)
-    items.attrs["notes"] = [
-        *notes,
-        *items.attrs.get("notes", ()),
-        *_unit_of(items["score"]),
-        *bad.notes(),
-    ]
-    items.attrs["formats"] = list(found)
-    return items
+        rows = assemble(logs, model, notes)
+    notes += [*_unit_of(rows.items["score"]), *bad.notes()]
+    return rows._replace(notes=notes, formats=list(found))
 
 
 def _unit_of(score):

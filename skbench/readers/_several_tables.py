@@ -8,6 +8,7 @@ import pandas as pd
 from skbench._checks import of_one_type
 from skbench.readers._load import without_suffixes
 from skbench.readers._names import OPTIONS, REPEATS, listed, n_shared
+from skbench.readers._rows import ItemRows
 from skbench.readers._tabular import ONE_MODEL, table_items
 
 
@@ -19,24 +20,23 @@ def tables_items(files, named, models, bad):
     parts = [table_items(file, named, models, bad) for file in files]
     if len(parts) == 1:
         return parts[0]
-    columns = parts[0].attrs["columns"]
+    columns = parts[0].columns
     _check_same_columns(files, parts)
     notes = [f"{len(files)} tables, one below the other", *_name_models(files, parts)]
-    items = pd.concat(parts, ignore_index=True)
+    items = pd.concat([part.items for part in parts], ignore_index=True)
     for name in columns:
         if name in items:
             items[name] = of_one_type(items[name])
     _refuse_items_of_two_files(files, parts, items)
-    items.attrs["columns"] = {"model": "model", **columns}
-    said = dict.fromkeys(note for part in parts for note in part.attrs["notes"])
-    items.attrs["notes"] = [*notes, *(note for note in said if note != ONE_MODEL)]
-    return items
+    said = dict.fromkeys(note for part in parts for note in part.notes)
+    notes += (note for note in said if note != ONE_MODEL)
+    return ItemRows(items, {"model": "model", **columns}, notes)
 
 
 def _check_same_columns(files, parts):
-    first = set(parts[0].attrs["columns"])
+    first = set(parts[0].columns)
     for file, part in zip(files, parts, strict=True):
-        if set(part.attrs["columns"]) - {"model"} != first - {"model"}:
+        if set(part.columns) - {"model"} != first - {"model"}:
             raise ValueError(
                 f"{str(file)!r} and {str(files[0])!r} do not have the same columns. Read them one "
                 f"by one, or name the columns."
@@ -45,11 +45,12 @@ def _check_same_columns(files, parts):
 
 def _name_models(files, parts):
     """Name models for their files where no column does, and say so."""
-    named = {str(name) for part in parts if "model" in part for name in part["model"].unique()}
-    nameless = [i for i, part in enumerate(parts) if "model" not in part]
+    frames = [part.items for part in parts]
+    named = {str(name) for part in frames if "model" in part for name in part["model"].unique()}
+    nameless = [i for i, part in enumerate(frames) if "model" not in part]
     names = _names_of_files([files[i] for i in nameless], named) if nameless else []
     for i, name in zip(nameless, names, strict=True):
-        parts[i].insert(0, "model", name)
+        frames[i].insert(0, "model", name)
     if nameless:
         yield (
             f"no model column: each file is one model, named for it: {listed(names, most=6)} "
@@ -82,10 +83,10 @@ def _refuse_items_of_two_files(files, parts, items):
     if "item" not in items:
         return
     keys = [name for name in ("model", "topic", "item") if name in items]
-    columns = parts[0].attrs["columns"]
+    columns = parts[0].columns
     if columns.get("cluster") == columns["item"]:
         keys += [name for name in items if str(name).lower() in REPEATS]
-    of_files = pd.concat([part[keys].drop_duplicates() for part in parts])
+    of_files = pd.concat([part.items[keys].drop_duplicates() for part in parts])
     twice = of_files[of_files.duplicated()]
     if len(twice):
         row = twice.iloc[0]

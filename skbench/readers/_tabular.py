@@ -8,6 +8,7 @@ import pandas as pd
 from skbench._checks import of_one_type
 from skbench.readers._load import load_table
 from skbench.readers._names import OPTIONS, REPEATS, ROLES, check_exist, find_roles, listed
+from skbench.readers._rows import ItemRows
 
 _WORDS = {
     **dict.fromkeys(("true", "correct", "yes", "pass", "passed", "c"), 1.0),
@@ -34,7 +35,7 @@ def table_items(path, named, models, bad):
 
     Returns
     -------
-    pandas.DataFrame
+    ItemRows
         See `read_items`.
     """
     if models is not None and (named["model"] is not None or named["score"] is not None):
@@ -52,7 +53,7 @@ def table_items(path, named, models, bad):
 
 
 def _items(path, named, models, bad):
-    table = load_table(path, lambda columns: _label_columns(columns, named), bad)
+    table, of_file = load_table(path, lambda columns: _label_columns(columns, named), bad)
     left_out = []
     if models is None:
         models = _wide_models(table, named)
@@ -67,15 +68,12 @@ def _items(path, named, models, bad):
         notes.insert(
             1, f"not taken for models: {listed(left_out)}; to change it, name all models (--models)"
         )
-    notes[:0] = table.attrs.get("notes", [])
+    notes[:0] = of_file
     items = _with_labels(items, roles, path, bad)
     items = _without_blank_scores(items, notes)
     items = _with_unique_items(items, roles, notes, path, bad)
-    items.attrs["columns"] = {
-        role: names[0] if len(names) == 1 else names for role, names in roles.items()
-    }
-    items.attrs["notes"] = notes
-    return items
+    columns = {role: names[0] if len(names) == 1 else names for role, names in roles.items()}
+    return ItemRows(items, columns, notes)
 
 
 def _label_columns(columns, named):

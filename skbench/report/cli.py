@@ -2,11 +2,23 @@
 
 import os
 import sys
+from importlib import import_module
 
 _HELP = """Honest estimates of model performance from few items per topic.
 
 Try `skbench demo` first; then `skbench estimate FILE` on results of your own.
 """
+# What each is for. A command is read from the file of its name when it is called for.
+COMMANDS = {
+    "compare": "Compare two models of a file, or all pairs.",
+    "demo": "See it work on a real benchmark, made on the spot.",
+    "estimate": "Estimate every group of a file of results.",
+    "gate": "Pass or fail new results against old ones.",
+    "judge": "Correct an autorater by a few human labels.",
+    "leaderboard": "Rank the models of a file, with intervals and rank sets.",
+    "plan": "Plan how many items a comparison of two models needs.",
+    "report": "Report on files or folders of results.",
+}
 
 
 def main(args=None):
@@ -28,15 +40,23 @@ def main(args=None):
     # Read when numpy is loaded. Matrices have a few dozen rows here: threads only wait.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from skbench import __version__
-    from skbench.report.compare import compare
-    from skbench.report.demo import demo
-    from skbench.report.estimate import estimate
-    from skbench.report.judge import judge
-    from skbench.report.leaderboard import leaderboard
-    from skbench.report.plan import plan
-    from skbench.report.report import report
 
-    known = [demo, report, estimate, leaderboard, compare, judge, plan]
-    commands = click.Group("skbench", commands=known, help=_HELP)
-    commands = click.version_option(__version__, prog_name="skbench")(commands)
+    class Commands(click.Group):
+        """Lists all commands without reading them: most of them load pandas."""
+
+        def list_commands(self, context):
+            return list(COMMANDS)
+
+        def get_command(self, context, name):
+            if name not in COMMANDS:
+                return None
+            return getattr(import_module(f"skbench.report.{name}"), name)
+
+        def format_commands(self, context, formatter):
+            with formatter.section("Commands"):
+                formatter.write_dl(list(COMMANDS.items()))
+
+    commands = click.version_option(__version__, prog_name="skbench")(
+        Commands("skbench", help=_HELP)
+    )
     commands.main(args, prog_name="skbench")

@@ -1,49 +1,90 @@
 """`skbench compare`: is one model better than another, on the items both answered?"""
 
+from dataclasses import replace
+
 import click
 import numpy as np
 
+from skbench.report import past as pasts
 from skbench.report import tables
 from skbench.report.reading import (
     Names,
+    bounds_option,
     check_formats,
     format_options,
     level_option,
+    missing_option,
+    past_options,
     read_models,
     reading_options,
     score_name,
+    score_range,
 )
 from skbench.report.terminal import in_one_line, print_line, print_prose, print_table, working
 
 
-@click.command(short_help="Compare two models of a file, or all pairs.")
+@click.command()
 @click.argument("file")
 @click.argument("a", required=False)
 @click.argument("b", required=False)
 @click.option("--by", type=Names(), help="Topic column(s): compare in each topic by itself.")
 @reading_options
+@bounds_option
 @level_option
+@missing_option
+@past_options
 @click.option(
     "--adjust",
     type=click.Choice(["none", "bonferroni", "holm"]),
-    help="How to allow for several comparisons.  [default: holm where there are several]",
+    help="How to allow for several comparisons; holm for p-values alone.  [default: bonferroni "
+    "where there are several]",
 )
 @format_options
-def compare(file, a, b, by, confidence_level, adjust, as_json, as_csv, **roles):
+def compare(
+    file,
+    a,
+    b,
+    by,
+    bounds,
+    confidence_level,
+    missing,
+    past,
+    bank,
+    adjust,
+    as_json,
+    as_csv,
+    **roles,
+):
     """Compare models A and B of FILE; A with every other; or all pairs.
 
-    The models are compared item by item on the items both answered, with
-    cluster-robust errors where items come in clusters. FILE and its columns are as
-    for `skbench leaderboard`.
+    Two models are compared item by item on the items both answered, with
+    cluster-robust errors where items come in clusters; all pairs at once as for
+    `skbench leaderboard`, whose ranks follow from these verdicts. FILE and its
+    columns are as there. A is better or worse where the interval leaves out 0.
+    With --past or --bank the difference is that on all items that earlier models answered.
     """
     check_formats(as_json, as_csv)
+    pasts.check_past(past, bank, missing)
     with in_one_line():
-        items, columns = read_models(file, by, roles)
+        rows, columns = read_models(file, by, roles)
         with working("comparing ..."):
+            learned, items = pasts.learn(past, bank, rows, file, by, roles), rows.items
+            if learned is not None:
+                items, columns = learned.comparable(columns)
+            columns["missing"] = missing
             result = _compared(items, a, b, confidence_level, adjust, columns)
-        table = tables.with_text_labels(result.to_frame())
+            result = result if learned is None else learned.with_method(result)
+        known_range = score_range(rows, bounds)
+        if known_range is not None:
+            width = known_range[1] - known_range[0]
+            result = replace(result, estimate=result.estimate.within(-width, width))
+        table = tables.with_text_labels(result.to_frame().assign(verdict=result.verdict))
         if as_json:
-            head = {"score": score_name(items), "test": result.test}
+            head = {
+                "score": score_name(rows),
+                "test": result.test,
+                "remarks": list(result.remarks),
+            }
             click.echo(tables.records_json(result.estimate, head, "comparisons", table))
         elif as_csv:
             click.echo(tables.as_csv(table, result.estimate), nl=False)
@@ -51,11 +92,11 @@ def compare(file, a, b, by, confidence_level, adjust, as_json, as_csv, **roles):
             for sentence in (*result.sentences(), *result.remarks):
                 print_prose(sentence)
         else:
-            _print_report(result, table, confidence_level)
+            _print_report(result, table)
 
 
 def _compared(items, a, b, confidence_level, adjust, columns):
-    from skbench.benchmark import compare_models
+    from skbench.comparison import compare_models
 
     named = {name: _as_in(items["model"], name) for name in (a, b) if name is not None}
     several = b is None or columns["by"] is not None
@@ -64,7 +105,7 @@ def _compared(items, a, b, confidence_level, adjust, columns):
         named.get(a),
         named.get(b),
         confidence_level=confidence_level,
-        adjust=adjust or ("holm" if several else "none"),
+        adjust=adjust or ("bonferroni" if several else "none"),
         **columns,
     )
 
@@ -74,18 +115,17 @@ def _as_in(models, name):
     return next((model for model in models.unique() if str(model) == name), name)
 
 
-def _print_report(result, table, confidence_level):
+def _print_report(result, table):
     e = result.estimate
     print_line(f"{len(result)} comparisons: {e.method}")
     print_line(f"{100 * e.confidence_level:.4g} % intervals; p-values by {result.test}")
     for remark in result.remarks:
         print_line(remark)
     print_table(_rich(table), _rich(table, narrow=True))
-    alpha = 1 - confidence_level
-    clear = int(np.sum(result.p_value <= alpha))
+    clear = int(np.sum(np.isin(result.verdict, ("better", "worse"))))
     print_prose(
-        f"{clear} of {len(result)} differences are clear (p at most {alpha:.3g}). 'needed' is the "
-        "number of items at which a true difference of the size observed shows with power 80 %."
+        f"{clear} of {len(result)} differences are clear: their intervals leave out 0. 'needed' is "
+        "the number of items at which a true difference of the size observed shows with power 80 %."
     )
 
 
@@ -96,6 +136,7 @@ def _rich(table, narrow=False):
     columns = {name.replace("model_", ""): table[name].astype(str) for name in texts}
     for name in ("difference", "low", "high"):
         columns[name] = _cells(table[name], f".{decimals}f")
+    columns["a is"] = list(table["verdict"])
     columns["p"] = ["<.0001" if p < 1e-4 else _cell(p, ".4f") for p in table["p_value"]]
     if not narrow:
         columns["correlation"] = _cells(table["correlation"], ".2f")

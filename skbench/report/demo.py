@@ -16,7 +16,7 @@ _CLEAR = 2  # standard errors from 0 beyond which a difference is not put down t
 _EXTREME = 0.1  # coverage is told apart for truths this near to 0 or 1
 
 
-@click.command(short_help="See it work on a real benchmark, made on the spot.")
+@click.command()
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
     "--n",
@@ -45,6 +45,7 @@ def demo(seed, n_images, output):
         items, features = _benchmark(seed)
         sample, truth = _looked_at(items, n_images, seed)
         summary, estimates = _estimated(sample, features, seed)
+        estimates["bank"] = with_earlier_models(items, sample, summary.labels)
         truth = truth.reindex(list(summary.labels)).to_numpy()
         _print_setting(items, n_images, len(summary))
         scores = method_scores(estimates, truth)
@@ -73,11 +74,11 @@ def _looked_at(items, n_images, seed):
 
 
 def _estimated(sample, features, seed):
-    """The three estimates that are compared, by method."""
+    """The estimates from these images alone, by method."""
     from sklearn.linear_model import Ridge
 
+    from skbench.assessment import sample_size_ratio
     from skbench.groups import AveragedEstimator, DirectEstimator, SyntheticRegression
-    from skbench.selection import sample_size_ratio
     from skbench.summaries import summarize_items
 
     summary = summarize_items(sample, by=["model", "topic"], features=features)
@@ -92,6 +93,40 @@ def _estimated(sample, features, seed):
     ratio = sample_size_ratio(estimators["average"], summary)
     averaged = replace(estimates["average"], sample_size_ratio=ratio)
     return summary, estimates | {"average": averaged}
+
+
+def with_earlier_models(items, sample, labels):
+    """Estimates of each model by those of an item bank whose past are all the other models.
+
+    Parameters
+    ----------
+    items : DataFrame
+        Columns model, topic, item and score: what a model is asked when it belongs to the past.
+    sample : DataFrame
+        Rows of these that are known of the new model.
+    labels : MultiIndex of shape (n_groups,)
+        Model and topic.
+
+    Returns
+    -------
+    Estimate
+        Of the mean score on the items that were not looked at, with posterior intervals.
+    """
+    from skbench.bank import ItemBank, UnitLevelModel
+
+    with_all = ItemBank().fit(items)
+    found = []
+    for name, asked in sample.groupby("model"):
+        others = items[items["model"] == name].drop(index=asked.index)
+        new = UnitLevelModel(with_all.without([name])).fit(asked, asked["score"])
+        found.append(new.estimate(["model", "topic"], population=others[["topic", "item"]]))
+    columns = {
+        name: np.concatenate([getattr(e, name) for e in found])
+        for name in ("value", "low", "high", "standard_error")
+    }
+    at = found[0].labels.append([e.labels for e in found[1:]]).get_indexer(labels)
+    columns = {name: column[at] for name, column in columns.items()}
+    return replace(found[0], labels=labels, method="with earlier models (item bank)", **columns)
 
 
 def method_scores(estimates, truth):
@@ -205,26 +240,36 @@ def _verdict(scores, estimates, truth, topics):
             f"truth below {_EXTREME:g} or above {1 - _EXTREME:g}, {_percent(covers[~extreme])} of "
             f"the other {(~extreme).sum()}."
         )
+    lines.append(_verdict_on_bank(scores, estimates["bank"], truth, topics, squared_errors[0]))
     return lines
+
+
+def _verdict_on_bank(scores, bank, truth, topics, before):
+    others = len(bank.labels.unique("model")) - 1
+    who = f"The item bank, with the other {others} classifiers as the past of each,"
+    narrower = scores.loc["bank", "width"] / scores.loc["direct", "width"]
+    return (
+        _verdict_on_error(*error_removed(before, (bank.value - truth) ** 2, topics), who)[:-1]
+        + f", at {narrower:.2f} times the width of the direct intervals; the past are answers to "
+        "all images."
+    )
 
 
 def _percent(share):
     return f"{100 * np.mean(share):.0f} %"
 
 
-def _verdict_on_error(removed, error):
+def _verdict_on_error(removed, error, who="The averaged estimator"):
     figure = f"{_percent(abs(removed))} (standard error {_percent(error)})"
     if removed > _CLEAR * error:
-        return (
-            f"The averaged estimator removed {figure} of the squared error of the direct estimates."
-        )
+        return f"{who} removed {figure} of the squared error of the direct estimates."
     if removed > 0:
         return (
-            f"The averaged estimator removed {figure} of the squared error of the direct "
+            f"{who} removed {figure} of the squared error of the direct "
             "estimates: too little to tell from chance in this draw."
         )
     return (
-        "The averaged estimator did not help in this draw: the squared error of the direct "
+        f"{who} did not help in this draw: the squared error of the direct "
         f"estimates grew by {figure}."
     )
 

@@ -6,15 +6,20 @@ from pathlib import Path
 import click
 import numpy as np
 
+from skbench.report import past as pasts
 from skbench.report import tables
 from skbench.report.reading import (
     Names,
+    bounds_option,
     check_formats,
     check_spread,
     cluster_name,
     format_options,
     level_option,
+    past_options,
+    say_if_beyond,
     score_name,
+    score_range,
     within_scores,
 )
 from skbench.report.terminal import (
@@ -26,6 +31,7 @@ from skbench.report.terminal import (
     say,
     working,
 )
+from skbench.report.unlike import unlike_in_words
 
 _TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".bz2", ".xz", ".zst")
 _METHODS = ("average", "eb", "direct", "synthetic", "james-stein", "fay-herriot", "structured")
@@ -48,7 +54,7 @@ _READING = ("model", "models", "score", "item", "cluster", "filter", "skip_bad_l
 _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
 
 
-@click.command(short_help="Estimate every group of a file of results.")
+@click.command()
 @click.argument("file")
 @click.option("--by", type=Names(), help="Topic column(s), or 'model' for one group per model.")
 @click.option("--model", help="Model column.")
@@ -66,13 +72,8 @@ _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
     metavar="NAME",
     help=f"With eb: {', '.join(_INTERVALS['eb'])}. With direct: {', '.join(_INTERVALS['direct'])}.",
 )
-@click.option(
-    "--bounds",
-    type=float,
-    nargs=2,
-    metavar="LOW HIGH",
-    help="Lowest and highest possible score, for --interval bounded.  [default: 0 1]",
-)
+@past_options
+@bounds_option
 @click.option(
     "--scale",
     type=click.Choice(["identity", "arcsine", "logit"]),
@@ -106,45 +107,61 @@ def estimate(file, method, confidence_level, sample_size, plot, as_json, as_csv,
     evaluation program. Tables have one row per model and item, or one row per item
     and a column of scores per model. Columns are guessed by their usual names;
     what was guessed is told on stderr, and the options below overrule it.
-    Where scores are 0 or 1, estimates and intervals are cut to that range.
+    Where the range of the scores is known (they are 0 or 1, the program defines it, or
+    --bounds tells it), estimates and intervals are cut to it.
+    With --past or --bank the estimates are those of all items that earlier models answered.
     """
     check_formats(as_json, as_csv)
     _check_usage(method, sample_size, options)
     with in_one_line():
-        items, topics = _read(file, options)
-        by = [name for name in ("model", *topics) if name in items]
-        summary_options = _summary_options(items, by, options)
+        rows, topics = _read(file, options)
+        items = rows.items
+        options["columns"] = by = [name for name in ("model", *topics) if name in items]
+        summary_options = _summary_options(rows, by, options)
         summary = _summarized(items, summary_options)
-        if options["interval"] == "bounded":
-            _check_bounds(items, options)
+        known_range = score_range(rows, _bounds(options))
         with working("estimating ..."):
-            direct, estimated = _estimated(summary, method, options, confidence_level)
+            past = _past(rows, file, options)
+            if past is None:
+                direct, estimated = _estimated(summary, method, options, confidence_level)
+            else:
+                direct, _ = _estimated(summary, "direct", options, confidence_level)
+                estimated = past.estimate(summary.labels, by, confidence_level)
             if sample_size and estimated is not direct:
                 estimator = _estimator(method, options)
-                estimated = _with_sample_size(estimated, estimator, items, summary_options)
+                estimated = _with_sample_size(
+                    estimated, estimator, items, _with_table(summary_options, summary)
+                )
         if options["population"] is not None:
             size = _population(items, by, options["population"])
             direct, estimated = _of_whole_benchmark(summary, size, direct, estimated)
         same = estimated is direct
-        direct = within_scores(direct, items)
-        estimated = direct if same else within_scores(estimated, items)
+        direct = within_scores(direct, known_range)
+        estimated = direct if same else within_scores(estimated, known_range)
+        say_if_beyond(estimated, items, known_range)
         table = tables.group_table(summary, direct, estimated, by)
         if as_json:
-            click.echo(tables.as_json(table, estimated, score_name(items)))
+            click.echo(tables.as_json(table, estimated, score_name(rows)))
         elif as_csv:
             click.echo(tables.as_csv(table, estimated), nl=False)
         else:
             _print_report(table, items, summary, direct, estimated)
+            if past is not None:
+                print_line(pasts.worth(past, summary, estimated).sentence)
         if plot is not None:
-            _save_plot(plot, summary, direct, estimated, score_name(items))
+            _save_plot(plot, summary, direct, estimated, score_name(rows))
 
 
 def _check_usage(method, sample_size, options):
+    if pasts.check_past(options["past"], options["bank"]):
+        others = {"method": method != "average", "sample-size": sample_size}
+        names = ("features", "interval", "scale", "population")
+        others |= {name: options[name] is not None for name in names}
+        for name in (name for name, given in others.items() if given):
+            raise click.UsageError(f"--{name} has no meaning with --past or --bank.")
     interval = options["interval"]
     if interval is not None and interval not in _INTERVALS.get(method, ()):
         raise click.UsageError(f"--interval {interval} has no meaning with --method {method}.")
-    if options["bounds"] is not None and interval != "bounded":
-        raise click.UsageError("--bounds has no meaning without --interval bounded.")
     if options["scale"] is not None and method != "eb":
         raise click.UsageError(f"--scale has no meaning with --method {method}.")
     if options["features"] is not None and method in _WITHOUT_FEATURES:
@@ -156,8 +173,8 @@ def _check_usage(method, sample_size, options):
 
 
 def _read(file, options):
-    """Items and the columns that make up the topic; says what was guessed."""
-    from skbench.readers import read_items
+    """Item rows and the columns that make up the topic; says what was guessed."""
+    from skbench.readers import read_with_notes
 
     by = options["by"] or []
     topics = [name for name in by if name not in ("model", options["model"])]
@@ -168,41 +185,42 @@ def _read(file, options):
             "that items are grouped by, such as the topic."
         )
     roles = {name: options[name] for name in _READING}
-    items = read_items(file, topic=topics or None, **roles)
-    for note in items.attrs["notes"]:
+    rows = read_with_notes(file, topic=topics or None, **roles)
+    items = rows.items
+    for note in rows.notes:
         say(note)
     if by and not topics:
         if "model" not in items:
             raise DataError("--by model needs a model column. Pass --model COLUMN.")
-        return items, []
-    if "topic" not in items.attrs["columns"]:
+        return rows, []
+    if "topic" not in rows.columns:
         others = ", ".join(_other_columns(items)) or "none left in this file"
         raise DataError(
             "no column has a usual name for the topic. Pass --by model for one group per model, "
             f"or --by COLUMN, one or several (a,b) of: {others}."
         )
-    return items, topics if len(topics) > 1 else ["topic"]
+    return rows, topics if len(topics) > 1 else ["topic"]
 
 
-def _features(items, by, asked, population):
-    """A table of what to predict from besides the labels, or None."""
+def _past(rows, file, options):
+    """What earlier models say of the topics."""
+    topics = [name for name in options["by"] or [] if name not in ("model", options["model"])]
+    return pasts.learn(options["past"], options["bank"], rows, file, topics or None, options)
+
+
+def _features(rows, by, asked, population):
+    """What to predict from besides the labels: a table, columns of the items, or None."""
     if asked is not None and Path(asked).suffix in _TABLE_SUFFIXES:
         from skbench.readers import read_features
 
-        features = read_features(asked, items)
+        features = read_features(asked, rows.columns)
         say(f"features: {', '.join(features.columns.difference(by, sort=False))}")
         return features
+    items = rows.items
     names = [] if asked is None else [name.strip() for name in asked.split(",")]
     unused = [name for name in _other_columns(items) if name not in (*by, *names, population)]
     if unused:
         say(f"not used: {', '.join(unused)} (--features)")
-    return _features_of_items(items, by, names) if names else None
-
-
-def _features_of_items(items, by, names):
-    """Group means of numeric columns; text that is the same throughout a group."""
-    import pandas as pd
-
     free = _other_columns(items)
     for name in names:
         if name not in free:
@@ -210,19 +228,7 @@ def _features_of_items(items, by, names):
                 f"--features names column {name!r}, but there are only: "
                 f"{', '.join(free) or 'none'}."
             )
-    grouped = items.groupby(by, sort=False)
-    columns = {}
-    for name in names:
-        if pd.api.types.is_numeric_dtype(items[name]):
-            columns[name] = grouped[name].mean()
-        elif grouped[name].nunique(dropna=False).max() == 1:
-            columns[name] = grouped[name].first()
-        else:
-            raise DataError(
-                f"--features names column {name!r}, whose text differs within a group. "
-                "Take a numeric column, or text that says something of the whole group."
-            )
-    return pd.DataFrame(columns).reset_index()
+    return names or None
 
 
 def _other_columns(items):
@@ -230,13 +236,13 @@ def _other_columns(items):
     return [name for name in items if name not in roles]
 
 
-def _summary_options(items, by, options):
+def _summary_options(rows, by, options):
     """What `summarize_items` is told besides the items."""
     return {
         "by": by,
-        "cluster": cluster_name(items),
+        "cluster": cluster_name(rows),
         "variance": options["variance"],
-        "features": _features(items, by, options["features"], options["population"]),
+        "features": _features(rows, by, options["features"], options["population"]),
     }
 
 
@@ -248,18 +254,16 @@ def _summarized(items, summary_options):
     return summary
 
 
-def _check_bounds(items, options):
-    """Means may lie within bounds that their scores leave."""
-    from skbench._checks import check_within
-
-    scores = items["score"].to_numpy()
-    check_within("scores lie", scores, _estimator("direct", options).bounds)
+def _bounds(options):
+    """What the user says of the range; intervals for bounded scores take 0 to 1 for granted."""
+    assumed = (0.0, 1.0) if options["interval"] == "bounded" else None
+    return options["bounds"] or assumed
 
 
 def _estimated(summary, method, options, confidence_level):
     """Direct estimates, and those of the method asked for."""
+    from skbench.assessment import sample_size_ratio
     from skbench.groups import DirectEstimator
-    from skbench.selection import sample_size_ratio
 
     estimator = _estimator(method, options)
     estimated = estimator.fit(**summary.fit_args).estimate(confidence_level)
@@ -271,9 +275,16 @@ def _estimated(summary, method, options, confidence_level):
     return direct, estimated
 
 
+def _with_table(summary_options, summary):
+    """The options, with features of all rows of a group, whichever of them a part has."""
+    if summary_options["features"] is None:
+        return summary_options
+    return summary_options | {"features": summary.X.reset_index(drop=True)}
+
+
 def _with_sample_size(estimated, estimator, items, summary_options):
     """The estimate with its sample size ratio from refits on parts of the items."""
-    from skbench.selection import split_items_risk
+    from skbench.assessment import split_items_risk
 
     risk = split_items_risk({"method": estimator}, items, random_state=0, **summary_options)
     ratio = risk.sample_size_ratio("method", estimated.confidence_level)
@@ -303,7 +314,7 @@ def _population(items, by, asked):
 
 
 def _of_whole_benchmark(summary, size, direct, estimated):
-    from skbench.groups import finite_population_estimate
+    from skbench.summaries import finite_population_estimate
 
     whole = finite_population_estimate(estimated, summary, size)
     if estimated is direct:
@@ -319,12 +330,11 @@ def _estimator(method, options):
     scale = {} if options["scale"] is None else {"scale": options["scale"]}
     seed = {"random_state": options["seed"]}
     if method == "average":
-        return recommended(options["seed"])
+        return recommended(options["seed"], options["columns"])
     if method == "eb":
         return groups.EmpiricalBayes(**interval, **scale, **seed)
     if method == "direct":
-        bounds = {} if options["bounds"] is None else {"bounds": options["bounds"]}
-        return groups.DirectEstimator(**interval, **bounds)
+        return groups.DirectEstimator(**interval, bounds=options["bounds"])
     if method == "synthetic":
         return groups.SyntheticRegression(**seed)
     if method == "structured":
@@ -336,10 +346,12 @@ def _print_report(table, items, summary, direct, estimate):
     """The head, the table, and how much the method narrows the intervals."""
     print_line(f"{estimate.method}: {_size(table, items, summary)}")
     print_line(tables.promise(estimate))
-    shown = table
+    shown = table.drop(columns="unlike_peers")
     if estimate is direct:
-        shown = table.drop(columns=["direct", "direct_low", "direct_high"])
+        shown = shown.drop(columns=["direct", "direct_low", "direct_high"])
     else:
+        for line in unlike_in_words(table):
+            print_line(line)
         print_line(f"To compare with: {direct.method}, {tables.level_and_guarantee(direct)}")
     decimals = tables.decimals_for(table["direct"])
     print_table(tables.as_rich(shown, decimals), tables.as_narrow_rich(shown, decimals))
@@ -351,7 +363,7 @@ def _print_report(table, items, summary, direct, estimate):
 
 def _print_width(estimate, direct):
     """How wide intervals are, where those to compare with have a width."""
-    from skbench.stats.moments import ROUNDING
+    from skbench.stats.intervals.moments import ROUNDING
 
     ours, theirs = (e.high - e.low for e in (estimate, direct))
     known = np.isfinite(ours) & np.isfinite(theirs)

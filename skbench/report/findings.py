@@ -1,21 +1,21 @@
 """What a report says, as numbers: everything that text, page and JSON show."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from skbench.benchmark import Leaderboard, ModelComparison
-from skbench.benchmark._leaderboard import leaderboard_of
-from skbench.benchmark._score_table import score_table
-from skbench.benchmark.compare import comparison_of
+from skbench.comparison import Leaderboard, ModelComparison
+from skbench.comparison._leaderboard import leaderboard_of
 from skbench.containers import Estimate, GroupSummary
 from skbench.groups import DirectEstimator
+from skbench.report import past as pasts
 from skbench.report import tables
 from skbench.report.reading import check_spread, within_scores
 from skbench.report.terminal import one_line
 from skbench.summaries import summarize_items
+from skbench.summaries._score_table import score_table
 
 FEW_ITEMS = 5  # below which a topic's own mean says next to nothing
 FEWEST_GROUPS = 4  # to borrow strength from; fewer keep their direct estimates
@@ -49,11 +49,13 @@ class Findings:
     board : Leaderboard
         The models, best first.
     comparison : ModelComparison or None
-        All pairs of models, the better mean first, Holm-adjusted; None for one model.
+        All pairs of models at once, neighbours from the top first; None for one model.
     warnings : tuple of str
         In sentences.
     size : dict
         Numbers of models, topics (0 without a column of them), items and scores.
+    worth : Worth or None, default=None
+        What earlier models were worth, where there are some.
     """
 
     groups: pd.DataFrame
@@ -64,6 +66,7 @@ class Findings:
     comparison: ModelComparison | None
     warnings: tuple
     size: dict
+    worth: pasts.Worth | None = None
 
     def models(self):
         """One row per model, best first: score, interval, ranks, ties."""
@@ -72,24 +75,32 @@ class Findings:
     def pairs(self):
         """One row per pair of models, with a verdict and the items that would decide.
 
-        `verdict` is "better" (the first of the two is), "worse" or "tied" at the
-        level of all pairs together, "unknown" without a p-value; `more_items` is how many
-        items, beyond those there are, would show a true difference of the size observed
-        with power .8.
+        `verdict` is "better" (the first of the two is), "worse" or "tied" as the interval,
+        which holds for all pairs together, leaves out 0 or not, "unknown" without one;
+        `more_items` is how many items, beyond those there are, would show a true difference
+        of the size observed with power .8.
         """
         if self.comparison is None:
             return pd.DataFrame(columns=_PAIR_COLUMNS)
         table = tables.with_text_labels(self.comparison.to_frame())
-        clear = table["p_value"] <= 1 - self.board.estimate.confidence_level
-        sign = np.where(table["difference"] > 0, "better", "worse")
+        verdict = self.comparison.verdict
         more = np.maximum(np.ceil(table["items_needed"] - 1e-9) - table["n_items"], 0)
-        return table.assign(
-            verdict=np.where(clear, sign, np.where(table["p_value"].isna(), "unknown", "tied")),
-            more_items=np.where(clear, 0.0, more),
-        )[_PAIR_COLUMNS]
+        clear = np.isin(verdict, ("better", "worse"))
+        return table.assign(verdict=verdict, more_items=np.where(clear, 0.0, more))[_PAIR_COLUMNS]
 
 
-def find(items, *, by, cluster, estimator, confidence_level, random_state):
+def find(
+    items,
+    *,
+    by,
+    cluster,
+    estimator,
+    known_range,
+    confidence_level,
+    missing="drop",
+    unrelated=False,
+    past=None,
+):
     """Compute what a report says.
 
     Parameters
@@ -102,10 +113,16 @@ def find(items, *, by, cluster, estimator, confidence_level, random_state):
         Column of clusters of dependent items.
     estimator : estimator
         Of the groups; fitted here where there are at least `FEWEST_GROUPS`.
+    known_range : tuple of two floats or None
+        Least and greatest possible score, where it is known: estimates of scores are cut.
     confidence_level : float
         Of every interval, of all rank sets together and of all pairs together.
-    random_state : int
-        Source of the draws behind the rank sets.
+    missing : {"drop", "wrong", "refuse"}, default="drop"
+        What an item is that a model did not answer, for the ranking and the pairs.
+    unrelated : bool, default=False
+        Whether models have items of their own.
+    past : Past, default=None
+        Earlier models, whose items the estimates and the ranking are then about.
 
     Returns
     -------
@@ -118,19 +135,20 @@ def find(items, *, by, cluster, estimator, confidence_level, random_state):
         summary = summarize_items(items, by=by, cluster=cluster)
         check_spread(summary)
         direct = DirectEstimator().fit(**summary.fit_args).estimate(confidence_level)
-        estimate = direct
-        if len(summary) >= FEWEST_GROUPS:
+        estimate, ranked, columns = direct, items, {"by": None, "cluster": cluster}
+        if past is not None:
+            estimate = past.estimate(summary.labels, by, confidence_level)
+            ranked, columns = past.comparable(columns)
+        elif len(summary) >= FEWEST_GROUPS:
             estimate = estimator.fit(**summary.fit_args).estimate(confidence_level)
-        direct, estimate = within_scores(direct, items), within_scores(estimate, items)
+        direct, estimate = (within_scores(e, known_range) for e in (direct, estimate))
         table = score_table(
-            items, model="model", item="item", score="score", cluster=cluster, by=[]
+            ranked, model="model", item="item", score="score", cluster=columns["cluster"], by=[]
         )
-        board = leaderboard_of(table, confidence_level, random_state)
-        comparison = None
-        if len(board) > 1:
-            comparison = comparison_of(
-                table, item="item", confidence_level=confidence_level, adjust="holm"
-            )
+        board = leaderboard_of(table, confidence_level, missing=missing, unrelated=unrelated)
+        if past is not None:
+            board = past.with_method(board)
+        board = replace(board, estimate=within_scores(board.estimate, known_range))
     told = [one_line(warning.message) for warning in caught]
     topics = [name for name in by if name != "model"]
     return Findings(
@@ -139,21 +157,23 @@ def find(items, *, by, cluster, estimator, confidence_level, random_state):
         estimate=estimate,
         summary=summary,
         board=board,
-        comparison=comparison,
-        warnings=tuple(dict.fromkeys([*_beware(summary, table), *told])),
+        comparison=board.comparison,
+        warnings=tuple(dict.fromkeys([*_beware(summary, table, unrelated, past), *told])),
         size={
             "models": len(board),
             "topics": len(items[topics].drop_duplicates()) if topics else 0,
             "items": items["item"].nunique(),
             "scores": len(items),
         },
+        worth=None if past is None else pasts.worth(past, summary, estimate),
     )
 
 
-def _beware(summary, table):
+def _beware(summary, table, unrelated, past):
     """What the sizes of groups should make the reader careful about."""
-    lean = ", and their estimates lean on the other groups"
-    if len(summary) < FEWEST_GROUPS:
+    others = "other groups" if past is None else "earlier models"
+    lean = f", and their estimates lean on the {others}"
+    if len(summary) < FEWEST_GROUPS and past is None:
         lean = ""
         count = "is 1 group" if len(summary) == 1 else f"are {len(summary)} groups"
         yield (
@@ -172,7 +192,7 @@ def _beware(summary, table):
             "clusters: their intervals are wide, and rough."
         )
     models_per_item = np.sum(table.n_answers > 0, axis=1)
-    if len(table.models) > 1 and models_per_item.max() == 1:
+    if unrelated and len(table.models) > 1 and models_per_item.max() == 1:
         yield (
             "The models did not answer the same items: differences between them include the luck "
             "of the draw of items, which pairing would have removed."

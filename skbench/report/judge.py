@@ -7,25 +7,35 @@ import numpy as np
 import pandas as pd
 
 from skbench.report import tables
-from skbench.report.judging import read_judged
+from skbench.report.labeled_rows import read_judged
 from skbench.report.reading import Names, check_formats, format_options, level_option
 from skbench.report.terminal import in_one_line, print_prose, print_table, working
 
 _FEWEST_GROUPS = 10  # with a label; fewer say too little of the spread between groups
 
 
-@click.command(short_help="Correct an autorater by a few human labels.")
+@click.command()
 @click.argument("file")
-@click.option("--judge", required=True, help="Column of the autorater: scores or verdicts.")
+@click.option(
+    "--judge",
+    required=True,
+    help="Column of the autorater: scores or verdicts; several for --card.",
+)
 @click.option("--human", required=True, help="Column of human labels, blank where there is none.")
 @click.option("--by", type=Names(), help="Column(s) of groups: correct each by itself.")
 @click.option("--labels", help="A second file that has the human labels.")
 @click.option("--id", "ids", type=Names(), help="Column(s) by which to join it.")
 @click.option("--cluster", help="Column of clusters: answers in one are not independent.")
+@click.option("--event", help="The verdict and label that counts, where there are others than yes.")
+@click.option(
+    "--card", is_flag=True, help="How far judges agree with people, and how many they are."
+)
+@click.option("--first", help="For --card: column that says who of two was shown first.")
+@click.option("--markdown", is_flag=True, help="For --card: print Markdown.")
 @level_option
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @format_options
-def judge(file, confidence_level, seed, as_json, as_csv, **columns):
+def judge(file, confidence_level, seed, as_json, as_csv, card, first, markdown, **columns):
     """Correct the verdicts of an autorater in FILE by human labels of some rows.
 
     FILE is CSV, TSV, JSON Lines or Parquet, one row per answer: a column of verdicts
@@ -33,10 +43,23 @@ def judge(file, confidence_level, seed, as_json, as_csv, **columns):
     labels of a random part of them. With --by every group is corrected by itself; ten
     groups or more are drawn to what the autorater predicts for them, as far as they
     agree.
+
+    With --card: kappa, alpha, TPR, TNR, bias and calibration of one or several judges
+    (--judge a,b), how many independent ones they are worth, and their best vote.
     """
     check_formats(as_json, as_csv)
+    if not card and (first or markdown):
+        raise click.UsageError("--first and --markdown go with --card.")
     if (columns["labels"] is None) != (columns["ids"] is None):
         raise click.UsageError("--labels and --id go together.")
+    if card:
+        form = "json" if as_json else "csv" if as_csv else "markdown" if markdown else "text"
+        with in_one_line():
+            from skbench.report.card import print_card
+
+            names = Names().convert(columns["judge"], None, None)
+            print_card(file, names, columns | {"first": first}, confidence_level, seed, form)
+        return
     with in_one_line():
         data = read_judged(file, **columns)
         with working("estimating ..."):

@@ -1,16 +1,25 @@
 """`skbench leaderboard`: models from best to worst, and how sure that order is."""
 
+from dataclasses import replace
+
 import click
 
+from skbench.report import past as pasts
 from skbench.report import tables
 from skbench.report.reading import (
     Names,
+    bounds_option,
     check_formats,
     format_options,
     level_option,
+    missing_option,
+    past_options,
     read_models,
     reading_options,
+    say_if_beyond,
     score_name,
+    score_range,
+    within_scores,
 )
 from skbench.report.terminal import (
     in_one_line,
@@ -24,15 +33,19 @@ from skbench.report.terminal import (
 _MOST_LETTERS = 12  # groups of ties that letters keep readable
 
 
-@click.command(short_help="Rank the models of a file, with intervals and rank sets.")
+@click.command()
 @click.argument("file")
 @click.option("--by", type=Names(), help="Topic column(s), whose means then count equally.")
 @reading_options
+@bounds_option
 @level_option
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@missing_option
+@past_options
 @click.option("--plot", type=click.Path(dir_okay=False), help="Save a picture (.png, .pdf, .svg).")
 @format_options
-def leaderboard(file, by, confidence_level, seed, plot, as_json, as_csv, **roles):
+def leaderboard(
+    file, by, bounds, confidence_level, missing, past, bank, plot, as_json, as_csv, **roles
+):
     """Rank the models in FILE by their mean score.
 
     FILE is CSV, TSV, JSON Lines or Parquet, or a log (or a folder of logs) of an
@@ -40,26 +53,43 @@ def leaderboard(file, by, confidence_level, seed, plot, as_json, as_csv, **roles
     and a column of scores per model. Columns are guessed by their usual names;
     what was guessed is told on stderr, and the options below overrule it.
 
-    Every model gets an interval for its score and a set of ranks it may have. The
-    sets hold for all models at once, and use that models answered the same items.
+    Every model gets an interval for its score and a set of ranks it may have. Ranks
+    and letters follow from the comparisons of all pairs at once (skbench compare), item
+    by item; where models did not answer the same items, scores are least squares on
+    the items they share. With --past or --bank scores are of all items that earlier
+    models answered.
     """
     check_formats(as_json, as_csv)
+    pasts.check_past(past, bank, missing)
     with in_one_line():
-        from skbench.benchmark import leaderboard as ranked
+        from skbench.comparison import leaderboard as ranked
 
-        items, columns = read_models(file, by, roles)
+        rows, columns = read_models(file, by, roles)
+        items = rows.items
         with working("ranking ..."):
-            board = ranked(items, confidence_level=confidence_level, random_state=seed, **columns)
+            learned = pasts.learn(past, bank, rows, file, by, roles)
+            if learned is not None:
+                items, columns = learned.comparable(columns)
+            board = ranked(items, confidence_level=confidence_level, missing=missing, **columns)
+            board = board if learned is None else learned.with_method(board)
+        known_range = score_range(rows, bounds)
+        board = replace(board, estimate=within_scores(board.estimate, known_range))
+        say_if_beyond(board.estimate, rows.items, known_range)
         table = tables.with_text_labels(board.to_frame().rename_axis("model"))
         if as_json:
-            head = {"score": score_name(items), "topics": _n_topics(items, columns)}
+            head = {
+                "score": score_name(rows),
+                "topics": _n_topics(items, columns),
+                "may_be_best": [str(name) for name in board.rank_sets.best()],
+                "remarks": list(board.remarks),
+            }
             click.echo(tables.records_json(board.estimate, head, "models", table))
         elif as_csv:
             click.echo(tables.as_csv(table, board.estimate), nl=False)
         else:
             _print_report(board, table, items, columns)
         if plot is not None:
-            save_picture(ranking_picture(board, score_name(items)), plot)
+            save_picture(ranking_picture(board, score_name(rows)), plot)
 
 
 def _print_report(board, table, items, columns):
@@ -77,6 +107,8 @@ def _print_report(board, table, items, columns):
             f"{n_groups} groups of models cannot be told apart on these items, too many for a "
             "column of letters: --csv and --json have it."
         )
+    for remark in board.remarks:
+        print_prose(remark)
 
 
 def _size(board, items, columns):
@@ -139,8 +171,6 @@ def ranking_picture(board, score):
     -------
     matplotlib.figure.Figure
     """
-    from dataclasses import replace
-
     import pandas as pd
 
     from skbench.plot import ForestDisplay

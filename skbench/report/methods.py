@@ -3,16 +3,19 @@
 from skbench.groups import AveragedEstimator
 
 
-def recommended(seed):
+def recommended(seed, by=("model", "topic")):
     """The estimator that commands take where none is named.
 
     Parameters
     ----------
     seed : int
         Its random state.
+    by : sequence of str, default=("model", "topic")
+        Columns that define the groups. Without one called model there is one model.
 
     Returns
     -------
     estimator
     """
-    return AveragedEstimator(random_state=seed)
+    roles = {role: role if role in by else None for role in ("model", "topic")}
+    return AveragedEstimator(**roles, random_state=seed)

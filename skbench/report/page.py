@@ -11,6 +11,7 @@ from skbench import __version__
 from skbench.report import tables
 from skbench.report.leaderboard import ranking_picture
 from skbench.report.printing import verdict_in_words
+from skbench.report.unlike import unlike_in_words
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -60,6 +61,7 @@ def rendered(findings, about, verdicts):
         pairs=list(findings.pairs().itertuples()),
         best=[str(name) for name in findings.board.rank_sets.best()],
         picture=_ranking_in_svg(findings.board, about["score"]),
+        unlike=unlike_in_words(findings.groups),
         verdicts=verdicts,
         version=__version__,
     )

@@ -5,7 +5,9 @@ import math
 
 import click
 
-from skbench.report.reading import level_option, read_models, reading_options
+from skbench.report import plan_bank
+from skbench.report.past import check_past
+from skbench.report.reading import level_option, past_options, read_models, reading_options
 from skbench.report.tables import plain_table
 from skbench.report.terminal import DataError, in_one_line, print_prose, print_table
 
@@ -13,7 +15,7 @@ _CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.9)
 _GUESSES = ("accuracy", "std", "correlation", "noise", "cluster_size", "icc")
 
 
-@click.command(short_help="Plan how many items a comparison of two models needs.")
+@click.command()
 @click.argument("file", required=False)
 @click.argument("a", required=False)
 @click.argument("b", required=False)
@@ -53,9 +55,20 @@ _GUESSES = ("accuracy", "std", "correlation", "noise", "cluster_size", "icc")
     "--icc", type=click.FloatRange(-1, 1), help="Correlation of differences within a cluster."
 )
 @reading_options
+@past_options
+@click.option(
+    "--half-width",
+    type=click.FloatRange(0, min_open=True),
+    help="With --past: of the interval of a new model's score.  [default: 0.02]",
+)
+@click.option("--choose", type=click.IntRange(1), help="With --past: items to choose for it.")
+@click.option(
+    "--output", type=click.Path(dir_okay=False), help="With --choose: CSV file to write them to."
+)
+@click.option("--seed", type=click.IntRange(0), help="With --past: of the items.  [default: 0]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan(file, a, b, effect, items, power, confidence_level, repeats, as_json, **options):
-    """Plan a comparison of two models that answer the same items.
+    """Plan a comparison of two models that answer the same items, or a new model's items.
 
     Give --effect for the number of items, or --items for the smallest difference
     they show. The spread comes from --accuracy or --std, and what is known of
@@ -66,8 +79,21 @@ def plan(file, a, b, effect, items, power, confidence_level, repeats, as_json, *
     skbench plan --effect 0.03 --accuracy 0.7 --correlation 0.5
     skbench plan --items 500 --accuracy 0.7
     skbench plan pilot.csv modelA modelB --effect 0.03
+    skbench plan --past logs/ --half-width 0.02 --choose 200 --output items.csv
     """
     guesses = {name: options.pop(name) for name in _GUESSES}
+    new = {name: options.pop(name) for name in ("half_width", "choose", "output", "seed")}
+    earlier = options.pop("past"), options.pop("bank")
+    if check_past(*earlier):
+        others = {"FILE": file, "--effect": effect, "--items": items, "--repeats": repeats}
+        others |= {f"--{name.replace('_', '-')}": value for name, value in guesses.items()}
+        plan_bank.check_usage(others, new["choose"], new["output"])
+        new |= {"half_width": new["half_width"] or 0.02, "seed": new["seed"] or 0}
+        return plan_bank.plan_with_bank(
+            *earlier, options, **new, level=confidence_level, as_json=as_json
+        )
+    for name in (name for name, value in new.items() if value is not None):
+        raise click.UsageError(f"--{name.replace('_', '-')} needs --past or --bank.")
     _check_usage(file, effect, items, repeats, guesses)
     goal = {"power": power, "confidence_level": confidence_level}
     with in_one_line():
@@ -122,8 +148,8 @@ def _largest_difference(accuracy, effect):
 
 def _assumed(guesses, repeats):
     """Variance components from what the user expects, one row per correlation."""
-    from skbench.stats.aggregation import difference_variance
-    from skbench.stats.cluster_summary import expected_design_effect
+    from skbench.stats.clusters.cluster_summary import expected_design_effect
+    from skbench.stats.scales.aggregation import difference_variance
 
     p, std = guesses["accuracy"], guesses["std"]
     variance, spread = (p * (1 - p), f"accuracy {p:g}") if std is None else (std**2, f"std {std:g}")
@@ -140,6 +166,8 @@ def _assumed(guesses, repeats):
                 f"{-1 / (guesses['cluster_size'] - 1):.3g}."
             )
     given = guesses["correlation"]
+    # What compare_models tests by McNemar: one answer per item, right or wrong, no clusters.
+    single = p is not None and not noise and repeats == 1 and guesses["icc"] is None
     rows = []
     for correlation in _CORRELATIONS if given is None else (given,):
         total = float(difference_variance(variance, variance, correlation))
@@ -154,6 +182,8 @@ def _assumed(guesses, repeats):
                 "sigma2_b": noise,
                 "n_repeats": repeats,
                 "design_effect": design_effect,
+                "cluster_size": guesses["cluster_size"] or 1.0,
+                "test": "mcnemar" if single else "t",
             }
         )
     if not rows:
@@ -168,9 +198,10 @@ def _assumed(guesses, repeats):
 
 def _measured(file, a, b, roles, repeats):
     """Variance components of two models in a file."""
-    from skbench.benchmark import compare_models
+    from skbench.comparison import compare_models
 
-    items, columns = read_models(file, None, roles)
+    rows, columns = read_models(file, None, roles)
+    items = rows.items
     names = sorted(items["model"].unique(), key=str)
     if a is None and len(names) != 2:
         raise DataError(f"{len(names)} models are in the file: name two of them after it.")
@@ -179,6 +210,7 @@ def _measured(file, a, b, roles, repeats):
     if second is None:
         raise DataError(f"{first!r} needs a second model to be compared with.")
     result = compare_models(items, first, second, **columns)
+    n_items = int(result.n_items[0])
     if not math.isfinite(result.omega2[0]):
         raise DataError("the file does not show how much the difference varies between items.")
     noise = float(result.noise[0])
@@ -192,11 +224,19 @@ def _measured(file, a, b, roles, repeats):
         "sigma2_b": (_known(noise) or 0.0) / 2,
         "n_repeats": repeats or answers,
         "design_effect": 1.0,
+        "cluster_size": _cluster_size(items, columns),
+        "test": "mcnemar" if result.test == "McNemar, exact" else "t",
     }
-    words = [f"{first} and {second}, with the spread of {result.n_items[0]} shared items of FILE"]
+    words = [f"{first} and {second}, with the spread of {n_items} shared items of FILE"]
     if columns["cluster"] == "cluster":
         words.append("in clusters like these")
     return ", ".join(words + _on_repeats(row["n_repeats"])), [row]
+
+
+def _cluster_size(items, columns):
+    if columns["cluster"] != "cluster":
+        return 1.0
+    return items["item"].nunique() / items["cluster"].nunique()
 
 
 def _known(value):
@@ -209,11 +249,13 @@ def _on_repeats(repeats):
 
 def _answer(row, effect, items, goal, largest):
     """Number of items, or difference, of one row; None where that is not possible."""
-    from skbench.benchmark import minimum_detectable_effect, required_items
+    from skbench.comparison import minimum_detectable_effect, required_items
 
     parts = {name: value for name, value in row.items() if name != "correlation"}
     if effect is not None:
         return {"required_items": required_items(effect, **parts, **goal)}
+    if items < 2 * row["cluster_size"]:
+        return {"minimum_detectable_effect": None}  # no test of one cluster
     shown = minimum_detectable_effect(items, **parts, **goal)
     return {"minimum_detectable_effect": shown if shown <= largest else None}
 
@@ -229,7 +271,8 @@ def _print_report(head, rows, effect, items, goal):
         question = f"Smallest difference that {items} items show with a {level} interval"
         shown = [row["minimum_detectable_effect"] for row in rows]
         header, cells = "difference", ["none" if d is None else f"{d:.4g}" for d in shown]
-    question += f" to leave out 0 with power {power}"
+    test = "McNemar's exact test" if rows[0]["test"] == "mcnemar" else "t test"
+    question += f" to leave out 0 with power {power} ({test})"
     if len(rows) == 1:
         print_prose(f"{question}: {cells[0]}.")
         return

@@ -8,6 +8,7 @@ import numpy as np
 from skbench import __version__
 from skbench.report import tables
 from skbench.report.terminal import ascii_only, print_prose, print_table
+from skbench.report.unlike import unlike_in_words
 
 JSON_VERSION = 1
 _BAR_WIDTH = 30
@@ -45,10 +46,12 @@ def as_json(findings, about, verdicts):
             "guarantee": e.guarantee,
             "rows": tables.records(findings.groups),
         },
+        "past": None if findings.worth is None else findings.worth.for_json(),
         "models": {
             "method": board.estimate.method,
             "guarantee": board.estimate.guarantee,
             "may_be_best": [str(name) for name in board.rank_sets.best()],
+            "remarks": list(board.remarks),
             "rows": tables.records(findings.models()),
         },
         "pairs": {
@@ -75,6 +78,11 @@ def print_report(findings, about, rows):
         Most groups, and most pairs, to print.
     """
     click.echo(about["read"])
+    told = unlike_in_words(findings.groups)
+    if told:
+        _heading("Unlike their peers")
+        for line in told:
+            print_prose(line)
     _print_groups(findings, rows)
     _print_ranking(findings)
     _print_pairs(findings, rows)
@@ -92,6 +100,8 @@ def _print_groups(findings, rows):
     e = findings.estimate
     _heading("Topics and models" if findings.size["topics"] else "Models")
     print_prose(f"{e.method}: {tables.promise(e)}")
+    if findings.worth is not None:
+        print_prose(findings.worth.sentence)
     table = findings.groups.head(rows)
     if len(table):
         print_table(_group_table(table, findings.groups))
@@ -171,6 +181,8 @@ def _print_ranking(findings):
         level = f"{100 * board.estimate.confidence_level:g} %"
         best = ", ".join(str(name) for name in board.rank_sets.best())
         print_prose(f"Ranks hold for all models at once ({level}). May be the best: {best}.")
+        for remark in board.remarks:
+            print_prose(remark)
 
 
 def _ranking_table(findings):
@@ -189,17 +201,17 @@ def _print_pairs(findings, rows):
         return
     _heading("Pairs")
     print_prose(
-        f"{findings.comparison.estimate.method}; verdicts hold for all pairs at once, and so do "
-        "intervals, wider for it: one may reach past 0 where the verdict is clear"
+        f"{findings.comparison.estimate.method}; verdicts and intervals hold for all pairs at "
+        "once: a verdict is clear where the interval leaves out 0"
     )
     decimals = tables.decimals_for(findings.models()["estimate"])
-    for row in pairs.sort_values("p_value", kind="stable").head(rows).itertuples():
+    for row in pairs.head(rows).itertuples():
         print_prose(verdict_in_words(row, decimals))
     if len(pairs) > rows:
         tied = (pairs["verdict"] == "tied").sum()
         print_prose(
-            f"{tied} of {len(pairs)} pairs are tied; those {len(pairs) - rows} with the largest "
-            f"p-values are not printed: --rows {len(pairs)} or --html."
+            f"{tied} of {len(pairs)} pairs are tied; {len(pairs) - rows} of models further apart "
+            f"in the ranking are not printed: --rows {len(pairs)} or --html."
         )
 
 

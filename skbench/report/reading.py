@@ -1,10 +1,9 @@
 """Options and checks that the commands on several models share."""
 
-from dataclasses import replace
-
 import click
 import numpy as np
 
+from skbench._checks import check_within
 from skbench.report.terminal import DataError, say
 
 
@@ -41,6 +40,30 @@ _LEVEL = click.option(
     default=0.95,
     show_default=True,
 )
+_BOUNDS = click.option(
+    "--bounds",
+    type=float,
+    nargs=2,
+    metavar="LOW HIGH",
+    help="Lowest and highest possible score: estimates and intervals are cut to that range.",
+)
+_MISSING = click.option(
+    "--missing",
+    type=click.Choice(["drop", "wrong", "refuse"]),
+    default="drop",
+    show_default=True,
+    help="What an item is that a model did not answer: not asked, wrong, or an error.",
+)
+_PAST = (
+    click.option(
+        "--past",
+        multiple=True,
+        metavar="PATH",
+        help="Results of earlier models on the benchmark's items: a file or folder in any format "
+        "that is read; may be given several times.",
+    ),
+    click.option("--bank", metavar="FILE", help="In place of --past: what ItemBank.save wrote."),
+)
 _FORMATS = (
     click.option("--json", "as_json", is_flag=True, help="Print JSON."),
     click.option("--csv", "as_csv", is_flag=True, help="Print CSV."),
@@ -55,6 +78,21 @@ def reading_options(command):
 def level_option(command):
     """Add --confidence-level."""
     return _LEVEL(command)
+
+
+def bounds_option(command):
+    """Add --bounds."""
+    return _BOUNDS(command)
+
+
+def missing_option(command):
+    """Add --missing."""
+    return _MISSING(command)
+
+
+def past_options(command):
+    """Add --past and --bank."""
+    return _decorated(command, _PAST)
 
 
 def format_options(command):
@@ -82,7 +120,7 @@ def read_models(file, by, roles):
 
     Returns
     -------
-    items : DataFrame
+    rows : ItemRows
         With the columns model, item and score.
     columns : dict
         The arguments `by` and `cluster` of the functions on item rows.
@@ -92,17 +130,17 @@ def read_models(file, by, roles):
     DataError
         If there is no column of models or of items.
     """
-    from skbench.readers import read_items
+    from skbench.readers import read_with_notes
 
     check_topics(by, roles["model"])
-    items = read_items(file, topic=by, **roles)
-    for note in items.attrs["notes"]:
+    rows = read_with_notes(file, topic=by, **roles)
+    for note in rows.notes:
         say(note)
     for name in ("model", "item"):
-        if name not in items:
+        if name not in rows.items:
             raise DataError(f"no column has a usual name for the {name}. Pass --{name} COLUMN.")
     topics = by if by and len(by) > 1 else ["topic"]
-    return items, {"by": topics if by else None, "cluster": cluster_name(items)}
+    return rows, {"by": topics if by else None, "cluster": cluster_name(rows)}
 
 
 def check_topics(by, model):
@@ -132,9 +170,9 @@ def check_topics(by, model):
             )
 
 
-def cluster_name(items):
+def cluster_name(rows):
     """Column of the clusters, or None; "item" where several rows of one item are the clusters."""
-    columns = items.attrs["columns"]
+    columns = rows.columns
     if "cluster" not in columns:
         return None
     # Formulas take several rows of one item only if that is what they cluster by.
@@ -162,17 +200,60 @@ def check_spread(summary):
         )
 
 
-def within_scores(estimate, items):
-    """The estimate, cut to [0, 1] where every score is 0 or 1, in clusters or not."""
-    if not items["score"].isin((0, 1)).all():
-        return estimate
-    cut = {name: np.clip(getattr(estimate, name), 0, 1) for name in ("value", "low", "high")}
-    return replace(estimate, **cut)
+def score_range(rows, bounds=None):
+    """Least and greatest score there can be, where that is known.
+
+    Parameters
+    ----------
+    rows : ItemRows
+        From `read_with_notes`.
+    bounds : tuple of two floats, default=None
+        What the user says.
+
+    Returns
+    -------
+    tuple of two floats or None
+        The bounds; else (0, 1) where every score is 0 or 1; else what the evaluation program
+        defines a score of this name to be. Never read off the scores otherwise.
+
+    Raises
+    ------
+    ValueError
+        If a score is outside the bounds.
+    """
+    scores = rows.items["score"].to_numpy()
+    if bounds is not None:
+        check_within("scores lie", scores, bounds)
+        return bounds
+    if np.isin(scores, (0, 1)).all():
+        return 0.0, 1.0
+    from skbench.readers._ranges import known_range
+
+    known = known_range(rows.formats, score_name(rows))
+    inside = known is not None and scores.min() >= known[0] and scores.max() <= known[1]
+    return known if inside else None
 
 
-def score_name(items):
+def within_scores(estimate, known_range):
+    """The estimate, cut to the range of the score where that is known."""
+    return estimate if known_range is None else estimate.within(*known_range)
+
+
+def say_if_beyond(estimate, items, known_range):
+    """Tell how to cut intervals that go beyond all scores, where their range is not known."""
+    low, high = items["score"].min(), items["score"].max()
+    beyond = (estimate.low < low) | (estimate.high > high)
+    if known_range is None and beyond.any():
+        say(
+            f"{int(beyond.sum())} of {len(estimate)} intervals go beyond the scores, which run "
+            f"from {low:g} to {high:g}: --bounds LOW HIGH, the lowest and highest possible score, "
+            "cuts them"
+        )
+
+
+def score_name(rows):
     """What the file calls the score."""
-    column = items.attrs["columns"]["score"]
+    column = rows.columns["score"]
     return column if isinstance(column, str) else "score"
 
 

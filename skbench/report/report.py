@@ -7,14 +7,20 @@ from pathlib import Path
 import click
 import numpy as np
 
+from skbench.report import past as pasts
 from skbench.report import thresholds
 from skbench.report.reading import (
     Names,
+    bounds_option,
     check_topics,
     cluster_name,
     level_option,
+    missing_option,
+    past_options,
     reading_options,
+    say_if_beyond,
     score_name,
+    score_range,
 )
 from skbench.report.terminal import DataError, in_one_line, loading, say, working
 
@@ -31,11 +37,14 @@ class CheckCommand(click.Command):
             raise
 
 
-@click.command(cls=CheckCommand, short_help="Report on files or folders of results.")
+@click.command(cls=CheckCommand)
 @click.argument("paths", nargs=-1, required=True)
 @click.option("--by", type=Names(), help="Topic column(s).  [default: guessed]")
 @reading_options
+@bounds_option
 @level_option
+@missing_option
+@past_options
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @click.option(
     "--rows",
@@ -57,21 +66,30 @@ class CheckCommand(click.Command):
     metavar="MODEL",
     help="Exit with 2 if another model is clearly worse than this one.",
 )
-def report(paths, by, confidence_level, seed, rows, html, as_json, **options):
+def report(paths, by, bounds, confidence_level, missing, seed, rows, html, as_json, **options):
     """Report on the results in PATHS: files or folders that a harness wrote.
 
     Prints what was read, an estimate per model and topic, the ranking with the
-    ranks each model may have, a verdict for every pair, and what to beware of.
+    ranks each model may have, a verdict for every pair, and what to beware of. With --past or
+    --bank all of it is about all items that earlier models answered.
     Exit codes: 0, 1 on error, 2 when a threshold given by you is crossed. A threshold
     is crossed only where the interval leaves no doubt; doubt is told on stderr.
     """
+    earlier = options.pop("past"), options.pop("bank")
+    try:
+        pasts.check_past(*earlier, missing)
+    except click.UsageError as error:
+        raise DataError(error.message) from error
     limits = {name: options.pop(name) for name in ("fail_under", "fail_if_worse_than")}
     with in_one_line():
-        items, topics = _read(paths, by, options)
+        rows_read, topics = _read(paths, by, options)
+        known_range = score_range(rows_read, bounds)
         with working("estimating ..."):
-            findings = _found(items, topics, confidence_level, seed)
+            past = pasts.learn(*earlier, rows_read, paths[0], by, options)
+            findings = _found(rows_read, topics, known_range, confidence_level, missing, seed, past)
+        say_if_beyond(findings.estimate, rows_read.items, known_range)
         verdicts = thresholds.verdicts(findings, **limits)
-        _write(findings, items, verdicts, paths, rows, html, as_json)
+        _write(findings, rows_read, verdicts, paths, rows, html, as_json)
     for verdict in verdicts:
         say(verdict.sentence)
     if any(verdict.crossed for verdict in verdicts):
@@ -79,50 +97,55 @@ def report(paths, by, confidence_level, seed, rows, html, as_json, **options):
 
 
 def _read(paths, by, roles):
-    """Items, and the columns that make up the topic."""
+    """Item rows as read, and the columns that make up the topic."""
     with loading():
-        from skbench.readers import read_items
+        from skbench.readers import read_with_notes
 
     check_topics(by, roles["model"])
-    items = read_items(paths[0] if len(paths) == 1 else list(paths), topic=by, **roles)
-    for note in items.attrs["notes"]:
+    rows = read_with_notes(paths[0] if len(paths) == 1 else list(paths), topic=by, **roles)
+    for note in rows.notes:
         say(note)
-    if "euroeval" in items.attrs["formats"]:
+    if "euroeval" in rows.formats:
         raise DataError(
             "EuroEval keeps bootstrap samples of whole test sets, not items, and a report on them "
             "as items would be too sure. Use RepeatedRuns and MeanRankScore in Python."
         )
+    items = rows.items
     if "item" not in items:
         # Models then share nothing that is known, and are compared as on different items.
         items["item"] = np.arange(len(items))
     if "model" not in items:
         items["model"] = Path(paths[0]).stem
     topics = by if by and len(by) > 1 else ["topic"]
-    return items, [name for name in topics if name in items]
+    return rows, [name for name in topics if name in items]
 
 
-def _found(items, topics, confidence_level, seed):
+def _found(read, topics, known_range, confidence_level, missing, seed, past):
     with loading():
         from skbench.report.findings import find
         from skbench.report.methods import recommended
 
     return find(
-        items,
+        read.items,
         by=["model", *topics],
-        cluster=cluster_name(items),
+        cluster=cluster_name(read),
         estimator=recommended(seed),
+        known_range=known_range,
         confidence_level=confidence_level,
-        random_state=seed,
+        missing=missing,
+        # Without ids nothing is known to be shared: models then have items of their own.
+        unrelated="item" not in read.columns,
+        past=past,
     )
 
 
-def _write(findings, items, verdicts, paths, rows, html, as_json):
+def _write(findings, read, verdicts, paths, rows, html, as_json):
     from skbench.report import page, printing
 
     about = {
         "read": _read_in_words(findings, paths),
-        "notes": items.attrs["notes"],
-        "score": score_name(items),
+        "notes": read.notes,
+        "score": score_name(read),
         "command": shlex.join(["skbench", *sys.argv[1:]]),
     }
     if as_json:

@@ -9,17 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from skbench import __version__
+from skbench.containers import ON_AVERAGE, UNLESS_SKEWED
 
-_NUMBERS = (
-    "n",
-    "direct",
-    "direct_low",
-    "direct_high",
-    "estimate",
-    "low",
-    "high",
-    "standard_error",
-)
+_ENDS = ("direct_low", "direct_high", "low", "high")
+_NUMBERS = ("n", "direct", "estimate", "standard_error", *_ENDS)
 _HEADERS = {
     "direct_low": "low",
     "direct_high": "high",
@@ -28,6 +21,8 @@ _HEADERS = {
 # What each guarantee means; {covered} is the level in percent.
 _MEANINGS = {
     "each group": "about {covered} of 100 such intervals cover, whichever the group",
+    ON_AVERAGE: "about {covered} of 100 such intervals cover, a few less at some true accuracies",
+    UNLESS_SKEWED: "about {covered} of 100 such intervals cover, fewer where few scores are skewed",
     "average over groups": "about {covered} of 100 groups are covered, not each one",
     "posterior": "right if the prior and the model are",
     "model": "right if the model is",
@@ -93,7 +88,8 @@ def group_table(summary, direct, estimate, by):
     -------
     DataFrame
         Columns model and topic (text, None where there is none), n, direct,
-        direct_low, direct_high, estimate, low, high, standard_error.
+        direct_low, direct_high, estimate, low, high, standard_error, unlike_peers (nan
+        where the method does not tell).
     """
     labels = pd.DataFrame(list(summary.labels), columns=by)
     topics = [name for name in by if name != "model"]
@@ -109,6 +105,7 @@ def group_table(summary, direct, estimate, by):
             "low": estimate.low,
             "high": estimate.high,
             "standard_error": estimate.standard_error,
+            "unlike_peers": np.nan if estimate.unlike_peers is None else estimate.unlike_peers,
         }
     )
     order = labels.sort_values([*topics, *(["model"] if "model" in by else [])], kind="stable")

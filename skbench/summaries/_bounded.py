@@ -1,19 +1,31 @@
 """Direct estimates of bounded scores with intervals that hold at every group size."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from skbench._checks import check_by, check_confidence_level, check_within, require_columns
 from skbench._random import as_generator
+from skbench._types import Bounds, Names, RandomState, Rows
 from skbench.containers import Estimate
-from skbench.stats import means
+from skbench.stats.intervals import means
 from skbench.summaries._rows import SCORE, checked_scores, collected, group_labels, opened
+from skbench.summaries._sharing import check_single_answers
 
 _TOO_FEW_TO_BET = 5  # below, one score after the other rejects almost no mean
 
 
 def betting_estimate(
-    items, by, score="score", *, bounds=(0, 1), confidence_level=0.95, random_state=None
-):
+    items: Rows,
+    by: Names,
+    score: str = "score",
+    *,
+    model: str = "model",
+    item: str = "item",
+    bounds: Bounds = (0, 1),
+    confidence_level: float = 0.95,
+    random_state: RandomState = None,
+) -> Estimate:
     """Group means of bounded scores, with intervals that keep their level.
 
     Parameters
@@ -24,6 +36,9 @@ def betting_estimate(
         Columns that define the groups.
     score : str, default="score"
         Column of scores.
+    model, item : str, default="model", "item"
+        Columns that name the model and the item, where they are: no item may count
+        twice in a group.
     bounds : tuple of two floats, default=(0, 1)
         Range in which every score lies by its definition.
     confidence_level : float, default=0.95
@@ -64,8 +79,11 @@ def betting_estimate(
     check_confidence_level(confidence_level)
     by = check_by(by)
     frame = opened(items)
-    require_columns(frame.collect_schema().names(), [*by, score])
+    names = frame.collect_schema().names()
+    require_columns(names, [*by, score])
     frame = checked_scores(frame, by, score)
+    if item in names and item not in by:
+        check_single_answers(frame, by, score, model if model in names else None, item)
     rows = collected(frame.select([*by, SCORE]), [*by, SCORE])
     scores = rows[SCORE].to_numpy()
     check_within(f"values of {score!r} lie", scores, bounds)

@@ -1,11 +1,15 @@
 """`cluster_items`: topics for items that come without any."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from skbench._random import as_generator
+from skbench._types import Names, RandomState, Rows, Transformer
 from skbench.summaries._embeddings import item_columns, item_embedding, refuse_missing
 
 _NUMBERS = (5, 10, 15, 20, 30, 40, 60)
@@ -51,15 +55,15 @@ class ItemClusters:
 
 
 def cluster_items(
-    items,
-    text="text",
+    items: Rows,
+    text: Names = "text",
     *,
-    n_clusters=_NUMBERS,
-    min_items=20,
-    transformer=None,
-    n_components=16,
-    random_state=None,
-):
+    n_clusters: int | Sequence[int] = _NUMBERS,
+    min_items: int = 20,
+    transformer: Transformer | None = None,
+    n_components: int = 16,
+    random_state: RandomState = None,
+) -> ItemClusters:
     """Group items into topics by k-means on the embeddings of their texts.
 
     Parameters

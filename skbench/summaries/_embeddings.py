@@ -1,16 +1,26 @@
 """`embed_groups`: features of groups from the texts of their items."""
 
+from __future__ import annotations
+
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
 from skbench._checks import check_by, require_columns
+from skbench._types import Names, RandomState, Rows, Transformer
 from skbench.summaries._rows import collected, opened
 
 
 def embed_groups(
-    items, by, text="text", *, means=(), transformer=None, n_components=16, random_state=0
-):
+    items: Rows,
+    by: Names,
+    text: Names = "text",
+    *,
+    means: Names = (),
+    transformer: Transformer | None = None,
+    n_components: int = 16,
+    random_state: RandomState = 0,
+) -> pd.DataFrame:
     """Mean embedding of the items of each group, as a table of features.
 
     Parameters
@@ -79,8 +89,8 @@ def embed_groups(
     >>> embed_groups(items, "topic", means="confidence", n_components=2).round(2)
            embedding_00  embedding_01  confidence
     topic
-    art            0.52          0.79         0.5
-    law            0.75         -0.31         0.8
+    art            0.52         -0.79         0.5
+    law            0.75          0.31         0.8
     """
     by = check_by(by)
     means = [means] if isinstance(means, str) else list(means)
@@ -172,7 +182,13 @@ def _singular_vectors(texts, n_components, random_state):
     if most < 1:
         return words
     svd = TruncatedSVD(min(n_components, most), random_state=random_state)
-    return svd.fit_transform(words)
+    # A frame, if scikit-learn is set to return frames.
+    vectors = np.asarray(svd.fit_transform(words))
+    # The signs of singular vectors are arbitrary and differ between versions of the solver: the
+    # first of the largest loadings is positive, where equal ones differ by their rounding only.
+    size = abs(svd.components_)
+    first = (size > (1 - 1e-6) * size.max(axis=1, keepdims=True)).argmax(axis=1)
+    return vectors * np.sign(svd.components_[np.arange(len(first)), first])
 
 
 def _numbers(rows, name):

@@ -4,10 +4,50 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from skbench.summaries._rows import group_labels
+from skbench.summaries._rows import collected, group_labels
 
 
-def joined_features(sums, labels, by, item_means, features):
+def item_texts(frame, by, names, labels):
+    """What columns of text say of each group.
+
+    Parameters
+    ----------
+    frame : narwhals frame
+        Item rows.
+    by : list of str
+        Columns that define the groups.
+    names : list of str
+        Columns of text.
+    labels : pandas.Index of length n_groups
+        Labels of the groups.
+
+    Returns
+    -------
+    dict of str to ndarray of object of shape (n_groups,)
+
+    Raises
+    ------
+    ValueError
+        If a text differs within a group; a blank is another text.
+    """
+    texts = {}
+    for name in names:
+        pairs = collected(frame.select([*by, name]).unique(), by)
+        keys, values = group_labels(pairs, by), pairs[name].astype(object)
+        values = values.where(values.notna(), None)  # whatever the engine calls a blank
+        if keys.has_duplicates:
+            group = keys[keys.duplicated()][0]
+            first, second = values[keys == group].tolist()[:2]
+            raise ValueError(
+                f"features names column {name!r}, whose text differs within group {group!r}, such "
+                f"as {first!r} and {second!r}. Take a numeric column, or text that says something "
+                "of the whole group."
+            )
+        texts[name] = values.to_numpy()[keys.get_indexer(labels)]
+    return texts
+
+
+def joined_features(sums, labels, by, columns, features, texts):
     """Frame of features, one row per group, indexed by the labels.
 
     Parameters
@@ -18,10 +58,12 @@ def joined_features(sums, labels, by, item_means, features):
         Labels of the groups, in the order of `sums`.
     by : list of str
         Columns that define the groups.
-    item_means : list of str
-        Item columns whose group means are features.
+    columns : list of str
+        Item columns that are features: `sums` has their means, unless they are in `texts`.
     features : dataframe, Series or None
         A table of features; its keys are the `by` columns it has.
+    texts : dict of str to array
+        From `item_texts`.
 
     Returns
     -------
@@ -34,8 +76,9 @@ def joined_features(sums, labels, by, item_means, features):
         lacks one.
     """
     X = sums[by].copy()
-    for name in item_means:
-        X[name] = sums[f"_mean {name}"].to_numpy()
+    for name in columns:
+        if name in texts or f"_mean {name}" in sums:
+            X[name] = texts[name] if name in texts else sums[f"_mean {name}"].to_numpy()
     if features is not None:
         X = _joined(X, _as_table(features), by)
     X.index = labels

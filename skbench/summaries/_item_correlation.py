@@ -1,15 +1,24 @@
 """How the errors of models on shared items hang together."""
 
+from __future__ import annotations
+
 import narwhals as nw
 import numpy as np
 import pandas as pd
 
 from skbench._checks import check_named, require_columns
-from skbench.stats import covariances
+from skbench._types import Names, Rows
+from skbench.stats.mixed import covariances
 from skbench.summaries._rows import SCORE, checked_scores
 
 
-def item_correlation(items, model="model", topic="topic", item="item", score="score"):
+def item_correlation(
+    items: Rows,
+    model: str = "model",
+    topic: Names = "topic",
+    item: str = "item",
+    score: str = "score",
+) -> pd.DataFrame:
     """Correlation across models of the errors that shared items cause.
 
     Parameters

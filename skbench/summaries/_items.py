@@ -1,7 +1,11 @@
 """`summarize_items`: item rows, in any dataframe, to a `GroupSummary`."""
 
+from __future__ import annotations
+
 import warnings
+from collections.abc import Sequence
 from os import PathLike
+from typing import Literal
 
 import narwhals as nw
 import numpy as np
@@ -9,10 +13,11 @@ import pandas as pd
 from scipy.special import expit, logit
 
 from skbench._checks import check_by, check_option, require_columns
-from skbench.containers import GroupSummary
-from skbench.stats import binomial, means
-from skbench.stats.clustered import cluster_robust_by_size
-from skbench.summaries._features import joined_features
+from skbench._types import Names, Path, Rows
+from skbench.containers import GroupSummary, Sampling
+from skbench.stats.clusters.clustered import cluster_robust_by_size, mean_of_cluster_means
+from skbench.stats.intervals import binomial, means
+from skbench.summaries._features import item_texts, joined_features
 from skbench.summaries._item_correlation import shared_correlation
 from skbench.summaries._rows import opened
 from skbench.summaries._sharing import assumed_topics, shared_topics
@@ -23,16 +28,17 @@ VARIANCES = ("smoothed", "plug-in", "pooled", "agresti", "model")
 
 
 def summarize_items(
-    items,
-    by,
-    score="score",
+    items: Rows | Path,
+    by: Names,
+    score: str = "score",
     *,
-    model="model",
-    item="item",
-    cluster=None,
-    variance="smoothed",
-    features=None,
-):
+    model: str = "model",
+    item: str | None = "item",
+    cluster: str | None = None,
+    cluster_weight: Literal["item", "cluster"] = "item",
+    variance: Literal["smoothed", "plug-in", "pooled", "agresti", "model"] = "smoothed",
+    features: Rows | Sequence[str] | None = None,
+) -> GroupSummary:
     """Summarize item scores into one direct estimate per group.
 
     Parameters
@@ -57,6 +63,10 @@ def summarize_items(
     cluster : str, default=None
         Column of clusters of dependent items: a passage with several questions,
         or the question itself where it was answered several times.
+    cluster_weight : {"item", "cluster"}, default="item"
+        Whether a direct estimate is the mean over items, or the mean of the means of
+        clusters, in which each counts the same: two different questions
+        (`skbench.stats.clustered.mean_of_cluster_means`).
     variance : {"smoothed", "plug-in", "pooled", "agresti", "model"}, default="smoothed"
         Sampling variance of binary scores, see
         `skbench.stats.binomial.sampling_variance`. "plug-in" is 0 where all
@@ -66,8 +76,9 @@ def summarize_items(
         shrink make of it: "plug-in" believes each, "pooled" takes the pooled one, all
         others lie between, as far as groups differ (`skbench.stats.moderated`).
     features : dataframe or list of str, default=None
-        A table of group features with some of the `by` columns as its keys, or
-        item columns whose group means are the features.
+        A table of group features with some of the `by` columns as its keys, or item
+        columns: of numbers the group means are the features, of text what it says of the
+        group, the same in all of its rows.
 
     Returns
     -------
@@ -80,8 +91,8 @@ def summarize_items(
     ------
     ValueError
         For missing columns, an empty table, scores that are missing or not
-        numeric, missing labels or ids, duplicated (model, item) rows, or groups
-        that the table of features lacks.
+        numeric, missing labels or ids, duplicated (model, item) rows, groups that the
+        table of features lacks, or a text feature that differs within a group.
     FileNotFoundError
         If there is no Parquet file at the path.
 
@@ -97,7 +108,7 @@ def summarize_items(
     Binary: `z = k / n`. Other scores: the mean, with the variance of the items
     over n (ddof 1); a group with one item, or without spread, borrows the
     within-group variance pooled over all groups, nan if none has any. Variances of few
-    scores are noise themselves, so `fit_args` carry along how much of the pooled variance
+    scores are noise themselves, so `sampling` says how much of the pooled variance
     estimators that shrink shall mix in (`skbench.stats.moderated`). Clusters: the
     item-weighted mean with the CR2 variance, and ``floor(df) + 1`` independent observations,
     df of Bell and McCaffrey; a group with one cluster, or without spread between
@@ -125,9 +136,14 @@ def summarize_items(
     by = check_by(by)
     frame = opened(items)
     names = frame.collect_schema().names()
-    item_means, table = _kinds_of_features(features)
-    require_columns(names, [*by, score, *([cluster] if cluster else []), *item_means])
-    _refuse_text_features(frame, item_means)
+    check_option("cluster_weight", cluster_weight, ("item", "cluster"))
+    if cluster is None and cluster_weight == "cluster":
+        raise ValueError(
+            'cluster_weight="cluster" needs clusters. Name their column by cluster=...'
+        )
+    columns, table = _kinds_of_features(features)
+    require_columns(names, [*by, score, *([cluster] if cluster else []), *columns])
+    item_means, texts = _numbers_and_texts(frame, columns, by)
 
     sums = group_sums(frame, by, score, cluster, item_means)
     z, sigma2, outcome = estimates_from_sums(
@@ -142,7 +158,7 @@ def summarize_items(
     n_independent = sums.n
     if cluster is not None:
         outcome = "clustered"
-        sigma2, n_independent = _clustered(sums, sigma2)
+        z, sigma2, n_independent = _clustered(sums, z, sigma2, cluster_weight)
     model = model if model in names else None
     has_ids = item in names and item not in by  # items that are groups have none left
     if has_ids:
@@ -165,15 +181,23 @@ def summarize_items(
         sigma2=sigma2,
         n=sums.n,
         labels=sums.labels,
-        X=joined_features(sums.table, sums.labels, by, item_means, table),
+        X=joined_features(
+            sums.table, sums.labels, by, columns, table, item_texts(frame, by, texts, sums.labels)
+        ),
         groups=topics,
-        outcome=outcome,
         n_independent=n_independent,
-        item_correlation=shared_correlation(items, by, score, model, item, topics),
-        spread=(
-            None
-            if outcome == "binomial"
-            else spread_of_rows(frame, by, score, cluster, sigma2, n_independent, variance)
+        sampling=Sampling(
+            outcome,
+            items_shared=topics is not None,
+            item_correlation=shared_correlation(items, by, score, model, item, topics),
+            spread=(
+                None
+                if outcome == "binomial"
+                else spread_of_rows(
+                    frame, by, score, cluster, sigma2, n_independent, variance, cluster_weight
+                )
+            ),
+            most_independent=None if cluster is None else int(n_independent.max()),
         ),
     )
 
@@ -182,20 +206,24 @@ _DF_SLACK = 1e-9  # degrees of freedom of equal clusters are whole but for round
 
 
 def _kinds_of_features(features):
-    """Item columns to average, and the table to join: one of the two is empty."""
+    """Item columns, and the table to join: one of the two is empty."""
     if isinstance(features, str):
         return [features], None
     return (features, None) if isinstance(features, list | tuple) else ([], features)
 
 
-def _refuse_text_features(frame, item_means):
+def _numbers_and_texts(frame, columns, by):
+    """Which item columns have means, and which are text."""
     schema = frame.collect_schema()
-    for name in item_means:
-        if not (schema[name].is_numeric() or schema[name] == nw.Boolean):
+    numbers = [name for name in columns if schema[name].is_numeric() or schema[name] == nw.Boolean]
+    texts = [name for name in columns if schema[name] in (nw.String, nw.Categorical, nw.Enum)]
+    for name in columns:
+        if name not in numbers and name not in texts:
             raise ValueError(
-                f"features names column {name!r}, which is not numeric and has no mean. "
-                "Pass what it says of the groups as a table with one row per group."
+                f"features names column {name!r}, which holds neither numbers nor text but "
+                f"{schema[name]}. Turn it into one of them, or leave it out."
             )
+    return numbers, [name for name in texts if name not in by]
 
 
 def estimates_from_sums(n, total, centered, squared, binary, labels, variance):
@@ -215,10 +243,11 @@ def estimates_of_counts(k, n, labels, variance):
     return k / n, binomial.sampling_variance(k, n, variance, prior_mean=fitted)
 
 
-def _clustered(sums, item_sigma2):
-    """Cluster-robust variances, and numbers of independent observations."""
+def _clustered(sums, z, item_sigma2, weight):
+    """Estimates, their cluster-robust variances, numbers of independent observations."""
     clusters = sums.clusters
-    fit = cluster_robust_by_size(
+    robust = cluster_robust_by_size if weight == "item" else mean_of_cluster_means
+    fit = robust(
         clusters["sum"],
         clusters["squares"],
         clusters["count"],
@@ -241,7 +270,8 @@ def _clustered(sums, item_sigma2):
         design_effect = max(1.0, fit.variance[known].sum() / item_sigma2[known].sum())
     sigma2 = np.where(known, fit.variance, design_effect * item_sigma2)
     independent = np.where(single, 1, np.floor(np.where(single, 0, fit.df) + _DF_SLACK) + 1)
-    return sigma2, independent.astype(int)
+    z = z if weight == "item" else sums.center + fit.mean
+    return z, sigma2, independent.astype(int)
 
 
 def _main_effects(k, n, labels):

@@ -1,6 +1,8 @@
 """Parquet files as a lazy frame: never wholly in memory."""
 
+import functools
 import glob
+import os
 import tempfile
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +17,7 @@ def scanned(path):
     ----------
     path : str or path-like
         A file, a folder (searched with its subfolders; ``key=value`` folders
-        become columns), or a pattern with ``*``.
+        become columns), or, where there is neither, a pattern with ``*``.
 
     Returns
     -------
@@ -38,7 +40,7 @@ def scanned(path):
     if find_spec("polars"):
         import polars as pl
 
-        return pl.scan_parquet(files, hive_partitioning=True)
+        return pl.scan_parquet(files, hive_partitioning=True, glob=False)
     raise ImportError(
         "Summarizing Parquet files needs DuckDB or polars: pip install 'skbench[scale]'."
     )
@@ -48,6 +50,8 @@ def _files(path):
     path = str(path)
     if Path(path).is_dir():
         files = sorted(Path(path).rglob("*.parquet"))
+    elif Path(path).exists():
+        files = [Path(path)]  # its name may hold brackets
     else:
         files = [Path(name) for name in sorted(glob.glob(path, recursive=True))]
     if not files:
@@ -62,12 +66,23 @@ def _files(path):
 
 
 def _duckdb_scan(files):
+    # DuckDB would read brackets in names as patterns.
+    names = [glob.escape(file) for file in files]
+    connection = _connection(os.getpid())
+    return connection.read_parquet(names, hive_partitioning=True, union_by_name=True)
+
+
+@functools.lru_cache(maxsize=1)
+def _connection(process):
+    """One for a process, kept open: older relations do not keep theirs, and forks share none."""
     import duckdb
 
-    limits = {
-        "memory_limit": _MEMORY_LIMIT,
-        "preserve_insertion_order": False,  # keeping it costs memory, and groups have no order
-        "temp_directory": tempfile.gettempdir(),
-    }
-    connection = duckdb.connect(config=limits)
-    return connection.read_parquet(files, hive_partitioning=True, union_by_name=True)
+    connection = duckdb.connect(
+        config={
+            "memory_limit": _MEMORY_LIMIT,
+            "preserve_insertion_order": False,  # keeping it costs memory; groups have no order
+            "temp_directory": tempfile.gettempdir(),
+        }
+    )
+    connection.execute("SET enable_progress_bar = false")
+    return connection

@@ -67,25 +67,12 @@ def shared_topics(frame, sums, by, score, model, item, *, cluster, in_slices):
         rest = [column for column in by if column != name]
         slices = _slices(frame, sums, rest, most)
         counts[name] = _counts(slices, [*by, item], [*rest, item], item)
-    keys = [*by, item]
-    answers = list(counts.values())
-    if model is not None and model not in by:
-        # A model that defines no group may have answered what another one answered.
-        keys = [model, *by, item]
-        answers = []
-    per = [*by, item]
-    overall = answers[0] if answers else _counts(_slices(frame, sums, by, most), keys, per, item)
-    if overall.missing:
-        checked_scores(frame, [item], score)
-    if overall.rows > 1 and item != cluster:
-        _refuse_duplicates(frame, keys, item)
-    if keys != per and overall.answers > 1 and cluster is None:
-        warnings.warn(
-            f"Items of a group were answered by up to {overall.answers} values of {model!r}, and "
-            "answers to one item hang together: taken as independent, they make sampling variances "
-            f"too small. Put {model!r} into by, or pass cluster={item!r}.",
-            stacklevel=3,
-        )
+    keys = _keys_of_answers(by, model, item)
+    if counts and len(keys) == len(by) + 1:
+        overall = next(iter(counts.values()))
+    else:
+        overall = _counts(_slices(frame, sums, by, most), keys, [*by, item], item)
+    _check_answers(overall, frame, keys, by, score, item, cluster)
     sharing = [name for name, count in counts.items() if count.answers > 1]
     if not sharing:
         return None
@@ -97,6 +84,36 @@ def shared_topics(frame, sums, by, score, model, item, *, cluster, in_slices):
             stacklevel=3,
         )
     return _topic_names(sums.labels, by, sharing[0])
+
+
+def check_single_answers(frame, by, score, model, item):
+    """Refuse items that repeat in a group; warn where several models answered them.
+
+    Parameters and errors as in `shared_topics`, for groups whose items are taken as
+    independent.
+    """
+    keys = _keys_of_answers(by, model, item)
+    counts = _counts([frame], keys, [*by, item], item)
+    _check_answers(counts, frame, keys, by, score, item, cluster=None)
+
+
+def _keys_of_answers(by, model, item):
+    # A model that defines no group may have answered what another one answered.
+    return [*by, item] if model is None or model in by else [model, *by, item]
+
+
+def _check_answers(counts, frame, keys, by, score, item, cluster):
+    if counts.missing:
+        checked_scores(frame, [item], score)
+    if counts.rows > 1 and item != cluster:
+        _refuse_duplicates(frame, keys, item)
+    if len(keys) > len(by) + 1 and counts.answers > 1 and cluster is None:
+        warnings.warn(
+            f"Items of a group were answered by up to {counts.answers} values of {keys[0]!r}, and "
+            "answers to one item hang together: taken as independent, they make sampling variances "
+            f"too small. Put {keys[0]!r} into by, or pass cluster={item!r}.",
+            stacklevel=4,
+        )
 
 
 def assumed_topics(labels, by, model, *, warn):

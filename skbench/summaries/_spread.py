@@ -2,14 +2,16 @@
 
 import narwhals as nw
 
-from skbench.stats.moderated import spread
+from skbench.stats.intervals.moderated import spread
 from skbench.summaries._rows import SCORE, collected, with_score
 
 _TOTAL, _ITEMS, _AWAY, _SIZE = (f"_skbench_{what}" for what in ("total", "items", "away", "size"))
 _POWERS = {"_skbench_square": 2, "_skbench_fourth": 4}
 
 
-def spread_of_rows(frame, by, score, cluster, sigma2, n_independent, variance):
+def spread_of_rows(
+    frame, by, score, cluster, sigma2, n_independent, variance, cluster_weight="item"
+):
     """How far the sampling variances of item rows in memory may be believed, else None.
 
     Parameters
@@ -24,7 +26,7 @@ def spread_of_rows(frame, by, score, cluster, sigma2, n_independent, variance):
         Column of clusters, whose means then stand for the scores.
     sigma2, n_independent : ndarray of shape (n_groups,)
         Sampling variances of the groups, in sorted order, and independent observations.
-    variance : str
+    variance, cluster_weight : str
         As in `summarize_items`.
 
     Returns
@@ -34,7 +36,10 @@ def spread_of_rows(frame, by, score, cluster, sigma2, n_independent, variance):
     if not isinstance(frame, nw.DataFrame):
         return None
     rows = with_score(frame, score)
-    rows = _distances(rows, by) if cluster is None else _distances_of_clusters(rows, by, cluster)
+    if cluster is None:
+        rows = _distances(rows, by)
+    else:
+        rows = _distances_of_clusters(rows, by, cluster, cluster_weight)
     rows = rows.with_columns((nw.col(_AWAY) ** power).alias(n) for n, power in _POWERS.items())
     sums = rows.group_by(by).agg(nw.len().alias(_SIZE), *[nw.col(n).sum() for n in _POWERS])
     table = collected(sums, by)
@@ -47,10 +52,16 @@ def _distances(rows, by):
     return rows.with_columns((nw.col(SCORE) - nw.col(SCORE).mean().over(*by)).alias(_AWAY))
 
 
-def _distances_of_clusters(rows, by, cluster):
-    """Residual sum of each cluster, over the mean size of clusters in its group."""
+def _distances_of_clusters(rows, by, cluster, weight):
+    """Residual sum of each cluster, over the mean size of clusters in its group.
+
+    Where clusters weigh the same, distance of their means to the mean of these.
+    """
     keys = list(dict.fromkeys([*by, cluster]))
     clusters = rows.group_by(keys).agg(nw.col(SCORE).sum().alias(_TOTAL), nw.len().alias(_ITEMS))
     total, items = nw.col(_TOTAL), nw.col(_ITEMS)
+    if weight == "cluster":
+        clusters = clusters.with_columns((total / items).alias(_TOTAL))
+        return clusters.with_columns((total - total.mean().over(*by)).alias(_AWAY))
     mean = total.sum().over(*by) / items.sum().over(*by)
     return clusters.with_columns(((total - items * mean) / items.mean().over(*by)).alias(_AWAY))

@@ -106,6 +106,7 @@ def test_neither_workers_nor_order_of_work_change_the_result(data):
     assert_series_equal(again.truth, data.truth)
 
 
+@pytest.mark.slow
 def test_another_seed_is_the_same_benchmark_with_other_images_and_models(data):
     other = load_digits_c(random_state=1)
     assert set(other.items["item"]) != set(data.items["item"])

@@ -6,7 +6,9 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -21,11 +23,13 @@ from skbench import (
     IntervalPipeline,
     JamesStein,
     LogisticMixedModel,
+    Sampling,
+    SyntheticRegression,
     make_items,
     summarize_items,
 )
 from skbench.stats import scales
-from skbench.stats.binomial import unbiased_variance
+from skbench.stats.intervals.binomial import unbiased_variance
 
 CHECKED = [
     CrossFitMixedModel(sampling_variance=1.0, cv=2),
@@ -230,7 +234,6 @@ def test_features_may_be_text_or_missing(g):
         kind=np.where(topic < "topic-08", "easy", "hard"),
         length=X["feature"].where(topic != "topic-03"),
     )
-    features.attrs = X.attrs
     fitted = AveragedEstimator(random_state=0).fit(**(g.fit_args | {"X": features}))
     assert np.isfinite(fitted.estimate().high).all()
     assert np.isfinite(fitted.predict(features.assign(kind="new"))).all()
@@ -245,9 +248,8 @@ class Constant(Ridge):
 
 def test_around_nothing_it_is_the_gaussian_mixed_model(g):
     numeric = g.fit_args | {"X": g.fit_args["X"][["model", "topic"]].assign(constant=0.0)}
-    numeric["X"].attrs = g.fit_args["X"].attrs
     z, sigma2 = scales.anscombe(g.z, g.sigma2, g.n)
-    mixed = GaussianMixedModel().fit(numeric["X"], z, sigma2, groups=g.groups)
+    mixed = GaussianMixedModel().fit(numeric["X"], z, sigma2, groups=g.groups, sampling=g.sampling)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # a constant regression
         around = CrossFitMixedModel(Constant(), random_state=0).fit(**numeric)
@@ -259,9 +261,9 @@ def test_around_nothing_it_is_the_gaussian_mixed_model(g):
 
 @pytest.mark.parametrize("z", [-0.1, 1.2])
 def test_binary_scores_outside_0_and_1_are_refused(g, z):
-    mixed = CrossFitMixedModel(Ridge(), cv=2).fit(**g.fit_args | {"X": g.X[["feature"]]})
+    mixed = CrossFitMixedModel(Ridge(), cv=2).fit(**g.fit_args)
     with pytest.raises(ValueError, match=f"z must be between 0 and 1 .* such as {z}"):
-        mixed.predict(g.X[["feature"]].iloc[:2], [0.5, z], g.sigma2[:2], g.n[:2])
+        mixed.predict(g.X.iloc[:2], [0.5, z], g.sigma2[:2], g.n[:2])
 
 
 def test_own_splitter(g):
@@ -300,3 +302,90 @@ def test_regressions_that_leave_the_scale_end_at_its_end(estimator):
     assert (np.diff(e.value[:15]) >= -0.02).all()  # falling lines reflected would rise to the left
     new = estimator.predict(pd.DataFrame({"x": [-3.0, -1.0]}))
     assert new[0] <= new[1] + 1e-9
+
+
+def test_named_pairs_can_be_searched(g):
+    ridge = EmpiricalBayes(Ridge(), cv=2, random_state=0)
+    pairs = AveragedEstimator([("a", ridge), ("b", JamesStein())])
+    assert pairs.get_params()["a__regressor__alpha"] == 1.0
+    search = GridSearchCV(pairs, {"a__regressor__alpha": [1.0, 50.0]}, cv=GroupKFold(2))
+    search.fit(**g.fit_args | {"X": g.X[["topic", "model", "feature"]]})
+    alpha = search.best_params_["a__regressor__alpha"]
+    best = search.best_estimator_.named_estimators_["a"]
+    assert best.regressor.alpha == alpha and best.sampling_.item_correlation is not None
+    assert ridge.regressor.alpha == 1.0
+    changed = clone(pairs).set_params(b=DirectEstimator(), a__cv=4)
+    assert [type(e).__name__ for _, e in changed.estimators] == [
+        "EmpiricalBayes",
+        "DirectEstimator",
+    ]
+    assert changed.get_params()["a__cv"] == 4 and pairs.get_params()["a__cv"] == 2
+    assert "b" not in AveragedEstimator([JamesStein()]).get_params()
+
+
+def test_one_estimator_is_an_average_of_one(g):
+    alone = EmpiricalBayes(Ridge(), random_state=0)
+    one = AveragedEstimator(alone).fit(**g.fit_args).estimate()
+    assert_allclose(one.value, alone.fit(**g.fit_args).estimate().value, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("estimators", "error", "message"),
+    [
+        (Ridge(), TypeError, r"AveragedEstimator\(\[\('ridge', EmpiricalBayes\(Ridge\(\)\)\)"),
+        ([("a", JamesStein()), ("b", Ridge())], TypeError, r"Ridge \('b'\) is no estimator"),
+        ([("a", JamesStein()), ("a", JamesStein())], ValueError, "a name of its own"),
+        ("direct", TypeError, "list of such pairs, .* got str"),
+    ],
+)
+def test_refuses_what_is_no_estimator_of_groups(g, estimators, error, message):
+    with pytest.raises(error, match=message):
+        AveragedEstimator(estimators).fit(**g.fit_args)
+
+
+def broken_set(n_topics, n=20, seed=0):
+    """Right answers of 4 models near .85, but for one cell at .1, as a summary's arguments."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame([(m, t) for m in range(4) for t in range(n_topics)], columns=list("mt"))
+    X = X.rename(columns={"m": "model", "t": "topic"}).astype(str)
+    p = np.full(len(X), 0.85)
+    p[1] = 0.1
+    z = rng.binomial(n, p) / n
+    sampling = Sampling("binomial", items_shared=False)
+    return {"X": X, "y": z, "sigma2": 0.01, "n": np.full(len(X), n), "sampling": sampling}
+
+
+def test_a_broken_cell_is_covered_listed_and_in_the_frame():
+    e = AveragedEstimator(random_state=0).fit(**broken_set(20)).estimate()
+    assert e.is_unlike.tolist() == [False, True] + [False] * 78
+    assert e.low[1] <= 0.1 <= e.high[1] and abs(e.value[1] - 0.1) < 0.1
+    assert_array_equal(e.to_frame()["unlike_peers"], e.unlike_peers)
+    members = AveragedEstimator([DirectEstimator()]).fit(**broken_set(20)).estimate()
+    assert members.unlike_peers is None and not members.is_unlike.any()
+
+
+def test_moves_to_the_direct_estimates_where_these_are_better():
+    data = broken_set(20, n=400) | {"sigma2": 0.0003}
+    data["y"] = np.linspace(0.1, 0.9, 80)
+    constant = SyntheticRegression(DummyRegressor())
+    with pytest.warns(UserWarning, match="direct ones: their estimated squared error is smaller"):
+        averaged = AveragedEstimator([constant]).fit(**data)
+    estimate, direct = averaged.estimate(), DirectEstimator().fit(**data).estimate()
+    share = averaged.direct_weight_
+    assert share > 0.95 and estimate.method == f"average of 1, {share:.0%} direct"
+    assert_allclose(estimate.value, share * direct.value + (1 - share) * constant_of(averaged))
+    assert np.abs(estimate.value - direct.value).max() < 0.03
+
+
+def constant_of(averaged):
+    return averaged.estimators_[0].estimate().value
+
+
+def test_three_topics_never_widen():
+    for seed in range(5):
+        data = broken_set(3, n=10, seed=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            e = AveragedEstimator(random_state=0).fit(**data).estimate()
+        direct = DirectEstimator().fit(**data).estimate()
+        assert np.mean(e.high - e.low) <= np.mean(direct.high - direct.low) + 1e-12

@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -5,7 +7,8 @@ from scipy.stats import beta, binom, norm, t
 
 from skbench import DirectEstimator, summarize_items
 from skbench.groups.direct import INTERVALS
-from skbench.stats import binomial
+from skbench.stats.intervals import binomial
+from skbench.stats.intervals.binomial import sampling_variance
 
 COUNT_INTERVALS = ("wilson", "clopper-pearson", "jeffreys", "agresti-coull", "wald")
 
@@ -22,7 +25,7 @@ def test_auto_takes_wilson_for_counts():
     np.testing.assert_array_equal(estimate.low, low)
     np.testing.assert_array_equal(estimate.high, high)
     assert estimate.method == "direct (Wilson)"
-    assert estimate.guarantee == "each group"
+    assert estimate.guarantee == "each group, on average over accuracies"
 
 
 def test_auto_takes_t_for_other_scores():
@@ -36,12 +39,54 @@ def test_auto_is_normal_without_sizes():
 
 
 def test_auto_warns_of_t_for_small_bounded_groups():
-    with pytest.warns(UserWarning, match="1 of 2 groups have fewer than 20 items or no spread"):
+    with pytest.warns(UserWarning, match="2 of 2 groups .* as large as their distance to 0"):
         fitted("auto", [0.31, 0.42], [10, 30])
 
 
+LAWS = {
+    "lognormal": (lambda rng, shape: rng.lognormal(0, 1, shape), True),
+    "mostly 0": (lambda rng, shape: (rng.random(shape) < 0.1) * rng.random(shape), True),
+    "mostly 100": (
+        lambda rng, shape: 100 - (rng.random(shape) < 0.2) * rng.uniform(0, 90, shape),
+        True,
+    ),
+    "beta(5, 5)": (lambda rng, shape: rng.beta(5, 5, shape), False),
+    "normal": (lambda rng, shape: rng.normal(3, 1, shape), False),
+    "uniform from 0 to 100": (lambda rng, shape: rng.uniform(0, 100, shape), False),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("n", [8, 20])
+def test_auto_warns_of_skewness_and_not_of_bounds(law, n):
+    draw, skewed = LAWS[law]
+    rng = np.random.default_rng(0)
+    warned = 0
+    for _ in range(20):
+        scores = draw(rng, (25, n))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            fitted("auto", scores.mean(axis=1), [n] * 25, sigma2=scores.var(axis=1, ddof=1) / n)
+        warned += any("look skewed" in str(w.message) for w in caught)
+    assert warned >= 19 if skewed else warned <= 1
+
+
+@pytest.mark.parametrize(
+    "interval, promise",
+    [
+        ("clopper-pearson", "each group"),
+        ("bounded", "each group"),
+        ("jeffreys", "each group, on average over accuracies"),
+        ("t", "each group, unless skewed"),
+        ("wald", "none"),
+    ],
+)
+def test_words_are_what_the_formulas_hold(interval, promise):
+    assert fitted(interval, [0.7, 0.2], [10, 10]).estimate().guarantee == promise
+
+
 def test_auto_warns_of_t_where_nothing_is_seen_to_vary():
-    with pytest.warns(UserWarning, match="1 of 2 groups have fewer than 20 items or no spread"):
+    with pytest.warns(UserWarning, match="1 of 2 groups .*1 groups have no spread"):
         DirectEstimator().fit(np.zeros((2, 1)), [0.123, 0.456], [0.0, 0.01], [50, 50])
 
 
@@ -176,3 +221,39 @@ def test_clusters_are_no_counts_by_accident():
     assert estimator.interval_ == "t"
     with pytest.raises(ValueError, match="or of clusters"):
         DirectEstimator(interval="wilson").fit(**g.fit_args)
+
+
+def test_shares_of_right_answers_need_neither_features_nor_variances():
+    z = pd.Series([0.7, 1.0, 0.0], index=["law", "art", "geo"])
+    short = DirectEstimator().fit(y=z, n=10)
+    full = DirectEstimator().fit(
+        pd.DataFrame({"x": 0}, index=z.index), z, sampling_variance([7, 10, 0], 10), [10] * 3
+    )
+    for name in ("value", "low", "high", "standard_error"):
+        np.testing.assert_array_equal(
+            getattr(short.estimate(), name), getattr(full.estimate(), name)
+        )
+    assert short.labels_.equals(z.index)
+    assert DirectEstimator().fit(y=[0.7, 1.0], n=[10, 20]).labels_.tolist() == [0, 1]
+    with pytest.raises(ValueError, match="sigma2 is missing"):  # 3.5 right answers
+        DirectEstimator().fit(y=[0.35], n=10)
+    with pytest.raises(ValueError, match="y is missing"):
+        DirectEstimator().fit()
+    with pytest.raises(ValueError, match="n has shape"):
+        DirectEstimator().fit(y=[0.5, 0.5], n=[10])
+
+
+def test_ends_are_cut_to_the_range_that_is_told():
+    """Scores from 0 to 100: t intervals beyond them without bounds, never with."""
+    z, sigma2, n = [2.0, 99.0], [4.0, 1.0], [30, 30]
+    free = DirectEstimator("t").fit(y=z, sigma2=sigma2, n=n).estimate()
+    told = DirectEstimator("t", bounds=(0, 100)).fit(y=z, sigma2=sigma2, n=n)
+    assert free.low[0] < 0 and free.high[1] > 100
+    assert told.estimate().low[0] == 0 and told.estimate().high[1] == 100
+    assert told.estimate().high[0] == free.high[0]
+    X = np.zeros((2, 1))
+    np.testing.assert_array_equal(
+        told.predict_interval(X, z=z, sigma2=sigma2, n=n)[:, 0], told.estimate().low
+    )
+    with pytest.raises(ValueError, match="1 of 2 groups have means outside bounds from 0 to 50"):
+        DirectEstimator("t", bounds=(0, 50)).fit(y=z, sigma2=sigma2, n=n)

@@ -10,7 +10,8 @@ from sklearn.model_selection import KFold
 
 from skbench import DirectEstimator, EmpiricalBayes, make_items, summarize_items
 from skbench.groups.empirical_bayes import PRIOR_VARIANCES
-from skbench.stats import robust_eb, scales, shrinkage
+from skbench.stats import scales, shrinkage
+from skbench.stats.shrinkage import robust_eb
 
 
 def simulated(n_groups=300, prior=None, seed=0):
@@ -51,7 +52,7 @@ def test_prior_variance_comes_from_held_out_residuals(method, pool):
     halves = [slice(0, 50), slice(50, 100)]
     expected = []
     for part in halves if not pool else [slice(None)]:
-        if method in ("pmt", "fplib"):
+        if method in ("pmt", "fplib", "none"):
             moments = robust_eb.prior_moments(residuals[part], sigma2[part], correction=method)
             expected.append(moments.prior_variance)
         else:
@@ -388,3 +389,37 @@ def test_fplib_gives_intervals_where_residuals_are_nearly_equal():
         estimate = eb.fit(rng.normal(size=(20, 1)), z, 1.0).estimate()
     assert (estimate.standard_error > 0).all()
     assert (estimate.low < estimate.high).all()
+
+
+def test_equation_nine_to_the_letter():
+    """Prior variance, kurtosis and interval of every half, written out."""
+    rng = np.random.default_rng(3)
+    n_groups, n = 60, np.full(60, 20)
+    X = rng.random((n_groups, 1))
+    z = rng.binomial(20, np.clip(0.3 + 0.4 * X[:, 0] + 0.1 * rng.normal(size=60), 0, 1)) / 20
+    sigma2 = np.maximum(z * (1 - z), 0.01) / 20
+    halves = KFold(2, shuffle=True, random_state=0)
+    eb = EmpiricalBayes(LinearRegression(), cv=halves, prior_variance="none", pool=False)
+    estimate = eb.fit(X, z, sigma2, n=n).estimate()
+    for train, test in halves.split(X):
+        prior_mean = LinearRegression().fit(X[train], z[train]).predict(X[test])
+        e, s2 = z[test] - prior_mean, sigma2[test]
+        A = max(np.mean(e**2 - s2), 0)
+        kurtosis = max(np.mean(e**4 - 6 * s2 * e**2 + 3 * s2**2) / A**2, 1)
+        w = A / (A + s2)
+        half_width = robust_eb.cva(s2 / A, kurtosis, 0.95) * w * np.sqrt(s2)
+        value = prior_mean + w * e
+        np.testing.assert_allclose(estimate.value[test], value, rtol=1e-10)
+        np.testing.assert_allclose(
+            estimate.high[test], np.minimum(value + half_width, 1), rtol=1e-8
+        )
+
+
+def test_equation_nine_without_spread_has_no_width():
+    X, z = np.zeros((20, 1)), np.tile([0.5, 0.6], 10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        eb = EmpiricalBayes(LinearRegression(), cv=2, prior_variance="none", random_state=0)
+        estimate = eb.fit(X, z, 0.05).estimate()
+    assert eb.prior_variance_ == 0
+    np.testing.assert_allclose(estimate.high - estimate.low, 0, atol=1e-12)

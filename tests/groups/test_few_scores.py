@@ -23,10 +23,11 @@ from skbench import (
     IntervalPipeline,
     JamesStein,
     RepeatedSamplingStudy,
+    Sampling,
     summarize_items,
 )
-from skbench.selection._splits import parts_of_summary
-from skbench.stats.moderated import Spread, moderated_variance
+from skbench.assessment._splits import parts_of_summary
+from skbench.stats.intervals.moderated import Spread, moderated_variance
 
 BY = ["model", "topic"]
 EB = EmpiricalBayes(RidgeCV(), random_state=0)
@@ -124,6 +125,11 @@ def clustered_table(seed, n_clusters=5, n_models=4, n_topics=25):
     return summarize_items(items, BY, cluster="text"), mean.ravel()
 
 
+def believed_as_they_are(g):
+    """The sampling of a summary, as if its variances were known."""
+    return replace(g.sampling, spread=None)
+
+
 @pytest.mark.parametrize("estimator", [EB, GaussianMixedModel()])
 def test_few_clusters_cover_and_err_less_than_by_own_variances(estimator):
     hits, ours, theirs = [], 0, 0
@@ -132,7 +138,9 @@ def test_few_clusters_cover_and_err_less_than_by_own_variances(estimator):
         e = clone(estimator).fit(**g.fit_args).estimate()
         hits.extend((e.low <= mean) & (mean <= e.high))
         ours += np.mean((e.value - mean) ** 2)
-        believed = clone(estimator).fit(**g.fit_args | {"sigma2": g.sigma2}).estimate()
+        believed = (
+            clone(estimator).fit(**g.fit_args | {"sampling": believed_as_they_are(g)}).estimate()
+        )
         theirs += np.mean((believed.value - mean) ** 2)
     print(f"{np.mean(hits):.3f}, error {ours / theirs:.2f} of that by own variances")
     assert sum(hits) >= binom.ppf(0.0005, len(hits), 0.93)
@@ -146,25 +154,34 @@ def test_errors_are_smaller_than_by_own_variances(law):
         g, mean = table(law, 5, seed)
         fitted = GaussianMixedModel().fit(**g.fit_args)
         ours += np.mean((fitted.estimate().value - mean) ** 2)
-        fitted.fit(**g.fit_args | {"sigma2": g.sigma2})
+        fitted.fit(**g.fit_args | {"sampling": believed_as_they_are(g)})
         theirs += np.mean((fitted.estimate().value - mean) ** 2)
     assert ours < theirs * (1.03 if law is of_many_spreads else 0.92)
 
 
 @pytest.mark.parametrize("estimator", [EB, GaussianMixedModel(), FayHerriot(), JamesStein()])
-def test_variances_come_with_their_spread_or_are_believed(estimator):
+def test_variances_are_moderated_as_sampling_says_or_believed(estimator):
     g, _ = table(skewed, 5, 0)
-    told = g.fit_args["sigma2"]
     pooled = g.spread.pooled_share * np.mean(g.n * g.sigma2)
     expected = moderated_variance(g.sigma2, g.n, pooled, g.spread.borrowed_freedom)
     assert np.ptp(expected) < 0.5 * np.ptp(g.sigma2)
     args = g.fit_args | {"X": g.X[["model"]]}
     moderated = clone(estimator).fit(**args)
     assert_allclose(moderated.sigma2_, expected, rtol=1e-12)
-    believed = clone(estimator).fit(**args | {"sigma2": told.to_numpy()})
-    assert_array_equal(believed.sigma2_, g.sigma2)
-    as_given = clone(estimator).fit(**args | {"sigma2": expected})
+    plain = {"sampling": believed_as_they_are(g)}
+    assert_array_equal(clone(estimator).fit(**args | plain).sigma2_, g.sigma2)
+    as_given = clone(estimator).fit(**args | plain | {"sigma2": expected})
     assert_array_equal(as_given.estimate().value, moderated.estimate().value)
+
+
+@pytest.mark.parametrize("estimator", [EB, GaussianMixedModel(), FayHerriot(), JamesStein()])
+def test_nobody_said_that_variances_are_noisy(estimator):
+    g, _ = table(skewed, 5, 0)
+    args = g.fit_args | {"X": g.X[["model"]], "sampling": None, "groups": None}
+    with pytest.warns(UserWarning, match="sigma2 is taken as known"):
+        assert_array_equal(clone(estimator).fit(**args).sigma2_, g.sigma2)
+    with pytest.warns(UserWarning, match="n is missing"):
+        clone(estimator).fit(**args | {"sampling": g.sampling, "n": None})
 
 
 def test_new_groups_are_drawn_to_the_fitted_ones():
@@ -173,8 +190,9 @@ def test_new_groups_are_drawn_to_the_fitted_ones():
     fitted = clone(EB).fit(**args)
     some = slice(3, 5)
     new = {"X": args["X"][some], "z": g.z[some], "n": g.n[some]}
-    of_summary = fitted.predict(**new, sigma2=args["sigma2"][some])
-    assert_allclose(of_summary, fitted.predict(**new, sigma2=fitted.sigma2_[some]), rtol=1e-12)
+    plain = clone(EB).fit(**args | {"sigma2": fitted.sigma2_, "sampling": believed_as_they_are(g)})
+    of_summary = fitted.predict(**new, sigma2=g.sigma2[some])
+    assert_allclose(of_summary, plain.predict(**new, sigma2=fitted.sigma2_[some]), rtol=1e-12)
 
 
 def test_a_pipeline_passes_the_spread_on():
@@ -184,16 +202,6 @@ def test_a_pipeline_passes_the_spread_on():
     assert_allclose(piped[-1].sigma2_, clone(EB).fit(**g.fit_args).sigma2_, rtol=1e-12)
 
 
-def test_variances_go_by_position_where_features_have_no_labels():
-    g, _ = table(skewed, 5, 0)
-    args = g.fit_args
-    unlabeled = args | {"X": args["X"].reset_index(drop=True)}
-    labeled = JamesStein().fit(**args).estimate()
-    assert_array_equal(JamesStein().fit(**unlabeled).estimate().value, labeled.value)
-    with pytest.raises(ValueError, match="The indexes of X and sigma2 differ"):
-        JamesStein().fit(**args | {"X": args["X"][::-1]})
-
-
 @pytest.mark.parametrize(
     "estimator", [DirectEstimator(), clone(EB).set_params(interval="fab")], ids=["direct", "fab"]
 )
@@ -201,14 +209,14 @@ def test_intervals_of_each_group_go_by_its_own_scores(estimator):
     g, _ = table(skewed, 5, 0)
     args = g.fit_args
     new = {"X": args["X"], "z": g.z, "n": g.n}
-    fitted = [clone(estimator).fit(**args | {"sigma2": s}) for s in (args["sigma2"], g.sigma2)]
+    fitted = [
+        clone(estimator).fit(**args | {"sampling": s})
+        for s in (g.sampling, believed_as_they_are(g))
+    ]
     told, plain = (e.estimate() for e in fitted)
-    assert told.guarantee == "each group"
+    assert told.guarantee.startswith("each group")
     assert_array_equal(told.low, plain.low)
-    told, plain = (
-        e.predict_interval(**new, sigma2=s)
-        for e, s in zip(fitted, (args["sigma2"], g.sigma2), strict=True)
-    )
+    told, plain = (e.predict_interval(**new, sigma2=g.sigma2) for e in fitted)
     assert_array_equal(told, plain)
 
 
@@ -235,10 +243,11 @@ def test_variance_by_name():
 
 def test_parts_and_studies_keep_what_was_said():
     g, _ = table(skewed, 6, 0)
-    for alone in (replace(g, groups=None), replace(g, groups=None, spread=None)):
+    for spread in (g.spread, None):
+        alone = replace(g, groups=None, sampling=Sampling("continuous", spread=spread))
         rng = np.random.default_rng(0)
         part = next(iter(parts_of_summary(alone, "smoothed", 2, 1, rng)))
-        assert part.summary.spread == alone.spread
+        assert part.summary.spread == spread
     items = pd.DataFrame({"group": np.repeat(np.arange(12), 30)})
     items["score"] = skewed(np.random.default_rng(0), np.ones(12), 30).ravel()
     both = {"ours": JamesStein(), "believed": Candidate(JamesStein(), variance="plug-in")}
@@ -250,6 +259,7 @@ def test_parts_and_studies_keep_what_was_said():
 def test_a_summary_without_it_takes_variances_as_they_are():
     g = GroupSummary([0.5, 0.7, 0.6], [0.1, 0.2, 0.1], [5, 5, 5], list("abc"))
     assert isinstance(g.fit_args["sigma2"], np.ndarray)
-    told = GroupSummary(g.z, g.sigma2, g.n, g.labels, spread=Spread(np.inf, 0.5))
+    sampling = Sampling("continuous", spread=Spread(np.inf, 0.5))
+    told = GroupSummary(g.z, g.sigma2, g.n, g.labels, sampling=sampling)
     sigma2 = JamesStein().fit(**told.fit_args | {"X": np.ones((3, 1))}).sigma2_
     assert_allclose(sigma2, 0.5 * 0.4 / 3)

@@ -16,24 +16,25 @@ from skbench import (
     DirectEstimator,
     GaussianMixedModel,
     LogisticMixedModel,
+    Sampling,
     item_correlation,
     make_items,
     summarize_items,
 )
 from skbench.stats import mixed
-from skbench.stats.binomial import sampling_variance
+from skbench.stats.intervals.binomial import sampling_variance
 
 
 class CountedLogisticMixedModel(LogisticMixedModel):
     """scikit-learn's checks fit any numbers; this rounds them to counts of 20 items."""
 
-    def fit(self, X, y, sigma2=None, n=None, groups=None):
+    def fit(self, X, y, sigma2=None, n=None, groups=None, sampling=None):
         """Squash `y` to whole numbers of right answers, where it is fit to be fitted."""
         numbers = pd.to_numeric(pd.Series(np.asarray(y).ravel()), errors="coerce")
         if np.asarray(y).dtype.kind in "biufO" and np.all(np.isfinite(numbers)):
             y = np.round(20 / (1 + np.exp(-np.asarray(y, dtype=float)))) / 20
             n = np.full(len(y), 20)
-        return super().fit(X, y, 1.0, n, groups)
+        return super().fit(X, y, 1.0, n, groups, sampling)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -41,15 +42,19 @@ class CountedLogisticMixedModel(LogisticMixedModel):
         return tags
 
 
+@parametrize_with_checks([GaussianMixedModel(sampling_variance=1.0), CountedLogisticMixedModel()])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
 @parametrize_with_checks(
     [
-        GaussianMixedModel(sampling_variance=1.0),
         GaussianMixedModel(sampling_variance=1.0, kernels="auto"),
-        CountedLogisticMixedModel(),
         CountedLogisticMixedModel(kernels="auto"),
     ]
 )
-def test_scikit_learn_checks(estimator, check):
+def test_scikit_learn_checks_with_kernels(estimator, check):
     check(estimator)
 
 
@@ -163,7 +168,7 @@ def test_logistic_model_needs_counts_only(groups):
     [
         (LogisticMixedModel(), {"n": None}, "needs group sizes, for the number of right answers"),
         (LogisticMixedModel(), {"y": np.full(60, 0.123)}, "binary scores.*GaussianMixedModel"),
-        (LogisticMixedModel(item_correlation="estimate"), {}, "X carries nothing of them"),
+        (LogisticMixedModel(item_correlation="estimate"), {}, "sampling knows nothing of them"),
         (LogisticMixedModel(item_correlation=1.5), {}, "must be a correlation matrix"),
         (LogisticMixedModel(item_correlation=np.eye(2)), {}, r"shape \(2, 2\), but there are 3"),
         (LogisticMixedModel(item_correlation="guess"), {}, "item_correlation must be one of"),
@@ -233,6 +238,7 @@ EDGES = {
     "one topic": table(5, 1, 10, drawn(5)),
     "two topics": table(4, 2, 10, drawn(8)),
     "one group": table(1, 1, 10, 8),
+    "60 models": table(60, 13, 10, drawn(780)),
     "200 models": table(200, 13, 10, drawn(2600)),
     "topics without some models": table(4, 15, 10, drawn(60), missing=range(3, 50, 3)),
     "each topic with one model": table(
@@ -248,7 +254,13 @@ EDGES = {
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("correlation", [None, 0.3])
 @pytest.mark.parametrize("kind", [LogisticMixedModel, GaussianMixedModel])
-@pytest.mark.parametrize("data", EDGES.values(), ids=EDGES.keys())
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(data, id=name, marks=pytest.mark.slow if name == "200 models" else ())
+        for name, data in EDGES.items()
+    ],
+)
 def test_edges(data, kind, correlation):
     with np.errstate(all="raise", under="ignore"):
         fitted = kind(item_correlation=correlation).fit(**data)
@@ -261,7 +273,7 @@ def test_edges(data, kind, correlation):
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("kind", [LogisticMixedModel, GaussianMixedModel])
 def test_useless_features(kind):
-    data = table(4, 15, 10, drawn(60))
+    data = table(4, 15, 10, drawn(60)) | {"sampling": Sampling()}
     x = np.repeat(np.random.default_rng(0).normal(size=15), 4)
     X = data["X"].assign(a=x, b=2 * x, c=-x, constant=1.0, flag=x > 0)
     with np.errstate(all="raise", under="ignore"):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binom, norm
-from sklearn.linear_model import LinearRegression, Ridge
+from sklearn.linear_model import Lasso, LinearRegression, Ridge
 
 from skbench import (
     DirectEstimator,
@@ -16,6 +16,8 @@ from skbench import (
     StructuredRegression,
     SyntheticRegression,
 )
+from skbench.groups._group_lasso import drawn_to_zero, lasso_path, least_risk
+from skbench.groups._regressors import precision_weights
 from skbench.groups.fay_herriot import METHODS
 
 
@@ -205,7 +207,7 @@ def test_fay_herriot_refuses_columns(X, message):
         FayHerriot().fit(X, np.arange(6.0), 1.0)
 
 
-@pytest.mark.parametrize(("new", "shown"), [("area 9", "'area 9'"), (None, "nan")])
+@pytest.mark.parametrize(("new", "shown"), [("area 9", "'area 9'"), (np.nan, "nan")])
 def test_fay_herriot_refuses_levels_it_was_not_fitted_on(milk, new, shown):
     X, z, sigma2, _ = milk
     fh = FayHerriot().fit(X, z, sigma2)
@@ -236,10 +238,73 @@ def test_structured_keeps_what_matters_and_weighs_by_precision():
     X = rng.normal(size=(200, 12))
     sigma2 = np.where(np.arange(200) < 100, 1e-4, 0.5)
     z = 2 * X[:, 0] + np.sqrt(sigma2) * rng.normal(size=200)
-    lasso = StructuredRegression(random_state=0).fit(X, z, sigma2)
+    lasso = StructuredRegression(group_intercepts=False, random_state=0).fit(X, z, sigma2)
     coefficients = lasso.regressor_[-1].coef_ / lasso.regressor_[-2].scale_
     np.testing.assert_allclose(coefficients[0], 2, atol=0.02)
     assert np.abs(coefficients[1:]).max() < 0.02
+    assert not lasso.intercepts_.any() and np.isnan(lasso.penalty_)
+    # The penalty of least risk is larger, as noisy groups have much to lose; so are others 0.
+    own = StructuredRegression(random_state=0).fit(X, z, sigma2)
+    coefficients = own.regressor_[-1].coef_ / own.regressor_[-2].scale_
+    np.testing.assert_allclose(coefficients[0], 2, atol=0.05)
+    assert np.abs(coefficients[1:]).max() < 0.02
+
+
+def test_no_penalty_leaves_the_direct_estimates():
+    rng = np.random.default_rng(0)
+    labels = pd.MultiIndex.from_product([list("ABCD"), range(30)], names=["model", "topic"])
+    X = labels.to_frame().astype({"topic": str}).assign(feature=rng.normal(size=120))
+    z, sigma2 = rng.random(120), rng.uniform(0.001, 0.02, 120)
+    lasso = StructuredRegression(alphas=[1e-9], random_state=0).fit(X, z, sigma2)
+    assert np.abs(lasso.estimate().value - z).max() < 1e-6
+    assert np.abs(lasso.predict(X, z=z, sigma2=sigma2) - z).max() < 1e-6
+    # All of it leaves the precision-weighted mean.
+    mean = StructuredRegression(alphas=[1.0], random_state=0).fit(X, z, sigma2).estimate().value
+    np.testing.assert_allclose(mean, np.average(z, weights=1 / sigma2), rtol=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.1, 0.02])
+def test_structured_minimizes_the_loss_of_the_paper(share):
+    """Equation (3), by scikit-learn's lasso on a column for every intercept."""
+    rng = np.random.default_rng(1)
+    n_groups = 60
+    X = pd.DataFrame({"model": np.tile(list("ABC"), 20), "x": rng.normal(size=n_groups)})
+    sigma2 = rng.uniform(0.001, 0.02, n_groups)
+    z = 0.5 + 0.1 * X["x"].to_numpy() + 0.1 * rng.standard_t(2, n_groups)
+    lasso = StructuredRegression(alphas=[share], random_state=0).fit(X, z, sigma2)
+    columns = np.column_stack([pd.get_dummies(X["model"]), X["x"] / X["x"].std(ddof=0)])
+    every = np.column_stack([columns, np.eye(n_groups)]).astype(float)
+    slow = Lasso(lasso.penalty_ / np.sum(1 / sigma2), tol=1e-12, max_iter=100_000)
+    expected = slow.fit(every, z, sample_weight=1 / sigma2).predict(every)
+    np.testing.assert_allclose(lasso.estimate().value, expected, atol=2e-5)
+
+
+def test_risk_of_structured_regression_is_unbiased():
+    """Over draws of the noise, at a fixed penalty."""
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(80, 4))
+    sigma2 = rng.uniform(0.5, 2, 80)
+    truth = X[:, 0] + np.where(rng.random(80) < 0.2, 3 * rng.normal(size=80), 0)
+    gaps = []
+    for _ in range(100):
+        z = truth + np.sqrt(sigma2) * rng.normal(size=80)
+        weight = precision_weights(sigma2)
+        penalty, risk = least_risk(X, z, sigma2, weight, np.array([1.5]))
+        intercept, coef = list(lasso_path(X, z, weight, [3.0, 2.0, penalty]))[-1][1]
+        base = intercept + X @ coef
+        value = base + drawn_to_zero(z - base, penalty / weight)
+        gaps.append(risk - np.mean((value - truth) ** 2))
+    assert abs(np.mean(gaps)) < 3.5 * np.std(gaps) / np.sqrt(100)
+    assert np.std(gaps) < 0.4
+
+
+def test_structured_intercepts_stay_with_groups_unlike_their_like():
+    X, z, sigma2, truth = simulated(200)
+    truth[7] += 2
+    z[7] += 2
+    estimate = StructuredRegression(random_state=0).fit(X, z, sigma2).estimate()
+    plain = StructuredRegression(group_intercepts=False, random_state=0).fit(X, z, sigma2)
+    assert abs(estimate.value[7] - truth[7]) < 0.7 < abs(plain.estimate().value[7] - truth[7])
 
 
 def test_structured_gives_models_and_topics_intercepts():
@@ -253,10 +318,11 @@ def test_structured_gives_models_and_topics_intercepts():
 
 
 @pytest.mark.parametrize("n_groups", [2, 3])
-def test_structured_needs_two_groups_in_each_half(n_groups):
+@pytest.mark.parametrize("group_intercepts", [True, False])
+def test_structured_needs_two_groups_in_each_half(n_groups, group_intercepts):
     X, z, sigma2, _ = simulated(n_groups)
     with pytest.raises(ValueError, match="needs two in each half, got n_samples = 1"):
-        StructuredRegression().fit(X, z, sigma2)
+        StructuredRegression(group_intercepts=group_intercepts).fit(X, z, sigma2)
 
 
 def test_structured_fits_one_large_and_one_small_topic():

@@ -30,7 +30,10 @@ def direct():
 def test_says_what_it_is(direct):
     whole = finite_population_estimate(direct, SUMMARY, 40)
     assert whole.method == "direct (Wilson), whole benchmark"
-    assert (whole.guarantee, whole.confidence_level) == ("each group", 0.9)
+    assert (whole.guarantee, whole.confidence_level) == (
+        "each group, on average over accuracies",
+        0.9,
+    )
     assert whole.labels.equals(direct.labels)
 
 

@@ -95,7 +95,7 @@ def test_missing_marks_are_told():
 
 def test_two_panels_share_their_rows(pyplot):
     display = CoverageDisplay.from_summary(make_table()).plot()
-    left, right = display.axes_
+    left, right = display.ax_
     assert display.figure_ is left.figure is right.figure
     assert [text.get_text() for text in left.get_yticklabels()] == ["mmlu", "bbh"]
     assert left.get_ylim() == right.get_ylim()
@@ -111,7 +111,7 @@ def test_two_panels_share_their_rows(pyplot):
 def test_own_axes_are_used(pyplot):
     _, axes = pyplot.subplots(1, 2)
     display = CoverageDisplay.from_summary(make_table(), confidence_level=0.9).plot(axes)
-    assert display.axes_.tolist() == list(axes)
+    assert display.ax_.tolist() == list(axes)
     assert (
         "nominal 90 %"
         in display.figure_.findobj(
@@ -123,5 +123,5 @@ def test_own_axes_are_used(pyplot):
 @pytest.mark.parametrize("n_axes", [1, 3])
 def test_axes_must_be_two(pyplot, n_axes):
     _, axes = pyplot.subplots(1, n_axes)
-    with pytest.raises(ValueError, match=f"axes must be two, .*, got {n_axes}"):
+    with pytest.raises(ValueError, match=f"ax must be two, .*, got {n_axes}"):
         CoverageDisplay.from_summary(make_table()).plot(axes)

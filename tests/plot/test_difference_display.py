@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from skbench import Draws, Estimate
-from skbench.benchmark import differences
 from skbench.plot import DifferenceDisplay
+from skbench.tasks import differences
 
 PAIRS = pd.MultiIndex.from_tuples([("ada", "bob"), ("ada", "cyd"), ("bob", "cyd"), ("cyd", "dan")])
 VALUE = np.array([0.02, 0.1, -0.08, 0.0])
@@ -106,7 +106,7 @@ def test_pairs_exactly_equal_are_closest_to_a_tie():
 
 
 def test_errors():
-    with pytest.raises(TypeError, match="DifferenceDisplay draws an Estimate, got DataFrame"):
+    with pytest.raises(TypeError, match="DifferenceDisplay draws an Estimate, got EstimateTable"):
         DifferenceDisplay.from_estimate(make_estimate().to_frame())
     with pytest.raises(ValueError, match="has no groups"):
         DifferenceDisplay.from_estimate(make_estimate([], PAIRS[:0]))
@@ -119,7 +119,7 @@ def test_numbers_need_no_matplotlib():
     program = (
         "import sys, numpy as np, pandas as pd\n"
         "from skbench import Estimate\n"
-        "from skbench.benchmark import WeightSimplex\n"
+        "from skbench.tasks import WeightSimplex\n"
         "from skbench.plot import DifferenceDisplay, RankDisplay, SimplexDisplay\n"
         "e = Estimate([.5], [.4], [.6], [.05], .95, pd.Index(['a']), 'm', 'none')\n"
         "X = pd.DataFrame({'model': list('aaabbb'), 'task': list('uvw') * 2})\n"

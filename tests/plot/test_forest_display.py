@@ -272,7 +272,7 @@ def test_error_for_repeated_labels_and_for_other_objects():
         ForestDisplay.from_estimates({"direct": twice})
     with pytest.raises(ValueError, match="'direct' has no groups"):
         ForestDisplay.from_estimates({"direct": make_estimate([], TOPICS[:0])})
-    with pytest.raises(TypeError, match="'direct' is of type DataFrame"):
+    with pytest.raises(TypeError, match="'direct' is of type EstimateTable"):
         ForestDisplay.from_estimates({"direct": twice.to_frame()})
 
 

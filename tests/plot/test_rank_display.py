@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skbench.benchmark import rank_confidence_sets
+from skbench.comparison import rank_confidence_sets
 from skbench.plot import RankDisplay
 
 P = pd.DataFrame(

@@ -63,7 +63,7 @@ def pyplot():
 def test_moves_are_sorted_by_their_size():
     moves = make_display().moves_
     assert moves.columns.tolist() == [
-        "label", "direct", "shrunk", "low", "high", "moved", "truth", "improved",
+        "label", "direct", "shrunk", "low", "high", "moved", "unlike_peers", "truth", "improved",
     ]  # fmt: skip
     assert moves.index.tolist() == BY_MOVE == moves["label"].tolist()
     # Differences of two-digit decimals are exact to rounding.

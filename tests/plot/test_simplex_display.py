@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from skbench.benchmark import WeightSimplex
 from skbench.plot import SimplexDisplay
 from skbench.plot._simplex import _CORNERS, _GREY, _PALETTE
+from skbench.tasks import WeightSimplex
 
 
 @pytest.fixture

@@ -1,9 +1,16 @@
+import itertools
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from reference.grouped_ppi_loop import estimates, shared_slope, shrunk_variances
+from reference.adaptive_shrinkage import adaptive_shrinkage, reviews
+from reference.grouped_ppi_loop import (
+    estimates,
+    feature_without_shared_luck,
+    shared_slope,
+    shrunk_variances,
+)
 from scipy.special import expit
 from scipy.stats import binom
 from sklearn.base import clone
@@ -12,7 +19,6 @@ from sklearn.linear_model import LinearRegression
 from skbench import DirectEstimator, EmpiricalBayes
 from skbench.datasets import make_judged_items
 from skbench.ppi import ChainRulePPI, ClassicalMean, GroupedPPI, PPIMean, StratifiedPPI
-from skbench.ppi._group_summary import set_aside
 
 
 def rows_of(data):
@@ -42,6 +48,7 @@ def scored():
     ("estimator", "source"),
     [
         (PPIMean(), "judged"),
+        (PPIMean(interval="t"), "judged"),
         (PPIMean(), "scored"),
         (PPIMean(interval="z"), "judged"),
         (ClassicalMean(), "judged"),
@@ -74,7 +81,8 @@ def test_one_pass_is_the_loop(estimator, source, request):
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
         assert together.n_labeled_[g] == alone.n_labeled_
         assert together.n_unlabeled_[g] == alone.n_unlabeled_
-    assert estimate.method == one.method
+    if estimator.get_params().get("interval") != "auto":  # which names all that are used
+        assert estimate.method == one.method
     assert estimate.guarantee == one.guarantee
     assert estimate.labels.equals(pd.Index(sorted(groups.unique()), name="group"))
 
@@ -186,26 +194,19 @@ def test_bad_input(judged, few):
 # The summary ------------------------------------------------------------------------
 
 
-def in_summary(fitted, X, y, groups, clusters=None):
-    """Which rows the estimates of the summary are made from."""
-    data = fitted.estimator_._read(X, y, groups, clusters, None)
-    return ~set_aside(data, np.random.default_rng(fitted._seed))
-
-
-def test_summary_of_the_kept_rows(judged):
+def test_summary_of_all_rows(judged):
     X, y, groups = rows_of(judged)
-    fitted = GroupedPPI(random_state=5).fit(X, y, groups)
-    kept = in_summary(fitted, X, y, groups)
-    f, labels = X["autorater"].to_numpy(float)[kept], y.to_numpy()[kept]
-    value, *variances = estimates(f, labels, groups.to_numpy()[kept])
+    fitted = GroupedPPI().fit(X, y, groups)
+    rows = X["autorater"].to_numpy(float), y.to_numpy(), groups.to_numpy()
+    value, *variances = estimates(*rows)
     summary = fitted.summary_
     np.testing.assert_allclose(summary.z, value, rtol=1e-10)
     np.testing.assert_allclose(summary.sigma2, shrunk_variances(*variances), rtol=1e-10)
     np.testing.assert_array_equal(summary.n, y.groupby(groups).count())
     np.testing.assert_array_equal(summary.n_independent, summary.n)
     assert summary.outcome == "continuous"
-    means = X["autorater"][~kept].groupby(groups[~kept]).mean()
-    np.testing.assert_allclose(summary.X["autorater mean"], means, rtol=1e-12)
+    expected = feature_without_shared_luck(*rows)
+    np.testing.assert_allclose(summary.X["autorater mean"], expected, rtol=1e-10)
 
 
 def test_classical_summary_knows_nothing_of_the_autorater(judged):
@@ -220,41 +221,109 @@ def test_classical_summary_knows_nothing_of_the_autorater(judged):
     assert GroupedPPI(ClassicalMean()).fit(X, y, groups).summary_.X is None
 
 
-def test_rows_set_aside(judged):
-    X, y, groups = rows_of(judged)
-    fitted = GroupedPPI(random_state=6).fit(X, y, groups)
-    kept = in_summary(fitted, X, y, groups)
-    assert kept[y.notna()].all()
-    free = y.isna()
-    n_free, n_kept = free.groupby(groups).sum(), (free & kept).groupby(groups).sum()
-    n_labels = y.groupby(groups).count()
-    np.testing.assert_array_equal(n_kept, np.minimum(4 * n_labels, n_free // 2))
-
-
-def test_clusters_are_set_aside_whole():
-    data = make_judged_items(8, 120, 12, random_state=7)
-    X, y, groups = rows_of(data)
-    clusters = np.arange(len(X)) // 4
-    fitted = GroupedPPI(random_state=0).fit(X, y, groups, clusters=clusters)
-    kept = pd.Series(in_summary(fitted, X, y, groups, clusters))
-    assert (kept.groupby(clusters).nunique() == 1).all()
-    assert kept[y.notna()].all()
-    assert 0 < kept[y.isna()].mean() < 1
-    assert fitted.summary_.outcome == "clustered"
-
-
-def test_errors_of_estimate_and_feature_are_independent():
-    """No correlation between what z and what the feature get wrong."""
-    data = make_judged_items(3000, 100, 10, sensitivity=0.95, specificity=0.95, random_state=8)
-    fitted = GroupedPPI(random_state=8).fit(*rows_of(data))
-    truth = data.truth.to_numpy()
+def correlations(data, fitted):
+    """Of the estimates' errors with those of the feature, and of the plain mean of all rows."""
+    truth, items = data.truth.to_numpy(), data.items
     error = fitted.summary_.z - truth
-    feature_error = fitted.features_["autorater mean"] - (0.05 + 0.9 * truth)
-    assert abs(np.corrcoef(error, feature_error)[0, 1]) < 3.5 / np.sqrt(3000)
-    # From the same rows they have nearly half in common.
-    shared = fitted.estimate_ - truth
-    same_rows = data.items.groupby("group")["autorater"].mean().to_numpy() - (0.05 + 0.9 * truth)
-    assert np.corrcoef(shared, same_rows)[0, 1] > 0.2
+    feature = fitted.features_["autorater mean"]
+    means = items["autorater"].groupby(items["group"]).mean()
+    # What the truth says of them is no error.
+    residuals = [x - np.poly1d(np.polyfit(truth, x, 1))(truth) for x in (feature, means)]
+    return [np.corrcoef(error, residual)[0, 1] for residual in residuals]
+
+
+@pytest.mark.parametrize("accuracy", [0.99, 0.95, 0.8])
+def test_errors_of_estimate_and_feature_are_uncorrelated(accuracy):
+    data = make_judged_items(
+        3000, 100, 10, sensitivity=accuracy, specificity=accuracy, random_state=8
+    )
+    removed, plain = correlations(data, GroupedPPI().fit(*rows_of(data)))
+    assert abs(removed) < 3.5 / np.sqrt(3000)
+    assert plain > {0.99: 0.7, 0.95: 0.4, 0.8: 0.15}[accuracy]
+
+
+def test_clusters_share_their_luck_too():
+    """Four copies of each answer: as many rows of their own would err half as far."""
+    data = make_judged_items(1500, 60, 10, sensitivity=0.95, specificity=0.95, random_state=8)
+    copies = data.items.loc[np.repeat(np.arange(len(data.items)), 4)]
+    clusters = np.repeat(np.arange(len(data.items)), 4)
+    X, y, groups = copies[["autorater"]], copies["human"], copies["group"]
+    fitted = GroupedPPI().fit(X, y, groups, clusters=clusters)
+    assert fitted.summary_.outcome == "clustered"
+    once = GroupedPPI().fit(*rows_of(data))
+    # Averages over groups weigh clusters by Bell and McCaffrey's degrees of freedom.
+    np.testing.assert_allclose(fitted.features_, once.features_, atol=0.03)
+    removed, plain = correlations(data, fitted)
+    assert abs(removed) < 3.5 / np.sqrt(1500)
+    assert plain > 0.4
+
+
+def test_features_of_large_and_small_groups_have_one_slope():
+    n_items, n_labeled = np.tile([40, 400], 1500), np.tile([20, 40], 1500)
+    data = make_judged_items(
+        3000, n_items, n_labeled, sensitivity=0.9, specificity=0.9, random_state=1
+    )
+    features = GroupedPPI().fit(*rows_of(data)).features_
+    truth, gaps = data.truth.to_numpy(), []
+    plain = data.items["autorater"].groupby(data.items["group"]).mean()
+    for x in (features["autorater mean"].to_numpy(), plain.to_numpy()):
+        lines = [np.polyfit(x[kind::2], truth[kind::2], 1, cov=True) for kind in (0, 1)]
+        error = np.sqrt(sum(cov[0, 0] for _, cov in lines))
+        gaps.append((lines[1][0][0] - lines[0][0][0]) / error)
+    assert abs(gaps[0]) < 3.5
+    assert gaps[1] > 7  # noise of 40 answers flattens the line
+
+
+# The very rows -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("tuned", [False, True])
+def test_estimates_of_these_rows_over_all_samples(tuned):
+    """Every choice of 3 of 7 rows: no bias, and with a known power the right variance."""
+    rng = np.random.default_rng(3)
+    y, f = rng.normal(size=7), rng.normal(size=7)
+    values, variances = [], []
+    for chosen in itertools.combinations(range(7), 3):
+        labels = np.where(np.isin(np.arange(7), chosen), y, np.nan)
+        ppi = fit_quietly(PPIMean(tuned, finite_population=True), f, labels)
+        plain = fit_quietly(PPIMean(tuned), f, labels)
+        assert ppi.estimate_ == plain.estimate_ and ppi.lambda_ == plain.lambda_
+        values.append(ppi.estimate_)
+        variances.append(ppi.standard_error_**2)
+    if not tuned:
+        assert np.mean(values) == pytest.approx(y.mean(), abs=1e-12)
+        assert np.mean(variances) == pytest.approx(np.var(values), rel=1e-10)
+
+
+def test_all_rows_labeled_leave_no_doubt_about_these_rows():
+    y = np.arange(5.0)
+    ppi = fit_quietly(PPIMean(finite_population=True), y, y)
+    assert ppi.standard_error_ == 0 and ppi.interval_ == (2.0, 2.0)
+    with pytest.raises(ValueError, match="finite_population=True.*clusters cannot be used"):
+        PPIMean(finite_population=True).fit(y, y, clusters=np.arange(5))
+
+
+def test_labels_needed_for_these_rows():
+    rng = np.random.default_rng(0)
+    f, y = rng.normal(size=100), rng.normal(size=100)
+    labels = np.where(np.arange(100) < 30, y + f, np.nan)
+    ppi = PPIMean(finite_population=True).fit(f, labels)
+    low, high = ppi.interval_
+    assert ppi.labels_needed(high - low) == 30
+    assert 30 < ppi.labels_needed((high - low) / 3) < ppi.labels_needed(1e-9) == 100
+    # The labels alone of so many of 100 rows have this standard error.
+    variance = np.var(labels[:30], ddof=1) * (1 / ppi.effective_sample_size_ - 1 / 100)
+    assert ppi.standard_error_**2 == pytest.approx(variance, rel=1e-9)
+
+
+def test_summary_of_these_rows(judged):
+    X, y, groups = rows_of(judged)
+    fitted = GroupedPPI(PPIMean(finite_population=True)).fit(X, y, groups)
+    means = X["autorater"].groupby(groups).mean()
+    np.testing.assert_allclose(fitted.summary_.X["autorater mean"], means, rtol=1e-12)
+    plain = GroupedPPI().fit(X, y, groups)
+    np.testing.assert_array_equal(fitted.summary_.z, plain.summary_.z)
+    assert (fitted.summary_.sigma2 < plain.summary_.sigma2).all()
 
 
 @pytest.mark.parametrize("accuracy", [0.95, 0.75, 0.5])
@@ -276,6 +345,53 @@ def test_summary_goes_into_every_estimator(judged):
     for estimator in (EmpiricalBayes(LinearRegression(), random_state=0), DirectEstimator()):
         estimate = fit_quietly(estimator, **summary.fit_args).estimate()
         assert np.isfinite(estimate.low).all() and estimate.labels.equals(summary.labels)
+
+
+def mean_of_rows(noise, bias, seeds):
+    """Errors, over those of adaptive shrinkage, and coverage: of these rows, and by default."""
+    found = []
+    for seed in seeds:
+        f, y, codes, truth = reviews(np.random.default_rng(seed), noise, bias)
+        row = [np.mean((adaptive_shrinkage(f, y, codes) - truth) ** 2)]
+        for estimator in (PPIMean(finite_population=True), None):
+            grouped = GroupedPPI(estimator).fit(f, y, codes)
+            eb = EmpiricalBayes(LinearRegression(), random_state=seed)
+            for e in (grouped.estimate(), eb.fit(**grouped.summary_.fit_args).estimate()):
+                row += [
+                    np.mean((e.value - truth) ** 2),
+                    np.mean((e.low <= truth) & (truth <= e.high)),
+                ]
+        found.append(row)
+    other, *own = np.mean(found, axis=0)
+    names = ("direct", "direct_covered", "eb", "eb_covered")
+    these = dict(zip(names, own[:4], strict=True))
+    default = dict(zip(names, own[4:], strict=True))
+    print(
+        f"\nnoise {noise} bias {bias}: x 1000, adaptive shrinkage {1e3 * other:.2f}; these rows "
+        f"{1e3 * these['eb']:.2f}, covered {these['eb_covered']:.3f}, without shrinkage "
+        f"{1e3 * these['direct']:.2f}, {these['direct_covered']:.3f}; by default "
+        f"{1e3 * default['eb']:.2f}, {default['eb_covered']:.3f}"
+    )
+    return other, these, default
+
+
+def test_mean_of_these_rows_quickly():
+    other, these, default = mean_of_rows(0.3, 0.1, range(2))
+    assert these["eb"] < 0.75 * other and default["eb"] < 1.05 * other
+    # 400 dependent groups.
+    assert these["eb_covered"] > 0.91 and these["direct_covered"] > 0.91
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("noise", "bias"), [(0.3, 0.1), (0.6, 0.1), (0.6, 0.03), (1.0, 0.3), (1.0, 0.1)]
+)
+def test_mean_of_these_rows(noise, bias):
+    other, these, default = mean_of_rows(noise, bias, range(12))
+    assert these["eb"] < 0.8 * other
+    assert default["eb"] < other
+    assert 0.925 < these["eb_covered"] < 0.975
+    assert 0.925 < these["direct_covered"] < 0.97
 
 
 # Features ---------------------------------------------------------------------------
@@ -336,17 +452,19 @@ def test_units_of_the_score_do_not_matter(scored):
     moved = GroupedPPI(random_state=0).fit(10 * X + 2, 10 * y - 4, groups)
     np.testing.assert_allclose(moved._result.value, 10 * plain._result.value - 4, rtol=1e-9)
     np.testing.assert_allclose(moved.lambda_, plain.lambda_, rtol=1e-9)
-    # Rows are set aside by their content, so others are; variances go with the square.
-    ratio = moved.summary_.sigma2.mean() / plain.summary_.sigma2.mean()
-    assert ratio == pytest.approx(100, rel=0.05)
+    np.testing.assert_allclose(moved.summary_.sigma2, 100 * plain.summary_.sigma2, rtol=1e-8)
+    np.testing.assert_allclose(moved.features_, 10 * plain.features_ + 2, rtol=1e-8)
 
 
-def test_seed_matters_for_the_summary_only(judged):
+def test_seed_goes_to_the_estimator(judged):
     rows = rows_of(judged)
-    one, other, again = (GroupedPPI(random_state=seed).fit(*rows) for seed in (1, 2, 1))
-    np.testing.assert_array_equal(one.summary_.z, again.summary_.z)
-    assert (one.summary_.z != other.summary_.z).any()
-    np.testing.assert_array_equal(one.estimate_, other.estimate_)
+    drawn = ChainRulePPI("draws", n_draws=50)
+    one, other, again = (GroupedPPI(drawn, random_state=seed).fit(*rows) for seed in (1, 2, 1))
+    np.testing.assert_array_equal(one.estimate_, again.estimate_)
+    assert (one.estimate_ != other.estimate_).any()
+    own = clone(drawn).set_params(random_state=2)
+    kept = GroupedPPI(own, random_state=1).fit(*rows)
+    np.testing.assert_array_equal(kept.estimate_, other.estimate_)
 
 
 def test_weights_and_clusters_are_passed_on(judged):

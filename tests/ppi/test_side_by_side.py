@@ -8,7 +8,7 @@ from scipy.stats import binom, norm
 
 from skbench.ppi.chain_rule import ChainRulePPI
 from skbench.ppi.side_by_side import SideBySidePPI
-from skbench.stats.chain_rule import chain_interval
+from skbench.stats.ppi.chain_rule import chain_interval
 
 WLT = ["w", "t", "l"]
 
@@ -189,3 +189,19 @@ def test_open_qa_pairs(data_folder, n_labeled):
         f"{np.mean(classical):.3f} by the paired test"
     )
     assert np.mean(chain) > np.mean(classical)
+
+
+def test_labels_of_another_order_are_refused():
+    judge = pd.DataFrame({"judge": ["w", "l"] * 20})
+    human = pd.Series(["w", "l"] * 10 + [None] * 20)
+    with pytest.raises(ValueError, match="indexes of X and y differ"):
+        SideBySidePPI().fit(judge, human[::-1])
+    with pytest.raises(ValueError, match="indexes of X and y differ"):
+        ChainRulePPI(event="w").fit(judge, human[::-1])
+
+
+def test_infinite_verdicts_and_dates_are_refused():
+    with pytest.raises(ValueError, match="1 autorater scores are infinite, the first in row 1"):
+        ChainRulePPI().fit(["w", np.inf, "l"], [1, 0, np.nan])
+    with pytest.raises(ValueError, match="y holds dates"):
+        ChainRulePPI().fit([1, 0, 1], pd.to_datetime(["2020-01-01", "2020-01-02", None]))

@@ -14,15 +14,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skbench.readers import _json, read_inspect, read_items, read_lm_eval
+from skbench.readers import _json, read_inspect, read_items, read_lm_eval, read_with_notes
 from skbench.report.cli import main
 
 FOLDER = Path(__file__).parent / "fixtures"
 LM_EVAL = FOLDER / "lm_eval" / "two_models" / "ours__alpha"
 
 
-def said(items):
-    return " | ".join(items.attrs["notes"])
+def said(read):
+    return " | ".join(read.notes)
 
 
 def message(*args, **options):
@@ -73,16 +73,18 @@ def test_bad_line_is_refused_with_its_place_or_counted(kind, fast, lines, writte
     text = message(path)
     assert text.startswith(f"{str(path)!r}, line 6: ")
     assert reason in text and "--skip-bad-lines" in text
-    items = read_items(path, skip_bad_lines=True)
+    read = read_with_notes(path, skip_bad_lines=True)
+    items = read.items
     assert items["item"].tolist() == [f"capitals/{i}" for i in range(5)]
-    assert f"{str(path)!r}: skipped 1 bad line (line 6: " in said(items)
+    assert f"{str(path)!r}: skipped 1 bad line (line 6: " in said(read)
 
 
 def test_nan_and_missing_scores_are_dropped_and_counted(lines, written):
     path = written(changed(lines[0], acc=math.nan), changed(lines[1], acc=None), *lines[2:])
-    items = read_items(path)
+    read = read_with_notes(path)
+    items = read.items
     assert len(items) == 4
-    assert "2 of 6 scores are missing or NaN (first item 'capitals/0' in" in said(items)
+    assert "2 of 6 scores are missing or NaN (first item 'capitals/0' in" in said(read)
 
 
 def test_mixed_versions_in_one_file(lines, written):
@@ -90,9 +92,10 @@ def test_mixed_versions_in_one_file(lines, written):
     old = {
         k: v for k, v in json.loads(lines[0]).items() if k not in ("filter", "metrics", "acc_norm")
     }
-    items = read_items(written(json.dumps(old).encode() + b"\n", *lines[1:]), score="acc_norm")
+    read = read_with_notes(written(json.dumps(old).encode() + b"\n", *lines[1:]), score="acc_norm")
+    items = read.items
     assert len(items) == 5
-    assert "1 of 6 scores are missing" in said(items)
+    assert "1 of 6 scores are missing" in said(read)
 
 
 @pytest.mark.parametrize(
@@ -223,20 +226,24 @@ def test_mixed_folder_says_what_was_ignored_and_why(tmp_path):
     (tmp_path / "table.csv").write_text("model,item,score\na,1,1\n")
     (tmp_path / "plot.png").write_bytes(b"\x89PNG")
     (tmp_path / "samples_empty.jsonl").write_bytes(b"")
-    items = read_items(tmp_path)
+    read = read_with_notes(tmp_path)
+    items = read.items
     assert len(items) == 14
-    assert "ignored 1 file (a table beside logs: read it by itself): table.csv" in said(items)
-    assert "ignored 1 file (no results that are known): plot.png" in said(items)
-    assert "ignored 1 file (empty): samples_empty.jsonl" in said(items)
+    assert "ignored 1 file (a table beside logs: read it by itself): table.csv" in said(read)
+    assert "ignored 1 file (no results that are known): plot.png" in said(read)
+    assert "ignored 1 file (empty): samples_empty.jsonl" in said(read)
 
 
 def test_two_programs_in_one_folder():
     folders = [FOLDER / "lm_eval" / "two_models", FOLDER / "inspect" / "two_models"]
-    items = read_items(folders)
+    read = read_with_notes(folders)
+    items = read.items
     assert len(items) == sum(len(read_items(folder)) for folder in folders)
-    assert "lm-evaluation-harness: 6 files" in said(items) and "Inspect: 4 files" in said(items)
+    assert "lm-evaluation-harness: 6 files" in said(read) and "Inspect: 4 files" in said(read)
     assert len(read_lm_eval(folders)) == 28
-    assert "ignored 4 files (not lm-evaluation-harness)" in said(read_lm_eval(folders))
+    assert "ignored 4 files (not lm-evaluation-harness)" in said(
+        read_with_notes(folders, format="lm_eval")
+    )
 
 
 def test_folder_of_tables(tmp_path):
@@ -268,11 +275,12 @@ def test_files_of_a_folder_are_named_by_what_tells_them_apart(tmp_path, files, n
         (tmp_path / file).write_bytes(
             gzip.compress(text.encode()) if file.endswith("gz") else text.encode()
         )
-    items = read_items(tmp_path)
+    read = read_with_notes(tmp_path)
+    items = read.items
     assert sorted(set(items["model"])) == names and len(items) == 2 * len(files)
-    assert "no model column: each file is one model, named for it: " in said(items)
-    assert all(name in said(items) for name in names)
-    assert "taken as one model" not in said(items)
+    assert "no model column: each file is one model, named for it: " in said(read)
+    assert all(name in said(read) for name in names)
+    assert "taken as one model" not in said(read)
 
 
 def test_a_file_is_not_given_the_name_of_a_model_in_another(tmp_path):
@@ -324,10 +332,11 @@ def test_json_lines_table(tmp_path):
         for i in range(4)
     ]
     (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    items = read_items(tmp_path / "t.jsonl")
+    read = read_with_notes(tmp_path / "t.jsonl")
+    items = read.items
     assert items["score"].tolist() == 2 * [0, 1, 0, 1]
     assert items["more.length"].tolist() == 2 * [0, 1, 2, 3]
-    assert "left out lists and long texts: prompt" in said(items) and "prompt" not in items
+    assert "left out lists and long texts: prompt" in said(read) and "prompt" not in items
 
 
 def test_labels_of_several_types_become_text(tmp_path, capsys):
@@ -345,10 +354,11 @@ def test_labels_of_several_types_become_text(tmp_path, capsys):
 def test_repeats_in_a_table(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("model,item,epoch,score\na,1,1,1\na,1,2,0\na,2,1,1\na,2,2,1\n")
-    items = read_items(path)
+    read = read_with_notes(path)
+    items = read.items
     assert items["repeat"].tolist() == [1, 2, 1, 2]
     assert (items["cluster"] == items["item"]).all()
-    assert "told apart by 'epoch'" in said(items)
+    assert "told apart by 'epoch'" in said(read)
 
 
 CSV = "model,task,item,score\na,x,1,1\na,x,2,0\n"
@@ -370,9 +380,10 @@ def test_bad_rows_of_a_table(tmp_path, kind):
     path.write_bytes((CSV + row).encode("latin-1"))
     text = message(path)
     assert str(path) in text and place in text
-    items = read_items(path, skip_bad_lines=True)
+    read = read_with_notes(path, skip_bad_lines=True)
+    items = read.items
     assert items["score"].tolist() == [1, 0]
-    assert f"{str(path)!r}: skipped 1 bad line (" in said(items)
+    assert f"{str(path)!r}: skipped 1 bad line (" in said(read)
 
 
 COMMAS = "model,item,text,score\n"
@@ -384,9 +395,10 @@ def test_first_row_with_too_many_cells_is_refused(tmp_path, more):
     path.write_text(COMMAS + "a,1,pick 0,1,0\n" + more + "a,3,pick 2,1\n")
     assert f"Cannot read {str(path)!r}" in message(path)
     assert "Expected 4 fields in line 2, saw 5" in message(path)
-    items = read_items(path, skip_bad_lines=True)
+    read = read_with_notes(path, skip_bad_lines=True)
+    items = read.items
     assert items["score"].tolist() == (2 if more == "a,2,pick 1,1\n" else 1) * [1]
-    assert "line 2: expected 4 fields, saw 5" in said(items)
+    assert "line 2: expected 4 fields, saw 5" in said(read)
 
 
 def test_separator_at_the_end_of_every_row(tmp_path):
@@ -474,3 +486,21 @@ def test_scores_are_finite_whatever_was_read():
             items = read_items(folder)
             assert np.isfinite(items["score"]).all()
             assert not items.isna()[["model", "topic", "item"]].any().any()
+
+
+def test_a_member_that_is_no_json_is_named(tmp_path):
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("header.json", '{"eval": {"task": "law"')
+    with pytest.raises(ValueError, match=r"log\.eval', member 'header\.json' is no JSON"):
+        read_inspect(path)
+
+
+def test_links_to_nothing_are_skipped_and_said(tmp_path):
+    shutil.copy(next(LM_EVAL.glob("samples_capitals*")), tmp_path / "samples_capitals.jsonl")
+    (tmp_path / "samples_law.jsonl").symlink_to(tmp_path / "gone.jsonl")
+    assert "links to files that are not there): samples_law.jsonl" in said(
+        read_with_notes(tmp_path)
+    )
+    with pytest.raises(FileNotFoundError, match="It is a link to a file that is not there"):
+        read_items(tmp_path / "samples_law.jsonl")

@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 from make_fixtures import ANSWERS, QUESTIONS
 
-from skbench.readers import read_inspect, read_items
+from skbench.readers import read_inspect, read_items, read_with_notes
 from skbench.readers._archive import Archive
 
 FOLDER = Path(__file__).parent / "fixtures" / "inspect"
 
 
-def said(items):
-    return " | ".join(items.attrs["notes"])
+def said(read):
+    return " | ".join(read.notes)
 
 
 def right(model, task, n=None):
@@ -42,12 +42,13 @@ def test_accuracy_is_that_of_the_header():
 
 @pytest.mark.parametrize("folder", ["epochs", "epochs_json"])
 def test_epochs_are_repeats_of_an_item_and_it_their_cluster(folder):
-    items = read_inspect(FOLDER / folder)
+    read = read_with_notes(FOLDER / folder, format="inspect")
+    items = read.items
     items = items.sort_values(["repeat", "item"])
     assert items["score"].tolist() == right("beta", "capitals")
     assert items["repeat"].tolist() == [epoch for epoch in (1, 2, 3) for _ in range(6)]
     assert (items["cluster"] == items["item"]).all()
-    columns = items.attrs["columns"]
+    columns = read.columns
     assert columns["cluster"] == columns["item"] == "id"
 
 
@@ -60,9 +61,10 @@ def test_only_header_and_summaries_are_read(monkeypatch):
 
 
 def test_grades_and_scorers():
-    items = read_inspect(FOLDER / "scorers")
+    read = read_with_notes(FOLDER / "scorers", format="inspect")
+    items = read.items
     assert items["score"].tolist() == [1, 0, 0.5, 0, 1, 0.5]
-    assert "score 'graded' taken in topic 'capitals', not style/length, style/fluent" in said(items)
+    assert "score 'graded' taken in topic 'capitals', not style/length, style/fluent" in said(read)
     words = ["yes", "no", "half", "who knows", "yes", "half"]
     assert read_inspect(FOLDER / "scorers", score="style/length")["score"].tolist() == [
         len(word) for word in words
@@ -70,15 +72,17 @@ def test_grades_and_scorers():
 
 
 def test_unscored_and_failed_samples_are_not_wrong_answers():
-    items = read_inspect(FOLDER / "holes")
+    read = read_with_notes(FOLDER / "holes", format="inspect")
+    items = read.items
     assert items["item"].str[-1].tolist() == ["1", "4", "5", "6"]
-    assert "2 of 6 scores are missing or NaN" in said(items)
+    assert "2 of 6 scores are missing or NaN" in said(read)
 
 
 def test_run_that_was_cut_off_is_read_from_its_journal():
-    items = read_inspect(FOLDER / "interrupted")
+    read = read_with_notes(FOLDER / "interrupted", format="inspect")
+    items = read.items
     assert items["score"].tolist() == right("alpha", "capitals", 3)
-    assert "did not finish (status 'started'): 3 of 6 samples" in said(items)
+    assert "did not finish (status 'started'): 3 of 6 samples" in said(read)
 
 
 def test_cluster_and_topic_from_metadata():
@@ -117,7 +121,7 @@ def test_other_questions_under_the_same_ids_are_other_items(tmp_path):
         write_log(tmp_path / f"{name}.json", questions, **about)
     items = read_items(tmp_path).groupby("model")["item"].apply(set)
     assert items["easy"] & items["hard"] == {"t/9"}
-    notes = said(read_items(tmp_path))
+    notes = said(read_with_notes(tmp_path))
     assert "3 items of topic 't' bear the same number but not the same text" in notes
     assert "runs of task 't' differ in its arguments: subset ('easy', 'hard')" in notes
     assert "seed" not in notes
@@ -142,7 +146,7 @@ def test_runs_at_other_temperatures_are_no_one_model(tmp_path):
         about = {"task": task, "model_generate_config": config}
         write_log(tmp_path / f"{task}.json", [sample(1, "C")], **about)
     assert "differ in their settings: kept apart as m (x.json), m (y.json)" in said(
-        read_items(tmp_path)
+        read_with_notes(tmp_path)
     )
 
 
@@ -168,9 +172,10 @@ def test_bad_samples_are_refused_or_counted(tmp_path, bad, reason):
     with pytest.raises(ValueError) as error:
         read_inspect(path)
     assert str(path) in str(error.value) and reason in str(error.value)
-    items = read_inspect(path, skip_bad_lines=True)
+    read = read_with_notes(path, skip_bad_lines=True, format="inspect")
+    items = read.items
     assert items["score"].tolist() == [1, 0]
-    assert "skipped 1 bad line (sample 2:" in said(items)
+    assert "skipped 1 bad line (sample 2:" in said(read)
 
 
 def test_archives_of_versions_before_zstandard(tmp_path):

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from make_fixtures import QUESTIONS
 
-from skbench.readers import read_items, read_lm_eval
+from skbench.readers import read_items, read_lm_eval, read_with_notes
 from skbench.readers._json import numbers
 
 FOLDER = Path(__file__).parent / "fixtures" / "lm_eval"
 SUMMARIES = sorted((FOLDER / "two_models").glob("*/results_*.json"))
 
 
-def said(items):
-    return " | ".join(items.attrs["notes"])
+def said(read):
+    return " | ".join(read.notes)
 
 
 def samples(folder, pattern="samples_*"):
@@ -71,10 +71,11 @@ def test_filter_is_that_asked_for(name):
 
 
 def test_first_filter_and_first_metric_are_taken_and_said():
-    items = read_items(FOLDER / "two_models")
-    assert "filter 'strict-match' taken in topic 'free_sums', not flexible-extract" in said(items)
-    assert "score 'acc' taken in 2 topics, not acc_norm" in said(items)
-    assert items.attrs["columns"]["score"] == ["acc", "exact_match"]
+    read = read_with_notes(FOLDER / "two_models")
+    items = read.items
+    assert "filter 'strict-match' taken in topic 'free_sums', not flexible-extract" in said(read)
+    assert "score 'acc' taken in 2 topics, not acc_norm" in said(read)
+    assert read.columns["score"] == ["acc", "exact_match"]
     assert len(items) == 2 * (6 + 4 + 4)
     assert not items.duplicated(["model", "item"]).any()
 
@@ -91,9 +92,11 @@ def test_a_metric_that_some_tasks_lack():
     hint = (
         "score 'acc' taken in 2 topics, not acc_norm (score= (--score), where all topics that are"
     )
-    assert hint in said(read_items(folder))
+    assert hint in said(read_with_notes(folder))
     two = [path for path in samples(folder) if "free" not in path.name]
-    assert "score 'acc' taken in 2 topics, not acc_norm (score= (--score))" in said(read_items(two))
+    assert "score 'acc' taken in 2 topics, not acc_norm (score= (--score))" in said(
+        read_with_notes(two)
+    )
     with pytest.raises(ValueError) as error:
         read_items(folder, score="acc_norm")
     assert str(error.value) == (
@@ -118,9 +121,10 @@ def test_one_value_that_is_no_number_takes_no_metric_away(tmp_path):
     write_samples(tmp_path, 1.0, "N/A", 0.0)
     with pytest.raises(ValueError, match=r"samples_x\.jsonl', line 2: acc is 'N/A', no number"):
         read_items(tmp_path)
-    items = read_items(tmp_path, skip_bad_lines=True)
+    read = read_with_notes(tmp_path, skip_bad_lines=True)
+    items = read.items
     assert items["score"].tolist() == [1.0, 0.0]
-    assert "skipped 1 bad line (line 2: acc is 'N/A'" in said(items)
+    assert "skipped 1 bad line (line 2: acc is 'N/A'" in said(read)
     assert read_items(tmp_path, score="f1")["score"].tolist() == [0.5] * 3
 
 
@@ -148,27 +152,30 @@ def test_confidence_is_the_softmax_of_the_choices():
 
 
 def test_names_that_the_program_made_up_are_said():
-    items = read_items(FOLDER / "dummy")
+    read = read_with_notes(FOLDER / "dummy")
+    items = read.items
     made_up = sorted({path.parent.name for path in samples(FOLDER / "dummy")})
     assert sorted(set(items["model"])) == made_up
-    assert all(f"call it {name!r}: in Python, pass model=" in said(items) for name in made_up)
+    assert all(f"call it {name!r}: in Python, pass model=" in said(read) for name in made_up)
     named = read_items(FOLDER / "dummy", model=dict(zip(made_up, "ab", strict=True)))
     assert set(named["model"]) == {"a", "b"}
 
 
 def test_pieces_of_one_model_are_one_model_and_this_is_said():
-    items = read_items(FOLDER / "in_pieces")
+    read = read_with_notes(FOLDER / "in_pieces")
+    items = read.items
     assert set(items["model"]) == {"ours/alpha"}
     assert set(items["topic"]) == {"capitals", "sums"}
-    assert "different topics: taken as one model, ours/alpha (2)" in said(items)
+    assert "different topics: taken as one model, ours/alpha (2)" in said(read)
 
 
 def test_two_runs_of_one_name_are_never_merged():
     paths = [FOLDER / "one_file", FOLDER / "two_models" / "ours__alpha"]
-    items = read_items(paths)
+    read = read_with_notes(paths)
+    items = read.items
     names = sorted(set(items["model"]))
     assert len(names) == 2 and all(name.startswith("ours/alpha (") for name in names)
-    assert "answer the same topics: kept apart as ours/alpha (" in said(items)
+    assert "answer the same topics: kept apart as ours/alpha (" in said(read)
     renamed = read_items(paths, model={names[0]: "first", names[1]: "second"})
     assert set(renamed["model"]) == {"first", "second"}
     with pytest.raises(ValueError, match=r"would hold item '0' of topic 'capitals' twice, from"):
@@ -181,9 +188,10 @@ def test_runs_that_differ_in_settings_are_no_one_model(tmp_path):
     about = json.loads(summary.read_text())
     about["config"]["model_args"]["dtype"] = "bfloat16"
     summary.write_text(json.dumps(about))
-    items = read_items(tmp_path)
+    read = read_with_notes(tmp_path)
+    items = read.items
     assert items["model"].nunique() == 2
-    assert "differ in their settings" in said(items)
+    assert "differ in their settings" in said(read)
 
 
 def test_model_argument():
@@ -216,8 +224,9 @@ def test_other_text_under_the_same_number_is_another_item(tmp_path):
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     lines[1]["doc_hash"] = "0" * 64
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    items = read_items(tmp_path)
-    assert "1 items of topic 'sums' bear the same number but not the same text" in said(items)
+    read = read_with_notes(tmp_path)
+    items = read.items
+    assert "1 items of topic 'sums' bear the same number but not the same text" in said(read)
     sums = items[items["topic"] == "sums"].groupby("model")["item"].apply(set)
     assert len(sums.iloc[0] & sums.iloc[1]) == 3
 
@@ -247,16 +256,17 @@ def test_samples_without_a_summary_are_named_for_their_folder(tmp_path):
     file = samples(FOLDER / "two_models", "samples_sums*")[0]
     (tmp_path / "gamma").mkdir()
     shutil.copy(file, tmp_path / "gamma" / "samples_sums.jsonl")
-    items = read_items(tmp_path)
+    read = read_with_notes(tmp_path)
+    items = read.items
     assert set(items["model"]) == {"gamma"} and set(items["topic"]) == {"sums"}
-    assert "model named 'gamma'" in said(items)
+    assert "model named 'gamma'" in said(read)
 
 
 def test_fewer_samples_than_the_summary_speaks_of(tmp_path):
     shutil.copytree(FOLDER / "two_models" / "ours__beta", tmp_path, dirs_exist_ok=True)
     file = samples(tmp_path, "samples_sums*")[0]
     file.write_text("".join(file.read_text().splitlines(keepends=True)[:3]))
-    assert "holds 3 samples, but its results speak of 4" in said(read_items(tmp_path))
+    assert "holds 3 samples, but its results speak of 4" in said(read_with_notes(tmp_path))
 
 
 def test_metrics_that_are_no_numbers_or_better_when_low_are_passed_over(tmp_path):
@@ -275,6 +285,7 @@ def test_metrics_that_are_no_numbers_or_better_when_low_are_passed_over(tmp_path
         "higher_is_better": {"x": {"ppl": False}},
     }
     (tmp_path / "results_2026-01-01T00-00-00.0.json").write_text(json.dumps(about))
-    items = read_items(tmp_path)
+    read = read_with_notes(tmp_path)
+    items = read.items
     np.testing.assert_array_equal(items["score"], [0, 0.1, 0.2, 0.3])
-    assert items.attrs["columns"]["score"] == "f1"
+    assert read.columns["score"] == "f1"

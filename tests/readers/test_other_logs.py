@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from make_fixtures import ANSWERS, QUESTIONS
 
@@ -15,13 +16,14 @@ from skbench.readers import (
     read_items,
     read_lm_eval,
     read_promptfoo,
+    read_with_notes,
 )
 
 FOLDER = Path(__file__).parent / "fixtures"
 
 
-def said(items):
-    return " | ".join(items.attrs["notes"])
+def said(read):
+    return " | ".join(read.notes)
 
 
 def write(path, *records):
@@ -33,17 +35,18 @@ def write(path, *records):
 @pytest.mark.parametrize("task", ["capitals", "sums"])
 def test_helm_scores_are_the_answers(model, task):
     """Instances are not in the order of the questions: HELM numbers them before it draws."""
-    items = read_items(FOLDER / "helm")
+    read = read_with_notes(FOLDER / "helm")
+    items = read.items
     found = items[(items["model"] == f"ours/{model}") & (items["topic"] == f"ours:task={task}")]
     letters = ANSWERS[model, task][: len(QUESTIONS[task])]
     assert found["score"].tolist() == 2 * [float(letter == "r") for letter in letters]
     assert found["repeat"].tolist() == len(letters) * [1] + len(letters) * [2]
-    assert items.attrs["columns"]["cluster"] == items.attrs["columns"]["item"]
+    assert read.columns["cluster"] == read.columns["item"]
 
 
 def test_helm_metric():
     assert "score 'exact_match' taken in 2 topics, not quasi_exact_match" in said(
-        read_helm(FOLDER / "helm")
+        read_with_notes(FOLDER / "helm", format="helm")
     )
     tokens = read_helm(FOLDER / "helm", score="num_prompt_tokens")
     assert tokens["score"].min() > 10
@@ -59,10 +62,11 @@ def helm_entry(i, name="exact_match", mean=1.0, **more):
 def test_helm_leaves_out_perturbed_questions_and_says_so(tmp_path):
     entries = [helm_entry(1), helm_entry(1, mean=0.0, perturbation={"name": "typos"})]
     (tmp_path / "per_instance_stats.json").write_text(json.dumps(entries))
-    items = read_helm(tmp_path)
+    read = read_with_notes(tmp_path, format="helm")
+    items = read.items
     assert items["score"].tolist() == [1.0]
-    assert "1 answers to perturbed questions left out" in said(items)
-    assert "no run_spec.json beside" in said(items)
+    assert "1 answers to perturbed questions left out" in said(read)
+    assert "no run_spec.json beside" in said(read)
 
 
 def test_helm_refuses_a_repeated_instance(tmp_path):
@@ -74,9 +78,10 @@ def test_helm_refuses_a_repeated_instance(tmp_path):
         ValueError, match=r"per_instance_stats.json', entry 3: repeats instance 'id1'"
     ):
         read_helm(path)
-    items = read_helm(path, skip_bad_lines=True)
+    read = read_with_notes(path, skip_bad_lines=True, format="helm")
+    items = read.items
     assert items["score"].tolist() == [1.0]
-    assert "skipped 1 bad line (entry 3" in said(items)
+    assert "skipped 1 bad line (entry 3" in said(read)
 
 
 def test_helm_without_a_usual_metric_asks_for_one(tmp_path):
@@ -104,9 +109,9 @@ def test_every_eval_ever_is_what_it_was_converted_from():
 
 
 def test_every_eval_ever_folder_has_nothing_unknown():
-    items = read_items(FOLDER / "every_eval_ever")
-    assert "ignored" not in said(items)
-    assert "score 'acc' taken in 2 topics, not acc_norm" in said(items)
+    read = read_with_notes(FOLDER / "every_eval_ever")
+    assert "ignored" not in said(read)
+    assert "score 'acc' taken in 2 topics, not acc_norm" in said(read)
 
 
 def test_every_eval_ever_bad_lines(tmp_path):
@@ -118,17 +123,19 @@ def test_every_eval_ever_bad_lines(tmp_path):
     )
     with pytest.raises(ValueError, match=r"x\.jsonl', line 2: repeats sample_id '1'"):
         read_items(path)
-    items = read_items(path, skip_bad_lines=True)
+    read = read_with_notes(path, skip_bad_lines=True)
+    items = read.items
     assert len(items) == 1
-    assert "skipped 2 bad lines (first line 2: repeats" in said(items)
-    assert "1 of 2 scores are missing" in said(items)
+    assert "skipped 2 bad lines (first line 2: repeats" in said(read)
+    assert "1 of 2 scores are missing" in said(read)
 
 
 @pytest.mark.parametrize("kind", ["json", "jsonl"])
 def test_promptfoo_scores_are_its_own_sums(kind):
-    items = read_items(
+    read = read_with_notes(
         FOLDER / "promptfoo" / "once" / f"once.{kind}", topic="testCase.metadata.topic"
     )
+    items = read.items
     stats = json.loads((FOLDER / "promptfoo" / "once" / "once.json").read_text())["results"][
         "stats"
     ]
@@ -136,17 +143,18 @@ def test_promptfoo_scores_are_its_own_sums(kind):
     assert (1 - items["score"]).sum() == stats["failures"]
     assert len(items) == 20 - stats["errors"] == 19
     assert set(items["topic"]) == set(QUESTIONS)
-    assert "score 'success' taken in topic 'once', not score, how" in said(items)
+    assert "score 'success' taken in topic 'once', not score, how" in said(read)
     assert items.groupby("model")["score"].mean().to_dict() == {"echo": 0.0, "knowing": 8 / 9}
 
 
 def test_promptfoo_repeats_and_prompts():
-    items = read_promptfoo(FOLDER / "promptfoo" / "repeated")
+    read = read_with_notes(FOLDER / "promptfoo" / "repeated", format="promptfoo")
+    items = read.items
     assert set(items["repeat"]) == {1, 2}
     assert items["model"].nunique() == 4
-    assert "several prompts per provider: a model is a provider and prompt" in said(items)
+    assert "several prompts per provider: a model is a provider and prompt" in said(read)
     assert (items.groupby(["model", "item"]).size() == 2).all()
-    assert items.attrs["columns"]["cluster"] == items.attrs["columns"]["item"]
+    assert read.columns["cluster"] == read.columns["item"]
 
 
 def test_promptfoo_on_one_line(tmp_path):
@@ -193,12 +201,13 @@ def test_promptfoo_named_score():
 
 @pytest.mark.parametrize("version", ["version_18", "version_16", "scandeval"])
 def test_euroeval_versions(version):
-    items = read_items(FOLDER / "euroeval" / version)
+    read = read_with_notes(FOLDER / "euroeval" / version)
+    items = read.items
     score = "mcc" if version == "scandeval" else "test_mcc"
-    assert items.attrs["columns"]["score"] == score
+    assert read.columns["score"] == score
     assert len(items) == 2 * 2 * 2 * 10
     assert items["model"].nunique() == 4, "few-shot and zero-shot are two models"
-    assert "one score per bootstrap sample of the test set, not per item" in said(items)
+    assert "one score per bootstrap sample of the test set, not per item" in said(read)
     means = items.groupby(["model", "topic"])["score"].mean()
     # Level, ease, and the mean of 0, .01, ... .09, as make_fixtures has them.
     expected = [0.5 + 0.1 + 0.045, 0.5 + 0.045] * 2 + [0.6 + 0.1 + 0.045, 0.6 + 0.045] * 2
@@ -216,4 +225,15 @@ def test_euroeval_bad_lines(tmp_path):
     path = write(tmp_path / "r.jsonl", good, good, good | {"dataset": "e", "results": {"raw": []}})
     with pytest.raises(ValueError, match=r"r\.jsonl', line 2: repeats model 'm' on 'd'"):
         read_items(path)
-    assert "skipped 2 bad lines" in said(read_items(path, skip_bad_lines=True))
+    assert "skipped 2 bad lines" in said(read_with_notes(path, skip_bad_lines=True))
+
+
+def test_a_format_by_name_is_its_own_reader():
+    by_name = read_items(FOLDER / "promptfoo", format="promptfoo")
+    pd.testing.assert_frame_equal(by_name, read_promptfoo(FOLDER / "promptfoo"))
+    with pytest.raises(ValueError, match="There are no logs of Inspect"):
+        read_items(FOLDER / "promptfoo", format="inspect")
+    with pytest.raises(ValueError, match="format must be one of"):
+        read_items(FOLDER / "promptfoo", format="csv")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'metric'"):
+        read_promptfoo(FOLDER / "promptfoo", metric="score")

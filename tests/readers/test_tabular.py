@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skbench.readers import read_features, read_items
+from skbench.readers import read_features, read_items, read_with_notes
 
 LONG = (
     "System,Task,question id,is_correct,length\n"
@@ -66,14 +66,14 @@ def test_every_kind_of_file_gives_the_same_rows(tmp_path, name):
 
 
 def test_guesses_are_written_down(written):
-    items = read_items(written(LONG))
-    assert items.attrs["columns"] == {
+    read = read_with_notes(written(LONG))
+    assert read.columns == {
         "model": "System",
         "item": "question id",
         "topic": "Task",
         "score": "is_correct",
     }
-    assert items.attrs["notes"] == [
+    assert read.notes == [
         "model: column 'System'",
         "item: column 'question id'",
         "topic: column 'Task'",
@@ -82,19 +82,21 @@ def test_guesses_are_written_down(written):
 
 
 def test_rival_columns_are_mentioned(written):
-    items = read_items(written("model,dataset,category,item,em,f1\na,d,c,1,1,0.5\n"))
+    read = read_with_notes(written("model,dataset,category,item,em,f1\na,d,c,1,1,0.5\n"))
+    items = read.items
     assert items["topic"].tolist() == ["c"]
     assert items["score"].tolist() == [1.0]
-    assert "topic: column 'category' (it might be dataset: topic= (--by))" in items.attrs["notes"]
-    assert "score: column 'em' (it might be f1: score= (--score))" in items.attrs["notes"]
+    assert "topic: column 'category' (it might be dataset: topic= (--by))" in read.notes
+    assert "score: column 'em' (it might be f1: score= (--score))" in read.notes
 
 
 def test_named_columns_are_not_guessed(written):
     path = written("model,dataset,category,item,em,f1\na,d,c,1,1,0.5\n")
-    items = read_items(path, topic="dataset", score="f1")
+    read = read_with_notes(path, topic="dataset", score="f1")
+    items = read.items
     assert rows(items) == [("a", "d", 1, 0.5)]
     assert items["category"].tolist() == ["c"]
-    assert not any(note.startswith(("topic", "score")) for note in items.attrs["notes"])
+    assert not any(note.startswith(("topic", "score")) for note in read.notes)
 
 
 def test_several_topic_columns_keep_their_names(written):
@@ -125,10 +127,11 @@ def test_column_with_the_name_of_a_role_it_does_not_play_is_renamed(written):
 
 
 def test_question_is_the_cluster_of_samples(written):
-    items = read_items(written("model,sample_id,question_id,pass1\na,s1,q1,0\na,s2,q1,1\n"))
+    read = read_with_notes(written("model,sample_id,question_id,pass1\na,s1,q1,0\na,s2,q1,1\n"))
+    items = read.items
     assert items["item"].tolist() == ["s1", "s2"]
     assert items["cluster"].tolist() == ["q1", "q1"]
-    assert "cluster: column 'question_id'" in items.attrs["notes"]
+    assert "cluster: column 'question_id'" in read.notes
 
 
 def test_question_alone_is_the_item(written):
@@ -138,32 +141,33 @@ def test_question_alone_is_the_item(written):
 
 
 def test_missing_model_and_item_are_said(written):
-    items = read_items(written("topic,score\nx,1\nx,0\n"))
+    read = read_with_notes(written("topic,score\nx,1\nx,0\n"))
+    items = read.items
     assert list(items) == ["topic", "score"]
-    assert items.attrs["notes"][-2:] == [
+    assert read.notes[-2:] == [
         "no model column: all rows taken as one model (model= (--model))",
         "no item column: models may share items or not (item= (--item))",
     ]
 
 
 def test_blank_cells_of_a_wide_file_are_dropped_and_counted(written):
-    items = read_items(written("task,id,ada,bob\nlaw,1,1,0\nlaw,2,,1\nlaw,3,,0\n"))
+    read = read_with_notes(written("task,id,ada,bob\nlaw,1,1,0\nlaw,2,,1\nlaw,3,,0\n"))
+    items = read.items
     assert [row[::3] for row in rows(items)] == [("ada", 1), ("bob", 0), ("bob", 1), ("bob", 0)]
-    assert "2 of 6 scores are blank: dropped, not counted as wrong" in items.attrs["notes"]
+    assert "2 of 6 scores are blank: dropped, not counted as wrong" in read.notes
 
 
 def test_wide_file_without_item_column_counts_rows(written):
-    items = read_items(written("task,ada,bob\nlaw,1,0\nlaw,0,1\n"))
+    read = read_with_notes(written("task,ada,bob\nlaw,1,0\nlaw,0,1\n"))
+    items = read.items
     assert items["item"].tolist() == [1, 2, 1, 2]
-    assert (
-        "item: the number of the row, for want of a column (item= (--item))" in items.attrs["notes"]
-    )
+    assert "item: the number of the row, for want of a column (item= (--item))" in read.notes
 
 
 def test_wide_models_are_named_in_the_notes_and_columns(written):
-    items = read_items(written(WIDE))
-    assert items.attrs["notes"][0] == "one column of scores for each of 2 models: ada, bob"
-    assert items.attrs["columns"]["score"] == ["ada", "bob"]
+    read = read_with_notes(written(WIDE))
+    assert read.notes[0] == "one column of scores for each of 2 models: ada, bob"
+    assert read.columns["score"] == ["ada", "bob"]
 
 
 def test_flags_and_features_are_no_models(written):
@@ -187,33 +191,38 @@ def test_models_can_be_named(written):
     [("True", "False"), ("correct", "Incorrect"), ("yes", "no"), ("C", "I"), ("1", "0")],
 )
 def test_words_become_numbers(written, right, wrong):
-    items = read_items(written(f"model,item,score\na,1,{right}\na,2,{wrong}\na,3,\n"))
+    read = read_with_notes(written(f"model,item,score\na,1,{right}\na,2,{wrong}\na,3,\n"))
+    items = read.items
     assert items["score"].tolist() == [1.0, 0.0]
-    said = f"words as scores: {right.lower()!r} = 1, {wrong.lower()!r} = 0" in items.attrs["notes"]
+    said = f"words as scores: {right.lower()!r} = 1, {wrong.lower()!r} = 0" in read.notes
     assert said == (right != "1")
 
 
 def test_columns_that_might_be_models_are_said_where_they_are_left_out(written):
     text = "id,gpt,claude,in_house_v2,llama,length\n1,1,0,1,0.5,9\n2,0,1,1,1,7\n"
-    items = read_items(written(text))
+    read = read_with_notes(written(text))
+    items = read.items
     assert items["model"].unique().tolist() == ["gpt", "claude"]
     note = "not taken for models: in_house_v2, llama; to change it, name all models (--models)"
-    assert note in items.attrs["notes"]
-    named = read_items(written(text), models=["gpt", "claude", "in_house_v2", "llama"])
+    assert note in read.notes
+    named_read = read_with_notes(written(text), models=["gpt", "claude", "in_house_v2", "llama"])
+    named = named_read.items
     assert named["model"].nunique() == 4
-    assert not any("not taken" in note for note in named.attrs["notes"])
+    assert not any("not taken" in note for note in named_read.notes)
 
 
 def test_words_of_a_wide_file_are_said_once(written):
-    items = read_items(written("id,ada,bob\n1,True,False\n2,False,True\n"))
+    read = read_with_notes(written("id,ada,bob\n1,True,False\n2,False,True\n"))
+    items = read.items
     assert items["score"].tolist() == [1, 0, 0, 1]
-    assert sum("words as scores" in note for note in items.attrs["notes"]) == 1
+    assert sum("words as scores" in note for note in read.notes) == 1
 
 
 def test_other_units_are_kept_and_said(written):
-    items = read_items(written("model,item,score\na,1,70\na,2,100\n"))
+    read = read_with_notes(written("model,item,score\na,1,70\na,2,100\n"))
+    items = read.items
     assert items["score"].tolist() == [70, 100]
-    assert items.attrs["notes"][-1] == "scores run from 70 to 100: kept in that unit, as continuous"
+    assert read.notes[-1] == "scores run from 70 to 100: kept in that unit, as continuous"
 
 
 def test_label_called_na_is_a_label(written):
@@ -259,8 +268,11 @@ def test_integers_stay_integers_beside_a_blank_label(written):
 
 
 def test_features_go_with_labels_that_are_one_number(written):
-    items = read_items(written("model,topic,item,score\na,3.1,1,1\na,3.10,2,0\n"))
-    features = read_features(written("topic,length\n3.10,20\n3.1,10\n", "features.csv"), items)
+    read = read_with_notes(written("model,topic,item,score\na,3.1,1,1\na,3.10,2,0\n"))
+    table = written("topic,length\n3.10,20\n3.1,10\n", "features.csv")
+    with pytest.raises(TypeError, match="columns must be the dict .*, got DataFrame"):
+        read_features(table, read.items)
+    features = read_features(table, read.columns)
     assert features["topic"].tolist() == ["3.10", "3.1"]
 
 
@@ -272,9 +284,10 @@ def test_labels_of_a_folder_are_of_one_kind(tmp_path):
 
 
 def test_item_ids_that_restart_in_every_topic_become_unique(written):
-    items = read_items(written("model,topic,item,score\na,x,1,1\na,y,1,0\n"))
+    read = read_with_notes(written("model,topic,item,score\na,x,1,1\na,y,1,0\n"))
+    items = read.items
     assert items["item"].tolist() == ["x/1", "y/1"]
-    assert "item ids start again in every topic" in items.attrs["notes"][-1]
+    assert "item ids start again in every topic" in read.notes[-1]
 
 
 def test_file_is_not_read_as_wide_where_there_is_a_model_column(written):
@@ -378,10 +391,11 @@ def test_mmlu_pro(data_folder):
 
 
 def test_livecodebench(data_folder):
-    items = read_items(data_folder / "livecodebench_execution.csv.gz")
+    read = read_with_notes(data_folder / "livecodebench_execution.csv.gz")
+    items = read.items
     assert items["cluster"].nunique() == 92
     assert items["item"].nunique() == 479
-    assert "scores run from 0 to 100: kept in that unit, as continuous" in items.attrs["notes"]
+    assert "scores run from 0 to 100: kept in that unit, as continuous" in read.notes
 
 
 def test_bbh_needs_the_model_named(data_folder):

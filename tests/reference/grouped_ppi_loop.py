@@ -63,3 +63,32 @@ def shrunk_variances(residual_variance, pooled_variance, unlabeled_part, n, borr
     scale = sum((n - 1) * residual_variance) / sum((n - 1) * pooled_variance)
     own = (n - 1) * residual_variance + borrowed * scale * pooled_variance
     return own / (n - 1 + borrowed) / n + unlabeled_part
+
+
+def feature_without_shared_luck(f, y, groups):
+    """Autorater means whose errors are uncorrelated with those of the estimates.
+
+    The noise of each part by its definition: covariances within groups of labeled rows,
+    over the numbers of rows; then the best linear prediction of the noiseless mean.
+    """
+    value, own, pooled, unlabeled_part, n = estimates(f, y, groups)
+    pooled = pooled * sum((n - 1) * own) / sum((n - 1) * pooled)
+    names = np.unique(groups)
+    rows = [f[groups == name] for name in names]
+    labels = [
+        (f[(groups == name) & ~np.isnan(y)], y[(groups == name) & ~np.isnan(y)]) for name in names
+    ]
+    freedom = sum(n - 1)
+    variance_y = sum(sum((b - b.mean()) ** 2) for _, b in labels) / freedom
+    variance_f = sum(sum((a - a.mean()) ** 2) for a, _ in labels) / freedom
+    both = sum(sum((a - a.mean()) * (b - b.mean())) for a, b in labels) / freedom
+    size, mean = np.array([len(r) for r in rows]), np.array([r.mean() for r in rows])
+    # The unlabeled part too as if groups differed in their numbers of rows only.
+    shape = (size - n) / size**2
+    variance_z = pooled / n + shape * sum(unlabeled_part) / sum(shape)
+    shared = both / size / variance_z  # Cov(mean, z) / Var(z)
+    known = variance_y / size / variance_z
+    left = variance_f / size - shared**2 * variance_z
+    between = mean.var(ddof=1) - np.mean(variance_f / size)
+    rest = mean - mean.mean() - shared * (value - value.mean())
+    return mean.mean() + between * (1 - known) / (between * (1 - known) ** 2 + left) * rest

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import binom
 
-from skbench.stats.binomial import sampling_variance
+from skbench.stats.intervals.binomial import sampling_variance
 
 
 def leave_one_out(rule, k, n, variance="smoothed"):

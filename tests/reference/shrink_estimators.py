@@ -12,19 +12,19 @@ class FixedShrinkage(BaseEstimator):
         self.center = center
         self.w = w
 
-    def fit_predict(self, X, y, sigma2=None, n=None, groups=None):
+    def fit_predict(self, X, y, sigma2=None, n=None, groups=None, sampling=None):
         return self.center + self.w * (np.asarray(y) - self.center)
 
 
 class TopicMean(BaseEstimator):
     """The mean over all models of a topic: it uses what other models did there."""
 
-    def fit_predict(self, X, y, sigma2=None, n=None, groups=None):
+    def fit_predict(self, X, y, sigma2=None, n=None, groups=None, sampling=None):
         return pd.Series(y).groupby(X["topic"].to_numpy()).transform("mean").to_numpy()
 
 
 class Failing(BaseEstimator):
     """Never works."""
 
-    def fit_predict(self, X, y, sigma2=None, n=None, groups=None):
+    def fit_predict(self, X, y, sigma2=None, n=None, groups=None, sampling=None):
         raise RuntimeError("no such luck")

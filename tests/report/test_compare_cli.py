@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from skbench.benchmark import compare_models
+from skbench.comparison import compare_models
 from skbench.datasets import make_items
 from skbench.report.compare import compare
 
@@ -36,7 +36,7 @@ def file(items, tmp_path_factory):
 
 
 def in_frame(document):
-    frame = pd.DataFrame(document["comparisons"])
+    frame = pd.DataFrame(document["comparisons"]).drop(columns="verdict")
     keys = list(frame.columns[: frame.columns.get_loc("difference")])
     return frame.set_index(keys)
 
@@ -49,7 +49,7 @@ def test_two_models_in_words(file, items, names):
     assert "Pairing on 120 shared items removes" in result.stdout
 
 
-@pytest.mark.parametrize("arguments, adjust", [([], "holm"), (["--adjust", "none"], "none")])
+@pytest.mark.parametrize("arguments, adjust", [([], "bonferroni"), (["--adjust", "holm"], "holm")])
 def test_all_pairs_are_adjusted_unless_told_otherwise(file, items, arguments, adjust):
     document = json.loads(run(file, "--json", *arguments).stdout)
     expected = compare_models(items, adjust=adjust)
@@ -63,7 +63,7 @@ def test_all_pairs_are_adjusted_unless_told_otherwise(file, items, arguments, ad
 
 def test_topics_one_by_one(file, items, names):
     document = json.loads(run(file, *names[:2], "--by", "topic", "--json").stdout)
-    expected = compare_models(items, *names[:2], by="topic", adjust="holm").to_frame()
+    expected = compare_models(items, *names[:2], by="topic", adjust="bonferroni").to_frame()
     assert np.isinf(expected["items_needed"].iloc[0])  # equal scores; JSON knows no infinity
     pd.testing.assert_frame_equal(
         in_frame(document),
@@ -76,11 +76,12 @@ def test_topics_one_by_one(file, items, names):
 def test_csv_and_table_hold_the_same_numbers(file):
     read = pd.read_csv(io.StringIO(run(file, "--csv").stdout))
     lines = run(file).stdout.splitlines()
-    assert lines[0] == "3 comparisons: paired difference (independent items, Holm for 3)"
+    assert lines[0] == "3 comparisons: paired difference (independent items, Bonferroni for 3)"
     for row in read.itertuples():
         shown = next(line for line in lines if line.split()[:2] == [row.model_a, row.model_b])
         assert float(shown.split()[2]) == pytest.approx(row.difference, abs=5e-4)
-    clear = (read["p_value"] <= 0.05).sum()
+    clear = read["verdict"].isin(["better", "worse"]).sum()
+    assert clear == ((read["low"] > 0) | (read["high"] < 0)).sum() > 0
     assert any(line.startswith(f"{clear} of 3 differences are clear") for line in lines)
 
 
@@ -112,5 +113,7 @@ def test_real_clusters(data_folder):
 
 def test_real_topics(data_folder):
     result = run(data_folder / "bbh_codex.csv.gz", "--model", "mode", "--by", "task")
-    assert "27 comparisons: paired difference (independent items, Holm for 27)" in result.stdout
+    assert (
+        "27 comparisons: paired difference (independent items, Bonferroni for 27)" in result.stdout
+    )
     assert "p-values by McNemar, exact" in result.stdout

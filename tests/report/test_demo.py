@@ -1,6 +1,7 @@
 """`skbench demo`: honest figures, files to go on with, and a verdict that can go either way."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -27,10 +28,17 @@ def benchmark():
     return {}
 
 
-@pytest.fixture(scope="module")
-def result(folder, benchmark):
+@pytest.fixture(
+    scope="module", params=[15, pytest.param(50, marks=pytest.mark.slow)], ids="{} topics".format
+)
+def result(request, folder, benchmark):
+    """The demo on topics of all severities, or on all topics, which takes ten seconds."""
+
     def load_and_keep(**options):
-        benchmark["data"] = load_digits_c(**options)
+        data = load_digits_c(**options)
+        features = data.features.iloc[: request.param]
+        items = data.items[data.items["topic"].isin(features.index)].reset_index(drop=True)
+        benchmark["data"] = replace(data, items=items, features=features)
         return benchmark["data"]
 
     with pytest.MonkeyPatch.context() as patch:
@@ -97,7 +105,7 @@ def test_verdict_says_when_it_did_not_help(removed, words):
     assert words in demo_module._verdict_on_error(removed, 0.1)
 
 
-def test_demo_succeeds_and_prints_three_methods(result):
+def test_demo_succeeds_and_prints_four_methods(result):
     assert result.exit_code == 0, result.stderr
     table = re.findall(
         r"^(\w[\w ()-]*?) +([\d.]+) +([\d.]+) +([\d.]+) % +([\d.]+)$", result.stdout, re.M
@@ -106,6 +114,7 @@ def test_demo_succeeds_and_prints_three_methods(result):
         "direct (Wilson)",
         "synthetic regression",
         "averaged",
+        "with earlier models (item bank)",
     ]
     assert table[0][2] == "1.00"
 
@@ -131,10 +140,11 @@ def test_figures_are_those_of_the_package(result, folder, benchmark):
     assert f"{100 * (1 - ratio):.0f}" == removed
 
 
-def test_coverage_is_near_its_level(result):
-    """250 groups in 50 topics that share images: at worst as good as 50 independent ones."""
+def test_coverage_is_near_its_level(result, benchmark):
+    """Five groups of each topic share images: at worst as good as one independent one."""
+    n_topics = len(benchmark["data"].features)
     covered = float(re.search(r"averaged .* ([\d.]+) %", result.stdout).group(1)) / 100
-    assert covered >= binom.ppf(0.0005, 50, 0.95) / 50
+    assert covered >= binom.ppf(0.0005, n_topics, 0.95) / n_topics
 
 
 def test_files_are_written_and_the_next_command_works(result, folder):
@@ -144,7 +154,8 @@ def test_files_are_written_and_the_next_command_works(result, folder):
     command = re.search(r"^  skbench estimate (.*)$", result.stdout, re.M).group(1).split()
     again = CliRunner().invoke(estimate, command)
     assert again.exit_code == 0, again.stderr
-    assert "250 groups (5 models x 50 topics); 2500 scores, 10 per group" in again.stdout
+    n = items["topic"].nunique()
+    assert f"{5 * n} groups (5 models x {n} topics); {50 * n} scores, 10 per group" in again.stdout
     assert "skbench estimate yourfile.csv --by topic --model model" in result.stdout
 
 

@@ -18,7 +18,7 @@ from skbench import (
 )
 from skbench.datasets import make_items
 from skbench.report.estimate import estimate
-from skbench.stats.means import bounded_interval
+from skbench.stats.intervals.means import bounded_interval
 
 
 def run(*arguments):
@@ -72,6 +72,7 @@ def test_json_holds_what_the_estimators_say(file, items):
             "low": averaged.low,
             "high": averaged.high,
             "standard_error": averaged.standard_error,
+            "unlike_peers": averaged.unlike_peers,
         },
         index=pd.MultiIndex.from_tuples(list(g.labels), names=["model", "topic"]),
     )
@@ -179,7 +180,7 @@ def test_every_method_runs_and_names_its_guarantee(file, method):
     document = json.loads(run(file, "--method", method, "--json").stdout)
     values = np.array([group["estimate"] for group in document["groups"]], dtype=float)
     assert ((values >= 0) & (values <= 1)).all()
-    promises = {"direct": "each group", "eb": "average over groups"}
+    promises = {"direct": "each group, on average over accuracies", "eb": "average over groups"}
     expected = (promises | {"average": "average over groups"}).get(method, "model")
     assert document["guarantee"] == expected
 
@@ -362,7 +363,7 @@ DATA_ERRORS = [
     (
         "topic,item,score,kind\na,1,1,x\na,2,0,y\n",
         ["--features", "kind"],
-        "whose text differs within a group",
+        "whose text differs within group",
     ),
     ("topic,item,score\na,1,1\n", ["--features", "nothing.csv"], "There is no file 'nothing.csv'."),
     ("topic,item,score\na,1,1\na,2,0\n", ["--method", "eb"], "at least 2"),
@@ -392,7 +393,6 @@ USAGE_ERRORS = [
     (["x.csv", "--method", "direct", "--features", "a"], "--features has no meaning"),
     (["x.csv", "--method", "james-stein", "--features", "a"], "--features has no meaning"),
     (["x.csv", "--by", "topic,topic"], "'topic' is named twice."),
-    (["x.csv", "--bounds", "0", "9"], "--bounds has no meaning without --interval bounded."),
     (["x.csv", "--confidence-level", "95"], "is not in the range"),
 ]
 
@@ -458,3 +458,14 @@ def test_livecodebench_is_clustered_and_in_percent(data_folder):
     found = {group["model"]: group["estimate"] for group in document["groups"]}
     table = pd.read_csv(path)
     assert found["Claude-2"] == pytest.approx(table[table["model"] == "Claude-2"]["pass1"].mean())
+
+
+def test_one_model_on_topics_of_two_columns(tmp_path):
+    rng = np.random.default_rng(0)
+    keys = [(topic, language) for topic in range(6) for language in "abc"]
+    items = pd.DataFrame(np.repeat(keys, 8, axis=0), columns=["topic", "language"])
+    items = items.assign(id=np.arange(len(items)), score=rng.integers(2, size=len(items)))
+    items.to_csv(tmp_path / "one.csv", index=False)
+    result = run(tmp_path / "one.csv", "--by", "topic,language", "--csv")
+    assert result.exit_code == 0, result.stderr
+    assert len(pd.read_csv(io.StringIO(result.stdout))) == 18

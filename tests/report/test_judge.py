@@ -14,7 +14,7 @@ from skbench import EmpiricalBayes
 from skbench.datasets import make_judged_items
 from skbench.ppi import ChainRulePPI, ClassicalMean, GroupedPPI, PPIMean
 from skbench.report.judge import judge
-from skbench.report.judging import read_judged
+from skbench.report.labeled_rows import read_judged
 
 
 def run(file, *arguments):
@@ -107,7 +107,7 @@ def test_the_report_says_it_in_words(file, items):
         ({"autorater": lambda t: t["autorater"] + t.index / 1e5}, (), "PPI++ (t)"),
         ({"human": lambda t: 0.5 * t["human"]}, (), "PPI++ (t)"),
         ({"autorater": lambda t: 1 + t["autorater"] * 5 + t.index % 5}, (), "PPI++ (t)"),
-        ({"human": lambda t: t["human"].where(t.index % 9 < 1)}, (), "PPI++ (t)"),
+        ({"human": lambda t: t["human"].where(t.index % 9 < 1)}, (), "PPI++ (wilson)"),
         ({"human": lambda t: t["autorater"]}, (), "classical (wilson)"),
     ],
 )

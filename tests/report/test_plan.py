@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from skbench.benchmark import compare_models, minimum_detectable_effect, required_items
+from skbench.comparison import compare_models, minimum_detectable_effect, required_items
 from skbench.report.plan import plan
 
 
@@ -44,10 +44,13 @@ def test_items_by_correlation():
     found = plans("--effect", 0.03, "--accuracy", 0.7)
     assert [p["correlation"] for p in found] == [0, 0.3, 0.5, 0.7, 0.9]
     for p in found:
-        expected = required_items(0.03, omega2=2 * 0.21 * (1 - p["correlation"]))
+        expected = required_items(0.03, omega2=2 * 0.21 * (1 - p["correlation"]), test="mcnemar")
+        assert p["test"] == "mcnemar"
         assert p["required_items"] == expected
     lines = run("--effect", 0.03, "--accuracy", 0.7).stdout.splitlines()
-    assert [line.split() for line in lines if line.strip().startswith("0.5")] == [["0.5", "1832"]]
+    assert [line.split() for line in lines if line.strip().startswith("0.5")] == [
+        ["0.5", f"{found[2]['required_items']}"]
+    ]
 
 
 def test_effect_of_so_many_items():
@@ -59,9 +62,11 @@ def test_effect_of_so_many_items():
 
 
 def test_differences_beyond_what_is_possible_are_none():
-    found = [row["minimum_detectable_effect"] for row in plans("--items", 5, "--accuracy", 0.7)]
-    assert found[0] is None and found[1] == pytest.approx(0.6793, abs=1e-4)
-    assert "0        none" in run("--items", 5, "--accuracy", 0.7).stdout
+    found = [row["minimum_detectable_effect"] for row in plans("--items", 14, "--accuracy", 0.7)]
+    assert found[0] is None and 0.4 < found[-1] < 0.7
+    assert "0        none" in run("--items", 14, "--accuracy", 0.7).stdout
+    # Five right and wrong answers never reach 5 %: 2 / 2^5 is more.
+    assert "5 items show no difference" in run("--items", 5, "--accuracy", 0.7).stderr
 
 
 def test_repeats_and_clusters():
@@ -74,6 +79,7 @@ def test_repeats_and_clusters():
         sigma2_b=0.1,
         n_repeats=4,
         design_effect=1.8,
+        cluster_size=5,
     )
     assert found["required_items"] == expected
     assert expected < plans(*known, "--cluster-size", 5, "--icc", 0.2)[0]["required_items"]
@@ -163,4 +169,5 @@ def test_real_pilot(data_folder):
     c = compare_models(
         items, "GPT-4-0613", "Claude-2", item="sample_id", score="pass1", cluster="question_id"
     )
-    assert found["required_items"] == required_items(5, omega2=c.omega2[0])
+    expected = required_items(5, omega2=c.omega2[0], cluster_size=479 / 92)
+    assert found["required_items"] == expected

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from skbench import Estimate, JamesStein, make_items, sample_size_ratio, summarize_items
 from skbench.report.estimate import estimate
 from skbench.report.tables import worth
-from skbench.stats.sample_size import SampleSizeRatio
+from skbench.stats.shrinkage.sample_size import SampleSizeRatio
 
 
 @pytest.fixture(scope="module")

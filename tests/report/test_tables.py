@@ -75,6 +75,7 @@ def test_json_is_the_documented_object(table, groups):
         "low": 0.25,
         "high": 1.0,
         "standard_error": 0.125,
+        "unlike_peers": None,
     }
 
 

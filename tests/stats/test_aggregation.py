@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from skbench.stats.aggregation import (
+from skbench.stats.clusters.clustered import cluster_robust_variance
+from skbench.stats.scales.aggregation import (
     category_weights,
     covariance_of_means,
     difference_variance,
@@ -11,7 +12,6 @@ from skbench.stats.aggregation import (
     simplex_grid,
     weighted_variance,
 )
-from skbench.stats.clustered import cluster_robust_variance
 
 
 @pytest.fixture

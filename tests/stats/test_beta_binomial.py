@@ -5,21 +5,23 @@ import pytest
 from reference.beta_binomial_slow import slow_posterior
 from scipy import stats
 from scipy.special import betaln
+from scipy.stats import beta, norm
 
-from skbench.stats import beta_binomial
-from skbench.stats.beta_binomial import (
+from skbench.stats.resampling import beta_binomial
+from skbench.stats.resampling.beta_binomial import (
+    _log_linear_quantile,
     draw_accuracies,
     log_marginal_likelihood,
     posterior_accuracy,
     posterior_grid,
 )
-from skbench.stats.chains import effective_sample_size, r_hat, slice_step
-from skbench.stats.confusion import (
+from skbench.stats.resampling.confusion import (
     confusion_log_draws,
     confusion_metric,
     confusion_metric_of_logs,
 )
-from skbench.stats.dirichlet_multinomial import gibbs, log_dirichlet
+from skbench.stats.resampling.dirichlet_multinomial import gibbs, log_dirichlet
+from skbench.stats.resampling.markov_chains import effective_sample_size, r_hat, slice_step
 
 WIDE = (1e-12, 1e6)
 
@@ -190,6 +192,46 @@ def test_draws_have_the_moments_of_the_grid():
     assert np.all(np.abs(draws.mean(axis=0) - mean) < 4.5 * error)
     # The standard error of a second moment is below twice that of the mean, for p < 1.
     assert np.all(np.abs((draws**2).mean(axis=0) - second) < 9 * error)
+
+
+@pytest.mark.parametrize("right", [[9, 7, 8, 9], [3, 5, 4, 6]])
+def test_quantiles_between_the_points(right):
+    """4 tasks of 10 items under Exp(1/10,000), against sums over 16 times as many points."""
+    k, n = one_model(right, [10] * 4)
+    grid = posterior_grid(k, n, exponential(10_000.0), WIDE, WIDE)
+    dense = posterior_grid(k, n, exponential(10_000.0), WIDE, WIDE, refine=4)
+    heavy = dense.weight[0] > 1e-12
+    a, b, weight = (x[0][heavy] for x in (dense.a, dense.b, dense.weight))
+    off = {}
+    for n_sizes in (1, grid.n_sizes):
+        draws = draw_accuracies(
+            k[0], n[0], grid.a[0], grid.b[0], grid.weight[0], 400_000,
+            np.random.default_rng(0), n_sizes,
+        )  # fmt: skip
+        worst = 0.0
+        for task in range(2):
+            for level in (0.025, 0.25, 0.5, 0.75, 0.975):
+                end, step = np.quantile(draws[:, task], level), 0.02 * draws[:, task].std()
+                p = [
+                    weight @ beta.cdf(end + move, a + k[0, task], b + (n - k)[0, task])
+                    for move in (-step, 0, step)
+                ]
+                # Distance to the exact quantile, by the slope of the distribution function.
+                worst = max(worst, 0.04 * abs(p[1] - level) / (p[2] - p[0]))
+        off[n_sizes] = worst
+    print(right, off)
+    # Quantiles of 400,000 draws err by .004 posterior standard deviations.
+    assert off[grid.n_sizes] < 0.02
+
+
+def test_log_linear_law_of_a_normal():
+    """Half a standard deviation between points: moments to four digits."""
+    x = np.linspace(-8, 8, 33)
+    cell, place = _log_linear_quantile(norm.pdf(x), (np.arange(100_000) + 0.5) / 100_000)
+    values = x[cell] + place * (x[1] - x[0])
+    np.testing.assert_allclose([values.mean(), values.std()], [0, 1], atol=2e-4)
+    levels = [0.025, 0.2, 0.5, 0.9, 0.975]
+    np.testing.assert_allclose(np.quantile(values, levels), norm.ppf(levels), atol=0.005)
 
 
 def test_draws_survive_tiny_counts():

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from reference.enumeration import LOW_TO_HIGH_ACCURACIES, exact_coverage, just_outside
 from scipy.stats import beta, binom, norm
 
-from skbench.stats.binomial import (
+from skbench.stats.intervals.binomial import (
     agresti_coull_interval,
     clopper_pearson_interval,
     jeffreys_interval,

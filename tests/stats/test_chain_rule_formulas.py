@@ -7,8 +7,8 @@ from numpy.testing import assert_allclose
 from reference.chain_rule_slow import chain_cdf_slow
 from scipy.stats import beta
 
-from skbench.stats._chain_fourier import label_rule, mixture_quantiles
-from skbench.stats.chain_rule import chain_draws, chain_interval, chain_moments
+from skbench.stats.ppi._beta_mixtures import label_rule, mixture_quantiles
+from skbench.stats.ppi.chain_rule import chain_draws, chain_interval, chain_moments
 
 
 def labels(k, n):

@@ -6,10 +6,10 @@ from numpy.testing import assert_allclose
 from reference.wild_bootstrap_items import wild_p_value
 from scipy.stats import binom
 
-from skbench.stats.cluster_summary import cluster_cost, expected_design_effect
-from skbench.stats.clustered import cluster_robust_variance, clustered_standard_error
-from skbench.stats.means import t_interval
-from skbench.stats.wild_cluster import wild_cluster_interval, wild_cluster_p_value
+from skbench.stats.clusters.cluster_summary import cluster_cost, expected_design_effect
+from skbench.stats.clusters.clustered import cluster_robust_variance, clustered_standard_error
+from skbench.stats.clusters.wild_cluster import wild_cluster_interval, wild_cluster_p_value
+from skbench.stats.intervals.means import t_interval
 
 CASES = ["fixed_A", "fixed_B", "fixed_A_minus_B"]
 WEBB = [-np.sqrt(1.5), -1, -np.sqrt(0.5), np.sqrt(0.5), 1, np.sqrt(1.5)]

@@ -6,8 +6,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reference.clustered_matrix import variance_and_freedom
 from scipy.stats import binom
 
-from skbench.stats.clustered import cluster_robust_variance, clustered_standard_error
-from skbench.stats.means import t_interval
+from skbench.stats.clusters.clustered import cluster_robust_variance, clustered_standard_error
+from skbench.stats.intervals.means import t_interval
 
 KINDS = ["cr0", "cr1", "cr2", "cr3"]
 GOLD_NAMES = {"cr0": "se_CR0_miller", "cr1": "se_CR1_inspect", "cr2": "se_CR2", "cr3": "se_CR3"}

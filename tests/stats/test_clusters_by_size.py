@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skbench.stats.clustered import cluster_robust_by_size, cluster_robust_variance
+from skbench.stats.clusters.clustered import cluster_robust_by_size, cluster_robust_variance
 
 
 def by_size(sums, sizes, codes):

@@ -4,8 +4,8 @@ from numpy.testing import assert_allclose
 from reference.fab_grid import accepted_hull
 from scipy.stats import betabinom, binom, norm
 
-from skbench.stats.binomial import clopper_pearson_interval
-from skbench.stats.fab import beta_prior, fab_binomial_interval, fab_normal_interval
+from skbench.stats.intervals.binomial import clopper_pearson_interval
+from skbench.stats.shrinkage.fab import beta_prior, fab_binomial_interval, fab_normal_interval
 
 PRIORS = [(1, 1), (14, 6), (0.3, 5), (200, 30), (2000, 700)]
 
@@ -58,7 +58,7 @@ def test_holds_the_direct_estimate():
 
 
 def test_many_groups_are_independent_of_each_other(monkeypatch):
-    from skbench.stats import fab
+    from skbench.stats.shrinkage import fab
 
     rng = np.random.default_rng(0)
     n = rng.integers(1, 60, 50)
@@ -100,8 +100,8 @@ def test_normal_limits():
 def test_normal_with_few_degrees_of_freedom():
     rng = np.random.default_rng(1)
     for theta in (0.0, 3.0):
-        z = theta + rng.normal(size=8000)
-        error = np.sqrt(rng.chisquare(4, 8000) / 4)
+        z = theta + rng.normal(size=4000)
+        error = np.sqrt(rng.chisquare(4, 4000) / 4)
         low, high = fab_normal_interval(z, error, 0.0, 0.5, df=4, sigma2=1.0)
         hits = np.sum((low <= theta) & (theta <= high))
-        assert binom.ppf(1e-4, 8000, 0.95) <= hits <= binom.ppf(1 - 1e-4, 8000, 0.95)
+        assert binom.ppf(1e-4, 4000, 0.95) <= hits <= binom.ppf(1 - 1e-4, 4000, 0.95)

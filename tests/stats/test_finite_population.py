@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import beta, betabinom, norm
 
-from skbench.stats.finite_population import finite_population_mean
+from skbench.stats.intervals.finite_population import finite_population_mean
 
 N = np.array([10.0, 20, 35])
 SIZE = np.array([40.0, 21, 70])

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from reference.ranking_slow import cheapest_orders
 
-from skbench.stats.kemeny import (
+from skbench.stats.ranking.kemeny import (
     disagreements,
     exact_order,
     local_order,

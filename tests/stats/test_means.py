@@ -8,9 +8,9 @@ from reference.betting_loop import accepted_means
 from reference.enumeration import LOW_TO_HIGH_ACCURACIES, exact_coverage, just_outside
 from scipy.stats import binom
 
-from skbench.stats import means
-from skbench.stats.binomial import clopper_pearson_interval
-from skbench.stats.means import (
+from skbench.stats.intervals import means
+from skbench.stats.intervals.binomial import clopper_pearson_interval
+from skbench.stats.intervals.means import (
     betting_interval,
     bounded_interval,
     mean_variance,

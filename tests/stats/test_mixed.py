@@ -5,13 +5,14 @@ from reference.linear_mixed_dense import DenseMixedModel
 from scipy.special import expit
 from scipy.stats import norm
 
-from skbench.stats import _mixed_fit as fitting
-from skbench.stats import _mixed_gaussian as gaussian
-from skbench.stats import mixed
-from skbench.stats._mixed_layout import layout
-from skbench.stats._mixed_moments import Moments, mixture_moments
-from skbench.stats._mixed_sites import tilted_moments
-from skbench.stats.covariances import feature_basis, feature_factors, item_correlation
+from skbench.stats.mixed import _crossed as mixed
+from skbench.stats.mixed import _fit as fitting
+from skbench.stats.mixed import _gaussian as gaussian
+from skbench.stats.mixed._intervals import skewed_interval
+from skbench.stats.mixed._layout import layout
+from skbench.stats.mixed._moments import Moments, mixture_moments
+from skbench.stats.mixed._sites import tilted_moments
+from skbench.stats.mixed.covariances import feature_basis, feature_factors, item_correlation
 
 PRIOR_STD = np.array([1.0, 0.5])
 
@@ -42,7 +43,7 @@ def dense_twin(z, noise, model, topic, more=()):
 @pytest.mark.usefixtures("at_the_maximum")
 def test_gaussian_twin_against_explicit_matrices(crossed):
     z, sigma2, model, topic, correlation, noise = crossed
-    fit = mixed.crossed_normal(z, sigma2, model, topic, correlation)
+    fit = mixed.crossed_normal(z, sigma2, model, topic, correlation, unlike_share=0)
     twin, scale = dense_twin(z, noise, model, topic)
     variances = twin.best_variances(PRIOR_STD, [0.5, 0.1])
     # Fisher steps stop where the likelihood gains less than 1e-4.
@@ -65,7 +66,7 @@ def factors(crossed):
 @pytest.mark.usefixtures("at_the_maximum")
 def test_random_coefficients_against_explicit_matrices(crossed, factors):
     z, sigma2, model, topic, correlation, noise = crossed
-    fit = mixed.crossed_normal(z, sigma2, model, topic, correlation, factors)
+    fit = mixed.crossed_normal(z, sigma2, model, topic, correlation, factors, unlike_share=0)
     twin, scale = dense_twin(z, noise, model, topic, [F @ F.T for F in factors])
     found = np.array([fit.topic_variance, fit.interaction_variance, *fit.factor_variances])
     best = scale**2 * twin.best_variances([1, 0.5, 1, 1], [0.5, 0.1, 0.1, 0.1])
@@ -159,6 +160,7 @@ def test_exact_values_are_kept(scale):
         assert_allclose(fit.score, z, rtol=0, atol=1e-7 * scale)
 
 
+@pytest.mark.slow
 def test_counts_of_the_model_are_covered():
     hits = []
     for seed in range(12):
@@ -167,7 +169,7 @@ def test_counts_of_the_model_are_covered():
         eta = rng.normal(0.3, 0.6, 4)[model] + rng.normal(0, 0.8, 40)[topic]
         p = expit(eta + rng.normal(0, 0.4, 160))
         fit = mixed.crossed_logit(rng.binomial(8, p), np.full(160, 8), model, topic)
-        low, high = mixed.skewed_interval(fit.mean, fit.variance, fit.skewness, 0.9)
+        low, high = skewed_interval(fit.mean, fit.variance, fit.skewness, 0.9)
         hits.append(np.mean((expit(low) <= p) & (p <= expit(high))))
     # Groups of one set share what is learned: the spread over sets sets the band.
     error = np.std(hits, ddof=1) / np.sqrt(len(hits))
@@ -371,7 +373,7 @@ def test_skewed_interval_against_a_gamma_law():
     from scipy.stats import gamma
 
     law = gamma(100)
-    low, high = mixed.skewed_interval(law.mean(), law.var(), law.stats("s"), 0.95)
+    low, high = skewed_interval(law.mean(), law.var(), law.stats("s"), 0.95)
     # Cornish-Fisher to the third moment is off by terms of 1 / 100 standard deviations.
     assert_allclose([low, high], law.ppf([0.025, 0.975]), atol=0.02 * law.std())
 
@@ -406,7 +408,7 @@ def coverage_of_the_model_itself(n_sets=40):
         eta = 0.3 * model + 0.25 * rng.normal(size=40)[topic] + 0.2 * rng.normal(size=120)
         k = rng.binomial(5, expit(eta))
         fit = mixed.crossed_logit(k, np.full(120, 5), model, topic)
-        low, high = mixed.skewed_interval(fit.mean, fit.variance, fit.skewness)
+        low, high = skewed_interval(fit.mean, fit.variance, fit.skewness)
         hits.append(np.mean((low <= eta) & (eta <= high)))
     return np.mean(hits), np.std(hits, ddof=1) / np.sqrt(n_sets)
 

@@ -10,9 +10,10 @@ from reference.crossed_logit_slow import (
 )
 from scipy.special import expit
 
-from skbench.stats import _mixed_fit as fitting
-from skbench.stats import mixed
-from skbench.stats._mixed_moments import binomial_moments
+from skbench.stats.mixed import _crossed as mixed
+from skbench.stats.mixed import _fit as fitting
+from skbench.stats.mixed._moments import Cavity, binomial_moments
+from skbench.stats.mixed._peers import components
 
 MODEL_VARIANCE = 2.5**2
 FREE = np.full(2, np.inf)
@@ -39,8 +40,8 @@ def fitted_at(k, n, variances):
     start = fitting.BlockFit(None, *likelihood.start, None, None)
     problem = likelihood, arranged.structure, FREE
     fit = fitting.fit_blocks(*problem, np.array(variances), start)
-    flat = [x.ravel() for x in (k, n, fit.W, fit.b, fit.posterior.mean, fit.posterior.variance)]
-    moments = binomial_moments(*flat, *flat[-2:], None)
+    ordinary = Cavity(*(x if x is None else x.ravel() for x in components(problem[1], fit)[0]))
+    moments = binomial_moments(k.ravel(), n.ravel(), ordinary)
     return problem, fit, moments.score.reshape(k.shape), moments.score_variance.reshape(k.shape)
 
 
@@ -85,7 +86,7 @@ def test_variances_against_quadrature(seed):
 def test_integrated_means_against_quadrature():
     k, sizes = counts(5, seed=4)
     _, model, topic = rows(k)
-    fit = mixed.crossed_logit(k.ravel(), sizes.ravel(), model, topic)
+    fit = mixed.crossed_logit(k.ravel(), sizes.ravel(), model, topic, unlike_share=0)
     stds = np.geomspace(0.01, 4, 14)
     exact = exact_integrated_means(k, sizes, MODEL_VARIANCE, (1.0, 0.5), stds)
     np.testing.assert_allclose(fit.score.reshape(k.shape), exact, rtol=0, atol=2e-3)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skbench.stats.moderated import borrowed_freedom, moderated_variance, pooled_variance
+from skbench.stats.intervals.moderated import borrowed_freedom, moderated_variance, pooled_variance
 
 
 def freedom(scores):

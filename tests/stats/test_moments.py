@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import chi2
 
-from skbench.stats.moments import (
+from skbench.stats.intervals.moments import (
     complement_moments,
     divided,
     group_moments,

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom, norm
 
-from skbench.stats.multiplicity import bonferroni_level, holm, overlap_level
+from skbench.stats.ranking.multiplicity import bonferroni_level, holm, overlap_level
 
 
 def test_bonferroni_of_three_comparisons():

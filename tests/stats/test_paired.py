@@ -2,13 +2,14 @@ import json
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom, binomtest, pearsonr, ttest_ind, ttest_rel
 from scipy.stats import t as student_t
 
-from skbench.stats.clustered import cluster_robust_variance
-from skbench.stats.paired import (
+from skbench.stats.clusters.clustered import cluster_robust_variance
+from skbench.stats.clusters.paired import (
     mcnemar_exact,
+    mcnemar_interval,
     mean_covariance,
     paired_difference,
     unpaired_difference,
@@ -177,3 +178,37 @@ def test_covariance_of_one_cluster_is_unknown():
     assert np.isnan(covariance[1]).all() and np.isnan(covariance[:, 1]).all()
     nothing, _ = mean_covariance(np.full((2, 1), np.nan), [0, 1])
     assert np.isnan(nothing).all()
+
+
+def test_mcnemar_interval_agrees_with_the_exact_test():
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 40, (2, 20_000))
+    n = a + b + rng.integers(0, 500, a.size) + 1
+    for level in (0.95, 0.999, 1 - 1e-5):
+        low, high = mcnemar_interval(a, b, n, level)
+        assert_array_equal((low > 0) | (high < 0), mcnemar_exact(a, b) < 1 - level)
+        assert np.all((low <= (a - b) / n) & ((a - b) / n <= high) & (low < high))
+        assert_allclose(low, -mcnemar_interval(b, a, n, level)[1], rtol=1e-12)
+
+
+def test_mcnemar_interval_is_tangos():
+    # Without any disagreement there is a closed form.
+    low, high = mcnemar_interval(0, 0, 100)
+    z2 = 1.959963984540054**2
+    assert_allclose([low, high], [-z2 / (100 + z2), z2 / (100 + z2)], rtol=1e-8)
+    # Each end is where the score test stops rejecting, by its own formula.
+    a, b, n = 14.0, 5.0, 60.0
+    for end in mcnemar_interval(a, b, n):
+        middle = -a - b + (2 * n - a + b) * end
+        q = (np.sqrt(middle**2 + 8 * n * b * end * (1 - end)) - middle) / (4 * n)
+        score = (a - b - n * end) / np.sqrt(n * (2 * q + end * (1 - end)))
+        assert min(abs(abs(score) - np.sqrt(z2)), abs(end)) < 1e-6
+
+
+def test_mcnemar_interval_covers():
+    rng = np.random.default_rng(1)
+    for first, second, n in [(0.02, 0.01, 200), (0.1, 0.05, 50), (0.3, 0.1, 30), (0.5, 0.0, 20)]:
+        drawn = rng.multinomial(n, [first, second, 1 - first - second], 5000)
+        low, high = mcnemar_interval(drawn[:, 0], drawn[:, 1], n)
+        covered = np.mean((low <= first - second) & (first - second <= high))
+        assert covered >= 0.93

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skbench.stats import binomial
+from skbench.stats.intervals import binomial
 
 pytestmark = pytest.mark.peers
 

@@ -5,7 +5,7 @@ from scipy.special import roots_jacobi
 from scipy.stats import beta, dirichlet, kstest, norm
 from scipy.stats import t as student_t
 
-from skbench.stats.posteriors import (
+from skbench.stats.ppi.posteriors import (
     beta_rule,
     gauss_rule,
     k_proportion_draws,

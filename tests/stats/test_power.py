@@ -3,14 +3,22 @@ import json
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.stats import binom, norm, ttest_1samp
+from scipy.stats import binom, nct, norm, ttest_1samp
+from scipy.stats import t as student_t
 
-from skbench.stats.cluster_summary import expected_design_effect
-from skbench.stats.power import (
+from skbench.comparison import required_items
+from skbench.stats.clusters.cluster_summary import expected_design_effect
+from skbench.stats.clusters.clustered import cluster_robust_variance
+from skbench.stats.clusters.paired import mcnemar_exact
+from skbench.stats.ranking.power import (
     detectable_effect,
     item_variance,
     power_at,
+    power_mcnemar,
+    power_t,
     required_n,
+    required_n_mcnemar,
+    required_n_t,
 )
 
 
@@ -62,3 +70,80 @@ def test_power_is_what_was_planned(n_repeats, cluster_size, r):
     low, high = binom.ppf([0.0005, 0.9995], n_trials, 0.8) / n_trials
     # The t quantile of some 100 clusters costs a point, rounding up the clusters gives one.
     assert low - 0.015 <= found <= high + 0.015
+
+
+def test_t_power_is_the_noncentral_t():
+    for n, size in [(9, 1), (40, 4), (1000, 1)]:
+        df = n / size - 1
+        critical = student_t.ppf(0.975, df)
+        expected = nct.sf(critical, df, 0.3 / np.sqrt(0.8 / n))
+        assert_allclose(power_t(0.3, n, 0.8, 0.95, size), expected, rtol=1e-8)
+    effects = np.array([0.05, 0.3, 1.0, 50.0])
+    n = required_n_t(effects, 0.8, cluster_size=3)
+    assert_allclose(power_t(effects[:3], n[:3], 0.8, 0.95, 3), 0.8, rtol=1e-6)
+    assert n[3] == 6  # two clusters at least
+    assert required_n_t(0.0, 1.0) == np.inf
+
+
+def test_mcnemar_power_by_every_table():
+    """All tables of 12 items, counted one by one."""
+    n, effect, m = 12, 0.35, 0.5
+    first, second = (m + effect) / 2, (m - effect) / 2
+    total = 0.0
+    for a in range(n + 1):
+        for b in range(n + 1 - a):
+            if a > b and mcnemar_exact(a, b) < 0.05:
+                ways = binom.pmf(a, n, first) * binom.pmf(b, n - a, second / (1 - first))
+                total += ways
+    assert_allclose(power_mcnemar(effect, n, m), total, rtol=1e-8)
+
+
+def test_mcnemar_formula():
+    for m in (0.05, 0.2, 0.4):
+        for ratio in (0.2, 0.35, 0.5):
+            n = required_items(m * ratio, omega2=m - (m * ratio) ** 2, test="mcnemar")
+            assert_allclose(required_n_mcnemar(m * ratio, m), n, rtol=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("disagreement", [0.03, 0.1, 0.25, 0.5])
+@pytest.mark.parametrize("ratio", [0.15, 0.3, 0.6, 0.9])
+@pytest.mark.parametrize("confidence_level", [0.95, 0.99])
+def test_power_of_the_printed_mcnemar(disagreement, ratio, confidence_level):
+    effect = disagreement * ratio
+    omega2 = disagreement - effect**2
+    n = required_items(effect, omega2=omega2, test="mcnemar", confidence_level=confidence_level)
+    shares = [(disagreement + effect) / 2, (disagreement - effect) / 2, 1 - disagreement]
+    a, b, _ = np.random.default_rng(0).multinomial(n, shares, 20_000).T
+    found = np.mean((mcnemar_exact(a, b) < 1 - confidence_level) & (a > b))
+    print(f"McNemar, {disagreement}, {effect:.4f}: {n} items, power {found:.3f}")
+    assert 0.77 <= found <= 0.86
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cluster_size, r", [(1, 0.0), (4, 0.3), (10, 0.1)])
+@pytest.mark.parametrize("ratio", [0.1, 0.25, 0.5])
+@pytest.mark.parametrize("binary", [False, True])
+def test_power_of_the_printed_t_test(cluster_size, r, ratio, binary):
+    """Differences of -1, 0, 1 or normal ones, in clusters, tested as compare_models does."""
+    rng = np.random.default_rng(1)
+    deff = expected_design_effect(cluster_size, r)
+    n = required_items(ratio, omega2=1.0, design_effect=deff, cluster_size=cluster_size)
+    n_clusters = -(-n // cluster_size)
+    shape = (4000, n_clusters, cluster_size)
+    latent = rng.normal(0, np.sqrt(r), (4000, n_clusters, 1))
+    latent = latent + rng.normal(0, np.sqrt(1 - r), shape)
+    difference = latent + ratio
+    if binary and cluster_size == 1:
+        # Three values with mean `ratio` and variance 1, as of scores 0, 1/2, 1 doubled.
+        second = 1 + ratio**2
+        scale = 1.5
+        up, down = (second / scale**2 + ratio / scale) / 2, (second / scale**2 - ratio / scale) / 2
+        difference = scale * rng.choice([1, -1, 0], shape, p=[up, down, 1 - up - down])
+    sums = difference.sum(axis=2)
+    codes = np.zeros(n_clusters, dtype=int)
+    robust = cluster_robust_variance(sums, np.full(n_clusters, cluster_size), codes, 1)
+    statistic = robust.mean[:, 0] / np.sqrt(robust.variance[:, 0])
+    found = np.mean(statistic > student_t.ppf(0.975, robust.df[0]))
+    print(f"t, clusters of {cluster_size}, effect {ratio}: {n} items, power {found:.3f}")
+    assert 0.77 <= found <= 0.86

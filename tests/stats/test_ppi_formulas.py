@@ -6,17 +6,22 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reference import ppi_loop
 from scipy.stats import binom, dirichlet, norm
 
-from skbench.stats.clustered import cluster_robust_variance
-from skbench.stats.means import t_interval
-from skbench.stats.moments import complement_moments, group_moments
-from skbench.stats.ppi import (
+from skbench.stats.clusters.clustered import cluster_robust_variance
+from skbench.stats.intervals.means import t_interval
+from skbench.stats.intervals.moments import complement_moments, group_moments
+from skbench.stats.ppi._difference import (
     clustered_difference_estimate,
     difference_estimate,
     labeled_mean,
     tuned_power,
     weighted_power,
 )
-from skbench.stats.strata import merged_strata, quantile_strata, stratified_mean
+from skbench.stats.ppi.strata import (
+    merged_strata,
+    quantile_edges,
+    strata_between,
+    stratified_mean,
+)
 
 N_GROUPS = 6
 
@@ -115,7 +120,8 @@ def test_gold_stratified(stratified_gold, name, tuned):
     scores = np.concatenate([case["Yhat"], case["Yhat_unlabeled"]])
     y = np.concatenate([case["Y"], np.full(len(case["Yhat_unlabeled"]), np.nan)])
     known = ~np.isnan(y)
-    strata = quantile_strata(scores, ~known, np.zeros(y.size, dtype=int), 1, 5)
+    one = np.zeros(y.size, dtype=int)
+    strata = strata_between(scores, quantile_edges(scores[~known], one[~known], 1, 5), one)
     assert_array_equal(strata, np.searchsorted(case["bin_edges"], scores, side="right"))
     assert_array_equal(np.bincount(strata[known]), case["n_lab"])
     labeled, unlabeled = moments(scores[:, None], y, known, strata, 5)
@@ -389,7 +395,8 @@ def test_quantile_strata_are_numpys():
     codes = rng.integers(5, size=400)
     scores = np.where(codes == 2, rng.integers(3, size=400), rng.random(400))
     reference = (rng.random(400) < 0.6) & (codes != 4)
-    strata = quantile_strata(scores, reference, codes, 5, 4)
+    edges = quantile_edges(scores[reference], codes[reference], 5, 4)
+    strata = strata_between(scores, edges, codes)
     for g in range(4):
         here = codes == g
         want = ppi_loop.quantile_strata(scores[here], reference[here], 4)

@@ -3,8 +3,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from reference.ranking_slow import all_maximal_cliques, rank_set_ends
 
-from skbench.stats import rank_sets
-from skbench.stats.rank_sets import dominance, maximal_cliques
+from skbench.stats.ranking import rank_sets
+from skbench.stats.ranking.rank_sets import dominance, maximal_cliques
 
 
 def example(seed, n_models=6, n_draws=200):

@@ -5,7 +5,7 @@ import pytest
 from reference.item_bootstrap import cluster_bootstrap, item_bootstrap
 from scipy.stats import binom, ks_2samp
 
-from skbench.stats import resampling
+from skbench.stats.resampling import _bootstrap as resampling
 from skbench.stats.resampling import (
     binomial_means,
     distinct_rows,

@@ -4,7 +4,9 @@ from reference.risk_slow import exact_risk, jackknife, leave_one_out
 from scipy.stats import binom, hypergeom
 from scipy.stats import t as student_t
 
-from skbench.stats import binomial, risk, sample_size, shrinkage
+from skbench.stats import shrinkage
+from skbench.stats.intervals import binomial
+from skbench.stats.shrinkage import risk, sample_size
 
 SLOW = pytest.mark.slow  # two fits per group and draw
 N_ERRORS = 4  # a mean is beyond so many standard errors once in 16,000 times

@@ -5,8 +5,8 @@ from reference.cva_slow import cva_slow, miss, noncoverage_bounds, noncoverage_s
 from scipy.optimize import brentq
 from scipy.stats import binom, norm, truncnorm
 
-from skbench.stats import _critical_values, _worst_case, robust_eb
-from skbench.stats.robust_eb import cva, noncoverage, prior_moments
+from skbench.stats.shrinkage import _critical_values, _worst_case, robust_eb
+from skbench.stats.shrinkage.robust_eb import cva, noncoverage, prior_moments
 
 KURTOSES = [1, 1 + 1e-9, 1.001, 1.1, 1.5, 3, 10, 100, 1e4, 1e8, np.inf]
 LEVELS = [0.5, 0.8, 0.9, 0.95, 0.99, 0.9999]

@@ -4,8 +4,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from scipy.stats import binom, norm
 
-from skbench.stats.binomial import sampling_variance
-from skbench.stats.scales import (
+from skbench.stats.intervals.binomial import sampling_variance
+from skbench.stats.scales._transforms import (
     _effective_size,
     anscombe,
     from_scale,

@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from reference.normal_model import marginal_log_likelihood, maximise
 
-from skbench.stats import fay_herriot, shrinkage
+from skbench.stats import shrinkage
+from skbench.stats.shrinkage import fay_herriot
 
 
 @pytest.fixture(scope="module")

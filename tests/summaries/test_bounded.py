@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom
 
 from skbench import betting_estimate
-from skbench.stats import means
+from skbench.stats.intervals import means
 
 
 def skewed_items(n_groups, n, seed):
@@ -62,3 +62,14 @@ def test_levels_keep_their_names(by):
     items = pd.DataFrame({"model": ["ada", "bob"] * 10, "topic": "law", "score": 0.5})
     e = betting_estimate(items, by, random_state=0)
     assert list(e.labels.names) == ([by] if isinstance(by, str) else by)
+
+
+def test_refuses_items_that_count_twice():
+    items = pd.DataFrame(
+        {"topic": ["law"] * 4, "item": [1, 2, 2, 3], "score": [0.1, 0.2, 0.2, 0.3]}
+    )
+    with pytest.raises(ValueError, match="1 items occur more than once.*item=2 with 2 rows"):
+        betting_estimate(items, "topic")
+    by_two = items.assign(model=["ada", "ada", "bob", "ada"])
+    with pytest.warns(UserWarning, match="answered by up to 2 values of 'model'"):
+        betting_estimate(by_two, "topic", random_state=0)

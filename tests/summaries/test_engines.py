@@ -20,6 +20,7 @@ CASES = {
     "clusters that define groups": {"cluster": "topic"},
     "features": {"features": ["length", "right"]},
     "features in clusters": {"features": ["length"], "cluster": "passage"},
+    "features of text": {"features": ["size", "length", "field"]},
     "repeated answers": {"cluster": "item", "score": "confidence"},
     "ids not looked at": {"item": None},
 }
@@ -44,6 +45,8 @@ def make_rows(n_rows, n_topics):
         }
     )
     rows["passage"] = "p" + rows["passage"].astype(str)
+    rows["size"] = rows["model"].cat.rename_categories(list("SMLX"))
+    rows["field"] = rows["topic"].str[-1].where(rows["topic"] != "topic 1")
     rows["right"] = rows["score"] == 1
     rows.loc[rng.random(n_rows) < 0.1, "length"] = np.nan
     return rows
@@ -71,7 +74,7 @@ def as_pyarrow(rows, folder):
 
 def as_duckdb(rows, folder):
     duckdb = pytest.importorskip("duckdb")
-    return duckdb.connect().from_arrow(as_pyarrow(rows, folder))
+    return duckdb.from_arrow(as_pyarrow(rows, folder))
 
 
 def as_parquet(rows, folder):
@@ -260,3 +263,15 @@ def test_slices_find_what_one_look_finds(rows, by, tmp_path, monkeypatch, scanne
     twice = pd.concat([rows, rows.iloc[-1:]], ignore_index=True)
     with pytest.raises(ValueError, match="1 items occur more than once"):
         summarize_items(as_parquet(twice, tmp_path), by)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_brackets_in_a_name_are_no_pattern(tmp_path, monkeypatch, engine):
+    pytest.importorskip(engine)
+    monkeypatch.setattr("skbench.summaries._parquet.find_spec", lambda name: name == engine)
+    for name, score in (("r[ab].parquet", 1.0), ("ra.parquet", 0.0)):
+        pd.DataFrame({"topic": ["law", "art"], "score": score}).to_parquet(tmp_path / name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # groups of one item
+        right = summarize_items(tmp_path / "r[ab].parquet", by="topic").z
+    np.testing.assert_array_equal(right, [1, 1])

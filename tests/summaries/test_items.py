@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose
 from reference.clustered_matrix import variance_and_freedom
 
 from skbench import DirectEstimator, JamesStein, betting_estimate, summarize_items
-from skbench.stats.moderated import borrowed_freedom
+from skbench.stats.clusters.clustered import cluster_robust_variance
+from skbench.stats.intervals.moderated import borrowed_freedom
 
 
 @pytest.fixture
@@ -262,8 +263,24 @@ def test_features_averaged_from_items(items):
 
 def test_no_features(items):
     assert list(summarize_items(items, ["model", "topic"], features=[]).X) == ["model", "topic"]
-    with pytest.raises(ValueError, match="features names column 'topic', which is not numeric"):
-        summarize_items(items, "model", features=["topic"])
+    with pytest.raises(ValueError, match="column 'topic', whose text differs within group 'A', .*"):
+        summarize_items(items, "model", cluster="item", features=["topic"])
+
+
+def test_text_is_a_feature_where_a_group_has_one(items):
+    """As it stands in the rows; numbers beside it are averaged, in the order asked for."""
+    told = items.assign(size=items["model"].map({"A": "small"}).fillna("large"))
+    X = summarize_items(told, ["model", "topic"], features=["size", "confidence"]).X
+    assert list(X) == ["model", "topic", "size", "confidence"]
+    assert (X["size"] == np.where(X["model"] == "A", "small", "large")).all()
+    wrong = told.assign(size=told["size"].mask(told.index == 0, None))
+    with pytest.raises(ValueError, match="whose text differs within group .'A', 'law'., .*None"):
+        summarize_items(wrong, ["model", "topic"], features="size")
+    with pytest.raises(ValueError, match="neither numbers nor text but Datetime"):
+        summarize_items(told.assign(at=pd.Timestamp("2026-01-01")), "model", features=["at"])
+    # A column of `by` is a feature anyway.
+    by_model = summarize_items(told, "model", cluster="item", features=["size", "model"])
+    assert by_model.X["size"].tolist() == ["small", "large", "large"]
 
 
 @pytest.mark.parametrize(
@@ -399,7 +416,7 @@ def test_spread_is_that_of_the_rows():
     assert_allclose(g.spread.borrowed_freedom, expected, rtol=1e-9)
     assert_allclose(g.spread.pooled_share * np.mean(g.n * g.sigma2), squares.sum() / 200)
     assert_allclose(g.spread.pooled_share, 40 / 42)
-    assert g.fit_args["sigma2"].attrs["spread"] == g.spread
+    assert g.fit_args["sampling"].spread == g.spread
 
 
 def test_spread_depends_on_no_row_order_and_no_engine_in_memory():
@@ -464,3 +481,45 @@ def test_binary_and_equal_scores_have_no_spread():
     alike = items.assign(score=0.3)
     with pytest.warns(UserWarning, match="unknown"):
         assert summarize_items(alike, "group").spread is None
+
+
+@pytest.mark.parametrize("score", ["right", "points"])
+def test_clusters_of_equal_weight(score):
+    """The mean of cluster means, as `cluster_robust_variance` has it by name."""
+    rng = np.random.default_rng(0)
+    items = pd.DataFrame(
+        {"topic": rng.choice(list("abc"), 400), "passage": rng.integers(0, 30, 400)}
+    )
+    items["right"] = rng.integers(0, 2, 400)
+    items["points"] = 100 + rng.normal(size=400) + items["passage"]
+    g = summarize_items(items, "topic", score, cluster="passage", cluster_weight="cluster")
+    for number, topic in enumerate("abc"):
+        own = items[items["topic"] == topic].groupby("passage")[score]
+        means = own.mean()
+        assert g.z[number] == pytest.approx(means.mean(), rel=1e-12)
+        assert g.sigma2[number] == pytest.approx(means.var() / len(means), rel=1e-9)
+        assert g.n_independent[number] == len(means)
+        by_name = cluster_robust_variance(
+            own.sum(), own.size(), np.zeros(len(means), int), 1, "cluster_mean"
+        )
+        assert g.sigma2[number] == pytest.approx(by_name.variance[0], rel=1e-9)
+    by_item = summarize_items(items, "topic", score, cluster="passage")
+    assert np.abs(g.z - by_item.z).min() > 1e-4
+    np.testing.assert_array_equal(g.n, by_item.n)
+
+
+def test_clusters_of_one_size_weigh_the_same_anyway():
+    rng = np.random.default_rng(1)
+    items = pd.DataFrame({"topic": np.repeat(list("ab"), 60), "passage": np.arange(120) // 4})
+    items["score"] = rng.normal(size=120)
+    by_item, by_cluster = (
+        summarize_items(items, "topic", cluster="passage", cluster_weight=weight)
+        for weight in ("item", "cluster")
+    )
+    np.testing.assert_allclose(by_cluster.z, by_item.z, rtol=1e-12)
+    np.testing.assert_allclose(by_cluster.sigma2, by_item.sigma2, rtol=1e-12)
+    assert by_cluster.spread == pytest.approx(by_item.spread)
+    with pytest.raises(ValueError, match='cluster_weight="cluster" needs clusters'):
+        summarize_items(items, "topic", cluster_weight="cluster")
+    with pytest.raises(ValueError, match="cluster_weight must be one of"):
+        summarize_items(items, "topic", cluster="passage", cluster_weight="passage")

@@ -1,0 +1,37 @@
+"""Print the oldest versions that setup.cfg allows, as a constraints file for pip.
+
+python .ci/oldest.py > oldest.txt && python -m pip install ".[test,scale]" -c oldest.txt
+"""
+
+import configparser
+import re
+from pathlib import Path
+
+# The extras of users, and what runs the tests.
+EXTRAS = ["plot", "cli", "scale", "readers", "test"]
+
+
+def requirements(config):
+    """Lines of the requirements, without the extras that name other extras."""
+    extras = config["options.extras_require"]
+    texts = [config["options"]["install_requires"], *(extras[name] for name in EXTRAS)]
+    lines = [line.strip() for text in texts for line in text.splitlines()]
+    return dict.fromkeys(line for line in lines if line and not line.startswith(("%", "#")))
+
+
+def oldest(requirement):
+    """`name==version` of the lower bound of a requirement."""
+    match = re.fullmatch(r"([A-Za-z0-9._-]+)>=([0-9.]+)(?:,.*)?", requirement)
+    if match is None:
+        raise ValueError(f"{requirement!r} in setup.cfg has no oldest version: name>=version.")
+    return f"{match[1]}=={match[2]}"
+
+
+def main():
+    config = configparser.ConfigParser(interpolation=None)
+    config.read(Path(__file__).parents[1] / "setup.cfg")
+    print("\n".join(oldest(requirement) for requirement in requirements(config)))
+
+
+if __name__ == "__main__":
+    main()

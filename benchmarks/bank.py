@@ -1,0 +1,390 @@
+"""What earlier models' answers are worth: a new model on few items of real benchmarks.
+
+    python benchmarks/bank.py topics     # per topic: one new model, 5, 10 and 20 items per topic
+    python benchmarks/bank.py whole      # whole benchmarks from 50 items, seven matrices
+    python benchmarks/bank.py choose     # items chosen along predicted easiness
+    python benchmarks/bank.py cost       # seconds and memory, by size
+    python benchmarks/bank.py whole --quick
+
+Errors are mean squared errors relative to the mean of the items asked, on the same draws; the truth
+is the mean over all items. Beside the unit-level model: ridge-AIPW (Zhang and Hardt 2025: ridge on
+earlier answers, cross-fitted, plus mean residual), p-IRT after tinyBenchmarks (Polo et al. 2024:
+Rasch ability of the new model, answers seen plus predicted chances), anchor points (50 items
+nearest to the centers of clusters of items, weighted by the clusters' sizes), and the area-level
+default, `AveragedEstimator`, which knows topics only.
+
+Earlier models are: eight or more of other families than the new one (families by the first part
+of the name), three of them, one, or the eight weakest; on the matrices a random half (inter), or
+the weaker half with targets among the strongest 30 % (extra). The data is read from $SKBENCH_DATA
+or ../shared/data.
+"""
+
+import argparse
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import brentq
+from scipy.special import expit, logit
+from sklearn.cluster import KMeans
+from sklearn.linear_model import RidgeCV
+
+from skbench import AveragedEstimator, ItemBank, UnitLevelModel, choose_items, summarize_items
+from skbench.stats.intervals.binomial import wilson_interval
+
+ROOT = Path(__file__).parents[1]
+DATA = Path(os.environ.get("SKBENCH_DATA", ROOT.parent / "shared" / "data"))
+MATRICES = ("arc_challenge", "gsm", "ifeval", "legalbench", "mmlu", "mrpc", "sst2")
+N_ASKED = 50
+
+
+def long_form(scores, items, topics, names):
+    """Item rows of a matrix of items x models."""
+    rows = pd.DataFrame(
+        {
+            "model": np.repeat(np.asarray(names, dtype=object), len(items)),
+            "topic": np.tile(topics, len(names)),
+            "item": np.tile(items, len(names)),
+            "score": scores.T.ravel(),
+        }
+    )
+    return rows.dropna()
+
+
+def family(name):
+    """First part of a model's name: Meta-Llama and Llama are one."""
+    return re.split(r"[-.\d_]", name.removeprefix("Meta-").lower())[0]
+
+
+def families():
+    """Family of every model of MMLU-Pro; Mixtral, Mistral and mathstral come from one maker."""
+    kin = {"mixtral": "mistral", "mathstral": "mistral", "gemma": "google", "gemini": "google"}
+    return lambda name: kin.get(family(name), family(name))
+
+
+def mmlu_pro(by, least):
+    """Answers of 29 models to the questions of topics that have enough of them."""
+    table = pd.read_csv(DATA / "mmlu_pro_dev_29_models.csv.gz")
+    table = table[table.groupby(by)["question_id"].transform("size") >= least]
+    names = [c for c in table.columns if c not in ("question_id", "category", "src")]
+    scores = table[names].to_numpy(dtype=float)
+    return scores, table["question_id"].to_numpy(), table[by].to_numpy(), np.array(names)
+
+
+def ridge_aipw(y, past, asked, rng):
+    """Mean of cross-fitted ridge predictions from earlier answers plus mean residual."""
+    fold = rng.permutation(len(y)) % 5
+    predicted, residual = np.zeros(len(past)), np.zeros(len(y))
+    for k in range(5):
+        here = fold == k
+        ridge = RidgeCV(np.logspace(0, 3, 7)).fit(past[asked[~here]], y[~here])
+        f = ridge.predict(past)
+        predicted += f / 5
+        residual[here] = y[here] - f[asked[here]]
+    return predicted.mean() + residual.mean()
+
+
+def rasch_p_irt(y, easiness, asked):
+    """Ability by maximum likelihood (one answer of either kind halved added), then all chances."""
+    k = np.clip(y.sum(), 0.5, len(y) - 0.5)
+    ability = brentq(lambda a: expit(a + easiness[asked]).sum() - k, -15, 15)
+    p = expit(ability + easiness)
+    left = np.ones(len(easiness), dtype=bool)
+    left[asked] = False
+    return (y.sum() + p[left].sum()) / len(easiness)
+
+
+def anchor_points(past, n, seed):
+    """Items nearest to the centers of clusters of earlier answers, and the clusters' shares."""
+    clusters = KMeans(n, n_init=1, random_state=seed).fit(past)
+    distance = clusters.transform(past)
+    return distance.argmin(axis=0), np.bincount(clusters.labels_, minlength=n) / len(past)
+
+
+def bank_of(scores, items, topics, names):
+    """A bank, whatever it says of earlier models that are copies of each other."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ItemBank().fit(long_form(scores, items, topics, names))
+
+
+def unit_level(bank, items, topics, y, by, population=None):
+    X = pd.DataFrame({"model": "new", "topic": topics, "item": items})
+    with warnings.catch_warnings():
+        # Of near-copies among the models, and of items that no earlier model answered.
+        warnings.simplefilter("ignore")
+        model = UnitLevelModel(bank).fit(X, y)
+    return model, model.estimate(by=by, population=population)
+
+
+def splits(scores, kind, n_targets, rng):
+    """Columns of earlier models and of new ones."""
+    n_models = scores.shape[1]
+    if kind == "inter":
+        order = rng.permutation(n_models)
+        return order[: n_models // 2], order[n_models // 2 :][:n_targets]
+    order = np.argsort(scores.mean(axis=0), kind="stable")
+    strongest = order[-int(0.3 * n_models) :]
+    return order[: n_models // 2], rng.permutation(strongest)[:n_targets]
+
+
+def whole(kind, name, n_targets, n_draws, seed=0):
+    """Errors of every method on one matrix, and how the unit-level interval does."""
+    rng = np.random.default_rng(seed)
+    scores = pd.read_csv(DATA / f"item_matrix_{name}.csv.gz").drop(columns="item").to_numpy(float)
+    past, targets = splits(scores, kind, n_targets, rng)
+    items = np.arange(len(scores))
+    topics = np.full(len(items), "all")
+    bank = bank_of(scores[:, past], items, topics, past.astype(str))
+    easiness = logit((scores[:, past].sum(axis=1) + 1) / (len(past) + 2))
+    anchors = [anchor_points(scores[:, past], N_ASKED, s) for s in range(min(n_draws, 3))]
+    rows = []
+    for target in targets:
+        y, truth = scores[:, target], scores[:, target].mean()
+        for draw in range(n_draws):
+            asked = rng.permutation(len(y))[:N_ASKED]
+            e = unit_level(bank, items[asked], topics[asked], y[asked], "model")[1]
+            low, high = wilson_interval(y[asked].sum(), N_ASKED)
+            chosen, share = anchors[draw % len(anchors)]
+            rows.append(
+                {
+                    "mean": y[asked].mean() - truth,
+                    "unit level": e.value[0] - truth,
+                    "ridge-AIPW": ridge_aipw(y[asked], scores[:, past], asked, rng) - truth,
+                    "p-IRT": rasch_p_irt(y[asked], easiness, asked) - truth,
+                    "anchors": share @ y[chosen] - truth,
+                    "covered": e.low[0] <= truth <= e.high[0],
+                    "width": (e.high[0] - e.low[0]) / (high - low),
+                    "truth": truth,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+METHODS = ("unit level", "ridge-AIPW", "p-IRT", "anchors")
+
+
+def whole_table(quick):
+    n_targets, n_draws = (10, 10) if quick else (20, 25)
+    for kind in ("inter", "extra"):
+        table = {}
+        for name in MATRICES:
+            found = whole(kind, name, n_targets, n_draws)
+            base = np.mean(found["mean"] ** 2)
+            ratios = {m: np.mean(found[m] ** 2) / base for m in METHODS}
+            table[name] = ratios | found[["covered", "width", "truth"]].mean().to_dict()
+        table = pd.DataFrame(table).T
+        table.loc["geometric mean"] = np.exp(np.log(table).mean())
+        print(f"\n{kind}polating, 50 items: MSE / mean of the items asked\n{table.round(3)}")
+
+
+def pasts(scores, names, target, rng):
+    """Earlier models by name of the set: columns."""
+    of = families()
+    others = np.flatnonzero([of(name) != of(names[target]) for name in names])
+    weakest = np.argsort(np.nanmean(scores, axis=0), kind="stable")[:8]
+    sets = {"other families": others, "three": rng.permutation(others)[:3]}
+    sets["one"] = rng.permutation(others)[:1]
+    if target not in weakest:
+        sets["weakest eight"] = weakest
+    return sets
+
+
+def topics_table(quick):
+    cuts = {"46 subjects": ("src", 60), "14 categories": ("category", 60)}
+    sizes = (10,) if quick else (5, 10, 20)
+    for title, (by, least) in cuts.items():
+        for n in sizes:
+            print(f"\nMMLU-Pro, {title}, {n} items per topic: MSE / direct")
+            print(topics_of(by, least, n, 1 if quick else 3).round(3).to_string(), flush=True)
+
+
+def topics_of(by, least, n, n_draws, seed=0):
+    scores, items, topics, names = mmlu_pro(by, least)
+    rng = np.random.default_rng(seed)
+    found = []
+    for target in range(len(names)):
+        known = np.isfinite(scores[:, target])
+        y = scores[:, target]
+        truth = pd.Series(y[known]).groupby(topics[known]).mean()
+        answered = pd.DataFrame({"topic": topics[known], "item": items[known]})
+        sets = pasts(scores, names, target, rng)
+        banks = {name: bank_of(scores[:, c], items, topics, names[c]) for name, c in sets.items()}
+        for _ in range(n_draws):
+            shuffled = pd.Series(rng.permutation(np.flatnonzero(known)))
+            asked = shuffled.groupby(topics[shuffled]).head(n).to_numpy()
+            direct = pd.Series(y[asked]).groupby(topics[asked]).mean()
+            low, high = wilson_interval((direct * n).round().to_numpy(), n)
+            summary = summarize_items(
+                pd.DataFrame({"topic": topics[asked], "score": y[asked]}), "topic", item=None
+            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                area = AveragedEstimator(random_state=0).fit(**summary.fit_args).estimate()
+            row = {"direct": np.mean((direct - truth) ** 2), "width": np.mean(high - low)}
+            row["area"] = np.mean((area.value - truth) ** 2)
+            for name, bank in banks.items():
+                e = unit_level(bank, items[asked], topics[asked], y[asked], "topic", answered)[1]
+                at = truth.loc[list(e.labels)]
+                found.append(
+                    row
+                    | {
+                        "past": name,
+                        "target": names[target],
+                        "unit": np.mean((e.value - at) ** 2),
+                        "covered": np.mean((e.low <= at) & (at <= e.high)),
+                        "unit width": np.mean(e.high - e.low),
+                    }
+                )
+    sets = pd.DataFrame(found).groupby(["past", "target"]).mean()
+    ratio = sets["unit"] / sets["direct"]
+    area = sets["area"] / sets["direct"]
+    by_past = pd.DataFrame(
+        {
+            "median": ratio.groupby("past").median(),
+            "worst": ratio.groupby("past").max(),
+            "area level": area.groupby("past").median(),
+            "coverage": sets["covered"].groupby("past").mean(),
+            "least": sets["covered"].groupby("past").min(),
+            "width / Wilson": (sets["unit width"] / sets["width"]).groupby("past").mean(),
+        }
+    )
+    return by_past
+
+
+def choose_table(quick):
+    """Whole benchmarks from chosen items against random ones, by the same model."""
+    n_targets, n_draws = (10, 6) if quick else (20, 15)
+    rows = []
+    for name in MATRICES:
+        scores = pd.read_csv(DATA / f"item_matrix_{name}.csv.gz").drop(columns="item")
+        one = np.full(len(scores), "all")
+        names = np.array(scores.columns)
+        parts = scores.to_numpy(float), np.arange(len(scores)), one, names
+        rows.append(choice(*parts, N_ASKED, n_targets, n_draws) | {"data": name})
+        print(pd.DataFrame(rows[-1:]).round(3).to_string(), flush=True)
+    rows.append(
+        choice(*mmlu_pro("src", 60), 2 * N_ASKED, n_targets, n_draws) | {"data": "mmlu_pro, 100"}
+    )
+    table = pd.DataFrame(rows).set_index("data")
+    table.loc["geometric mean"] = np.exp(np.log(table).mean())
+    print(f"\nchosen items: MSE / random items, same model\n{table.round(3)}")
+
+
+def choice(scores, items, topics, names, n_asked, n_targets, n_draws, seed=0):
+    rng = np.random.default_rng(seed)
+    complete = np.isfinite(scores).all(axis=0)
+    scores, names = scores[:, complete], names[complete]
+    order = rng.permutation(len(names))
+    past, targets = order[: len(names) // 2], order[len(names) // 2 :][:n_targets]
+    bank = bank_of(scores[:, past], items, topics, names[past])
+    place = pd.Series(np.arange(len(items)), index=items)
+    found = []
+    for target in targets:
+        y, truth = scores[:, target], scores[:, target].mean()
+        for _ in range(n_draws):
+            random = rng.permutation(len(y))[:n_asked]
+            row = {}
+            for allocation in ("random", "proportional", "neyman"):
+                asked = random
+                if allocation != "random":
+                    chosen = choose_items(bank, n_asked, allocation=allocation, random_state=rng)
+                    asked = place[chosen["item"]].to_numpy()
+                e = unit_level(bank, items[asked], topics[asked], y[asked], "model")[1]
+                row[allocation] = (e.value[0] - truth) ** 2
+                row[f"{allocation} covered"] = e.low[0] <= truth <= e.high[0]
+            row["mean of chosen"] = (y[asked].mean() - truth) ** 2
+            found.append(row)
+    mean = pd.DataFrame(found).mean()
+    ratio = {name: mean[name] / mean["random"] for name in ("proportional", "neyman")}
+    return ratio | mean.filter(like="covered").to_dict()
+
+
+def cost_table(quick):
+    """Seconds of processor time of the steps, and the peak of memory, by size."""
+    for n_items, n_models in ((3000, 28), (12000, 28), (12000, 400)):
+        rng = np.random.default_rng(0)
+        scores = simulated(n_items, n_models, rng)
+        topics = np.repeat([f"t{t:02d}" for t in range(90)], n_items // 90 + 1)[:n_items]
+        items = np.arange(n_items)
+        rows = long_form(scores[:, 1:], items, topics, [f"m{j}" for j in range(1, n_models)])
+        start = time.process_time()
+        bank = ItemBank().fit(rows)
+        fitted = time.process_time()
+        asked = rng.permutation(n_items)[:900]
+        unit_level(bank, items[asked], topics[asked], scores[asked, 0], "model")
+        ended = time.process_time()
+        print(
+            f"{n_items} items x {n_models} models: bank {fitted - start:.2f} s, "
+            f"900 asked {ended - fitted:.2f} s, peak {peak():.0f} MB",
+            flush=True,
+        )
+    X = pd.DataFrame({"topic": topics[asked], "item": items[asked]})
+    X = pd.concat([X.assign(model=f"new {j}") for j in range(20)])
+    y = np.concatenate([scores[asked, j] for j in range(20)])
+    start = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        UnitLevelModel(bank).fit(X, y).estimate()
+    print(f"20 new models: {time.process_time() - start:.2f} s")
+    for n_items, n_models in ((10_000, 100), (31_600, 316), *(() if quick else ((100_000, 1000),))):
+        from_parquet(n_items, n_models)
+
+
+def simulated(n_items, n_models, rng):
+    easiness = rng.normal(0, 1.5, n_items).astype(np.float32)
+    ability = rng.normal(0, 1, n_models).astype(np.float32)
+    chance = 1 / (1 + np.exp(-easiness[:, None] - ability))
+    return (rng.random((n_items, n_models), dtype=np.float32) < chance).astype(float)
+
+
+def from_parquet(n_items, n_models):
+    """A bank from a folder of Parquet files, one per model, in a process of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        rng = np.random.default_rng(0)
+        easiness = rng.normal(0, 1.5, n_items)
+        items = pd.DataFrame({"topic": [f"t{i % 50}" for i in range(n_items)]})
+        items["item"] = [f"item {i}" for i in range(n_items)]
+        for j in range(n_models):
+            score = rng.random(n_items) < expit(easiness + rng.normal())
+            part = items.assign(model=f"model {j}", score=score.astype(np.int8))
+            part.to_parquet(Path(folder) / f"{j}.parquet", index=False)
+        code = (
+            "import time; from skbench import ItemBank; t = time.process_time();"
+            f"ItemBank(random_state=0).fit({folder!r});"
+            "told = open('/proc/self/status').read();"
+            "peak = int(told.split('VmHWM:')[1].split()[0]) / 1024;"
+            f"print('{n_items} items x {n_models} models from Parquet:',"
+            "f'{time.process_time() - t:.1f} s, peak {peak:.0f} MB')"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    tables = {
+        "topics": topics_table,
+        "whole": whole_table,
+        "choose": choose_table,
+        "cost": cost_table,
+    }
+    parser.add_argument("part", choices=list(tables))
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args()
+    tables[options.part](options.quick)
+
+
+if __name__ == "__main__":
+    main()

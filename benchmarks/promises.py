@@ -1,0 +1,427 @@
+"""The audit: every public interval in the corners that users meet, beside the word it says.
+
+    python benchmarks/promises.py [--small]
+
+Writes ``doc/promises.inc``, a table of ``doc/how_we_know.rst``: interval, word, median coverage
+over corners, the worst corner and its coverage, width over that of the narrowest that holds
+there (median over corners), and whether the word is kept, within two sampling errors of .93. A
+public name that makes intervals and has no row here is an error
+(tests/assessment/test_promises.py). Nominal level .95 throughout.
+
+A word is judged in the corners that it speaks of: "each group" in all; "on average over
+accuracies" on average over the accuracies of one n; "unless skewed" where scores are not;
+"average over groups" in all, averaged over the groups of a corner; "posterior" and "model"
+where the model is right; "none" nowhere.
+"""
+
+import sys
+import warnings
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+import skbench  # noqa: E402
+from skbench import summarize_items  # noqa: E402
+
+OUT = ROOT / "doc" / "promises.inc"
+HOLDS = 0.93  # coverage that counts as .95, with its sampling error
+N_ALIKE = 400  # groups of one law: repetitions of one corner
+N_SETS = 2  # sets of models and topics of each corner
+N_DRAWS = 100  # repetitions of pairs, tasks and judged rows
+
+
+class Corner(NamedTuple):
+    """Scores of groups whose truth is known, and what kind of corner it is."""
+
+    scores: np.ndarray  # (n_groups, n_items)
+    truth: np.ndarray  # (n_groups,)
+    kind: str  # "accuracy", "plain", "skewed" or "misfit"
+    labels: pd.DataFrame  # one row per group
+    n: int
+
+
+def alike(rng, n, draw, mean, kind, n_groups=N_ALIKE):
+    """Groups that are repetitions of one law."""
+    labels = pd.DataFrame({"group": [f"g{i}" for i in range(n_groups)]})
+    return Corner(draw(rng, (n_groups, n)), np.full(n_groups, mean), kind, labels, n)
+
+
+def binary(p):
+    return lambda rng, shape: (rng.random(shape) < p) * 1.0
+
+
+LAWS = {
+    "normal": (lambda rng, s: rng.normal(3, 1, s), 3.0, "plain"),
+    "beta(5, 5)": (lambda rng, s: rng.beta(5, 5, s), 0.5, "plain"),
+    "uniform, 0 to 100": (lambda rng, s: rng.uniform(0, 100, s), 50.0, "plain"),
+    "lognormal": (lambda rng, s: rng.lognormal(0, 1, s), np.exp(0.5), "skewed"),
+    "9 of 10 are 0": (lambda rng, s: (rng.random(s) < 0.1) * rng.random(s), 0.05, "skewed"),
+    "0, 1/2, 1, mostly 1": (
+        lambda rng, s: rng.choice([0, 0.5, 1], s, p=[0.03, 0.07, 0.9]),
+        0.935,
+        "skewed",
+    ),
+}
+
+
+def alike_corners(rng, small):
+    """One law per corner: accuracies by sizes, and scores that are not binary."""
+    sizes, accuracies = (1, 5, 10, 30, 100), (0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.97, 0.99)
+    if small:
+        sizes, accuracies = (10,), (0.1, 0.5, 0.9)
+    for n in sizes:
+        for p in accuracies:
+            yield f"accuracy {p}, n = {n}", alike(rng, n, binary(p), p, "accuracy")
+    for name, (draw, mean, kind) in LAWS.items():
+        for n in (10,) if small else (5, 10, 30, 100):
+            # With a few hundred items no skewness of these is felt any more.
+            yield f"{name}, n = {n}", alike(rng, n, draw, mean, kind)
+
+
+def set_corners(rng, small):
+    """Models and topics with different truths, as benchmarks are."""
+
+    def made(mean, spread, n, n_models=4, n_topics=12, kind="plain", change=None):
+        models, topics = np.indices((n_models, n_topics)).reshape(2, -1)
+        logit = np.log(mean / (1 - mean))
+        effect = rng.normal(0, spread, n_models)[models] + rng.normal(0, spread, n_topics)[topics]
+        truth = 1 / (1 + np.exp(-logit - effect - rng.normal(0, spread / 3, models.size)))
+        if change is not None:
+            change(truth)
+        scores = (rng.random((models.size, n)) < truth[:, None]) * 1.0
+        labels = pd.DataFrame({"model": models, "topic": topics}).astype(str)
+        return Corner(scores, truth, kind, "m" + labels, n)
+
+    def broken(truth):
+        truth[3] = 0.1
+
+    yield "ordinary, n = 10", made(0.65, 0.7, 10)
+    yield "near 1, n = 10", made(0.97, 0.5, 10)
+    if small:
+        return
+    yield "ordinary, n = 50", made(0.65, 0.7, 50)
+    yield "few groups, n = 10", made(0.65, 0.7, 10, n_models=2, n_topics=3)
+    yield "one broken cell, n = 10", made(0.85, 0.3, 10, kind="misfit", change=broken)
+    yield "equal groups, n = 10", made(0.7, 0.0, 10)
+
+
+def summary(corner):
+    """The `GroupSummary` of a corner."""
+    n_groups, n = corner.scores.shape
+    rows = corner.labels.iloc[np.repeat(np.arange(n_groups), n)].reset_index(drop=True)
+    rows["score"] = corner.scores.ravel()
+    return summarize_items(rows, by=list(corner.labels))
+
+
+def group_rows():
+    """Estimators of groups: name, how it is made, which corners."""
+    from sklearn.linear_model import Ridge
+
+    for interval in ("wilson", "clopper-pearson", "jeffreys", "agresti-coull", "wald"):
+        yield f"DirectEstimator({interval})", skbench.DirectEstimator(interval), "binary"
+    yield "DirectEstimator(bounded)", skbench.DirectEstimator("bounded"), "unit"
+    yield "DirectEstimator(t)", skbench.DirectEstimator("t"), "other"
+    yield "betting_estimate", "betting", "unit"
+    ridge = Ridge()
+    for interval in ("robust", "length-optimal", "parametric", "fab"):
+        estimator = skbench.EmpiricalBayes(ridge, interval=interval, random_state=0)
+        yield f"EmpiricalBayes({interval})", estimator, "set"
+    yield (
+        "EmpiricalBayes(fab), other scores",
+        skbench.EmpiricalBayes(ridge, interval="fab", random_state=0),
+        "other",
+    )
+    for estimator in (
+        skbench.AveragedEstimator(random_state=0),
+        skbench.LogisticMixedModel(),
+        skbench.GaussianMixedModel(),
+        skbench.CrossFitMixedModel(random_state=0),
+        skbench.JamesStein(),
+        skbench.FayHerriot(),
+        skbench.SyntheticRegression(ridge, random_state=0),
+        skbench.StructuredRegression(random_state=0),
+    ):
+        yield type(estimator).__name__, estimator, "set"
+
+
+def fitted(estimator, corner):
+    """Ends and word of the intervals of a corner's groups; None where it is refused."""
+    if isinstance(estimator, str):
+        rows = pd.DataFrame(
+            {"g": np.repeat(np.arange(60), corner.n), "score": corner.scores[:60].ravel()}
+        )
+        e = skbench.betting_estimate(rows, "g", random_state=0)
+        return e.low, e.high, e.guarantee, corner.truth[:60]
+    g = summary(corner)
+    order = g.labels.get_indexer(_index(corner.labels))
+    try:
+        e = estimator.fit(**g.fit_args).estimate()
+    except ValueError:
+        return None
+    return e.low[order], e.high[order], e.guarantee, corner.truth
+
+
+def _index(labels):
+    columns = [labels[name] for name in labels]
+    return pd.Index(columns[0]) if len(columns) == 1 else pd.MultiIndex.from_arrays(columns)
+
+
+def fits(corner, scope):
+    inside = corner.scores.min() >= 0 and corner.scores.max() <= 1
+    return {
+        "binary": corner.kind == "accuracy",
+        "unit": inside,
+        "other": corner.kind != "accuracy" and corner.n > 1,
+        "set": True,
+    }[scope]
+
+
+def drawn_binary(rng, n, first, second):
+    """Right and wrong answers of two models; the shares that only one gets right."""
+    cell = rng.choice(4, n, p=[first, second, (1 - first - second) / 2, (1 - first - second) / 2])
+    return np.column_stack([np.isin(cell, (0, 2)), np.isin(cell, (1, 2))]) * 1.0, np.arange(n)
+
+
+def drawn_law(rng, law, mean):
+    """A model with scores of a law against one that always gets their mean, nearly."""
+    flat = mean + rng.normal(0, 1e-6, 15)
+    return np.column_stack([law(rng, 15), flat]), np.arange(15)
+
+
+def drawn_clusters(rng):
+    code = np.repeat(np.arange(6), [2, 3, 4, 6, 8, 12])
+    return rng.normal(size=(35, 2)) + rng.normal(size=(6, 2))[code], code
+
+
+def pair_corners():
+    """Two models on shared items: how they are drawn, the true difference, and the kind."""
+    for n, first, second in [(20, 0.2, 0.1), (100, 0.05, 0.02), (30, 0.5, 0.0)]:
+        name = f"binary, {n} items, {first} against {second}"
+        yield (
+            name,
+            partial(drawn_binary, n=n, first=first, second=second),
+            first - second,
+            "accuracy",
+        )
+    for name, (law, mean, kind) in LAWS.items():
+        yield f"{name}, 15 items", partial(drawn_law, law=law, mean=mean), 0.0, kind
+    yield "6 unequal clusters", drawn_clusters, 0.0, "plain"
+
+
+def audit_pairs(rng, small):
+    n_draws = 60 if small else N_DRAWS
+    for corner, draw, truth, kind in pair_corners():
+        rows = {"compare_models": [], "leaderboard": []}
+        for _ in range(n_draws):
+            scores, code = draw(rng)
+            n = len(scores)
+            items = pd.DataFrame(
+                {
+                    "model": np.repeat(["a", "b"], n),
+                    "item": np.tile(np.arange(n), 2),
+                    "score": scores.T.ravel(),
+                    "cluster": np.tile(code, 2),
+                }
+            )
+            cluster = "cluster" if code.max() + 1 < n else None
+            e = skbench.compare_models(items, "a", "b", cluster=cluster).estimate
+            rows["compare_models"].append((e.low[0], e.high[0], e.guarantee))
+            pairs = skbench.leaderboard(items, cluster=cluster).comparison.estimate
+            rows["leaderboard"].append(
+                (pairs.low[0], pairs.high[0], pairs.guarantee)
+                if pairs.labels[0] == ("a", "b")
+                else (-pairs.high[0], -pairs.low[0], pairs.guarantee)
+            )
+        for name, found in rows.items():
+            low, high, words = (np.array(x) for x in zip(*found, strict=True))
+            word = pd.Series(words).mode()[0]
+            yield name, word, corner, kind, n, *measured(low, high, np.full(len(low), truth))
+
+
+TASKS = pd.DataFrame({"model": "m", "task": [f"t{i}" for i in range(4)]})
+
+
+def audit_rest(rng, small):
+    """Tasks, runs and judged rows: one row each."""
+    bootstrap = skbench.TaskBootstrap(1000, random_state=0)
+    hierarchical = skbench.HierarchicalBetaBinomial(random_state=0, n_draws=1000)
+    for p, n in [(0.7, 50)] if small else [(0.7, 50), (0.7, 10), (0.95, 20), (0.99, 50)]:
+        corner = f"accuracy {p}, n = {n}"
+        kind = "plain" if n * min(p, 1 - p) >= 10 else "misfit"
+        for estimator, n_draws in ((bootstrap, N_DRAWS), (hierarchical, 50)):
+            found = []
+            for _ in range(n_draws // 5 if small else n_draws):
+                e = estimator.fit(TASKS, rng.binomial(n, p, 4) / n, n=n).estimate()
+                found.append((e.low[0], e.high[0], e.guarantee))
+            low, high, words = (np.array(x) for x in zip(*found, strict=True))
+            name = type(estimator).__name__
+            yield name, words[0], corner, kind, n, *measured(low, high, np.full(len(low), p))
+        # Ten bootstrap samples of a test set of n items.
+        k = rng.binomial(n, p, N_ALIKE)
+        runs = rng.binomial(n, (k / n)[:, None], (N_ALIKE, 10)) / n
+        e = skbench.RepeatedRuns().fit(pd.DataFrame({"model": np.arange(N_ALIKE)}), runs).estimate()
+        found = measured(e.low, e.high, np.full(N_ALIKE, p))
+        yield "RepeatedRuns", e.guarantee, corner, kind, n, *found
+    yield from audit_judged(rng, small)
+
+
+def audit_judged(rng, small):
+    n_draws = 40 if small else N_DRAWS
+    makers = {
+        "ClassicalMean": skbench.ClassicalMean,
+        "PPIMean": skbench.PPIMean,
+        "StratifiedPPI": skbench.StratifiedPPI,
+        "ChainRulePPI": skbench.ChainRulePPI,
+        "RoganGladen": skbench.RoganGladen,
+    }
+    for p, n in [(0.7, 40)] if small else [(0.7, 40), (0.7, 15), (0.95, 40)]:
+        for name, make in makers.items():
+            found = []
+            for _ in range(n_draws):
+                truth = (rng.random(600) < p) * 1.0
+                judge = np.where(rng.random(600) < 0.85, truth, 1 - truth)
+                X = judge if name == "ChainRulePPI" else judge[:, None]
+                y = np.where(np.arange(600) < n, truth, np.nan)
+                try:
+                    e = make().fit(X, y).estimate()
+                except ValueError:
+                    continue
+                found.append((e.low[0], e.high[0], e.guarantee))
+            if found:
+                low, high, words = (np.array(x) for x in zip(*found, strict=True))
+                kind = "plain" if n * min(p, 1 - p) >= 10 else "misfit"
+                truth = np.full(len(low), p)
+                corner = f"{n} labels, truth {p}"
+                yield name, words[0], corner, kind, n, *measured(low, high, truth)
+
+
+# Containers, compositions, and intervals whose parts have rows; and what has none yet, said so.
+WITHOUT = {
+    "Draws": "quantiles of given draws: TaskBootstrap, HierarchicalBetaBinomial",
+    "IntervalPipeline": "that of its last step",
+    "ConfusionPosterior": "no row yet: its posterior is tested in tests/tasks",
+    "GroupedPPI": "that of the estimator it is given; ppi rows",
+    "MonteCarloPPI": "no row yet: coverage in tests/ppi/test_monte_carlo.py",
+    "SideBySidePPI": "no row yet: coverage in tests/ppi/test_side_by_side.py",
+}
+
+
+def measured(low, high, truth):
+    """Coverage of known intervals, share that are, mean width, share of width 0, number."""
+    known = np.isfinite(low) & np.isfinite(high)
+    if not known.any():
+        return np.nan, 0.0, np.nan, 0.0, 0
+    low, high, truth = low[known], high[known], truth[known]
+    covered = np.mean((low <= truth + 1e-12) & (truth - 1e-12 <= high))
+    return covered, known.mean(), np.mean(high - low), np.mean(high == low), known.sum()
+
+
+COLUMNS = ["interval", "word", "corner", "kind", "n", "coverage", "known"]
+COLUMNS += ["width", "no_width", "trials"]
+
+
+def audit(small=False, seed=0):
+    """One row per interval and corner."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        plain = list(alike_corners(rng, small))
+        sets = [c for _ in range(1 if small else N_SETS) for c in set_corners(rng, small)]
+        for name, estimator, scope in group_rows():
+            for corner, data in sets if scope == "set" else plain:
+                if not fits(data, scope):
+                    continue
+                found = fitted(estimator, data)
+                if found is not None:
+                    low, high, word, truth = found
+                    row = (name, word, corner, data.kind, data.n)
+                    rows.append((*row, *measured(low, high, truth)))
+        rows += [*audit_pairs(rng, small), *audit_rest(rng, small)]
+    table = pd.DataFrame(rows, columns=COLUMNS)
+    keys = ["interval", "word", "corner", "kind", "n"]
+    means = table.groupby(keys, sort=False, as_index=False).mean()
+    return means.assign(trials=table.groupby(keys, sort=False)["trials"].sum().to_numpy())
+
+
+def verdicts(table):
+    """One row per interval and word: median and worst coverage, width, kept or not."""
+    found = []
+    for (name, word), rows in table.groupby(["interval", "word"], sort=False):
+        spoken = rows
+        if "accuracies" in word:
+            by_size = rows.groupby("n", as_index=False)
+            spoken = by_size.agg(coverage=("coverage", "mean"), trials=("trials", "sum"))
+        elif "skewed" in word:
+            spoken = rows[rows["kind"] == "plain"]
+        elif word in ("posterior", "model"):
+            spoken = rows[rows["kind"].isin(("plain", "accuracy"))]
+        worst = rows.loc[rows["coverage"].fillna(1).idxmin()]
+        # Groups of one set share items and a fit: they count half.
+        error = np.sqrt(0.95 * 0.05 / np.maximum(spoken["trials"] / 2, 1))
+        broken = (spoken["coverage"] < HOLDS - 2 * error).any() or rows["no_width"].max() > 0
+        kept = "nothing promised" if word == "none" else "no" if broken else "yes"
+        found.append(
+            {
+                "interval": name,
+                "word": word,
+                "median": rows["coverage"].median(),
+                "corner": worst["corner"],
+                "worst": worst["coverage"],
+                "least": spoken["coverage"].min(),
+                "width": _relative_width(table, rows),
+                "no_width": rows["no_width"].max(),
+                "kept": kept,
+            }
+        )
+    return pd.DataFrame(found)
+
+
+def _relative_width(table, rows):
+    """Median over corners of the width over that of the narrowest interval that holds there."""
+    ratios = []
+    for row in rows.itertuples():
+        rivals = table[(table["corner"] == row.corner) & (table["coverage"] >= HOLDS)]
+        if len(rivals) and rivals["width"].min() > 0:
+            ratios.append(row.width / rivals["width"].min())
+    return np.median(ratios) if ratios else np.nan
+
+
+def public_intervals():
+    """Names of public classes that make intervals."""
+    for name in skbench.__all__:
+        thing = getattr(skbench, name)
+        if isinstance(thing, type) and (hasattr(thing, "estimate") or hasattr(thing, "interval")):
+            yield name
+
+
+def as_rst(found):
+    lines = [
+        ".. list-table:: 95 % intervals in the corners of ``benchmarks/promises.py``",
+        "   :header-rows: 1",
+        "   :widths: 24 24 9 9 22 8 8",
+        "",
+    ]
+    head = ("interval", "word", "median", "worst", "worst corner", "width", "word kept")
+    cells = [
+        (row.interval, row.word, f"{row.median:.3f}", f"{row.worst:.3f}", row.corner)
+        + (f"{row.width:.2f}", row.kept)
+        for row in found.itertuples()
+    ]
+    for row in (head, *cells):
+        lines += [f"   {'* ' if i == 0 else '  '}- {cell}" for i, cell in enumerate(row)]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    is_small = "--small" in sys.argv
+    result = verdicts(audit(is_small))
+    print(result.round(3).to_string())
+    if not is_small:
+        OUT.write_text(as_rst(result))

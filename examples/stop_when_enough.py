@@ -1,0 +1,48 @@
+"""
+Stop when enough
+================
+
+Two models are run on batches of ten items until one is shown to be better, with a look
+after every batch. A t test that is looked at as often is wrong a third of the time; a
+confidence sequence is not, and its state survives a crash.
+"""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import ttest_1samp
+
+from skbench import SequentialComparison
+
+# %%
+# Equal models, 60 looks: how often is a difference found that is not there?
+rng = np.random.default_rng(0)
+n_runs, wrong = 100, {"t test": 0, "confidence sequence": 0}
+for _ in range(n_runs):
+    a, b = rng.random((2, 600)) < 0.7
+    d = a * 1.0 - b
+    looks = range(20, 601, 10)
+    wrong["t test"] += any(ttest_1samp(d[:n], 0).pvalue < 0.05 for n in looks)
+    race = SequentialComparison()
+    for start in range(0, 600, 10):
+        race.update(a[start : start + 10], b[start : start + 10])
+    wrong["confidence sequence"] += race.result.verdict != "undecided"
+for name, count in wrong.items():
+    print(f"{name:20s} wrong in {count} of {n_runs} runs")
+
+# %%
+# Models 15 points apart, and a state on disk after every batch.
+path = Path(tempfile.mkdtemp()) / "race.json"
+race = SequentialComparison(names=("ada", "bob"), max_items=1000)
+while not race.result.stop:
+    race.update(rng.random(10) < 0.80, rng.random(10) < 0.65)
+    race.save(path)
+print(SequentialComparison.load(path).result)
+
+# %%
+# Models that are alike: after a while it is said that the items will not decide.
+race = SequentialComparison(names=("ada", "bob"), max_items=400)
+while not race.result.stop and race.n_items < 400:
+    result = race.update(rng.random(10) < 0.7, rng.random(10) < 0.7)
+print(race.result)

@@ -1,0 +1,27 @@
+"""
+One broken cell among many
+==========================
+
+A model whose answers on one topic cannot be parsed: the estimate stays near its own items, its
+interval covers, and it is the first group that is told of.
+"""
+
+import numpy as np
+import pandas as pd
+
+from skbench import AveragedEstimator, DirectEstimator, summarize_items
+
+rng = np.random.default_rng(0)
+rows = pd.MultiIndex.from_product([range(4), range(20), range(20)])
+items = rows.to_frame(index=False, name=["model", "topic", "item"])
+accuracy = 0.8 + 0.03 * items["model"] + 0.005 * (items["topic"] % 4)
+broken = (items["model"] == 2) & (items["topic"] == 7)
+items["score"] = (rng.random(len(items)) < accuracy.mask(broken, 0.1)).astype(int)
+
+g = summarize_items(items, by=["model", "topic"])
+estimate = AveragedEstimator(random_state=0).fit(**g.fit_args).estimate()
+direct = DirectEstimator().fit(**g.fit_args).estimate()
+
+listed = estimate.to_frame()[estimate.is_unlike]
+print(listed[["value", "low", "high", "unlike_peers"]].round(3))
+print(direct.to_frame().loc[listed.index, ["value", "low", "high"]].round(3))

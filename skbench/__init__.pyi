@@ -1,0 +1,131 @@
+"""The public names for type checkers: `__init__.py` loads them when they are first used."""
+
+from skbench import (
+    assessment as assessment,
+    bank as bank,
+    comparison as comparison,
+    containers as containers,
+    datasets as datasets,
+    groups as groups,
+    plot as plot,
+    ppi as ppi,
+    readers as readers,
+    stats as stats,
+    summaries as summaries,
+    tasks as tasks,
+)
+from skbench.assessment import (
+    Candidate as Candidate,
+    LabeledKFold as LabeledKFold,
+    RepeatedSamplingStudy as RepeatedSamplingStudy,
+    compare_estimators as compare_estimators,
+    leave_out_covariates as leave_out_covariates,
+    sample_size_ratio as sample_size_ratio,
+    shrinkage_risk as shrinkage_risk,
+    split_items_risk as split_items_risk,
+    summarize_studies as summarize_studies,
+    unbiased_risk_score as unbiased_risk_score,
+)
+from skbench.bank import (
+    ItemBank as ItemBank,
+    UnitLevelModel as UnitLevelModel,
+    choose_items as choose_items,
+    items_needed as items_needed,
+)
+from skbench.comparison import (
+    InspectStopping as InspectStopping,
+    SequentialComparison as SequentialComparison,
+    SequentialMean as SequentialMean,
+    compare_models as compare_models,
+    decisive_order as decisive_order,
+    gate as gate,
+    indistinguishable_groups as indistinguishable_groups,
+    kemeny_order as kemeny_order,
+    leaderboard as leaderboard,
+    minimum_detectable_effect as minimum_detectable_effect,
+    pass_at_k as pass_at_k,
+    rank_confidence_sets as rank_confidence_sets,
+    required_items as required_items,
+)
+from skbench.containers import (
+    Draws as Draws,
+    Estimate as Estimate,
+    GroupSummary as GroupSummary,
+    Sampling as Sampling,
+)
+from skbench.datasets import (
+    load_digits_c as load_digits_c,
+    make_items as make_items,
+    make_judged_items as make_judged_items,
+    sample_items as sample_items,
+)
+from skbench.groups import (
+    AveragedEstimator as AveragedEstimator,
+    CrossFitKFold as CrossFitKFold,
+    CrossFitMixedModel as CrossFitMixedModel,
+    DirectEstimator as DirectEstimator,
+    EmpiricalBayes as EmpiricalBayes,
+    FayHerriot as FayHerriot,
+    GaussianMixedModel as GaussianMixedModel,
+    IntervalPipeline as IntervalPipeline,
+    JamesStein as JamesStein,
+    LogisticMixedModel as LogisticMixedModel,
+    StructuredRegression as StructuredRegression,
+    SyntheticRegression as SyntheticRegression,
+)
+from skbench.plot import (
+    CoverageDisplay as CoverageDisplay,
+    DifferenceDisplay as DifferenceDisplay,
+    ForestDisplay as ForestDisplay,
+    RankDisplay as RankDisplay,
+    RiskDisplay as RiskDisplay,
+    SamplingDisplay as SamplingDisplay,
+    ShrinkageDisplay as ShrinkageDisplay,
+    SimplexDisplay as SimplexDisplay,
+)
+from skbench.ppi import (
+    ChainRulePPI as ChainRulePPI,
+    ClassicalMean as ClassicalMean,
+    GroupedPPI as GroupedPPI,
+    MonteCarloPPI as MonteCarloPPI,
+    PPIMean as PPIMean,
+    RoganGladen as RoganGladen,
+    SideBySidePPI as SideBySidePPI,
+    StratifiedPPI as StratifiedPPI,
+    judge_agreement as judge_agreement,
+    position_bias as position_bias,
+)
+from skbench.readers import (
+    read_euroeval as read_euroeval,
+    read_every_eval_ever as read_every_eval_ever,
+    read_helm as read_helm,
+    read_inspect as read_inspect,
+    read_items as read_items,
+    read_lm_eval as read_lm_eval,
+    read_promptfoo as read_promptfoo,
+)
+from skbench.summaries import (
+    betting_estimate as betting_estimate,
+    cluster_items as cluster_items,
+    embed_groups as embed_groups,
+    finite_population_estimate as finite_population_estimate,
+    item_correlation as item_correlation,
+    summarize_items as summarize_items,
+)
+from skbench.tasks import (
+    ConfusionPosterior as ConfusionPosterior,
+    HierarchicalBetaBinomial as HierarchicalBetaBinomial,
+    MeanRankScore as MeanRankScore,
+    RepeatedRuns as RepeatedRuns,
+    TaskBootstrap as TaskBootstrap,
+    WeightSimplex as WeightSimplex,
+    aggregate as aggregate,
+    category_means as category_means,
+    difference_p_values as difference_p_values,
+    differences as differences,
+    normalize_scores as normalize_scores,
+    rank_models as rank_models,
+    rank_probabilities as rank_probabilities,
+)
+
+__version__: str

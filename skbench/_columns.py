@@ -1,0 +1,330 @@
+"""Columns of features: which name things, which say something, how they become numbers."""
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from skbench._checks import DATES, kind_of
+
+ENCODER = "encoder"  # name of the step in front of a regressor
+
+
+def role_column(X, role):
+    """Name of the column that plays a role such as "model", None where there is none.
+
+    Parameters
+    ----------
+    X : DataFrame or ndarray of shape (n_groups, n_features)
+        Features.
+    role : str or None
+        The column itself, or what comes after the last ``__`` of its name, as
+        `sklearn.compose.ColumnTransformer` names columns.
+
+    Returns
+    -------
+    str or None
+
+    Raises
+    ------
+    ValueError
+        If several columns could be meant.
+    """
+    if role is None or not isinstance(X, pd.DataFrame):
+        return None
+    if role in X.columns:
+        return role
+    prefixed = [name for name in X.columns if str(name).endswith(f"__{role}")]
+    if len(prefixed) > 1:
+        raise ValueError(
+            f"Several columns of X may be the {role!r}: {', '.join(map(repr, prefixed))}. Rename "
+            "all but one of them."
+        )
+    return prefixed[0] if prefixed else None
+
+
+def text_columns(X):
+    """Names of the columns that hold text; categories are not text, and an array has none."""
+    return [c for c in nominal_columns(X) if not _is_category(X[c])]
+
+
+def nominal_columns(X):
+    """Names of the columns that hold text or categories; an array has none."""
+    if not isinstance(X, pd.DataFrame):
+        return []
+    return [c for c in X.columns if _is_category(X[c]) or kind_of(X[c]) == "string"]
+
+
+def _is_category(column):
+    return isinstance(column.dtype, pd.CategoricalDtype)
+
+
+def informative_columns(X, groups):
+    """Columns that can tell a held-out row something.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n_groups, n_features)
+        Features.
+    groups : array-like of shape (n_groups,) or None
+        What folds keep together; None for single rows.
+
+    Returns
+    -------
+    list
+        Names of columns that vary, without nominal columns whose every level occurs
+        in one row, or in one of `groups`: they only name it.
+    """
+    units = np.arange(len(X)) if groups is None else np.asarray(groups)
+    nominal = nominal_columns(X)
+    return [
+        c
+        for c in X.columns
+        if X[c].nunique(dropna=False) > 1
+        and not (c in nominal and _levels_within_units(X[c], units))
+    ]
+
+
+def _levels_within_units(column, units):
+    spread = pd.Series(units).groupby(np.asarray(column, dtype=object)).nunique()
+    return bool((spread == 1).all())
+
+
+def indicator_encoder(X, groups, nominal, drop=None):
+    """Transformer of a frame: nominal columns to indicators, the rest as it is.
+
+    A nominal column whose every level occurs in one row, or in one of `groups`, is
+    left out: held-out rows never have a level that the training rows had.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n_groups, n_features)
+        Training features.
+    groups : array-like of shape (n_groups,) or None
+        What folds keep together; None for single rows.
+    nominal : list
+        Names of the columns to encode.
+    drop : {None, "first"}, default=None
+        As in `sklearn.preprocessing.OneHotEncoder`.
+
+    Returns
+    -------
+    IndicatorEncoder
+        Unfitted.
+    """
+    names = [c for c in informative_columns(X, groups) if c in nominal]
+    return IndicatorEncoder(names, [c for c in X.columns if c not in nominal], drop)
+
+
+def with_indicators(regressor, X, groups):
+    """A regressor behind an encoder of text, where it brings no transformer of its own.
+
+    Parameters
+    ----------
+    regressor : estimator
+        Unfitted.
+    X : DataFrame or ndarray of shape (n_groups, n_features)
+        Training features.
+    groups : array-like of shape (n_groups,) or None
+        What folds keep together.
+
+    Returns
+    -------
+    estimator
+        The regressor itself, or a pipeline.
+    """
+    if any(hasattr(part, "transform") for part in regressor.get_params().values()):
+        return regressor
+    return encoding(regressor, X, groups, text_columns(X))
+
+
+def encoding(regressor, X, groups, nominal):
+    """A regressor behind an encoder of these columns, or itself where there are none."""
+    if not nominal:
+        return regressor
+    steps = [(ENCODER, indicator_encoder(X, groups, nominal)), ("regressor", regressor)]
+    return Pipeline(steps)
+
+
+class IndicatorEncoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+    """Indicators of the levels of nominal columns, and then the other columns as they are.
+
+    Numbers come as an array: names of levels may hold characters that a regressor
+    refuses in names of columns, and may make two columns of one name. Where others are
+    no numbers, such as categories, they come as a frame, in which they keep their names.
+
+    Parameters
+    ----------
+    nominal, others : list
+        Names of columns. Where both are empty, one constant column stands for them: it
+        makes any regressor a mean.
+    drop : {None, "first"}, default=None
+        As in `sklearn.preprocessing.OneHotEncoder`.
+
+    Attributes
+    ----------
+    levels_ : list of ndarray
+        Levels of each nominal column; whatever stands for a missing one is a level.
+    """
+
+    def __init__(self, nominal, others, drop=None):
+        self.nominal = nominal
+        self.others = others
+        self.drop = drop
+
+    def fit(self, X, y=None):
+        """Learn the levels."""
+        self.levels_ = []
+        if self.nominal:
+            self._encoder = OneHotEncoder(
+                handle_unknown="ignore", sparse_output=False, drop=self.drop
+            ).set_output(transform="default")
+            self.levels_ = self._encoder.fit(_levels(X[self.nominal])).categories_
+        return self
+
+    def transform(self, X):
+        """Indicators, all 0 where a level is new, and the other columns."""
+        if not self.nominal and not self.others:
+            return np.ones((len(X), 1))
+        others = X[self.others]
+        numeric = all(dtype.kind in "buif" for dtype in others.dtypes)
+        if not self.nominal:
+            return _numbers(others) if numeric else others
+        indicators = self._encoder.transform(_levels(X[self.nominal]))
+        if numeric:
+            return np.column_stack([indicators, _numbers(others)])
+        names = [f"_skbench_indicator_{number}" for number in range(indicators.shape[1])]
+        return pd.concat([pd.DataFrame(indicators, X.index, names), others], axis=1)
+
+    def refuse_new_levels(self, X):
+        """Raise a ValueError that names a level that was not there in `fit`."""
+        for name, levels in zip(self.nominal, self.levels_, strict=True):
+            new = X[name][~_levels(X[[name]])[name].isin(levels).to_numpy()]
+            if len(new):
+                raise ValueError(
+                    f"Column {name!r} of X holds {new.iloc[0]!r}, a level that no fitted group "
+                    "had: nothing is known of its effect. Leave the column out; or fit with "
+                    "groups=..., so that names of topics are not read as features."
+                )
+
+
+class NumberedColumns(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+    """Columns of a frame under their numbers, for regressors that refuse some names."""
+
+    def fit(self, X, y=None):
+        """Nothing is learned."""
+        return self
+
+    def transform(self, X):
+        """The same columns; an array as it is."""
+        return X.set_axis(range(X.shape[1]), axis=1) if isinstance(X, pd.DataFrame) else X
+
+    def __sklearn_is_fitted__(self):
+        return True
+
+
+def _numbers(table):
+    return table.to_numpy(dtype=float, na_value=np.nan)
+
+
+def _levels(X):
+    """Levels as Python objects; whatever stands for a missing one is a level of its own."""
+    return X.astype(object).where(X.notna(), np.nan)
+
+
+def refuse_unreadable(X):
+    """Raise a ValueError that names a column of dates, or of text and numbers in one."""
+    for name in X.columns if isinstance(X, pd.DataFrame) else ():
+        kind = kind_of(X[name])
+        if kind in DATES:
+            raise ValueError(
+                f"Column {name!r} of X holds dates or durations ({kind}). Pass a number "
+                "instead, such as the days since the first, or leave the column out."
+            )
+        if kind.startswith("mixed"):
+            kinds = ", ".join(map(repr, _one_of_each_type(X[name])))
+            raise ValueError(
+                f"Column {name!r} of X holds values of several kinds, such as {kinds}. "
+                "Make them all text or all numbers."
+            )
+
+
+def _one_of_each_type(column):
+    values = column.dropna()
+    return values[~values.map(type).duplicated()].tolist()
+
+
+def feature_columns(X, others, groups):
+    """Names, or positions, of the columns that say something of a held-out topic.
+
+    Parameters
+    ----------
+    X : DataFrame or ndarray of shape (n_groups, n_features)
+        Features.
+    others : list
+        Names of columns that are no features.
+    groups : ndarray of shape (n_groups,)
+        Topics.
+
+    Returns
+    -------
+    list
+    """
+    if not isinstance(X, pd.DataFrame):
+        return list(range(X.shape[1]))
+    X = X.drop(columns=[c for c in others if c in X.columns])
+    nominal = nominal_columns(X)
+    return [c for c in informative_columns(X, groups) if c in nominal or is_numeric_dtype(X[c])]
+
+
+class FeatureTable:
+    """Turns columns into numbers: levels into indicators, missing numbers stay nan.
+
+    Parameters
+    ----------
+    X : DataFrame or ndarray of shape (n_groups, n_features)
+        Groups whose levels of text and categories count; later ones are no level at all.
+    columns : list
+        Names, or positions.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, or holds neither finite numbers nor text.
+    """
+
+    def __init__(self, X, columns):
+        self.columns = columns
+        if isinstance(X, pd.DataFrame):
+            self._refuse_missing(X)
+            self._nominal = [c for c in nominal_columns(X) if c in columns]
+            self._numeric = [c for c in columns if c not in self._nominal]
+            self._encoder = IndicatorEncoder(self._nominal, self._numeric).fit(X)
+
+    def numbers(self, X):
+        """The columns of other groups, an array of shape (n_groups, n_numbers)."""
+        if not isinstance(X, pd.DataFrame):
+            return np.asarray(X, dtype=float)[:, self.columns]
+        self._refuse_missing(X)
+        for name in self._numeric:
+            _refuse_infinite(X[name], name)
+        return np.asarray(self._encoder.transform(X), dtype=float)
+
+    def _refuse_missing(self, X):
+        missing = [name for name in self.columns if name not in X.columns]
+        if missing:
+            raise ValueError(
+                f"kernels names column {missing[0]!r}, which X lacks. "
+                f"Its columns are: {', '.join(map(str, X.columns))}."
+            )
+
+
+def _refuse_infinite(column, name):
+    numeric = is_numeric_dtype(column)
+    if not numeric or np.any(np.isinf(column.to_numpy(dtype=float, na_value=np.nan))):
+        raise ValueError(
+            f"kernels needs finite numbers or text, but column {name!r} has others. "
+            "Encode it, or leave it out of kernels."
+        )

@@ -1,0 +1,50 @@
+"""How containers look: as text, in notebooks, and their tables at 80 columns."""
+
+from html import escape
+from textwrap import fill
+
+import pandas as pd
+
+NUMBERS = ("value", "low", "high", "standard_error")
+_ROWS_SHOWN = 6
+
+
+class EstimateTable(pd.DataFrame):
+    """A DataFrame that, printed, gives its numbers the room; what is made of it is plain."""
+
+    @property
+    def _constructor(self):
+        return pd.DataFrame
+
+    def __repr__(self):
+        width = pd.get_option("display.width") or 80
+        rows = {"max_rows": pd.get_option("display.max_rows"), "min_rows": 10}
+        if max(map(len, self.to_string(**rows).splitlines())) <= width:
+            return super().__repr__()
+        words = {name: ", ".join(self[name].unique()) for name in ("method", "guarantee")}
+        numbers = self.drop(columns=list(words))
+        numbers = numbers.to_string(**rows, float_format=_rounded, line_width=width)
+        told = "; ".join(f"{name}: {text}" for name, text in words.items())
+        return f"{numbers}\n{fill(told, width)}"
+
+
+def shown(frame):
+    """The first rows of a table, rounded, and how many more there are."""
+    text = frame.head(_ROWS_SHOWN).to_string(float_format=_rounded)
+    return "\n".join([text, *_more(frame)])
+
+
+def shown_as_html(head, frame):
+    """The same for notebooks: escaped, and without colors, which light and dark pages have."""
+    table = frame.head(_ROWS_SHOWN).to_html(float_format=_rounded, border=0)
+    lines = [f"<p>{escape(head)}</p>", table, *(f"<p>{line}</p>" for line in _more(frame))]
+    return f"<div>{''.join(lines)}</div>"
+
+
+def _rounded(x):
+    return f"{x:.4g}"
+
+
+def _more(frame):
+    more = len(frame) - _ROWS_SHOWN
+    return [f"... and {more} more"] if more > 0 else []

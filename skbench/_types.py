@@ -1,0 +1,88 @@
+"""What users pass, in the words of type checkers."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from os import PathLike
+from typing import Any, Protocol, TypeAlias, TypedDict
+
+import numpy as np
+import pandas as pd
+from narwhals.typing import IntoFrame
+from numpy.typing import ArrayLike
+
+
+class Estimator(Protocol):
+    """What learns from a table: an estimator of groups or rows, a regressor, a pipeline."""
+
+    def fit(self, X: Any, y: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Learn from the rows of X."""
+
+
+class Transformer(Protocol):
+    """What makes numbers of texts, or other numbers of numbers."""
+
+    def fit_transform(self, X: Any, /) -> Any:
+        """Learn from the rows of X and transform them."""
+
+
+class Splitter(Protocol):
+    """What makes folds."""
+
+    def split(self, X: Any, y: Any = ..., groups: Any = ..., /) -> Any:
+        """Yield the rows to learn from and the rows to test on, fold by fold."""
+
+
+class Study(Protocol):
+    """A study that has been run."""
+
+    def summary(self, *args: Any, **kwargs: Any) -> pd.DataFrame:
+        """One row per estimator."""
+
+
+class DrawSource(Protocol):
+    """A fitted estimator that hands out its draws in batches."""
+
+    def iter_draws(self) -> Iterator[Any]:
+        """Yield `Draws`."""
+
+
+RandomState: TypeAlias = int | np.random.Generator | np.random.RandomState | None
+# Item rows in any engine; features, one row per group or item.
+Rows: TypeAlias = IntoFrame
+Table: TypeAlias = ArrayLike | IntoFrame
+Path: TypeAlias = str | PathLike[str]
+Paths: TypeAlias = Path | Sequence[Path]
+Names: TypeAlias = str | Sequence[str]
+Labels: TypeAlias = Sequence[Any] | pd.Index
+# One number for all tasks, by name, or one for each; weights may also be equal by category.
+PerTask: TypeAlias = ArrayLike | pd.Series | Mapping[Any, float]
+Weights: TypeAlias = PerTask | None
+Bounds: TypeAlias = tuple[float, float]
+# A column, or what makes one number per row of the table.
+Selector: TypeAlias = str | Callable[[pd.DataFrame], ArrayLike]
+Progress: TypeAlias = Callable[[int, int, str], object]
+
+
+class ReadOptions(TypedDict, total=False):
+    """Which columns or fields play which role, as in `skbench.read_items`."""
+
+    model: str | Mapping[str, str] | None
+    topic: Names | None
+    item: str | None
+    score: str | None
+    cluster: str | None
+    models: Sequence[str] | None
+    filter: str | None
+    skip_bad_lines: bool
+
+
+class RankSets(Protocol):
+    """Sets of the ranks that models may have, as `rank_confidence_sets` gives them."""
+
+    @property
+    def labels(self) -> pd.Index: ...
+
+    @property
+    def low(self) -> np.ndarray: ...
+
+    @property
+    def high(self) -> np.ndarray: ...

@@ -1,0 +1,160 @@
+"""An estimator on trial: what it is given, and what it answered."""
+
+import inspect
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.base import is_regressor
+
+from skbench._checks import check_option, named_estimators
+from skbench._columns import with_indicators
+from skbench._random import seeded
+from skbench.summaries import finite_population_estimate
+from skbench.summaries._items import VARIANCES
+
+NO_INTERVAL = "none"
+
+
+class Candidate(NamedTuple):
+    """An estimator together with what a study is to give it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With ``fit(X, y, sigma2, n, groups, sampling)`` and ``estimate(confidence_level)``, or
+        a plain scikit-learn regressor with ``fit(X, y)`` and ``predict(X)``. Text is
+        turned into indicators in front of a scikit-learn regressor that brings no
+        transformer of its own.
+    variance : str, default=None
+        Sampling variance of binary scores, as in `summarize_items`; None is the
+        study's.
+    keep_topics : bool, default=True
+        Whether the estimator is told which groups share items, so that folds
+        keep topics together. False reproduces papers that split at random.
+    finite_population : bool, default=False
+        Whether the number of all items of each group is known, and the estimates are of
+        their mean (`finite_population_estimate`), which is the truth of a study.
+
+    Notes
+    -----
+    When not to use it: for estimators that take the study's own settings. They
+    need no wrapping.
+
+    Examples
+    --------
+    >>> from skbench import Candidate, EmpiricalBayes
+    >>> paper = EmpiricalBayes(cv=2, prior_variance="moments", pool=False)
+    >>> Candidate(paper, variance="plug-in", keep_topics=False).variance
+    'plug-in'
+    """
+
+    estimator: object
+    variance: str | None = None
+    keep_topics: bool = True
+    finite_population: bool = False
+
+
+class Answer(NamedTuple):
+    """What an estimator said about the groups of one repetition."""
+
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    guarantee: str
+
+
+def as_candidates(estimators, variance):
+    """Candidates by name, each with its sampling variance filled in.
+
+    Raises
+    ------
+    TypeError
+        If `estimators` are not named, or an entry cannot be fitted.
+    ValueError
+        If there are none, or a variance is unknown.
+    """
+    candidates = {}
+    for name, given in named_estimators(estimators).items():
+        given = given if isinstance(given, Candidate) else Candidate(given)
+        if not hasattr(given.estimator, "fit") or isinstance(given.estimator, type):
+            raise TypeError(
+                f"Estimator {name!r} is {given.estimator!r}, which has no fit method of its own. "
+                "Pass an instance of an estimator, or a Candidate around one."
+            )
+        if given.finite_population and not hasattr(given.estimator, "estimate"):
+            raise TypeError(
+                f"Estimator {name!r} has no estimate method, which finite_population=True "
+                "needs. Pass an estimator of this package, or leave it out."
+            )
+        chosen = variance if given.variance is None else given.variance
+        check_option("variance", chosen, VARIANCES)
+        candidates[name] = given._replace(variance=chosen)
+    return candidates
+
+
+def estimators_of_groups(estimators):
+    """Estimators by name, each of which answers for the very groups it was fitted on.
+
+    Raises
+    ------
+    TypeError
+        If `estimators` are not named, or one has no ``fit_predict``.
+    ValueError
+        If there are none.
+    """
+    named = named_estimators(estimators)
+    for name, estimator in named.items():
+        if not hasattr(estimator, "fit_predict") or isinstance(estimator, type):
+            raise TypeError(
+                f"{name!r} is no estimator of groups: {estimator!r} has no fit_predict. Put a "
+                "scikit-learn regressor into SyntheticRegression(...) or EmpiricalBayes(...)."
+            )
+    return named
+
+
+def answer(candidate, summary, sizes, confidence_level, seed):
+    """Fit a copy of the estimator and ask it for the fitted groups.
+
+    Parameters
+    ----------
+    candidate : Candidate
+        Its estimator is not changed.
+    summary : GroupSummary
+        The groups of one repetition.
+    sizes : ndarray of int of shape (n_groups,)
+        Number of all items of these groups.
+    confidence_level : float
+        Nominal level of the intervals.
+    seed : int
+        Fills every ``random_state`` that the user left open.
+
+    Returns
+    -------
+    Answer
+        Without interval (nan) for plain regressors.
+    """
+    arguments = summary.fit_args
+    if not candidate.keep_topics:
+        alone = replace(summary.sampling, items_shared=False, item_correlation=None)
+        arguments |= {"groups": None, "sampling": alone}
+    estimator = seeded(candidate.estimator, seed)
+    if hasattr(estimator, "estimate"):
+        e = told(estimator.fit, arguments).estimate(confidence_level)
+        if candidate.finite_population:
+            e = finite_population_estimate(e, summary, sizes)
+        return Answer(e.value, e.low, e.high, e.guarantee)
+    X, y, groups = (arguments[name] for name in ("X", "y", "groups"))
+    if hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator):
+        estimator = with_indicators(estimator, X, groups)
+    value = estimator.fit(X, y).predict(X)
+    value = np.asarray(value, dtype=float).ravel()
+    unknown = np.full(len(value), np.nan)
+    return Answer(value, unknown, unknown, NO_INTERVAL)
+
+
+def told(method, arguments):
+    """What a method says to the `fit_args` of a summary; others' may not know of `sampling`."""
+    if "sampling" not in inspect.signature(method).parameters:
+        arguments = {name: value for name, value in arguments.items() if name != "sampling"}
+    return method(**arguments)

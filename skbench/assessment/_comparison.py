@@ -1,0 +1,154 @@
+"""`RiskComparison`: estimated squared errors of several methods on the same groups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from skbench.stats.shrinkage import sample_size
+
+if TYPE_CHECKING:
+    from skbench.stats.shrinkage.sample_size import SampleSizeRatio
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RiskComparison:
+    """Estimated mean squared errors of several estimators, and of their differences.
+
+    Made by `split_items_risk`, `shrinkage_risk` and `leave_out_covariates`.
+
+    Parameters
+    ----------
+    losses : DataFrame of shape (n_groups, n_estimators)
+        Unbiased estimates of the squared error of each group, score units
+        squared; noisy, and negative where it so happens. nan throughout for an
+        estimator that failed.
+    variance : ndarray of shape (n_groups,)
+        The same of the direct estimates: their sampling variances.
+    topics : ndarray of shape (n_groups,)
+        Groups with the same entry are dependent.
+    items_share : float
+        Share of the items that the estimators were given. The risks are those of
+        evaluations of that size.
+    reference : str
+        Estimator that differences and ratios are taken to.
+    errors : dict of str to str, default={}
+        What went wrong with estimators that failed.
+
+    Notes
+    -----
+    Standard errors are those of the delete-one-topic jackknife: they tell how the
+    risks would differ with other topics and other items.
+
+    Examples
+    --------
+    >>> from skbench import DirectEstimator, JamesStein, make_items, split_items_risk
+    >>> items = make_items(3, 20, 10, topic_std=0.3, random_state=0).items
+    >>> comparison = split_items_risk(
+    ...     {"direct": DirectEstimator(), "James-Stein": JamesStein()},
+    ...     items, ["model", "topic"], n_splits=5, random_state=0)
+    >>> difference, standard_error = comparison.difference("James-Stein", "direct")
+    >>> difference < -2 * standard_error
+    True
+    """
+
+    losses: pd.DataFrame
+    variance: np.ndarray
+    topics: np.ndarray
+    items_share: float
+    reference: str
+    errors: dict = field(default_factory=dict)
+
+    @property
+    def risk(self) -> pd.Series:
+        """Estimated mean squared error of each estimator, a Series."""
+        return self.losses.mean(axis=0, skipna=False)
+
+    @property
+    def standard_error(self) -> pd.Series:
+        """Standard error of each risk, a Series."""
+        return np.sqrt(pd.Series(np.diag(self.covariance), self.losses.columns))
+
+    @property
+    def covariance(self) -> pd.DataFrame:
+        """Covariance matrix of the risks, a DataFrame."""
+        names = self.losses.columns
+        codes = pd.factorize(self.topics)[0]
+        matrix = sample_size.jackknife_mean(self.losses.to_numpy(), codes)[1]
+        return pd.DataFrame(matrix, names, names)
+
+    def difference(self, first: str, second: str) -> tuple[float, float]:
+        """Risk of one estimator minus that of another, and its standard error.
+
+        Parameters
+        ----------
+        first, second : str
+            Names of estimators.
+
+        Returns
+        -------
+        difference, standard_error : float
+        """
+        V = self.covariance
+        variance = V.loc[first, first] + V.loc[second, second] - 2 * V.loc[first, second]
+        difference = self.risk[first] - self.risk[second]
+        return float(difference), float(np.sqrt(max(variance, 0.0)))
+
+    def sample_size_ratio(self, name: str, confidence_level: float = 0.95) -> SampleSizeRatio:
+        """How many times the items the direct estimator would need.
+
+        Parameters
+        ----------
+        name : str
+            Estimator.
+        confidence_level : float, default=0.95
+            Level of the interval.
+
+        Returns
+        -------
+        SampleSizeRatio
+            value, low, high, see `skbench.stats.sample_size.sample_size_ratio`; carried
+            over from the share of the items that the estimator was given to all
+            of them.
+        """
+        codes = pd.factorize(self.topics)[0]
+        losses = self.losses[name].to_numpy()
+        ratio = sample_size.sample_size_ratio(losses, self.variance, codes, confidence_level)
+        return sample_size.ratio_with_more_items(ratio, self.items_share)
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per estimator, in the order in which they were given.
+
+        Returns
+        -------
+        DataFrame
+            risk and standard_error; ratio, difference and
+            difference_standard_error to the reference; sample_size_ratio.
+        """
+        differences = [self.difference(name, self.reference) for name in self.losses]
+        return pd.DataFrame(
+            {
+                "risk": self.risk,
+                "standard_error": self.standard_error,
+                "ratio": self.risk / self.risk[self.reference],
+                "difference": [difference for difference, _ in differences],
+                "difference_standard_error": [error for _, error in differences],
+                "sample_size_ratio": [self.sample_size_ratio(name).value for name in self.losses],
+            },
+            index=self.losses.columns.rename("estimator"),
+        )
+
+    def __repr__(self):
+        n_topics = pd.unique(self.topics).size
+        topics = f" in {n_topics} topics" if n_topics < len(self.losses) else ""
+        head = (
+            f"Risk of {self.losses.shape[1]} estimators over {len(self.losses)} groups{topics}, "
+            f"each from {100 * self.items_share:.0f} % of the items; "
+            f"differences to {self.reference!r}"
+        )
+        failures = [f"{name} failed: {error}" for name, error in self.errors.items()]
+        table = self.to_frame().to_string(float_format=lambda x: f"{x:.4g}")
+        return "\n".join([head, table, *failures])

@@ -1,0 +1,124 @@
+"""`leave_out_covariates`: what each group of features is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from skbench._types import Estimator, Names, RandomState, Rows
+from skbench.assessment._candidate import estimators_of_groups
+from skbench.assessment._candidates import Data, split_risk
+from skbench.containers import GroupSummary
+
+if TYPE_CHECKING:
+    from skbench.assessment._comparison import RiskComparison
+
+
+_ALL = "all features"
+
+
+def leave_out_covariates(
+    estimator: Estimator,
+    items: Rows | GroupSummary,
+    by: Names | None = None,
+    *,
+    covariates: Mapping[str, Names] | None = None,
+    n_splits: int = 10,
+    n_repeats: int = 1,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+    **summary_options: Any,
+) -> RiskComparison:
+    """Estimate how much the error grows without each group of features (LOCO).
+
+    Parameters
+    ----------
+    estimator : estimator
+        Estimator of groups, not fitted; it is copied and fitted anew without each
+        group of features.
+    items : dataframe or GroupSummary
+        As in `split_items_risk`.
+    by : str or list of str, default=None
+        Columns that define the groups; required with a dataframe.
+    covariates : dict of str to (str or list of str), default=None
+        Names of groups of features, and their columns in the `X` of the summary.
+        None takes every column by itself.
+    n_splits, n_repeats : int, default=10 and 1
+        As in `split_items_risk`.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the deals, and of open random states inside the estimator, at any depth.
+    n_jobs : int, default=None
+        Folds worked on at the same time (joblib).
+    **summary_options
+        Further arguments of `summarize_items`: features above all.
+
+    Returns
+    -------
+    RiskComparison
+        One row with all features, which is the reference, and one without each
+        group of them: ``to_frame()["difference"]`` is what the group is worth,
+        positive where leaving it out hurts.
+
+    Raises
+    ------
+    ValueError
+        As in `split_items_risk`, or if a column does not exist.
+    TypeError
+        If `covariates` is no dict.
+
+    Notes
+    -----
+    [1]_ refit without a covariate and compare errors on data left out; [2]_,
+    section 4.3, do so for groups of features. Here the error is that of the
+    final estimates, judged by split items: features of `EmpiricalBayes` are worth
+    less than those of its regression alone, because the group's own items make
+    up for them. Features that say the same (a topic's name and its embedding)
+    are each worth little where the other stays: leave both out together too.
+
+    When not to use it: to rank features that hang together, or for causes.
+
+    References
+    ----------
+    .. [1] Lei, G'Sell, Rinaldo, Tibshirani and Wasserman (2018). Distribution-free
+       predictive inference for regression. Journal of the American Statistical
+       Association 113.
+    .. [2] Fogliato, Patil, Akpinar and Monfort (2024). Precise Model
+       Benchmarking with Only a Few Observations.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skbench import SyntheticRegression, leave_out_covariates, make_items
+    >>> data = make_items(4, 30, 10, random_state=0)
+    >>> worth = leave_out_covariates(
+    ...     SyntheticRegression(Ridge()), data.items, ["model", "topic"],
+    ...     covariates={"models": "model", "difficulty": "feature"},
+    ...     features=data.features, random_state=0)
+    >>> worth.to_frame()["difference"].idxmax()
+    'without difficulty'
+    """
+    estimators_of_groups({type(estimator).__name__: estimator})
+    data = Data(items, by, summary_options)
+    columns = list(data.summary.fit_args["X"].columns)
+    if covariates is None:
+        covariates = {str(name): [name] for name in columns}
+    if not isinstance(covariates, dict):
+        raise TypeError(
+            "covariates must be a dict of names and columns, such as "
+            f'{{"texts": ["length", "language"]}}, got {type(covariates).__name__}.'
+        )
+    candidates = {_ALL: (estimator, [])}
+    for name, dropped in covariates.items():
+        dropped = [dropped] if isinstance(dropped, str) else list(dropped)
+        _check_columns(name, dropped, columns)
+        candidates[f"without {name}"] = (estimator, dropped)
+    return split_risk(candidates, data, _ALL, n_splits, n_repeats, random_state, n_jobs)
+
+
+def _check_columns(name, dropped, columns):
+    for column in dropped:
+        if column not in columns:
+            raise ValueError(
+                f"The group of features {name!r} names column {column!r}, but X has only: "
+                f"{', '.join(map(str, columns))}."
+            )

@@ -1,0 +1,193 @@
+"""`sample_size_ratio`: how many items shrinkage is worth, without refitting anything."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from skbench._checks import check_confidence_level
+from skbench._types import Estimator
+from skbench.containers import GroupSummary
+from skbench.stats import shrinkage
+from skbench.stats.intervals import binomial
+from skbench.stats.shrinkage import risk, sample_size
+
+if TYPE_CHECKING:
+    from skbench.stats.shrinkage.sample_size import SampleSizeRatio
+
+
+_OWN_ANSWERS = ("smoothed", "plug-in", "agresti")  # variances made of the group's own answers
+_STEP = 1e-4  # of the shrinkage parameter, for the derivative of the risk by it
+
+
+class _Rule(NamedTuple):
+    """Shrinkage towards a prior mean, with its one estimated parameter."""
+
+    prior_mean: np.ndarray
+    parameter: float
+    weight: object  # weight(parameter, sigma2) of the direct estimates
+    slope_beyond: np.ndarray  # own slope of the estimates through the parameter
+    influence: np.ndarray  # of each group on the parameter, times n_groups
+
+
+def sample_size_ratio(
+    estimator: Estimator, summary: GroupSummary, confidence_level: float = 0.95
+) -> SampleSizeRatio | None:
+    """How many times the items direct estimates would need to be as precise.
+
+    Parameters
+    ----------
+    estimator : EmpiricalBayes, JamesStein or AveragedEstimator
+        Fitted on the summary.
+    summary : GroupSummary
+        Binary scores.
+    confidence_level : float, default=0.95
+        Level of the interval.
+
+    Returns
+    -------
+    SampleSizeRatio or None
+        value, low, high. None where there is no formula: other estimators, other
+        scores, a scale that is not "identity". `split_items_risk` and
+        `compare_estimators` find it for those by refitting.
+
+    Raises
+    ------
+    ValueError
+        If the summary is not what the estimator was fitted on.
+
+    Notes
+    -----
+    The ratio of the mean squared errors of direct estimates and of the estimator,
+    over the groups as a whole; the error of direct estimates falls as 1 / n. The
+    risk is that of `skbench.stats.risk.leave_one_out_loss`, with prior mean or
+    center held fixed, and carried over from n - 1 to n items. The interval is a
+    jackknife over topics, in which the estimated amount of shrinkage varies too.
+    Its coverage at nominal 95 % is in the user's guide; groups with one item do not
+    count. Variances that the group's own answers make are made anew without the item,
+    others are held fixed but for n.
+
+    `AveragedEstimator` brings Stein's estimates of its squared errors along;
+    they need `item_correlation` where models share items, or the ratio is too high.
+
+    When not to use it: for a single group. Groups near their prior mean gain more
+    than the ratio says and those far from it less.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skbench import EmpiricalBayes, make_items, sample_size_ratio, summarize_items
+    >>> data = make_items(4, 60, 10, random_state=0)
+    >>> g = summarize_items(data.items, ["model", "topic"], features=data.features)
+    >>> eb = EmpiricalBayes(Ridge(), random_state=0).fit(**g.fit_args)
+    >>> print(sample_size_ratio(eb, g))
+    as good as 3.3 times the items (2.3 to 6.1)
+    """
+    check_is_fitted(estimator)
+    check_confidence_level(confidence_level)
+    if not hasattr(estimator, "z_"):
+        return None  # it does not keep the groups it was fitted on, as pipelines do not
+    if len(estimator.z_) != len(summary) or np.any(estimator.z_ != summary.z):
+        raise ValueError("The estimator was fitted on other groups than those of the summary.")
+    usable = summary.n > 1
+    if summary.outcome != "binomial" or not usable.any():
+        return None
+    groups = np.arange(len(summary)) if summary.groups is None else np.asarray(summary.groups)
+    topics = pd.factorize(groups[usable])[0]
+    if hasattr(estimator, "squared_error_"):
+        if summary.groups is not None and summary.item_correlation is None:
+            return None  # the mixed models then took correlated errors for independent ones
+        losses = estimator.squared_error_[usable]
+        sigma2 = binomial.unbiased_variance(np.round(summary.z * summary.n), summary.n)[usable]
+        return sample_size.sample_size_ratio(losses, sigma2, topics, confidence_level)
+    rule = _rule_of(estimator, summary)
+    if rule is None:
+        return None
+    n = summary.n[usable].astype(float)
+    losses, influenced, sigma2 = _losses(rule, summary, usable, n)
+    ratio = sample_size.sample_size_ratio(losses + influenced, sigma2, topics, confidence_level)
+    return sample_size.ratio_with_more_items(ratio, np.sum(n - 1) / np.sum(n))
+
+
+def _losses(rule, summary, usable, n):
+    """Losses, what each group does to the others' through the parameter, and variances."""
+    k = np.round(summary.z[usable] * n)
+    f = rule.prior_mean[usable]
+    variance = variance_with_fewer(summary.sigma2[usable], k, n)
+
+    def at(parameter):
+        return risk.leave_one_out_loss(
+            lambda z, sigma2: f + rule.weight(parameter, sigma2) * (z - f), k, n, variance
+        )
+
+    losses, sigma2 = at(rule.parameter)
+    step = _STEP * rule.parameter
+    change = 0.0
+    if step > 0:
+        up, down = (at(rule.parameter + sign * step)[0].mean() for sign in (1, -1))
+        change = (up - down) / (2 * step)
+    influence = rule.influence[usable]
+    losses = losses + 2 * rule.slope_beyond[usable] * sigma2
+    return losses, change * (influence - influence.mean()), sigma2
+
+
+def variance_with_fewer(sigma2, k, n):
+    """What `leave_one_out_loss` needs to know of how these variances were estimated.
+
+    Parameters
+    ----------
+    sigma2, k, n : ndarray of shape (n_groups,)
+        Sampling variances, right answers and items.
+
+    Returns
+    -------
+    str or ndarray of shape (n_groups,)
+        The method that makes these variances of the group's own answers, else the
+        variances themselves, which then came from elsewhere.
+    """
+    for method in _OWN_ANSWERS:
+        if np.allclose(sigma2, binomial.sampling_variance(k, n, method), rtol=1e-6, atol=0):
+            return method
+    return sigma2
+
+
+def _rule_of(estimator, summary):
+    if hasattr(estimator, "center_"):
+        return _james_stein(estimator, summary)
+    known = all(hasattr(estimator, name) for name in ("prior_mean_", "shrinkage_factor_"))
+    plain = getattr(estimator, "scale", None) == "identity" and estimator.spread == "common"
+    return _empirical_bayes(estimator, summary) if known and plain else None
+
+
+def _empirical_bayes(estimator, summary):
+    A = estimator.prior_variance_
+    residuals = summary.z - estimator.prior_mean_
+    slope = risk.empirical_bayes_slope(residuals, summary.sigma2, A)
+    with np.errstate(invalid="ignore"):  # groups with one item are not used
+        noise = binomial.unbiased_variance(np.round(summary.z * summary.n), summary.n)
+    return _Rule(
+        prior_mean=estimator.prior_mean_,
+        parameter=A,
+        weight=shrinkage.shrinkage_factor,
+        slope_beyond=slope - shrinkage.shrinkage_factor(A, summary.sigma2),
+        influence=residuals**2 - noise,
+    )
+
+
+def _james_stein(estimator, summary):
+    center, w = estimator.center_, estimator.shrinkage_factor_
+    sigma2 = np.maximum(summary.sigma2, summary.sigma2[summary.sigma2 > 0].min())
+    slope = risk.james_stein_slope(summary.z, sigma2, estimator.center)
+    scaled = (summary.z - center) ** 2 / sigma2
+    # w = 1 - d / S, so that dw = (1 - w) dS / S, and S is a sum over groups.
+    influence = (1 - w) * len(summary) * scaled / scaled.sum() if w > 0 else 0 * scaled
+    return _Rule(
+        prior_mean=np.full(len(summary), center),
+        parameter=w,
+        weight=lambda w, sigma2: w,
+        slope_beyond=slope - w,
+        influence=influence,
+    )

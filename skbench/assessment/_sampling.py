@@ -1,0 +1,203 @@
+"""One repetition: draw items, and summarize them as `summarize_items` would."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from skbench.containers import GroupSummary, Sampling
+from skbench.stats.intervals.moderated import spread
+from skbench.stats.mixed import covariances
+from skbench.summaries._items import estimates_from_sums
+
+
+class Sample(NamedTuple):
+    """Sums over the drawn items of the groups that got any.
+
+    Attributes
+    ----------
+    present : ndarray of int
+        Positions of these groups in the population.
+    n, total, centered, squared : ndarray of shape (n_present,)
+        Number of scores, their sum, and sums of centered scores and squares.
+    binary : bool
+        Whether every drawn score is 0 or 1.
+    item_features : ndarray of shape (n_present, n_item_features) or None
+        Means of item columns.
+    correlation : DataFrame of shape (n_models, n_models) or None
+        Correlation of errors across models that share items.
+    powers : tuple of two ndarrays of shape (n_present,), or None
+        Sums of squares and fourth powers around the group means, unless scores are binary.
+    """
+
+    present: np.ndarray
+    n: np.ndarray
+    total: np.ndarray
+    centered: np.ndarray
+    squared: np.ndarray
+    binary: bool
+    item_features: np.ndarray | None
+    correlation: pd.DataFrame | None
+    powers: tuple | None
+
+
+def draw(design, replace, rng):
+    """Sums over a random sample of the items of every unit.
+
+    Parameters
+    ----------
+    design : Design
+        What to draw from, and how much.
+    replace : bool
+        Whether with replacement.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    Sample
+    """
+    p = design.population
+    if p.topics is None and p.item_features is None and p.is_binary:
+        return _counts(design, replace, rng)
+    return sums_of_rows(p, drawn_rows(design, replace, rng), design.n_items)
+
+
+def drawn_rows(design, replace, rng):
+    """Rows of `scores` that are drawn, unit after unit; ndarray of int."""
+    starts, sizes = design.population.starts[:-1], design.population.unit_sizes
+    if replace:
+        return rng.integers(
+            np.repeat(starts, design.n_items), np.repeat(starts + sizes, design.n_items)
+        )
+    return np.concatenate(
+        [
+            start + rng.choice(size, n, replace=False, shuffle=False)
+            for start, size, n in zip(starts, sizes, design.n_items, strict=True)
+        ]
+    )
+
+
+def _counts(design, replace, rng):
+    """Binary scores of independent groups need no rows: only how many are right."""
+    p, n = design.population, design.n_items
+    right = np.rint(p.truth * p.sizes).astype(int)
+    k = (
+        rng.binomial(n, right / p.sizes)
+        if replace
+        else rng.hypergeometric(right, p.sizes - right, n)
+    )
+    everyone = np.arange(len(n))
+    return Sample(everyone, n, k.astype(float), k, k, True, None, None, None)
+
+
+def sums_of_rows(population, rows, n_items):
+    """Sums over given rows of `scores`, group by group.
+
+    Parameters
+    ----------
+    population : Population
+        What the rows are rows of.
+    rows : ndarray of int of shape (n_drawn,)
+        Positions of the drawn items, unit after unit.
+    n_items : ndarray of int of shape (n_units,)
+        How many of them belong to each unit; at least 1.
+
+    Returns
+    -------
+    Sample
+    """
+    scores = population.scores[rows]
+    there = ~np.isnan(scores)
+    firsts = np.concatenate([[0], np.cumsum(n_items)[:-1]])
+    at = population.unit, population.column
+
+    def total(values):
+        return np.add.reduceat(values, firsts, axis=0)[at]
+
+    def around_means():
+        sizes = np.add.reduceat(there.astype(int), firsts, axis=0)
+        means = np.add.reduceat(filled, firsts, axis=0) / np.maximum(sizes, 1)
+        away = np.where(there, filled - np.repeat(means, n_items, axis=0), 0.0)
+        return total(away**2)[present], total(away**4)[present]
+
+    n = total(there.astype(int))
+    present = np.flatnonzero(n)
+    filled = np.where(there, scores, 0.0)
+    binary = bool(np.all((filled == 0) | (filled == 1)))
+    centered = np.where(there, scores - filled.sum() / there.sum(), 0.0)
+    item_features = None
+    if population.item_features is not None:
+        seen = np.where(there[:, :, None], population.item_features[rows], 0.0)
+        item_features = (total(seen) / np.maximum(n, 1)[:, None])[present]
+    return Sample(
+        present,
+        n[present],
+        total(filled)[present],
+        total(centered)[present],
+        total(centered**2)[present],
+        binary,
+        item_features,
+        _correlation(population, scores, np.repeat(np.arange(len(n_items)), n_items)),
+        None if binary else around_means(),
+    )
+
+
+def _correlation(population, scores, unit):
+    """Correlation of errors across the models that answered drawn items."""
+    if population.models is None:
+        return None
+    seen = ~np.isnan(scores).all(axis=0)
+    models = population.models[seen]
+    matrix = covariances.item_correlation(scores[:, seen], unit)
+    return pd.DataFrame(matrix, index=models, columns=models)
+
+
+def summary_of(population, sample, variance):
+    """The GroupSummary that `summarize_items` makes of the drawn rows.
+
+    Parameters
+    ----------
+    population : Population
+        Labels, topics and fixed features.
+    sample : Sample
+        Sums of one repetition.
+    variance : str
+        Sampling variance of binary scores.
+
+    Returns
+    -------
+    GroupSummary
+    """
+    labels = population.labels[sample.present]
+    z, sigma2, outcome = estimates_from_sums(
+        n=sample.n,
+        total=sample.total,
+        centered=sample.centered,
+        squared=sample.squared,
+        binary=sample.binary,
+        labels=labels,
+        variance=variance,
+    )
+    X = population.X.iloc[sample.present]
+    if sample.item_features is not None:
+        X = X.copy()
+        X[population.item_feature_names] = sample.item_features
+    return GroupSummary(
+        z=z,
+        sigma2=sigma2,
+        n=sample.n,
+        labels=labels,
+        X=X,
+        groups=None if population.topics is None else population.topics[sample.present],
+        sampling=Sampling(
+            outcome,
+            items_shared=population.topics is not None,
+            item_correlation=sample.correlation,
+            spread=(
+                None
+                if sample.powers is None
+                else spread(sample.n, *sample.powers, sigma2, variance=variance)
+            ),
+        ),
+    )

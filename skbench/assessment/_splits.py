@@ -1,0 +1,180 @@
+"""Items dealt to folds: what remains when one fold is left out, and what that fold says."""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from skbench.containers import GroupSummary
+from skbench.stats.intervals import binomial
+from skbench.stats.shrinkage import risk
+from skbench.summaries import summarize_items
+from skbench.summaries._items import estimates_of_counts
+from skbench.summaries._rows import group_labels
+
+
+class Part(NamedTuple):
+    """What one fold leaves, and what it is judged by."""
+
+    summary: GroupSummary  # of the items outside the fold
+    position: np.ndarray  # of its groups among all groups
+    z_out: np.ndarray  # direct estimates from the fold, nan where it has no items
+    n_out: np.ndarray  # items in the fold
+    share: np.ndarray  # of the independent observations of each group, those in `summary`
+    sigma2: np.ndarray  # unbiased variance of the direct estimates in `summary`
+
+
+def check_splits(n_splits, n_repeats):
+    """Refuse fewer than two folds, or no repeat."""
+    for name, value, least in (("n_splits", n_splits, 2), ("n_repeats", n_repeats, 1)):
+        if not isinstance(value, int | np.integer) or value < least:
+            raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
+
+
+def parts_of_summary(summary, variance, n_splits, n_repeats, rng):
+    """Parts of groups known by their summary only, one per repeat and fold.
+
+    Counts are dealt as items would be; other means are thinned as normal
+    variables with known variance.
+    """
+    if summary.groups is not None:
+        raise ValueError(
+            "Models share items within topics here, so their items must be split together, and "
+            "the summary does not say which is which. Pass the item rows and by=[...] instead."
+        )
+    if summary.outcome == "binomial":
+        yield from _parts_of_counts(summary, variance, n_splits, n_repeats, rng)
+    else:
+        yield from _parts_of_means(summary, n_splits, n_repeats, rng)
+
+
+def _parts_of_counts(summary, variance, n_splits, n_repeats, rng):
+    n = np.asarray(summary.n, dtype=int)
+    k = np.round(summary.z * n).astype(int)
+    right, size = risk.split_counts(k, n, n_splits, n_repeats, rng)
+    for k_out, n_out in zip(_flat(right), _flat(size), strict=True):
+        kept = n > n_out
+        n_in = n[kept] - n_out[kept]
+        k_in = k[kept] - k_out[kept]
+        with np.errstate(invalid="ignore"):
+            z_out = k_out[kept] / n_out[kept]
+        z, sigma2 = estimates_of_counts(k_in, n_in, summary.labels[kept], variance)
+        part = _subset(summary, kept, z, sigma2, n_in)
+        share = n_in / n[kept]
+        unbiased = binomial.unbiased_variance(k, n)[kept] / share
+        yield Part(part, np.flatnonzero(kept), z_out, n_out[kept], share, unbiased)
+
+
+def _parts_of_means(summary, n_splits, n_repeats, rng):
+    folds = risk.split_normal(summary.z, summary.sigma2, n_splits, n_repeats, rng)
+    everyone = np.arange(len(summary))
+    share = np.full(len(summary), 1 - 1 / n_splits)
+    sigma2 = summary.sigma2 / share
+    n_in, independent = (
+        np.maximum(1, np.round(sizes * share)).astype(int)
+        for sizes in (summary.n, summary.n_independent)
+    )
+    for z_out in _flat(folds):
+        z = (n_splits * summary.z - z_out) / (n_splits - 1)
+        part = _subset(summary, everyone, z, sigma2, n_in, independent)
+        yield Part(part, everyone, z_out, np.ones(len(summary)), share, sigma2)
+
+
+def _flat(folds):
+    return folds.reshape(-1, folds.shape[-1])
+
+
+def _subset(summary, kept, z, sigma2, n, n_independent=None):
+    return GroupSummary(
+        z=z,
+        sigma2=sigma2,
+        n=n,
+        labels=summary.labels[kept],
+        X=None if summary.X is None else summary.X.iloc[kept],
+        sampling=summary.sampling,
+        n_independent=n_independent,
+    )
+
+
+def parts_of_items(items, full, options, n_splits, n_repeats, rng):
+    """Parts of item rows; items that models share go to one fold together.
+
+    Parameters
+    ----------
+    items : DataFrame
+        One row per (model, item).
+    full : GroupSummary
+        Of all rows.
+    options : dict
+        Arguments of `summarize_items`: by, score, model, item, cluster and so on.
+    n_splits, n_repeats : int
+        Folds, and independent deals.
+    rng : numpy.random.Generator
+
+    Yields
+    ------
+    Part
+    """
+    by = options["by"]
+    group = full.labels.get_indexer(group_labels(items, by))
+    unit, topic = _units(items, full, options, group)
+    score = items[options["score"]].to_numpy(dtype=float)
+    units_of_group = _distinct_units(group, unit, np.ones(len(items), bool), len(full))
+    unbiased = _unbiased_variance(full)
+    for _ in range(n_repeats):
+        fold = _deal(topic, n_splits, rng)[unit]
+        for number in range(n_splits):
+            out = fold == number
+            if out.all():
+                continue
+            n_out = np.bincount(group[out], minlength=len(full))
+            with np.errstate(invalid="ignore"):
+                z_out = np.bincount(group[out], score[out], minlength=len(full)) / n_out
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # told once, of all items
+                part = summarize_items(items[~out], **options)
+            at = full.labels.get_indexer(part.labels)
+            share = _distinct_units(group, unit, ~out, len(full))[at] / units_of_group[at]
+            yield Part(part, at, z_out[at], n_out[at], share, unbiased[at] / share)
+
+
+def _units(items, full, options, group):
+    """Code of what goes to a fold together, for each row; and the topic of each unit."""
+    cluster, item = options["cluster"], options["item"]
+    topic = group
+    if full.groups is not None:
+        if item not in items:
+            raise ValueError(
+                "Models may have answered the same items, but there is no column of item ids to "
+                "split them by. Pass item=..."
+            )
+        topic = pd.factorize(np.asarray(full.groups))[0][group]
+    within = cluster or (item if full.groups is not None and item not in options["by"] else None)
+    if within is None:
+        return np.arange(len(items)), topic
+    unit = items.groupby([topic, items[within]], sort=False).ngroup().to_numpy()
+    first = np.unique(unit, return_index=True)[1]
+    return unit, topic[first]
+
+
+def _deal(topic, n_folds, rng):
+    """Fold of each unit: the units of every topic in random order, dealt in turn."""
+    order = np.lexsort([rng.permutation(len(topic)), topic])
+    sizes = np.bincount(topic)
+    rank = np.arange(len(topic)) - np.repeat(sizes.cumsum() - sizes, sizes)
+    start = rng.integers(n_folds, size=len(sizes))
+    fold = np.empty(len(topic), dtype=int)
+    fold[order] = (rank + start[topic[order]]) % n_folds
+    return fold
+
+
+def _distinct_units(group, unit, rows, n_groups):
+    pairs = pd.DataFrame({"group": group[rows], "unit": unit[rows]}).drop_duplicates()
+    return np.bincount(pairs["group"], minlength=n_groups)
+
+
+def _unbiased_variance(full):
+    if full.outcome != "binomial":
+        return full.sigma2
+    return binomial.unbiased_variance(np.round(full.z * full.n), full.n)

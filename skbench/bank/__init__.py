@@ -1,0 +1,8 @@
+"""Earlier models' item results: much from few items of a new model."""
+
+from skbench.bank.choose import choose_items
+from skbench.bank.item_bank import ItemBank
+from skbench.bank.needed import ItemsNeeded, items_needed
+from skbench.bank.unit_level import UnitLevelModel
+
+__all__ = ["ItemBank", "ItemsNeeded", "UnitLevelModel", "choose_items", "items_needed"]

@@ -1,0 +1,86 @@
+"""One new model, fitted."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skbench.bank._design import prior_of
+from skbench.stats.item_response.unit_level import (
+    UnitFit,
+    unit_level_logit,
+    unit_level_normal,
+)
+
+_PAST_WORTH = 4.0  # items that the noise of earlier models' scores is worth
+
+
+class FittedModel(NamedTuple):
+    """A new model, on items in sorted order; scores in units of the model.
+
+    fit : UnitFit
+    noise : ndarray of shape (n_grid,), variance of a score; None for answers
+    position, topic : ndarray of int of shape (n_asked,), -1 for items that the bank lacks
+    y : ndarray of shape (n_asked,)
+    weight : ndarray of shape (n_asked,), inverse chances of being asked
+    designed : bool, whether the user gave those chances
+    """
+
+    fit: UnitFit
+    noise: np.ndarray | None
+    position: np.ndarray
+    topic: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+    designed: bool
+
+
+def fit_model(bank, design, rows, y, own, answers):
+    """Average repeated rows, put items in order, and fit."""
+    position, topic, score, weight = _averaged(bank, rows, y, own)
+    designed = rows.probability is not None
+    score = (score - design.center) / design.scale
+    known = position >= 0
+    X = np.where(known[:, None], design.bank[position], design.topics[topic])
+    attenuation = np.where(known, 1.0, design.attenuation)
+    if answers:
+        prior = prior_of(design, np.nan)
+        fit = unit_level_logit(score, X, topic, attenuation, prior)
+        return FittedModel(fit, None, position, topic, score, weight, designed)
+    prior = prior_of(design, _noise(score, X[:, 1], design.noise))
+    fit = unit_level_normal(score, X, topic, attenuation, prior)
+    noise = prior.noise[fit.kept]
+    return FittedModel(fit, noise, position, topic, score, weight, designed)
+
+
+def _averaged(bank, rows, y, own):
+    """One row per item: items of the bank in its order, then the others in that of their ids."""
+    position, topic = rows.position[own], rows.topic[own]
+    key = position.astype(np.int64)
+    lacking = position < 0
+    if lacking.any():
+        pairs = sorted(set(zip(topic[lacking], map(str, rows.item[own][lacking]), strict=True)))
+        number = {pair: len(bank.items_) + i for i, pair in enumerate(pairs)}
+        key[lacking] = [
+            number[pair]
+            for pair in zip(topic[lacking], map(str, rows.item[own][lacking]), strict=True)
+        ]
+    _, first, code, count = np.unique(
+        key, return_index=True, return_inverse=True, return_counts=True
+    )
+    probability = np.ones(len(first)) if rows.probability is None else rows.probability[own][first]
+    # Sums in sorted order: the same numbers whatever the order of the rows.
+    order = np.lexsort([y[own], code])
+    mean = np.bincount(code[order], y[own][order]) / count
+    return position[first], topic[first], mean, 1 / probability
+
+
+def _noise(score, easiness, of_past):
+    """Variance of scores around a line in easiness: the middle of the grid.
+
+    Scores that happen to be alike do not make others certain: what earlier models scattered
+    counts as some items more.
+    """
+    X = np.column_stack([np.ones(len(score)), easiness])
+    rest = score - X @ np.linalg.lstsq(X, score, rcond=None)[0]
+    freedom = max(len(score) - 2, 0)
+    return max((rest @ rest + _PAST_WORTH * of_past) / (freedom + _PAST_WORTH), 1e-4)

@@ -1,0 +1,245 @@
+"""From fitted models to the mean scores over all items of a benchmark."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from skbench._checks import require_columns
+from skbench.bank._rows import positions_and_topics
+from skbench.stats.item_response.assisted import assisted_mean, combined, moments_within
+from skbench.stats.item_response.unit_level import item_sums, sum_moments
+
+_LEAST_ASSISTED = 10
+_LEAST_IN_TOPIC = 2
+
+
+class Moments(NamedTuple):
+    """Posterior of mean scores, in score units.
+
+    labels : list of arrays, one per level
+    mean, variance, least, largest : ndarray of shape (n_groups,)
+    """
+
+    labels: list
+    mean: np.ndarray
+    variance: np.ndarray
+    least: np.ndarray
+    largest: np.ndarray
+
+
+class Population(NamedTuple):
+    """All items of a benchmark.
+
+    estimator : UnitLevelModel
+    counts : ndarray of shape (n_items,), 1 for items of the bank that belong to it, else 0
+    beyond : ndarray of shape (n_topics,), number of items that the bank lacks
+    topics : list of all topics
+    """
+
+    estimator: object
+    counts: np.ndarray
+    beyond: np.ndarray
+    topics: list
+
+    def moments(self, levels):
+        """Means by model, by topic, or by both."""
+        every = [self._of_model(name, levels) for name in self.estimator.models_]
+        models = np.asarray(self.estimator.models_)
+        topics = np.asarray(self.topics, dtype=object)[self.sizes() > 0]
+        parts = [np.stack(part) for part in zip(*every, strict=True)]
+        if levels == ["model"]:
+            return Moments([models], *(part[:, 0] for part in parts))
+        if levels == ["topic"]:
+            mean, variance, least, largest = parts
+            rho = _shared_noise(self.estimator)
+            std = np.sqrt(variance)
+            together = rho * std.mean(axis=0) ** 2 + (1 - rho) * (std**2).mean(axis=0) / len(std)
+            ends = least.mean(axis=0), largest.mean(axis=0)
+            return Moments([topics], mean.mean(axis=0), together, *ends)
+        labels = [np.repeat(models, len(topics)), np.tile(topics, len(models))]
+        if levels == ["topic", "model"]:
+            order = np.arange(len(labels[0])).reshape(len(models), -1).T.ravel()
+            labels = [labels[1][order], labels[0][order]]
+            return Moments(labels, *(part.ravel()[order] for part in parts))
+        return Moments(labels, *(part.ravel() for part in parts))
+
+    def sizes(self):
+        """Number of items by topic."""
+        codes = self.estimator.bank.topic_codes_
+        return np.bincount(codes, self.counts, len(self.topics)) + self.beyond
+
+    def _of_model(self, name, levels):
+        """Mean, variance and bounds by topic, or of the whole."""
+        fitted, design = self.estimator._fits[name], self.estimator._design
+        seen = self._seen(fitted)
+        member = np.eye(len(self.topics))[self.sizes() > 0]
+        if levels == ["model"]:
+            member = member.sum(axis=0, keepdims=True)
+        sums = self._sums(fitted)
+        mean, covariance = sum_moments(fitted.fit, sums, member)
+        size, n_seen = member @ self.sizes(), member @ seen.count
+        variance = np.diag(covariance) / size**2
+        value = (member @ seen.total + mean) / size
+        if levels == ["model"] and self._may_assist(name, fitted):
+            other = self._assisted(fitted, sums, size)
+            value, variance, _ = combined(value, variance, other.value, other.variance)
+        low, high = self.estimator._bounds
+        least, largest = (
+            (member @ seen.total * design.scale + design.center * n_seen + (size - n_seen) * end)
+            / size
+            if np.isfinite(end)
+            else np.full(len(size), end)
+            for end in (low, high)
+        )
+        value = design.center + design.scale * value
+        variance = design.scale**2 * variance
+        if fitted.noise is None:
+            return np.clip(value, least, largest), variance, least, largest
+        return *moments_within(value, variance, least, largest), least, largest
+
+    def _seen(self, fitted):
+        """Sums and numbers of scores seen, of items that belong to the benchmark."""
+        share = self._share(fitted)
+        k = len(self.topics)
+        return _Seen(
+            np.bincount(fitted.topic, share * fitted.y, k), np.bincount(fitted.topic, share, k)
+        )
+
+    def _share(self, fitted):
+        """Whether each item asked belongs to the benchmark."""
+        known = fitted.position >= 0
+        return np.where(known, self.counts[fitted.position], self.beyond[fitted.topic] > 0)
+
+    def _sums(self, fitted):
+        """Expected scores of the items not asked, by topic."""
+        design, codes = self.estimator._design, self.estimator.bank.topic_codes_
+        left = self.counts.astype(float)
+        known = fitted.position >= 0
+        left[fitted.position[known]] = 0
+        asked = np.bincount(fitted.topic[~known], minlength=len(self.topics))
+        beyond = np.maximum(self.beyond - asked, 0)
+        more = np.flatnonzero(beyond)
+        X = np.concatenate([design.bank, design.topics[more]])
+        attenuation = np.append(np.ones(len(codes)), np.full(len(more), design.attenuation))
+        topic = np.append(codes, more)
+        share = np.append(left, beyond[more])
+        return item_sums(fitted.fit, X, topic, attenuation, share, fitted.noise)
+
+    def _assisted(self, fitted, sums, size):
+        """Assisted estimate of the whole."""
+        share = self._share(fitted) > 0
+        residual = (fitted.y - fitted.fit.held_out)[share]
+        predicted = self.counts @ sums.expected[: len(self.counts)]
+        predicted += self.beyond[self.beyond > 0] @ self._beyond_means(fitted)
+        group = np.zeros(len(residual), dtype=int)
+        weight = self._weights(fitted, share)
+        return assisted_mean(residual, weight, group, predicted / size, size)
+
+    def _weights(self, fitted, share):
+        """Items of the benchmark that each item asked stands for, up to a factor."""
+        weight, topic = fitted.weight[share], fitted.topic[share]
+        n = np.bincount(topic, minlength=len(self.topics))
+        stratified = n[self.sizes() > 0].min() >= _LEAST_IN_TOPIC
+        if fitted.designed or not stratified:
+            return weight
+        return weight * (self.sizes() / np.maximum(n, 1))[topic]
+
+    def _may_assist(self, name, fitted):
+        """Whether the items asked are a sample, and enough to tell the noise of residuals.
+
+        With fewer than ten answers of either kind that variance is itself noise, and contradicts
+        models that are right.
+        """
+        y = fitted.y
+        rarer = len(y) if fitted.noise is not None else min(y.sum(), len(y) - y.sum())
+        return self.estimator.random_sample_[name] and rarer >= _LEAST_ASSISTED
+
+    def _beyond_means(self, fitted):
+        """Expected scores of items that the bank lacks, by topic that has some."""
+        more = np.flatnonzero(self.beyond)
+        design = self.estimator._design
+        h = np.full(len(more), design.attenuation)
+        sums = item_sums(fitted.fit, design.topics[more], more, h, h, fitted.noise)
+        return sums.expected
+
+
+class _Seen(NamedTuple):
+    total: np.ndarray
+    count: np.ndarray
+
+
+def population_of(estimator, population):
+    """All items of a benchmark, as a user tells them."""
+    bank = estimator.bank
+    topics = [*bank.topics_, *estimator._new_topics]
+    if population is None:
+        ones = np.ones(len(bank.items_))
+        return Population(estimator, ones, np.zeros(len(topics)), topics)
+    if isinstance(population, pd.DataFrame):
+        return _from_items(estimator, population, topics)
+    sizes = pd.Series(population, dtype=float)
+    unknown = [name for name in sizes.index if name not in topics]
+    if unknown:
+        raise ValueError(f"population names topic {unknown[0]!r}, of which nothing is known.")
+    wrong = ~np.isfinite(sizes) | (sizes < 0) | (sizes != np.round(sizes))
+    if wrong.any():
+        name = sizes.index[int(np.argmax(wrong))]
+        raise ValueError(
+            f"population must be numbers of items, but topic {name!r} has {sizes[name]:g}."
+        )
+    sizes = sizes.reindex(topics, fill_value=0).to_numpy()
+    in_bank = np.bincount(bank.topic_codes_, minlength=len(topics))
+    few = sizes < in_bank
+    if few.any():
+        first = int(np.argmax(few))
+        raise ValueError(
+            f"population has {sizes[first]:g} items of topic {topics[first]!r}, but the bank has "
+            f"{in_bank[first]}. Tell which ones belong to it: a table with topic and item."
+        )
+    beyond = sizes - in_bank
+    for name, fitted in estimator._fits.items():
+        asked = np.bincount(fitted.topic[fitted.position < 0], minlength=len(topics))
+        short = (beyond > 0) & (asked > beyond)
+        if short.any():
+            first = int(np.argmax(short))
+            raise ValueError(
+                f"population has {sizes[first]:g} items of topic {topics[first]!r}, but model "
+                f"{name!r} was asked {asked[first]} there that the bank lacks."
+            )
+    return Population(estimator, np.ones(len(bank.items_)), beyond, topics)
+
+
+def _from_items(estimator, items, topics):
+    require_columns(items.columns, [estimator.item], "population")
+    items = items.drop_duplicates([c for c in (estimator.topic, estimator.item) if c in items])
+    position, code, new = positions_and_topics(
+        estimator.bank, items, estimator.topic, estimator.item
+    )
+    unknown = [name for name in new if name not in topics]
+    if unknown:
+        raise ValueError(f"population names topic {unknown[0]!r}, of which nothing is known.")
+    names = [*estimator.bank.topics_, *new]
+    code = np.array([topics.index(name) for name in names])[code]
+    counts = np.zeros(len(estimator.bank.items_))
+    counts[position[position >= 0]] = 1
+    beyond = np.bincount(code[position < 0], minlength=len(topics)).astype(float)
+    return Population(estimator, counts, beyond, topics)
+
+
+def _shared_noise(estimator):
+    """Correlation of what models answer on the same items beyond the prediction."""
+    fits = list(estimator._fits.values())
+    if len(fits) < 2:
+        return 0.0
+    rest = np.full((len(fits), len(estimator.bank.items_)), np.nan)
+    for row, fitted in zip(rest, fits, strict=True):
+        known = fitted.position >= 0
+        residual = (fitted.y - fitted.fit.held_out)[known]
+        row[fitted.position[known]] = residual / (np.sqrt(np.mean(residual**2)) or 1.0)
+    n = np.isfinite(rest).sum(axis=0)
+    pairs = (n * (n - 1)).sum()
+    if pairs == 0:
+        return 0.0
+    together = np.nansum(rest, axis=0) ** 2 - np.nansum(rest**2, axis=0)
+    return float(np.clip(together.sum() / pairs, 0, 1))

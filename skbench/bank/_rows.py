@@ -1,0 +1,100 @@
+"""Item rows of new models: where their items stand in the bank."""
+
+from typing import NamedTuple
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+
+from skbench._checks import check_named, plain, require_columns
+from skbench.summaries._rows import collected
+
+PROBABILITY = "inclusion_probability"  # column of `choose_items`
+
+
+class NewRows(NamedTuple):
+    """Rows of a user's table.
+
+    model : ndarray of shape (n_rows,), their names
+    position : ndarray of int of shape (n_rows,), in the bank; -1 for items that it lacks
+    topic : ndarray of int of shape (n_rows,), codes; those from n_topics on are new ones
+    item : ndarray of shape (n_rows,), ids
+    new_topics : list of their names
+    probability : ndarray of shape (n_rows,), chances of being asked, or None
+    """
+
+    model: np.ndarray
+    position: np.ndarray
+    topic: np.ndarray
+    item: np.ndarray
+    new_topics: list
+    probability: np.ndarray | None
+
+
+def read_rows(bank, X, model, topic, item):
+    """Names, positions and topics of the rows of a table."""
+    frame = _pandas(X)
+    require_columns(frame.columns, [model, item], "X")
+    if len(frame) == 0:
+        raise ValueError("X has no rows: there is nothing to fit.")
+    check_named(model, frame[model])
+    position, code, new = positions_and_topics(bank, frame, topic, item)
+    probability = None
+    if PROBABILITY in frame.columns:
+        probability = frame[PROBABILITY].to_numpy(dtype=float)
+        if not np.all((probability > 0) & (probability <= 1)):
+            raise ValueError(f"{PROBABILITY} must lie above 0 and be at most 1.")
+    return NewRows(
+        frame[model].to_numpy(), position, code, frame[item].to_numpy(), new, probability
+    )
+
+
+def positions_in(bank, items, topic="topic", item="item"):
+    """Positions in the bank, -1 where it lacks the item, and codes of topics.
+
+    New topics have the code ``len(bank.topics_)``.
+    """
+    frame = _pandas(items)
+    require_columns(frame.columns, [item], "items")
+    position, code, _ = positions_and_topics(bank, frame, topic, item)
+    return position, np.minimum(code, len(bank.topics_))
+
+
+def positions_and_topics(bank, frame, topic, item):
+    """Positions, codes of topics, and the names of topics that the bank lacks."""
+    check_named(item, frame[item])
+    ids = bank.items_["item"]
+    no_topics = list(bank.topics_) == ["all"]
+    if topic not in frame.columns or no_topics:
+        if ids.duplicated().any():
+            raise ValueError(
+                f"Item {ids[ids.duplicated()].iloc[0]!r} occurs in several topics of the bank: "
+                f"give the column {topic!r}."
+            )
+        position = pd.Index(ids).get_indexer(frame[item])
+        if np.any(position < 0) and not no_topics:
+            bad = frame[item].iloc[int(np.argmax(position < 0))]
+            raise ValueError(
+                f"The bank has no item {plain(bad)!r}, and there is no column {topic!r} that tells "
+                "its topic. Give the column, or leave the item out."
+            )
+        code = np.where(position >= 0, bank.topic_codes_[position], 0)
+        return position, code, []
+    check_named(topic, frame[topic])
+    pairs = pd.MultiIndex.from_frame(frame[[topic, item]])
+    position = pd.MultiIndex.from_frame(bank.items_).get_indexer(pairs)
+    new = sorted(set(frame[topic]) - set(bank.topics_), key=str)
+    code = pd.Index([*bank.topics_, *new]).get_indexer(frame[topic])
+    return position, code, new
+
+
+def _pandas(X):
+    """Any dataframe as a pandas frame."""
+    if isinstance(X, pd.DataFrame):
+        return X
+    try:
+        return collected(nw.from_native(X))
+    except TypeError:
+        raise ValueError(
+            f"X must be a dataframe with columns model, topic and item, got {type(X).__name__}."
+        ) from None

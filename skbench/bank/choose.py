@@ -1,0 +1,155 @@
+"""`choose_items`: which items of a bank to ask a new model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pandas as pd
+from scipy.special import expit
+from sklearn.utils.validation import check_is_fitted
+
+from skbench._checks import check_option, check_whole
+from skbench._random import as_generator
+from skbench._types import RandomState
+from skbench.bank._rows import PROBABILITY
+from skbench.stats.item_response.sampling import allocate, systematic_sample
+
+if TYPE_CHECKING:
+    from skbench.bank.item_bank import ItemBank
+
+_CANDIDATES = 10
+ALLOCATIONS = ("proportional", "neyman")
+
+
+def choose_items(
+    bank: ItemBank,
+    n_items: int,
+    by: Literal["topic"] | None = "topic",
+    *,
+    allocation: Literal["proportional", "neyman"] = "proportional",
+    tell_apart: tuple[str, str] | None = None,
+    random_state: RandomState = None,
+) -> pd.DataFrame:
+    """Items to ask a new model: spread evenly over predicted easiness, within topics.
+
+    Parameters
+    ----------
+    bank : ItemBank
+        Fitted.
+    n_items : int
+        Number of items in all.
+    by : "topic" or None, default="topic"
+        Whether to spread over topics: each then has two items, if there are enough. None
+        looks at easiness alone.
+    allocation : {"proportional", "neyman"}, default="proportional"
+        Numbers of items by topic: as its size, or as its size times the standard deviation of
+        an answer around its prediction. Not used where `tell_apart` is given.
+    tell_apart : tuple of two str, default=None
+        Two models of the bank. The chance of an item then grows with how differently they
+        answered it: for a comparison of models like these two.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the random start.
+
+    Returns
+    -------
+    DataFrame of shape (n_items, 3)
+        Columns topic, item and inclusion_probability, which `UnitLevelModel.fit` understands.
+
+    Raises
+    ------
+    ValueError
+        If the bank has fewer items, or lacks a model to tell apart.
+
+    Notes
+    -----
+    Systematic sampling [1]_: items are put in order of easiness, every second topic in the
+    opposite one, and taken at even steps from a random start. Of ten such samples the one
+    whose mean easiness and components are closest to those of the bank is kept: rejective
+    sampling [2]_, which leaves the inclusion probabilities as they are but for terms of higher
+    order, so that assisted estimates stay all but unbiased.
+
+    When not to use it: to find the items that are best for its own sake; the sample is random.
+
+    References
+    ----------
+    .. [1] Saerndal, Swensson and Wretman (1992). Model Assisted Survey Sampling, section 3.4.
+    .. [2] Fuller (2009). Some design properties of a rejective sampling procedure. Biometrika 96.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from skbench import ItemBank
+    >>> past = pd.DataFrame({"model": np.repeat(["ada", "bob"], 40), "item": [*range(40)] * 2,
+    ...                      "score": [1] * 30 + [0] * 10 + [1] * 10 + [0] * 30})
+    >>> chosen = choose_items(ItemBank().fit(past), 4, random_state=0)
+    >>> chosen["inclusion_probability"].tolist()
+    [0.1, 0.1, 0.1, 0.1]
+    """
+    check_is_fitted(bank)
+    check_whole("n_items", n_items)
+    check_option("allocation", allocation, ALLOCATIONS)
+    check_option("by", by, ("topic", None) if by is None else ("topic",))
+    n_bank = len(bank.items_)
+    if n_items > n_bank:
+        raise ValueError(f"n_items is {n_items}, but the bank has {n_bank} items only.")
+    rng = as_generator(random_state)
+    codes = bank.topic_codes_ if by == "topic" else np.zeros(n_bank, dtype=int)
+    if tell_apart is not None:
+        size = _differences(bank, tell_apart)
+    else:
+        spread = _spread(bank) if allocation == "neyman" else np.ones(n_bank)
+        counts = np.bincount(codes)
+        of_topic = np.sqrt(np.bincount(codes, spread) / counts)
+        size = (allocate(n_items, counts, counts * of_topic) / counts)[codes]
+    features = np.column_stack([bank.easiness_, bank.components_])
+    best = None
+    for _ in range(_CANDIDATES):
+        order = _spread_out(bank.easiness_, codes, n_items, rng)
+        taken, probability = systematic_sample(size[order], n_items, rng)
+        rows, chance = order[taken], probability[taken]
+        away = (1 / chance) @ features[rows] / np.sum(1 / chance) - features.mean(axis=0)
+        if best is None or away @ away < best[0]:
+            best = away @ away, rows, chance
+    _, rows, chance = best
+    chosen = bank.items_.iloc[rows].assign(**{PROBABILITY: chance})
+    return chosen.iloc[np.argsort(rows)].reset_index(drop=True)
+
+
+def _spread_out(easiness, codes, n_items, rng):
+    """Items by topic and easiness, every second topic in the opposite order.
+
+    In random order within each step of the sample: every item can meet every other.
+    """
+    turned = np.where(codes % 2 == 0, easiness, -easiness)
+    shuffled = rng.permutation(len(easiness))
+    order = shuffled[np.lexsort([turned[shuffled], codes[shuffled]])]
+    step = np.arange(len(order)) * n_items // len(order)
+    return order[np.lexsort([rng.random(len(order)), step])]
+
+
+def _spread(bank):
+    """Variance of an answer around its prediction."""
+    if not bank.binary_:
+        return np.ones(len(bank.items_))
+    p = expit(bank.easiness_)
+    return p * (1 - p)
+
+
+def _differences(bank, models):
+    """How unlike two models answered each item; half of it is even, so that none is left out."""
+    models = list(models)
+    unknown = [name for name in models if name not in bank.models_]
+    if unknown or len(models) != 2:
+        raise ValueError(
+            f"tell_apart must name two models of the bank, got {models!r}."
+            + (f" It has no {unknown[0]!r}." if unknown else "")
+        )
+    first, second = (bank.scores_[:, bank.models_.get_loc(name)] for name in models)
+    away = np.abs(np.nan_to_num(first - second))
+    # One or two answers are noise: items near which the two differ count as well.
+    near = np.column_stack([np.ones(len(away)), bank.easiness_, bank.components_[:, :8]])
+    smooth = np.clip(near @ np.linalg.lstsq(near, away, rcond=None)[0], 0, None)
+    total = away + smooth
+    return np.sqrt(0.5 * total / (total.mean() or 1.0) + 0.5)

@@ -1,0 +1,161 @@
+"""`items_needed`: how many items of a bank a new model must be asked."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from skbench._checks import check_by, check_confidence_level
+from skbench._random import as_generator
+from skbench._types import RandomState
+from skbench.bank.choose import choose_items
+from skbench.bank.unit_level import UnitLevelModel
+
+if TYPE_CHECKING:
+    from skbench.bank.item_bank import ItemBank
+
+
+_SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
+_FEWEST = 20
+
+
+class ItemsNeeded(NamedTuple):
+    """Numbers of items, and what they rest on.
+
+    Attributes
+    ----------
+    n_items : int
+        Items in all to ask of a new model.
+    n_per_topic : float
+        The same, by topic.
+    half_widths : DataFrame
+        Median half widths found, indexed by the number of items, with the columns ``model`` (the
+        whole) and ``topic``.
+    """
+
+    n_items: int
+    n_per_topic: float
+    half_widths: pd.DataFrame
+
+
+def items_needed(
+    bank: ItemBank,
+    half_width: float = 0.02,
+    by: Literal["model", "topic"] = "model",
+    *,
+    n_models: int = 3,
+    confidence_level: float = 0.95,
+    random_state: RandomState = None,
+) -> ItemsNeeded:
+    """How many items of a bank a new model must be asked for intervals of a given half width.
+
+    Parameters
+    ----------
+    bank : ItemBank
+        Fitted, of at least two models.
+    half_width : float, default=0.02
+        Half width wanted, in score units.
+    by : {"model", "topic"}, default="model"
+        Whether of the score on the whole benchmark, or of a topic (the median one).
+    n_models : int, default=3
+        How many earlier models to try it on, spread over their abilities.
+    confidence_level : float, default=0.95
+        Of the intervals.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the items that are tried.
+
+    Returns
+    -------
+    ItemsNeeded
+
+    Raises
+    ------
+    ValueError
+        If the half width is not positive, or the bank has one model.
+
+    Notes
+    -----
+    Earlier models are taken out of the bank one by one and treated as new ones on samples by
+    `choose_items` of 2 to 70 % of the items, until one is large enough. Between sizes the half
+    width is interpolated in the logs of it and of ``1 / n - 1 / N``. All items are needed at
+    most: their mean is then known.
+
+    When not to use it: for a model that will be unlike all earlier ones; it needs more.
+
+    Examples
+    --------
+    >>> from skbench import ItemBank, make_items
+    >>> past = make_items(n_models=6, n_topics=4, n_items=50, random_state=0).items
+    >>> found = items_needed(ItemBank().fit(past), 0.05, n_models=1, random_state=0)
+    >>> 20 <= found.n_items <= 200
+    True
+    """
+    check_is_fitted(bank)
+    check_confidence_level(confidence_level)
+    (level,) = check_by(by)
+    if level not in ("model", "topic"):
+        raise ValueError(f"by must be 'model' or 'topic', got {by!r}.")
+    if not half_width > 0:
+        raise ValueError(f"half_width must be positive, got {half_width!r}.")
+    if len(bank.models_) < 2:
+        raise ValueError("The bank has one model: take one out, and nothing is left to learn from.")
+    rng = as_generator(random_state)
+    order = np.argsort(bank.ability_, kind="stable")
+    places = np.linspace(0, 1, n_models + 2)[1:-1] * (len(order) - 1)
+    rows = []
+    for model in np.unique(order[np.round(places).astype(int)]):
+        rows += _tried(bank, bank.models_[model], level, half_width, confidence_level, rng)
+    table = pd.DataFrame(rows).groupby("n_items").median().sort_index()
+    n_items = _crossing(table[level], half_width, len(bank.items_))
+    return ItemsNeeded(n_items, n_items / len(bank.topics_), table)
+
+
+def _tried(bank, name, level, half_width, confidence_level, rng):
+    """Half widths for one earlier model, by number of items, until the one wanted is reached."""
+    scores = bank.scores_[:, bank.models_.get_loc(name)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        others = bank.without(name)
+    place = pd.MultiIndex.from_frame(bank.items_).get_indexer(
+        pd.MultiIndex.from_frame(others.items_)
+    )
+    sizes = {max(_FEWEST, round(share * len(place))) for share in _SHARES}
+    for n_items in sorted(n for n in sizes if n < len(place)):
+        chosen = choose_items(others, n_items, random_state=rng)
+        at = pd.MultiIndex.from_frame(others.items_).get_indexer(
+            pd.MultiIndex.from_frame(chosen[["topic", "item"]])
+        )
+        y = scores[place[at]]
+        known = np.isfinite(y)
+        if not known.any():
+            continue
+        X = chosen[known].assign(model=name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            fitted = UnitLevelModel(others, sampled="random").fit(X, y[known])
+        row = {"n_items": n_items}
+        for name_of in ("model", "topic"):
+            e = fitted.estimate(by=name_of, confidence_level=confidence_level)
+            row[name_of] = float(np.median(e.high - e.low) / 2)
+        yield row
+        if row[level] < half_width:
+            return
+
+
+def _crossing(half_widths, wanted, n_bank):
+    """Number of items at which half widths fall below the one that is wanted."""
+    n = half_widths.index.to_numpy(dtype=float)
+    width = np.minimum.accumulate(half_widths.to_numpy())
+    if wanted >= width[0]:
+        return int(n[0])
+    # Half widths go about as the root of 1 / n - 1 / N, and are 0 where all items are asked.
+    left = np.log(1 / n - 1 / n_bank)
+    if wanted >= width[-1]:
+        at = np.interp(-np.log(wanted), -np.log(width), left)
+    else:
+        at = left[-1] + 2 * np.log(wanted / width[-1])
+    return min(n_bank, int(np.ceil(1 / (np.exp(at) + 1 / n_bank))))

@@ -1,0 +1,45 @@
+"""Models against models: pairs, ranks, leaderboard, planning."""
+
+from skbench.comparison._comparison import ModelComparison
+from skbench.comparison._gate import gate
+from skbench.comparison._gate_result import GateResult
+from skbench.comparison._inspect import InspectStopping
+from skbench.comparison._leaderboard import Leaderboard, leaderboard
+from skbench.comparison._pass_at_k import PassAtK, pass_at_k
+from skbench.comparison._sequential import (
+    SequentialComparison,
+    SequentialMean,
+    decisive_order,
+)
+from skbench.comparison._sequential_state import SequentialResult
+from skbench.comparison.compare import compare_models
+from skbench.comparison.consensus import KemenyOrder, kemeny_order
+from skbench.comparison.plan import minimum_detectable_effect, required_items
+from skbench.comparison.ranks import (
+    RankConfidenceSets,
+    indistinguishable_groups,
+    rank_confidence_sets,
+)
+
+__all__ = [
+    "GateResult",
+    "InspectStopping",
+    "KemenyOrder",
+    "Leaderboard",
+    "ModelComparison",
+    "PassAtK",
+    "RankConfidenceSets",
+    "SequentialComparison",
+    "SequentialMean",
+    "SequentialResult",
+    "compare_models",
+    "decisive_order",
+    "gate",
+    "indistinguishable_groups",
+    "kemeny_order",
+    "leaderboard",
+    "minimum_detectable_effect",
+    "pass_at_k",
+    "rank_confidence_sets",
+    "required_items",
+]

@@ -1,0 +1,182 @@
+"""What a comparison of models found, as a table and in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+
+from skbench.containers import Estimate
+
+POWER = 0.8  # at which `items_needed` is counted
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelComparison:
+    """Differences of pairs of models, one row per pair (and group).
+
+    Attributes
+    ----------
+    estimate : Estimate
+        Differences, a minus b, with standard errors and intervals.
+    p_value : ndarray of shape (n_comparisons,)
+        Two-sided, adjusted if that was asked for.
+    test : str
+        "McNemar, exact", "t test", or both where items are missing.
+    df : ndarray of shape (n_comparisons,)
+        Degrees of freedom of the interval.
+    correlation : ndarray of shape (n_comparisons,)
+        Of the two means; 0 for models on different items.
+    unpaired_standard_error : ndarray of shape (n_comparisons,)
+        What the standard error would be on different items.
+    n_items : ndarray of int of shape (n_comparisons,)
+        Number of shared items; 0 where the models share none.
+    items_needed : ndarray of shape (n_comparisons,)
+        Number of items, in clusters like these, at which the test that is printed decides
+        with power 0.8 if the true difference is the observed one, by the formulas
+        `required_n_t` and `required_n_mcnemar`; nan for models on different items.
+    omega2 : ndarray of shape (n_comparisons,)
+        Variance that one item adds to the difference, as `required_items` takes it:
+        clusters are in it, and the noise of single answers unless `noise` is known.
+    noise : ndarray of shape (n_comparisons,)
+        Variance of single answers to one item, of both models together: `sigma2_a`
+        plus `sigma2_b`. nan where items were answered once.
+    remarks : tuple of str
+        What else there is to know, in sentences.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skbench.comparison import compare_models
+    >>> items = pd.DataFrame({"model": ["ada"] * 6 + ["bob"] * 6, "item": [*range(6)] * 2,
+    ...                       "score": [1, 1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 1]})
+    >>> compare_models(items, "ada", "bob").to_frame()["difference"].round(3).item()
+    0.333
+    """
+
+    estimate: Estimate
+    p_value: np.ndarray
+    test: str
+    df: np.ndarray
+    correlation: np.ndarray
+    unpaired_standard_error: np.ndarray
+    n_items: np.ndarray
+    items_needed: np.ndarray
+    omega2: np.ndarray
+    noise: np.ndarray
+    remarks: tuple = field(default=())
+
+    @property
+    def verdict(self) -> np.ndarray:
+        """ "better" or "worse" where the interval leaves out 0, "tied" where it does not.
+
+        "unknown" where there is no interval, unless the models never differ.
+        """
+        e = self.estimate
+        known = np.isfinite(e.low) | (self.p_value == 1)
+        words = np.where(known, "tied", "unknown").astype(object)
+        words[e.low > 0], words[e.high < 0] = "better", "worse"
+        return words
+
+    @property
+    def variance_reduction(self) -> np.ndarray:
+        """Share of the unpaired variance that pairing saves; negative if it costs."""
+        return 1 - (self.estimate.standard_error / self.unpaired_standard_error) ** 2
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per comparison, indexed by the two models and the group."""
+        e = self.estimate
+        columns = {
+            "difference": e.value,
+            "low": e.low,
+            "high": e.high,
+            "standard_error": e.standard_error,
+            "df": self.df,
+            "p_value": self.p_value,
+            "correlation": self.correlation,
+            "variance_reduction": self.variance_reduction,
+            "n_items": self.n_items,
+            "items_needed": self.items_needed,
+        }
+        return pd.DataFrame(columns, index=e.labels)
+
+    def sentences(self, position: int = 0) -> list[str]:
+        """One comparison in words.
+
+        Parameters
+        ----------
+        position : int, default=0
+            Which row of ``to_frame()``.
+
+        Returns
+        -------
+        list of str
+            The result, what pairing was worth, and how many items would show it.
+        """
+        row = self.to_frame().iloc[position]
+        a, b, *group = self.estimate.labels[position]
+        where = f" in {', '.join(map(str, group))}" if group else ""
+        level = f"{100 * self.estimate.confidence_level:.4g} %"
+        ends = "unknown"
+        if np.isfinite(row["low"]):
+            ends = f"{row['low']:.4g} to {row['high']:.4g}"
+        words = [
+            f"{a} - {b}{where} = {_in_words(row['difference'], '.4g')} (standard error "
+            f"{_in_words(row['standard_error'], '.3g')}, {level} interval {ends}).",
+            f"p {p_in_words(row['p_value'])} by {self.test}.",
+        ]
+        unpaired = self.unpaired_standard_error[position]
+        return words + _on_pairing(row, unpaired) + _on_items(row)
+
+    def __len__(self):
+        return len(self.estimate)
+
+    def __repr__(self):
+        if len(self) == 1:
+            return "\n".join([*self.sentences(), *self.remarks])
+        head = (
+            f"{len(self)} comparisons: {self.estimate.method}, "
+            f"{100 * self.estimate.confidence_level:.4g} % intervals, p by {self.test}"
+        )
+        table = self.to_frame().drop(columns=["variance_reduction", "df"])
+        text = table.to_string(float_format=lambda x: f"{x:.3g}", max_rows=20)
+        return "\n".join([head, text, *self.remarks])
+
+
+def _in_words(value, form):
+    return "unknown" if np.isnan(value) else f"{value:{form}}"
+
+
+def _on_pairing(row, unpaired):
+    """What the shared items were worth."""
+    if not row["n_items"]:
+        return ["The models share no items, so their variances add up: nothing was paired."]
+    saved = row["variance_reduction"]
+    if not np.isfinite(saved):
+        return []
+    change = "removes" if saved >= 0 else "adds"
+    return [
+        f"Pairing on {row['n_items']:.0f} shared items {change} {100 * abs(saved):.0f} % of the "
+        f"variance (correlation {row['correlation']:.2f}).",
+        f"On different items the standard error would be {unpaired:.3g}.",
+    ]
+
+
+def _on_items(row):
+    """How many items would show a difference of this size."""
+    if np.isinf(row["items_needed"]):
+        return ["No number of such items would show a true difference of 0."]
+    if np.isnan(row["items_needed"]):
+        return []
+    return [
+        f"To show a true difference of {row['difference']:.4g} with power {100 * POWER:.0f} % "
+        f"takes {np.ceil(row['items_needed'] - 1e-9):.0f} such items."
+    ]
+
+
+def p_in_words(p_value):
+    """A p-value with its relation: "= 0.03" or "< 0.0001" or "unknown"."""
+    if np.isnan(p_value):
+        return "unknown"
+    return "< 0.0001" if p_value < 1e-4 else f"= {p_value:.2g}"

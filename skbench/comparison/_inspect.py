@@ -1,0 +1,131 @@
+"""Early stopping of an evaluation that Inspect runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from skbench._types import Path
+
+if TYPE_CHECKING:
+    from skbench.comparison._sequential import SequentialComparison, SequentialMean
+    from skbench.comparison._sequential_state import SequentialResult
+
+
+class InspectStopping:
+    """Let Inspect stop a task once its items have decided, or will not decide.
+
+    Parameters
+    ----------
+    sequential : SequentialMean or SequentialComparison
+        What is to be decided; it may have seen items before.
+    baseline : mapping, default=None
+        Score of the baseline by sample id, for a `SequentialComparison` whose first name
+        is the model that runs now. Samples without one are run but not compared.
+    scorer : str, default=None
+        Whose score counts; None takes the first.
+    state : str or path, default=None
+        File to which the state is saved after every batch.
+
+    Attributes
+    ----------
+    result : SequentialResult
+        What is known so far.
+
+    Raises
+    ------
+    ValueError
+        If a comparison has no baseline, or a mean has one.
+
+    Notes
+    -----
+    Answers that come back soon may be the easy ones. So samples are counted in the order
+    of the dataset, each with the mean of all its epochs, and one that is late holds up
+    those after it. Have Inspect shuffle the dataset (``dataset.shuffle(seed)``): intervals
+    are valid for an order that has nothing to do with the scores.
+
+    When not to use it: to save epochs of single samples.
+
+    Examples
+    --------
+    >>> from skbench import InspectStopping, SequentialMean
+    >>> stopping = InspectStopping(SequentialMean(target=0.5))
+    >>> # inspect_ai.Task(dataset=..., solver=..., scorer=..., early_stopping=stopping)
+    >>> stopping.result.stop
+    False
+    """
+
+    def __init__(
+        self,
+        sequential: SequentialMean | SequentialComparison,
+        baseline: Mapping[Any, float] | None = None,
+        scorer: str | None = None,
+        state: Path | None = None,
+    ) -> None:
+        if hasattr(sequential, "names") != (baseline is not None):
+            raise ValueError(
+                "A SequentialComparison needs baseline=..., scores by sample id, and a "
+                "SequentialMean takes none."
+            )
+        self.sequential, self.baseline = sequential, baseline
+        self.scorer, self.state = scorer, state
+        self._order, self._epochs, self._scores, self._next = [], 1, {}, 0
+
+    @property
+    def result(self) -> SequentialResult:
+        """What is known so far."""
+        return self.sequential.result
+
+    async def start_task(self, task: Any, samples: Sequence[Any], epochs: int) -> str:
+        """Take note of the samples; returns a name for the log."""
+        self._order, self._epochs = [sample.id for sample in samples], epochs
+        self._scores, self._next = {}, 0
+        return "skbench"
+
+    async def schedule_sample(self, id: str | int, epoch: int) -> Any:
+        """Skip the sample if there is nothing left to decide, else return None."""
+        from inspect_ai.util import EarlyStop
+
+        result = self.result
+        return EarlyStop(id=id, epoch=epoch, reason=str(result)) if result.stop else None
+
+    async def complete_sample(self, id: str | int, epoch: int, scores: Mapping[str, Any]) -> None:
+        """Count the samples that are complete up to the first that is not."""
+        from inspect_ai.scorer import value_to_float
+
+        chosen = scores[self.scorer or next(iter(scores))]
+        self._scores.setdefault(id, {})[epoch] = value_to_float()(chosen.score.value)
+        ready = []
+        while self._next < len(self._order):
+            answers = self._scores.get(self._order[self._next], {})
+            if len(answers) < self._epochs:
+                break
+            ready.append((self._order[self._next], float(np.mean(list(answers.values())))))
+            self._next += 1
+        self._count(ready)
+
+    def _count(self, ready):
+        if self.baseline is None:
+            scores = ([score for _, score in ready],)
+        else:
+            pairs = [(score, self.baseline[id]) for id, score in ready if id in self.baseline]
+            scores = tuple(zip(*pairs, strict=True))
+        if not scores or not len(scores[0]):
+            return
+        self.sequential.update(*scores)
+        if self.state is not None:
+            self.sequential.save(self.state)
+
+    async def complete_task(self) -> dict[str, Any]:
+        """What Inspect writes into its log."""
+        result = self.result
+        return {
+            "verdict": result.verdict,
+            "value": result.value,
+            "low": result.low,
+            "high": result.high,
+            "n_items": result.n_items,
+            "futile": result.futile,
+        }

@@ -1,0 +1,386 @@
+"""From the answers of many models to a ranking with intervals, rank sets and ties."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from skbench._checks import check_confidence_level, check_option
+from skbench._types import Names, Rows
+from skbench.comparison._comparison import ModelComparison
+from skbench.comparison._pair_warnings import (
+    warn_of_missing_items,
+    warn_of_no_spread,
+    warn_of_skewness,
+    warn_of_strangers,
+)
+from skbench.comparison._pairs import averaged, pair_table
+from skbench.comparison.compare import all_pairs
+from skbench.comparison.ranks import RankConfidenceSets, indistinguishable_groups
+from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate
+from skbench.stats.intervals import binomial, means
+from skbench.stats.intervals.moments import satterthwaite_df
+from skbench.stats.ranking import ranks
+from skbench.summaries._score_table import MISSING, plain, score_table, some_of
+
+_MUCH = 0.05  # share of blanks from which on bounds are told
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Leaderboard:
+    """Models from best to worst, and how sure that order is.
+
+    Attributes
+    ----------
+    estimate : Estimate
+        Mean scores with intervals, best model first.
+    covariance : ndarray of shape (n_models, n_models)
+        Of the mean scores; positive where models fail on the same items.
+    comparison : ModelComparison or None
+        All pairs of models at once; None for one model. Ranks, letters and who may be
+        the best follow from its verdicts.
+    rank_sets : RankConfidenceSets
+        Ranks that each model may have, for all models at once.
+    ties : list of str
+        Letters of each model: two models that share one cannot be told apart.
+    n_items : ndarray of int of shape (n_models,)
+        Number of items each model answered.
+    n_clusters : ndarray of int of shape (n_models,)
+        Number of clusters these are in.
+    bounds : DataFrame
+        Models that left more than 5 % of the items blank: the share, and the score
+        with all blanks at the lowest and at the highest score there is.
+    remarks : tuple of str
+        What else there is to know, in sentences.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> items = pd.DataFrame({"model": ["ada"] * 6 + ["bob"] * 6, "item": [*range(6)] * 2,
+    ...                       "score": [1, 1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 1]})
+    >>> leaderboard(items).ties
+    ['a', 'a']
+    """
+
+    estimate: Estimate
+    covariance: np.ndarray
+    comparison: ModelComparison | None
+    rank_sets: RankConfidenceSets
+    ties: list
+    n_items: np.ndarray
+    n_clusters: np.ndarray
+    bounds: pd.DataFrame
+    remarks: tuple
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per model: rank, its confidence set, ties, score and interval."""
+        e = self.estimate
+        columns = {
+            "rank": ranks(e.value, "best").astype(int),
+            "rank_low": self.rank_sets.low,
+            "rank_high": self.rank_sets.high,
+            "ties": self.ties,
+            "estimate": e.value,
+            "low": e.low,
+            "high": e.high,
+            "standard_error": e.standard_error,
+            "n": self.n_items,
+        }
+        return pd.DataFrame(columns, index=e.labels)
+
+    def __len__(self):
+        return len(self.estimate)
+
+    def __repr__(self):
+        level = f"{100 * self.estimate.confidence_level:g} %"
+        best = some_of(list(self.rank_sets.best()))
+        head = f"Leaderboard of {len(self)} models by {self.estimate.method}, {level} intervals"
+        text = self.to_frame().to_string(float_format=lambda x: f"{x:.4g}", max_rows=20)
+        return "\n".join([f"{head}; may be the best: {best}", text, *self.remarks])
+
+
+def leaderboard(
+    items: Rows,
+    *,
+    model: str = "model",
+    item: str = "item",
+    score: str = "score",
+    cluster: str | None = None,
+    by: Names | None = None,
+    confidence_level: float = 0.95,
+    missing: Literal["drop", "wrong", "refuse"] = "drop",
+) -> Leaderboard:
+    """Rank models by their mean score, with the uncertainty of scores and ranks.
+
+    Parameters
+    ----------
+    items : dataframe
+        One row per answer of a model to an item, in any dataframe that narwhals
+        reads. Not changed.
+    model, item, score : str
+        Names of the columns. High scores are good.
+    cluster : str, default=None
+        Column of clusters of dependent items. The item column itself where items
+        were answered several times.
+    by : str or list of str, default=None
+        Columns of the topics, whose means then count equally. None counts items
+        equally.
+    confidence_level : float, default=0.95
+        Of each score's interval, and of all pairs and rank sets together.
+    missing : {"drop", "wrong", "refuse"}, default="drop"
+        What an item is that a model did not answer: not asked, wrong (a score of 0), or
+        an error.
+
+    Returns
+    -------
+    Leaderboard
+
+    Raises
+    ------
+    ValueError
+        For missing columns, labels or scores, items answered several times without
+        `cluster`, a model without any item in a topic, and models that all have a
+        topic with items of one cluster only, as no spread is known then.
+
+    Warns
+    -----
+    UserWarning
+        If models did not answer the same items; if some models share no items with
+        the others: they are not compared, and may have any rank; if some models have a
+        topic with items of one cluster only: their intervals are nan, or Wilson's, and
+        they may have any rank.
+
+    Notes
+    -----
+    Right and wrong answers to independent items have Wilson intervals, those of an
+    average over topics with the effective number of items
+    (`skbench.stats.binomial.wilson_interval_of_mean`). All others
+    have t intervals with the cluster-robust CR2 variance and Bell-McCaffrey degrees
+    of freedom, cut to [0, 1] where every answer scores 0 or 1; the variance of an
+    average over topics is the sum of those of the topics over their squared number,
+    with Satterthwaite's degrees of freedom. The topics are taken as they are, not as
+    a sample of topics.
+
+    Everything about the order follows from one joint inference, without draws: the
+    difference of every pair has a t interval with its own standard error and
+    Bell-McCaffrey degrees of freedom, or McNemar's exact test and an interval that
+    agrees with it, at Bonferroni's level over all ``M (M - 1) / 2`` pairs. A model is
+    better than another where the interval leaves out 0. The best rank a model may have
+    is 1 plus the number of models better than it, the worst is M minus the number of
+    models it is better than; it may be the best if none is better; models share a letter
+    if neither is better.
+
+    Where models did not answer the same items, scores are those of least squares on the
+    items they share (`skbench.stats.shared_items.shared_item_scores`): what each would
+    score on all of them. `missing` says what else a blank may mean, and `bounds` how far
+    many of them could move a score.
+
+    When not to use it: to compare two models chosen beforehand, for which
+    `compare_models` is sharper; for scores of which low is good (change their sign).
+
+    Examples
+    --------
+    >>> from skbench.datasets import make_items
+    >>> items = make_items(n_models=3, n_topics=4, n_items=50, random_state=0).items
+    >>> board = leaderboard(items, item="item")
+    >>> board.to_frame()[["rank", "rank_low", "rank_high", "ties"]].shape
+    (3, 4)
+    """
+    check_confidence_level(confidence_level)
+    check_option("missing", missing, MISSING)
+    by = [by] if isinstance(by, str) else list(by or [])
+    table = score_table(items, model=model, item=item, score=score, cluster=cluster, by=by)
+    return leaderboard_of(table, confidence_level, missing=missing)
+
+
+def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
+    """`leaderboard` for a `ScoreTable`, of which several things may be asked."""
+    bounds = _bounds(table)
+    table = table.with_missing(missing)
+    by_group = pair_table(table, unrelated)
+    pairs = averaged(by_group)
+    mean, freedom = (np.stack([getattr(f, x) for f in pairs.fits], 1) for x in ("mean", "df"))
+    variance = by_group.own_variance.T
+    # Scores that are all alike vary by rounding alone.
+    variance = np.where(variance <= table.rounding**2, 0.0, variance)
+    _refuse_unknown(table, mean, variance)
+    warn_of_missing_items(table, pairs.fits)
+    estimate = _estimate(table, mean, variance, freedom, confidence_level)
+    order = np.argsort(-estimate.value, kind="stable")
+    comparison = None
+    if len(order) > 1:
+        comparison = all_pairs(table, pairs, mean.mean(axis=1), confidence_level)
+    estimate = _reordered(estimate, order)
+    estimate = replace(estimate, value=_with_ties(estimate.value, table.rounding))
+    covariance = _covariance(pairs.fits, variance)[np.ix_(order, order)]
+    warn_of_strangers(table, pairs, unrelated)
+    warn_of_skewness(table, pairs.fits)
+    warn_of_no_spread(estimate, variance.sum(axis=1)[order])
+    sets = _rank_sets(estimate, comparison)
+    letters = indistinguishable_groups(sets)
+    remarks = [] if comparison is None else list(comparison.remarks)
+    return Leaderboard(
+        estimate=estimate,
+        covariance=covariance,
+        comparison=comparison,
+        rank_sets=sets,
+        ties=["".join(letters.columns[row]) for row in letters.to_numpy()],
+        n_items=np.sum(table.n_answers > 0, axis=0)[order],
+        n_clusters=_n_clusters(table)[order],
+        bounds=bounds,
+        remarks=(*remarks, *_bounds_in_words(bounds, missing)),
+    )
+
+
+def _rank_sets(estimate, comparison):
+    """Ranks that the verdicts on all pairs leave to each model."""
+    labels = estimate.labels
+    better = np.zeros((len(labels),) * 2, dtype=bool)
+    if comparison is not None:
+        pairs = comparison.estimate.labels
+        a, b = (labels.get_indexer(pairs.get_level_values(level)) for level in (0, 1))
+        better[a, b] = comparison.verdict == "better"
+        better[b, a] = comparison.verdict == "worse"
+    return RankConfidenceSets(
+        estimate=estimate.value,
+        low=1 + better.sum(axis=0),
+        high=len(labels) - better.sum(axis=1),
+        better=better,
+        labels=labels,
+        confidence_level=estimate.confidence_level,
+        kind="simultaneous",
+    )
+
+
+def _n_clusters(table):
+    answered = table.n_answers > 0
+    if answered.all():
+        return np.full(answered.shape[1], table.cluster_groups.size)
+    return np.array([np.count_nonzero(table.cluster_sums(own)) for own in answered.T])
+
+
+def _bounds(table):
+    """Scores with all blanks at the lowest and at the highest score, where these are many."""
+    blank = table.n_answers == 0
+    least, most = (0.0, 1.0) if table.right_or_wrong else _range(table.scores)
+    share = blank.mean(axis=0)
+    many = np.flatnonzero(share > _MUCH)
+    n_items = table.group_sums(np.ones(len(blank)))
+    columns = {"blank": share[many]}
+    for name, score in (("low", least), ("high", most)):
+        full = np.where(blank[:, many], score, table.scores[:, many])
+        columns[name] = [np.mean(table.group_sums(x) / n_items) for x in full.T]
+    return pd.DataFrame(columns, index=table.models[many])
+
+
+def _range(scores):
+    return np.nanmin(scores), np.nanmax(scores)
+
+
+def _bounds_in_words(bounds, missing):
+    if missing == "wrong":
+        return
+    for row in bounds.itertuples():
+        yield (
+            f"{row.Index} left {100 * row.blank:.0f} % of the items blank: its score is "
+            f"{row.low:.3g} to {row.high:.3g}, from all of these wrong to all right."
+        )
+
+
+def _refuse_unknown(table, mean, variance):
+    """Refuse models without items, or all of them without spread; warn of some."""
+    if np.isnan(mean).any():
+        model, where = _first(table, np.isnan(mean))
+        remedy = "Leave out the model or the topic." if where else "Leave out the model."
+        raise ValueError(f"Model {model} has no items{where}. {remedy}")
+    unknown = np.isnan(variance)
+    if not unknown.any():
+        return
+    model, where = _first(table, unknown)
+    what = "items of one cluster only" if table.is_clustered else "a single item"
+    if unknown.any(axis=1).all():
+        raise ValueError(
+            f"Model {model} has {what}{where}, and no model has more everywhere, so no spread is "
+            f"known. Leave out the {'topic' if where else 'models'}, or add items."
+        )
+    warnings.warn(
+        f"{unknown.any(axis=1).sum()} of {len(table.models)} models have {what}, such as "
+        f"{model}{where}: their spread is unknown, and they may have any rank.",
+        stacklevel=4,
+    )
+
+
+def _first(table, found):
+    """The first model of those found, and in which topic, in words."""
+    m, g = np.argwhere(found)[0]
+    where = "" if table.groups is None else f" in {plain(table.groups[g])!r}"
+    return repr(plain(table.models[m])), where
+
+
+def _estimate(table, mean, variance, freedom, confidence_level):
+    """Scores of the models in the order of the table."""
+    n_groups = table.n_groups
+    value = mean.mean(axis=1)
+    part = variance / n_groups**2
+    error = np.sqrt(part.sum(axis=1))
+    if table.is_binary and not table.is_clustered:
+        answered = table.n_answers > 0
+        n, p = np.sum(answered, axis=0), np.clip(value, 0, 1)
+        low, high = binomial.wilson_interval_of_mean(p, error**2, n, confidence_level)
+        if n_groups == 1:
+            own = binomial.wilson_interval(n * p, n, confidence_level)
+            low, high = np.where(answered.all(axis=0), own, [low, high])
+        kind = "Wilson"
+    else:
+        df = satterthwaite_df(part, freedom)
+        low, high = means.t_interval(value, error, df, confidence_level)
+        kind = "clusters, CR2" if table.is_clustered else "t"
+    if table.right_or_wrong:
+        low, high = np.clip([low, high], 0, 1)
+    what = "mean of the items" if table.groups is None else f"mean of {n_groups} topics"
+    if np.any(table.n_answers == 0):
+        what += ", least squares on shared items"
+    return Estimate(
+        value=value,
+        low=low,
+        high=high,
+        # Answers that are all alike cannot tell how far others would spread.
+        standard_error=np.where(error > 0, error, np.nan),
+        confidence_level=confidence_level,
+        labels=table.models,
+        method=f"{what}, {kind}",
+        guarantee=ON_AVERAGE if kind == "Wilson" else UNLESS_SKEWED,
+    )
+
+
+def _reordered(estimate, order):
+    columns = {
+        name: getattr(estimate, name)[order]
+        for name in ("value", "low", "high", "standard_error", "labels")
+    }
+    return Estimate(
+        **columns,
+        confidence_level=estimate.confidence_level,
+        method=estimate.method,
+        guarantee=estimate.guarantee,
+    )
+
+
+def _with_ties(falling, rounding):
+    """Sorted scores, those that differ by rounding alone made equal."""
+    starts = np.append(True, -np.diff(falling) > rounding)
+    return falling[starts][np.cumsum(starts) - 1]
+
+
+def _covariance(fits, variance):
+    """Covariance of the models' scores, topics being independent."""
+    total = sum(fit.influence.T @ fit.influence for fit in fits) / len(fits) ** 2
+    # nan where the spread is unknown, 0 where there is none.
+    spread = variance.sum(axis=1)
+    unknown, varies = np.isnan(spread), spread != 0
+    total = np.where(varies[:, None] & varies, total, 0.0)
+    return np.where(unknown[:, None] | unknown, np.nan, total)

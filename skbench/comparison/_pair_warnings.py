@@ -1,0 +1,165 @@
+"""What is wrong with some of the comparisons and scores, said once for all of them."""
+
+import warnings
+
+import numpy as np
+
+from skbench.stats.intervals.moments import divided
+from skbench.summaries._score_table import plain, some_of
+
+SKEWED = (
+    "differ by skewed amounts on few items or clusters: t intervals may cover less than they say"
+)
+_CLEAR = 2.5  # standard errors of a skewness that is no chance
+_BY_CHANCE = 0.1  # share of pairs
+_FORGIVEN = 0.2  # skewness of an error: Cochran's rule, n > 25 times the squared skewness
+
+
+def skewed(fields):
+    """Pairs whose t intervals rest on few skewed differences, beyond what chance explains."""
+    error = np.sqrt(6) / np.maximum(fields["n_clusters"], 1)
+    beyond = np.abs(fields["skewness"]) > np.maximum(_FORGIVEN, _CLEAR * error)
+    doubtful = beyond & ~fields["exact"]
+    # A few of many pairs look skewed by chance.
+    return doubtful if doubtful.mean() > _BY_CHANCE else np.zeros_like(doubtful)
+
+
+def has_no_spread(table, fields):
+    """Whether differences are alike on all items, but for rounding."""
+    return fields["variance"] <= table.rounding**2
+
+
+def warn_of_pairs(table, pairs, fields, labels):
+    """Say once for all comparisons what is wrong with some of them."""
+    related = fields["related"]
+    unknown = ~np.isfinite(fields["difference"])
+    two = len(table.models) == 2
+    present = np.array([np.isfinite(fit.mean).all() for fit in pairs.fits])
+    absent = unknown & (np.tile(~present, len(labels) // len(present)))
+    linked = np.isfinite(fields["variance"])
+    one_cluster = related & ~unknown & ~linked
+    cases = [
+        (absent, "lack the answers of one model: the difference is unknown (nan)"),
+        (
+            ~related & unknown & ~absent,
+            "share no items, directly or through others: they are not compared (nan)",
+        ),
+        (~related & ~unknown, "share no items: their variances are added (unpaired)"),
+        (one_cluster, f"{_too_few(table, two)}: the standard error is unknown (nan)"),
+        (
+            has_no_spread(table, fields) & linked,
+            "differ by the same amount on every item: the standard error is unknown (nan)",
+        ),
+    ]
+    for affected, what in [*cases, (skewed(fields), SKEWED)]:
+        if affected.any():
+            warnings.warn(f"{_named(labels, affected)} {what}.", stacklevel=4)
+    if two:
+        _warn_of_left_out(table, related, labels)
+    else:
+        warn_of_missing_items(table, pairs.fits)
+
+
+def _too_few(table, two):
+    if table.is_clustered:
+        return "are in one cluster"
+    return "share a single item" if two else "are linked by a single item"
+
+
+def _warn_of_left_out(table, related, labels):
+    has_a, has_b = np.isfinite(table.scores).T
+    left_out = np.where(related, table.group_sums(has_a ^ has_b), 0)
+    if left_out.any():
+        first = int(np.argmax(left_out > 0))
+        warnings.warn(
+            f"{_named(labels, left_out > 0)} are compared on the items that both answered. "
+            f"{left_out[first]:.0f} are left out: {_left_out(table, labels[first])}.",
+            stacklevel=5,
+        )
+
+
+def warn_of_missing_items(table, fits):
+    """Say which models did not answer all items, and what is made of that."""
+    missing = table.n_answers == 0
+    if not missing.any():
+        return
+    worst = int(np.argmax(missing.sum(axis=0)))
+    names = some_of(list(table.items[missing[:, worst]]))
+    used = sum(int(fit.used.sum()) for fit in fits)
+    left_out = f"{len(table.items) - used} that one model alone answered are left out; "
+    warnings.warn(
+        f"{missing.any(axis=0).sum()} of {len(table.models)} models did not answer all "
+        f"{len(table.items)} items, and scores are least squares on the items they share "
+        f"({left_out if used < len(table.items) else ''}differences rest on items that both "
+        f"answered, or that others link): {plain(table.models[worst])!r} lacks "
+        f"{missing[:, worst].sum()} ({names}).",
+        stacklevel=5,
+    )
+
+
+def _left_out(table, label):
+    """Names of the items that only one of two models answered, by the one that did not."""
+    a, b, *group = label
+    here = np.ones(len(table.items), dtype=bool)
+    if group:
+        position = table.groups.get_loc(group[0] if len(group) == 1 else tuple(group))
+        here = table.cluster_groups[table.clusters] == position
+    has = {name: np.isfinite(table.scores[:, table.models.get_loc(name)]) for name in (a, b)}
+    words = []
+    for name, other in [(a, b), (b, a)]:
+        lacks = here & has[other] & ~has[name]
+        if lacks.any():
+            words.append(f"{plain(name)!r} lacks {some_of(list(table.items[lacks]))}")
+    return "; ".join(words)
+
+
+def _named(labels, affected):
+    """The first of the affected comparisons, and how many they are."""
+    a, b, *group = map(plain, labels[int(np.argmax(affected))])
+    first = ", ".join([f"{a!r} and {b!r}", *map(repr, group)])
+    if affected.sum() == 1:
+        return first
+    return f"{affected.sum()} of {len(labels)} comparisons ({first} first)"
+
+
+def warn_of_skewness(table, fits):
+    """Where t intervals of scores rest on few skewed items or clusters."""
+    if table.is_binary and not table.is_clustered:
+        return
+    second, third = (sum(np.sum(fit.influence**k, axis=0) for fit in fits) for k in (2, 3))
+    n_clusters = min(len(fit.influence) for fit in fits) * len(fits)
+    shape = np.nan_to_num(divided(third, second**1.5))
+    doubtful = np.abs(shape) > np.maximum(_FORGIVEN, _CLEAR * np.sqrt(6) / n_clusters)
+    if doubtful.mean() > _BY_CHANCE:
+        warnings.warn(
+            f"{doubtful.sum()} of {len(table.models)} models have few and skewed scores, such as "
+            f"{plain(table.models[int(np.argmax(doubtful))])!r}: t intervals may cover less than "
+            "they say.",
+            stacklevel=4,
+        )
+
+
+def warn_of_no_spread(estimate, variance):
+    """Scores that are all alike, whose intervals are unknown."""
+    alike = np.flatnonzero((variance == 0) & np.isnan(estimate.low))
+    if alike.size:
+        warnings.warn(
+            f"{alike.size} of {len(estimate)} models show no spread, such as "
+            f"{plain(estimate.labels[alike[0]])!r}: their standard errors and intervals are "
+            "unknown.",
+            stacklevel=4,
+        )
+
+
+def warn_of_strangers(table, pairs, unrelated):
+    """Models that share no items with some others."""
+    related = pairs.related[0]
+    if related.all() or unrelated:
+        return
+    fewest = int(np.argmin(related.sum(axis=0)))
+    warnings.warn(
+        f"{(~related).any(axis=0).sum()} of {len(table.models)} models share no items with some "
+        f"others, directly or through models between, such as {plain(table.models[fewest])!r}: "
+        "these are not compared with each other.",
+        stacklevel=4,
+    )

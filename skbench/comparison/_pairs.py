@@ -1,0 +1,190 @@
+"""What the items tell of every pair of models: one table that verdicts, ranks and letters share."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import t as student_t
+
+from skbench.stats.clusters import paired, shared_items
+from skbench.stats.intervals import means
+from skbench.stats.intervals.moments import divided, satterthwaite_df
+
+FEW_CLUSTERS = 10  # below which t intervals are rough, and wide
+
+
+class PairTable(NamedTuple):
+    """Differences of all pairs of models and what they rest on, group by group.
+
+    Attributes
+    ----------
+    difference, variance, df, skewness : ndarray of shape (n_groups, n_models, n_models)
+        The row's model minus the column's, and the skewness of its sampling error; nan
+        where the models are not compared.
+    own_variance : ndarray of shape (n_groups, n_models)
+        Sampling variance of each model's score.
+    n_items, only_first, n_clusters : ndarray of shape (n_groups, n_models, n_models)
+        Items that both answered, those of them that the row's model has the higher score
+        on, and the clusters they are in.
+    noise, noise_left : ndarray of shape (n_groups, n_models, n_models)
+        Variance of single answers of both models, and what is left of it in their means.
+    related : ndarray of bool of shape (n_groups, n_models, n_models)
+        Whether the models share items, directly or through others.
+    exact : ndarray of bool of shape (n_groups, n_models, n_models)
+        Whether McNemar's test applies: right or wrong, no clusters, no gaps.
+    fits : list of SharedItems
+        Of the groups.
+    """
+
+    difference: np.ndarray
+    variance: np.ndarray
+    df: np.ndarray
+    skewness: np.ndarray
+    own_variance: np.ndarray
+    n_items: np.ndarray
+    only_first: np.ndarray
+    n_clusters: np.ndarray
+    noise: np.ndarray
+    noise_left: np.ndarray
+    related: np.ndarray
+    exact: np.ndarray
+    fits: list
+
+
+def pair_table(table, unrelated=False):
+    """All pairs of a `ScoreTable`.
+
+    Parameters
+    ----------
+    table : ScoreTable
+        Scores of the models.
+    unrelated : bool, default=False
+        Whether models that share no items are compared as on different items.
+
+    Returns
+    -------
+    PairTable
+    """
+    group_of_item = table.cluster_groups[table.clusters]
+    parts = []
+    for g in range(table.n_groups):
+        mine = slice(None) if table.n_groups == 1 else np.flatnonzero(group_of_item == g)
+        parts.append(_one_group(table, mine, unrelated))
+    columns = zip(*parts, strict=True)
+    *arrays, fits = (list(column) for column in columns)
+    return PairTable(*map(np.array, arrays), fits)
+
+
+def averaged(pairs):
+    """The same for means over the groups, which count equally and are independent."""
+    n_groups = len(pairs.fits)
+    if n_groups == 1:
+        return pairs
+    parts = np.moveaxis(pairs.variance, 0, -1) / n_groups**2
+    df = satterthwaite_df(parts, np.moveaxis(pairs.df, 0, -1))
+    whole = {
+        "difference": pairs.difference.mean(axis=0),
+        "variance": parts.sum(axis=-1),
+        "df": df,
+        "skewness": divided(
+            np.sum(pairs.skewness * pairs.variance**1.5, axis=0), pairs.variance.sum(axis=0) ** 1.5
+        ),
+        "own_variance": pairs.own_variance.mean(axis=0) / n_groups,
+        "n_items": pairs.n_items.sum(axis=0),
+        "only_first": pairs.only_first.sum(axis=0),
+        "n_clusters": pairs.n_clusters.sum(axis=0),
+        "noise": np.full(df.shape, np.nan),
+        "noise_left": np.full(df.shape, np.nan),
+        "related": pairs.related.all(axis=0),
+        "exact": np.zeros(df.shape, dtype=bool),
+    }
+    return PairTable(**{name: value[None] for name, value in whole.items()}, fits=pairs.fits)
+
+
+def intervals(difference, variance, df, exact, only_a, only_b, n, level, bounded):
+    """Intervals and p-values of differences, by t or McNemar, that agree about 0.
+
+    Parameters
+    ----------
+    difference, variance, df : ndarray of shape (n,)
+        Of each comparison; unknown variances are nan.
+    exact : ndarray of bool of shape (n,)
+        Whether McNemar's exact test applies.
+    only_a, only_b, n : ndarray of shape (n,)
+        Its counts.
+    level : float
+        Of each interval.
+    bounded : bool
+        Whether differences lie in [-1, 1].
+
+    Returns
+    -------
+    low, high, p_value : ndarray of shape (n,)
+    """
+    error = np.sqrt(variance)
+    low, high = means.t_interval(difference, error, np.nan_to_num(df), level)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p_value = 2 * student_t.sf(np.abs(difference / error), df)
+    # Models that never differ: no test finds anything, though no spread is known.
+    p_value = np.where((difference == 0) & np.isnan(error), 1.0, p_value)
+    if bounded:
+        low, high = np.clip([low, high], -1, 1)
+    if exact.any():
+        ends = paired.mcnemar_interval(only_a[exact], only_b[exact], n[exact], level)
+        low[exact], high[exact] = ends
+        p_value[exact] = paired.mcnemar_exact(only_a[exact], only_b[exact])
+    return low, high, p_value
+
+
+def _one_group(table, mine, unrelated):
+    scores = table.scores[mine]
+    clusters = np.unique(table.clusters[mine], return_inverse=True)[1]
+    fit = shared_items.shared_item_scores(scores, clusters)
+    errors = shared_items.pair_errors(scores, clusters, fit)
+    related = fit.component[:, None] == fit.component
+    compared = related | unrelated
+    answered = np.isfinite(scores)
+    if answered.all():
+        n_items = np.full((scores.shape[1],) * 2, len(scores))
+    else:
+        n_items = answered.astype(float).T @ answered.astype(float)
+    difference, variance, df, skewness = (np.where(compared, x, np.nan) for x in errors)
+    noise, noise_left = _noise(table.noise[mine], table.n_answers[mine], answered)
+    # Where two models answered everything, other models' gaps do not matter.
+    exact = (n_items == fit.n_items) & related & (n_items > 0)
+    exact &= table.is_binary and not table.is_clustered
+    return (
+        difference,
+        variance,
+        df,
+        skewness,
+        fit.variance,
+        n_items.astype(int),
+        _wins(scores, answered) if exact.any() else np.full(n_items.shape, np.nan),
+        fit.n_clusters,
+        noise,
+        noise_left,
+        related,
+        exact,
+        fit,
+    )
+
+
+def _wins(scores, answered):
+    """Items that the row's model got right and the column's wrong, of those both answered."""
+    if answered.all():
+        return scores.sum(axis=0)[:, None] - scores.T @ scores
+    right = np.where(answered, scores, 0.0)
+    return right.T @ answered.astype(float) - right.T @ right
+
+
+def _noise(noise, n_answers, answered):
+    """Variance of single answers, and what is left of it in the means, of every pair."""
+    known = np.isfinite(noise)
+    if not known.any():
+        unknown = np.full((noise.shape[1],) * 2, np.nan)
+        return unknown, unknown
+    w = answered.astype(float)
+    of_row = divided(np.where(known, noise, 0.0).T @ w, known.astype(float).T @ w)
+    part = np.divide(w, n_answers, out=np.zeros_like(w), where=n_answers > 0)
+    left = of_row * divided(part.T @ w, w.T @ w)
+    return of_row + of_row.T, left + left.T

@@ -1,0 +1,349 @@
+"""Which of two models is better, from their answers to the same items."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from skbench._checks import check_confidence_level, check_option
+from skbench._types import Names, Rows
+from skbench.comparison._comparison import POWER, ModelComparison
+from skbench.comparison._pair_warnings import has_no_spread, warn_of_pairs
+from skbench.comparison._pairs import FEW_CLUSTERS, intervals, pair_table
+from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate
+from skbench.stats.intervals.moments import divided
+from skbench.stats.ranking import multiplicity
+from skbench.stats.ranking.power import required_n_mcnemar, required_n_t
+from skbench.summaries._score_table import MISSING, score_table, some_of
+
+
+def compare_models(
+    items: Rows,
+    a: str | None = None,
+    b: str | None = None,
+    *,
+    model: str = "model",
+    item: str = "item",
+    score: str = "score",
+    cluster: str | None = None,
+    by: Names | None = None,
+    confidence_level: float = 0.95,
+    adjust: Literal["none", "bonferroni", "holm"] = "none",
+    missing: Literal["drop", "wrong", "refuse"] = "drop",
+) -> ModelComparison:
+    """Differences of models, paired on the items they share.
+
+    Parameters
+    ----------
+    items : dataframe
+        One row per answer of a model to an item, in any dataframe that narwhals
+        reads. Not changed.
+    a, b : str, default=None
+        The two models. With `a` alone, `a` against every other one; with neither,
+        all pairs, the model with the higher mean first.
+    model, item, score : str
+        Names of the columns.
+    cluster : str, default=None
+        Column of clusters of dependent items, such as the passage that several
+        questions are about. The item column itself where items were answered several
+        times.
+    by : str or list of str, default=None
+        Columns of groups, such as the topic, each compared by itself.
+    confidence_level : float, default=0.95
+        Nominal level of the intervals, of all of them together if `adjust` is
+        given.
+    adjust : {"none", "bonferroni", "holm"}, default="none"
+        How to allow for the number of comparisons. "bonferroni" is what `leaderboard`
+        and its letters and ranks rest on. "holm" has Holm's p-values, and Bonferroni's
+        intervals and verdicts, as it has none of its own.
+    missing : {"drop", "wrong", "refuse"}, default="drop"
+        What an item is that a model did not answer: not asked, wrong (a score of 0), or
+        an error.
+
+    Returns
+    -------
+    ModelComparison
+        With `estimate`, `p_value`, ``to_frame()`` and more.
+
+    Raises
+    ------
+    ValueError
+        For missing columns, labels or scores, unknown or identical names of models,
+        items answered several times without `cluster`, items in two clusters, and
+        models that share clusters but no items.
+
+    Warns
+    -----
+    UserWarning
+        If items were answered by one model of a pair only (these are left out), if
+        models did not answer the same items, if a pair shares no items (by name their
+        variances are added, among all pairs they are not compared), if all items are in
+        one cluster, or if no item, or each in the same way, tells two models apart. In
+        the last two cases standard errors are nan.
+
+    Notes
+    -----
+    Several answers to an item are averaged first, so every item counts once,
+    however often it was answered. Then the difference is taken item by item, and
+    its mean has the cluster-robust CR2 variance with Bell-McCaffrey degrees of
+    freedom; without clusters that is the paired t test. Right and wrong answers
+    to independent items have McNemar's exact p-value and an interval that agrees with
+    it (`skbench.stats.paired.mcnemar_interval`). "better" is said where, and only where,
+    the interval leaves out 0.
+
+    Among all pairs, models that did not answer the same items are compared by least
+    squares of ``score = model + item``
+    (`skbench.stats.shared_items.shared_item_scores`): differences rest on items that
+    both answered, or that others link. Two models by name are compared on the items
+    that both answered. Models on different items are compared by name only, with
+    Welch's degrees of freedom. Pairs come in the order of their scores: neighbours from
+    the top first.
+
+    The variance of a difference is ``V_a + V_b - 2 r sqrt(V_a V_b)``. Models tend to
+    fail on the same items; their correlation r is where precision comes from [1]_.
+
+    When not to use it: where items are missing because they are hard.
+
+    References
+    ----------
+    .. [1] Miller (2024). Adding error bars to evals: a statistical approach to
+       language model evaluations. arXiv 2411.00640.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> cluster_means = {"A": [0.70, 0.82, 0.79, 0.81], "B": [0.72, 0.88, 0.81, 0.83]}
+    >>> items = pd.DataFrame([
+    ...     {"model": name, "item": i, "score": mean}
+    ...     for name, values in cluster_means.items() for i, mean in enumerate(values)
+    ... ])
+    >>> compare_models(items, "A", "B")
+    A - B = -0.03 (standard error 0.01, 95 % interval -0.06182 to 0.001824).
+    p = 0.058 by t test.
+    Pairing on 4 shared items removes 95 % of the variance (correlation 0.97).
+    On different items the standard error would be 0.0432.
+    To show a true difference of -0.03 with power 80 % takes 6 such items.
+    With 4 items t intervals are wide, and rough where scores are skewed.
+    """
+    check_option("adjust", adjust, ("none", "bonferroni", "holm"))
+    check_option("missing", missing, MISSING)
+    check_confidence_level(confidence_level)
+    by = [by] if isinstance(by, str) else list(by or [])
+    table = score_table(items, model=model, item=item, score=score, cluster=cluster, by=by)
+    table = table.with_missing(missing)
+    return comparison_of(table, a, b, item=item, confidence_level=confidence_level, adjust=adjust)
+
+
+def comparison_of(table, a=None, b=None, *, item, confidence_level, adjust):
+    """`compare_models` for a `ScoreTable`, of which several things may be asked."""
+    positions = _positions(table, a, b)
+    two = a is not None and b is not None
+    if two:
+        table = table.of_models(positions[0])
+        positions = [(0, 1)]
+    pairs = pair_table(table, unrelated=two)
+    positions = positions or in_order(_overall(table, pairs))
+    if two:
+        _refuse_shared_clusters(table, pairs, item)
+    labels = _labels(table, positions)
+    fields = chosen(pairs, positions)
+    warn_of_pairs(table, pairs, fields, labels)
+    return comparison_from(table, fields, labels, confidence_level, adjust)
+
+
+def all_pairs(table, pairs, scores, confidence_level):
+    """All pairs of a `PairTable` of one group at once, at Bonferroni's level."""
+    positions = in_order(scores)
+    labels = _labels(table._replace(groups=None), positions)
+    fields = chosen(pairs, positions)
+    return comparison_from(table, fields, labels, confidence_level, "bonferroni")
+
+
+def in_order(scores):
+    """Positions of all pairs: neighbours from the top first, then models two places apart.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_models,)
+        High is good.
+
+    Returns
+    -------
+    list of tuple of (int, int)
+        The better model first.
+    """
+    best_first = np.argsort(-scores, kind="stable").tolist()
+    n = len(best_first)
+    return [
+        (best_first[i], best_first[i + apart]) for apart in range(1, n) for i in range(n - apart)
+    ]
+
+
+def chosen(pairs, positions):
+    """Columns of a `PairTable` for some of its pairs, pair by pair and group by group."""
+    i, j = np.array(positions).T
+    names = ("difference", "variance", "df", "n_items", "n_clusters", "noise", "noise_left")
+    names += ("related", "exact", "skewness")
+    fields = {name: getattr(pairs, name)[:, i, j].T.ravel() for name in names}
+    return fields | {
+        "only_a": pairs.only_first[:, i, j].T.ravel(),
+        "only_b": pairs.only_first[:, j, i].T.ravel(),
+        "variance_a": pairs.own_variance[:, i].T.ravel(),
+        "variance_b": pairs.own_variance[:, j].T.ravel(),
+    }
+
+
+def _overall(table, pairs):
+    """One score per model to order the pairs by."""
+    if table.n_groups == 1:
+        return pairs.fits[0].mean
+    return np.nanmean(table.scores, axis=0)
+
+
+def _positions(table, a, b):
+    """Positions of the models of each pair; empty for all pairs."""
+    models = list(table.models)
+    for name in (a, b):
+        if name is not None and name not in models:
+            raise ValueError(f"There is no model {name!r}. There are: {some_of(models)}.")
+    if a is None and b is not None:
+        raise ValueError(f"b={b!r} needs an a to be compared with. Pass a=..., or b alone as a.")
+    if a is not None and a == b:
+        raise ValueError(f"a and b are both {a!r}: a model does not differ from itself.")
+    if len(models) < 2:
+        raise ValueError(f"There is only one model, {models[0]!r}, and nothing to compare it with.")
+    if a is None:
+        return []
+    others = [b] if b is not None else [name for name in models if name != a]
+    return [(models.index(a), models.index(other)) for other in others]
+
+
+def _refuse_shared_clusters(table, pairs, item):
+    """Answers to the same question under different ids are not independent."""
+    in_both = [table.cluster_sums(np.isfinite(x)) > 0 for x in table.scores.T]
+    apart = ~pairs.related[:, 0, 1]
+    if np.any(in_both[0] & in_both[1] & apart[table.cluster_groups]):
+        a, b = table.models
+        raise ValueError(
+            f"Models {a!r} and {b!r} share clusters but no {item}, so they are neither paired nor "
+            "independent. Pass the cluster column as item= and as cluster=, to pair its means."
+        )
+
+
+def _labels(table, positions):
+    n_groups = table.n_groups
+    pairs = np.repeat(np.array(positions), n_groups, axis=0)
+    levels = [table.models[pairs[:, 0]], table.models[pairs[:, 1]]]
+    names = ["model_a", "model_b"]
+    if table.groups is not None:
+        groups = table.groups[np.tile(np.arange(n_groups), len(positions))]
+        levels += [groups.get_level_values(k) for k in range(groups.nlevels)]
+        names += table.groups.names
+    return pd.MultiIndex.from_arrays(levels, names=names)
+
+
+def comparison_from(table, fields, labels, confidence_level, adjust):
+    """A `ModelComparison` of the columns that `chosen` took."""
+    level = confidence_level
+    if adjust != "none":
+        level = multiplicity.bonferroni_level(confidence_level, len(labels))
+    difference, n = fields["difference"], fields["n_items"]
+    difference = np.where(np.abs(difference) <= table.rounding, 0.0, difference)
+    # Without any spread the items cannot tell how far others would spread: nan, never 0.
+    variance = np.where(has_no_spread(table, fields), np.nan, fields["variance"])
+    counts = fields["exact"], fields["only_a"], fields["only_b"], n
+    low, high, p_value = intervals(
+        difference, variance, fields["df"], *counts, level, table.right_or_wrong
+    )
+    unpaired = fields["variance_a"] + fields["variance_b"]
+    scale = 2 * np.sqrt(fields["variance_a"] * fields["variance_b"])
+    item_variance = np.where(n > 0, n * variance, np.nan)
+    # A model that scores the same on all items has no correlation but that of rounding.
+    least = np.minimum(fields["variance_a"], fields["variance_b"])
+    related = fields["related"] & ~(least <= table.rounding**2)
+    return ModelComparison(
+        estimate=Estimate(
+            value=difference,
+            low=low,
+            high=high,
+            standard_error=np.sqrt(variance),
+            confidence_level=level,
+            labels=labels,
+            method=_method(table, fields, adjust, len(labels)),
+            guarantee=ON_AVERAGE if fields["exact"].all() else UNLESS_SKEWED,
+        ),
+        p_value=_adjusted(p_value, adjust),
+        test=_test(fields["exact"]),
+        df=fields["df"],
+        correlation=np.where(related, divided(unpaired - variance, scale), 0.0),
+        unpaired_standard_error=np.sqrt(unpaired),
+        n_items=n,
+        items_needed=_items_needed(fields, difference, item_variance, level),
+        omega2=np.maximum(item_variance - np.nan_to_num(fields["noise_left"]), 0),
+        noise=fields["noise"],
+        remarks=_remarks(table, fields, adjust, len(labels)),
+    )
+
+
+def _items_needed(fields, difference, item_variance, level):
+    """Items at which the test that is printed would find a difference of this size."""
+    n = fields["n_items"]
+    size = np.maximum(n, 1) / np.maximum(fields["n_clusters"], 1)
+    needed = np.atleast_1d(required_n_t(difference, item_variance, level, POWER, size))
+    disagreement = (fields["only_a"] + fields["only_b"]) / np.maximum(n, 1)
+    by_mcnemar = required_n_mcnemar(difference, disagreement, level, POWER)
+    return np.where(fields["exact"] & np.isfinite(item_variance), by_mcnemar, needed)
+
+
+def _test(exact):
+    if exact.all():
+        return "McNemar, exact"
+    return "McNemar, exact, or t test where items are missing" if exact.any() else "t test"
+
+
+def _adjusted(p_value, adjust):
+    if adjust == "holm":
+        return multiplicity.holm(p_value)
+    return np.minimum(1, p_value * p_value.size) if adjust == "bonferroni" else p_value
+
+
+def _method(table, fields, adjust, n_comparisons):
+    how = "paired" if np.all(fields["related"]) else "partly paired"
+    if not np.any(fields["related"]):
+        how = "unpaired"
+    kind = "clusters, CR2" if table.is_clustered else "independent items"
+    adjusted = (
+        f", {adjust.capitalize()} for {n_comparisons}"
+        if _is_adjusted(adjust, n_comparisons)
+        else ""
+    )
+    return f"{how} difference ({kind}{adjusted})"
+
+
+def _is_adjusted(adjust, n_comparisons):
+    return adjust != "none" and n_comparisons > 1
+
+
+def _remarks(table, fields, adjust, n_comparisons):
+    remarks = []
+    counts = table.n_answers[table.n_answers > 0]
+    if counts.max() > 1:
+        least, most = counts.min(), counts.max()
+        number = f"{least}" if least == most else f"{least} to {most}"
+        remarks.append(f"{number} answers per item and model are averaged: each item counts once.")
+    if _is_adjusted(adjust, n_comparisons):
+        remarks.append(f"p-values and intervals hold for all {n_comparisons} comparisons at once.")
+    if adjust == "holm" and n_comparisons > 1:
+        remarks.append(
+            "Verdicts follow the intervals, Bonferroni's; Holm's p-values may be below the level "
+            "where an interval holds 0."
+        )
+    few = fields["n_clusters"][fields["related"] & ~fields["exact"]].min(initial=FEW_CLUSTERS)
+    if 1 < few < FEW_CLUSTERS:
+        what = "clusters" if table.is_clustered else "items"
+        remarks.append(
+            f"With {few} {what} t intervals are wide, and rough where scores are skewed."
+        )
+    return tuple(remarks)

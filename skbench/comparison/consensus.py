@@ -1,0 +1,125 @@
+"""A consensus of the orders that tasks give the models."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from skbench._types import Table
+from skbench.stats.ranking import kemeny
+
+_HEURISTIC = "Borda with local moves"
+
+
+@dataclass(frozen=True, eq=False)
+class KemenyOrder:
+    """A consensus order of the models and how far the tasks are from it.
+
+    Attributes
+    ----------
+    order : pandas.Index of length n_models
+        Names of the models, best first.
+    cost : int
+        Number of disagreements: pairs of models on a task that it has the other way
+        round, over all tasks.
+    method : str
+        "exact", or the name of the heuristic, whose cost may not be the smallest.
+
+    Examples
+    --------
+    >>> kemeny_order([[0.6, 0.4], [0.5, 0.3], [0.9, 0.1]]).cost
+    2
+    """
+
+    order: pd.Index
+    cost: int
+    method: str
+
+
+def kemeny_order(scores: Table) -> KemenyOrder:
+    """Kemeny's consensus: the order that the tasks contradict least.
+
+    Parameters
+    ----------
+    scores : DataFrame or array-like of shape (n_models, n_tasks)
+        Score of each model on each task; high is good. Only the order within a task
+        counts, so tasks may have different scales.
+
+    Returns
+    -------
+    KemenyOrder
+        With `order`, `cost` and `method`.
+
+    Raises
+    ------
+    ValueError
+        If a score is missing or infinite, or the table is empty.
+
+    Warns
+    -----
+    UserWarning
+        If the order is that of a heuristic, because more than 16 models cannot be
+        ordered piece by piece.
+
+    Notes
+    -----
+    Minimizes the number of pairs of models, over all tasks, that a task has the other
+    way round (Kendall's distance) [1]_. Ties on a task cost nothing. Up to 16 models
+    the order is exact; so it is beyond wherever majorities split the models into
+    groups of at most 16, which is checked. Other groups are ordered by their Borda
+    counts and then improved by moving single models. Where several orders have the
+    least cost, one of them is returned.
+
+    When not to use it: when the size of leads matters, or as if the order were free
+    of sampling error; see `rank_confidence_sets`.
+
+    References
+    ----------
+    .. [1] Kemeny (1959). Mathematics without numbers. Daedalus 88, 577-591.
+
+    Examples
+    --------
+    >>> scores = pd.DataFrame(
+    ...     {"law": [0.6, 0.5, 0.9], "math": [0.4, 0.3, 0.1], "art": [0.8, 0.7, 0.9]},
+    ...     index=["ada", "bob", "cyd"],
+    ... )
+    >>> consensus = kemeny_order(scores)
+    >>> list(consensus.order), consensus.cost, consensus.method
+    (['cyd', 'ada', 'bob'], 2, 'exact')
+    """
+    table = pd.DataFrame(scores)
+    values = table.to_numpy(dtype=float)
+    if not values.size:
+        raise ValueError(f"scores has shape {values.shape}: pass models in rows, tasks in columns.")
+    if not np.isfinite(values).all():
+        model, task = np.argwhere(~np.isfinite(values))[0]
+        raise ValueError(
+            f"scores must be finite, but model {table.index[model]!r} has {values[model, task]:g} "
+            f"on task {table.columns[task]!r}. Leave out the model or the task."
+        )
+    cost = kemeny.disagreements(values)
+    groups = kemeny.majority_components(cost)
+    largest = max(map(len, groups))
+    exact = largest <= kemeny.LARGEST_EXACT
+    if not exact:
+        warnings.warn(
+            f"{largest} models cannot be ordered piece by piece, more than the "
+            f"{kemeny.LARGEST_EXACT} of the exact search: the order is that of a heuristic "
+            f"({_HEURISTIC}) and may not have the least cost.",
+            stacklevel=2,
+        )
+    order = np.concatenate([_ordered(group, cost) for group in groups])
+    return KemenyOrder(
+        order=table.index[order],
+        cost=kemeny.order_cost(order, cost),
+        method="exact" if exact else _HEURISTIC,
+    )
+
+
+def _ordered(group, cost):
+    inside = cost[np.ix_(group, group)]
+    small = len(group) <= kemeny.LARGEST_EXACT
+    return group[kemeny.exact_order(inside) if small else kemeny.local_order(inside)]

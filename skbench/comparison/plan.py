@@ -1,0 +1,266 @@
+"""How many items to collect before two models are compared, and what a number can show."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Literal
+
+from scipy.optimize import brentq
+
+from skbench._checks import check_confidence_level, check_option
+from skbench.stats.ranking import power as formulas
+
+TESTS = ("t", "mcnemar", "normal")
+
+
+def required_items(
+    effect: float,
+    *,
+    omega2: float,
+    sigma2_a: float = 0.0,
+    sigma2_b: float = 0.0,
+    n_repeats: int = 1,
+    design_effect: float = 1.0,
+    cluster_size: float = 1.0,
+    test: Literal["t", "mcnemar", "normal"] = "t",
+    confidence_level: float = 0.95,
+    power: float = 0.8,
+) -> int:
+    """Number of shared items that show a difference of two models.
+
+    Parameters
+    ----------
+    effect : float
+        True difference worth finding, in the units of the score.
+    omega2 : float
+        Variance over items of the difference of the models' expected scores, score
+        units squared. `skbench.stats.aggregation.difference_variance` makes it of the
+        models' own variances and their correlation; ``compare_models(...).omega2``
+        of data.
+    sigma2_a, sigma2_b : float, default=0.0
+        Variance of repeated answers to one item, averaged over items. Leave both at
+        0 if `omega2` comes from single answers, whose noise is in it.
+    n_repeats : int, default=1
+        Answers of each model to each item.
+    design_effect : float, default=1.0
+        What clusters of items multiply `omega2` by, see
+        `skbench.stats.cluster_summary.expected_design_effect`; 1 where `omega2` was
+        estimated from the same kind of clusters.
+    cluster_size : float, default=1.0
+        Items per cluster: degrees of freedom go by clusters.
+    test : {"t", "mcnemar", "normal"}, default="t"
+        What `compare_models` will print: the paired t test, with clusters or without;
+        McNemar's exact test, for right and wrong answers to independent items, each given
+        once; or the published normal formula, which both fall short of.
+    confidence_level : float, default=0.95
+        Level of the interval that has to leave out 0.
+    power : float, default=0.8
+        Chance that it does.
+
+    Returns
+    -------
+    int
+        Number of items, each answered by both models.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of range, `effect` is 0, or with "mcnemar" repeats or clusters
+        are given, or `omega2` or `effect` are impossible for right and wrong answers.
+
+    Notes
+    -----
+    "normal" is the sample size formula of [1]_,
+    ``n = (z_{alpha/2} + z_{1-power})^2 (deff omega2 + (sigma2_a + sigma2_b) / K) / effect^2``,
+    rounded up. "t" solves for the power of the noncentral t distribution with
+    ``n / cluster_size - 1`` degrees of freedom, "mcnemar" finds the first n at which the
+    exact test has the power, among disagreements on a share ``omega2 + effect^2`` of the
+    items (at least ``|effect|``, as models that differ by so much disagree so often).
+    More answers per item reduce the noise only; once it is small against `omega2`, items
+    are what helps.
+
+    When not to use it: after the comparison, with the observed difference as
+    `effect`, to find out whether there were enough items; the interval says so.
+
+    References
+    ----------
+    .. [1] Miller (2024). Adding error bars to evals: a statistical approach to
+       language model evaluations. arXiv 2411.00640.
+
+    Examples
+    --------
+    >>> required_items(0.03, omega2=1 / 9)
+    971
+    >>> required_items(0.03, omega2=1 / 9, test="mcnemar")
+    1027
+    >>> from skbench.stats.aggregation import difference_variance
+    >>> for correlation in (0.0, 0.5, 0.8):
+    ...     print(required_items(0.03, omega2=difference_variance(0.21, 0.21, correlation)))
+    3665
+    1834
+    735
+    """
+    _check_number("effect", effect)
+    if effect == 0:
+        raise ValueError("effect is 0: no number of items shows that there is no difference.")
+    variance = _variance(
+        omega2, sigma2_a, sigma2_b, n_repeats, design_effect, confidence_level, power
+    )
+    _check_test(test, variance, cluster_size, n_repeats, design_effect, effect)
+    goal = confidence_level, power
+    if test == "mcnemar":
+        return _first_n(effect, _disagreement(variance, effect), *goal)
+    if test == "t":
+        n = float(formulas.required_n_t(effect, variance, *goal, cluster_size))
+    else:
+        n = float(formulas.required_n(effect, variance, *goal))
+    # Rounding up 969.0000000001 would be the rounding of the computer.
+    return math.ceil(n * (1 - 1e-9))
+
+
+def _first_n(effect, disagreement, confidence_level, power):
+    """Smallest number of items at which McNemar's exact test has the power."""
+    start = formulas.required_n_mcnemar(effect, disagreement, confidence_level, power)
+
+    def enough(n):
+        return formulas.power_mcnemar(effect, n, disagreement, confidence_level) >= power
+
+    low, high = 0, math.ceil(start)
+    while not enough(high):
+        low, high = high, math.ceil(1.1 * high) + 1
+    low = max(low, math.floor(0.5 * high))
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _disagreement(variance, effect):
+    """Share of items on which two models of right and wrong answers disagree."""
+    return max(variance + effect**2, abs(effect))
+
+
+def minimum_detectable_effect(
+    n_items: int,
+    *,
+    omega2: float,
+    sigma2_a: float = 0.0,
+    sigma2_b: float = 0.0,
+    n_repeats: float = 1,
+    design_effect: float = 1.0,
+    cluster_size: float = 1.0,
+    test: Literal["t", "mcnemar", "normal"] = "t",
+    confidence_level: float = 0.95,
+    power: float = 0.8,
+) -> float:
+    """Smallest true difference of two models that a number of items shows.
+
+    Parameters
+    ----------
+    n_items : int
+        Number of items, each answered by both models.
+    omega2, sigma2_a, sigma2_b, n_repeats, design_effect, cluster_size : float
+        As in `required_items`.
+    test : {"t", "mcnemar", "normal"}, default="t"
+        As in `required_items`.
+    confidence_level, power : float, default=0.95 and 0.8
+        As in `required_items`.
+
+    Returns
+    -------
+    float
+        In the units of the score; nan with "mcnemar" where no difference is shown with
+        that power.
+
+    Raises
+    ------
+    ValueError
+        As `required_items`, and for fewer than two clusters.
+
+    Notes
+    -----
+    The inverse of `required_items`; "normal" is
+    ``(z_{alpha/2} + z_{1-power}) sqrt((deff omega2 + (sigma2_a + sigma2_b) / K) / n)``.
+
+    When not to use it: as the smallest difference that can come out significant,
+    which is 0.7 times as large at power 0.8, and found half of the time.
+
+    Examples
+    --------
+    >>> print(round(minimum_detectable_effect(971, omega2=1 / 9), 4))
+    0.03
+    """
+    _check_number("n_items", n_items, least=1)
+    variance = _variance(
+        omega2, sigma2_a, sigma2_b, n_repeats, design_effect, confidence_level, power
+    )
+    _check_test(test, variance, cluster_size, n_repeats, design_effect)
+    normal = float(formulas.detectable_effect(n_items, variance, confidence_level, power))
+    if test == "normal" or (test == "t" and variance == 0):
+        return normal
+    if test == "t":
+        if n_items < 2 * cluster_size:
+            raise ValueError(
+                f"{n_items} items in clusters of {cluster_size:g} are fewer than two clusters: no "
+                "t test has any power."
+            )
+        return _solved(
+            lambda x: formulas.power_t(x, n_items, variance, confidence_level, cluster_size),
+            power,
+            1e3 * normal,
+        )
+    return _solved(
+        lambda x: formulas.power_mcnemar(
+            x, n_items, min(_disagreement(variance, x), 1.0), confidence_level
+        ),
+        power,
+        1.0,
+    )
+
+
+def _solved(power_of, power, largest):
+    """The effect at which a power is reached; nan if that is beyond the largest."""
+    if power_of(largest) < power:
+        return math.nan
+    return float(brentq(lambda x: power_of(x) - power, 1e-9 * largest, largest, xtol=1e-12))
+
+
+def _variance(omega2, sigma2_a, sigma2_b, n_repeats, design_effect, confidence_level, power):
+    """Checked variance that one item adds."""
+    check_confidence_level(confidence_level)
+    _check_number("power", power)
+    if not 1 - confidence_level < power < 1:
+        raise ValueError(
+            f"power must be below 1 and above {1 - confidence_level:.4g}, the chance of a false "
+            f"alarm, got {power!r}. Write 0.8 for 80 %."
+        )
+    for name, value in [("omega2", omega2), ("sigma2_a", sigma2_a), ("sigma2_b", sigma2_b)]:
+        _check_number(name, value, least=0)
+    _check_number("n_repeats", n_repeats, least=1)
+    _check_number("design_effect", design_effect, least=0)
+    return formulas.item_variance(omega2, sigma2_a, sigma2_b, n_repeats, design_effect)
+
+
+def _check_test(test, variance, cluster_size, n_repeats, design_effect, effect=0.0):
+    check_option("test", test, TESTS)
+    _check_number("cluster_size", cluster_size, least=1)
+    if test != "mcnemar":
+        return
+    if n_repeats > 1 or design_effect != 1 or cluster_size > 1:
+        raise ValueError(
+            'test="mcnemar" is for single answers to independent items. Take test="t" with '
+            "repeats or clusters."
+        )
+    if variance + effect**2 > 1 or abs(effect) > 1:
+        raise ValueError(
+            f"Right and wrong answers cannot differ by {effect:g} with omega2={variance:g}: they "
+            f"would disagree on {variance + effect**2:.3g} of all items. Take another test, or "
+            "scores from 0 to 1."
+        )
+
+
+def _check_number(name, value, least=-math.inf):
+    if not isinstance(value, numbers.Real) or not least <= value < math.inf:
+        word = "a finite number" if least == -math.inf else f"at least {least:g}"
+        raise ValueError(f"{name} must be {word}, got {value!r}.")

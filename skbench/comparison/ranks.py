@@ -1,0 +1,370 @@
+"""Ranks that hold up: confidence sets, and groups of models that tie."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from string import ascii_lowercase
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from skbench._checks import (
+    check_column,
+    check_confidence_level,
+    check_option,
+    check_same_index,
+)
+from skbench._random import as_generator
+from skbench._types import RandomState
+from skbench.comparison._pairs import FEW_CLUSTERS
+from skbench.containers import Estimate
+from skbench.stats.intervals.moments import satterthwaite_df
+from skbench.stats.ranking import rank_sets
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankConfidenceSets:
+    """Ranks that each model may truly have.
+
+    Attributes
+    ----------
+    estimate : ndarray of shape (n_models,)
+        Estimated performances.
+    low, high : ndarray of int of shape (n_models,)
+        Best and worst rank in the confidence set of each model; 1 is the best.
+    better : ndarray of bool of shape (n_models, n_models)
+        Entry (j, k): model `j` is significantly better than model `k`.
+    labels : pandas.Index of length n_models
+        Names of the models.
+    confidence_level : float
+        Probability that the sets hold the true ranks.
+    kind : {"simultaneous", "marginal"}
+        Whether that is the probability for all models together or for each.
+
+    Examples
+    --------
+    >>> sets = rank_confidence_sets([0.8, 0.7, 0.4], [0.06, 0.06, 0.06])
+    >>> list(sets.best())
+    [0, 1]
+    """
+
+    estimate: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    better: np.ndarray
+    labels: pd.Index
+    confidence_level: float
+    kind: str
+
+    def best(self, tau: int = 1) -> pd.Index:
+        """Models that may be among the `tau` best.
+
+        Parameters
+        ----------
+        tau : int, default=1
+            How many models count as the best.
+
+        Returns
+        -------
+        pandas.Index
+            Labels of the models whose best possible rank is at most `tau`.
+
+        Notes
+        -----
+        With simultaneous sets, all of the `tau` truly best models are in it with the
+        confidence level; ties at the border count as among the best. With marginal
+        sets that holds for each of them by itself, hence for ``tau=1`` and a single
+        best model too.
+        """
+        return self.labels[self.low <= tau]
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row per model: estimate, low, high, and whether it may be the best."""
+        columns = {
+            "estimate": self.estimate,
+            "low": self.low,
+            "high": self.high,
+            "best": self.low == 1,
+        }
+        return pd.DataFrame(columns, index=self.labels)
+
+    def __len__(self):
+        return len(self.labels)
+
+    def __repr__(self):
+        head = f"{100 * self.confidence_level:g} % {self.kind} rank confidence sets"
+        best = ", ".join(map(str, self.best()))
+        return f"{head} of {len(self)} models; may be the best: {best}\n{self.to_frame()}"
+
+
+def rank_confidence_sets(
+    estimate: Estimate | pd.Series | ArrayLike,
+    standard_error: ArrayLike | None = None,
+    *,
+    covariance: ArrayLike | None = None,
+    df: ArrayLike | None = None,
+    confidence_level: float = 0.95,
+    kind: Literal["simultaneous", "marginal"] = "simultaneous",
+    method: Literal["bonferroni", "mogstad"] = "bonferroni",
+    stepdown: bool = True,
+    n_draws: int = 10_000,
+    random_state: RandomState = None,
+) -> RankConfidenceSets:
+    """Confidence sets for the ranks of models.
+
+    Parameters
+    ----------
+    estimate : Estimate, Series or array-like of shape (n_models,)
+        Performances; high is good. An `Estimate` brings its standard errors along.
+    standard_error : array-like of shape (n_models,), default=None
+        Standard errors of independent estimates, in the same units.
+    covariance : array-like of shape (n_models, n_models), default=None
+        Covariance of the estimates, in place of `standard_error`, for models that
+        answered the same items.
+    df : float or array-like of shape (n_models,) or (n_models, n_models), default=None
+        Degrees of freedom of the standard errors: the number of items or clusters minus
+        1. One per model gives each pair Welch's, a matrix those of each difference.
+        None takes standard errors as known.
+    confidence_level : float, default=0.95
+        Probability that the sets hold the true ranks.
+    kind : {"simultaneous", "marginal"}, default="simultaneous"
+        Whether all sets hold at once, or each by itself, which makes them shorter.
+    method : {"bonferroni", "mogstad"}, default="bonferroni"
+        How all pairs are tested at once: each by its own t quantile at Bonferroni's level,
+        or by draws of the largest of all differences under normal errors [1]_.
+    stepdown : bool, default=True
+        With "mogstad", whether to drop the pairs that were found significant to test the
+        rest more sharply.
+    n_draws : int, default=10_000
+        With "mogstad", draws of the normal errors, for the critical value.
+    random_state : None, int, RandomState or Generator, default=None
+        With "mogstad", source of the draws.
+
+    Returns
+    -------
+    RankConfidenceSets
+        With `low`, `high`, `better`, ``best()`` and ``to_frame()``.
+
+    Raises
+    ------
+    ValueError
+        If both or none of `standard_error` and `covariance` are given, if a number is
+        not finite or a variance negative, if `df` is below 1 or comes with "mogstad", or
+        if the labels of the inputs differ.
+
+    Warns
+    -----
+    UserWarning
+        If a standard error is 0: differences from such a model are overstated; if `df`
+        is below 9, fewer than 10 clusters.
+
+    Notes
+    -----
+    A model's set runs from 1 plus the number of models significantly better than it
+    to the number of models minus those significantly worse [1]_. Ties need no
+    assumption: a model that truly ties with others has all the ranks they share, and the
+    set holds them all (test_sets_hold_all_ranks_of_exact_ties).
+
+    "bonferroni" compares ``|x_j - x_k| / s_jk`` with the t quantile at level
+    ``1 - alpha / m`` for the ``m = M (M - 1) / 2`` pairs (``M - 1`` of each model for
+    marginal sets): the inference of `leaderboard`, without draws. With `df` it holds from
+    3 clusters on (benchmarks/rank_sets.py). "mogstad" is the published procedure, with
+    normal errors whose size is known: of 5 equal models on 10 clusters it is wrong in
+    about a fifth of the cases at level .95, and it has no use for `df`.
+
+    When not to use it: with the answers to single items at hand, for which
+    `leaderboard` finds covariance and degrees of freedom itself.
+
+    References
+    ----------
+    .. [1] Mogstad, Romano, Shaikh and Wilhelm (2024). Inference for ranks with
+       applications to mobility across neighbourhoods and academic achievement
+       across countries. Review of Economic Studies 91, 476-518.
+
+    Examples
+    --------
+    >>> accuracy = pd.Series({"ada": 0.81, "bob": 0.79, "cyd": 0.60})
+    >>> sets = rank_confidence_sets(accuracy, [0.02, 0.02, 0.02], df=99)
+    >>> sets.to_frame()
+         estimate  low  high   best
+    ada      0.81    1     2   True
+    bob      0.79    1     2   True
+    cyd      0.60    3     3  False
+    """
+    check_option("kind", kind, ("simultaneous", "marginal"))
+    check_option("method", method, ("bonferroni", "mogstad"))
+    check_confidence_level(confidence_level)
+    if n_draws < 1:
+        raise ValueError(f"n_draws must be at least 1, got {n_draws!r}.")
+    if isinstance(estimate, Estimate):
+        if standard_error is None and covariance is None:
+            standard_error = estimate.standard_error
+        estimate = pd.Series(estimate.value, index=estimate.labels)
+    labels = estimate.index if isinstance(estimate, pd.Series) else pd.RangeIndex(len(estimate))
+    check_same_index(estimate=estimate, standard_error=standard_error, covariance=covariance)
+    x = check_column("estimate", estimate, labels)
+    root, difference_error = _errors(standard_error, covariance, labels)
+    together = kind == "simultaneous"
+    if method == "mogstad":
+        if df is not None:
+            raise ValueError('method="mogstad" takes errors as known; df needs "bonferroni".')
+        noise = as_generator(random_state).standard_normal((n_draws, len(x))) @ root.T
+        found = rank_sets.dominance(
+            x, difference_error, noise, confidence_level, together, stepdown
+        )
+    else:
+        freedom = _pair_df(df, np.sum(root**2, axis=1), labels)
+        found = rank_sets.single_step(x, difference_error, freedom, confidence_level, together)
+    return RankConfidenceSets(
+        estimate=x,
+        low=1 + found.below.sum(axis=1),
+        high=len(x) - found.above.sum(axis=1),
+        better=found.above,
+        labels=labels,
+        confidence_level=confidence_level,
+        kind=kind,
+    )
+
+
+def _pair_df(df, variance, labels):
+    """Degrees of freedom of every difference."""
+    n_models = len(labels)
+    if df is None:
+        return np.full((n_models, n_models), np.inf)
+    freedom = np.asarray(df, dtype=float)
+    if freedom.shape not in [(), (n_models,), (n_models, n_models)]:
+        raise ValueError(f"df has shape {freedom.shape}, but there are {n_models} models.")
+    if not np.all(freedom >= 1):
+        raise ValueError(f"df must be at least 1, got {np.min(freedom):g}.")
+    if freedom.min() < FEW_CLUSTERS - 1 and n_models > 1:
+        warnings.warn(
+            f"df is as low as {freedom.min():g}, fewer than {FEW_CLUSTERS} clusters: rank sets are "
+            "wide, and rough where scores are skewed.",
+            stacklevel=3,
+        )
+    if freedom.ndim != 1:
+        return np.broadcast_to(freedom, (n_models, n_models))
+    both = [np.stack(np.broadcast_arrays(v[:, None], v), axis=-1) for v in (variance, freedom)]
+    return np.nan_to_num(satterthwaite_df(*both), nan=np.inf)
+
+
+def indistinguishable_groups(sets: RankConfidenceSets) -> pd.DataFrame:
+    """Groups of models that no test tells apart, as letters.
+
+    Parameters
+    ----------
+    sets : RankConfidenceSets
+        Simultaneous rank confidence sets.
+
+    Returns
+    -------
+    pandas.DataFrame of bool of shape (n_models, n_groups)
+        Columns "a", "b", ... say who belongs to which group; "a" has the model with the
+        highest estimate.
+
+    Raises
+    ------
+    ValueError
+        If `sets` are marginal, which judge a pair twice and may disagree.
+
+    Notes
+    -----
+    The groups are the largest sets in which no two models differ significantly (the
+    compact letter display): two models share a letter if, and only if, neither is
+    significantly better. Groups overlap, because not being told apart is not
+    transitive. ``groups.dot(groups.columns)`` is the string of letters of each model.
+
+    When not to use it: as proof of equality. Models share a letter also when there
+    are too few items to tell.
+
+    Examples
+    --------
+    >>> sets = rank_confidence_sets(
+    ...     pd.Series({"ada": 0.86, "bob": 0.80, "cyd": 0.75}), [0.02, 0.02, 0.02]
+    ... )
+    >>> groups = indistinguishable_groups(sets)
+    >>> dict(groups.dot(groups.columns))
+    {'ada': 'a', 'bob': 'ab', 'cyd': 'b'}
+    """
+    if sets.kind != "simultaneous":
+        raise ValueError(
+            f"Groups need simultaneous rank confidence sets, got {sets.kind} ones. "
+            'Use kind="simultaneous".'
+        )
+    order = np.argsort(-sets.estimate, kind="stable")
+    different = (sets.better | sets.better.T)[np.ix_(order, order)]
+    cliques = rank_sets.maximal_cliques(~different)
+    member = np.empty_like(cliques.T)
+    member[order] = cliques.T
+    letters = [_letters(i) for i in range(len(cliques))]
+    return pd.DataFrame(member, index=sets.labels, columns=letters)
+
+
+def _errors(standard_error, covariance, labels):
+    """A root of the covariance matrix, and the standard errors of all differences."""
+    if (standard_error is None) == (covariance is None):
+        raise ValueError(
+            "Pass either standard_error (independent estimates) or covariance (models that "
+            "share items), not both and not neither."
+        )
+    if covariance is None:
+        error = check_column("standard_error", standard_error, labels, minimum=0)
+        _warn_of_zeros(error, labels)
+        apart = np.hypot(error[:, None], error)
+        np.fill_diagonal(apart, 0)
+        return np.diag(error), apart
+    covariance = _checked_covariance(covariance, labels)
+    variance = np.diag(covariance)
+    _warn_of_zeros(variance, labels)
+    sums = variance[:, None] + variance
+    squares = sums - 2 * covariance
+    # Models with the same answers differ by rounding alone.
+    apart = np.sqrt(np.where(squares > 1e-12 * sums, squares, 0.0))
+    values, vectors = np.linalg.eigh(covariance)
+    return vectors * np.sqrt(np.maximum(values, 0)), apart
+
+
+def _checked_covariance(covariance, labels):
+    if isinstance(covariance, pd.DataFrame) and not covariance.index.equals(covariance.columns):
+        raise ValueError("covariance must have the same labels on its rows and columns.")
+    matrix = np.asarray(covariance, dtype=float)
+    if matrix.shape != (len(labels), len(labels)):
+        raise ValueError(
+            f"covariance has shape {matrix.shape}, but there are {len(labels)} models."
+        )
+    check_column("variance", np.diag(matrix), labels, minimum=0)
+    size = np.abs(matrix).max(initial=0)
+    if not np.isfinite(size) or not np.allclose(matrix, matrix.T, rtol=0, atol=1e-9 * size):
+        raise ValueError("covariance must be finite and symmetric.")
+    lowest = np.linalg.eigvalsh(matrix).min(initial=0)
+    if lowest < -1e-9 * size * len(labels):
+        raise ValueError(
+            f"covariance must have no negative eigenvalue, but has {lowest:g}: "
+            "no errors can have these covariances."
+        )
+    return matrix
+
+
+def _warn_of_zeros(error, labels):
+    zero = np.flatnonzero(error == 0)
+    if zero.size and len(labels) > 1:
+        warnings.warn(
+            f"{zero.size} of {len(labels)} models show no spread, such as {labels[zero[0]]!r}: "
+            "their standard errors are unknown, and with 0 for them the ranks look more certain "
+            "than they are. A smoothed variance, p (1 - p) / n with p = (k + 1) / (n + 2), is "
+            "above 0 at every score.",
+            stacklevel=4,
+        )
+
+
+def _letters(number):
+    """a, b, ..., z, aa, ab, ..."""
+    text = ""
+    number += 1
+    while number:
+        number, rest = divmod(number - 1, len(ascii_lowercase))
+        text = ascii_lowercase[rest] + text
+    return text

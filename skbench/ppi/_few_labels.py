@@ -1,0 +1,99 @@
+"""What few labels cannot tell, and how many would."""
+
+import warnings
+
+import numpy as np
+
+from skbench.stats.intervals.means import t_interval
+
+_MOST_LABELS = 10**12  # a target out of reach of this many labels is out of reach
+
+
+def warn_of_few_labels(data, n_unlabeled, without_unlabeled):
+    """Say what the rows cannot tell: a standard error, a class, a correction.
+
+    Parameters
+    ----------
+    data : PPIData
+        Of one group.
+    n_unlabeled : int
+        Number of unlabeled rows.
+    without_unlabeled : str
+        What comes of the estimate where that is 0.
+    """
+    labels = data.y[data.labeled]
+    if labels.size < 2:
+        _warn(
+            "Only 1 row has a human label, so the standard error is nan: one observation has no "
+            "spread. Label at least 2 rows, better 20."
+        )
+    elif np.all(labels == labels[0]):
+        _warn(
+            f"All {labels.size} human labels are {labels[0]:g}: the labels show no spread, and the "
+            "interval may be too short. Label more rows."
+        )
+    if labels.size > 1 and _in_one_cluster(data, data.labeled):
+        _warn(
+            f"All {labels.size} labeled rows are in one cluster, so the standard error is nan: one "
+            "cluster does not tell how far others differ. Label rows of more clusters."
+        )
+    if not data.autorater.shape[1]:
+        return
+    if n_unlabeled == 0:
+        _warn(
+            f"All {labels.size} rows have a human label, so the autorater adds nothing: "
+            f"{without_unlabeled}."
+        )
+    elif data.weights is None and _in_one_cluster(data, ~data.labeled):
+        _warn(
+            f"All {n_unlabeled} unlabeled rows are in one cluster, which does not tell how far "
+            "others differ: the autorater gets weight 0, and the estimate is that of the labels "
+            "alone. Have rows of more clusters judged."
+        )
+    constant = (data.autorater == data.autorater[0]).all(axis=0)
+    if constant.any():
+        _warn(
+            f"The autorater in column {int(np.argmax(constant))} gives every row the score "
+            f"{data.autorater[0, constant][0]}: it adds nothing to the labels."
+        )
+
+
+def _in_one_cluster(data, rows):
+    return data.clusters is not None and np.ptp(data.clusters[rows]) == 0
+
+
+def _warn(message):
+    warnings.warn(message, stacklevel=4)
+
+
+def labels_needed(result, width, confidence_level):
+    """Labels for an interval of a given width; see `PPIEstimator.labels_needed`."""
+    n, df = float(result.n_labeled[0]), result.df[0]
+    fixed = result.unlabeled_variance[0]
+    removable = result.standard_error[0] ** 2 - fixed
+    n_unlabeled = result.n_unlabeled[0]
+    falls = result.labels_tell_verdicts is not None and result.labels_tell_verdicts[0]
+    if not np.isfinite(removable):
+        return np.nan
+
+    def is_enough(labels):
+        # Below one degree of freedom there is no interval at all.
+        freedom = df * labels / n
+        if freedom < 1:
+            return False
+        stays = fixed * (n + n_unlabeled) / (labels + n_unlabeled) if falls else fixed
+        # Below 0 where the population is finite and labels are more than its rows.
+        variance = max(removable * n / labels + stays, 0.0)
+        low, high = t_interval(0.0, np.sqrt(variance), freedom, confidence_level)
+        return bool(high - low <= width)
+
+    top = 2
+    while not is_enough(top):
+        top *= 2
+        if top > _MOST_LABELS:
+            return np.inf
+    bottom = top // 2
+    while top - bottom > 1:
+        middle = (bottom + top) // 2
+        bottom, top = (bottom, middle) if is_enough(middle) else (middle, top)
+    return float(top)

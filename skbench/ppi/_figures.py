@@ -1,0 +1,224 @@
+"""Figures of one judge, and of several together, from verdicts and labels as numbers."""
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri
+from scipy.stats import t as student_t
+
+from skbench.stats.clusters import agreement, clustered
+from skbench.stats.intervals import binomial, means
+from skbench.stats.ranking.noninferiority import score_interval
+
+MOST_LABELS = 10  # beyond, scores are numbers and not labels
+FEWEST_LABELS = 5
+_PSEUDO_ERROR = 1.25  # in standard deviations of a judge's errors
+
+
+def positive(labels_given, labels, event):
+    """1 for the event, 0 for other labels; None where no label is the event."""
+    if event is None:
+        return labels_given if labels == [0, 1] else None
+    words = any(isinstance(x, str) for x in labels)
+    here = labels_given == (labels.index(event) if words else event)
+    return np.where(np.isnan(labels_given), np.nan, here)
+
+
+def card(y, labels, score, verdict, event, level, codes, confidence_level, rng, name):
+    """All figures of one judge."""
+    both = np.isfinite(verdict)
+    y, score, verdict = y[both], score[both], verdict[both]
+    codes = np.unique(codes[both], return_inverse=True)[1]
+    if len(y) < FEWEST_LABELS:
+        raise ValueError(f"{name!r} judged {len(y)} of the labeled rows, which is too few.")
+    row = {"n_labels": len(y), "agreement": np.mean(y == verdict)}
+    values = np.unique(np.r_[y, verdict])
+    discrete = values.size <= MOST_LABELS
+    if not discrete:
+        level = "interval"
+    tables = _tables(y, verdict, values, codes) if discrete else None
+    for what, units in (("kappa", None), ("alpha", len(y))):
+
+        def statistic(tables, units=units):
+            return agreement.chance_corrected(tables, values, level, units)
+
+        if discrete:
+            ends = agreement.table_interval(tables, statistic, confidence_level, rng)
+            row |= _named(what, statistic(tables.sum(axis=0)), *ends)
+        elif units is None:
+            row |= _named(what, np.nan, np.nan, np.nan)
+        else:
+            row |= _named(what, *_jackknifed(_interval_alpha, y, verdict, codes, confidence_level))
+    truth, said = positive(y, labels, event), positive(verdict, labels, event)
+    for what, value in (("tpr", 1), ("tnr", 0)):
+        found = (np.nan,) * 3
+        if truth is not None and np.any(truth == value):
+            here = truth == value
+            found = _share(said[here] == value, codes[here], confidence_level)
+        row |= _named(what, *found)
+    target = truth if truth is not None else None if isinstance(labels[-1], str) else y
+    if target is None or not np.isfinite(score).all():
+        unknown = (np.nan,) * 3
+        return row | _named("bias", *unknown) | _named("calibration", *unknown)
+    row |= _named("bias", *_bias(score, target, codes, confidence_level))
+    return row | _named("calibration", *_calibration(score, target, codes, confidence_level, rng))
+
+
+def _named(what, value, low, high):
+    return {what: float(value), f"{what}_low": float(low), f"{what}_high": float(high)}
+
+
+def _tables(y, verdict, values, codes):
+    """One table of human label and verdict per cluster."""
+    cells = np.zeros((codes.max() + 1, values.size, values.size))
+    places = np.searchsorted(values, y), np.searchsorted(values, verdict)
+    np.add.at(cells, (codes, *places), 1)
+    return cells
+
+
+def _share(hits, codes, confidence_level):
+    """A share with its Clopper-Pearson interval, at the rows that clusters are worth."""
+    n, share = hits.size, float(hits.mean())
+    effective = float(n)
+    sizes = np.unique(codes, return_counts=True)[1]
+    if sizes.max() > 1:
+        if sizes.size < 2:
+            return share, np.nan, np.nan
+        groups = np.unique(codes, return_inverse=True)[1]
+        robust = clustered.cluster_robust_variance(
+            np.bincount(groups, hits), sizes, np.zeros(sizes.size, dtype=int), 1
+        )
+        # Without any spread clusters may be all alike inside: count them, not rows.
+        alike = float(sizes.size)
+        worth = share * (1 - share) / robust.variance[0] if robust.variance[0] > 0 else alike
+        tail = (1 + confidence_level) / 2
+        effective = min(n, worth) * (ndtri(tail) / student_t.ppf(tail, robust.df[0])) ** 2
+    low, high = binomial.clopper_pearson_interval(share * effective, effective, confidence_level)
+    return share, float(low), float(high)
+
+
+def _bias(score, y, codes, confidence_level):
+    difference = score - y
+    sizes = np.bincount(codes)
+    independent = sizes.max() == 1
+    if independent and np.isin(np.r_[score, y], (0, 1)).all():
+        ends = score_interval(np.sum(difference > 0), np.sum(difference < 0), y.size,
+                              confidence_level)  # fmt: skip
+        return difference.mean(), *ends
+    robust = clustered.cluster_robust_variance(
+        np.bincount(codes, difference), sizes, np.zeros(sizes.size, dtype=int), 1
+    )
+    error = np.sqrt(np.where(robust.variance > 0, robust.variance, np.nan))
+    low, high = means.t_interval(robust.mean, error, np.nan_to_num(robust.df), confidence_level)
+    return robust.mean[0], low[0], high[0]
+
+
+def _calibration(score, y, codes, confidence_level, rng):
+    """Slope of the labels on the scores."""
+    if np.isin(np.r_[score, y], (0, 1)).all():
+        tables = _tables(y, score, np.array([0.0, 1.0]), codes)
+        ends = agreement.table_interval(tables, _table_slope, confidence_level, rng)
+        return _table_slope(tables.sum(axis=0)), *ends
+    return _jackknifed(_slope, y, score, codes, confidence_level)
+
+
+def _table_slope(tables):
+    shares = tables / tables.sum(axis=(-2, -1), keepdims=True)
+    said, true = shares[..., :, 1].sum(axis=-1), shares[..., 1, :].sum(axis=-1)
+    spread = said * (1 - said)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(spread > 0, (shares[..., 1, 1] - said * true) / spread, np.nan)
+
+
+def _slope(y, score):
+    spread = score.var()
+    return np.mean((y - y.mean()) * (score - score.mean())) / spread if spread > 0 else np.nan
+
+
+def _interval_alpha(y, score):
+    between = np.mean((y - score) ** 2)
+    both = np.r_[y, score]
+    return 1 - between / (2 * both.var(ddof=1)) if both.var() > 0 else np.nan
+
+
+def _jackknifed(statistic, y, score, codes, confidence_level):
+    """A statistic with the t interval by leaving out one cluster after the other."""
+    n = codes.max() + 1
+    value = statistic(y, score)
+    if n < 3:
+        return value, np.nan, np.nan
+    left_out = np.array([statistic(y[codes != c], score[codes != c]) for c in range(n)])
+    return value, *_jackknife_interval(value, left_out, confidence_level)
+
+
+def _jackknife_interval(value, left_out, confidence_level):
+    """A t interval, a fifth of either tail wider: few clusters have few errors to leave out."""
+    n = len(left_out)
+    error = np.sqrt((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum())
+    level = 1 - agreement.WIDER * (1 - confidence_level)
+    low, high = means.t_interval(value, error, n - 1, level)
+    return float(low), float(high)
+
+
+def errors(truth, y, votes, verdicts, labels):
+    """Errors given the human label: verdicts less their mean over rows of that label."""
+    said = verdicts if votes[next(iter(votes))] is None else votes
+    if said is verdicts and isinstance(labels[-1], str):  # words without an event: right or not
+        said = {name: np.where(np.isnan(v), np.nan, v == y) for name, v in verdicts.items()}
+    frame = pd.DataFrame({name: v.astype(float) for name, v in said.items()})
+    if np.unique(truth).size > MOST_LABELS:
+        return np.column_stack([_residual(truth, frame[name].to_numpy()) for name in frame])
+    return (frame - frame.groupby(truth).transform("mean")).to_numpy()
+
+
+def _residual(truth, column):
+    there = np.isfinite(column)
+    line = np.polyfit(truth[there], column[there], 1)
+    return column - np.polyval(line, truth)
+
+
+def effective(errors, codes, confidence_level):
+    """Correlation of errors, effective number of judges, and its interval."""
+    correlation, _ = agreement.error_correlation(errors, codes)
+    errs = np.isfinite(np.diag(correlation))
+    k = int(errs.sum())
+    if k < 2:
+        known = float(k) if errs.all() else np.nan
+        return correlation, known, (known, known)
+    value = float(agreement.effective_number(correlation[np.ix_(errs, errs)]))
+    # Few labels hold few errors: the interval has, besides, one unit on which all judges err
+    # and one for each on which it errs alone (test_intervals_of_scores_and_of_effective...).
+    size = _PSEUDO_ERROR * np.sqrt(np.nanmean(errors[:, errs] ** 2, axis=0))
+    more = np.vstack([errors[:, errs], size, np.diag(size)])
+    codes = np.r_[codes, codes.max() + 1 + np.arange(k + 1)]
+    every, left_out = agreement.error_correlation(more, codes, codes.max() + 1)
+    # On Fisher's scale of the mean correlation, which k^2 / sum is a function of.
+    z, others = (
+        np.arctanh(np.clip((c.sum(axis=(-2, -1)) - k) / (k * (k - 1)), -0.999, 1 - 1e-12))
+        for c in (every, left_out)
+    )
+    low, high = _jackknife_interval(z, others[np.isfinite(others)], confidence_level)
+    ends = [np.clip(k / (1 + (k - 1) * np.tanh(end)), 1, k) for end in (high, low)]
+    return correlation, value, (min(value, float(ends[0])), max(value, float(ends[1])))
+
+
+def vote(truth, votes, codes, confidence_level):
+    """Best judge, majority and weighted vote against people, and the weights."""
+    if truth is None or len(votes) < 2:
+        return None, None
+    said = np.column_stack(list(votes.values())).astype(float)
+    full = np.isfinite(said).all(axis=1)
+    said, truth = said[full], truth[full]
+    codes = np.unique(codes[full], return_inverse=True)[1]
+    if min(np.sum(truth == 0), np.sum(truth == 1)) < 2:
+        return None, None
+    weights, threshold = agreement.linear_vote(said, truth, codes)
+    if not np.isfinite(threshold).all():
+        return None, None
+    weighted = (said * weights[codes]).sum(axis=1) > threshold[codes]
+    best = list(votes)[int(np.argmax((said == truth[:, None]).mean(axis=0)))]
+    ways = {f"best judge ({best})": votes[best][full], "majority": said.mean(axis=1) > 0.5,
+            "weighted vote": weighted}  # fmt: skip
+    found = {way: _share(v == truth, codes, confidence_level) for way, v in ways.items()}
+    table = pd.DataFrame.from_dict(found, orient="index", columns=["value", "low", "high"])
+    weights = agreement.linear_vote(said, truth)[0]
+    return table, pd.Series(weights / np.abs(weights).sum(), index=list(votes))

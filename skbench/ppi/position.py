@@ -1,0 +1,104 @@
+"""Do pairwise judges favor what they see first?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+
+from skbench._checks import require_columns
+from skbench._types import Rows
+from skbench.stats.clusters import paired
+from skbench.stats.intervals import means
+
+
+def position_bias(
+    rows: Rows,
+    verdict: str = "winner",
+    first: str = "first",
+    item: str | None = None,
+    *,
+    a: str = "model_a",
+    b: str = "model_b",
+    confidence_level: float = 0.95,
+) -> dict[str, Any]:
+    """How much a pairwise judge favors the answer that it is shown first.
+
+    Parameters
+    ----------
+    rows : dataframe
+        One row per verdict on a pair, in any dataframe that narwhals reads.
+    verdict : str, default="winner"
+        Column of the winner: `a`, `b`, or anything else for a tie.
+    first : str, default="first"
+        Column of who was shown first: `a` or `b`.
+    item : str, default=None
+        Column of the pair, where pairs were shown in both orders.
+    a, b : str, default="model_a" and "model_b"
+        How the two are called in these columns.
+    confidence_level : float, default=0.95
+        Nominal level.
+
+    Returns
+    -------
+    dict
+        `bias` (-1 to 1: share of verdicts for whoever is first, less that for whoever is
+        second, were both orders equally common) with `low` and `high`, `n_items`, and
+        `inconsistent`, the share of pairs shown in both orders whose winner changed (nan
+        without `item`).
+
+    Raises
+    ------
+    ValueError
+        If only one order occurs, or `first` holds other names.
+
+    Notes
+    -----
+    Half the difference of the mean verdict for a between the two orders: paired by item
+    where items were shown in both, Welch's otherwise. Which of the two is better drops out.
+
+    When not to use it: where the order was chosen by who was expected to win.
+
+    Examples
+    --------
+    >>> rows = pd.DataFrame({"pair": [0, 0, 1, 1, 2, 2], "first": ["model_a", "model_b"] * 3,
+    ...                      "winner": ["model_a", "model_b", "model_a", "model_a", "tie", "tie"]})
+    >>> found = position_bias(rows, item="pair")
+    >>> print(round(found["bias"], 3), round(found["inconsistent"], 3))
+    0.333 0.333
+    """
+    frame = nw.from_native(rows, eager_only=True)
+    wanted = [verdict, first, *([item] if item else [])]
+    require_columns(frame.columns, wanted, "rows")
+    table = pd.DataFrame({name: frame[name].to_list() for name in wanted})
+    strange = ~table[first].isin([a, b])
+    if strange.any():
+        raise ValueError(
+            f"{first!r} must hold {a!r} or {b!r}, got {table[first][strange].iloc[0]!r}."
+        )
+    wins = table[verdict].map({a: 1.0, b: -1.0}).fillna(0.0)
+    if table[first].nunique() < 2:
+        raise ValueError(f"Only {table[first].iloc[0]!r} is shown first: no bias can be told.")
+    unknown = {"bias": np.nan, "low": np.nan, "high": np.nan, "inconsistent": np.nan}
+    if item is not None:
+        by_item = wins.groupby([table[item], table[first]]).mean().unstack().dropna()[[a, b]]
+        half = ((by_item[a] - by_item[b]) / 2).to_numpy()
+        n = len(half)
+        if n < 2:
+            return unknown | {"n_items": n}
+        inconsistent = float((np.sign(by_item[a]) != np.sign(by_item[b])).mean())
+        bias, error, df = half.mean(), half.std(ddof=1) / np.sqrt(n), n - 1
+    else:
+        x, y = (wins[table[first] == name].to_numpy() for name in (a, b))
+        pair = paired.unpaired_difference(
+            x.mean(), y.mean(), x.var(ddof=1) / x.size, y.var(ddof=1) / y.size, x.size - 1.0,
+            y.size - 1.0,
+        )  # fmt: skip
+        n, inconsistent = len(wins), np.nan
+        bias, error, df = pair.difference / 2, np.sqrt(pair.variance) / 2, pair.df
+    ends = means.t_interval(bias, error if error > 0 else np.nan, df, confidence_level)
+    low, high = np.clip(np.asarray(ends, dtype=float), -1, 1)
+    return {"bias": float(bias), "low": float(low), "high": float(high), "n_items": n,
+            "inconsistent": inconsistent}  # fmt: skip

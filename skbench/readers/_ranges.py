@@ -1,0 +1,54 @@
+"""The range of scores, where an evaluation program fixes it by their definition."""
+
+_SHARES = (0.0, 1.0)
+_PERCENT = (0.0, 100.0)
+_RANGES = {
+    "lm_eval": {
+        **dict.fromkeys(("acc", "acc_norm", "acc_bytes", "exact_match", "em", "f1"), _SHARES),
+        # Of TruthfulQA: sacrebleu's scores, and those of rouge times 100.
+        **dict.fromkeys(("bleu_max", "rouge1_max", "rouge2_max", "rougeL_max"), _PERCENT),
+    },
+    "inspect": dict.fromkeys(("match", "includes", "pattern", "answer", "choice", "f1"), _SHARES),
+    "helm": dict.fromkeys(
+        (
+            "exact_match",
+            "quasi_exact_match",
+            "prefix_exact_match",
+            "quasi_prefix_exact_match",
+            "f1_score",
+            "rouge_1",
+            "rouge_2",
+            "rouge_l",
+            "bleu_1",
+            "bleu_4",
+        ),
+        _SHARES,
+    ),
+    "promptfoo": {"success": _SHARES},
+}
+
+
+def known_range(formats, score):
+    """Least and greatest score there can be, by the format and the name of the score.
+
+    Parameters
+    ----------
+    formats : list of str
+        Formats that were read, as `ItemRows.formats`.
+    score : str or list of str
+        Name of the score, as ``ItemRows.columns["score"]``; several names where logs
+        differ.
+
+    Returns
+    -------
+    tuple of two floats or None
+        None where the name fixes no range, or formats or scores differ in it.
+
+    Examples
+    --------
+    >>> known_range(["lm_eval"], "bleu_max"), known_range(["table"], "bleu_max")
+    ((0.0, 100.0), None)
+    """
+    names = [score] if isinstance(score, str) else score
+    found = {_RANGES.get(kind, {}).get(name) for kind in formats for name in names}
+    return found.pop() if len(found) == 1 else None

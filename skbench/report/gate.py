@@ -1,0 +1,151 @@
+"""`skbench gate`: may the new results take the place of the old ones?"""
+
+import sys
+from pathlib import Path
+
+import click
+
+from skbench.report.reading import (
+    Names,
+    check_topics,
+    cluster_name,
+    level_option,
+    reading_options,
+)
+from skbench.report.terminal import DataError, in_one_line, print_line, say, working
+
+EXIT_CODES = {"pass": 0, "fail": 3, "undecided": 4}
+_KEPT = ("model", "topic", "item", "cluster", "score")
+
+
+@click.command()
+@click.argument("old")
+@click.argument("new")
+@click.option("--margin", type=float, required=True, help="Loss that is put up with, above 0.")
+@click.option("--relative", is_flag=True, help="The margin is a share of the baseline's mean.")
+@click.option("--baseline", help="Model of OLD, where it holds several.")
+@click.option("--candidate", help="Model of NEW, where it holds several.")
+@click.option(
+    "--fail",
+    type=click.Choice(["worse", "margin"]),
+    default="worse",
+    show_default=True,
+    help="Fail what is shown to be worse, or only what is so by more than the margin.",
+)
+@click.option(
+    "--missing",
+    type=click.Choice(["shared", "wrong"]),
+    default="shared",
+    show_default=True,
+    help="Items that one side did not answer: left out, or scored 0.",
+)
+@click.option("--by", type=Names(), help="Topic column(s): list topics that got worse.")
+@reading_options
+@level_option
+@click.option(
+    "--undecided", type=click.Choice(["pass", "fail"]), help="What to do where nothing is shown."
+)
+@click.option(
+    "--save-baseline",
+    type=click.Path(dir_okay=False),
+    metavar="FILE.csv",
+    help="Store NEW's items as the next baseline, if it passes.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--markdown", is_flag=True, help="Print Markdown, for the summary of a pull request.")
+def gate(old, new, margin, undecided, save_baseline, as_json, markdown, **options):
+    """Pass, fail or leave undecided: results NEW against a baseline OLD.
+
+    Both are files or folders that a harness wrote, or tables with one row per item; OLD
+    may be a baseline stored by --save-baseline. They are compared item by item. NEW
+    passes if no loss beyond the margin is compatible with the items, fails if it is shown
+    to be worse.
+
+    Exit codes: 0 passed, 3 failed, 4 undecided, 1 error, 2 mistyped.
+    """
+    if as_json and markdown:
+        raise click.UsageError("--json and --markdown exclude each other.")
+    if save_baseline and Path(save_baseline).suffix != ".csv":
+        raise click.UsageError("--save-baseline takes a file that ends in .csv.")
+    with in_one_line():
+        result, rows = _decided(old, new, margin, options)
+        if as_json:
+            click.echo(result.to_json())
+        elif markdown:
+            click.echo(result.to_markdown())
+        else:
+            for sentence in result.sentences():
+                print_line(sentence)
+        outcome = result.verdict
+        if outcome == "undecided" and undecided is not None:
+            outcome = undecided
+            say(f"undecided: taken as {undecided} (--undecided {undecided})")
+        if save_baseline and outcome == "pass":
+            _store(rows, save_baseline)
+    sys.exit(EXIT_CODES[outcome])
+
+
+def _decided(old, new, margin, options):
+    """The result, and the item rows of the candidate."""
+    from skbench import gate as decide
+
+    names = [options.pop("baseline"), options.pop("candidate")]
+    settings = {name: options.pop(name) for name in ("relative", "fail", "missing")}
+    by, level = options.pop("by"), options.pop("confidence_level")
+    check_topics(by, options["model"])
+    sides = [_one_model(*side, by, options) for side in zip((old, new), names, strict=True)]
+    (baseline, rows_old), (candidate, rows_new) = sides
+    if baseline == candidate:
+        baseline, candidate = f"{baseline} (old)", f"{candidate} (new)"
+    columns = _columns(rows_old, rows_new, by)
+    import pandas as pd
+
+    items = pd.concat(
+        [rows_old.items.assign(model=baseline), rows_new.items.assign(model=candidate)]
+    )
+    with working("comparing ..."):
+        result = decide(
+            items, baseline, candidate, margin, **settings, **columns, confidence_level=level
+        )
+    return result, rows_new.items
+
+
+def _one_model(file, name, by, roles):
+    """Name and `ItemRows` of the one model of a file, or of the one that was named."""
+    from skbench.readers import read_with_notes
+
+    rows = read_with_notes(file, topic=by, **roles)
+    items = rows.items
+    for note in rows.notes:
+        say(note)
+    if "item" not in items:
+        raise DataError(f"no column of {file!r} has a usual name for the item. Pass --item COLUMN.")
+    if "model" not in items:
+        items["model"] = Path(file).stem
+    models = list(items["model"].unique())
+    if name is None and len(models) > 1:
+        raise DataError(
+            f"{file!r} holds {len(models)} models, such as {models[0]!r}. Name one of them: "
+            "--baseline for OLD, --candidate for NEW."
+        )
+    chosen = models[0] if name is None else next((m for m in models if str(m) == name), None)
+    if chosen is None:
+        raise DataError(f"{file!r} has no model {name!r}, but {', '.join(map(repr, models[:5]))}.")
+    return chosen, rows._replace(items=items[items["model"] == chosen])
+
+
+def _columns(rows_old, rows_new, by):
+    """Clusters and topics, as both sides have them."""
+    clusters = {cluster_name(rows) for rows in (rows_old, rows_new)}
+    cluster = "item" if "item" in clusters else "cluster" if clusters == {"cluster"} else None
+    topics = (by if len(by) > 1 else ["topic"]) if by else None
+    return {"by": topics, "cluster": cluster}
+
+
+def _store(rows, path):
+    """Write a baseline that `skbench gate` reads again."""
+    from skbench._files import write_whole
+
+    kept = [name for name in _KEPT if name in rows]
+    write_whole(path, rows[kept].to_csv(index=False, lineterminator="\n"))
+    say(f"baseline: {path}")

@@ -1,0 +1,311 @@
+"""Rows that an autorater judged, some with a human label, read from one file or two."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from skbench.report.terminal import DataError, say
+
+_WORDS = {
+    **dict.fromkeys(("yes", "y", "true", "correct", "right", "pass", "passed", "accept"), 1.0),
+    **dict.fromkeys(("no", "n", "false", "incorrect", "wrong", "fail", "failed", "reject"), 0.0),
+}
+# Who of two won, as arenas write it: a win, loss or tie of the first.
+_PAIRWISE = {"model_a": 1.0, "model_b": -1.0, "tie": 0.0, "tie (bothbad)": 0.0}
+_MOST_WORDS = 10
+
+
+class Judged(NamedTuple):
+    """Judged rows, ready for an estimator.
+
+    Attributes
+    ----------
+    verdicts : ndarray of shape (n_rows,)
+        What the autorater says: numbers, or words as objects.
+    scores : ndarray of shape (n_rows,)
+        The same as numbers, nan where a word means neither yes nor no.
+    human : ndarray of shape (n_rows,)
+        Human labels, nan where there is none.
+    groups, clusters : ndarray of object of shape (n_rows,) or None
+        Group and cluster of each row.
+    """
+
+    verdicts: np.ndarray
+    scores: np.ndarray
+    human: np.ndarray
+    groups: np.ndarray | None
+    clusters: np.ndarray | None
+
+    @property
+    def labeled(self):
+        """Which rows have a human label."""
+        return ~np.isnan(self.human)
+
+    @property
+    def has_words(self):
+        """Whether some verdicts are words that mean neither yes nor no."""
+        return bool(np.isnan(self.scores).any())
+
+    @property
+    def numeric(self):
+        """Verdicts as columns of numbers: scores, or an indicator of each word but one."""
+        if not self.has_words:
+            return pd.DataFrame({"judge": self.scores})
+        return pd.get_dummies(pd.Series(self.verdicts), dtype=float).iloc[:, 1:]
+
+
+def read_judged(file, judge, human, by=None, cluster=None, labels=None, ids=None, event=None):
+    """Read what an autorater and people say of the same answers.
+
+    Parameters
+    ----------
+    file : str
+        CSV, TSV, JSON Lines or Parquet; one row per answer.
+    judge, human : str
+        Columns of the autorater's verdicts and of the human labels.
+    by : list of str, default=None
+        Columns of the groups.
+    cluster : str, default=None
+        Column of what depends on each other.
+    labels : str, default=None
+        A second file with the column `human`.
+    ids : list of str, default=None
+        Columns that both files have and that name the answer.
+    event : str, default=None
+        The verdict and label that counts 1; every other counts 0.
+
+    Returns
+    -------
+    Judged
+        Rows with a verdict.
+
+    Raises
+    ------
+    ValueError, DataError
+        If a file cannot be read, a column is missing, labels are neither numbers nor
+        words such as yes and no, ids repeat or do not match, or no row has both.
+    """
+    by, ids = by or [], ids or []
+    wanted = [judge, *by, *([cluster] if cluster else [])]
+    table = read_columns(file, wanted, human, labels, ids, label_columns=[*by, cluster])
+    table = _with_verdict(table, judge, human)
+    if event is not None:
+        table = _with_event(table, judge, human, event)
+    verdicts, scores = _verdicts(table[judge])
+    groups = _one_text(table, by, "group") if by else None
+    clusters = _one_text(table, [cluster], "cluster") if cluster else None
+    return Judged(verdicts, scores, _as_labels(table[human]), groups, clusters)
+
+
+def read_columns(file, wanted, human, labels=None, ids=None, label_columns=()):
+    """The columns of a file, with human labels from it or from another.
+
+    Parameters
+    ----------
+    file : str
+        A table with one row per answer.
+    wanted : list of str
+        Columns that must be there.
+    human, labels, ids
+        As in `read_judged`.
+    label_columns : sequence of str
+        Columns of names.
+
+    Returns
+    -------
+    DataFrame
+    """
+    ids = ids or []
+    table = _load(file, [*wanted, *ids], label_columns=[*label_columns, *ids])
+    if labels is not None:
+        return _with_labels(table, file, labels, ids, human)
+    if human not in table:
+        raise DataError(
+            f"there is no column {human!r} in {str(file)!r}. Its columns are: {_listed(table)}. "
+            "Labels in a second file: --labels FILE --id COLUMN."
+        )
+    return table
+
+
+def as_one_word(column):
+    """Words in small letters, those for yes and no as 1 and 0; numbers as they are."""
+    if _is_number(column):
+        return column
+    words = _lower(column)
+    return words.map(_WORDS) if words.dropna().isin(_WORDS).all() else words
+
+
+def as_event(column, event, what="human label"):
+    """The event as it is written in a column, a number where that holds numbers."""
+    text = event.strip().lower()
+    known = {str(x).removesuffix(".0"): x for x in column.dropna().unique()}
+    as_number = str(_WORDS.get(text, text)).removesuffix(".0")
+    alike = [word for word, number in _WORDS.items() if f"{number:g}" == as_number]
+    found = next((known[word] for word in (text, as_number, *alike) if word in known), None)
+    if found is None:
+        raise DataError(
+            f"--event {event}: no {what} says so. There are: {', '.join(sorted(known)[:10])}."
+        )
+    return found
+
+
+def _with_event(table, judge, human, event):
+    """Verdicts and labels as 1 where they are the event, 0 where they are another."""
+    happened = {}
+    for name in (judge, human):
+        column = as_one_word(table[name])
+        # Each column by itself: one may write y and n, the other 1 and 0.
+        said = as_event(column, event, "human label" if name == human else "verdict")
+        happened[name] = (column == said).astype(float).where(column.notna())
+    return table.assign(**happened)
+
+
+def _load(file, wanted, label_columns):
+    from skbench.readers._load import load_table
+
+    table, _ = load_table(file, lambda columns: [c for c in label_columns if c is not None])
+    for name in wanted:
+        if name not in table.columns:
+            raise DataError(
+                f"there is no column {name!r} in {str(file)!r}. Its columns are: {_listed(table)}."
+            )
+    return table
+
+
+def _listed(table):
+    from skbench.readers._names import listed
+
+    return listed(table.columns)
+
+
+def _with_labels(table, file, labels, ids, human):
+    """The table with the column of human labels from another file, joined by ids."""
+    given = _load(labels, [*ids, human], label_columns=ids)
+    keys, given_keys = _one_text(table, ids, "id"), _one_text(given, ids, "id")
+    _refuse_repeated(given_keys, labels, "Keep one label per answer.")
+    _refuse_repeated(
+        keys,
+        file,
+        "A label would go to several rows. Name all columns that tell answers apart (--id a,b).",
+    )
+    place = pd.Index(given_keys).get_indexer(keys)
+    n_found = int((place >= 0).sum())
+    if n_found == 0:
+        raise DataError(
+            f"none of the {len(given)} ids in {labels!r} is in {file!r}: they look like "
+            f"{given_keys[0]!r} there and like {keys[0]!r} here. Pass other columns with --id."
+        )
+    if n_found < len(given):
+        say(f"{len(given) - n_found} of {len(given)} labels have an id that is not in {file!r}")
+    if human in table:
+        say(f"{human}: taken from {labels!r}, not from the column of that name in {file!r}")
+    found = given[human].reindex(place).set_axis(table.index)
+    return table.assign(**{human: found})
+
+
+def _one_text(table, names, what):
+    """Text that names each row, from one or several columns."""
+    parts = []
+    for name in names:
+        column = table[name]
+        if column.isna().any():
+            row = int(np.argmax(column.isna()))
+            raise DataError(
+                f"the {what} is blank in {int(column.isna().sum())} of {len(table)} rows, first in "
+                f"row {row + 1} of column {name!r}. Fill it in, or remove these rows."
+            )
+        parts.append(_as_text(column))
+    first, *others = parts
+    return (first.str.cat(others, sep=" / ") if others else first).to_numpy(dtype=object)
+
+
+def _as_text(labels):
+    """Text of labels; integers are the same in a column that a blank has made floating."""
+    from skbench.readers._load import is_integer
+
+    text = labels.astype(str)
+    integers = text.str.removesuffix(".0")
+    return integers if integers.map(is_integer).all() else text
+
+
+def _refuse_repeated(keys, file, remedy):
+    repeated = pd.Series(keys).duplicated()
+    if repeated.any():
+        raise DataError(
+            f"{int(repeated.sum())} of {len(keys)} rows of {str(file)!r} repeat an id, first "
+            f"{keys[int(np.argmax(repeated))]!r}. {remedy}"
+        )
+
+
+def _with_verdict(table, judge, human):
+    """Rows with a verdict; says how many have none."""
+    silent = table[judge].isna()
+    if silent.any():
+        with_label = int(table.loc[silent, human].notna().sum())
+        lost = f", {with_label} of them with a human label" if with_label else ""
+        say(f"{int(silent.sum())} of {len(table)} rows have no {judge}: left out{lost}")
+    table = table[~silent]
+    if table[human].notna().sum() == 0:
+        raise DataError(
+            f"none of the {len(table)} rows with a verdict in {judge!r} has a label in {human!r}. "
+            "Have some of them labeled, chosen at random."
+        )
+    return table
+
+
+def _verdicts(column):
+    """Verdicts as they are, and as numbers."""
+    if _is_number(column):
+        scores = column.to_numpy(dtype=float)
+        if np.isinf(scores).any():
+            raise DataError(
+                f"{int(np.isinf(scores).sum())} of {len(scores)} scores in {column.name!r} are "
+                "infinite. Correct them, or leave the rows out."
+            )
+        return scores, scores
+    words = _lower(column)
+    if words.isin(_PAIRWISE).all():
+        say(f"{column.name}: who of two won, as 1 for model_a, -1 for model_b and 0 for a tie")
+        scores = words.map(_PAIRWISE).to_numpy(dtype=float)
+        return scores, scores
+    scores = words.map(_WORDS).to_numpy(dtype=float)
+    names = words.unique()
+    if len(names) > _MOST_WORDS:
+        raise DataError(
+            f"{column.name} holds {len(names)} different words, such as {names[0]!r}. Give a "
+            f"column of numbers, or of at most {_MOST_WORDS} verdicts."
+        )
+    neither = np.isnan(scores)
+    if neither.any():
+        shown = ", ".join(map(repr, sorted(words[neither].unique())))
+        say(
+            f"{int(neither.sum())} of {len(words)} verdicts are neither yes nor no ({shown}): a "
+            f"verdict of its own, left out of what {column.name} says on average"
+        )
+        return words.to_numpy(dtype=object), scores
+    return scores, scores
+
+
+def _as_labels(column):
+    if _is_number(column):
+        return column.to_numpy(dtype=float, na_value=np.nan)
+    words = _lower(column)
+    if words.dropna().isin(_PAIRWISE).all():
+        return words.map(_PAIRWISE).to_numpy(dtype=float)
+    labels = pd.to_numeric(words.replace(_WORDS), errors="coerce").to_numpy(dtype=float)
+    strange = np.isnan(labels) & column.notna().to_numpy()
+    if strange.any():
+        raise DataError(
+            f"human labels must be numbers or words such as yes and no, but {column.name} holds "
+            f"{column[strange].iloc[0]!r}. Say which word counts: --event WORD."
+        )
+    return labels
+
+
+def _is_number(column):
+    return pd.api.types.is_numeric_dtype(column)
+
+
+def _lower(column):
+    return column.astype(object).map(lambda x: str(x).strip().lower(), na_action="ignore")

@@ -1,0 +1,342 @@
+"""Earlier models as commands take them: --past and --bank, and what they were worth."""
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import numpy as np
+import pandas as pd
+
+from skbench.report.terminal import DataError, say
+
+_READING = ("model", "score", "item", "filter", "skip_bad_lines")
+
+
+class Past(NamedTuple):
+    """Earlier models, and the new ones fitted with them.
+
+    Attributes
+    ----------
+    fitted : UnitLevelModel
+        New models on the items that they were asked.
+    items : DataFrame
+        Rows of the new models, labels as in the bank: model, topic, item, score; cluster.
+    """
+
+    fitted: object
+    items: pd.DataFrame
+
+    @property
+    def n_models(self):
+        """Number of earlier models."""
+        return len(self.fitted.bank.models_)
+
+    def estimate(self, labels, by, confidence_level):
+        """Means over all items of the bank, of groups in the order of their labels.
+
+        Parameters
+        ----------
+        labels : Index of shape (n_groups,)
+            Of a summary.
+        by : list of str
+            What their levels are; all but "model" make up the topic.
+        confidence_level : float
+
+        Returns
+        -------
+        Estimate
+            nan for groups of which the bank has no item.
+        """
+        topics = [name for name in by if name != "model"]
+        levels = [name for name, given in (("model", "model" in by), ("topic", topics)) if given]
+        found = self.fitted.estimate(levels, confidence_level)
+        frame = pd.DataFrame(list(labels), columns=by)
+        bank = self.fitted.bank
+        wanted = [_one_topic(frame, topics, bank)] if topics else []
+        if "model" in by:
+            wanted.insert(0, frame["model"])
+        index = pd.MultiIndex.from_arrays(wanted) if len(wanted) > 1 else pd.Index(wanted[0])
+        at = found.labels.get_indexer(index)
+        columns = {
+            name: np.where(at >= 0, getattr(found, name)[at], np.nan)
+            for name in ("value", "low", "high", "standard_error")
+        }
+        return replace(found, labels=labels, method=self.method(f"{found.method},"), **columns)
+
+    def method(self, name):
+        """The method with the number of earlier models."""
+        return f"{name} {self.n_models} earlier model{'s' * (self.n_models > 1)}"
+
+    def comparable(self, columns):
+        """Adjusted scores of items for comparisons of models, and the columns to take.
+
+        Parameters
+        ----------
+        columns : dict
+            `by` and `cluster`, as for the rows of the file.
+
+        Returns
+        -------
+        items : DataFrame
+        columns : dict
+        """
+        from skbench.bank._adjusted import adjusted_scores
+
+        odd = [str(name) for name, good in self.fitted.random_sample_.items() if not good]
+        if odd:
+            warnings.warn(
+                f"Differences between models are those of random samples of items, and the items "
+                f"of {odd[0]!r} are none: do not rely on the ranking and the comparisons.",
+                stacklevel=2,
+            )
+        by = ["topic"] if columns["by"] else None
+        rows = adjusted_scores(self.fitted, by_topic=by is not None)
+        cluster = columns["cluster"] if columns["cluster"] == "cluster" else None
+        if cluster is not None:
+            keys = [name for name in ("topic", "item") if name in self.items]
+            rows = rows.merge(self.items[[*keys, "cluster"]].drop_duplicates(keys), on=keys)
+        if by is None and self.fitted.bank.items_["item"].duplicated().any():
+            rows["item"] = rows["topic"].astype(str) + " / " + rows["item"].astype(str)
+        return rows, {"by": by, "cluster": cluster}
+
+    def with_method(self, result):
+        """A ranking or comparison that says what its scores were adjusted by."""
+        estimate = result.estimate
+        method = self.method(f"{estimate.method}, adjusted by")
+        own = {"estimate": replace(estimate, method=method)}
+        if hasattr(result, "bounds"):
+            # Blanks have no lowest and highest adjusted score.
+            pairs = result.comparison
+            own["bounds"] = result.bounds.iloc[:0]
+            own["remarks"] = () if pairs is None else tuple(pairs.remarks)
+        return replace(result, **own)
+
+
+class Worth(NamedTuple):
+    """What the past was worth: n_models earlier models, n items per group as good as n_as_good."""
+
+    n_models: int
+    n: float
+    n_as_good: float
+
+    def for_json(self):
+        """The figures; None where not known."""
+        known = np.isfinite(self.n_as_good)
+        return self._asdict() | {"n_as_good": self.n_as_good if known else None}
+
+    @property
+    def sentence(self):
+        """In words."""
+        if not np.isfinite(self.n_as_good):
+            return "What the earlier models are worth is unknown."
+        models = f"{self.n_models} earlier model{'s' * (self.n_models > 1)}"
+        return (
+            f"With {models}, {self.n:g} items per group are as good as {self.n_as_good:.0f}: "
+            "median over groups of their number times the sampling variance of the direct "
+            "estimate, divided by the posterior variance; right if the model is."
+        )
+
+
+def worth(past, summary, estimate):
+    """How many items per group would tell as much without a past.
+
+    Parameters
+    ----------
+    past : Past
+    summary : GroupSummary
+        Of the direct estimates.
+    estimate : Estimate
+        From `Past.estimate`.
+
+    Returns
+    -------
+    Worth
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        as_good = np.asarray(summary.n * summary.sigma2) / estimate.standard_error**2
+    known = np.isfinite(as_good)
+    if not known.any():
+        return Worth(past.n_models, float(np.median(summary.n)), np.nan)
+    n = np.asarray(summary.n, dtype=float)[known]
+    return Worth(past.n_models, float(np.median(n)), float(np.median(as_good[known])))
+
+
+def check_past(paths, file, missing="drop"):
+    """Refuse what --past or --bank cannot go with.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        Of --past.
+    file : str or None
+        Of --bank.
+    missing : str, default="drop"
+        Of --missing.
+
+    Returns
+    -------
+    bool
+        Whether there is a past.
+    """
+    if paths and file is not None:
+        raise click.UsageError("--past and --bank exclude each other.")
+    given = bool(paths) or file is not None
+    if given and missing == "wrong":
+        raise click.UsageError("--missing wrong has no meaning with --past or --bank.")
+    return given
+
+
+def read_bank(paths, file, by=None, roles=None, new=()):
+    """The bank of the earlier models: all but the new ones.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        Files or folders of results, in any format that is read.
+    file : str or None
+        A bank that was saved, in place of results.
+    by : list of str or None, default=None
+        Columns of the topics.
+    roles : dict, default=None
+        What the user says of columns.
+    new : sequence of str, default=()
+        Names of the new models, which are left out.
+
+    Returns
+    -------
+    ItemBank
+
+    Raises
+    ------
+    DataError
+        If a column is missing, or no earlier model is left.
+    """
+    from skbench.bank import ItemBank
+
+    if file is not None:
+        bank = ItemBank.load(file)
+        same = _named(bank.models_, new, "--bank")
+        return bank.without(same) if same else bank
+    from skbench.readers import read_with_notes
+
+    roles = {name: value for name, value in (roles or {}).items() if name in _READING}
+    try:
+        rows = read_with_notes(list(paths) if len(paths) > 1 else paths[0], topic=by, **roles)
+    except ValueError as error:
+        raise DataError(f"--past: {error}") from error
+    for note in rows.notes:
+        say(f"past: {note}")
+    past = rows.items
+    for name in ("model", "item"):
+        if name not in past:
+            raise DataError(f"--past: no column has a usual name for the {name}: pass --{name}.")
+    if by and len(by) > 1:
+        past = past.assign(topic=_joined(past[by]))
+    return ItemBank(exclude=_named(past["model"].unique(), new, "--past")).fit(past)
+
+
+def learn(paths, file, rows, source, by=None, roles=None):
+    """New models, fitted with the earlier ones; None where there are none.
+
+    Parameters
+    ----------
+    paths, file
+        Of --past and --bank.
+    rows : ItemRows
+        Of the new models.
+    source : str
+        Where these were read; its name is that of the model where no column is.
+    by : list of str or None, default=None
+        Columns of the topics.
+    roles : dict, default=None
+        What the user says of columns.
+
+    Returns
+    -------
+    Past or None
+
+    Raises
+    ------
+    DataError
+        If nothing that was asked is in the bank.
+    """
+    if not check_past(paths, file):
+        return None
+    from skbench.bank import UnitLevelModel
+
+    items = rows.items
+    if "item" not in rows.columns:
+        raise DataError("--past and --bank need the items' names: pass --item COLUMN.")
+    if "model" not in items:
+        items = items.assign(model=Path(source).stem)
+    topics = by if by and len(by) > 1 else [name for name in ["topic"] if name in items]
+    bank = read_bank(paths, file, by, roles, items["model"].unique())
+    if topics and list(bank.topics_) == ["all"] and by:
+        raise DataError("the past has no topics: leave --by out, or name their column in it.")
+    items = items.assign(item=_as_in(items["item"], bank.items_["item"]))
+    if topics:
+        items = items.assign(topic=_one_topic(items, topics, bank))
+    keys = [name for name in ("topic", "item") if name in items]
+    both = bank.items_[keys].drop_duplicates() if list(bank.topics_) != ["all"] else None
+    if both is None:
+        items, keys, both = items.assign(topic="all"), ["item"], bank.items_[["item"]]
+    asked = items[keys].drop_duplicates()
+    known = len(asked.merge(both, on=keys)) if _alike(asked, both, keys) else 0
+    if not known:
+        raise DataError(
+            f"none of the {len(asked)} items, such as {_words(asked)}, is in the past, which has "
+            f"such as {_words(both)}. Name the column of the same ids: --item, and --by for topics."
+        )
+    fitted = UnitLevelModel(bank).fit(items, items["score"])
+    n_models = len(bank.models_)
+    lacking = len(asked) - known
+    say(
+        f"past: {n_models} earlier model{'s' * (n_models > 1)}; {known} of the "
+        f"{len(bank.items_)} items that they answered were asked here"
+        + f"; {lacking} items asked are not among them"
+        * (lacking > 0)
+    )
+    return Past(fitted, items)
+
+
+def _named(earlier, new, option):
+    """The new models among the earlier ones."""
+    names = set(map(str, new))
+    same = [name for name in earlier if str(name) in names]
+    if len(same) == len(earlier):
+        raise DataError(f"{option} has no models but those of the results: none is earlier.")
+    if same:
+        shown = ", ".join(map(str, same[:3])) + ", ..." * (len(same) > 3)
+        say(f"past: {len(same)} of its {len(earlier)} models left out, as they are new: {shown}")
+    return same
+
+
+def _one_topic(frame, topics, bank):
+    """One column of topics, labels as in the bank."""
+    values = frame[topics[0]] if len(topics) == 1 else pd.Series(_joined(frame[topics]))
+    if list(bank.topics_) == ["all"]:
+        return pd.Series("all", index=frame.index)
+    return _as_in(values.set_axis(frame.index), bank.topics_)
+
+
+def _joined(columns):
+    texts = columns.astype(str)
+    return [" / ".join(row) for row in texts.itertuples(index=False, name=None)]
+
+
+def _as_in(values, known):
+    """Labels that read like one of the bank become that one: files differ in 7 and "7"."""
+    by_text = {str(label): label for label in pd.unique(known)}
+    renamed = {label: by_text.get(str(label), label) for label in pd.unique(values)}
+    return values.map(renamed)
+
+
+def _alike(asked, both, keys):
+    """Whether labels can be compared at all: numbers and text cannot."""
+    return all(asked[key].isin(both[key]).any() for key in keys)
+
+
+def _words(frame):
+    return " / ".join(repr(value) for value in frame.iloc[0])

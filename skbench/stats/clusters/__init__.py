@@ -1,0 +1,1 @@
+"""Means of items that come in clusters or pairs."""

@@ -1,0 +1,283 @@
+"""Means of scores whose items come in clusters: passages, documents, repeated answers."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skbench.stats.intervals.moments import divided
+
+# Kinds, and the power of the share of items outside a cluster that its residual is divided by.
+_LEVERAGE_POWER = {"cr0": 0.0, "cr1": 0.0, "cr2": 0.5, "cr3": 1.0, "cluster_mean": 0.5}
+
+
+class ClusterRobust(NamedTuple):
+    """Mean of each group and how far the clusters let it be known.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n_groups,)
+        Item-weighted mean, or unweighted mean of cluster means.
+    variance : ndarray of shape (n_groups,)
+        Its sampling variance; nan for fewer than two clusters.
+    df : ndarray of shape (n_groups,)
+        Degrees of freedom for a t interval; nan for fewer than two clusters.
+    n_clusters : ndarray of int of shape (n_groups,)
+        Number of clusters.
+    """
+
+    mean: np.ndarray
+    variance: np.ndarray
+    df: np.ndarray
+    n_clusters: np.ndarray
+
+
+def clustered_standard_error(scores, clusters, kind="cr2"):
+    """Cluster-robust standard error of the mean of one set of scores.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_items,)
+        Scores.
+    clusters : array-like of shape (n_items,)
+        Cluster label of each score: numbers or strings.
+    kind : {"cr0", "cr1", "cr2", "cr3", "cluster_mean"}, default="cr2"
+        As in `cluster_robust_variance`. "cluster_mean" is the standard error of
+        another mean, the unweighted one of the cluster means.
+
+    Returns
+    -------
+    float
+        Standard error, in the units of the score; nan for one cluster.
+
+    Raises
+    ------
+    ValueError
+        If `kind` is unknown, the lengths differ, or a score has no cluster.
+
+    Notes
+    -----
+    The square root of the `variance` of `cluster_robust_variance`, which has the
+    equations, the degrees of freedom and many groups at once.
+
+    When not to use it: with a normal quantile when clusters are few; take the t
+    quantile with the `df` of `cluster_robust_variance`.
+
+    Examples
+    --------
+    >>> scores = [1, 1, 0, 0, 1, 0]
+    >>> print(round(clustered_standard_error(scores, ["a", "a", "b", "b", "c", "c"]), 4))
+    0.2887
+    """
+    scores, clusters = np.asarray(scores, dtype=float), np.asarray(clusters)
+    if scores.shape != clusters.shape:
+        raise ValueError(f"There are {scores.size} scores, but {clusters.size} clusters.")
+    missing = [label is None or label != label for label in clusters]
+    if any(missing):
+        raise ValueError(
+            f"{sum(missing)} of {clusters.size} scores have no cluster, the first in row "
+            f"{missing.index(True)}. Fill in the labels, or leave the scores out."
+        )
+    names, codes = np.unique(clusters, return_inverse=True)
+    sums = np.bincount(codes, scores)
+    one_group = np.zeros(names.size, dtype=int)
+    robust = cluster_robust_variance(sums, np.bincount(codes), one_group, 1, kind)
+    return float(np.sqrt(robust.variance[0]))
+
+
+def cluster_robust_variance(cluster_sums, cluster_sizes, codes, n_groups, kind="cr2"):
+    """Means of groups of clusters, with cluster-robust sampling variances.
+
+    Parameters
+    ----------
+    cluster_sums : array-like of shape (n_all_clusters,) or (n_scores, n_all_clusters)
+        Sum of the scores of each cluster; one row for each of several scores.
+    cluster_sizes : array-like of shape (n_all_clusters,)
+        Number of its items, at least 1.
+    codes : array-like of int of shape (n_all_clusters,)
+        Group of each cluster, 0 to ``n_groups - 1``.
+    n_groups : int
+        Number of groups.
+    kind : {"cr0", "cr1", "cr2", "cr3", "cluster_mean"}, default="cr2"
+        The first four are variances of the item-weighted mean, "cluster_mean"
+        is about the unweighted mean of the cluster means: another estimand,
+        unless clusters are equally large.
+
+    Returns
+    -------
+    ClusterRobust
+        `mean`, `variance`, `df` and `n_clusters` of each group, the first two with a
+        row for each of several scores. A group without clusters has nan everywhere.
+
+    Raises
+    ------
+    ValueError
+        If `kind` is unknown.
+
+    Notes
+    -----
+    With `p_c` the share of the group's items in cluster `c` and `r_c` the sum of
+    the cluster's residuals from the mean, the variance is
+    ``sum (r_c / (1 - p_c)^q)^2 / n^2`` with q = 0 (CR0), 1/2 (CR2), 1 (CR3), and
+    CR1 is CR0 times C / (C - 1): the sandwich estimators of [1]_ for a model with
+    an intercept alone, where the leverage of a cluster is `p_c`.
+
+    The degrees of freedom of CR2 are those of [1]_ for independent items of equal
+    variance, ``tr(M)^2 / tr(M^2)``. Here M has `p_c` on its diagonal and
+    ``-u_c u_d`` elsewhere, ``u_c = p_c / sqrt(1 - p_c)``, and trace 1. The other
+    kinds get C - 1; "cluster_mean" is CR2 applied to the cluster means, which is
+    ``sum (s_c - s)^2 / (C (C - 1))`` with C - 1 degrees of freedom.
+
+    When not to use it: with very few clusters and CR0 or CR1, which are too
+    small; with clusters that contain each other's items.
+
+    References
+    ----------
+    .. [1] Bell and McCaffrey (2002). Bias reduction in standard errors for linear
+       regression with multi-stage samples. Survey Methodology 28, 169-181.
+
+    Examples
+    --------
+    >>> r = cluster_robust_variance([2, 0, 1, 3], [2, 2, 2, 4], [0, 0, 0, 1], 2)
+    >>> print(r.mean, r.variance.round(4), r.df.round(4), r.n_clusters)
+    [0.5  0.75] [0.0833    nan] [ 2. nan] [3 1]
+    """
+    if kind not in _LEVERAGE_POWER:
+        raise ValueError(f"kind must be one of {tuple(_LEVERAGE_POWER)}, got {kind!r}.")
+    sums = np.asarray(cluster_sums, dtype=float)
+    sizes = np.asarray(cluster_sizes, dtype=float)
+    if kind == "cluster_mean":
+        sums, sizes = sums / sizes, np.ones_like(sizes)
+    mean = divided(_totals(sums, codes, n_groups), _totals(sizes, codes, n_groups))
+    residuals = sums - sizes * mean[..., codes]
+    return _robust(residuals**2, np.ones_like(sizes), mean, sizes, codes, n_groups, kind)
+
+
+def cluster_robust_by_size(sums, squares, counts, sizes, codes, n_groups):
+    """CR2 of `cluster_robust_variance` from clusters added up by their size.
+
+    Clusters that are equally large enter the variance in the same way, so a table
+    with one row per group and cluster size is all it needs: that row count stays
+    small where there are millions of clusters.
+
+    Parameters
+    ----------
+    sums : array-like of shape (n_rows,)
+        Sum of the scores of all clusters of one group and size.
+    squares : array-like of shape (n_rows,)
+        Sum of the squares of the cluster sums.
+    counts : array-like of shape (n_rows,)
+        Number of these clusters.
+    sizes : array-like of shape (n_rows,)
+        Number of items in each of them, at least 1.
+    codes : array-like of int of shape (n_rows,)
+        Group of each row, 0 to ``n_groups - 1``.
+    n_groups : int
+        Number of groups.
+
+    Returns
+    -------
+    ClusterRobust
+        As from `cluster_robust_variance`. A variance that rounding of the sums
+        could explain is 0.
+
+    Notes
+    -----
+    The squared residuals of equal clusters add up to
+    ``squares - 2 s m sums + counts s^2 m^2`` for size s and group mean m. Subtract
+    a number near the overall mean from the scores first, so that this does not
+    cancel.
+
+    When not to use it: with the clusters themselves at hand.
+
+    Examples
+    --------
+    >>> r = cluster_robust_by_size([3, 3], [5, 9], [3, 1], [2, 4], [0, 1], 2)
+    >>> print(r.mean, r.variance.round(4), r.n_clusters)
+    [0.5  0.75] [0.0833    nan] [3 1]
+    """
+    sums, squares, counts, sizes = (
+        np.asarray(column, dtype=float) for column in (sums, squares, counts, sizes)
+    )
+    mean = divided(
+        np.bincount(codes, sums, minlength=n_groups),
+        np.bincount(codes, counts * sizes, minlength=n_groups),
+    )
+    expected = sizes * mean[codes]
+    residual_squares = squares - 2 * expected * sums + counts * expected**2
+    rounding = 8 * counts * np.finfo(float).eps * (squares + counts * expected**2)
+    residual_squares = np.where(residual_squares > rounding, residual_squares, 0.0)
+    return _robust(residual_squares, counts, mean, sizes, codes, n_groups, "cr2")
+
+
+def mean_of_cluster_means(sums, squares, counts, sizes, codes, n_groups):
+    """Mean in which every cluster weighs the same, and its sampling variance.
+
+    Parameters
+    ----------
+    sums, squares, counts, sizes, codes, n_groups
+        As in `cluster_robust_by_size`.
+
+    Returns
+    -------
+    ClusterRobust
+        Mean of the cluster means; their variance over the number of clusters; one
+        degree of freedom less than clusters.
+
+    Notes
+    -----
+    Another estimand than the mean over items: what is expected of an item of a cluster drawn
+    at random, so that a passage with twenty questions counts as much as one with two. It is
+    the mean that [1]_ has in its section on clusters drawn from a population of clusters.
+
+    When not to use it: where every question counts the same.
+
+    References
+    ----------
+    .. [1] Miller (2024). Adding Error Bars to Evals: A Statistical Approach to Language
+       Model Evaluations.
+
+    Examples
+    --------
+    Clusters of 1, 1, 0 and of 0.
+
+    >>> r = mean_of_cluster_means([2, 0], [4, 0], [1, 1], [3, 1], [0, 0], 1)
+    >>> print(r.mean.round(3), r.variance.round(3), r.df)
+    [0.333] [0.111] [1.]
+    """
+    sizes = np.asarray(sizes, dtype=float)
+    one = np.ones(len(sizes))
+    return cluster_robust_by_size(
+        np.asarray(sums) / sizes, np.asarray(squares) / sizes**2, counts, one, codes, n_groups
+    )
+
+
+def _robust(residual_squares, counts, mean, sizes, codes, n_groups, kind):
+    """Variance and degrees of freedom; a row stands for `counts` clusters of one size."""
+
+    def total(values):
+        return _totals(values, codes, n_groups)
+
+    n = total(counts * sizes)
+    n_clusters = total(counts).astype(int)
+    # A group with no other cluster to compare with cannot tell: nan, never 0.
+    comparable = n_clusters > 1
+    share = sizes / n[codes]
+    outside = np.where(comparable[codes], 1 - share, np.nan)
+    size = np.where(comparable, n, np.nan)
+    variance = total(residual_squares / outside ** (2 * _LEVERAGE_POWER[kind])) / size**2
+    freedom = np.where(comparable, n_clusters - 1.0, np.nan)
+    if kind == "cr1":
+        variance = variance * n_clusters / freedom
+    if kind == "cr2":
+        spread = share**2 / outside
+        trace_of_square = total(counts * (share**2 - spread**2)) + total(counts * spread) ** 2
+        # Two clusters of any sizes have exactly 1, which rounding must not undercut.
+        freedom = np.maximum(1 / np.where(comparable, trace_of_square, np.nan), 1)
+    return ClusterRobust(mean, variance, freedom, n_clusters)
+
+
+def _totals(values, codes, n_groups):
+    """Sums over the clusters of each group, row by row if there are rows."""
+    if values.ndim == 1:
+        return np.bincount(codes, values, minlength=n_groups)
+    return np.array([np.bincount(codes, row, minlength=n_groups) for row in values])

@@ -1,0 +1,310 @@
+"""Differences of models that answered the same items."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+from scipy.stats import binom
+
+from skbench.stats.clusters.clustered import cluster_robust_variance
+from skbench.stats.intervals.binomial import clopper_pearson_interval
+from skbench.stats.intervals.moments import divided, satterthwaite_df
+
+
+class PairedDifference(NamedTuple):
+    """Differences of two means, and what the pairing was worth.
+
+    Attributes
+    ----------
+    difference : ndarray of shape (n_groups,)
+        Mean of a minus mean of b.
+    variance : ndarray of shape (n_groups,)
+        Its sampling variance, item by item; nan for fewer than two clusters.
+    df : ndarray of shape (n_groups,)
+        Degrees of freedom for a t interval.
+    unpaired_variance : ndarray of shape (n_groups,)
+        What the variance would be had the two answered different items.
+    correlation : ndarray of shape (n_groups,)
+        Of the two means; nan where one of them does not vary.
+    """
+
+    difference: np.ndarray
+    variance: np.ndarray
+    df: np.ndarray
+    unpaired_variance: np.ndarray
+    correlation: np.ndarray
+
+
+def paired_difference(sums_a, sums_b, cluster_sizes, codes, n_groups, kind="cr2"):
+    """Differences of the means of two models on the same items, in clusters.
+
+    Parameters
+    ----------
+    sums_a, sums_b : array-like of shape (n_all_clusters,)
+        Sums of the scores of each model over the items of each cluster. Items
+        that are independent are clusters of one.
+    cluster_sizes : array-like of shape (n_all_clusters,)
+        Number of items of each cluster, at least 1.
+    codes : array-like of int of shape (n_all_clusters,)
+        Group of each cluster, 0 to ``n_groups - 1``.
+    n_groups : int
+        Number of groups.
+    kind : {"cr0", "cr1", "cr2", "cr3", "cluster_mean"}, default="cr2"
+        As in `skbench.stats.clustered.cluster_robust_variance`.
+
+    Returns
+    -------
+    PairedDifference
+        nan where there are fewer than two clusters.
+
+    Notes
+    -----
+    The cluster-robust variance of the differences of the items,
+    ``V_d``; with those of the two models, ``V_a`` and ``V_b``, the unpaired
+    variance is ``V_a + V_b`` and the correlation
+    ``(V_a + V_b - V_d) / (2 sqrt(V_a V_b))``. With clusters of one this is the
+    paired t test, and the correlation is that of the scores.
+
+    When not to use it: for models that answered different items, whose variances
+    add up.
+
+    Examples
+    --------
+    >>> pair = paired_difference([0.70, 0.82, 0.79, 0.81], [0.72, 0.88, 0.81, 0.83],
+    ...                          [1, 1, 1, 1], [0, 0, 0, 0], 1)
+    >>> print(np.sqrt(pair.variance).round(3), np.sqrt(pair.unpaired_variance).round(3))
+    [0.01] [0.043]
+    """
+    a, b = np.asarray(sums_a, dtype=float), np.asarray(sums_b, dtype=float)
+    robust = cluster_robust_variance([a, b, a - b], cluster_sizes, codes, n_groups, kind)
+    variance_a, variance_b, variance = robust.variance
+    unpaired = variance_a + variance_b
+    scale = 2 * np.sqrt(variance_a * variance_b)
+    correlation = divided(unpaired - variance, scale)
+    return PairedDifference(robust.mean[-1], variance, robust.df, unpaired, correlation)
+
+
+def unpaired_difference(mean_a, mean_b, variance_a, variance_b, df_a, df_b):
+    """Difference of two independent means with Welch's degrees of freedom.
+
+    Parameters
+    ----------
+    mean_a, mean_b : array-like of shape (n_groups,)
+        Means of two models on different items.
+    variance_a, variance_b : array-like of shape (n_groups,)
+        Their sampling variances.
+    df_a, df_b : array-like of shape (n_groups,)
+        Degrees of freedom of these variances.
+
+    Returns
+    -------
+    PairedDifference
+        With a correlation of 0, and nan degrees of freedom where both variances
+        are 0.
+
+    Notes
+    -----
+    ``V = V_a + V_b`` with ``V^2 / (V_a^2 / df_a + V_b^2 / df_b)`` degrees of
+    freedom.
+
+    When not to use it: for models that share items.
+
+    Examples
+    --------
+    >>> unpaired_difference(0.7, 0.6, 0.001, 0.001, 9, 9).df.round(9).item()
+    18.0
+    """
+    variance = np.asarray(variance_a, dtype=float) + variance_b
+    both = np.stack([variance_a, variance_b], axis=-1)
+    freedom = satterthwaite_df(both, np.stack([df_a, df_b], axis=-1))
+    difference = np.subtract(mean_a, mean_b)
+    return PairedDifference(difference, variance, freedom, variance, np.zeros_like(variance))
+
+
+def mcnemar_exact(only_a, only_b):
+    """Exact McNemar test that two models answer equally many items correctly.
+
+    Parameters
+    ----------
+    only_a, only_b : array-like of int of shape (n_groups,)
+        Numbers of items that only the one and only the other answered correctly.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        Two-sided p-values; 1 where no item tells the models apart.
+
+    Notes
+    -----
+    ``min(1, 2 P(K <= min(only_a, only_b)))`` with K binomial with probability 1/2
+    among the items on which the models disagree [1]_. Items on which they agree
+    say nothing of the difference.
+
+    When not to use it: for items in clusters, where disagreements are not
+    independent.
+
+    References
+    ----------
+    .. [1] McNemar (1947). Note on the sampling error of the difference between
+       correlated proportions or percentages. Psychometrika 12, 153-157.
+
+    Examples
+    --------
+    >>> mcnemar_exact([10, 0], [5, 0]).round(4)
+    array([0.3018, 1.    ])
+    """
+    only_a, only_b = np.asarray(only_a), np.asarray(only_b)
+    return np.minimum(1, 2 * binom.cdf(np.minimum(only_a, only_b), only_a + only_b, 0.5))
+
+
+def mcnemar_exact_less(only_a, only_b):
+    """Exact one-sided McNemar test against a model that answers fewer items correctly.
+
+    Parameters
+    ----------
+    only_a, only_b : array-like of int of shape (n_groups,)
+        As in `mcnemar_exact`.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        ``P(K <= only_a)``, small where a is worse than b; 1 where no item tells the
+        models apart.
+
+    Examples
+    --------
+    >>> mcnemar_exact_less([1, 0], [6, 0]).round(4)
+    array([0.0625, 1.    ])
+    """
+    only_a, only_b = np.asarray(only_a), np.asarray(only_b)
+    return binom.cdf(only_a, only_a + only_b, 0.5)
+
+
+def mcnemar_interval(only_a, only_b, n, confidence_level=0.95):
+    """Interval of the difference of two proportions that agrees with McNemar's exact test.
+
+    Parameters
+    ----------
+    only_a, only_b : array-like of int of shape (n_groups,)
+        Numbers of items that only the one and only the other answered correctly.
+    n : array-like of int of shape (n_groups,)
+        Numbers of items, at least 1.
+    confidence_level : float, default=0.95
+        Nominal level.
+
+    Returns
+    -------
+    low, high : ndarray of shape (n_groups,)
+        Ends of the interval of the difference, a minus b. It leaves out 0 when, and only
+        when, ``mcnemar_exact(only_a, only_b) < 1 - confidence_level``.
+
+    Notes
+    -----
+    Tango's interval [1]_: all differences that the score test, which is McNemar's at 0,
+    does not reject. It is never of width 0. Where the exact test of 0 says otherwise, the
+    end next to 0 follows it: it goes to 0 where the exact test does not reject, and to
+    ``(2 p_low - 1) m_low`` where it alone does, of the Clopper-Pearson ends of the share
+    that a has of the disagreements and of the share of disagreements.
+
+    When not to use it: for items in clusters, where disagreements are not
+    independent.
+
+    References
+    ----------
+    .. [1] Tango (1998). Equivalence test and confidence interval for the difference in
+       proportions for the paired-sample design. Statistics in Medicine 17, 891-908.
+
+    Examples
+    --------
+    >>> low, high = mcnemar_interval([10, 0], [5, 0], [100, 100])
+    >>> print(low.round(3), high.round(3))
+    [-0.029 -0.037] [0.133 0.037]
+    """
+    a, b, n = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in (only_a, only_b, n)))
+    rejects = mcnemar_exact(a, b) < 1 - confidence_level
+
+    def high_end(a, b):
+        """Of a minus b; the low end is that of b minus a, with its sign changed."""
+        end = _score_end(a, b, n, confidence_level)
+        near = rejects & (b > a)
+        below = -_exact_end(*(x[near] for x in (b, a + b, n)), confidence_level)
+        end[near] = np.minimum(end[near], below)
+        return np.where(rejects, end, np.maximum(end, 0))
+
+    return -high_end(b, a), high_end(a, b)
+
+
+def _score_end(a, b, n, confidence_level):
+    """Largest difference that Tango's score test does not reject, by bisection."""
+    z = -ndtri((1 - confidence_level) / 2)
+    inside, outside = np.asarray((a - b) / n), np.ones_like(n)
+    for _ in range(52):  # halvings: the digits of a float
+        delta = (inside + outside) / 2
+        linear = -a - b + (2 * n - a + b) * delta
+        root = np.sqrt(np.maximum(linear**2 + 8 * n * b * delta * (1 - delta), 0))
+        variance = n * ((root - linear) / (2 * n) + delta * (1 - delta))
+        accepted = n * delta - (a - b) <= z * np.sqrt(np.maximum(variance, 0))
+        inside, outside = np.where(accepted, delta, inside), np.where(accepted, outside, delta)
+    return inside
+
+
+def _exact_end(wins, disagreements, n, confidence_level):
+    """Product of the exact lower ends of the lead among disagreements and of their share."""
+    share = clopper_pearson_interval(wins, np.maximum(disagreements, 1), confidence_level)[0]
+    rate = clopper_pearson_interval(disagreements, n, confidence_level)[0]
+    return (2 * share - 1) * rate
+
+
+def mean_covariance(scores, clusters):
+    """Means of several models on the same items, and their covariance.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_items, n_models)
+        Scores; nan where a model did not answer an item.
+    clusters : array-like of shape (n_items,)
+        Cluster of each item; ``np.arange(n_items)`` where items are independent.
+
+    Returns
+    -------
+    mean : ndarray of shape (n_models,)
+        Item means over what each model answered; nan where that is nothing.
+    covariance : ndarray of shape (n_models, n_models)
+        Never indefinite; nan in the row and column of a model with fewer than
+        two clusters.
+
+    Notes
+    -----
+    With ``r_cm`` the sum of the residuals of model m in cluster c and `p_cm` the
+    share of its items there, ``V_ml = sum_c u_cm u_cl`` where
+    ``u_cm = r_cm / (n_m sqrt(1 - p_cm))``. The diagonal is CR2. Where all models
+    answered all items, contrasts have the CR2 variance of their differences too.
+
+    When not to use it: for models that answered different items by design, such
+    as the hard ones only: their means are not comparable.
+
+    Examples
+    --------
+    >>> mean, covariance = mean_covariance([[1, 1], [0, 0], [1, 0], [0, 0]], [0, 1, 2, 3])
+    >>> print(mean, covariance.round(4).tolist())
+    [0.5  0.25] [[0.0833, 0.0417], [0.0417, 0.0625]]
+    """
+    scores = np.asarray(scores, dtype=float)
+    answered = np.isfinite(scores)
+    n = answered.sum(axis=0)
+    mean = divided(np.where(answered, scores, 0).sum(axis=0), n)
+    residuals = np.where(answered, scores - mean, 0)
+    residual_sums, sizes = (_cluster_sums(values, clusters) for values in (residuals, answered))
+    outside = 1 - sizes / np.maximum(n, 1)
+    # A model within one cluster has nothing to compare with: nan, never 0.
+    root = np.sqrt(np.where(np.count_nonzero(sizes, axis=0) > 1, outside, np.nan))
+    influence = residual_sums / (np.maximum(n, 1) * root)
+    return mean, influence.T @ influence
+
+
+def _cluster_sums(values, clusters):
+    """Sums of the rows of each cluster, clusters in sorted order."""
+    _, codes = np.unique(clusters, return_inverse=True)
+    order = np.argsort(codes, kind="stable")
+    starts = np.searchsorted(codes[order], np.arange(codes.max() + 1))
+    return np.add.reduceat(values[order].astype(float), starts, axis=0)

@@ -1,0 +1,337 @@
+"""Scores of many models on the items they share, and the errors of all differences at once."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse.csgraph import connected_components
+
+from skbench.stats.intervals.moments import divided, satterthwaite_df
+
+_MOST_TERMS = 100  # of the series of the CR2 root; leverages up to .9 are exact to 1e-6
+_CANCELS = 1e-9  # share of the variance below which a difference is computed anew
+
+
+class SharedItems(NamedTuple):
+    """Scores of models on shared items, and all that their errors need.
+
+    Attributes
+    ----------
+    mean : ndarray of shape (n_models,)
+        Scores on the items of the component; nan without any answer.
+    variance, df : ndarray of shape (n_models,)
+        Sampling variance of each score and its degrees of freedom; nan where all
+        answers are in one cluster.
+    influence : ndarray of shape (n_clusters, n_models)
+        What each cluster adds to the error of each score, scaled as CR2 does: the
+        covariance of the scores is ``influence.T @ influence``.
+    component : ndarray of int of shape (n_models,)
+        Models of one component share items, directly or through others.
+    n_clusters : ndarray of int of shape (n_models, n_models)
+        Clusters with items that both models answered.
+    used : ndarray of bool of shape (n_items,)
+        Whether an item counts: answered by two models, or by one that shares none.
+    n_items : ndarray of int of shape (n_models,)
+        Items of the model's component that count, whether it answered them or not.
+    """
+
+    mean: np.ndarray
+    variance: np.ndarray
+    df: np.ndarray
+    influence: np.ndarray
+    component: np.ndarray
+    n_clusters: np.ndarray
+    used: np.ndarray
+    n_items: np.ndarray
+
+
+class PairErrors(NamedTuple):
+    """Differences of all pairs of models.
+
+    Attributes
+    ----------
+    difference, variance, df : ndarray of shape (n_models, n_models)
+        Score of the row's model minus that of the column's, its sampling variance and
+        degrees of freedom.
+    skewness : ndarray of shape (n_models, n_models)
+        Of the sampling error of the difference: that of the differences of clusters over
+        the root of their number; 0 without any spread.
+    """
+
+    difference: np.ndarray
+    variance: np.ndarray
+    df: np.ndarray
+    skewness: np.ndarray
+
+
+def shared_item_scores(scores, clusters):
+    """Scores of models by least squares on the items they share.
+
+    Parameters
+    ----------
+    scores : array-like of shape (n_items, n_models)
+        Scores; nan where a model did not answer an item.
+    clusters : array-like of int of shape (n_items,)
+        Cluster of each item, 0 to ``n_clusters - 1``; ``np.arange(n_items)`` where
+        items are independent.
+
+    Returns
+    -------
+    SharedItems
+
+    Notes
+    -----
+    Least squares of ``score = model + item``: the difference of two models uses the
+    items that both answered, and chains of other models where these link them. With
+    W the table of answers, k_i the number of models that answered item i and
+    ``L_c = sum over its items of diag(w_i) - w_i w_i' / k_i`` for a cluster, the model
+    effects are ``L^+ sum_i w_i (y_i - mean_i)``, ``L = sum L_c``; the sandwich takes
+    ``L^+ (I - L_c L^+)^(-1/2) s_c`` of each cluster's residual scores `s_c`, CR2 of
+    Bell and McCaffrey with the items as effects within clusters. The root is summed as
+    a series. A score is that of the model on all items of its component, so that
+    nothing but the items shared decides who is ahead; it may leave [0, 1] where much
+    is missing.
+
+    Where nothing is missing the scores are means, ``L_c L^+`` is the cluster's share
+    p_c of the items, and all is CR2 of the means and of their differences
+    (test_complete_tables_are_means_and_cr2).
+
+    When not to use it: where items are missing because of their score, such as
+    answers that were refused for being hard; then bounds are all there is.
+
+    Examples
+    --------
+    >>> nan = np.nan
+    >>> table = [[1, 1, nan], [0, 0, nan], [1, 0, 0], [1, 1, 0], [0, nan, 0], [1, 1, 1]]
+    >>> shared_item_scores(table, np.arange(6)).mean.round(3)
+    array([0.667, 0.513, 0.205])
+    """
+    scores = np.asarray(scores, dtype=float)
+    clusters = np.asarray(clusters)
+    answered = np.isfinite(scores)
+    if answered.all():
+        return _complete(scores, clusters)
+    return _with_gaps(np.where(answered, scores, 0.0), answered, clusters)
+
+
+def pair_errors(scores, clusters, fit):
+    """Differences of all pairs of models, with their own variances and degrees of freedom.
+
+    Parameters
+    ----------
+    scores, clusters : array-like
+        As for `shared_item_scores`.
+    fit : SharedItems
+        Its result for them.
+
+    Returns
+    -------
+    PairErrors
+        Variances are nan for pairs of one cluster, and for models of one component that
+        less than two clusters link.
+
+    Notes
+    -----
+    The variance is ``sum_c (f_ca - f_cb)^2`` of the influences. Degrees of freedom are
+    those of Bell and McCaffrey for a mean whose clusters have the shares
+    ``p_c = b' L_c b / b' L b`` of the difference's information, ``b = L^+ (e_a - e_b)``:
+    exact where nothing is missing. Models of different components have Welch's.
+
+    When not to use it: for two models alone, for which
+    `skbench.stats.paired.paired_difference` does the same group by group.
+
+    Examples
+    --------
+    >>> table = [[1, 1], [0, 0], [1, 0], [0, 0]]
+    >>> errors = pair_errors(table, np.arange(4), shared_item_scores(table, np.arange(4)))
+    >>> print(errors.variance[0, 1].round(9), errors.df[0, 1].round(9))
+    0.0625 3.0
+    """
+    answered = np.isfinite(np.asarray(scores, dtype=float))
+    f = fit.influence
+    difference = fit.mean[:, None] - fit.mean
+    if answered.all():
+        variance, third = _from_products(f)
+        df = np.full(difference.shape, fit.df[0])
+    else:
+        variance, third, df = _pair_by_pair(answered & fit.used[:, None], np.asarray(clusters), f)
+    apart = fit.component[:, None] != fit.component
+    if apart.any():
+        both = np.stack(np.broadcast_arrays(fit.variance[:, None], fit.variance), axis=-1)
+        own = np.stack(np.broadcast_arrays(fit.df[:, None], fit.df), axis=-1)
+        df = np.where(apart, satterthwaite_df(both, own), df)
+        variance = np.where(apart & np.isnan(both.sum(axis=-1)), np.nan, variance)
+    # Linked whichever single cluster is left out; with fewer, errors do not show.
+    _, link = connected_components(fit.n_clusters > 1, directed=False)
+    unknown = ~apart & (link[:, None] != link)
+    np.fill_diagonal(unknown, False)
+    variance, df = (np.where(unknown, np.nan, x) for x in (variance, df))
+    np.fill_diagonal(variance, 0.0)
+    return PairErrors(difference, variance, df, np.nan_to_num(divided(third, variance**1.5)))
+
+
+def cluster_df(shares):
+    """Bell-McCaffrey degrees of freedom of a mean from the shares of its clusters.
+
+    Parameters
+    ----------
+    shares : ndarray of shape (n_clusters, ...)
+        Shares that sum to 1 over the first axis; 0 where a cluster has no part.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        nan where one cluster has everything.
+
+    Notes
+    -----
+    ``1 / (sum p^2 - sum s^2 + (sum s)^2)`` with ``s = p^2 / (1 - p)``, as in
+    `skbench.stats.clustered.cluster_robust_variance`.
+
+    When not to use it: for another variance than CR2.
+
+    Examples
+    --------
+    >>> cluster_df(np.full(10, 0.1)).round(9).item()
+    9.0
+    """
+    alone = shares.max(axis=0, initial=0) > 1 - 1e-9
+    s = shares**2 / np.where(shares < 1 - 1e-9, 1 - shares, 1)
+    trace = np.sum(shares**2, axis=0) - np.sum(s**2, axis=0) + np.sum(s, axis=0) ** 2
+    return np.where(alone, np.nan, np.maximum(divided(1.0, trace), 1))
+
+
+def _complete(scores, clusters):
+    """All models answered all items: means, each cluster's residuals scaled by its share."""
+    n_items, n_models = scores.shape
+    mean = scores.mean(axis=0)
+    shares = np.bincount(clusters) / n_items
+    known = np.count_nonzero(shares) > 1
+    root = n_items * np.sqrt(1 - shares[:, None]) if known else np.nan
+    influence = _sums(scores - mean, clusters) / root
+    df = cluster_df(shares)
+    return SharedItems(
+        mean=mean,
+        variance=np.einsum("cm,cm->m", influence, influence),
+        df=np.full(n_models, df),
+        influence=influence,
+        component=np.zeros(n_models, dtype=int),
+        n_clusters=np.full((n_models, n_models), np.count_nonzero(shares)),
+        used=np.ones(n_items, dtype=bool),
+        n_items=np.full(n_models, n_items),
+    )
+
+
+def _with_gaps(y, answered, clusters):
+    component, alone = _components(answered)
+    used = (answered.sum(axis=1) > 1) | (answered & alone).any(axis=1)
+    w = (answered & used[:, None]).astype(float)
+    k = np.maximum(w.sum(axis=1), 1)[:, None]
+    item_mean = (w * y).sum(axis=1, keepdims=True) / k
+    inverse = _inverse(w, k)
+    effect = inverse @ (w * (y - item_mean)).sum(axis=0)
+    item = item_mean - w @ effect[:, None] / k
+    residuals = w * (y - item - effect)
+    psi = _scaled(_sums(residuals, clusters), w, k, clusters, inverse) @ inverse
+    # Scores of each component at the level of all its items.
+    members = component == np.arange(component.max() + 1)[:, None]
+    home = (w @ members.T > 0).astype(float)
+    size = np.maximum(home.sum(axis=0), 1)
+    level = (home * item).sum(axis=0) / size
+    share = _sums(home, clusters) / size
+    around = _sums(home * (item - level), clusters) / size
+    around = divided(around, np.sqrt(np.maximum(1 - share, 0)))
+    pull = (w / k).sum(axis=0) / size[component]
+    drift = psi * pull @ members.T
+    answers = _sums(w, clusters)
+    own = answers / np.maximum(answers.sum(axis=0), 1)
+    df = cluster_df(own)
+    influence = psi + (around - drift)[:, component]
+    present = answered.any(axis=0)
+    return SharedItems(
+        mean=np.where(present, effect + level[component], np.nan),
+        variance=np.where(np.isnan(df) | ~present, np.nan, np.sum(influence**2, axis=0)),
+        df=np.where(present, df, np.nan),
+        influence=influence,
+        component=component,
+        n_clusters=_shared_clusters(answered, clusters),
+        used=used,
+        n_items=home.sum(axis=0).astype(int)[component],
+    )
+
+
+def _components(answered):
+    """Component of each model, and which models share no item with any other."""
+    w = answered.astype(float)
+    together = w.T @ w > 0
+    _, component = connected_components(together, directed=False)
+    return component, np.bincount(component)[component] == 1
+
+
+def _shared_clusters(answered, clusters):
+    """Numbers of clusters in which two models answered the same items."""
+    w = answered.astype(float)
+    if clusters.max() + 1 == len(clusters):
+        return (w.T @ w).astype(int)
+    together = [np.count_nonzero(_sums(w * w[:, [a]], clusters), axis=0) for a in range(w.shape[1])]
+    return np.array(together)
+
+
+def _inverse(w, k):
+    """Pseudo-inverse of the information on the model effects."""
+    information = np.diag(w.sum(axis=0)) - w.T @ (w / k)
+    return np.linalg.pinv(information, hermitian=True)
+
+
+def _scaled(sums, w, k, clusters, inverse):
+    """``(I - L_c L^+)^(-1/2) s_c`` of every cluster, by its power series."""
+    total, term, coefficient = sums.copy(), sums, 1.0
+    for power in range(1, _MOST_TERMS + 1):
+        spread = w * (term @ inverse)[clusters]
+        term = _sums(spread - w * (spread.sum(axis=1, keepdims=True) / k), clusters)
+        coefficient *= (2 * power - 1) / (2 * power)
+        total += coefficient * term
+        if np.abs(term).max(initial=0) <= 1e-10 * np.abs(total).max(initial=0):
+            break
+    return total
+
+
+def _from_products(f):
+    """Second and third moments of all differences from products of the influences."""
+    products, mixed = f.T @ f, (f**2).T @ f
+    cubes = np.sum(f**3, axis=0)
+    third = cubes[:, None] - cubes - 3 * mixed + 3 * mixed.T
+    own = np.diag(products)
+    sums = own[:, None] + own
+    variance = np.maximum(sums - 2 * products, 0.0)
+    # Nearly equal models: what is left of the products is rounding.
+    for a, b in np.argwhere(np.triu(variance < _CANCELS * sums, k=1)):
+        difference = f[:, a] - f[:, b]
+        variance[a, b] = variance[b, a] = np.sum(difference**2)
+        third[a, b] = np.sum(difference**3)
+        third[b, a] = -third[a, b]
+    return variance, third
+
+
+def _pair_by_pair(answered, clusters, f):
+    """Moments, and degrees of freedom by each pair's own shares of the information."""
+    w = answered.astype(float)
+    k = np.maximum(w.sum(axis=1), 1)[:, None]
+    inverse = _inverse(w, k)
+    variance, third, df = np.empty((3, *inverse.shape))
+    for a in range(len(inverse)):
+        apart = f[:, [a]] - f
+        variance[a], third[a] = np.sum(apart**2, axis=0), np.sum(apart**3, axis=0)
+        weights = inverse[:, [a]] - inverse
+        information = _sums(w @ weights**2 - (w @ weights) ** 2 / k, clusters)
+        total = information.sum(axis=0)
+        df[a] = cluster_df(np.maximum(divided(information, total), 0))
+    return variance, third, df
+
+
+def _sums(values, clusters):
+    """Sums of the rows of each cluster."""
+    if values.shape[0] == clusters.max(initial=-1) + 1 and np.all(np.diff(clusters) == 1):
+        return values
+    order = np.argsort(clusters, kind="stable")
+    starts = np.searchsorted(clusters[order], np.arange(clusters.max() + 1))
+    return np.add.reduceat(values[order], starts, axis=0)

@@ -1,0 +1,1 @@
+"""Items answered by many models: easiness, components, one new model on a part of them."""

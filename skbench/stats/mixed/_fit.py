@@ -1,0 +1,289 @@
+"""Restricted maximum likelihood for the variances, sites by expectation propagation."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from skbench.stats.mixed import _gaussian as gaussian
+from skbench.stats.mixed._sites import site_evidence, tilted_moments, updated_sites
+
+_MAX_STEPS = 200
+_TOLERANCE = 1e-4  # of log odds (or standardized scores), and of the log likelihood
+_LONGEST_STEP = 1.5  # of a log variance
+_LEAST_VARIANCE = 1e-7
+_LARGEST_VARIANCE = 1e3
+_STEPS, _WIDEST_STEP, _STEP_IN_STD = 4, 0.5, 1.5  # of the grid, each way
+_CERTAIN = 0.05  # uncertainty of a log standard deviation that needs no grid
+_LEAST_STD, _LARGEST_IN_PRIOR = 0.05, 4.0  # ends of the grid where the data say little
+_NEGLIGIBLE = 5.0  # log weight below the best that the rough evidence rules out
+_LARGEST_RATIO = 2.0
+_LEAST_OWN = 0.1  # part of its errors that a model shares with nobody
+_DOUBTFUL = 0.01  # accuracies nearer to 0 or 1 do not widen the noise further
+
+
+class BlockFit(NamedTuple):
+    """A fitted mixed model: variances, pseudo-observations, posterior, shared noise."""
+
+    variances: np.ndarray
+    W: np.ndarray
+    b: np.ndarray
+    noise: np.ndarray | None
+    posterior: gaussian.Posterior
+
+
+class Binomial:
+    """Counts whose errors may be correlated within a block.
+
+    The correlation `R` of the errors is split in ``c I`` and the rest. The rest is
+    Gaussian noise on the log odds, ``D (R - c I) D`` with ``D = 1 / sqrt(n p (1 - p))``;
+    the likelihood of the counts, to the power ``1 / c``, has the other part.
+    """
+
+    def __init__(self, k, n, correlation=None):
+        self.n = n
+        self._shared, own = split_correlation(correlation)
+        self.k_own, self.n_own = k / own, n / own
+        p = (k + 1) / (n + 2)
+        self.start = (self.n_own * p * (1 - p), self.n_own * p * (1 - p) * np.log(p / (1 - p)))
+        self.start_noise = self._noise(p)
+
+    def _noise(self, p):
+        """Covariance of the noise that counts share, at these accuracies."""
+        if self._shared is None:
+            return None
+        p = np.clip(p, _DOUBTFUL, 1 - _DOUBTFUL)
+        scale = np.where(self.n > 0, 1 / np.sqrt(np.maximum(self.n, 1) * p * (1 - p)), 0)
+        return scale[:, :, None] * self._shared * scale[:, None, :]
+
+    def noise(self, posterior, noise):
+        """New shared noise, half way from the old: a full step may swing for ever."""
+        return None if noise is None else (noise + self._noise(expit(posterior.mean))) / 2
+
+    def update(self, W, b, posterior):
+        """New pseudo-observations, given the posterior."""
+        noisy = posterior.noisy_mean, posterior.noisy_variance
+        return updated_sites(self.k_own, self.n_own, W, b, *noisy)
+
+    @staticmethod
+    def squared_slope(mean):
+        """Squared change of the accuracy per unit of log odds."""
+        p = expit(mean)
+        return (p * (1 - p)) ** 2
+
+    def log_mass(self, mean, variance):
+        """Log of the mean likelihood where the log odds are normal."""
+        return tilted_moments(self.k_own, self.n_own, mean, variance)[2]
+
+    def evidence(self, W, b, posterior):
+        """What the log evidence gains from the exact likelihood."""
+        noisy = posterior.noisy_mean, posterior.noisy_variance
+        return site_evidence(self.k_own, self.n_own, W, b, *noisy)
+
+
+class Gaussian:
+    """Direct estimates with known sampling variances; precision 0 where there is none."""
+
+    def __init__(self, z, precision, correlation=None):
+        shared, own = split_correlation(correlation)
+        scale = np.where(precision > 0, 1 / np.sqrt(np.where(precision > 0, precision, 1)), 0)
+        self.start = (precision / own, precision / own * z)
+        self.start_noise = None
+        if shared is not None:
+            self.start_noise = scale[:, :, None] * shared * scale[:, None, :]
+
+    def update(self, W, b, posterior):
+        """Nothing changes: the observations are Gaussian already."""
+        return W, b
+
+    def noise(self, posterior, noise):
+        """Nothing changes: the variances are known."""
+        return noise
+
+    def log_mass(self, mean, variance):
+        """Log density of the observations where the latent values are normal; 0 for none."""
+        W, b = self.start
+        noise = 1 / np.where(W > 0, W, 1)
+        total = variance + noise
+        return np.where(W > 0, -0.5 * ((b * noise - mean) ** 2 / total + np.log(total)), 0)
+
+    @staticmethod
+    def squared_slope(mean):
+        """The latent value is the score."""
+        return np.ones_like(mean)
+
+    def evidence(self, W, b, posterior):
+        """Nothing is gained: the likelihood is Gaussian already."""
+        return 0.0
+
+
+def split_correlation(correlation):
+    """A correlation matrix less ``c I``, and `c`, the largest that leaves no negative variance.
+
+    Correlations are drawn towards 0 where `c` would be below 0.1: models whose errors
+    are all but the same would leave no error of their own.
+    """
+    if correlation is None:
+        return None, 1.0
+    least = np.linalg.eigvalsh(correlation).min()
+    if least < _LEAST_OWN:
+        drawn = (_LEAST_OWN - least) / (1 - least)
+        correlation = (1 - drawn) * correlation + drawn * np.eye(correlation.shape[-1])
+    own = min(max(least, _LEAST_OWN), 1.0)
+    return correlation - own * np.eye(correlation.shape[-1]), own
+
+
+def fit_blocks(likelihood, structure, prior_std, variances, start=None, *, learn=None):
+    """Alternate between variances, posterior and pseudo-observations until nothing moves.
+
+    Parameters
+    ----------
+    likelihood : Binomial or Gaussian
+    structure : Structure
+    prior_std : ndarray of shape (n_variances,)
+        Scales of half-normal priors of the roots of the variances.
+    variances : ndarray of shape (n_variances,)
+        Where to start, or what they are.
+    start : BlockFit, default=None
+        A fit whose pseudo-observations and noise to start from.
+    learn : bool, default=None
+        Whether variances and noise are learned; None where there is no `start`.
+
+    Returns
+    -------
+    BlockFit
+    """
+    W, b, noise = (*likelihood.start, likelihood.start_noise)
+    if start is not None:
+        W, b, noise = start.W, start.b, start.noise
+    learn = start is None if learn is None else learn
+    log_variances = np.log(variances)
+    previous = np.full(W.shape, np.inf)
+    for _ in range(_MAX_STEPS):
+        posterior = gaussian.posterior(W, b, noise, np.exp(log_variances), structure)
+        step = 0.0
+        if learn:
+            step = variance_step(posterior, prior_std, log_variances)
+        # A variance on its way to 0 takes long steps that no longer gain anything.
+        gain = np.sum(np.abs(step * posterior.gradient))
+        if max(np.max(np.abs(posterior.mean - previous)), gain) < _TOLERANCE:
+            break
+        previous = posterior.mean
+        log_variances = log_variances + step
+        W, b = likelihood.update(W, b, posterior)
+        if learn:
+            noise = likelihood.noise(posterior, noise)
+    return BlockFit(np.exp(log_variances), W, b, noise, posterior)
+
+
+def risk_ratio(likelihood, structure, fit, claimed):
+    """Squared error of the posterior means, as the data have it, over their variance.
+
+    Parameters
+    ----------
+    likelihood, structure
+        As in `fit_blocks`.
+    fit : BlockFit
+    claimed : ndarray of shape (n_blocks, B)
+        Posterior variances: those of the fit, or of a mixture around it.
+
+    Returns
+    -------
+    float
+        Between 1 and 2: above 1 where the groups scatter in ways that the model does
+        not know of. With few groups, or no variance to speak of, the ratio is rough.
+    """
+    risk = gaussian.unbiased_risk(fit.W, fit.b, fit.noise, fit.posterior, structure)
+    weights = np.where(fit.W > 0, likelihood.squared_slope(fit.posterior.mean), 0)
+    ratio = np.sum(weights * risk) / np.sum(weights * claimed)
+    return float(np.clip(ratio, 1, _LARGEST_RATIO))
+
+
+def log_evidence(likelihood, structure, fit):
+    """Log restricted likelihood of the variances of a fit, up to a constant."""
+    value = gaussian.log_evidence(fit.W, fit.b, fit.noise, fit.variances, structure)
+    return value + likelihood.evidence(fit.W, fit.b, fit.posterior)
+
+
+def variance_step(posterior, prior_std, log_variances):
+    """A damped Newton step of the log variances towards the restricted maximum."""
+    gradient = posterior.gradient - np.exp(log_variances) / (2 * prior_std**2)
+    # In logs the curvature is the information less the slope, which a falling slope adds to.
+    curvature = posterior.information + np.diag(np.maximum(-gradient, 1e-8))
+    step = np.linalg.solve(curvature, gradient)
+    # One by one: a variance on its way to 0 must not hold up the others.
+    step = np.clip(step, -_LONGEST_STEP, _LONGEST_STEP)
+    ends = np.log(_LEAST_VARIANCE), np.log(_LARGEST_VARIANCE)
+    return np.clip(log_variances + step, *ends) - log_variances
+
+
+def integrated(likelihood, structure, prior_std, fit):
+    """Fits over a grid of variances, weighted by their posterior probability.
+
+    Parameters
+    ----------
+    likelihood, structure, prior_std
+        As in `fit_blocks`.
+    fit : BlockFit
+        At the restricted maximum.
+
+    Returns
+    -------
+    fits : list of BlockFit
+    weights : ndarray of shape (n_fits,)
+        Adding up to 1.
+
+    Notes
+    -----
+    Over the variances of the blocks' kernels: those of coefficients stay at the maximum.
+    The pseudo-observations there sort out the points that cannot matter.
+    """
+    points, log_prior = _grid(fit, prior_std[: len(structure.kernels)])
+    if len(points) == 1:
+        return [fit], np.ones(1)
+    rough = log_prior + [
+        gaussian.log_evidence(fit.W, fit.b, fit.noise, np.exp(2 * point), structure)
+        for point in points
+    ]
+    kept = rough > rough.max() - _NEGLIGIBLE
+    fits = [
+        fit_blocks(likelihood, structure, prior_std, np.exp(2 * point), fit)
+        for point in points[kept]
+    ]
+    log_weights = log_prior[kept] + [log_evidence(likelihood, structure, part) for part in fits]
+    weights = np.exp(log_weights - log_weights.max())
+    return fits, weights / weights.sum()
+
+
+def _grid(fit, prior_std):
+    """Points in log standard deviations, and their log prior probabilities.
+
+    The first variances, as many as `prior_std`, take part; the others stay where they are.
+    """
+    values, vectors = np.linalg.eigh(fit.posterior.information)
+    # Of a log variance: a log standard deviation has half of it.
+    uncertainty = np.sqrt(vectors**2 @ (1 / np.maximum(values, 1e-6))) / 2
+    centers = np.log(fit.variances) / 2
+    axes, log_priors = [[center] for center in centers], [[0.0]] * len(centers)
+    for number, scale in enumerate(prior_std):
+        if uncertainty[number] > _CERTAIN:
+            axes[number], log_priors[number] = _axis(centers[number], uncertainty[number], scale)
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+    return points, sum(np.meshgrid(*log_priors, indexing="ij")).ravel()
+
+
+def _axis(center, uncertainty, scale):
+    """Log standard deviations, even, and the log prior probability around each.
+
+    1.5 posterior standard deviations apart around the maximum; where the data say little,
+    a factor of 1.65 apart over all that the prior allows.
+    """
+    step = min(_STEP_IN_STD * uncertainty, _WIDEST_STEP)
+    if step < _WIDEST_STEP:
+        axis = center + step * np.arange(-_STEPS, _STEPS + 1)
+    else:
+        axis = np.arange(np.log(_LEAST_STD), np.log(_LARGEST_IN_PRIOR * scale), step)
+    log_prior = axis + np.log(step) - 0.5 * (np.exp(axis) / scale) ** 2
+    # The lowest point stands for all below, where the likelihood no longer changes.
+    log_prior[0] -= np.log(-np.expm1(-step))
+    return axis, log_prior

@@ -1,0 +1,129 @@
+"""Posterior moments of log odds and accuracies, beyond the Gaussian approximation."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from skbench.stats.mixed._sites import tilted_rule
+
+_INNER, _INNER_WEIGHTS = np.polynomial.hermite.hermgauss(8)
+
+
+class Moments(NamedTuple):
+    """Moments of the latent value and of the score, arrays of shape (n_groups,).
+
+    third : third central moment of the latent value
+    score, score_variance : mean and variance of what the latent value stands for
+    """
+
+    mean: np.ndarray
+    variance: np.ndarray
+    third: np.ndarray
+    score: np.ndarray
+    score_variance: np.ndarray
+
+
+class Cavity(NamedTuple):
+    """What all but its own observation says of each group: normal laws.
+
+    noisy_mean, noisy_variance : of the latent value plus the noise it shares
+    mean : of the latent value
+    slope, rest : of the latent value on that plus noise, and what this leaves of its
+        variance; None where there is no shared noise
+    """
+
+    noisy_mean: np.ndarray
+    noisy_variance: np.ndarray
+    mean: np.ndarray
+    slope: np.ndarray | None
+    rest: np.ndarray | None
+
+
+def gaussian_moments(W, b, cavity):
+    """Moments where the latent value is the score, seen as ``b / W`` with precision `W`.
+
+    Parameters
+    ----------
+    W, b : ndarray of shape (n_groups,)
+    cavity : Cavity
+
+    Returns
+    -------
+    Moments
+    """
+    variance = 1 / (1 / cavity.noisy_variance + W)
+    away = variance * (b - W * cavity.noisy_mean)
+    if cavity.slope is not None:
+        away, variance = cavity.slope * away, cavity.rest + cavity.slope**2 * variance
+    mean = cavity.mean + away
+    return Moments(mean, variance, np.zeros_like(mean), mean, variance)
+
+
+def binomial_moments(k, n, cavity):
+    """Moments of log odds and accuracy, with the exact likelihood of a group's own count.
+
+    Parameters
+    ----------
+    k, n : ndarray of shape (n_groups,)
+        Right answers and items, to the power of the likelihood.
+    cavity : Cavity
+
+    Returns
+    -------
+    Moments
+    """
+    points, log_weights = tilted_rule(k, n, cavity.noisy_mean, cavity.noisy_variance)
+    weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
+    weights /= weights.sum(axis=1, keepdims=True)
+    noisy_mean = np.sum(weights * points, axis=1)
+    away = points - noisy_mean[:, None]
+    variance, mean = np.sum(weights * away**2, axis=1), noisy_mean
+    if cavity.slope is None:
+        first = expit(points)
+        second = first**2
+    else:
+        slope = cavity.slope
+        mean = cavity.mean + slope * (noisy_mean - cavity.noisy_mean)
+        away, variance = slope[:, None] * away, cavity.rest + slope**2 * variance
+        # What the group's own count does not determine is Gaussian around it.
+        spread = np.sqrt(2 * cavity.rest)[:, None] * _INNER
+        p = expit(mean[:, None, None] + away[:, :, None] + spread[:, None, :])
+        inner = _INNER_WEIGHTS / np.sqrt(np.pi)
+        first, second = p @ inner, p**2 @ inner
+    score = np.sum(weights * first, axis=1)
+    return Moments(
+        mean,
+        variance,
+        np.sum(weights * away**3, axis=1),
+        score,
+        np.sum(weights * second, axis=1) - score**2,
+    )
+
+
+def mixture_moments(parts, weights):
+    """Moments of a mixture of posteriors.
+
+    Parameters
+    ----------
+    parts : sequence of Moments
+    weights : ndarray of shape (n_parts,) or (n_parts, n_groups)
+        Adding up to 1 over the parts.
+
+    Returns
+    -------
+    Moments
+    """
+    mean, variance, third, score, score_variance = (
+        np.stack(values) for values in zip(*parts, strict=True)
+    )
+    weights = np.broadcast_to(weights.T, mean.T.shape).T
+    center, score_center = np.sum(weights * mean, axis=0), np.sum(weights * score, axis=0)
+    away = mean - center
+    return Moments(
+        center,
+        np.sum(weights * (variance + away**2), axis=0),
+        np.sum(weights * (third + 3 * away * variance + away**3), axis=0),
+        score_center,
+        np.sum(weights * (score_variance + (score - score_center) ** 2), axis=0),
+    )

@@ -1,0 +1,167 @@
+"""Groups unlike their peers: a wide component for the interaction, heavy tails for topics."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, logit
+
+from skbench.stats.mixed import _fit as fitting
+from skbench.stats.mixed._moments import Cavity
+from skbench.stats.mixed._sites import cavity
+
+UNLIKE_VARIANCE = 2.5**2  # of a group unlike its peers, around 0: nothing is borrowed
+_APART = 100.0  # variance of an interaction that lets a group say nothing of the others
+_PRIOR_WORTH = 40  # groups that the prior of their share is worth
+_SHARE_STEPS = 50
+_FREEDOM = 3  # of the t law of the topics' effects
+_HEAVY = 2.0  # factor of a topic's variance below which it counts as normal
+_SAME = 0.1  # change of the log of that factor that needs no other fit
+_ROUNDS = 4
+
+
+class Peers(NamedTuple):
+    """Who is taken as unlike its peers.
+
+    share : float, prior probability of a group
+    wide : ndarray of bool of shape (n_blocks, B), which groups say nothing of the others
+    stretch : ndarray of shape (n_blocks,), factors of the topics' variances
+    """
+
+    share: float
+    wide: np.ndarray
+    stretch: np.ndarray
+
+
+def fit_peers(likelihood, structure, prior_std, variances, share):
+    """Variances at their maximum, groups and topics unlike the others set apart.
+
+    Parameters
+    ----------
+    likelihood, structure, prior_std, variances
+        As in `skbench.stats.mixed._fit.fit_blocks`. The last of the kernels is the
+        interaction; the one before it, if any, the topic.
+    share : float
+        Prior share of groups unlike their peers; 0 for none, and for normal topics.
+
+    Returns
+    -------
+    fit : BlockFit
+    structure : Structure
+        With the variances of those that were set apart.
+    peers : Peers
+    """
+    fit = fitting.fit_blocks(likelihood, structure, prior_std, variances)
+    peers = Peers(share, np.zeros(fit.W.shape, dtype=bool), np.ones(len(fit.W)))
+    if share == 0:
+        return fit, structure, peers
+    plain = structure
+    for _ in range(_ROUNDS):
+        before, peers = peers, _regarded(likelihood, structure, fit, share)
+        moved = np.max(np.abs(np.log(peers.stretch / before.stretch)))
+        if np.array_equal(before.wide, peers.wide) and moved < _SAME:
+            return fit, structure, peers
+        structure = _set_apart(plain, peers)
+        fit = fitting.fit_blocks(likelihood, structure, prior_std, fit.variances, fit, learn=True)
+    return fit, structure, peers
+
+
+def log_bayes_factors(likelihood, structure, fit):
+    """How much better each observation is predicted if its group is unlike its peers.
+
+    Returns
+    -------
+    ndarray of shape (n_blocks, B)
+        Logs; 0 where nothing was seen.
+    """
+    ordinary, unlike = (
+        likelihood.log_mass(cavity.noisy_mean, cavity.noisy_variance)
+        for cavity in components(structure, fit)
+    )
+    return np.where(fit.W > 0, unlike - ordinary, 0)
+
+
+def components(structure, fit):
+    """What all but its own observation says of a group, if it is like its peers, and if not.
+
+    Returns
+    -------
+    ordinary, unlike : Cavity
+        Of arrays of shape (n_blocks, B).
+    """
+    posterior = fit.posterior
+    noisy_mean, noisy_variance = cavity(
+        fit.W, fit.b, posterior.noisy_mean, posterior.noisy_variance
+    )
+    narrow = _narrow_variance(structure, fit.variances)
+    added = narrow - _own_variance(structure, fit.variances)
+    own = np.full_like(noisy_mean, UNLIKE_VARIANCE)
+    if posterior.slope is None:
+        zero = np.zeros_like(noisy_mean)
+        # Rounding may leave less, where an observation is all but exact.
+        total = np.maximum(noisy_variance + added, narrow)
+        ordinary = Cavity(noisy_mean, total, noisy_mean, None, None)
+        return ordinary, Cavity(zero, own, zero, None, None)
+    mean = posterior.mean - posterior.slope * (posterior.noisy_mean - noisy_mean)
+    common = posterior.slope * noisy_variance  # covariance of the latent and the noisy value
+    variance = posterior.variance - posterior.slope**2 * posterior.noisy_variance
+    variance += posterior.slope * common
+    noise = np.maximum(noisy_variance - 2 * common + variance, 0)
+    total = np.maximum(noisy_variance + added, narrow)
+    laws = (
+        (noisy_mean, total, mean, common + added, variance + added),
+        (noisy_mean - mean, own + noise, np.zeros_like(mean), own, own),
+    )
+    return [_cavity(*law) for law in laws]
+
+
+def _cavity(noisy_mean, noisy_variance, mean, common, variance):
+    slope = common / noisy_variance
+    return Cavity(noisy_mean, noisy_variance, mean, slope, np.maximum(variance - slope * common, 0))
+
+
+def topic_effects(structure, fit):
+    """Posterior means, variances and prior variances of the topics, coefficients known."""
+    prior = fit.variances[0] * structure.kernels[0][:, 0, 0]
+    mean = prior * fit.posterior.residual.sum(axis=1)
+    seen = fit.posterior.precision.sum(axis=(1, 2))
+    return mean, prior - prior**2 * seen, prior
+
+
+def _regarded(likelihood, structure, fit, prior_share):
+    factors = log_bayes_factors(likelihood, structure, fit)
+    share = _share(factors[fit.W > 0], prior_share)
+    stretch = np.ones(len(fit.W))
+    if len(structure.kernels) > 1:
+        mean, variance, _ = topic_effects(structure, fit)
+        square = (mean**2 + variance) / fit.variances[0]
+        heavy = (_FREEDOM + square) / (_FREEDOM + 1)
+        stretch = np.where(heavy > _HEAVY, heavy, 1.0)
+    return Peers(share, factors > -logit(share), stretch)
+
+
+def _share(log_factors, prior_share):
+    """Share of groups unlike their peers, by expectation and maximization."""
+    share, worth = prior_share, _PRIOR_WORTH + len(log_factors)
+    for _ in range(_SHARE_STEPS):
+        unlike = expit(logit(share) + log_factors).sum()
+        share = (_PRIOR_WORTH * prior_share + unlike) / worth
+    return share
+
+
+def _set_apart(structure, peers):
+    """The structure, with the variances of those that are unlike the others."""
+    diagonal = np.eye(peers.wide.shape[1])
+    interaction = np.where(peers.wide, 0.0, 1.0)[:, :, None] * diagonal
+    topics = [peers.stretch[:, None, None] * kernel for kernel in structure.kernels[:-1]]
+    known = _APART * (diagonal - interaction)
+    return structure._replace(kernels=np.stack([*topics, interaction]), known=known)
+
+
+def _narrow_variance(structure, variances):
+    return variances[len(structure.kernels) - 1]
+
+
+def _own_variance(structure, variances):
+    """Prior variance of the interaction of each latent value."""
+    kernel = _narrow_variance(structure, variances) * structure.kernels[-1] + structure.known
+    return np.diagonal(kernel, axis1=1, axis2=2)

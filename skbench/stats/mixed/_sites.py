@@ -1,0 +1,115 @@
+"""Binomial likelihoods as Gaussian pseudo-observations: expectation propagation."""
+
+import numpy as np
+from scipy.special import expit
+
+_NODES, _WEIGHTS = np.polynomial.hermite.hermgauss(24)
+_LOG_WEIGHTS = np.log(_WEIGHTS) + _NODES**2
+_MODE_STEPS = 40
+
+
+def tilted_moments(k, n, mean, variance):
+    """Moments of a log odds with a normal prior after `k` right answers of `n`.
+
+    Parameters
+    ----------
+    k, n : ndarray
+        Right answers and items; fractions are powers of the likelihood.
+    mean, variance : ndarray
+        Normal prior of the log odds.
+
+    Returns
+    -------
+    mean, variance, log_mass : ndarray
+        Posterior mean and variance, and ``log int p^k (1 - p)^(n - k) dN``.
+    """
+    points, log_weights = tilted_rule(k, n, mean, variance)
+    top = log_weights.max(axis=-1, keepdims=True)
+    weights = np.exp(log_weights - top)
+    mass = weights.sum(axis=-1)
+    weights /= mass[..., None]
+    tilted_mean = np.sum(weights * points, axis=-1)
+    tilted_variance = np.sum(weights * (points - tilted_mean[..., None]) ** 2, axis=-1)
+    return tilted_mean, tilted_variance, top[..., 0] + np.log(mass)
+
+
+def tilted_rule(k, n, mean, variance):
+    """Nodes and log weights of Gauss-Hermite quadrature at the mode of the posterior."""
+    center = _mode(k, n, mean, variance)
+    p = expit(center)
+    spread = np.sqrt(2 / (n * p * (1 - p) + 1 / variance))
+    points = center[..., None] + spread[..., None] * _NODES
+    log_likelihood = k[..., None] * points - n[..., None] * np.logaddexp(0, points)
+    log_prior = -0.5 * (points - mean[..., None]) ** 2 / variance[..., None]
+    scale = np.log(spread) - 0.5 * np.log(2 * np.pi * variance)
+    return points, log_likelihood + log_prior + _LOG_WEIGHTS + scale[..., None]
+
+
+def _mode(k, n, mean, variance):
+    """Where ``k x - n log(1 + e^x) - (x - mean)^2 / (2 variance)`` peaks."""
+    # The slope is 0 between these: at the prior mean it is variance (k - n p) away at most.
+    low, high = mean - variance * (n - k), mean + variance * k
+    x = np.clip(np.log((k + 0.5) / (n - k + 0.5)), low, high)
+    for _ in range(_MODE_STEPS):
+        p = expit(x)
+        slope = k - n * p - (x - mean) / variance
+        low, high = np.where(slope >= 0, x, low), np.where(slope <= 0, x, high)
+        step = slope / (n * p * (1 - p) + 1 / variance)
+        inside = (x + step >= low) & (x + step <= high)
+        new = np.where(inside, x + step, (low + high) / 2)
+        if np.all(np.abs(new - x) <= 1e-8 * (1 + np.abs(x))):
+            return new
+        x = new
+    return x
+
+
+def updated_sites(k, n, W, b, noisy_mean, noisy_variance):
+    """Pseudo-observations that give each posterior the moments of its exact likelihood.
+
+    Parameters
+    ----------
+    k, n : ndarray
+        Right answers and items.
+    W, b : ndarray
+        Present precisions of the pseudo-observations, and precisions times values.
+    noisy_mean, noisy_variance : ndarray
+        Their present posterior.
+
+    Returns
+    -------
+    W, b : ndarray
+        New pseudo-observations.
+    """
+    mean, variance = cavity(W, b, noisy_mean, noisy_variance)
+    tilted_mean, tilted_variance, _ = tilted_moments(k, n, mean, variance)
+    # A binomial likelihood is log concave: it only adds precision, but for rounding.
+    new_W = np.where(n > 0, np.maximum(1 / tilted_variance - 1 / variance, 0), 0)
+    new_b = np.where(new_W > 0, tilted_mean / tilted_variance - mean / variance, 0)
+    return new_W, new_b
+
+
+def site_evidence(k, n, W, b, noisy_mean, noisy_variance):
+    """What the log evidence gains from exact likelihoods in place of pseudo-observations.
+
+    Parameters
+    ----------
+    As in `updated_sites`.
+
+    Returns
+    -------
+    float
+        Sum over sites of ``log int f(x) N(x; cavity) dx``, less the same integral of
+        the pseudo-observation ``exp(b x - W x^2 / 2)``.
+    """
+    mean, variance = cavity(W, b, noisy_mean, noisy_variance)
+    _, _, log_mass = tilted_moments(k, n, mean, variance)
+    pseudo = noisy_mean**2 / noisy_variance - mean**2 / variance
+    pseudo += np.log(noisy_variance / variance)
+    return float(np.sum(np.where(n > 0, log_mass - pseudo / 2, 0)))
+
+
+def cavity(W, b, noisy_mean, noisy_variance):
+    """Mean and variance of the latent values without their own pseudo-observation."""
+    left = np.maximum(1 - W * noisy_variance, 1e-14)
+    variance = noisy_variance / left
+    return (noisy_mean - noisy_variance * b) / left, variance

@@ -1,0 +1,189 @@
+"""The power of autoraters: how much of their mean a prediction-powered mean takes over."""
+
+import numpy as np
+
+from skbench.stats.intervals.moments import divided, group_moments
+
+
+def tuned_power(labeled, unlabeled, pooled=False, share=None):
+    """Power of the autoraters that makes the difference estimate most precise.
+
+    Parameters
+    ----------
+    labeled : skbench.stats.moments.Moments
+        Of the labeled rows; columns are the autoraters and, last, the human label.
+    unlabeled : skbench.stats.moments.Moments
+        Of the unlabeled rows; columns are the autoraters.
+    pooled : bool, default=False
+        Whether all groups share one regression of labels on autoraters, within
+        groups; the power still depends on each group's numbers of rows.
+    share : ndarray of shape (n_groups,), default=None
+        What takes the place of ``N / (n + N)`` in the notes: `clustered_share`.
+
+    Returns
+    -------
+    ndarray of shape (n_groups, n_autoraters)
+        For one autorater between 0 and 1. 0 for a constant autorater and in groups
+        with fewer than two unlabeled rows.
+
+    Notes
+    -----
+    With the covariance `c` of autoraters and label over the `n` labeled rows and
+    the covariance matrix `S` of the autoraters over all rows, the variance of the
+    difference estimate is smallest at ``S^-1 c N / (n + N)``, [1]_. As in its
+    authors' software `c` has the divisor n and `S` the divisor ``n + N - 1``, and one
+    autorater's power is cut to [0, 1]. Several autoraters that say the same leave
+    the solution open; the pseudo-inverse shares the power among them. Pooled, the
+    divisor of `c` is 1 more than the degrees of freedom within groups.
+
+    When not to use it: with a handful of labels per group unless `pooled`; a power
+    tuned on 10 labels is mostly noise.
+
+    References
+    ----------
+    .. [1] Angelopoulos, Duchi and Zrnic (2023). PPI++: Efficient
+       Prediction-Powered Inference.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbench.stats.moments import group_moments
+    >>> zeros = lambda n: np.zeros(n, dtype=int)
+    >>> f, y = np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 0.0, 0.0, 1.0])
+    >>> labeled = group_moments(np.column_stack([f, y]), zeros(4), 1)
+    >>> unlabeled = group_moments(np.tile([0.0, 1.0], 6)[:, None], zeros(12), 1)
+    >>> print(tuned_power(labeled, unlabeled).round(3))
+    [[0.352]]
+    """
+    n, N = labeled.n, unlabeled.n
+    covariance = labeled.products[:, :-1, -1]
+    squares = pooled_products(labeled, unlabeled)
+    divisor, freedom = np.maximum(n, 1), np.maximum(n + N - 1, 1)
+    if pooled:
+        covariance = np.broadcast_to(covariance.sum(axis=0), covariance.shape)
+        squares = np.broadcast_to(squares.sum(axis=0), squares.shape)
+        divisor, freedom = np.maximum(n - 1, 0).sum() + 1, freedom.sum()
+    slope = _slope(squares / _as_row(freedom)[..., None], covariance / _as_row(divisor))
+    share = N / np.maximum(n + N, 1) if share is None else share
+    return usable_power(slope * share[:, None], N)
+
+
+def clustered_share(labeled, codes, n_groups, clusters):
+    """Part of the regression slope that is the best power where rows are clustered.
+
+    Parameters
+    ----------
+    labeled, codes, clusters : ndarray of shape (n_rows,)
+        Which rows have a label, and the group and the cluster of each.
+    n_groups : int
+        Number of groups.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+
+    Notes
+    -----
+    With `p_c` and `q_c` a cluster's shares of the labeled and of the unlabeled rows,
+    ``(sum p_c (p_c - q_c) + 1/n) / (sum (p_c - q_c)^2 + 1/n + 1/N)``: the best if half of
+    what sets rows apart is their cluster. Rows of their own clusters, and clusters that
+    are equally large on both sides, have ``N / (n + N)``; a thousand unlabeled rows of
+    one cluster have next to nothing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> labeled, zeros = np.array([True, True, False, False]), np.zeros(4, dtype=int)
+    >>> print(clustered_share(labeled, zeros, 1, np.arange(4)))
+    [0.5]
+    >>> print(clustered_share(labeled, zeros, 1, np.array([0, 1, 2, 2])).round(3))
+    [0.4]
+    """
+    size = int(clusters.max()) + 1
+    group_of = np.zeros(size, dtype=int)
+    group_of[clusters] = codes
+    n = np.bincount(codes[labeled], minlength=n_groups)
+    N = np.bincount(codes[~labeled], minlength=n_groups)
+    p = np.bincount(clusters[labeled], minlength=size) / np.maximum(n, 1)[group_of]
+    q = np.bincount(clusters[~labeled], minlength=size) / np.maximum(N, 1)[group_of]
+    own, other = 1 / np.maximum(n, 1), 1 / np.maximum(N, 1)
+    shared = np.bincount(group_of, p * (p - q), n_groups)
+    apart = np.bincount(group_of, (p - q) ** 2, n_groups)
+    return np.maximum(shared + own, 0) / (apart + own + other)
+
+
+def weighted_power(autorater, y, labeled, codes, n_groups, weights, pooled=False):
+    """As `tuned_power`, where rows were chosen for labeling with unequal probability.
+
+    Parameters
+    ----------
+    autorater : ndarray of shape (n_rows, n_autoraters)
+        Autorater scores of all rows.
+    y, labeled, codes, weights : ndarray of shape (n_rows,)
+        Human labels, which rows have one, the groups, and one over the probability
+        of being labeled.
+    n_groups : int
+        Number of groups.
+    pooled : bool, default=False
+        As in `tuned_power`.
+
+    Returns
+    -------
+    ndarray of shape (n_groups, n_autoraters)
+
+    Notes
+    -----
+    The weighted regression slope of labels on autoraters, for an estimate that
+    averages the autorater over all rows. With equal weights that estimate is the
+    one of `tuned_power` whenever neither is cut to [0, 1].
+
+    When not to use it: with equal probabilities, where `tuned_power` needs less.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> f, y = np.array([[0.0], [1.0], [0.0], [1.0]]), np.array([0.1, 0.6, np.nan, np.nan])
+    >>> zeros = np.zeros(4, dtype=int)
+    >>> print(weighted_power(f, y, ~np.isnan(y), zeros, 1, np.ones(4)).round(3))
+    [[0.375]]
+    """
+    rows = np.column_stack([autorater, y])[labeled]
+    labels = group_moments(rows, codes[labeled], n_groups, weights[labeled])
+    everything = group_moments(autorater, codes, n_groups)
+    covariance, squares = labels.products[:, :-1, -1], everything.products
+    divisor, freedom = np.maximum(labels.n, 1), np.maximum(everything.n - 1, 1)
+    if pooled:
+        covariance = np.broadcast_to(covariance.sum(axis=0), covariance.shape)
+        squares = np.broadcast_to(squares.sum(axis=0), squares.shape)
+        divisor, freedom = np.maximum(labels.n - 1, 0).sum() + 1, freedom.sum()
+    slope = _slope(squares / _as_row(freedom)[..., None], covariance / _as_row(divisor))
+    return usable_power(slope, everything.n - labels.n)
+
+
+def pooled_products(labeled, unlabeled):
+    """Products of the autoraters over labeled and unlabeled rows together."""
+    gap = labeled.mean[:, :-1] - unlabeled.mean
+    both = divided(labeled.n * unlabeled.n, labeled.n + unlabeled.n)
+    between = both[:, None, None] * gap[:, :, None] * gap[:, None, :]
+    between = np.where((labeled.n * unlabeled.n > 0)[:, None, None], between, 0.0)
+    return labeled.products[:, :-1, :-1] + unlabeled.products + between
+
+
+def _slope(spread, covariance):
+    """Regression slopes; for one autorater cut to [0, 1], 0 for a constant one."""
+    if covariance.shape[1] == 1:
+        constant = spread[:, :, 0] <= 0
+        slope = covariance / np.where(constant, 1.0, spread[:, :, 0])
+        return np.where(constant, 0.0, slope)
+    inverse = np.linalg.pinv(spread, rcond=1e-10, hermitian=True)
+    return np.einsum("gij,gj->gi", inverse, covariance)
+
+
+def usable_power(power, n_unlabeled):
+    """Powers, cut for one autorater; 0 where nothing is there to apply them to."""
+    power = np.clip(power, 0, 1) if power.shape[1] == 1 else power
+    return np.where((n_unlabeled >= 2)[:, None], power, 0.0)
+
+
+def _as_row(divisor):
+    return np.reshape(divisor, (-1, 1))

@@ -1,0 +1,205 @@
+"""Strata of scores: where they are cut, which are merged, how they are summed."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skbench.stats.intervals.moments import divided, satterthwaite_df
+
+
+class StratifiedMean(NamedTuple):
+    """Weighted sums of estimates in strata; one entry per group.
+
+    Attributes
+    ----------
+    value, variance, unlabeled_variance, df : ndarray of shape (n_groups,)
+        As in `DifferenceEstimate`.
+    weights : ndarray of shape (n_groups, n_strata)
+        Weight of each stratum; 0 for strata without rows.
+    """
+
+    value: np.ndarray
+    variance: np.ndarray
+    unlabeled_variance: np.ndarray
+    df: np.ndarray
+    weights: np.ndarray
+
+
+def quantile_edges(scores, codes, n_groups, n_strata):
+    """Quantiles of scores at which bins of equal frequency are cut, group by group.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows,)
+        Scores.
+    codes : ndarray of int of shape (n_rows,)
+        Group of each row.
+    n_groups, n_strata : int
+        Numbers of groups, and of bins.
+
+    Returns
+    -------
+    ndarray of shape (n_groups, n_strata - 1)
+        Rising; inf in a group without rows.
+
+    Notes
+    -----
+    Quantiles interpolate linearly between order statistics, as numpy's do. Equal
+    quantiles leave bins between them empty; a group without rows has one bin.
+
+    When not to use it: for scores with few values, which are strata already.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> quantile_edges(np.array([0.1, 0.2, 0.8, 0.9]), np.zeros(4, dtype=int), 1, 2)
+    array([[0.5]])
+    """
+    ordered = scores[np.lexsort((scores, codes))]
+    size = np.bincount(codes, minlength=n_groups)
+    filled = np.flatnonzero(size)
+    start, last = (np.cumsum(size) - size)[filled], size[filled] - 1
+    edges = np.full((n_groups, n_strata - 1), np.inf)
+    for i in range(1, n_strata):
+        place = last * (i / n_strata)
+        below = np.floor(place).astype(int)
+        low, high = ordered[start + below], ordered[start + np.minimum(below + 1, last)]
+        share = place - below
+        # As numpy does, from the nearer end: rounding must not move a row across an edge.
+        edges[filled, i - 1] = np.where(
+            share < 0.5, low + (high - low) * share, high - (high - low) * (1 - share)
+        )
+    return edges
+
+
+def strata_between(scores, edges, codes):
+    """Bin of each row between the edges of its group, those of `quantile_edges`.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows,)
+        Scores.
+    edges : ndarray of shape (n_groups, n_strata - 1)
+        Rising; a score equal to one goes to the upper bin.
+    codes : ndarray of int of shape (n_rows,)
+        Group of each row.
+
+    Returns
+    -------
+    ndarray of int of shape (n_rows,)
+        0 to ``n_strata - 1``.
+
+    Notes
+    -----
+    When not to use it: for edges that differ from row to row; compare directly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> strata_between(np.array([0.1, 0.5]), np.array([[0.5]]), np.zeros(2, dtype=int))
+    array([0, 1])
+    """
+    strata = np.zeros(scores.size, dtype=int)
+    for edge in edges.T:
+        strata += scores >= edge[codes]
+    return strata
+
+
+def merged_strata(n_labeled, n_unlabeled, min_count=3):
+    """Which strata are too thin to stand alone and join "miscellaneous".
+
+    Parameters
+    ----------
+    n_labeled, n_unlabeled : ndarray of int of shape (n_groups, n_strata)
+        Numbers of rows.
+    min_count : int, default=3
+        Fewest labeled, and fewest unlabeled, rows of a stratum.
+
+    Returns
+    -------
+    ndarray of bool of shape (n_groups, n_strata)
+        Members of "miscellaneous"; strata without rows are none.
+
+    Notes
+    -----
+    Strata below `min_count` join it. While it has some rows but is itself below, the
+    stratum with the fewest rows joins too, the first of several.
+
+    When not to use it: for strata fixed by design, which must not be merged.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> merged_strata(np.array([[1, 9, 5]]), np.array([[50, 50, 40]]))
+    array([[ True, False,  True]])
+    """
+    rows = n_labeled + n_unlabeled
+    joined = (rows > 0) & ((n_labeled < min_count) | (n_unlabeled < min_count))
+    for _ in range(rows.shape[1]):
+        thin = (np.where(joined, n_labeled, 0).sum(axis=1) < min_count) | (
+            np.where(joined, n_unlabeled, 0).sum(axis=1) < min_count
+        )
+        free = (rows > 0) & ~joined
+        grow = np.flatnonzero(thin & joined.any(axis=1) & free.any(axis=1))
+        if grow.size == 0:
+            break
+        smallest = np.argmin(np.where(free, rows, np.iinfo(rows.dtype).max), axis=1)
+        joined[grow, smallest[grow]] = True
+    return joined
+
+
+def stratified_mean(value, variance, unlabeled_variance, df, counts):
+    """Estimates in strata, weighed by how many unlabeled rows fall into each.
+
+    Parameters
+    ----------
+    value, variance, unlabeled_variance, df : ndarray of shape (n_groups, n_strata)
+        Estimates in the strata, as `skbench.stats.ppi.difference_estimate` gives them.
+    counts : ndarray of shape (n_groups, n_strata)
+        Numbers of unlabeled rows, 0 for a stratum that does not exist.
+
+    Returns
+    -------
+    StratifiedMean
+
+    Notes
+    -----
+    Mean and variance of ``sum p_k m_k`` with independent `m_k` of the given means and
+    variances and p of the Dirichlet law with parameters ``N_k + 1 / K`` [1]_, K being
+    the number of strata with rows. The degrees of freedom are Satterthwaite's for the
+    labeled parts.
+
+    When not to use it: where the strata's sizes in the population are known; they
+    then take the place of `p`.
+
+    References
+    ----------
+    .. [1] Hofer, Maynez, Dhingra, Fisch, Globerson and Cohen (2024). Bayesian
+       prediction-powered inference.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> m = stratified_mean(np.array([[0.2, 0.8]]), np.full((1, 2), 0.01), np.zeros((1, 2)),
+    ...     np.full((1, 2), 9.0), np.array([[500, 500]]))
+    >>> print(m.value, m.variance.round(5), m.df.round(2))
+    [0.5] [0.00509] [18.]
+    """
+    exists = counts > 0
+    prior = divided(1.0, exists.sum(axis=1))[:, None]
+    strength = np.where(exists, counts + prior, 0.0)
+    total = strength.sum(axis=1, keepdims=True)
+    p = divided(strength, total)
+    p_variance = p * (1 - p) / (total + 1)
+    square = p**2 + p_variance
+    value, variance, fixed, df = (
+        np.where(exists, column, 0.0) for column in (value, variance, unlabeled_variance, df)
+    )
+    mean = np.where(exists.any(axis=1), (p * value).sum(axis=1), np.nan)
+    between = ((p * (value - mean[:, None]) ** 2).sum(axis=1)) / (total[:, 0] + 1)
+    labels = square * (variance - fixed)
+    freedom = satterthwaite_df(labels, np.where(exists, df, 1.0))
+    # Without any spread among the residuals there is nothing to weigh the strata by.
+    freedom = np.where(labels.sum(axis=1) > 0, freedom, np.where(exists, df, 0.0).sum(axis=1))
+    unlabeled = (square * fixed).sum(axis=1) + between
+    return StratifiedMean(mean, labels.sum(axis=1) + unlabeled, unlabeled, freedom, p)

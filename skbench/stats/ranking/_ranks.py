@@ -1,0 +1,314 @@
+"""Ranks of models, rank aggregations over tasks, and how probable each rank is.
+
+Rank 1 is the highest value. Scores have models on the last axis but one and tasks
+on the last; axes before, such as draws, are carried along.
+"""
+
+import numpy as np
+
+from skbench.stats.intervals.moments import ROUNDING
+
+_TIES = ("average", "best", "worst")
+_POINTS = 100.0  # percentage points in a score of 1
+
+
+def ranks(values, ties="average"):
+    """Ranks along the last axis; the highest value has rank 1.
+
+    Parameters
+    ----------
+    values : array-like of shape (..., n)
+        Values; nan gets rank nan and takes no place.
+    ties : {"average", "best", "worst"}, default="average"
+        Which of the ranks that equal values occupy each of them gets.
+
+    Returns
+    -------
+    ndarray of float of shape (..., n)
+        Ranks, 1 to n.
+
+    Raises
+    ------
+    ValueError
+        If `ties` is unknown.
+
+    Notes
+    -----
+    The best rank is 1 plus the number of higher values, the worst is the number of
+    values at least as high, and the average is their mean. Values that differ by less
+    than 1e-12 of themselves are equal: means of equal scores may differ by rounding.
+
+    When not to use it: on estimates as if they were the truth. Close models swap
+    ranks from sample to sample; `skbench.rank_confidence_sets` says how far.
+
+    Examples
+    --------
+    >>> ranks([0.7, 0.9, 0.7, 0.2])
+    array([2.5, 1. , 2.5, 4. ])
+    """
+    if ties not in _TIES:
+        raise ValueError(f"ties must be one of {_TIES}, got {ties!r}.")
+    values = np.asarray(values, dtype=float)
+    order = np.argsort(-values, axis=-1)  # nan last
+    descending = np.take_along_axis(values, order, axis=-1)
+    place = np.arange(1.0, values.shape[-1] + 1)
+    higher = descending[..., :-1]
+    tolerance = np.where(np.isfinite(higher), ROUNDING * np.abs(higher), 0)
+    changes = ~(descending[..., 1:] >= higher - tolerance)
+    edge = np.ones((*values.shape[:-1], 1), dtype=bool)
+    first = np.where(np.concatenate([edge, changes], axis=-1), place, 0)
+    last = np.where(np.concatenate([changes, edge], axis=-1), place, np.inf)
+    best = np.maximum.accumulate(first, axis=-1)
+    worst = np.minimum.accumulate(last[..., ::-1], axis=-1)[..., ::-1]
+    sorted_ranks = {"best": best, "worst": worst, "average": (best + worst) / 2}[ties]
+    result = np.empty_like(values)
+    np.put_along_axis(result, order, sorted_ranks, axis=-1)
+    result[np.isnan(values)] = np.nan
+    return result
+
+
+def ranks_by_mean(scores, weights=None):
+    """Ranks of the models' mean scores over tasks.
+
+    Parameters
+    ----------
+    scores : array-like of shape (..., n_models, n_tasks)
+        Scores, such as draws of them.
+    weights : array-like of shape (n_tasks,), default=None
+        Weights of the tasks, equal unless given.
+
+    Returns
+    -------
+    ndarray of shape (..., n_models)
+        Ranks of ``sum_j w_j scores_j / sum_j w_j``; ties share their average rank.
+
+    Notes
+    -----
+    First of the five rank aggregations of [1]_.
+
+    When not to use it: for tasks on different scales, where the one with the widest
+    spread decides.
+
+    References
+    ----------
+    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty
+       quantification for aggregate performance metrics in machine learning
+       benchmarks.
+
+    Examples
+    --------
+    >>> ranks_by_mean([[0.9, 0.2], [0.6, 0.4], [0.7, 0.7]])
+    array([2., 3., 1.])
+    """
+    return ranks(_task_mean(scores, weights))
+
+
+def ranks_by_geometric_mean(scores, weights=None):
+    """Ranks of the models' geometric mean scores over tasks.
+
+    Parameters
+    ----------
+    scores : array-like of shape (..., n_models, n_tasks)
+        Scores, at least 0.
+    weights : array-like of shape (n_tasks,), default=None
+        Weights of the tasks, equal unless given.
+
+    Returns
+    -------
+    ndarray of shape (..., n_models)
+        Ranks of ``exp(sum_j w_j log(scores_j) / sum_j w_j)``; ties share their
+        average rank.
+
+    Notes
+    -----
+    Second of the five rank aggregations of [1]_. One score of 0 makes the mean 0,
+    whatever the other tasks; all such models tie for the last ranks.
+
+    When not to use it: for scores normalized by their own minimum, which are 0 for
+    the worst model of each task, or for scores that may be negative.
+
+    References
+    ----------
+    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty
+       quantification for aggregate performance metrics in machine learning
+       benchmarks.
+
+    Examples
+    --------
+    >>> ranks_by_geometric_mean([[0.9, 0.2], [0.6, 0.4], [0.7, 0.7]])
+    array([3., 2., 1.])
+    """
+    with np.errstate(divide="ignore"):  # log 0: the geometric mean is 0, and ranks last
+        return ranks(_task_mean(np.log(np.asarray(scores, dtype=float)), weights))
+
+
+def average_ranks(scores, weights=None):
+    """Average over tasks of the ranks on each task.
+
+    Parameters
+    ----------
+    scores : array-like of shape (..., n_models, n_tasks)
+        Scores.
+    weights : array-like of shape (n_tasks,), default=None
+        Weights of the tasks, equal unless given.
+
+    Returns
+    -------
+    ndarray of shape (..., n_models)
+        Average ranks, 1 to n_models, not whole numbers; low is good.
+
+    Notes
+    -----
+    Third of the five rank aggregations of [1]_. Equal scores share their average
+    rank.
+
+    When not to use it: when the size of a lead matters, which ranks forget.
+
+    References
+    ----------
+    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty
+       quantification for aggregate performance metrics in machine learning
+       benchmarks.
+
+    Examples
+    --------
+    >>> average_ranks([[0.9, 0.2], [0.6, 0.4], [0.7, 0.7]])
+    array([2. , 2.5, 1.5])
+    """
+    return _average_ranks(np.asarray(scores, dtype=float), "average", weights)
+
+
+def average_ranks_with_noise(scores, rng, weights=None):
+    """Average ranks after adding noise of one percentage point to the scores.
+
+    Parameters
+    ----------
+    scores : array-like of shape (..., n_models, n_tasks)
+        Scores as fractions of 1.
+    rng : numpy.random.Generator
+        Source of the noise.
+    weights : array-like of shape (n_tasks,), default=None
+        Weights of the tasks, equal unless given.
+
+    Returns
+    -------
+    ndarray of shape (..., n_models)
+        Average ranks, 1 to n_models; low is good.
+
+    Notes
+    -----
+    Fourth of the five rank aggregations of [1]_: independent N(0, 1) noise, in
+    percentage points, on every score, so that leads well below a point count for
+    little.
+
+    When not to use it: as a statement of sampling uncertainty. The noise is the
+    same for a task of 100 items and one of 100,000.
+
+    References
+    ----------
+    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty
+       quantification for aggregate performance metrics in machine learning
+       benchmarks.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> average_ranks_with_noise([[0.9, 0.2], [0.6, 0.4], [0.7, 0.7]], rng)
+    array([2. , 2.5, 1.5])
+    """
+    scores = np.asarray(scores, dtype=float)
+    noisy = scores + rng.standard_normal(scores.shape) / _POINTS
+    return _average_ranks(noisy, "average", weights)
+
+
+def average_ranks_in_bins(scores, weights=None):
+    """Average ranks after rounding scores down to whole percentage points.
+
+    Parameters
+    ----------
+    scores : array-like of shape (..., n_models, n_tasks)
+        Scores as fractions of 1.
+    weights : array-like of shape (n_tasks,), default=None
+        Weights of the tasks, equal unless given.
+
+    Returns
+    -------
+    ndarray of shape (..., n_models)
+        Average ranks, 1 to n_models; low is good.
+
+    Notes
+    -----
+    Fifth of the five rank aggregations of [1]_: models in the same bin of one point
+    tie, and all of them get the WORST of the ranks they occupy, as in the paper's
+    tables. Bins start at whole points, so 0.699 and 0.701 do not tie.
+
+    When not to use it: to call models equal. Whether two of them share a bin has
+    nothing to do with how well they are known.
+
+    References
+    ----------
+    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty
+       quantification for aggregate performance metrics in machine learning
+       benchmarks.
+
+    Examples
+    --------
+    >>> average_ranks_in_bins([[0.903, 0.2], [0.908, 0.4], [0.7, 0.7]])
+    array([2.5, 2. , 2. ])
+    """
+    points = _POINTS * np.asarray(scores, dtype=float)
+    # 0.29 * 100 is 28.999...: whole points must not fall into the bin below.
+    return _average_ranks(np.floor(points.round(9)), "worst", weights)
+
+
+def rank_probabilities(draws_of_ranks):
+    """How often each model has each rank over draws.
+
+    Parameters
+    ----------
+    draws_of_ranks : array-like of shape (n_draws, n_models)
+        Ranks of the models in each draw, 1 to n_models.
+
+    Returns
+    -------
+    ndarray of shape (n_models, n_models)
+        Entry (i, r) is the share of draws in which model `i` has rank ``r + 1``.
+        Rows sum to 1.
+
+    Notes
+    -----
+    A rank between two whole numbers (a tie) counts for both, in proportion to its
+    closeness, so that row `i` times ``(1, ..., n_models)`` is the mean rank of `i`.
+
+    When not to use it: as confidence sets for the true ranks. Near ties, quantiles
+    of these distributions cover far less than they say;
+    `skbench.rank_confidence_sets` is made for that.
+
+    Examples
+    --------
+    >>> rank_probabilities([[1, 2], [1, 2], [2, 1], [1.5, 1.5]])
+    array([[0.625, 0.375],
+           [0.375, 0.625]])
+    """
+    draws_of_ranks = np.asarray(draws_of_ranks, dtype=float)
+    n_draws, n_models = draws_of_ranks.shape
+    lower = np.floor(draws_of_ranks)
+    share_above = draws_of_ranks - lower
+    cell = n_models * np.arange(n_models) + lower.astype(int) - 1
+    counts = np.bincount(cell.ravel(), (1 - share_above).ravel(), minlength=n_models**2 + 1)
+    counts += np.bincount(cell.ravel() + 1, share_above.ravel(), minlength=n_models**2 + 1)
+    return counts[:-1].reshape(n_models, n_models) / n_draws
+
+
+def _task_mean(values, weights):
+    values = np.asarray(values, dtype=float)
+    if weights is None:
+        return values.mean(axis=-1)
+    weights = np.asarray(weights, dtype=float)
+    # 0 * log 0 is nan: a task without weight must not count, whatever its scores.
+    used = weights > 0
+    return values[..., used] @ (weights[used] / weights.sum())
+
+
+def _average_ranks(scores, ties, weights):
+    return _task_mean(np.swapaxes(ranks(np.swapaxes(scores, -1, -2), ties), -1, -2), weights)

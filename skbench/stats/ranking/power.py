@@ -1,0 +1,331 @@
+"""How many items a comparison of two models needs, and what a given number can show."""
+
+import numpy as np
+from scipy.special import nctdtr, ndtr, ndtri, stdtrit
+from scipy.stats import binom
+
+_TAIL = 1e-10  # of the number of disagreements that is left out
+
+
+def item_variance(omega2, sigma2_a=0.0, sigma2_b=0.0, n_repeats=1, design_effect=1.0):
+    """Variance that one item adds to a difference of two models.
+
+    Parameters
+    ----------
+    omega2 : float
+        Variance over items of the difference of the models' expected scores;
+        `skbench.stats.aggregation.difference_variance` makes it of the models' own
+        variances and their correlation.
+    sigma2_a, sigma2_b : float, default=0.0
+        Variance of repeated answers to one item, averaged over items.
+    n_repeats : int, default=1
+        Answers of each model to each item.
+    design_effect : float, default=1.0
+        What clusters of items multiply `omega2` by; see
+        `skbench.stats.cluster_summary.expected_design_effect`. Repeated answers
+        are taken as independent, within clusters too.
+
+    Returns
+    -------
+    float
+        ``design_effect omega2 + (sigma2_a + sigma2_b) / n_repeats``.
+
+    Notes
+    -----
+    The variance components of [1]_. The variance of the differences of single
+    answers is ``omega2 + sigma2_a + sigma2_b``: from data with one answer per item
+    take that as `omega2`, with the design effect of the differences, and leave
+    `sigma2_a` and `sigma2_b` at 0.
+
+    When not to use it: with the components of another kind of items. Hard and
+    easy items vary little, those near 1/2 much.
+
+    References
+    ----------
+    .. [1] Miller (2024). Adding error bars to evals: a statistical approach to
+       language model evaluations. arXiv 2411.00640.
+
+    Examples
+    --------
+    >>> item_variance(1 / 9, 1 / 6, 1 / 6, n_repeats=3)
+    0.2222222222222222
+    """
+    return design_effect * omega2 + (sigma2_a + sigma2_b) / n_repeats
+
+
+def required_n(effect, variance, confidence_level=0.95, power=0.8):
+    """Number of items at which a difference is found with a given chance.
+
+    Parameters
+    ----------
+    effect : float
+        True difference of the models, in the units of the score, not 0.
+    variance : float
+        Variance that one item adds, see `item_variance`.
+    confidence_level : float, default=0.95
+        Of the two-sided interval that has to leave out 0.
+    power : float, default=0.8
+        Chance that it does, when the difference is `effect`.
+
+    Returns
+    -------
+    float
+        Not rounded.
+
+    Notes
+    -----
+    ``n = (z_{alpha/2} + z_{1-power})^2 variance / effect^2``: the sample size formula of
+    Miller (2024). Normal quantiles: the t test needs some items more, see
+    `required_n_t`, and McNemar's exact test more than that, `required_n_mcnemar`.
+
+    When not to use it: with the effect that was just observed, to excuse a
+    result; a difference that just reaches significance always has power 1/2.
+
+    Examples
+    --------
+    >>> print(round(required_n(0.03, 1 / 9), 4))
+    968.9975
+    """
+    return (_quantile_sum(confidence_level, power) / effect) ** 2 * variance
+
+
+def detectable_effect(n_items, variance, confidence_level=0.95, power=0.8):
+    """Smallest true difference that so many items find with a given chance.
+
+    Parameters
+    ----------
+    n_items : float
+        Number of items.
+    variance : float
+        Variance that one item adds, see `item_variance`.
+    confidence_level, power : float, default=0.95 and 0.8
+        As in `required_n`, whose inverse this is.
+
+    Returns
+    -------
+    float
+        In the units of the score.
+
+    Notes
+    -----
+    ``(z_{alpha/2} + z_{1-power}) sqrt(variance / n_items)``.
+
+    When not to use it: as the smallest difference that can come out significant;
+    that is smaller, and found half of the time at most.
+
+    Examples
+    --------
+    >>> print(round(detectable_effect(968.9974980677886, 1 / 9), 6))
+    0.03
+    """
+    return _quantile_sum(confidence_level, power) * np.sqrt(variance / n_items)
+
+
+def power_at(effect, n_items, variance, confidence_level=0.95):
+    """Chance that an interval leaves out 0 on the right side, given a true difference.
+
+    Parameters
+    ----------
+    effect : float
+        True difference, in the units of the score.
+    n_items : float
+        Number of items.
+    variance : float
+        Variance that one item adds, see `item_variance`.
+    confidence_level : float, default=0.95
+        Of the two-sided interval.
+
+    Returns
+    -------
+    float
+
+    Notes
+    -----
+    ``Phi(|effect| / sqrt(variance / n_items) - z_{alpha/2})``; the chance of a
+    significant difference of the wrong sign is not counted.
+
+    When not to use it: after the fact, with the observed difference as `effect`.
+
+    Examples
+    --------
+    >>> print(round(power_at(0.03, 968.9974980677886, 1 / 9), 6))
+    0.8
+    """
+    alpha = 1 - confidence_level
+    return ndtr(np.abs(effect) / np.sqrt(variance / n_items) + ndtri(alpha / 2))
+
+
+def power_t(effect, n_items, variance, confidence_level=0.95, cluster_size=1):
+    """Power of the paired t test, given a true difference.
+
+    Parameters
+    ----------
+    effect : float or ndarray
+        True difference, in the units of the score.
+    n_items : float or ndarray
+        Number of items.
+    variance : float or ndarray
+        Variance that one item adds, see `item_variance`.
+    confidence_level : float, default=0.95
+        Of the two-sided interval that has to leave out 0.
+    cluster_size : float or ndarray, default=1
+        Items per cluster.
+
+    Returns
+    -------
+    float or ndarray
+        Chance of a significant difference of the right sign.
+
+    Notes
+    -----
+    The noncentral t distribution with ``n / cluster_size - 1`` degrees of freedom (at
+    least 1) and noncentrality ``|effect| / sqrt(variance / n)``: exact for normal
+    differences in equal clusters.
+
+    When not to use it: for right and wrong answers to independent items, which
+    are tested by McNemar; see `power_mcnemar`.
+
+    Examples
+    --------
+    >>> print(power_t(0.5, 34, 1.0).round(3))
+    0.808
+    """
+    df = np.maximum(np.asarray(n_items, dtype=float) / cluster_size - 1, 1)
+    critical = -stdtrit(df, (1 - confidence_level) / 2)
+    return 1 - nctdtr(df, np.abs(effect) / np.sqrt(variance / np.asarray(n_items)), critical)
+
+
+def required_n_t(effect, variance, confidence_level=0.95, power=0.8, cluster_size=1):
+    """Number of items at which the paired t test finds a difference with a given chance.
+
+    Parameters
+    ----------
+    effect : float or ndarray
+        True difference; 0 takes infinitely many items.
+    variance : float or ndarray
+        Variance that one item adds, see `item_variance`.
+    confidence_level, power : float, default=0.95 and 0.8
+        As in `required_n`.
+    cluster_size : float or ndarray, default=1
+        Items per cluster.
+
+    Returns
+    -------
+    ndarray
+        Not rounded, at least two clusters; nan where the variance is.
+
+    Notes
+    -----
+    Solves ``power_t(n) = power`` from the normal formula on, by Newton's method.
+
+    When not to use it: with the effect that was just observed, to excuse a
+    result.
+
+    Examples
+    --------
+    >>> print(required_n_t(0.03, 1 / 9).round(1))
+    970.9
+    """
+    effect, variance, size = np.broadcast_arrays(*map(np.asarray, (effect, variance, cluster_size)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        n = np.asarray(required_n(np.abs(effect), variance, confidence_level, power), dtype=float)
+    n, least = n.copy(), np.broadcast_to(2.0 * size, n.shape)
+    solve = np.isfinite(n) & (n > 0)
+    parts = [x[solve] for x in (effect, variance, size)]
+    for _ in range(20):
+        x = np.maximum(n[solve], least[solve])
+        found, beyond = (
+            power_t(parts[0], y, parts[1], confidence_level, parts[2]) for y in (x, 1.001 * x)
+        )
+        slope = np.maximum((beyond - found) / (0.001 * x), 1e-12)
+        step = np.clip((power - found) / slope, -x / 2, x)
+        n[solve] = np.maximum(x + step, least[solve])
+        if np.abs(step / x).max(initial=0) < 1e-8:
+            break
+    return n
+
+
+def power_mcnemar(effect, n_items, disagreement, confidence_level=0.95):
+    """Power of McNemar's exact test, given a true difference.
+
+    Parameters
+    ----------
+    effect : float
+        True difference of the shares of right answers.
+    n_items : int
+        Number of items, each answered once by both models.
+    disagreement : float
+        Share of the items on which one model is right and the other wrong, at least
+        ``|effect|``.
+    confidence_level : float, default=0.95
+        1 less the level of the two-sided test.
+
+    Returns
+    -------
+    float
+        Chance of a significant difference of the right sign.
+
+    Notes
+    -----
+    The sum over the number of disagreements, binomial with `disagreement`, of the
+    chance that so many of them favour the better model that the exact test rejects:
+    binomial with ``(1 + effect / disagreement) / 2``.
+
+    When not to use it: for items in clusters.
+
+    Examples
+    --------
+    >>> print(power_mcnemar(0.1, 200, 0.3).round(3))
+    0.703
+    """
+    ends = binom.ppf([_TAIL, 1 - _TAIL], n_items, disagreement)
+    number = np.arange(ends[0], ends[1] + 1)
+    lost = binom.ppf((1 - confidence_level) / 2, number, 0.5) - 1  # most losses that reject
+    share = (1 - np.abs(effect) / disagreement) / 2
+    rejects = np.where(lost >= 0, binom.cdf(lost, number, share), 0.0)
+    return np.sum(binom.pmf(number, n_items, disagreement) * rejects)
+
+
+def required_n_mcnemar(effect, disagreement, confidence_level=0.95, power=0.8):
+    """Number of items at which McNemar's exact test finds a difference, by a formula.
+
+    Parameters
+    ----------
+    effect : float or ndarray
+        True difference of the shares of right answers; 0 takes infinitely many items.
+    disagreement : float or ndarray
+        Share of the items on which the models disagree, at least ``|effect|``.
+    confidence_level, power : float, default=0.95 and 0.8
+        As in `required_n`.
+
+    Returns
+    -------
+    ndarray
+        Not rounded.
+
+    Notes
+    -----
+    ``(z_{alpha/2} sqrt(m) + z_{1-power} sqrt(m - effect^2))^2 / effect^2 + 1 / |effect|``:
+    the normal formula with the variance m of the test under no difference, and a
+    correction for steps. Within 5 % of `power_mcnemar` where an effect is up to half of the
+    disagreements (test_mcnemar_formula); up to a third too many where all of these favour one
+    model and levels are strict.
+
+    When not to use it: for the number itself; `skbench.required_items` starts
+    here and searches.
+
+    Examples
+    --------
+    >>> print(required_n_mcnemar(0.1, 0.3).round(1))
+    243.1
+    """
+    effect, m = np.abs(effect), np.asarray(disagreement, dtype=float)
+    alpha = 1 - confidence_level
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = -ndtri(alpha / 2) * np.sqrt(m) + ndtri(power) * np.sqrt(np.maximum(m - effect**2, 0))
+        return np.where(effect > 0, (root / effect) ** 2 + 1 / effect, np.inf)
+
+
+def _quantile_sum(confidence_level, power):
+    alpha = 1 - confidence_level
+    return ndtri(power) - ndtri(alpha / 2)

@@ -1,0 +1,152 @@
+"""Rank scores of models on one data set: distances from the best in standard deviations."""
+
+import numpy as np
+from scipy.stats import t as student_t
+
+from skbench.stats.intervals.moments import ROUNDING, satterthwaite_df
+
+_SIGNIFICANCE = 0.05
+
+
+def welch_p_value(higher, lower):
+    """One-sided Welch test of whether one mean exceeds another.
+
+    Parameters
+    ----------
+    higher, lower : tuple of three floats
+        Mean, variance (``ddof=1``) and number of the scores of each side.
+
+    Returns
+    -------
+    float
+        Probability of a t value at least as high if the means are equal; 0 or 1
+        without any spread, 1 for equal means.
+
+    Notes
+    -----
+    ``t = (m1 - m2) / sqrt(v1 / n1 + v2 / n2)`` with
+    ``(v1 / n1 + v2 / n2)^2 / (v1^2 / (n1^2 (n1 - 1)) + v2^2 / (n2^2 (n2 - 1)))``
+    degrees of freedom.
+
+    When not to use it: for scores of two models on the same items, which a paired
+    test compares more sharply; for bootstrap replicates, which are no independent
+    scores.
+
+    Examples
+    --------
+    >>> print(round(welch_p_value((0.8, 0.01, 10), (0.7, 0.02, 10)), 4))
+    0.0432
+    """
+    (mean_1, variance_1, n_1), (mean_2, variance_2, n_2) = higher, lower
+    square_1, square_2 = variance_1 / n_1, variance_2 / n_2
+    square = square_1 + square_2
+    if square == 0:
+        return float(mean_1 <= mean_2)
+    df = satterthwaite_df([square_1, square_2], [n_1 - 1, n_2 - 1])
+    return float(student_t.sf((mean_1 - mean_2) / np.sqrt(square), df))
+
+
+def welch_rank_scores(mean, variance, n):
+    """Rank scores on one data set, where insignificant differences count nothing.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (n_models,)
+        Mean score of each model; high is good, nan for a missing score.
+    variance : ndarray of shape (n_models,)
+        Variance (``ddof=1``) of the raw scores of each.
+    n : ndarray of shape (n_models,)
+        Number of the raw scores of each, at least 2.
+
+    Returns
+    -------
+    ndarray of shape (n_models,)
+        Rank scores: 1 for the best, low is good, infinite where the score is missing.
+
+    Notes
+    -----
+    The models are taken in the order of their means. The best has score 1 and is
+    the anchor. Each next model is compared with the anchor by a one-sided Welch test
+    at 5 %: if it is significantly worse, its score is the anchor's plus
+    ``(mean_anchor - mean) / sd``, and it becomes the anchor; else it has the anchor's
+    score. `sd` is the standard deviation (``ddof=0``) of all models' means [1]_.
+    The anchor is thus the first model of a group of ties, not the one just before.
+
+    When not to use it: as evidence that models differ, if the scores are bootstrap
+    replicates of one evaluation.
+
+    References
+    ----------
+    .. [1] EuroEval, Evaluation methodology, section Score aggregation.
+       https://euroeval.com/methodology
+
+    Examples
+    --------
+    >>> welch_rank_scores(np.array([60.0, 59.9, 50.0]), np.full(3, 1.0), np.full(3, 10)).round(3)
+    array([1.   , 1.   , 3.132])
+    """
+    mean, variance = _without_rounding(mean, variance)
+    scores = np.full(len(mean), np.inf)
+    order = np.argsort(-mean, kind="stable")
+    order = order[~np.isnan(mean[order])]
+    sd = np.nanstd(mean)
+    for place, model in enumerate(order):
+        if place == 0:
+            anchor, scores[model] = model, 1.0
+            continue
+        sides = [(mean[i], variance[i], n[i]) for i in (anchor, model)]
+        scores[model] = scores[anchor]
+        if welch_p_value(*sides) < _SIGNIFICANCE:
+            scores[model] += (mean[anchor] - mean[model]) / sd
+            anchor = model
+    return scores
+
+
+def pooled_rank_scores(mean, variance, n):
+    """Rank scores on one data set, by distance from the best in units of all raw scores.
+
+    Parameters
+    ----------
+    mean : ndarray of shape (n_models,)
+        Mean score of each model; high is good, nan for a missing score.
+    variance : ndarray of shape (n_models,)
+        Variance (``ddof=1``) of the raw scores of each; nan for one score.
+    n : ndarray of shape (n_models,)
+        Number of the raw scores of each.
+
+    Returns
+    -------
+    ndarray of shape (n_models,)
+        Rank scores: 1 for the best, low is good, infinite where the score is missing.
+
+    Notes
+    -----
+    ``1 + (best - mean) / sd`` with `sd` the standard deviation (``ddof=0``) of all raw
+    scores of all models. A model with more raw scores weighs more in it.
+
+    When not to use it: to see which differences are significant; every one counts.
+
+    Examples
+    --------
+    >>> pooled_rank_scores(np.array([60.0, 59.9, 50.0]), np.full(3, 1.0), np.full(3, 10)).round(3)
+    array([1.   , 1.021, 3.09 ])
+    """
+    mean, variance = _without_rounding(mean, variance)
+    there = ~np.isnan(mean)
+    weight = np.where(there, n, 0)
+    known = np.where(there, mean, 0.0)
+    center = np.average(known, weights=weight)
+    inside = np.where(weight > 1, (weight - 1) * variance, 0.0)
+    sd = np.sqrt((inside + weight * (known - center) ** 2).sum() / weight.sum())
+    behind = np.nanmax(mean) - mean
+    # 0 / 0: all scores are equal, so nobody is behind.
+    distance = np.divide(behind, sd, out=np.zeros_like(behind), where=(behind > 0) & (sd > 0))
+    return np.where(there, 1 + distance, np.inf)
+
+
+def _without_rounding(mean, variance):
+    """Means of equal scores made equal, and variances of equal scores made 0."""
+    unit = ROUNDING * np.nanmax(np.abs(mean))
+    if not unit > 0:
+        return mean, variance
+    return np.round(mean / unit) * unit, np.where(variance <= unit**2, 0.0, variance)

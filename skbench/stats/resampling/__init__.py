@@ -1,0 +1,17 @@
+"""Bootstrap of items and posteriors of counts."""
+
+from skbench.stats.resampling._bootstrap import (
+    binomial_means,
+    distinct_rows,
+    normal_means,
+    resampled_means,
+    two_sided_p_value,
+)
+
+__all__ = [
+    "binomial_means",
+    "distinct_rows",
+    "normal_means",
+    "resampled_means",
+    "two_sided_p_value",
+]

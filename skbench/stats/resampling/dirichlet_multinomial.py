@@ -1,0 +1,131 @@
+"""The hierarchical Dirichlet-multinomial model by slice sampling within Gibbs.
+
+With two categories, right and wrong, it is the hierarchical beta-binomial model.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import gammaln
+
+from skbench.stats.resampling.markov_chains import slice_step
+
+
+class GibbsChains(NamedTuple):
+    """What `gibbs` returns."""
+
+    concentration: np.ndarray
+    log_proportions: np.ndarray
+
+
+def gibbs(counts, log_prior, start, n_draws, n_warmup, rng):
+    """Draws of the concentrations and of the proportions of every task.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_models, n_tasks, n_categories)
+        Items of each task by category.
+    log_prior : callable
+        ``log_prior(c, values, rest)``, the log prior density of the concentration of
+        category `c`, given `rest`, the sum of the others, up to a constant; takes
+        and returns arrays of shape (n_chains, n_models).
+    start : ndarray of shape (n_chains, n_models, n_categories)
+        Concentrations to start from, inside the support of the prior.
+    n_draws, n_warmup : int
+        Sweeps of each chain that are kept, and dropped before.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    GibbsChains
+        NamedTuple: concentration of shape (n_draws, n_chains, n_models, n_categories)
+        and log_proportions of shape (n_draws, n_chains, n_models, n_tasks, n_categories).
+
+    Notes
+    -----
+    The sampler of [1]_, section 2.2, for any number of categories: proportions
+    given concentrations are Dirichlet; each concentration `alpha_c` given the
+    proportions `p` has the density ``prior(alpha_c)
+    prod_j [Gamma(sum alpha) / Gamma(alpha_c) * p_jc^alpha_c]`` and is updated by
+    slice sampling, on the log scale. Proportions are kept in logs: a small
+    concentration underflows them.
+
+    When not to use it: for two categories, where the quadrature of
+    `skbench.stats.beta_binomial` is exact and faster.
+
+    References
+    ----------
+    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty
+       quantification for aggregate performance metrics in machine learning benchmarks.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> counts = np.array([[[7, 3], [8, 2]]])
+    >>> chains = gibbs(counts, lambda c, x, rest: -x, np.ones((2, 1, 2)), 500, 50, rng)
+    >>> chains.log_proportions.shape
+    (500, 2, 1, 2, 2)
+    """
+    n_models, n_tasks, n_categories = counts.shape
+    alpha = np.array(start, dtype=float)
+    n_chains = len(alpha)
+    concentration = np.empty((n_draws, n_chains, n_models, n_categories))
+    log_proportions = np.empty((n_draws, n_chains, n_models, n_tasks, n_categories))
+    for sweep in range(-n_warmup, n_draws):
+        log_p = log_dirichlet(alpha[:, :, None, :] + counts, rng)
+        evidence = log_p.sum(axis=2)
+        for c in range(n_categories):
+            rest = np.delete(alpha, c, axis=2).sum(axis=2)
+            log_density = partial(
+                _log_conditional, rest, n_tasks, evidence[..., c], partial(log_prior, c)
+            )
+            alpha[..., c] = np.exp(slice_step(log_density, np.log(alpha[..., c]), rng))
+        if sweep >= 0:
+            concentration[sweep] = alpha
+            log_proportions[sweep] = log_p
+    return GibbsChains(concentration, log_proportions)
+
+
+def log_dirichlet(alpha, rng):
+    """Logs of Dirichlet draws, which do not underflow for small concentrations.
+
+    Parameters
+    ----------
+    alpha : ndarray of shape (..., n_categories)
+        Concentrations, positive.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of the shape of `alpha`
+        Logs of proportions that sum to 1.
+
+    Notes
+    -----
+    A gamma variable of shape `alpha` is one of shape ``alpha + 1`` times
+    ``U^(1/alpha)`` with `U` uniform.
+
+    Examples
+    --------
+    >>> draws = np.exp(log_dirichlet(np.full((1000, 2), 3.0), np.random.default_rng(0)))
+    >>> bool(np.allclose(draws.sum(axis=1), 1))
+    True
+    """
+    log_gamma = np.log(rng.standard_gamma(alpha + 1)) - rng.exponential(size=alpha.shape) / alpha
+    peak = log_gamma.max(axis=-1, keepdims=True)
+    return log_gamma - peak - np.log(np.exp(log_gamma - peak).sum(axis=-1, keepdims=True))
+
+
+def _log_conditional(rest, n_tasks, evidence, log_prior, log_alpha):
+    """Log density of the log of one concentration, given `rest`, the sum of the others.
+
+    `evidence` is the sum over tasks of the log proportions of the category.
+    """
+    alpha = np.exp(log_alpha)
+    # A concentration that underflows gives inf - inf, which no slice contains.
+    with np.errstate(invalid="ignore"):
+        per_task = gammaln(alpha + rest) - gammaln(alpha)
+    return n_tasks * per_task + alpha * evidence + log_prior(alpha, rest) + log_alpha

@@ -1,0 +1,108 @@
+"""Items answered several times: at least one right answer, all of them right, and flips."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import hypergeom
+
+
+def pass_at_k(n_correct, n_runs, k, all_of_them=False):
+    """Chance that at least one, or that every one, of k answers to an item is right.
+
+    Parameters
+    ----------
+    n_correct : array-like of int of shape (n_items,)
+        Right answers to each item.
+    n_runs : array-like of int of shape (n_items,)
+        Answers to each item, at least `k`.
+    k : int
+        Answers that are looked at.
+    all_of_them : bool, default=False
+        Whether all `k` have to be right (pass^k), not just one (pass@k).
+
+    Returns
+    -------
+    ndarray of shape (n_items,)
+        ``1 - C(R - c, k) / C(R, k)``, or ``C(c, k) / C(R, k)``.
+
+    Notes
+    -----
+    Of R answers with c right ones, the share of all choices of k [1]_, computed as a
+    product of k quotients: no factorial overflows. Unbiased for ``1 - (1 - p)^k`` and
+    ``p^k``, while ``1 - (1 - c / R)^k`` is too small.
+
+    When not to use it: for answers that are not drawn anew, such as those of greedy
+    decoding, which are all alike.
+
+    References
+    ----------
+    .. [1] Chen et al. (2021). Evaluating large language models trained on code.
+       arXiv 2107.03374.
+
+    Examples
+    --------
+    >>> print(pass_at_k([2, 0], 8, 3).round(4), pass_at_k([2, 7], 8, 3, True).round(4))
+    [0.6429 0.    ] [0.    0.625]
+    """
+    n_correct, n_runs = np.broadcast_arrays(n_correct, n_runs)
+    chosen = n_correct if all_of_them else n_runs - n_correct
+    steps = np.arange(k)
+    parts = np.maximum(chosen[..., None] - steps, 0) / (n_runs[..., None] - steps)
+    return parts.prod(axis=-1) if all_of_them else 1 - parts.prod(axis=-1)
+
+
+class Flips(NamedTuple):
+    """What noise explains of items that one model solves and another does not.
+
+    Attributes
+    ----------
+    p_value : ndarray of shape (n_items,)
+        That both models answer the item equally well; two-sided, exact.
+    flipped : ndarray of bool of shape (n_items,)
+        Whether one model is right most of the time and the other is not.
+    chance : ndarray of shape (n_items,)
+        Of such a flip, were the two equally good at the item.
+    """
+
+    p_value: np.ndarray
+    flipped: np.ndarray
+    chance: np.ndarray
+
+
+def flips(correct_a, runs_a, correct_b, runs_b):
+    """Compare repeated answers of two models to each item.
+
+    Parameters
+    ----------
+    correct_a, runs_a, correct_b, runs_b : array-like of int of shape (n_items,)
+        Right answers and all answers of each model.
+
+    Returns
+    -------
+    Flips
+
+    Notes
+    -----
+    Given the right answers of both together, those of one are hypergeometric if the
+    models are equally good (Fisher's exact test, its smaller tail doubled). The
+    sum of `chance` is the number of flips that noise alone makes.
+
+    When not to use it: item by item without regard to their number; among 1,000 items,
+    50 have a p-value below .05 by chance.
+
+    Examples
+    --------
+    >>> found = flips([8, 5], 8, [0, 3], 8)
+    >>> print(found.p_value.round(4)[1], found.flipped, found.chance.round(2))
+    0.6193 [ True  True] [0.62 0.62]
+    """
+    a, runs_a, b, runs_b = np.broadcast_arrays(correct_a, runs_a, correct_b, runs_b)
+    law = hypergeom(runs_a + runs_b, a + b, runs_a)
+    p_value = np.minimum(1, 2 * np.minimum(law.cdf(a), law.sf(a - 1)))
+    # Right most of the time: 2 a >= runs. Given the total, b = a + b - a.
+    least_a, least_b = -(-runs_a // 2), -(-runs_b // 2)
+    most_without_b = a + b - least_b
+    solved_by_a = law.sf(np.maximum(least_a - 1, most_without_b))
+    solved_by_b = law.cdf(np.minimum(least_a - 1, most_without_b))
+    flipped = (a >= least_a) != (b >= least_b)
+    return Flips(p_value, flipped, solved_by_a + solved_by_b)

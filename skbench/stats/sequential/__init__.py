@@ -1,0 +1,1 @@
+"""Inference that is valid whenever one looks."""

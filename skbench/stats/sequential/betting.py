@@ -1,0 +1,214 @@
+"""Betting confidence sequences of means of bounded scores."""
+
+import math
+
+import numpy as np
+from scipy.special import ndtr
+
+# Shares of the capital that are bet; each is one gambler, and all start with equal money.
+FRACTIONS = np.geomspace(0.02, 0.9, 8)
+_HALVINGS = 44  # 1e-13 of the range
+_PRICE = 1.2  # log capital that not knowing the best share costs (test_chance_of_a_decision)
+
+
+def log_capital(values, counts, mean, fractions=FRACTIONS):
+    """Log capital of gamblers who bet that a mean is higher.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_values,)
+        Scores in [0, 1], each once.
+    counts : array-like of shape (..., n_values)
+        How often each was seen.
+    mean : float
+        Mean that is bet against, in (0, 1].
+    fractions : array-like of shape (n_fractions,), default=FRACTIONS
+        Shares of the capital at stake, in (0, 1).
+
+    Returns
+    -------
+    float or ndarray of shape (...)
+        Log of the mean over the shares c of ``prod (1 - c + c x / mean)``.
+
+    Notes
+    -----
+    A test martingale, were `mean` the true one, for every share and so for their mean
+    [1]_: by Ville's inequality it ever reaches ``1 / alpha`` with a chance of at most
+    alpha, however often one looks. As no share depends on the scores, their order does
+    not matter and counts are all there is to keep. Shares that learn from the past bet
+    as well in the long run, but would need the order.
+
+    When not to use it: for scores that come in an order that tells of their values.
+
+    References
+    ----------
+    .. [1] Waudby-Smith and Ramdas (2024). Estimating means of bounded random variables by
+       betting. JRSS B 86, 1-27.
+
+    Examples
+    --------
+    >>> print(round(log_capital([0.0, 1.0], [2, 30], 0.5), 2))
+    12.6
+    """
+    stake = np.asarray(fractions)[:, None]
+    gains = np.log1p(stake * (np.asarray(values, dtype=float) / mean - 1))
+    logs = np.asarray(counts) @ gains.T
+    # By hand: scipy's logsumexp takes most of the time of a look.
+    top = logs.max(axis=-1, keepdims=True)
+    return (top + np.log(np.exp(logs - top).mean(axis=-1, keepdims=True)))[..., 0][()]
+
+
+def confidence_sequence(values, counts, confidence_level=0.95):
+    """Interval of a mean that holds at all times together.
+
+    Parameters
+    ----------
+    values, counts
+        As in `log_capital`.
+    confidence_level : float, default=0.95
+        Chance that the mean is in the interval at every time one may look.
+
+    Returns
+    -------
+    low, high : float
+
+    Notes
+    -----
+    All means that neither the gamblers who bet on more, nor those who bet on less, can
+    reject with a capital of ``2 / alpha``. The capital falls with the mean, so each end is
+    one root, found by bisection and rounded outwards. Open-ended: no number of scores has
+    to be fixed, unlike with `skbench.stats.means.betting_interval`, which is shorter for
+    the one number it was made for.
+
+    When not to use it: for dependent scores; take the means of clusters.
+
+    Examples
+    --------
+    >>> low, high = confidence_sequence([0.0, 1.0], [20, 80])
+    >>> print(round(low, 3), round(high, 3))
+    0.651 0.906
+    """
+    values = np.asarray(values, dtype=float)
+    goal = math.log(2 / (1 - confidence_level))
+    return _low(values, counts, goal), 1 - _low(1 - values, counts, goal)
+
+
+def _low(values, counts, goal):
+    bottom, top = 0.0, 1.0
+    for _ in range(_HALVINGS):
+        middle = (bottom + top) / 2
+        if log_capital(values, counts, middle) >= goal:
+            bottom = middle
+        else:
+            top = middle
+    return bottom
+
+
+def half_width(variance, n, confidence_level=0.95):
+    """About how far the ends of a confidence sequence are from the mean.
+
+    Parameters
+    ----------
+    variance : float
+        Of the scores.
+    n : float
+        Their number.
+    confidence_level : float, default=0.95
+        As in `confidence_sequence`.
+
+    Returns
+    -------
+    float
+        ``sqrt(2 variance (log(2 / alpha) + 1.2) / n)``.
+
+    Examples
+    --------
+    >>> print(round(half_width(0.16, 100), 3))
+    0.125
+    """
+    goal = math.log(2 / (1 - confidence_level)) + _PRICE
+    return math.sqrt(2 * variance * goal / n)
+
+
+def chance_of_decision(mean, variance, n, n_end, reference, confidence_level=0.95):
+    """Chance that a confidence sequence leaves out a reference at the end.
+
+    Parameters
+    ----------
+    mean, variance : float
+        Of the scores so far.
+    n, n_end : int
+        Number of scores so far, and at the end.
+    reference : float
+        What is to be left out: 0 for a difference.
+    confidence_level : float, default=0.95
+        As in `confidence_sequence`.
+
+    Returns
+    -------
+    float
+        Predictive probability, for a flat prior on the true mean.
+
+    Notes
+    -----
+    The mean at the end is ``N(mean, variance (1 / n - 1 / n_end))`` seen from here, and
+    decides if it is `half_width` away. What one does with the answer cannot harm the
+    confidence sequence, which is valid wherever one stops.
+
+    Examples
+    --------
+    >>> print(round(chance_of_decision(0.02, 0.3, 100, 400, 0.0), 3))
+    0.096
+    """
+    needed = half_width(variance, n_end, confidence_level)
+    ahead = math.sqrt(variance * max(1 / n - 1 / n_end, 0.0))
+    if ahead == 0:
+        return float(abs(mean - reference) > needed)
+    ends = np.array([mean - reference - needed, reference - needed - mean]) / ahead
+    return float(ndtr(ends).sum())
+
+
+def informative_draws(spread, n_draws, rng, mixing=0.5):
+    """Items in an order that tells their mean soonest, and what each draw counts.
+
+    Parameters
+    ----------
+    spread : array-like of shape (n_items,)
+        How far the score (difference) of each item is expected to be from 0, in root
+        mean square; only ratios matter.
+    n_draws : int
+        Number of draws.
+    rng : numpy.random.Generator
+        Source of the draws.
+    mixing : float, default=0.5
+        Share of the draws that all items have alike, in (0, 1].
+
+    Returns
+    -------
+    items : ndarray of int of shape (n_draws,)
+        Positions of items, drawn with replacement.
+    weights : ndarray of shape (n_draws,)
+        ``1 / (n_items q)`` for an item drawn with probability `q`; at most
+        ``1 / mixing``.
+
+    Notes
+    -----
+    ``q = mixing / n_items + (1 - mixing) spread / sum(spread)``; weight times score has the
+    mean over all items as its mean, whatever `spread` says, and least variance where it
+    is right.
+
+    When not to use it: without the weights; for answers that differ each time, where
+    items should be asked again when they are drawn again.
+
+    Examples
+    --------
+    >>> items, weights = informative_draws([0, 0, 1, 1], 4, np.random.default_rng(0))
+    >>> print(items, weights.round(2))
+    [3 2 0 0] [0.67 0.67 2.   2.  ]
+    """
+    spread = np.asarray(spread, dtype=float)
+    total = spread.sum()
+    share = spread / total if total > 0 else np.full(spread.size, 1 / spread.size)
+    q = mixing / spread.size + (1 - mixing) * share
+    items = rng.choice(spread.size, size=n_draws, p=q)
+    return items, 1 / (spread.size * q[items])

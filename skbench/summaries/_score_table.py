@@ -1,0 +1,214 @@
+"""Item rows of several models -> one table of scores, items down and models across."""
+
+from typing import NamedTuple
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+
+from skbench._checks import require_columns
+from skbench.stats.intervals.moments import ROUNDING
+from skbench.summaries._rows import SCORE, checked_scores, collected
+
+MISSING = ("drop", "wrong", "refuse")  # what an answer is that is not there
+_N_NAMED = 3
+
+
+class ScoreTable(NamedTuple):
+    """Scores of all models on all items.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_items, n_models)
+        Mean over the answers of a model to an item, nan where there is none.
+    n_answers : ndarray of int of shape (n_items, n_models)
+        Number of these answers.
+    noise : ndarray of shape (n_items, n_models)
+        Variance of the answers of a model to an item, nan where there is only one.
+    models : pandas.Index of length n_models
+        Sorted names.
+    items : pandas.Index of length n_items
+        Item ids, after the group's labels where there are groups.
+    clusters : ndarray of int of shape (n_items,)
+        Cluster of each item, 0 to ``n_clusters - 1``; none reaches over groups.
+    cluster_groups : ndarray of int of shape (n_clusters,)
+        Group of each cluster.
+    groups : pandas.Index of length n_groups, or None
+        Labels of the groups; None for one group of everything.
+    right_or_wrong : bool
+        Whether every answer scores 0 or 1.
+    """
+
+    scores: np.ndarray
+    n_answers: np.ndarray
+    noise: np.ndarray
+    models: pd.Index
+    items: pd.Index
+    clusters: np.ndarray
+    cluster_groups: np.ndarray
+    groups: pd.Index | None
+    right_or_wrong: bool
+
+    @property
+    def n_groups(self):
+        """Number of groups, 1 where there are none."""
+        return 1 if self.groups is None else len(self.groups)
+
+    @property
+    def rounding(self):
+        """What computing with these scores may lose: anything so small counts as 0."""
+        return ROUNDING * np.nanmax(np.abs(self.scores), initial=0)
+
+    @property
+    def is_binary(self):
+        """Whether every answer is right or wrong and no item was answered twice."""
+        return bool(self.n_answers.max() == 1 and self.right_or_wrong)
+
+    @property
+    def is_clustered(self):
+        """Whether any cluster holds several items."""
+        return self.cluster_groups.size < len(self.items)
+
+    def cluster_sums(self, values):
+        """Sums of an entry per item over the items of each cluster."""
+        if not self.is_clustered:
+            return np.asarray(values, dtype=float)
+        return np.bincount(self.clusters, values, minlength=self.cluster_groups.size)
+
+    def group_sums(self, values):
+        """Sums of an entry per item over the items of each group."""
+        sums = self.cluster_sums(values)
+        return np.bincount(self.cluster_groups, sums, minlength=self.n_groups)
+
+    def of_models(self, positions):
+        """The same table of some of the models, by their positions."""
+        positions = list(positions)
+        return self._replace(
+            scores=self.scores[:, positions],
+            n_answers=self.n_answers[:, positions],
+            noise=self.noise[:, positions],
+            models=self.models[positions],
+        )
+
+    def with_missing(self, missing):
+        """Answers that are not there as the caller wants them: "drop", "wrong" or "refuse"."""
+        blank = self.n_answers == 0
+        if missing == "drop" or not blank.any():
+            return self
+        if missing == "refuse":
+            worst = int(np.argmax(blank.sum(axis=0)))
+            raise ValueError(
+                f"{blank.any(axis=0).sum()} of {len(self.models)} models did not answer all "
+                f"{len(self.items)} items: {plain(self.models[worst])!r} lacks "
+                f"{blank[:, worst].sum()} ({some_of(list(self.items[blank[:, worst]]))}). Leave "
+                'out these items or models, or pass missing="drop" or "wrong" (--missing).'
+            )
+        return self._replace(
+            scores=np.where(blank, 0.0, self.scores),
+            n_answers=np.where(blank, 1, self.n_answers),
+        )
+
+
+def score_table(items, *, model, item, score, cluster, by):
+    """Item rows as a table of scores.
+
+    Parameters
+    ----------
+    items : dataframe
+        One row per answer, in any dataframe that narwhals reads.
+    model, item, score : str
+        Names of columns.
+    cluster : str or None
+        Column of clusters of dependent items, or the item column where items were
+        answered several times.
+    by : list of str
+        Columns of the groups, maybe none. Item ids need to be unique within a
+        group only.
+
+    Returns
+    -------
+    ScoreTable
+
+    Raises
+    ------
+    ValueError
+        For missing columns, labels or scores, items answered several times without
+        `cluster`, and items in two clusters.
+    """
+    frame = nw.from_native(items)
+    wanted = list(dict.fromkeys([model, *by, item, *([cluster] if cluster else [])]))
+    require_columns(frame.collect_schema().names(), [*wanted, score])
+    if model in by or item in by:
+        raise ValueError(
+            f"by={by} names the column of the models or of the items. Name columns that "
+            "items are grouped by, such as the topic."
+        )
+    frame = checked_scores(frame, wanted, score)
+    rows = collected(frame.select([*wanted, SCORE]))
+    keys = [*by, item]
+    cells = rows.groupby([*keys, model], sort=True)[SCORE].agg(["mean", "size", "var"])
+    if cluster is None:
+        _refuse_repeats(cells["size"], model, item)
+    mean, size, noise = (cells[name].unstack(model) for name in ("mean", "size", "var"))
+    clusters, cluster_groups, groups = _clusters(rows, mean.index, keys, cluster)
+    return ScoreTable(
+        scores=mean.to_numpy(dtype=float),
+        n_answers=size.fillna(0).to_numpy(dtype=int),
+        noise=noise.to_numpy(dtype=float),
+        models=mean.columns,
+        items=mean.index,
+        clusters=clusters,
+        cluster_groups=cluster_groups,
+        groups=groups,
+        right_or_wrong=bool(rows[SCORE].isin((0, 1)).all()),
+    )
+
+
+def plain(label):
+    """A label of Python objects: numpy scalars print their type."""
+    if isinstance(label, tuple):
+        return tuple(map(plain, label))
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def some_of(names):
+    """The first names, and how many more there are."""
+    shown = ", ".join(repr(plain(name)) for name in names[:_N_NAMED])
+    more = len(names) - _N_NAMED
+    return f"{shown} and {more} more" if more > 0 else shown
+
+
+def _refuse_repeats(sizes, model, item):
+    repeated = sizes[sizes > 1]
+    if repeated.empty:
+        return
+    *groups, repeated_item, name = repeated.index[0]
+    remedy = "" if groups else ", or by=... if item ids start again in every topic"
+    raise ValueError(
+        f"{len(repeated)} of {len(sizes)} cells have several rows: {model} {plain(name)!r} has "
+        f"{repeated.iloc[0]} for {item} {plain(repeated_item)!r}. Pass cluster={item!r} if items "
+        f"were answered several times{remedy}."
+    )
+
+
+def _clusters(rows, items, keys, cluster):
+    """Cluster of each item, group of each cluster, and labels of the groups."""
+    by, item = keys[:-1], keys[-1]
+    if by:
+        levels = items.droplevel(item)
+        group_codes, groups = levels.factorize(sort=True)
+        groups = groups.set_names(by)
+    else:
+        group_codes, groups = np.zeros(len(items), dtype=int), None
+    if cluster is None or cluster == item:
+        return np.arange(len(items)), group_codes, groups
+    own = rows.drop_duplicates([*keys, cluster]).set_index(keys)[cluster]
+    if own.index.has_duplicates:
+        twice = own.index[own.index.duplicated()][0]
+        raise ValueError(
+            f"{item} {plain(twice)!r} is in several clusters: {some_of(list(own.loc[[twice]]))}. "
+            "Make item ids unique, or pass by=... if they start again in every topic."
+        )
+    pairs = pd.MultiIndex.from_arrays([group_codes, own.reindex(items).to_numpy()])
+    codes, clusters = pairs.factorize()
+    return codes, clusters.get_level_values(0).to_numpy(), groups

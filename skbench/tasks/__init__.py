@@ -1,0 +1,32 @@
+"""One model's or many models' tasks: draws, aggregates, weights, repeated runs."""
+
+from skbench.tasks.aggregate import (
+    aggregate,
+    category_means,
+    normalize_scores,
+    rank_models,
+    rank_probabilities,
+)
+from skbench.tasks.bootstrap import TaskBootstrap
+from skbench.tasks.confusion import ConfusionPosterior
+from skbench.tasks.hierarchical import HierarchicalBetaBinomial
+from skbench.tasks.pairwise import difference_p_values, differences
+from skbench.tasks.rank_score import MeanRankScore
+from skbench.tasks.repeated_runs import RepeatedRuns
+from skbench.tasks.weights import WeightSimplex
+
+__all__ = [
+    "ConfusionPosterior",
+    "HierarchicalBetaBinomial",
+    "MeanRankScore",
+    "RepeatedRuns",
+    "TaskBootstrap",
+    "WeightSimplex",
+    "aggregate",
+    "category_means",
+    "difference_p_values",
+    "differences",
+    "normalize_scores",
+    "rank_models",
+    "rank_probabilities",
+]

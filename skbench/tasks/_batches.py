@@ -1,0 +1,66 @@
+"""Draws of task scores that are made in batches, and kept only when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from skbench.containers import Draws
+
+_BATCH_CELLS = 2**22  # scores drawn at once, 32 MB
+_MOST_STORED = 10**8  # scores that draws_ may hold, 800 MB, and twice that while it is made
+
+
+class DrawnTasks:
+    """Mixin of estimators with `models_`, `tasks_`, `n_draws`, and `_batch` and `_draw_kind`.
+
+    ``_batch(number, start, size)`` returns the draws of one batch, of shape (size,
+    n_models, n_tasks), the same at every call. `_draws` is None after `fit`.
+    """
+
+    def iter_draws(self) -> Iterator[Draws]:
+        """Go through the draws in batches, without keeping them.
+
+        Yields
+        ------
+        Draws of shape (n_batch, n_models, n_tasks)
+            At most 32 MB of scores each; the same at every call, and together the
+            same as `draws_`.
+        """
+        check_is_fitted(self)
+        step = max(1, _BATCH_CELLS // (len(self.models_) * len(self.tasks_)))
+        for number, start in enumerate(range(0, self.n_draws, step)):
+            values = self._batch(number, start, min(step, self.n_draws - start))
+            yield Draws(values, self.labels, self._draw_kind)
+
+    @property
+    def labels(self) -> tuple[pd.Index, pd.Index]:
+        """Labels of models and tasks, as `Draws` have them."""
+        check_is_fitted(self)
+        return (self.models_, self.tasks_)
+
+    @property
+    def labels_(self) -> pd.Index:
+        """The models, as `estimate` has them."""
+        check_is_fitted(self)
+        return self.models_
+
+    @property
+    def draws_(self) -> Draws:
+        """All draws, made and kept when first asked for."""
+        check_is_fitted(self)
+        if self._draws is None:
+            shape = (self.n_draws, len(self.models_), len(self.tasks_))
+            if np.prod(shape, dtype=float) > _MOST_STORED:
+                raise MemoryError(
+                    f"{shape[0]} draws of {shape[1]} models on {shape[2]} tasks take "
+                    f"{8e-9 * np.prod(shape, dtype=float):.3g} GB. Pass the estimator itself to "
+                    "aggregate, category_means or rank_models, which go through it in batches, or "
+                    "take fewer draws."
+                )
+            values = np.concatenate([batch.values for batch in self.iter_draws()])
+            self._draws = Draws(values, self.labels, self._draw_kind)
+        return self._draws

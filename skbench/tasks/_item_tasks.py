@@ -1,0 +1,178 @@
+"""Item rows -> what to resample for each task: items or clusters, for all models or for each."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from skbench._checks import require_columns
+from skbench.stats.resampling import distinct_rows
+from skbench.summaries._rows import SCORE, checked_scores, collected
+from skbench.summaries._score_table import plain, score_table
+from skbench.tasks._sources import BinomialTasks, ResampledTask
+from skbench.tasks._task_table import refuse_missing_cell, with_categories
+
+
+class ItemTasks(NamedTuple):
+    """What a bootstrap of items draws from.
+
+    Attributes
+    ----------
+    sources : list of BinomialTasks and ResampledTask
+        They fill the whole grid.
+    models : pandas.Index of length n_models
+        Sorted.
+    tasks : pandas.Index of length n_tasks
+        Sorted; a MultiIndex of category and task where there are categories.
+    kinds : ndarray of str of shape (n_tasks,)
+        "binomial", "items" or "clusters".
+    """
+
+    sources: list
+    models: pd.Index
+    tasks: pd.Index
+    kinds: np.ndarray
+
+
+def read_item_tasks(frame, names, cluster, category):
+    """Find out what models share, and arrange it for resampling.
+
+    Parameters
+    ----------
+    frame : narwhals frame
+        One row per model and item.
+    names : dict
+        Columns of model, task, item (or None) and score.
+    cluster, category : str or None
+        Further columns.
+
+    Returns
+    -------
+    ItemTasks
+
+    Raises
+    ------
+    ValueError
+        For missing columns, labels or scores, a model without a task, or models that
+        share some but not all items of a task.
+    """
+    model, task = names["model"], names["task"]
+    if category is not None:
+        require_columns(frame.collect_schema().names(), [category, task])
+    shares = names["item"] is not None
+    sources, models, tasks, kinds = (_shared if shares else _apart)(frame, names, cluster)
+    if category is not None:
+        pairs = collected(frame.select([task, category]).unique())
+        tasks = with_categories(tasks, pairs, task, category)
+    return ItemTasks(sources, models.rename(model), tasks, kinds)
+
+
+def _shared(frame, names, cluster):
+    """Tasks whose items have ids, so that it shows which models answered the same ones."""
+    table = score_table(
+        frame,
+        model=names["model"],
+        item=names["item"],
+        score=names["score"],
+        cluster=cluster,
+        by=[names["task"]],
+    )
+    models, tasks = table.models, table.groups.rename("task")
+    group_of_item = table.cluster_groups[table.clusters]
+    sums = np.where(table.n_answers > 0, table.scores, 0) * table.n_answers
+    clustered = cluster is not None
+    sources, kinds = [], []
+    for position in range(len(tasks)):
+        own = np.flatnonzero(group_of_item == position)
+        task_sums, sizes = sums[own], table.n_answers[own]
+        _refuse_gaps(sizes, models, tasks, position)
+        if clustered:
+            codes = np.unique(table.clusters[own], return_inverse=True)[1]
+            task_sums, sizes = _summed(task_sums, codes), _summed(sizes, codes)
+        sources += _resampled(task_sums, sizes, position, models, table.items[own], tasks)
+        kinds.append("clusters" if clustered else "items")
+    return sources, models, tasks, np.array(kinds)
+
+
+def _resampled(sums, sizes, position, models, items, tasks):
+    """One source for models that answered the same rows, one for each where none did."""
+    answered = sizes > 0
+    together = np.arange(len(models))
+    if answered.all():
+        return [_source(sums, sizes, position, together)]
+    if np.all(answered.sum(axis=1) == 1):
+        return [
+            _source(sums[rows][:, [m]], sizes[rows][:, [m]], position, np.array([m]))
+            for m, rows in enumerate(answered.T)
+        ]
+    row, m = np.argwhere(~answered)[0]
+    where = f"item {plain(items[row][-1])!r}" if len(items) == len(sizes) else "some cluster"
+    raise ValueError(
+        f"Models share some but not all items of task {plain(tasks[position])!r}: model "
+        f"{plain(models[m])!r} has no score for {where}, {int((~answered).sum())} of "
+        f"{answered.size} scores are missing. Score what was not answered (0, say), keep the items "
+        "that all models answered, or pass item=None to draw every model by itself."
+    )
+
+
+def _source(sums, sizes, position, own_models):
+    rows, counts = distinct_rows(np.hstack([sums, sizes]))
+    own_sums, own_sizes = np.hsplit(rows, 2)
+    # Items answered once by every model need no column of ones for each.
+    if np.all(own_sizes == own_sizes[:, :1]):
+        own_sizes = own_sizes[:, :1]
+    return ResampledTask(position, own_models, own_sums, own_sizes, counts)
+
+
+def _apart(frame, names, cluster):
+    """Tasks of which no two models share an item."""
+    model, task, score = names["model"], names["task"], names["score"]
+    wanted = list(dict.fromkeys([model, task, *([cluster] if cluster else [])]))
+    require_columns(frame.collect_schema().names(), [*wanted, score])
+    rows = collected(checked_scores(frame, wanted, score).select([*wanted, SCORE]))
+    model_codes, models = pd.factorize(rows[model], sort=True)
+    task_codes, tasks = pd.factorize(rows[task], sort=True)
+    models, tasks = pd.Index(models), pd.Index(tasks, name="task")
+    cell = model_codes * len(tasks) + task_codes
+    sizes = np.bincount(cell, minlength=len(models) * len(tasks)).reshape(len(models), -1)
+    if (sizes == 0).any():
+        refuse_missing_cell(models, tasks, np.argwhere(sizes == 0))
+    scores = rows[SCORE].to_numpy()
+    right = np.bincount(cell, scores, minlength=sizes.size).reshape(sizes.shape)
+    binary = np.ones(len(tasks), dtype=bool)
+    binary[task_codes[(scores != 0) & (scores != 1)]] = False
+    if cluster is not None:
+        binary[:] = False
+    sources, at = [], np.flatnonzero(binary)
+    if at.size:
+        sources.append(BinomialTasks(at, right[:, at] / sizes[:, at], sizes[:, at]))
+    for (m, position), values in _cells(rows, model_codes, task_codes, scores, ~binary):
+        own = np.column_stack([values["score"], np.ones(len(values))])
+        if cluster is not None:
+            own = _summed(own, pd.factorize(rows[cluster].iloc[values["row"]])[0])
+        sources.append(_source(own[:, :1], own[:, 1:], position, np.array([m])))
+    resampled = "items" if cluster is None else "clusters"
+    return sources, models, tasks, np.where(binary, "binomial", resampled)
+
+
+def _cells(rows, model_codes, task_codes, scores, wanted):
+    """Scores, and the numbers of their rows, of every model on the tasks wanted."""
+    use = np.flatnonzero(wanted[task_codes])
+    frame = pd.DataFrame({"score": scores[use], "row": use})
+    return frame.groupby([model_codes[use], task_codes[use]])
+
+
+def _summed(values, codes):
+    """Sums of the rows with the same code; ndarray of shape (n_codes, n_columns)."""
+    sums = np.zeros((codes.max() + 1, values.shape[1]))
+    np.add.at(sums, codes, values)
+    return sums
+
+
+def _refuse_gaps(sizes, models, tasks, position):
+    without = np.flatnonzero((sizes > 0).sum(axis=0) == 0)
+    if without.size:
+        raise ValueError(
+            f"Model {plain(models[without[0]])!r} has no items in task {plain(tasks[position])!r}. "
+            "Evaluate it there, or leave out the model or the task."
+        )

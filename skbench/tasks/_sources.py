@@ -1,0 +1,123 @@
+"""Where the bootstrap draws of some tasks come from. Each source fills its part of the grid."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from skbench.stats.intervals.binomial import unbiased_variance
+from skbench.stats.resampling import binomial_means, normal_means, resampled_means
+from skbench.stats.scales.aggregation import covariance_of_means
+
+
+@dataclass(frozen=True)
+class BinomialTasks:
+    """0/1 scores of which only the counts are known.
+
+    Parameters
+    ----------
+    tasks : ndarray of int of shape (n_own_tasks,)
+        Positions in the grid.
+    z : ndarray of shape (n_models, n_own_tasks)
+        Proportions of right answers.
+    n : ndarray of int of shape (n_models, n_own_tasks)
+        Numbers of items.
+    """
+
+    tasks: np.ndarray
+    z: np.ndarray
+    n: np.ndarray
+
+    def fill(self, draws, rng):
+        """Write draws into an array of shape (n_draws, n_models, n_tasks)."""
+        own = binomial_means(self.z, self.n, len(draws), rng)
+        draws[:, :, self.tasks] = np.where(self.n > 1, own, np.nan)
+
+    def fill_summary(self, score, sigma2):
+        """Write scores and sampling variances into arrays of shape (n_models, n_tasks)."""
+        score[:, self.tasks] = self.z
+        sigma2[:, self.tasks] = unbiased_variance(np.round(self.z * self.n), self.n)
+
+    def add_covariance(self, total, weights):
+        """Add the weighted covariance of these tasks to a (n_models, n_models) matrix."""
+        variance = unbiased_variance(np.round(self.z * self.n), self.n)
+        total[np.diag_indices(len(total))] += _weighted_sum(variance, weights[self.tasks] ** 2)
+
+
+@dataclass(frozen=True)
+class NormalTasks:
+    """Scores of which only the sampling variances are known.
+
+    Parameters
+    ----------
+    tasks : ndarray of int of shape (n_own_tasks,)
+        Positions in the grid.
+    z, sigma2 : ndarray of shape (n_models, n_own_tasks)
+        Scores and their sampling variances.
+    """
+
+    tasks: np.ndarray
+    z: np.ndarray
+    sigma2: np.ndarray
+
+    def fill(self, draws, rng):
+        """Write draws into an array of shape (n_draws, n_models, n_tasks)."""
+        draws[:, :, self.tasks] = normal_means(self.z, self.sigma2, len(draws), rng)
+
+    def fill_summary(self, score, sigma2):
+        """Write scores and sampling variances into arrays of shape (n_models, n_tasks)."""
+        score[:, self.tasks] = self.z
+        sigma2[:, self.tasks] = self.sigma2
+
+    def add_covariance(self, total, weights):
+        """Add the weighted covariance of these tasks to a (n_models, n_models) matrix."""
+        total[np.diag_indices(len(total))] += _weighted_sum(self.sigma2, weights[self.tasks] ** 2)
+
+
+@dataclass(frozen=True)
+class ResampledTask:
+    """Items or clusters of one task, resampled together for some models.
+
+    Parameters
+    ----------
+    task : int
+        Position in the grid.
+    models : ndarray of int of shape (n_own_models,)
+        Positions in the grid.
+    sums, sizes : ndarray of shape (n_rows, n_own_models)
+        Sums of scores, and how many; `sizes` may have one column for all models.
+    counts : ndarray of int of shape (n_rows,)
+        How many items or clusters look like this row.
+    """
+
+    task: int
+    models: np.ndarray
+    sums: np.ndarray
+    sizes: np.ndarray
+    counts: np.ndarray
+
+    def fill(self, draws, rng):
+        """Write draws into an array of shape (n_draws, n_models, n_tasks)."""
+        if self.counts.sum() < 2:
+            draws[:, self.models, self.task] = np.nan
+            return
+        own = resampled_means(self.sums, self.sizes, self.counts, len(draws), rng)
+        draws[:, self.models, self.task] = own
+
+    def fill_summary(self, score, sigma2):
+        """Write scores and sampling variances into arrays of shape (n_models, n_tasks)."""
+        score[self.models, self.task] = (self.counts @ self.sums) / (self.counts @ self.sizes)
+        sigma2[self.models, self.task] = np.diag(self._covariance())
+
+    def add_covariance(self, total, weights):
+        """Add the weighted covariance of this task to a (n_models, n_models) matrix."""
+        if weights[self.task] > 0:
+            total[np.ix_(self.models, self.models)] += weights[self.task] ** 2 * self._covariance()
+
+    def _covariance(self):
+        return covariance_of_means(self.sums, self.sizes, self.counts)
+
+
+def _weighted_sum(variances, weights):
+    """Over tasks; one without weight does not count, though its variance be unknown."""
+    used = weights > 0
+    return variances[:, used] @ weights[used]

@@ -1,0 +1,139 @@
+"""The ways to say how much each task counts, and their errors."""
+
+import numpy as np
+import pandas as pd
+
+from skbench._checks import check_option
+from skbench.stats.scales.aggregation import category_weights
+from skbench.summaries._score_table import some_of
+
+_TOLERANCE = 1e-6  # weights written with 6 digits or more sum to 1
+
+
+def task_weights(tasks, weights):
+    """Weights of the tasks, from any of the ways to say them; see `aggregate`.
+
+    Parameters
+    ----------
+    tasks : pandas.Index of length n_tasks
+        Names of the tasks, or a MultiIndex of category and task.
+    weights : None, "category", dict, Series or array-like of shape (n_tasks,)
+        Weights of tasks or of categories.
+
+    Returns
+    -------
+    ndarray of shape (n_tasks,)
+        At least 0, with sum 1.
+
+    Raises
+    ------
+    ValueError
+        If they are not that.
+    """
+    if weights is None:
+        return np.full(len(tasks), 1 / len(tasks))
+    if isinstance(weights, str):
+        check_option("weights", weights, ["category"])
+        codes, categories = task_categories(tasks)
+        return category_weights(codes, np.full(len(categories), 1 / len(categories)))
+    by_category = _names_categories(weights, tasks)
+    if by_category:
+        codes, names = task_categories(tasks)
+    else:
+        names = tasks
+    w = per_task(weights, names, "weights")
+    if np.any(w < 0):
+        first = int(np.argmax(w < 0))
+        raise ValueError(
+            f"weights must be non-negative, but {task_name(names, first)!r} has {w[first]:g}."
+        )
+    if abs(w.sum() - 1) > _TOLERANCE:
+        raise ValueError(f"weights must sum to 1, but sum to {w.sum():g}. Divide them by that.")
+    return category_weights(codes, w) if by_category else w
+
+
+def task_categories(tasks):
+    """Category of each task, as codes and names.
+
+    Parameters
+    ----------
+    tasks : pandas.Index of length n_tasks
+        A MultiIndex with a level named category.
+
+    Returns
+    -------
+    codes : ndarray of int of shape (n_tasks,)
+    categories : pandas.Index of length n_categories
+        In order of appearance.
+
+    Raises
+    ------
+    ValueError
+        If there is no such level.
+    """
+    if "category" not in tasks.names:
+        raise ValueError(
+            "The tasks have no categories. Give fit a column 'category', or weights per task."
+        )
+    codes, categories = tasks.get_level_values("category").factorize()
+    return codes, pd.Index(categories, name="category")
+
+
+def _names_categories(weights, tasks):
+    if not hasattr(weights, "keys") or tasks.nlevels < 2 or "category" not in tasks.names:
+        return False
+    named = set(weights.keys())
+    own = set(tasks.get_level_values(-1))
+    return not named & own and bool(named & set(tasks.get_level_values("category")))
+
+
+def per_task(values, tasks, name):
+    """A number per task, from the ways to say it.
+
+    Parameters
+    ----------
+    values : float, dict, Series or array-like of shape (n_tasks,)
+        By name of the task, or in their order; one number is for bounds only.
+    tasks : pandas.Index of length n_tasks
+        Names of the tasks, or a MultiIndex of category and task.
+    name : {"weights", "bounds"}
+        What the numbers are; errors print it.
+
+    Returns
+    -------
+    ndarray of shape (n_tasks,)
+
+    Raises
+    ------
+    ValueError
+        For unknown or missing tasks, a wrong length, or numbers that are not finite.
+    """
+    if hasattr(values, "keys"):
+        own = tasks.get_level_values(-1) if tasks.nlevels > 1 else tasks
+        given = {key: values[key] for key in values.keys()}
+        unknown = [key for key in given if key not in own]
+        missing = [key for key in own if key not in given]
+        if unknown:
+            raise ValueError(f"{name} has {some_of(unknown)}, which is not among {some_of(own)}.")
+        if missing:
+            raise ValueError(
+                f"{name} has nothing for {some_of(missing)}. Give it a number, maybe 0."
+            )
+        values = [given[key] for key in own]
+    column = np.asarray(values, dtype=float)
+    if column.ndim == 0 and name == "bounds":
+        column = np.full(len(tasks), float(column))
+    if column.shape != (len(tasks),):
+        raise ValueError(f"{name} has shape {column.shape}, but there are {len(tasks)} tasks.")
+    if not np.isfinite(column).all():
+        first = int(np.argmax(~np.isfinite(column)))
+        raise ValueError(
+            f"{name} must be finite, but {task_name(tasks, first)!r} has {column[first]:g}."
+        )
+    return column
+
+
+def task_name(tasks, position):
+    """Name of a task, without its category."""
+    name = tasks[position]
+    return name[-1] if isinstance(name, tuple) else name

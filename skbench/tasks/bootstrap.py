@@ -1,0 +1,382 @@
+"""Bootstrap of task scores: counts where they suffice, items and clusters where there are any."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Literal, Self
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from skbench._checks import are_counts, check_confidence_level, check_option, check_whole
+from skbench._random import as_generator
+from skbench._types import RandomState, Rows, Weights
+from skbench.containers import Estimate
+from skbench.stats.intervals.binomial import sampling_variance
+from skbench.tasks._batches import DrawnTasks
+from skbench.tasks._item_tasks import read_item_tasks
+from skbench.tasks._sources import BinomialTasks, NormalTasks
+from skbench.tasks._task_table import task_table
+from skbench.tasks._task_weights import task_name, task_weights
+from skbench.tasks.aggregate import aggregate
+
+KINDS = ("auto", "binomial", "normal")
+# Smoothed, plug-in and pooled variances of 0/1 scores agree to this factor, summed over models.
+_BINOMIAL_FACTOR = 1.5
+
+
+class TaskBootstrap(DrawnTasks, BaseEstimator):
+    """Sampling uncertainty of task scores, and of all that is computed from them.
+
+    Draws of every model's score on every task, as if the benchmark had been made
+    again with other items of the same kind. Aggregates, differences and ranks are
+    functions of these draws: `aggregate`, `normalize_scores`, `differences`,
+    `rank_models`.
+
+    When not to use it: with very few items per task, or where all answers are right
+    or wrong, because resampling cannot show what never occurred;
+    `HierarchicalBetaBinomial` can. Nor for the uncertainty of training: the models
+    are taken as they are.
+
+    Parameters
+    ----------
+    n_draws : int, default=10_000
+        Number of draws.
+    kind : {"auto", "binomial", "normal"}, default="auto"
+        How `fit` draws. "binomial" resamples 0/1 scores by their counts, "normal"
+        draws from ``N(y, sigma2)``. "auto" decides for each task: binomial where all
+        scores are whole numbers of right answers out of `n`, unless `sigma2` is
+        given and more than 1.5 times as large as it would be for independent 0/1
+        scores, as it is for clusters. No effect on `fit_items`.
+    random_state : None, int, RandomState or Generator, default=None
+        Source of the draws. After `fit` they are settled: everything computed from
+        one fitted bootstrap rests on the same draws.
+
+    Attributes
+    ----------
+    models_, labels_ : pandas.Index of length n_models
+        In order of appearance; sorted after `fit_items`.
+    tasks_ : pandas.Index of length n_tasks
+        In the same order; a MultiIndex of category and task where there are
+        categories.
+    score_ : ndarray of shape (n_models, n_tasks)
+        Observed scores.
+    sigma2_ : ndarray of shape (n_models, n_tasks)
+        Their sampling variances in closed form, score units squared; nan where a
+        single item or cluster cannot tell. For 0/1 scores
+        ``z (1 - z) / (n - 1)``; the draws have `n` in its place.
+    kinds_ : Series of length n_tasks
+        How each task is drawn: "binomial", "normal", "items" or "clusters".
+    draws_ : Draws of shape (n_draws, n_models, n_tasks)
+        All draws, made and kept when first asked for.
+
+    See Also
+    --------
+    HierarchicalBetaBinomial : Posterior draws instead, with shrinkage over tasks.
+
+    Notes
+    -----
+    Section 2.1 of [1]_. Resampling the 0/1 items of a task finds ``Binomial(n, z)``
+    right ones, so that counts are all it takes. With items, models that answered the
+    same ones get the same resampled ones, and the draws carry their correlation; items
+    that look alike to all models are drawn together, as a multinomial.
+
+    Quantiles of few items near 0 or 1 cover too little (.66 to .79 at 20 items and .9 or
+    more); the guarantee is "model", and answers that are all alike have no interval (nan).
+
+    Models are drawn independently by `fit`. Where they share items that makes
+    differences too wide as a rule; use `fit_items`.
+
+    References
+    ----------
+    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty
+       quantification for aggregate performance metrics in machine learning
+       benchmarks.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"model": ["ada", "ada", "bob", "bob"],
+    ...                   "task": ["law", "art", "law", "art"]})
+    >>> boot = TaskBootstrap(random_state=0).fit(X, [0.5, 0.9, 0.4, 0.6], n=100)
+    >>> boot.estimate().to_frame()[["value", "low", "high"]].round(2)
+           value   low  high
+    model
+    ada      0.7  0.64  0.76
+    bob      0.5  0.43  0.57
+    """
+
+    _draw_kind = "bootstrap"
+
+    def __init__(
+        self,
+        n_draws: int = 10_000,
+        *,
+        kind: Literal["auto", "binomial", "normal"] = "auto",
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_draws = n_draws
+        self.kind = kind
+        self.random_state = random_state
+
+    def fit(
+        self,
+        X: pd.DataFrame,
+        y: ArrayLike,
+        sigma2: ArrayLike | None = None,
+        n: ArrayLike | None = None,
+    ) -> Self:
+        """Prepare draws from one row per model and task.
+
+        Parameters
+        ----------
+        X : DataFrame of shape (n_models * n_tasks, n_columns)
+            Columns, or index levels, named model and task, and maybe category.
+        y : array-like of shape (n_models * n_tasks,)
+            Scores.
+        sigma2 : float or array-like of shape (n_models * n_tasks,), default=None
+            Their sampling variances, score units squared; needed where scores are no
+            counts.
+        n : int or array-like of shape (n_models * n_tasks,), default=None
+            Numbers of independent items; needed for counts.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a model lacks a task, a cell occurs twice, or neither `n` nor `sigma2`
+            says how noisy a score is.
+
+        Warns
+        -----
+        UserWarning
+            If a score has no spread (all answers right, say), or a single item.
+        """
+        self._check_parameters()
+        table = task_table(X, y, sigma2, n)
+        binomial = self._binomial_tasks(table)
+        sources = []
+        if binomial.any():
+            at = np.flatnonzero(binomial)
+            sources.append(BinomialTasks(at, table.z[:, at], table.n[:, at]))
+        if not binomial.all():
+            at = np.flatnonzero(~binomial)
+            sources.append(NormalTasks(at, table.z[:, at], table.sigma2[:, at]))
+        kinds = np.where(binomial, "binomial", "normal")
+        return self._settle(sources, table.models, table.tasks, kinds)
+
+    def fit_items(
+        self,
+        items: Rows,
+        *,
+        model: str = "model",
+        task: str = "task",
+        item: str | None = "item",
+        score: str = "score",
+        cluster: str | None = None,
+        category: str | None = None,
+    ) -> Self:
+        """Prepare draws from one row per model and item.
+
+        Parameters
+        ----------
+        items : dataframe
+            In any dataframe that narwhals reads.
+        model, task, score : str
+            Names of columns.
+        item : str or None, default="item"
+            Column of item ids, unique within a task. Models that answered the same
+            items are resampled together. None says that no two models share items.
+        cluster : str, default=None
+            Column of clusters to resample instead of items: passages with several
+            questions, or the item column itself where items were answered several
+            times.
+        category : str, default=None
+            Column of the tasks' categories.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For missing columns, labels or scores, a model without a task, or models
+            that answered some but not all items of a task in common.
+
+        Warns
+        -----
+        UserWarning
+            If a score has no spread, or a single item or cluster.
+        """
+        self._check_parameters()
+        names = {"model": model, "task": task, "item": item, "score": score}
+        read = read_item_tasks(nw.from_native(items), names, cluster, category)
+        return self._settle(*read)
+
+    def estimate(self, weights: Weights = None, confidence_level: float = 0.95) -> Estimate:
+        """Weighted mean score of each model over the tasks.
+
+        Parameters
+        ----------
+        weights : as in `aggregate`, default=None
+            Weights of tasks or categories; equal over tasks by default.
+        confidence_level : float, default=0.95
+            Probability between the two quantiles. At 83.4 % two intervals overlap
+            about when a test at 5 % finds no difference.
+
+        Returns
+        -------
+        Estimate
+            One entry per model: the observed weighted score, quantiles and standard
+            deviation of its draws.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            For weights as in `aggregate`, or a level outside (0, 1).
+        """
+        check_is_fitted(self)
+        check_confidence_level(confidence_level)
+        w = task_weights(self.tasks_, weights)
+        interval = aggregate(self, weights).interval(confidence_level)
+        # Answers that are all alike are drawn alike: nothing tells how far others would be.
+        alike = interval.low == interval.high
+        names = ("low", "high", "standard_error")
+        ends = {name: np.where(alike, np.nan, getattr(interval, name)) for name in names}
+        if alike.any():
+            warnings.warn(
+                f"{alike.sum()} of {len(alike)} models scored alike on all items, such as "
+                f"{self.models_[int(np.argmax(alike))]!r}: a bootstrap knows no interval for "
+                "them (nan). HierarchicalBetaBinomial has one.",
+                stacklevel=2,
+            )
+        return replace(interval, value=self.score_ @ w, method="task bootstrap", **ends)
+
+    def covariance(self, weights: Weights = None) -> pd.DataFrame:
+        """Sampling covariance of the models' weighted scores, in closed form.
+
+        Parameters
+        ----------
+        weights : as in `aggregate`, default=None
+            Weights of tasks or categories; equal over tasks by default.
+
+        Returns
+        -------
+        DataFrame of shape (n_models, n_models)
+            ``sum_j w_j^2 Cov_j``; diagonal for models drawn independently. Ready for
+            ``rank_confidence_sets(estimate, covariance=...)``.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            For weights as in `aggregate`.
+        """
+        check_is_fitted(self)
+        w = task_weights(self.tasks_, weights)
+        total = np.zeros((len(self.models_), len(self.models_)))
+        for source in self._sources:
+            source.add_covariance(total, w)
+        return pd.DataFrame(total, index=self.models_, columns=self.models_)
+
+    def _batch(self, number, start, size):
+        rng = np.random.default_rng([self._seed, number])
+        values = np.empty((size, len(self.models_), len(self.tasks_)))
+        for source in self._sources:
+            source.fill(values, rng)
+        return values
+
+    def _check_parameters(self):
+        check_option("kind", self.kind, KINDS)
+        check_whole("n_draws", self.n_draws)
+
+    def _binomial_tasks(self, table):
+        """Which tasks to draw by their counts, after checking that the others can be drawn."""
+        counts = np.zeros(table.z.shape, dtype=bool)
+        if table.n is not None:
+            rows = zip(table.z.ravel(), table.n.ravel(), strict=True)
+            counts = np.array([are_counts(z, n) for z, n in rows]).reshape(table.z.shape)
+        if self.kind == "binomial":
+            binomial = np.ones(len(table.tasks), dtype=bool)
+        elif self.kind == "normal":
+            binomial = np.zeros(len(table.tasks), dtype=bool)
+        else:
+            binomial = counts.all(axis=0) & ~_overdispersed(table)
+        if not counts[:, binomial].all():
+            _refuse_no_counts(table, counts, "Leave kind='auto' and pass sigma2=...")
+        if table.sigma2 is None and not binomial.all():
+            if self.kind == "normal":
+                raise ValueError("kind='normal' needs the sampling variances. Pass sigma2=...")
+            _refuse_no_counts(table, counts, "Pass sigma2=...")
+        return binomial
+
+    def _settle(self, sources, models, tasks, kinds):
+        self.models_, self.tasks_ = models, tasks
+        self.kinds_ = pd.Series(kinds, index=tasks)
+        self.score_ = np.full((len(models), len(tasks)), np.nan)
+        self.sigma2_ = np.full_like(self.score_, np.nan)
+        for source in sources:
+            source.fill_summary(self.score_, self.sigma2_)
+        self._sources = sources
+        self._seed = int(as_generator(self.random_state).integers(2**63))
+        self._draws = None
+        _warn_of_no_spread(self.sigma2_, models, tasks)
+        return self
+
+
+def _overdispersed(table):
+    """Tasks whose sampling variances are too large for independent 0/1 scores."""
+    if table.sigma2 is None or table.n is None:
+        return np.zeros(len(table.tasks), dtype=bool)
+    smoothed = sampling_variance(np.round(table.z * table.n), table.n)
+    return table.sigma2.sum(axis=0) > _BINOMIAL_FACTOR * smoothed.sum(axis=0)
+
+
+def _refuse_no_counts(table, counts, remedy):
+    if table.n is None:
+        raise ValueError(
+            "n is missing: how noisy a score is depends on the number of items. Pass n=... for "
+            f"0/1 scores; {remedy} for others."
+        )
+    model, task = np.argwhere(~counts)[0]
+    raise ValueError(
+        f"Model {table.models[model]!r} has {table.z[model, task]:g} on task "
+        f"{task_name(table.tasks, task)!r} with n = {table.n[model, task]}, which is no whole "
+        f"number of right answers. {remedy} for other scores; for rounded accuracies pass "
+        "round(y * n) / n, and for percentages divide by 100 first."
+    )
+
+
+def _warn_of_no_spread(sigma2, models, tasks):
+    for found, what, effect in [
+        (
+            sigma2 == 0,
+            "have scores without spread (all answers right, say)",
+            "Resampling finds no other score there and counts it as certain",
+        ),
+        (
+            np.isnan(sigma2),
+            "have a single item or cluster",
+            "Nothing tells how noisy they are, and their draws are nan",
+        ),
+    ]:
+        if found.any():
+            model, task = np.argwhere(found)[0]
+            warnings.warn(
+                f"{int(found.sum())} of {found.size} cells {what}, such as model "
+                f"{models[model]!r} on task {task_name(tasks, task)!r}. {effect}; for 0/1 scores "
+                "HierarchicalBetaBinomial borrows from the other tasks.",
+                stacklevel=4,
+            )

@@ -1,0 +1,209 @@
+"""Metrics of confusion matrices with their posterior uncertainty."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from skbench._checks import (
+    check_column,
+    check_confidence_level,
+    check_option,
+    check_whole,
+    require_columns,
+)
+from skbench._random import as_generator
+from skbench._types import RandomState, Weights
+from skbench.containers import Draws, Estimate
+from skbench.stats.resampling.confusion import (
+    METRICS,
+    confusion_log_draws,
+    confusion_metric,
+    confusion_metric_of_logs,
+)
+from skbench.stats.resampling.dirichlet_multinomial import gibbs
+from skbench.stats.resampling.markov_chains import r_hat
+from skbench.tasks._task_table import as_frame, task_table
+from skbench.tasks._task_weights import task_weights
+
+COUNTS = ("tp", "fp", "fn", "tn")
+_N_CHAINS, _N_WARMUP, _FEWEST_PER_CHAIN = 4, 500, 50
+_R_HAT = 1.01
+
+
+class ConfusionPosterior(BaseEstimator):
+    """F1 and other metrics of confusion matrices, with posterior uncertainty.
+
+    The four counts of a matrix are multinomial with a Dirichlet prior, which is
+    either known or shared, and learned, by the tasks of a model.
+
+    When not to use it: for accuracies alone, where `HierarchicalBetaBinomial` is exact,
+    or for matrices of models on shared items, whose errors it takes as independent.
+
+    Parameters
+    ----------
+    metric : str, default="f1"
+        "accuracy", "precision", "recall", "specificity", "f1", "balanced accuracy" or
+        "matthews".
+    prior : float, array-like of shape (4,) or frozen scipy distribution, default=0.5
+        Concentrations of the Dirichlet prior, in the order tp, fp, fn, tn. A
+        distribution is the prior of each concentration: each model then learns its
+        four from all of its tasks, by slice sampling within Gibbs.
+    n_draws : int, default=10_000
+        Number of draws.
+    random_state : None, int, RandomState or Generator, default=None
+        Source of the draws.
+
+    Attributes
+    ----------
+    models_, tasks_ : pandas.Index
+        In order of appearance.
+    labels_ : pandas.Index of length n_models
+        The models, as `estimate` has them.
+    value_ : ndarray of shape (n_models, n_tasks)
+        The metric of the observed matrices; nan where it is 0 / 0.
+    draws_ : Draws of shape (n_draws, n_models, n_tasks)
+        Posterior draws of the metric.
+
+    Raises
+    ------
+    ValueError
+        If `metric` is unknown or a concentration is not positive.
+
+    Warns
+    -----
+    UserWarning
+        Where the chains of learned concentrations disagree (R-hat above 1.01).
+
+    Notes
+    -----
+    Section 2.2 of [1]_ names both versions, with and without the hierarchy.
+
+    References
+    ----------
+    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty
+       quantification for aggregate performance metrics in machine learning benchmarks.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"model": ["ada", "bob"], "task": "spam",
+    ...                   "tp": [40, 30], "fp": [10, 5], "fn": [5, 15], "tn": [45, 50]})
+    >>> ConfusionPosterior(random_state=0).fit(X).estimate().value.round(2)
+    array([0.83, 0.74])
+    """
+
+    def __init__(
+        self,
+        metric: str = "f1",
+        prior: Any = 0.5,
+        n_draws: int = 10_000,
+        random_state: RandomState = None,
+    ) -> None:
+        self.metric = metric
+        self.prior = prior
+        self.n_draws = n_draws
+        self.random_state = random_state
+
+    def fit(self, X: pd.DataFrame, y: None = None) -> Self:
+        """Draw from the posterior of every matrix.
+
+        Parameters
+        ----------
+        X : DataFrame with n_models * n_tasks rows
+            Columns model, task, tp, fp, fn and tn, and maybe category.
+        y : None
+            Ignored; the counts stand in `X`.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, a count is negative or not whole, or a model lacks
+            a task or has one twice.
+        """
+        check_option("metric", self.metric, METRICS)
+        check_whole("n_draws", self.n_draws)
+        frame = as_frame(X)
+        require_columns(frame.columns, COUNTS, "X")
+        tables = [task_table(frame, _whole(frame, name)) for name in COUNTS]
+        counts = np.stack([table.z for table in tables], axis=-1)
+        self.models_, self.tasks_ = tables[0].models, tables[0].tasks
+        self.labels_ = self.models_
+        self.value_ = confusion_metric(counts, self.metric)
+        rng = as_generator(self.random_state)
+        values = confusion_metric_of_logs(self._log_proportions(counts, rng), self.metric)
+        self.draws_ = Draws(values, (self.models_, self.tasks_), "posterior")
+        return self
+
+    def estimate(self, weights: Weights = None, confidence_level: float = 0.95) -> Estimate:
+        """Weighted mean of the metric of each model over the tasks.
+
+        Parameters
+        ----------
+        weights : None, "category", dict, Series or array-like of shape (n_tasks,), default=None
+            Weights of tasks or categories as in `aggregate`; equal over tasks by default.
+        confidence_level : float, default=0.95
+            Posterior probability of the intervals.
+
+        Returns
+        -------
+        Estimate
+            One entry per model: mean, equal-tailed quantiles and standard deviation of
+            the draws.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            For weights that are negative or do not sum to 1, or a level outside (0, 1).
+        """
+        check_is_fitted(self)
+        check_confidence_level(confidence_level)
+        means = self.draws_.values @ task_weights(self.tasks_, weights)
+        return Draws(means, self.models_, "posterior").interval(confidence_level)
+
+    def _log_proportions(self, counts, rng):
+        """Draws of shape (n_draws, n_models, n_tasks, 4)."""
+        if not hasattr(self.prior, "logpdf"):
+            prior = np.asarray(self.prior, dtype=float)
+            if prior.shape not in ((), (4,)) or not np.all(prior > 0):
+                raise ValueError(
+                    "prior must be one positive concentration, four of them, or a frozen scipy "
+                    f"distribution, got {self.prior!r}."
+                )
+            return confusion_log_draws(counts, self.n_draws, rng, prior)
+        per_chain = max(-(-self.n_draws // _N_CHAINS), _FEWEST_PER_CHAIN)
+        share = rng.uniform(0.01, 0.99, (_N_CHAINS, len(counts), 4)) * self.prior.sf(0)
+        chains = gibbs(counts, self._log_prior, self.prior.isf(share), per_chain, _N_WARMUP, rng)
+        worst = np.nanmax(r_hat(np.log(chains.concentration)))
+        if worst > _R_HAT:
+            warnings.warn(
+                f"The chains of the concentrations disagree, R-hat {worst:.3f}. Take more draws, "
+                "or a prior that says more.",
+                stacklevel=3,
+            )
+        return chains.log_proportions.reshape((-1,) + counts.shape)[: self.n_draws]
+
+    def _log_prior(self, category, values, rest):
+        return np.where(values > 0, self.prior.logpdf(values), -np.inf)
+
+
+def _whole(frame, name):
+    """A column of counts."""
+    labels = frame.index
+    counts = check_column(name, frame[name], labels, minimum=0)
+    bad = counts != np.round(counts)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise ValueError(f"{name} must hold counts, but row {labels[row]!r} has {counts[row]:g}.")
+    return counts

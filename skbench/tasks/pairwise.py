@@ -1,0 +1,204 @@
+"""Differences between models, with intervals and p-values that allow for how many there are."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from skbench._checks import check_confidence_level, check_option
+from skbench.containers import Draws, Estimate
+from skbench.stats.intervals.moments import ROUNDING
+from skbench.stats.ranking import multiplicity
+from skbench.stats.resampling import two_sided_p_value
+from skbench.tasks.aggregate import check_one_axis
+
+CORRECTIONS = ("bonferroni", "none")
+P_CORRECTIONS = ("holm", "bonferroni", "none")
+_FEWEST_IN_TAIL = 10
+
+
+def differences(
+    draws: Draws,
+    pairs: Sequence[tuple[Any, Any]] | None = None,
+    *,
+    confidence_level: float = 0.95,
+    correction: Literal["bonferroni", "none"] = "bonferroni",
+) -> Estimate:
+    """Differences between models, with intervals that allow for how many there are.
+
+    Parameters
+    ----------
+    draws : Draws of shape (n_draws, n_models)
+        Draws of one score per model, such as `aggregate` gives.
+    pairs : list of tuple of labels, default=None
+        Pairs (a, b) of models; all pairs unless given. Choose them before looking:
+        comparing the best three of sixteen models is comparing sixteen.
+    confidence_level : float, default=0.95
+        Probability that all intervals hold together ("bonferroni") or that each does
+        ("none").
+    correction : {"bonferroni", "none"}, default="bonferroni"
+        How the intervals allow for several comparisons.
+
+    Returns
+    -------
+    Estimate
+        One entry per pair, labeled (a, b): mean, quantiles and standard deviation of
+        the draws of ``a - b``. Its `confidence_level` is that of each interval, 98.33 %
+        for three comparisons at 95 %.
+
+    Raises
+    ------
+    ValueError
+        If a model is unknown, a pair compares a model with itself, or there is none.
+    TypeError
+        If `draws` are not Draws of one score per model.
+
+    Warns
+    -----
+    UserWarning
+        If fewer than 10 draws are expected beyond each end of an interval.
+
+    See Also
+    --------
+    difference_p_values : Holm's correction, more powerful but without intervals.
+
+    Notes
+    -----
+    Bonferroni [1]_: each interval at level ``1 - (1 - confidence_level) / m``. Draws of
+    models that answered the same items carry their correlation if they were drawn
+    together (``TaskBootstrap.fit_items``); drawn apart, differences come out too wide
+    as a rule.
+
+    When not to use it: for ranks of many models; `rank_confidence_sets` gets more out
+    of the same data.
+
+    References
+    ----------
+    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty
+       quantification for aggregate performance metrics in machine learning
+       benchmarks.
+
+    Examples
+    --------
+    >>> values = np.random.default_rng(0).normal([0.8, 0.7, 0.7], 0.02, (2000, 3))
+    >>> draws = Draws(values, pd.Index(["ada", "bob", "cyd"]), "bootstrap")
+    >>> d = differences(draws)
+    >>> print(round(d.confidence_level, 4))
+    0.9833
+    >>> d.to_frame()[["value", "low", "high"]].round(1)
+             value  low  high
+    a   b
+    ada bob    0.1  0.0   0.2
+        cyd    0.1  0.0   0.2
+    bob cyd    0.0 -0.1   0.1
+    """
+    check_confidence_level(confidence_level)
+    check_option("correction", correction, CORRECTIONS)
+    contrast = _difference_draws(draws, pairs)
+    n_pairs = len(contrast.labels[0])
+    level, promise = confidence_level, "each by itself"
+    if correction == "bonferroni" and n_pairs > 1:
+        level = multiplicity.bonferroni_level(confidence_level, n_pairs)
+        promise = f"Bonferroni: all {n_pairs} hold with {100 * confidence_level:g} %"
+    _warn_of_thin_tails(len(contrast.values), level)
+    return replace(contrast.interval(level), method=f"{draws.kind} differences, {promise}")
+
+
+def difference_p_values(
+    draws: Draws,
+    pairs: Sequence[tuple[Any, Any]] | None = None,
+    *,
+    correction: Literal["holm", "bonferroni", "none"] = "holm",
+) -> pd.Series:
+    """Two-sided p-values of the differences between models.
+
+    Parameters
+    ----------
+    draws : Draws of shape (n_draws, n_models)
+        Draws of one score per model, such as `aggregate` gives.
+    pairs : list of tuple of labels, default=None
+        Pairs (a, b) of models, chosen before looking; all pairs unless given.
+    correction : {"holm", "bonferroni", "none"}, default="holm"
+        How they allow for several comparisons. With Holm's and Bonferroni's, those
+        below .05 hold no false finding with probability .95.
+
+    Returns
+    -------
+    Series of length n_pairs
+        p-values, labeled (a, b); at most 1.
+
+    Raises
+    ------
+    ValueError
+        As `differences`.
+    TypeError
+        As `differences`.
+
+    Notes
+    -----
+    The share of draws on the rarer side of 0, doubled; never below
+    ``2 / (n_draws + 1)``, before correction. Of posterior draws it is no p-value in
+    the strict sense, but close to one where the prior says little.
+
+    When not to use it: to say how large a difference is; see `differences`.
+
+    Examples
+    --------
+    >>> values = np.random.default_rng(0).normal([0.8, 0.7, 0.7], 0.05, (2000, 3))
+    >>> draws = Draws(values, pd.Index(["ada", "bob", "cyd"]), "bootstrap")
+    >>> difference_p_values(draws, [("ada", "bob"), ("bob", "cyd")]).round(1)
+    a    b
+    ada  bob    0.3
+    bob  cyd    1.0
+    dtype: float64
+    """
+    check_option("correction", correction, P_CORRECTIONS)
+    contrast = _difference_draws(draws, pairs)
+    p_values = two_sided_p_value(contrast.values)
+    if correction == "holm":
+        p_values = multiplicity.holm(p_values)
+    elif correction == "bonferroni":
+        p_values = np.minimum(1, len(p_values) * p_values)
+    return pd.Series(p_values, index=contrast.labels[0])
+
+
+def _difference_draws(draws, pairs):
+    """Draws of shape (n_draws, n_pairs), labeled by the pairs."""
+    check_one_axis(draws, "aggregate(draws)")
+    (models,) = draws.labels
+    pairs = list(combinations(models, 2)) if pairs is None else [tuple(pair) for pair in pairs]
+    if not pairs:
+        raise ValueError(f"There is no pair to compare among {len(models)} models.")
+    for pair in pairs:
+        if len(pair) != 2 or pair[0] == pair[1]:
+            raise ValueError(f"A pair is two different models, got {pair!r}.")
+    at = np.array([[_position(models, name) for name in pair] for pair in pairs])
+    labels = pd.MultiIndex.from_tuples(pairs, names=["a", "b"])
+    a, b = draws.values[:, at[:, 0]], draws.values[:, at[:, 1]]
+    # Means of equal scores may differ by rounding, on either side of 0.
+    difference = np.where(np.isclose(a, b, rtol=ROUNDING, atol=0), 0.0, a - b)
+    return Draws(difference, labels, draws.kind)
+
+
+def _position(models, name):
+    if name not in models:
+        raise ValueError(f"There is no model {name!r}; the models are like {models[0]!r}.")
+    return models.get_loc(name)
+
+
+def _warn_of_thin_tails(n_draws, level):
+    # Rounded, as 1 - .95 is not .05.
+    expected = round(n_draws * (1 - level) / 2, 6)
+    if expected < _FEWEST_IN_TAIL:
+        needed = int(np.ceil(round(2 * _FEWEST_IN_TAIL / (1 - level), 3)))
+        warnings.warn(
+            f"Only {expected:.2g} of {n_draws} draws are expected beyond each end of a "
+            f"{100 * level:.5g} % interval. Take at least {needed} draws, or compare fewer pairs.",
+            stacklevel=3,
+        )

@@ -1,0 +1,35 @@
+"""The audit of promises: every public interval has a row, and the small version keeps its words."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+import promises
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def found():
+    return promises.verdicts(promises.audit(small=True))
+
+
+def test_every_public_interval_has_a_row(found):
+    rows = {name.split("(")[0].split(",")[0] for name in found["interval"]}
+    public = set(promises.public_intervals())
+    assert public - rows - set(promises.WITHOUT) == set()
+    # What is excused exists, and has no row.
+    assert set(promises.WITHOUT) <= public - rows
+
+
+def test_words_about_each_group_are_kept(found):
+    each = found[found["word"].str.startswith("each group")]
+    print(each.to_string())
+    assert len(each) >= 15
+    assert not (each["kept"] == "no").any()
+
+
+def test_no_interval_that_promises_has_no_width(found):
+    assert (found.loc[found["word"] != "none", "no_width"] == 0).all()

@@ -1,0 +1,113 @@
+"""`ItemBank`: reading, gaps, engines, files."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import logit
+
+from skbench import ItemBank, UnitLevelModel
+
+
+def same(first, second):
+    np.testing.assert_allclose(first.easiness_, second.easiness_)
+    np.testing.assert_allclose(first.components_, second.components_, atol=1e-6)
+    pd.testing.assert_frame_equal(first.items_, second.items_, check_dtype=False)
+
+
+def test_easiness_is_the_smoothed_log_odds(past):
+    bank = ItemBank().fit(past)
+    k = past.groupby(["topic", "item"])["score"].sum()
+    np.testing.assert_allclose(bank.easiness_, logit((k.to_numpy() + 1) / 13))
+    assert bank.components_.shape == (300, 10) and bank.binary_
+
+
+@pytest.mark.parametrize("engine", ["polars", "lazy", "pyarrow", "duckdb"])
+def test_every_engine_gives_the_same_bank(past, engine, tmp_path):
+    shuffled = past.sample(frac=1, random_state=0)
+    if engine == "pyarrow":
+        pa = pytest.importorskip("pyarrow")
+        frame = pa.Table.from_pandas(shuffled, preserve_index=False)
+    elif engine == "duckdb":
+        pytest.importorskip("duckdb")
+        shuffled.to_parquet(tmp_path / "past.parquet")
+        frame = str(tmp_path)
+    else:
+        pl = pytest.importorskip("polars")
+        frame = pl.from_pandas(shuffled)
+        frame = frame.lazy() if engine == "lazy" else frame
+    same(ItemBank().fit(past), ItemBank().fit(frame))
+
+
+def test_a_saved_bank_comes_back(past, new, tmp_path):
+    pytest.importorskip("pyarrow")
+    gaps = past.sample(frac=0.9, random_state=0)
+    bank = ItemBank().fit(gaps)
+    bank.save(tmp_path / "bank.parquet")
+    again = ItemBank.load(tmp_path / "bank.parquet")
+    same(bank, again)
+    np.testing.assert_array_equal(bank.scores_, again.scores_)
+    asked = new.groupby("topic").head(5)
+    values = [UnitLevelModel(b).fit(asked, asked["score"]).estimate().value for b in (bank, again)]
+    np.testing.assert_allclose(*values)
+    pd.DataFrame({"a": [1]}).to_parquet(tmp_path / "other.parquet")
+    with pytest.raises(ValueError, match="no item bank"):
+        ItemBank.load(tmp_path / "other.parquet")
+
+
+def test_runs_are_averaged_and_names_of_columns_are_free(past):
+    twice = pd.concat([past, past.assign(score=1 - past["score"])])
+    twice = twice.rename(columns={"model": "who", "item": "id", "score": "right", "topic": "of"})
+    with pytest.warns(UserWarning, match="same answers throughout"):
+        bank = ItemBank().fit(twice, model="who", item="id", score="right", topic="of")
+    assert np.all(bank.scores_ == 0.5) and bank.binary_
+
+
+def test_without_topics_and_without_models(past):
+    bank = ItemBank(exclude=["m03"]).fit(past.drop(columns="topic"))
+    assert list(bank.topics_) == ["all"] and "m03" not in bank.models_
+    same(bank, ItemBank().fit(past.drop(columns="topic")).without("m03"))
+    with pytest.raises(ValueError, match="no model 'nobody'"):
+        bank.without("nobody")
+    with pytest.raises(ValueError, match="no model left"):
+        ItemBank(exclude=set(past["model"])).fit(past)
+
+
+def test_features_of_items(past):
+    bank = ItemBank().fit(past)
+    asked = pd.DataFrame({"topic": ["t1", "t1", "new"], "item": [60, -5, 1]}, index=list("abc"))
+    table = bank.transform(asked)
+    of_topic = bank.easiness_[bank.topic_codes_ == 1]
+    at = bank.items_.index[bank.items_["item"] == 60][0]
+    expected = [bank.easiness_[at], of_topic.mean(), bank.easiness_.mean()]
+    np.testing.assert_allclose(table["easiness"], expected)
+    assert np.all(table.iloc[1:, 1:] == 0) and list(table.index) == list("abc")
+
+
+def test_it_says_what_it_knows(past):
+    text = repr(ItemBank().fit(past[past["model"] < "m02"]))
+    assert "300 items in 6 topics" in text and "2 earlier models" in text
+    assert "few models" in text and "0.0 % missing" in text
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert repr(ItemBank()) == "ItemBank()"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"score": np.nan}, "missing or infinite"),
+        ({"score": "good"}, "must be numeric"),
+        ({"item": None}, "have no 'item'"),
+    ],
+)
+def test_bad_rows_are_refused(past, change, message):
+    bad = past.head(60).copy()
+    for name, value in change.items():
+        bad[name] = bad[name].astype(object)
+        bad.iloc[3, bad.columns.get_loc(name)] = value
+    if change.get("score") is np.nan:
+        bad["score"] = bad["score"].astype(float)
+    with pytest.raises(ValueError, match=message):
+        ItemBank().fit(bad)

@@ -1,0 +1,360 @@
+"""`UnitLevelModel`: estimates, edges, warnings, sampling."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import simulated
+from scipy.stats import binom
+
+from skbench import (
+    AveragedEstimator,
+    ItemBank,
+    UnitLevelModel,
+    choose_items,
+    items_needed,
+    make_items,
+)
+
+COLUMNS = ["model", "topic", "item"]
+
+
+@pytest.fixture(scope="module")
+def bank(past):
+    return ItemBank().fit(past)
+
+
+def fitted(bank, asked, **options):
+    return UnitLevelModel(bank, **options).fit(asked[COLUMNS], asked["score"])
+
+
+def errors(bank, new, asked):
+    truth = new.groupby("topic")["score"].mean()
+    e = fitted(bank, asked).estimate(by="topic")
+    return e, truth.loc[list(e.labels)].to_numpy()
+
+
+def test_all_items_asked_is_the_mean(bank, new):
+    model = fitted(bank, new)
+    e = model.estimate()
+    truth = new.groupby("topic")["score"].mean()
+    np.testing.assert_allclose(e.value, truth, atol=1e-9)
+    np.testing.assert_allclose(e.high - e.low, 0, atol=1e-9)
+    assert model.estimate(by="model").value[0] == pytest.approx(new["score"].mean())
+
+
+def test_rows_in_any_order_and_untouched(bank, new):
+    asked = new.groupby("topic").sample(8, random_state=0)
+    before = asked.copy()
+    first = fitted(bank, asked).estimate()
+    second = fitted(bank, asked.sample(frac=1, random_state=1)).estimate()
+    np.testing.assert_array_equal(first.value, second.value)
+    np.testing.assert_array_equal(first.low, second.low)
+    pd.testing.assert_frame_equal(asked, before)
+
+
+def test_polars_gives_the_same(bank, new):
+    pl = pytest.importorskip("polars")
+    asked = new.groupby("topic").sample(8, random_state=0)
+    other = UnitLevelModel(bank).fit(pl.from_pandas(asked[COLUMNS]), asked["score"].to_numpy())
+    assert np.array_equal(other.estimate().value, fitted(bank, asked).estimate().value)
+
+
+def test_the_whole_is_made_of_the_topics(bank, new):
+    asked = new.groupby("topic").sample(8, random_state=0)
+    model = fitted(bank, asked, sampled="not random")
+    parts, whole = model.estimate(by=["topic", "model"]), model.estimate(by="model")
+    assert whole.value[0] == pytest.approx(parts.value.mean(), abs=1e-9)  # topics of one size
+    assert parts.labels.names == ["topic", "model"]
+    p = model.predict(new[COLUMNS])
+    left = ~new["item"].isin(asked["item"]).to_numpy()
+    assert whole.value[0] == pytest.approx((asked["score"].sum() + p[left].sum()) / len(new))
+
+
+@pytest.mark.parametrize("answer", [0, 1])
+@pytest.mark.parametrize("n", [1, 8])
+def test_all_right_or_all_wrong(bank, new, answer, n):
+    asked = new.groupby("topic").sample(n, random_state=0).assign(score=answer)
+    e = fitted(bank, asked).estimate()
+    assert np.all(np.isfinite(e.to_frame()[["value", "low", "high"]].to_numpy(dtype=float)))
+    assert np.all((e.low >= 0) & (e.low < e.high) & (e.high <= 1))
+    # Seen answers bound what is possible.
+    bound = n * answer / 50, 1 - n * (1 - answer) / 50
+    assert np.all(e.low >= bound[0] - 1e-9) and np.all(e.high <= bound[1] + 1e-9)
+
+
+def test_one_item_and_topics_never_asked(bank, new):
+    e = fitted(bank, new.head(1)).estimate()
+    assert len(e) == 6 and np.all(e.high - e.low > 0.2) and np.all(np.isfinite(e.value))
+    some = new[new["topic"].isin(["t0", "t1"])].groupby("topic").sample(20, random_state=0)
+    e = fitted(bank, some).estimate(by="topic").to_frame()
+    width = e["high"] - e["low"]
+    assert width.loc[["t0", "t1"]].max() < width.loc[["t2", "t3", "t4", "t5"]].min()
+
+
+def test_one_topic_and_no_topics(past, new):
+    one = past[past["topic"] == "t0"]
+    asked = new[new["topic"] == "t0"].sample(15, random_state=0)
+    with_topic = fitted(ItemBank().fit(one), asked).estimate(by="model")
+    bank = ItemBank().fit(one.drop(columns="topic"))
+    plain = UnitLevelModel(bank).fit(asked[["model", "item"]], asked["score"]).estimate(by="model")
+    assert with_topic.value[0] == pytest.approx(plain.value[0])
+
+
+def test_items_that_the_bank_lacks(bank, new):
+    asked = new.groupby("topic").sample(8, random_state=0)
+    more = asked.head(4).assign(item=[1001, 1002, 1003, 1004], topic=["t0", "t0", "t9", "t9"])
+    both = pd.concat([asked, more])
+    with pytest.warns(UserWarning, match="The bank lacks the items of 4 of 52 rows"):
+        model = fitted(bank, both)
+    assert len(model.estimate()) == 6
+    sizes = {f"t{t}": 50 for t in range(6)} | {"t0": 80, "t9": 30}
+    e = model.estimate(by="topic", population=sizes).to_frame()
+    assert e.loc["t9", "high"] - e.loc["t9", "low"] > 0.3
+    listed = pd.concat([new, more])[["topic", "item"]]
+    e2 = model.estimate(by="topic", population=listed).to_frame()
+    assert list(e2.index) == list(e.index)
+    # Two items are all there is of t9, and both were seen.
+    assert e2.loc["t9", "value"] == pytest.approx(more["score"].iloc[2:].mean())
+    assert e2.loc["t9", "high"] == pytest.approx(e2.loc["t9", "low"])
+    with pytest.raises(ValueError, match="the bank has 50"):
+        model.estimate(population={"t0": 10})
+    with pytest.raises(ValueError, match="nothing is known"):
+        model.estimate(population={"t77": 10})
+
+
+def test_the_target_among_the_past(bank, past, new):
+    known = past[past["model"] == "m03"].head(60)
+    with pytest.raises(ValueError, match=r"without\(\['m03'\]\)"):
+        fitted(bank, known)
+    with pytest.warns(UserWarning, match="answers like the earlier model 'm03'"):
+        fitted(bank, known.assign(model="m03 again"))
+
+
+def test_a_sample_that_is_not_random_is_told(bank, past, new):
+    easy = bank.items_.assign(d=bank.easiness_).sort_values("d").groupby("topic").tail(12)
+    asked = new[new["item"].isin(easy["item"])]
+    with pytest.warns(UserWarning, match="easier to earlier models"):
+        model = fitted(bank, asked)
+    assert model.random_sample_ == {"m12": False}
+    truth = new["score"].mean()
+    e = model.estimate(by="model")
+    assert e.low[0] < truth < e.high[0]
+    assert abs(e.value[0] - truth) < 0.5 * abs(asked["score"].mean() - truth)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted(bank, asked, sampled="not random")
+        fitted(bank, new.groupby("topic").sample(12, random_state=3))
+
+
+@pytest.mark.parametrize("kind", ["one", "identical", "coin", "contaminated"])
+def test_poor_pasts_stay_close_to_direct(past, new, kind):
+    rng = np.random.default_rng(0)
+    some = past[past["model"] == "m00"]
+    if kind == "identical":
+        some = pd.concat([some, some.assign(model="copy"), some.assign(model="copy 2")])
+    if kind == "coin":
+        some = some.assign(score=rng.integers(0, 2, len(some)))
+    if kind == "contaminated":
+        some = pd.concat([past, some.assign(model="leaked", score=1)])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*same answers throughout")
+        bank = ItemBank().fit(some)
+    ours, direct, covered = [], [], []
+    for seed in range(12):
+        asked = new.groupby("topic").sample(10, random_state=seed)
+        e, truth = errors(bank, new, asked)
+        ours.append((e.value - truth) ** 2)
+        direct.append((asked.groupby("topic")["score"].mean().loc[list(e.labels)] - truth) ** 2)
+        covered.append((e.low <= truth) & (truth <= e.high))
+    assert np.mean(ours) < 0.9 * np.mean(direct)
+    assert np.mean(covered) > 0.88
+
+
+def test_several_models_and_their_summary(bank, rows):
+    two = rows[rows["model"] > "m10"]
+    asked = two[two["item"] % 5 == 0]
+    model = fitted(bank, asked)
+    e = model.estimate(by="model")
+    alone = fitted(bank, asked[asked["model"] == "m12"]).estimate(by="model")
+    assert list(e.labels) == ["m11", "m12"]
+    assert abs(e.value[1] - alone.value[0]) < 0.05
+    by_topic = model.estimate(by="topic")
+    both = model.estimate()
+    np.testing.assert_allclose(by_topic.value, both.value.reshape(2, -1).mean(axis=0))
+    g = model.summary_
+    assert len(g) == 12 and list(g.groups[:2]) == ["t0", "t1"]
+    estimate = AveragedEstimator(random_state=0).fit(**g.fit_args).estimate()
+    assert np.all(np.isfinite(estimate.value)) and np.all(estimate.high > estimate.low)
+
+
+def test_scores_that_are_not_right_or_wrong(rows):
+    rng = np.random.default_rng(0)
+    noise = rng.normal(0, 0.1, len(rows))
+    easy = rows.groupby("item")["score"].transform("mean")
+    real = rows.assign(score=10 * (easy + noise + 0.02 * (rows["model"] == "m12")))
+    past, new = real[real["model"] < "m11"], real[real["model"] == "m12"]
+    asked = new.groupby("topic").sample(8, random_state=0)
+    e, truth = errors(ItemBank().fit(past), new, asked)
+    direct = asked.groupby("topic")["score"].mean().to_numpy()
+    assert np.mean((e.value - truth) ** 2) < 0.5 * np.mean((direct - truth) ** 2)
+    assert np.mean((e.low <= truth) & (truth <= e.high)) >= 5 / 6
+    # Units do not matter.
+    double = [f.assign(score=3 - 2 * f["score"]) for f in (past, asked)]
+    other = fitted(ItemBank().fit(double[0]), double[1]).estimate(by="topic")
+    np.testing.assert_allclose(other.value, 3 - 2 * e.value, atol=0.02)
+    # Right and wrong answers of the past, real scores of the target.
+    mixed = fitted(ItemBank().fit(rows[rows["model"] < "m11"]), asked).estimate(by="topic")
+    assert np.mean((mixed.value - truth) ** 2) < 0.5 * np.mean((direct - truth) ** 2)
+    assert np.mean((mixed.low <= truth) & (truth <= mixed.high)) >= 5 / 6
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        ({"model": ["a"], "item": [3]}, [np.nan], "y must be finite"),
+        ({"model": ["a"]}, [1.0], "no column 'item'"),
+        ({"model": [None], "item": [3]}, [1.0], "has no name"),
+        ({"model": ["a"], "item": [-3]}, [1.0], "bank has no item -3"),
+        ({"model": [], "item": []}, [], "no rows"),
+    ],
+)
+def test_bad_rows_are_refused(bank, X, y, message):
+    with pytest.raises(ValueError, match=message):
+        UnitLevelModel(bank).fit(pd.DataFrame(X), y)
+
+
+def test_bad_options_are_refused(bank, new):
+    with pytest.raises(ValueError, match="sampled must be one of"):
+        fitted(bank, new.head(5), sampled="perhaps")
+    with pytest.raises(ValueError, match="bank is missing"):
+        fitted(None, new.head(5))
+    with pytest.raises(ValueError, match="by must name"):
+        fitted(bank, new.head(5)).estimate(by="item")
+    with pytest.raises(ValueError, match="was not fitted"):
+        fitted(bank, new.head(5)).predict(new.head(2).assign(model="x"))
+
+
+def test_chosen_items_are_spread_and_known(bank, new):
+    chosen = choose_items(bank, 48, random_state=0)
+    assert len(chosen) == 48 and (chosen.groupby("topic").size() == 8).all()
+    np.testing.assert_allclose(chosen["inclusion_probability"], 0.16)
+    assert chosen.equals(choose_items(bank, 48, random_state=0))
+    neyman = choose_items(bank, 48, allocation="neyman", random_state=0)
+    assert neyman["inclusion_probability"].nunique() > 1
+    table = bank.items_.assign(away=np.abs(bank.scores_[:, 0] - bank.scores_[:, 1]))
+    pair = {"tell_apart": ("m00", "m01")}
+    drawn = [choose_items(bank, 48, random_state=seed, **pair) for seed in range(20)]
+    apart = drawn[0]
+    mean = np.mean([chosen.merge(table)["away"].mean() for chosen in drawn])
+    assert mean > 1.15 * table["away"].mean()
+    asked = new.merge(apart)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = UnitLevelModel(bank).fit(asked.drop(columns="score"), asked["score"])
+    assert abs(model.estimate(by="model").value[0] - new["score"].mean()) < 0.15
+    with pytest.raises(ValueError, match="has 300 items only"):
+        choose_items(bank, 301)
+    with pytest.raises(ValueError, match="two models of the bank"):
+        choose_items(bank, 10, tell_apart=("m00", "nobody"))
+
+
+def test_narrower_intervals_need_more_items(bank):
+    found = [items_needed(bank, w, n_models=1, random_state=0).n_items for w in (0.1, 0.05, 1e-5)]
+    assert found[0] < found[1] < found[2] <= 300
+    by_topic = items_needed(bank, 0.1, by="topic", n_models=1, random_state=0)
+    assert by_topic.n_items > found[0]
+    with pytest.raises(ValueError, match="half_width must be positive"):
+        items_needed(bank, 0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_past", [2, 10])
+def test_intervals_cover_on_simulated_truth(n_past):
+    """One new model per simulated world, so whole benchmarks are independent."""
+    whole, topics, gain = [], [], []
+    for seed in range(250):
+        rows = simulated(n_past + 1, seed=seed)
+        new = rows[rows["model"] == f"m{n_past:02d}"]
+        bank = ItemBank().fit(rows[rows["model"] != f"m{n_past:02d}"])
+        asked = new.groupby("topic").sample(10, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = fitted(bank, asked)
+        e = model.estimate(by="model")
+        truth = new["score"].mean()
+        whole.append(e.low[0] <= truth <= e.high[0])
+        parts, at = model.estimate(by="topic"), new.groupby("topic")["score"].mean().to_numpy()
+        topics.append(np.mean((parts.low <= at) & (at <= parts.high)))
+        direct = asked.groupby("topic")["score"].mean().to_numpy()
+        gain.append([np.mean((parts.value - at) ** 2), np.mean((direct - at) ** 2)])
+    assert binom.ppf(0.001, 250, 0.95) <= np.sum(whole)
+    assert 0.93 <= np.mean(topics) <= 0.985
+    ours, direct = np.mean(gain, axis=0)
+    assert ours < 0.6 * direct
+
+
+@pytest.fixture(scope="module")
+def real_scores():
+    """Seven models with scores in [0, 1] on 160 items, the last one new."""
+    items = make_items(n_models=7, n_topics=4, n_items=40, random_state=0).items
+    items["item"] = items.groupby(["model"]).cumcount()
+    items["score"] = 0.7 * items["score"] + np.random.default_rng(0).uniform(0, 0.3, len(items))
+    new = items["model"] == "model-6"
+    return items[~new], items[new]
+
+
+def test_answers_that_are_all_alike_leave_others_uncertain(real_scores):
+    past, new = real_scores
+    asked = new.groupby("topic").head(10)
+    model = UnitLevelModel(ItemBank().fit(past), sampled="random").fit(asked, np.ones(40))
+    for by in ("model", "topic"):
+        e = model.estimate(by=by)
+        assert np.all(e.high - e.low > 0.01)
+        assert np.all((e.low < e.value) & (e.value < e.high) & (e.high <= 1))
+
+
+def test_bounds_that_are_known_hold(real_scores):
+    past, new = real_scores
+    percent = ItemBank().fit(past.assign(score=100 * past["score"]))
+    asked, y = new.groupby("topic").head(10), np.where(np.arange(40) == 0, 0.0, 100.0)
+    e = UnitLevelModel(percent, bounds=(0, 100)).fit(asked, y).estimate(by=["model", "topic"])
+    assert e.high.max() <= 100 and e.low.min() >= 0
+    with pytest.raises(ValueError, match="outside bounds from 0 to 50"):
+        UnitLevelModel(percent, bounds=(0, 50)).fit(asked, y)
+
+
+def test_all_items_asked_is_their_mean(real_scores):
+    past, new = real_scores
+    y = np.linspace(0, 1, len(new)) ** 3
+    e = UnitLevelModel(ItemBank().fit(past)).fit(new, y).estimate(by="model")
+    np.testing.assert_allclose([e.value[0], e.low[0], e.high[0]], y.mean(), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [(3, "3 items of topic 'new', but model 'model-6' was asked 6"), (7.5, "'new' has 7.5")],
+)
+def test_population_is_no_smaller_than_what_was_asked(real_scores, size, message):
+    past, new = real_scores
+    more = pd.DataFrame({"model": "model-6", "topic": "new", "item": np.arange(1000, 1006)})
+    asked = pd.concat([new.groupby("topic").head(10), more])
+    bank = ItemBank().fit(past)
+    with pytest.warns(UserWarning, match="lacks the items"):
+        model = UnitLevelModel(bank).fit(asked, np.resize([0.2, 0.9, 0.5], len(asked)))
+    with pytest.raises(ValueError, match=message):
+        model.estimate(by="topic", population=dict.fromkeys(bank.topics_, 40.0) | {"new": size})
+
+
+def test_items_needed_beyond_those_tried():
+    """Half widths go about as the root of 1 / n - 1 / N, to 0 only at the end."""
+    items = make_items(n_models=7, n_topics=4, n_items=40, random_state=0).items
+    bank = ItemBank().fit(items.assign(item=items.groupby("model").cumcount()))
+    found = [items_needed(bank, width, random_state=0) for width in (0.05, 0.02, 0.01, 0.001)]
+    sizes = [needed.n_items for needed in found]
+    assert sizes == sorted(sizes) and sizes[-1] == 160
+    n, width = found[2].half_widths.index[-1], found[2].half_widths["model"].min()
+    assert width > 0.01
+    expected = 1 / ((0.01 / width) ** 2 * (1 / n - 1 / 160) + 1 / 160)
+    assert sizes[2] == np.ceil(expected)

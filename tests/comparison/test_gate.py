@@ -1,0 +1,354 @@
+"""The gate: its verdicts, what it promises and what it keeps."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize_scalar
+from scipy.stats import binom, fisher_exact, hypergeom
+
+from skbench import compare_models, gate
+from skbench.stats.ranking import noninferiority
+from skbench.stats.resampling import repeats
+
+
+def rows_of(old, new, **columns):
+    """Item rows of many data sets: arrays of shape (n_sets, n_items)."""
+    n_sets, n = np.shape(old)
+    base = {"sim": np.repeat(np.arange(n_sets), n), "item": np.tile(np.arange(n), n_sets)}
+    base |= {name: np.tile(values, n_sets) for name, values in columns.items()}
+    return pd.concat(
+        [
+            pd.DataFrame(base | {"model": name, "score": np.ravel(x).astype(float)})
+            for name, x in (("old", old), ("new", new))
+        ]
+    )
+
+
+def binary(rng, n_sets, n, disagreement, difference):
+    only_new, only_old = (disagreement + difference) / 2, (disagreement - difference) / 2
+    u, same = rng.random((n_sets, n)), rng.random((n_sets, n)) < 0.7
+    new = np.where(u < only_new, 1, np.where(u < only_new + only_old, 0, same))
+    old = np.where(u < only_new, 0, np.where(u < only_new + only_old, 1, same))
+    return old, new
+
+
+def continuous(rng, n_sets, n, spread, difference):
+    old = rng.random((n_sets, n))
+    return old, old + difference + rng.normal(0, spread, (n_sets, n))
+
+
+def clustered(rng, n_sets, n, spread, difference):
+    """Right answers, five to a cluster whose difference they share."""
+    shared = np.repeat(rng.uniform(-spread, spread, (n_sets, n // 5)), 5, axis=1)
+    old = rng.random((n_sets, n)) < 0.7
+    return old, rng.random((n_sets, n)) < 0.7 + difference + shared
+
+
+def verdicts(rows, margin, **options):
+    """The verdict of every data set, by the very intervals of one call."""
+    topics = gate(rows, "old", "new", margin, by="sim", **options).topics
+    return noninferiority.decide(topics["low"], topics["high"], margin)
+
+
+def single(rows, margin, sim, **options):
+    return gate(rows[rows["sim"] == sim], "old", "new", margin, **options)
+
+
+def test_score_interval_solves_the_score_equation():
+    """Against the likelihood, maximised numerically instead of by the root of a quadratic."""
+    n, a, b = 50, 7, 2
+    z = 1.959963984540054
+    for difference in np.concatenate(noninferiority.score_interval([a], [b], [n])):
+        slack = 1 - abs(difference)
+
+        def minus(q, difference=difference):
+            p = q + difference
+            return -(a * np.log(p) + b * np.log(q) + (n - a - b) * np.log(max(1 - p - q, 1e-300)))
+
+        ends = (max(0, -difference) + 1e-12, max(0, -difference) + slack / 2 - 1e-12)
+        q = minimize_scalar(minus, bounds=ends, method="bounded", options={"xatol": 1e-13}).x
+        statistic = (a - b - n * difference) / np.sqrt(n * (2 * q + difference * (1 - difference)))
+        assert_allclose(abs(statistic), z, rtol=1e-6)  # xatol of the optimiser
+
+
+def test_score_interval_is_symmetric_and_wide_without_disagreement():
+    low, high = noninferiority.score_interval([3, 9, 0], [9, 3, 0], [80, 80, 100])
+    assert_allclose(low[:2], -high[1::-1], atol=1e-12)
+    assert_allclose(high[2], 3.8414588 / 103.8414588, rtol=1e-6)
+
+
+def test_gate_and_exact_test_agree():
+    lost = np.arange(1, 12)
+    low, high = noninferiority.gate_interval(0, lost, 300)
+    rows = [rows_of(np.ones((1, 300)), (np.arange(300) >= k)[None]) for k in lost]
+    p_value = [compare_models(r, "new", "old").p_value[0] for r in rows]
+    assert ((high < 0) == (np.array(p_value) <= 0.05)).all()
+    assert_allclose(noninferiority.gate_interval(lost, 0, 300), (-high, -low), atol=1e-12)
+
+
+def test_power_of_counts_is_the_sum_over_all_tables():
+    n, disagreement, margin = 25, 0.3, 0.2
+    only_a, only_b = 0.05, 0.25
+    total = 0.0
+    for a in range(n + 1):
+        for b in range(n + 1 - a):
+            low, high = noninferiority.gate_interval([a], [b], [n])
+            if noninferiority.decide(low, high, margin)[0] == "fail":
+                total += binom.pmf(a, n, only_a) * binom.pmf(b, n - a, only_b / (1 - only_a))
+    found = noninferiority.power_of_counts(n, disagreement, margin)
+    assert_allclose(found, total, atol=1e-7)  # tails of 1e-9 are left out
+
+
+def test_binary_gate_and_its_three_verdicts():
+    old = np.r_[np.ones(80), np.zeros(20)][None]
+    for lost, margin, verdict in [(0, 0.05, "pass"), (30, 0.05, "fail"), (3, 0.02, "undecided")]:
+        new = old.copy()
+        new[0, :lost] = 0
+        result = single(rows_of(old, new), margin, 0)
+        expected = noninferiority.gate_interval(0, lost, 100)
+        assert_allclose((result.low, result.high), expected)
+        assert result.verdict == verdict
+        assert_allclose(result.difference, -lost / 100)
+
+
+def test_fail_at_the_margin_needs_more_than_worse():
+    old = np.r_[np.ones(80), np.zeros(20)][None]
+    new = old.copy()
+    new[0, :8] = 0
+    rows = rows_of(old, new)
+    assert single(rows, 0.05, 0).verdict == "fail"
+    result = single(rows, 0.05, 0, fail="margin")
+    assert result.verdict == "undecided"
+    # Its power is about passing a candidate that is as good.
+    a, b = np.meshgrid(np.arange(101), np.arange(101), indexing="ij")
+    share = 0.08
+    rest = share / 2 / (1 - share / 2)
+    chance = binom.pmf(a, 100, share / 2) * binom.pmf(b, 100 - a, rest)
+    low = np.full(a.shape, -1.0)
+    low[a + b <= 100] = noninferiority.score_interval(a[a + b <= 100], b[a + b <= 100], 100)[0]
+    assert_allclose(result.power, chance[low > -0.05].sum(), atol=1e-7)
+
+
+def test_interval_is_that_of_compare_models():
+    rng = np.random.default_rng(0)
+    rows = rows_of(*continuous(rng, 1, 60, 0.2, 0.0), passage=np.arange(60) // 5)
+    for options in ({}, {"cluster": "passage"}):
+        result = single(rows, 0.1, 0, **options)
+        expected = compare_models(rows, "new", "old", **options).estimate
+        assert_allclose((result.low, result.high), (expected.low[0], expected.high[0]))
+
+
+def test_clusters_may_reach_over_topics():
+    rng = np.random.default_rng(0)
+    rows = rows_of(*clustered(rng, 1, 100, 0.2, 0.0), passage=np.arange(100) // 5)
+    rows["topic"] = rows["item"] % 5
+    plain = single(rows, 0.1, 0, cluster="passage")
+    result = single(rows, 0.1, 0, cluster="passage", by="topic")
+    assert (result.low, result.high) == (plain.low, plain.high)
+    assert result.topics["n_items"].tolist() == [20] * 5
+
+
+def test_relative_margin_is_a_share_of_the_baseline():
+    rows = rows_of(*binary(np.random.default_rng(0), 1, 200, 0.2, 0))
+    mean = rows[rows["model"] == "old"]["score"].mean()
+    result = single(rows, 0.1, 0, relative=True)
+    assert_allclose(result.margin, 0.1 * mean)
+    assert result.low == single(rows, 0.05, 0).low
+
+
+def test_a_blind_gate_says_so_first():
+    rows = rows_of(*binary(np.random.default_rng(0), 1, 60, 0.2, 0))
+    result = single(rows, 0.02, 0)
+    assert result.power < 0.5
+    assert result.sentences()[0].startswith("This gate is close to blind")
+    assert "close to blind" in result.to_markdown().splitlines()[2]
+    seen = single(rows_of(*binary(np.random.default_rng(0), 1, 400, 0.2, 0)), 0.1, 0)
+    assert seen.power > 0.5
+    assert seen.sentences()[0].startswith(seen.verdict.upper())
+
+
+def test_models_that_never_differ_are_not_taken_for_certain():
+    rng = np.random.default_rng(0)
+    old = rng.random((1, 40))
+    result = single(rows_of(old, old, passage=np.arange(40) // 4), 0.1, 0, cluster="passage")
+    assert_allclose(result.high, 1 - 0.025**0.1)  # ten clusters of which none differs
+    assert result.verdict == "undecided"
+    assert np.isnan(result.power)
+    assert json.loads(result.to_json())["power"] is None
+
+
+def test_topics_that_got_worse_are_found_at_the_rate():
+    rng = np.random.default_rng(0)
+    old, new = (x.astype(float) for x in binary(rng, 40, 60, 0.2, 0))
+    new[:10] = rng.random((10, 60)) < 0.3
+    rows = rows_of(old, new)
+    topics = gate(rows, "old", "new", 0.05, by="sim").topics
+    assert topics["worse"].to_numpy()[:10].all()
+    assert topics["worse"].to_numpy()[10:].sum() <= 2
+    assert_allclose(
+        topics["p_value"].iloc[0],
+        binom.cdf(((new > old)[0]).sum(), (new != old)[0].sum(), 0.5),
+    )
+
+
+def test_item_flips_that_noise_explains_and_those_it_does_not():
+    rng = np.random.default_rng(0)
+    p = np.r_[np.full(200, 0.5), np.ones(20)]
+    q = np.r_[np.full(200, 0.5), np.zeros(20)]
+    runs = np.arange(8)
+    rows = pd.concat(
+        [
+            pd.DataFrame({"model": name, "item": np.repeat(np.arange(220), 8),
+                          "run": np.tile(runs, 220),
+                          "score": (rng.random((220, 8)) < rate[:, None]).ravel() * 1.0})
+            for name, rate in (("old", p), ("new", q))
+        ]
+    )  # fmt: skip
+    result = gate(rows, "old", "new", 0.05, cluster="item")
+    found = result.item_verdicts
+    assert (found["verdict"].to_numpy()[200:] == "worse").all()
+    assert found["verdict"].isin(["worse", "better"]).to_numpy()[:200].sum() <= 2
+    flipped = found["flipped"].to_numpy()[:200].sum()
+    chance = found["chance_of_flip"].to_numpy()[:200]
+    spread = np.sqrt(np.sum(chance * (1 - chance)))
+    assert abs(flipped - chance.sum()) < 3 * spread
+
+
+def test_flips_against_fisher_and_enumeration():
+    a, runs_a, b, runs_b = np.array([3, 1, 4]), 5, np.array([0, 3, 4]), 4
+    found = repeats.flips(a, runs_a, b, runs_b)
+    for i in range(3):
+        table = [[a[i], runs_a - a[i]], [b[i], runs_b - b[i]]]
+        tails = [fisher_exact(table, side).pvalue for side in ("less", "greater")]
+        assert_allclose(found.p_value[i], min(1, 2 * min(tails)))
+        total = a[i] + b[i]
+        chance = sum(
+            hypergeom.pmf(x, runs_a + runs_b, total, runs_a)
+            for x in range(total + 1)
+            if (2 * x >= runs_a) != (2 * (total - x) >= runs_b)
+        )
+        assert_allclose(found.chance[i], chance)
+
+
+def test_result_as_table_json_and_markdown():
+    rows = rows_of(*binary(np.random.default_rng(0), 3, 60, 0.2, -0.1))
+    result = gate(rows, "old", "new", 0.05, by="sim")
+    row = result.to_frame().iloc[0]
+    assert (row["verdict"], row["low"]) == (result.verdict, result.low)
+    document = json.loads(result.to_json())
+    assert document["items_needed"] == result.items_needed
+    assert len(document["topics"]) == 3
+    assert f"| {result.difference:+.4f} |" in result.to_markdown()
+
+
+def test_bad_input_is_told_in_words():
+    rows = rows_of(*binary(np.random.default_rng(0), 1, 20, 0.2, 0))
+    for margin in (0, -0.1, np.nan, "0.02"):
+        with pytest.raises(ValueError, match=r"margin must be above 0"):
+            gate(rows, "old", "new", margin)
+    other = pd.concat([rows[rows["model"] == "old"], rows[rows["model"] == "new"].assign(
+        item=lambda r: r["item"] + 100)])  # fmt: skip
+    with pytest.raises(ValueError, match=r"answered none of the 20 items of 'old', but 20 others"):
+        gate(other, "old", "new", 0.02)
+    with pytest.raises(ValueError, match=r"no model 'newer'"):
+        gate(rows, "old", "newer", 0.02)
+    with pytest.raises(ValueError, match=r"both 'old'"):
+        gate(rows, "old", "old", 0.02)
+    with pytest.raises(ValueError, match=r"relative margin needs a mean above 0"):
+        gate(rows.assign(score=0.0), "old", "new", 0.02, relative=True)
+
+
+def test_items_of_one_model_only_are_left_out_aloud_or_wrong():
+    old, new = np.ones((1, 20)), np.ones((1, 20))
+    rows = rows_of(old, new)
+    rows = rows[~((rows["model"] == "new") & (rows["item"] < 8))]
+    with pytest.warns(UserWarning, match=r"8 of 20 items .*'new' lacks 8, 'old' lacks 0"):
+        result = gate(rows, "old", "new", 0.1)
+    assert (result.n_items, result.difference) == (12, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = gate(rows, "old", "new", 0.1, missing="wrong")
+    assert (result.n_items, result.difference, result.verdict) == (20, -0.4, "fail")
+
+
+def test_equal_models_seldom_fail():
+    rng = np.random.default_rng(1)
+    for n in (60, 150):
+        for make, spread, options in [
+            (binary, 0.1, {}),
+            (continuous, 0.2, {}),
+            (clustered, 0.2, {"cluster": "passage"}),
+        ]:
+            rows = rows_of(*make(rng, 400, n, spread, 0), passage=np.arange(n) // 5)
+            fails = np.mean(verdicts(rows, 0.02, **options) == "fail")
+            assert fails <= binom.ppf(0.999, 400, 0.025) / 400, (n, make.__name__)
+
+
+@pytest.mark.slow
+def test_equal_models_fail_at_most_5_percent_of_the_time():
+    rng = np.random.default_rng(2)
+    for n in (60, 100, 200, 400):
+        for make, spread in [(binary, 0.05), (binary, 0.25), (continuous, 0.2), (clustered, 0.2)]:
+            rows = rows_of(*make(rng, 2000, n, spread, 0), passage=np.arange(n) // 5)
+            options = {"cluster": "passage"} if make is clustered else {}
+            assert np.mean(verdicts(rows, 0.02, **options) == "fail") <= 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("make", "spread", "n", "margin"),
+    [(binary, 0.1, 60, 0.1), (binary, 0.15, 150, 0.05), (binary, 0.15, 400, 0.05),
+     (binary, 0.3, 150, 0.1), (binary, 0.3, 400, 0.05), (binary, 0.06, 400, 0.03),
+     (continuous, 0.2, 60, 0.05), (continuous, 0.2, 150, 0.03), (continuous, 0.2, 150, 0.05),
+     (clustered, 0.2, 100, 0.15), (clustered, 0.1, 200, 0.1), (clustered, 0.2, 400, 0.08)],
+)  # fmt: skip
+def test_stated_power_is_the_simulated_one(make, spread, n, margin):
+    rng = np.random.default_rng(3)
+    rows = rows_of(*make(rng, 3000, n, spread, -margin), passage=np.arange(n) // 5)
+    options = {"cluster": "passage"} if make is clustered else {}
+    simulated = np.mean(verdicts(rows, margin, **options) == "fail")
+    sets = dict(list(rows[rows["sim"] < 150].groupby("sim")))
+    stated = np.mean([single(one, margin, s, **options).power for s, one in sets.items()])
+    assert abs(stated - simulated) <= 0.04
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("make", "spread"), [(binary, 0.2), (continuous, 0.2), (clustered, 0.2)])
+def test_with_the_items_it_asked_for_it_fails_what_lost_five_points(make, spread):
+    rng = np.random.default_rng(4)
+    options = {"cluster": "passage"} if make is clustered else {}
+    pilot = rows_of(*make(rng, 1, 200, spread, 0), passage=np.arange(200) // 5)
+    needed = single(pilot, 0.02, 0, **options).items_needed
+    n = -(-needed // 5) * 5
+    rows = rows_of(*make(rng, 200, n, spread, -0.05), passage=np.arange(n) // 5)
+    assert np.mean(verdicts(rows, 0.02, **options) == "fail") >= 0.8
+
+
+def test_real_pairs(data_folder):
+    """Ten models on MMLU-Pro: the whole benchmark decides, a tenth of it leaves doubt."""
+    table = pd.read_csv(data_folder / "mmlu_pro_dev.csv.gz").reset_index(names="question")
+    models = [c for c in table if table[c].dropna().isin((0, 1)).all() and c != "question"]
+    scores = table[["question", "category", *models]].melt(
+        ["question", "category"], var_name="model", value_name="score"
+    )
+    best, second = table[models].mean().sort_values(ascending=False).index[:2]
+    rows = scores[scores["model"].isin([best, second])].dropna()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = gate(rows, best, second, 0.02, item="question", by="category")
+        part = gate(rows[rows["question"] % 40 == 0], best, second, 0.02, item="question")
+    assert result.power > 0.5 > part.power
+    assert result.high - result.low < part.high - part.low
+    assert len(result.topics) == table["category"].nunique()
+
+
+def test_a_margin_beyond_the_score_is_refused():
+    items = pd.DataFrame({"model": ["a"] * 9 + ["b"] * 9, "item": [*range(9)] * 2})
+    items["score"] = np.resize([1, 0, 1, 1, 0], 18)
+    for margin, relative in ((2, False), (3, True)):
+        with pytest.raises(ValueError, match=r"cannot lose more than 1.* margin=0\.02"):
+            gate(items, "a", "b", margin, relative=relative)

@@ -1,0 +1,295 @@
+"""Stopping when enough: valid at every look, resumable, and soon."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import logsumexp, ndtri
+
+from skbench import InspectStopping, SequentialComparison, SequentialMean, decisive_order
+from skbench.stats.sequential import betting
+
+
+def differences(rng, shape, only_a, only_b):
+    u = rng.random(shape)
+    return np.where(u < only_a, 1.0, np.where(u < only_a + only_b, -1.0, 0.0))
+
+
+def first_look(d, batch, confidence_level=0.95):
+    """Look at which each row is decided for a and for b; the number of looks where never."""
+    looks = np.arange(batch - 1, d.shape[1], batch)
+    found = []
+    for sign in (1, -1):
+        capital = np.full((len(d), looks.size), -np.inf)
+        for c in betting.FRACTIONS:
+            # Scaled to [0, 1], the mean is 1/2: 1 - c + c x / (1/2) = 1 + c d.
+            steps = np.cumsum(np.log1p(sign * c * d), axis=1)[:, looks]
+            capital = np.logaddexp(capital, steps)
+        hit = capital - np.log(betting.FRACTIONS.size) >= np.log(2 / (1 - confidence_level))
+        found.append(np.where(hit.any(axis=1), hit.argmax(axis=1), looks.size))
+    return *found, looks.size
+
+
+def test_capital_against_a_loop():
+    rng = np.random.default_rng(0)
+    x = rng.random(12).round(1)
+    values, counts = np.unique(x, return_counts=True)
+    slow = np.mean([np.prod([1 - c + c * v / 0.4 for v in x]) for c in betting.FRACTIONS])
+    assert_allclose(betting.log_capital(values, counts, 0.4), np.log(slow), rtol=1e-10)
+
+
+def test_ends_are_where_the_capital_reaches_the_goal_and_order_does_not_matter():
+    rng = np.random.default_rng(0)
+    a, b = rng.random(40) < 0.8, rng.random(40) < 0.5
+    result = SequentialComparison().update(a, b)
+    values, counts = np.unique((a * 1.0 - b + 1) / 2, return_counts=True)
+    low = betting.log_capital(values, counts, (result.low + 1) / 2)
+    high = betting.log_capital(1 - values, counts, (1 - result.high) / 2)
+    assert_allclose([low, high], np.log(40), rtol=1e-6)
+    order = rng.permutation(40)
+    assert SequentialComparison().update(a[order], b[order]).low == result.low
+
+
+def test_class_decides_where_the_vectorised_kernel_does():
+    rng = np.random.default_rng(1)
+    d = differences(rng, (8, 300), 0.3, 0.15)
+    for_a, for_b, n_looks = first_look(d, 20)
+    for row, a, b in zip(d, for_a, for_b, strict=True):
+        race = SequentialComparison()
+        verdicts = [race.update(batch > 0, batch < 0).verdict for batch in row.reshape(-1, 20)]
+        expected = [
+            "a" if look >= a else "b" if look >= b else "undecided" for look in range(n_looks)
+        ]
+        assert verdicts == expected
+
+
+@pytest.mark.parametrize("batch", [5, 10])
+def test_sixty_looks_keep_the_level(batch):
+    rng = np.random.default_rng(2)
+    for both in (0.1, 0.4):
+        d = differences(rng, (2000, 60 * batch), both / 2, both / 2)
+        for_a, for_b, n_looks = first_look(d, batch)
+        assert n_looks == 60
+        assert np.mean(np.minimum(for_a, for_b) < n_looks) <= 0.05
+
+
+def test_means_keep_the_level_at_sixty_looks():
+    rng = np.random.default_rng(3)
+    x = rng.beta(2, 0.5, (2000, 300))
+    goal = np.log(40)
+    wrong = np.zeros(2000, dtype=bool)
+    for y, m in ((x, 0.8), (1 - x, 0.2)):
+        steps = [np.cumsum(np.log1p(c * (y / m - 1)), axis=1)[:, 4::5] for c in betting.FRACTIONS]
+        wrong |= (logsumexp(steps, axis=0) - np.log(len(steps)) >= goal).any(axis=1)
+    assert wrong.mean() <= 0.05
+
+
+@pytest.mark.parametrize(("only_a", "only_b"), [(0.3, 0.15), (0.25, 0.1), (0.2, 0.05)])
+def test_expected_items(only_a, only_b):
+    """15 points apart: at most 1.6 times the items of a test of fixed size with power 0.8."""
+    rng = np.random.default_rng(4)
+    d = differences(rng, (1000, 600), only_a, only_b)
+    for_a, _, n_looks = first_look(d, 10)
+    power = np.mean(for_a < n_looks)
+    items = np.minimum(for_a + 1, n_looks) * 10
+    variance = only_a + only_b - 0.15**2
+    fixed = [(ndtri(0.975) + ndtri(p)) ** 2 * variance / 0.15**2 for p in (0.8, min(power, 0.99))]
+    assert power >= 0.8
+    assert items.mean() <= 1.6 * fixed[0]
+    assert items.mean() <= fixed[1]  # of the same power
+
+
+def test_chance_of_a_decision():
+    """Predicted at 100 items of 400 against what came; the true mean is drawn, as predicted."""
+    rng = np.random.default_rng(5)
+    difference = rng.uniform(-0.3, 0.3, 1500)
+    u = rng.random((1500, 400))
+    edge = (0.4 + difference[:, None]) / 2
+    d = np.where(u < edge, 1.0, np.where(u < 0.4, -1.0, 0.0))
+    for_a, for_b, n_looks = first_look(d, 20)
+    decided = np.minimum(for_a, for_b) < n_looks
+    early = np.minimum(for_a, for_b) < 5
+    head = d[:, :100]
+    chance = np.array([
+        betting.chance_of_decision(m, v, 100, 400, 0.0)
+        for m, v in zip(head.mean(axis=1), head.var(axis=1), strict=True)
+    ])  # fmt: skip
+    for low, high in [(0, 0.15), (0.15, 0.5), (0.5, 0.85), (0.85, 1)]:
+        chosen = (chance >= low) & (chance < high) & ~early
+        assert abs(decided[chosen].mean() - chance[chosen].mean()) < 0.1, (low, high)
+
+
+def test_futility_is_said_and_harmless():
+    rng = np.random.default_rng(6)
+    race = SequentialComparison(max_items=300)
+    assert np.isnan(race.result.chance)
+    result = race.update(rng.random(280) < 0.5, rng.random(280) < 0.5)
+    assert (result.verdict, result.futile, result.stop) == ("undecided", True, True)
+    assert "futile" in str(result)
+    far = SequentialComparison(max_items=300).update([1] * 20, [0] * 20)
+    assert not far.futile and far.verdict == "a"
+
+
+def test_equivalence_within_a_margin_and_precision():
+    agree = np.ones(300)
+    assert SequentialComparison(margin=0.05).update(agree, agree).verdict == "equivalent"
+    assert SequentialComparison().update(agree, agree).verdict == "undecided"
+    rng = np.random.default_rng(0)
+    running = SequentialMean(width=0.2)
+    while not running.result.stop:
+        running.update(rng.random(20) < 0.7)
+    assert running.result.high - running.result.low <= 0.2
+    assert 100 < running.n_items < 600
+
+
+def test_weighted_draws_are_about_the_mean_of_the_items_and_sooner():
+    rng = np.random.default_rng(7)
+    n, n_sets = 5000, 200
+    differ = np.r_[np.full(n * 3 // 4, 0.02), np.full(n // 4, 0.6)]
+    d = np.where(rng.random(n) < differ, np.where(rng.random(n) < 0.7, 1.0, -1.0), 0.0)
+    draws, weights = decisive_order(np.sqrt(differ), n_sets * 3000, random_state=0)
+    spread = 1.1 / np.sqrt(weights.size)  # of a product in [-2, 2], with a little room
+    assert abs(np.mean(weights * d[draws]) - d.mean()) < 4 * spread
+    drawn = (weights * d[draws]).reshape(n_sets, -1) / 2
+    plain = d[rng.integers(0, n, (n_sets, 3000))]
+    items = [np.mean(first_look(x, 20)[0]) for x in (drawn, plain)]
+    assert items[0] < 0.8 * items[1]
+
+
+def test_state_goes_through_json():
+    rng = np.random.default_rng(0)
+    for race, batch in [
+        (SequentialComparison(("x", "y"), max_items=90), (rng.random(30), rng.random(30))),
+        (SequentialMean(target=0.3, bounds=(-1, 1)), (rng.random(30),)),
+    ]:
+        race.update(*batch)
+        again = type(race).from_json(race.to_json())
+        assert again.result == race.result
+        assert again.update(*batch) == race.update(*batch)
+    with pytest.raises(ValueError, match=r"state of SequentialMean, not of SequentialComparison"):
+        SequentialComparison.from_json(race.to_json())
+
+
+LOOP = """
+import sys, time
+from pathlib import Path
+import numpy as np
+from skbench import SequentialComparison
+rng = np.random.default_rng(0)
+a, b = rng.random(2000) < 0.7, rng.random(2000) < 0.62
+path = Path(sys.argv[1])
+race = SequentialComparison.load(path) if path.exists() else SequentialComparison()
+while not race.result.stop and race.n_items < 2000:
+    here = slice(race.n_items, race.n_items + 10)
+    race.update(a[here], b[here])
+    race.save(path)
+    time.sleep(float(sys.argv[2]))
+print(race.to_json())
+"""
+
+
+@pytest.mark.slow  # four processes
+def test_killed_and_resumed_it_says_the_same(tmp_path):
+    command = [sys.executable, "-c", LOOP]
+    whole = subprocess.run([*command, tmp_path / "whole.json", "0"], capture_output=True, text=True)
+    state = tmp_path / "state.json"
+    for _ in range(2):
+        process = subprocess.Popen([*command, state, "0.005"], stdout=subprocess.DEVNULL)
+        seen = state.read_text() if state.exists() else ""
+        while process.poll() is None and (state.read_text() if state.exists() else "") == seen:
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL
+        assert json.loads(state.read_text())["verdict"] == "undecided"
+    resumed = subprocess.run([*command, state, "0"], capture_output=True, text=True)
+    assert resumed.stdout == whole.stdout != ""
+
+
+def test_bad_input_is_told_in_words():
+    with pytest.raises(ValueError, match=r"a has 2 scores and b 1"):
+        SequentialComparison().update([1, 0], [1])
+    with pytest.raises(ValueError, match=r"1 of 2 scores of a lie outside bounds from 0 to 1"):
+        SequentialComparison().update([1, 70], [1, 0])
+    with pytest.raises(ValueError, match=r"missing or infinite"):
+        SequentialMean(target=0.5).update([np.nan])
+    with pytest.raises(ValueError, match=r"not both"):
+        SequentialMean(target=0.5, width=0.1)
+    with pytest.raises(ValueError, match=r"margin must be above 0, got 0"):
+        SequentialComparison(margin=0)
+    with pytest.raises(ValueError, match=r"A weight is 2, above max_weight 1"):
+        SequentialComparison().update([1], [0], [2.0])
+    with pytest.raises(ValueError, match=r"needs baseline"):
+        InspectStopping(SequentialComparison())
+
+
+def test_scores_that_drift_are_noticed():
+    running = SequentialMean(target=0.5)
+    running.update(np.ones(100))
+    with pytest.warns(UserWarning, match="moved beyond chance"):
+        running.update(np.zeros(300))
+    assert running.result.verdict == "above"
+
+
+def inspect_task(right, stopping, epochs=1):
+    inspect_ai = pytest.importorskip("inspect_ai")
+    from inspect_ai.dataset import Sample
+    from inspect_ai.model import ModelOutput, ModelUsage, get_model
+    from inspect_ai.scorer import match
+    from inspect_ai.solver import generate
+
+    samples = [Sample(input="?", target="yes", id=i) for i in range(len(right))]
+    outputs = [ModelOutput.from_content("mockllm/model", "yes" if r else "no") for r in right]
+    for output in outputs:  # or it would count tokens with a table from the internet
+        output.usage = ModelUsage(input_tokens=1, output_tokens=1, total_tokens=2)
+    task = inspect_ai.Task(
+        dataset=samples, solver=generate(), scorer=match(), early_stopping=stopping, epochs=epochs
+    )
+    return inspect_ai.eval(
+        task, model=get_model("mockllm/model", custom_outputs=outputs), max_samples=1,
+        display="none", log_dir=os.environ["INSPECT_LOG_DIR"],
+    )[0]  # fmt: skip
+
+
+@pytest.fixture
+def inspect_logs(tmp_path, monkeypatch):
+    monkeypatch.setenv("INSPECT_LOG_DIR", str(tmp_path))
+
+
+def test_inspect_stops_early(inspect_logs, tmp_path):
+    stopping = InspectStopping(SequentialMean(target=0.5), state=tmp_path / "state.json")
+    log = inspect_task([True] * 60, stopping)
+    assert log.status == "success"
+    summary = log.results.early_stopping
+    expected = SequentialMean(target=0.5)
+    while not expected.result.stop:
+        expected.update([1])
+    assert summary.metadata["verdict"] == "above"
+    assert summary.metadata["n_items"] == expected.n_items
+    assert len(summary.early_stops) == 60 - expected.n_items
+    assert SequentialMean.load(tmp_path / "state.json").result == stopping.result
+
+
+def test_inspect_compares_with_a_stored_baseline(inspect_logs):
+    race = SequentialComparison(names=("new", "old"))
+    log = inspect_task([False] * 60, InspectStopping(race, baseline=dict.fromkeys(range(60), 1.0)))
+    assert log.results.early_stopping.metadata["verdict"] == "old"
+
+
+def test_inspect_runs_to_the_end_where_nothing_is_decided(inspect_logs):
+    log = inspect_task([True, False] * 10, InspectStopping(SequentialMean(target=0.5)))
+    assert len(log.samples) == 20
+    assert log.results.early_stopping.metadata["n_items"] == 20
+
+
+def test_without_a_goal_nothing_is_decided():
+    running, goal = SequentialMean(max_items=1000), SequentialMean(target=0.5)
+    scores = np.random.default_rng(0).random(200)
+    alone, with_goal = running.update(scores), goal.update(scores)
+    assert (alone.low, alone.high) == (with_goal.low, with_goal.high)
+    assert alone.verdict == "undecided" and not alone.stop

@@ -1,0 +1,325 @@
+"""The same summary by every route: the same numbers, or an error, or a warning that says why.
+
+What decides a number travels in `Sampling` and in arguments, not in attributes that pandas
+drops; so no join, file or transformer may change a number without a word.
+"""
+
+import io
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from numpy.testing import assert_allclose
+from scipy.special import expit
+from scipy.stats import binom
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import Ridge
+from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from skbench import (
+    AveragedEstimator,
+    CrossFitMixedModel,
+    DirectEstimator,
+    EmpiricalBayes,
+    FayHerriot,
+    GaussianMixedModel,
+    GroupSummary,
+    IntervalPipeline,
+    JamesStein,
+    LogisticMixedModel,
+    StructuredRegression,
+    SyntheticRegression,
+    make_items,
+    summarize_items,
+)
+
+BY = ["model", "topic"]
+EB = EmpiricalBayes(Ridge(), cv=2, random_state=0)
+ESTIMATORS = {
+    "direct": DirectEstimator(),
+    "synthetic": SyntheticRegression(Ridge(), random_state=0),
+    "structured": StructuredRegression(alphas=5, cv=2, random_state=0),
+    "james-stein": JamesStein(),
+    "fay-herriot": FayHerriot(),
+    "eb": EB,
+    "logistic": LogisticMixedModel(),
+    "gaussian": GaussianMixedModel(kernels="auto"),
+    "cross-fit": CrossFitMixedModel(Ridge(), cv=2, random_state=0),
+    "averaged": AveragedEstimator([("eb", EB), ("mixed", GaussianMixedModel())]),
+    "pipeline": IntervalPipeline([("same", "passthrough"), ("eb", EB)]),
+}
+
+
+def shared():
+    """Right and wrong answers of models to the same items."""
+    data = make_items(3, 16, 10, random_state=1)
+    return summarize_items(data.items, BY, features=data.features)
+
+
+def own():
+    """Right and wrong answers to items of each model's own."""
+    data = make_items(3, 16, 10, random_state=2)
+    items = data.items.assign(item=np.arange(len(data.items)))
+    return summarize_items(items, BY, features=data.features)
+
+
+def few():
+    """Five skewed scores per group, of models on the same items."""
+    data = make_items(3, 16, 5, random_state=3)
+    noise = np.random.default_rng(0).exponential(size=len(data.items))
+    items = data.items.assign(score=data.items["score"] + noise)
+    return summarize_items(items, BY, features=data.features)
+
+
+def clusters():
+    """Right and wrong answers in passages of two to four questions."""
+    rng = np.random.default_rng(4)
+    size = rng.integers(2, 5, size=3 * 16 * 6)
+    group = np.repeat(np.arange(48), 6)
+    right = expit(rng.normal(0.5, 1, len(size)) + rng.normal(0, 0.5, 48)[group])
+    passage = np.repeat(np.arange(len(size)), size)
+    topic = np.char.add("topic-", (group // 3).astype(str))[passage]
+    items = pd.DataFrame({"model": np.array(list("abc"))[group % 3][passage], "topic": topic})
+    items["passage"], items["item"] = passage, np.arange(len(passage))
+    items["score"] = (rng.random(len(passage)) < right[passage]).astype(float)
+    features = pd.DataFrame({"topic": items["topic"].unique()}).assign(feature=np.arange(16.0))
+    return summarize_items(items, BY, cluster="passage", features=features)
+
+
+SUMMARIES = {kind.__name__: kind() for kind in (shared, own, few, clusters)}
+
+
+def is_quick(case, name):
+    """What reads most of what may be lost; shared items, all."""
+    reads_much = name in ("direct", "eb", "logistic", "gaussian")
+    return case == "shared" or (case in ("few", "clusters") and reads_much)
+
+
+CASES = [
+    pytest.param(case, name, marks=() if is_quick(case, name) else pytest.mark.slow)
+    for case, g in SUMMARIES.items()
+    for name in ESTIMATORS
+    if name != "logistic" or g.outcome == "binomial"
+]
+every_case = pytest.mark.parametrize(("case", "name"), CASES)
+
+
+def numbers(fitted):
+    e = fitted.estimate()
+    return np.column_stack([e.value, e.low, e.high])
+
+
+def expected(case, name, cache={}):  # noqa: B006
+    if (case, name) not in cache:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            fitted = clone(ESTIMATORS[name]).fit(**SUMMARIES[case].fit_args)
+        cache[case, name] = numbers(fitted)
+    return cache[case, name]
+
+
+def with_X(change):
+    return lambda estimator, g: estimator.fit(**g.fit_args | {"X": change(g.X)})
+
+
+def of_polars(estimator, g):
+    pl = pytest.importorskip("polars")
+    columns = {name: pl.Series(given) for name, given in g.fit_args.items() if name in "y sigma2 n"}
+    return estimator.fit(**g.fit_args | columns | {"X": pl.from_pandas(g.X)})
+
+
+def of_file(suffix):
+    def route(estimator, g):
+        table, sampling = g.to_frame(features=True), pickle.dumps(g.sampling)
+        file = io.BytesIO()
+        if suffix == "csv":
+            table.to_csv(file)
+            read = pd.read_csv(io.BytesIO(file.getvalue()), index_col=BY)
+        else:
+            pytest.importorskip("pyarrow")
+            table.to_parquet(file)
+            read = pd.read_parquet(io.BytesIO(file.getvalue()))
+        back = GroupSummary.from_frame(read, pickle.loads(sampling))
+        return estimator.fit(**back.fit_args)
+
+    return route
+
+
+def transformed(prefixes):
+    same = make_column_transformer(
+        ("passthrough", ["model", "topic"]),
+        (FunctionTransformer(feature_names_out="one-to-one"), ["feature"]),
+        verbose_feature_names_out=prefixes,
+    )
+    return with_X(same.set_output(transform="pandas").fit_transform)
+
+
+def in_a_search(routing):
+    def route(estimator, g):
+        cv = KFold(2) if g.groups is None else GroupKFold(2)
+        with sklearn.config_context(enable_metadata_routing=routing):
+            # A level that a fold lacks makes Fay-Herriot refuse to score; the refit has all.
+            search = GridSearchCV(estimator, {}, cv=cv, error_score=0.0)
+            return search.fit(**g.fit_args).best_estimator_
+
+    return route
+
+
+def in_a_pipeline(estimator, g):
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipeline = Pipeline([("same", FunctionTransformer()), ("last", estimator)])
+        return pipeline.fit(**g.fit_args)[-1]
+
+
+WHOLE = {
+    "positional": lambda e, g: e.fit(g.X, g.z, g.sigma2, g.n_independent, g.groups, g.sampling),
+    "polars": of_polars,
+    "copy": with_X(lambda X: X.copy()),
+    "columns": with_X(lambda X: X[["model", "topic", "feature"]]),
+    "merge": with_X(
+        lambda X: (
+            X[BY]
+            .reset_index(drop=True)
+            .merge(
+                X[["topic", "feature"]].reset_index(drop=True).drop_duplicates(),
+                on="topic",
+                how="left",
+            )
+        )
+    ),
+    "rows": with_X(lambda X: pd.concat([X.iloc[:20], X.iloc[20:]])),
+    "side by side": with_X(lambda X: pd.concat([X[["model"]], X[["topic", "feature"]]], axis=1)),
+    "csv": of_file("csv"),
+    "parquet": of_file("parquet"),
+    "prefixes": transformed(True),
+    "no prefixes": transformed(False),
+    "search": in_a_search(False),
+    "routed search": in_a_search(True),
+    "routed pipeline": in_a_pipeline,
+    "pickle": lambda e, g: pickle.loads(
+        pickle.dumps(e.fit(**pickle.loads(pickle.dumps(g)).fit_args))
+    ),
+}
+
+
+@pytest.mark.filterwarnings("error:sampling", "error:X has no column")
+@every_case
+def test_nothing_is_lost_on_the_way(case, name):
+    for route, fit in WHOLE.items():
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".* groups have fewer than 20 items|Scoring failed")
+            fitted = fit(clone(ESTIMATORS[name]), SUMMARIES[case])
+        wanted = expected(case, name)
+        assert_allclose(numbers(fitted), wanted, rtol=1e-12, atol=1e-12, err_msg=route)
+
+
+def without(*names):
+    return lambda estimator, g: estimator.fit(**g.fit_args | dict.fromkeys(names))
+
+
+PARTIAL = {
+    "no sampling": without("sampling"),
+    "as once documented": lambda e, g: e.fit(g.X, g.z, g.sigma2, g.n, g.groups),
+    "items as n": lambda e, g: e.fit(g.X, g.z, g.sigma2, g.n, g.groups, g.sampling),
+    "no n": without("n"),
+    "no topics": without("groups"),
+    "numpy": with_X(lambda X: X.to_numpy()),
+    "no model": with_X(lambda X: X.drop(columns="model")),
+    "an array of codes": with_X(
+        lambda X: (
+            X.assign(model=X["model"].factorize()[0], topic=X["topic"].factorize()[0])
+            .astype(float)
+            .to_numpy()
+        )
+    ),
+    "indicators of models": with_X(
+        lambda X: pd.get_dummies(X, prefix_sep="__", columns=["model"], dtype=float)
+    ),
+}
+# What follows from other features, not from something lost: these read text as indicators.
+READS_FEATURES = {"synthetic", "structured", "fay-herriot", "eb", "averaged", "pipeline"}
+OTHER_FEATURES = {"no model", "an array of codes", "indicators of models"}
+
+
+@every_case
+def test_what_is_lost_is_said(case, name):
+    for route, fit in PARTIAL.items():
+        if not (route in OTHER_FEATURES and name in READS_FEATURES):
+            assert same_or_said(fit, case, name), route
+
+
+def same_or_said(fit, case, name):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            found = numbers(fit(clone(ESTIMATORS[name]), SUMMARIES[case]))
+        except (ValueError, TypeError):
+            return True
+    said = any("Pass" in str(warning.message) for warning in caught)
+    return said or np.allclose(found, expected(case, name), rtol=1e-12, atol=1e-12)
+
+
+def covered(fit, estimator, summaries):
+    """Of all groups of some summaries with their truth, which the intervals hold; no warnings."""
+    hits = []
+    for g, truth in summaries:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", ".*sampling")
+            warnings.filterwarnings("ignore", ".* groups have fewer than 20 items")
+            e = fit(clone(estimator), g).estimate()
+        hits.extend((e.low <= truth) & (truth <= e.high))
+    return np.array(hits)
+
+
+def of_shared_items():
+    for seed in range(4):
+        data = make_items(5, 40, 8, random_state=seed)
+        g = summarize_items(data.items, BY)
+        yield g, data.truth.loc[list(g.labels)].to_numpy()
+
+
+def of_passages():
+    """Answers within a passage of five questions are nearly all alike."""
+    for seed in range(2):
+        rng = np.random.default_rng(seed)
+        passage = np.repeat(np.arange(200 * 12), 5)
+        p = rng.beta(0.6, 0.4, size=200 * 12)[passage]
+        items = pd.DataFrame({"topic": passage // 12, "passage": passage})
+        items["score"] = (rng.random(len(items)) < p).astype(float)
+        items["item"] = np.arange(len(items))
+        yield summarize_items(items, "topic", cluster="passage"), 0.6
+
+
+def of_few_scores():
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        mean = rng.normal(0, 0.3, size=200)
+        scores = mean[:, None] - 1 + rng.exponential(size=(200, 5))
+        items = pd.DataFrame({"topic": np.repeat(np.arange(200), 5), "score": scores.ravel()})
+        yield summarize_items(items.assign(item=np.arange(1000)), "topic"), mean
+
+
+@pytest.mark.parametrize(
+    ("estimator", "summaries", "least"),
+    [
+        (LogisticMixedModel(), of_shared_items, 0.93),
+        (DirectEstimator(), of_passages, 0.92),
+        (EmpiricalBayes(Ridge(), cv=2, random_state=0), of_few_scores, 0.93),
+    ],
+    ids=["shared", "clusters", "few"],
+)
+def test_the_positional_call_covers_as_fit_args_do(estimator, summaries, least):
+    both = [covered(route, estimator, summaries()) for route in (by_name, WHOLE["positional"])]
+    np.testing.assert_array_equal(*both)
+    print(f"{both[0].mean():.3f} by either")
+    assert both[0].sum() >= binom.ppf(0.0005, len(both[0]), least)
+
+
+def by_name(estimator, g):
+    return estimator.fit(**g.fit_args)

@@ -1,0 +1,257 @@
+"""`predict` on rows: the calibrated autorater, whose mean over the fitted rows is the estimate."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import brentq
+from scipy.special import expit, logit
+from skbench.stats.calibration import shares_with_mean
+from sklearn.cluster import KMeans
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import LogisticRegression
+
+import skbench.ppi
+from skbench import (
+    ChainRulePPI,
+    ClassicalMean,
+    GroupedPPI,
+    MonteCarloPPI,
+    PPIMean,
+    RoganGladen,
+    SideBySidePPI,
+    StratifiedPPI,
+)
+from skbench.ppi import Mean
+from skbench.ppi._base import PPIEstimator
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
+
+N_LABELED = 80
+
+
+def rows(kind, seed=0, n=400):
+    """Autorater scores and human labels, the first rows labeled."""
+    rng = np.random.default_rng(seed)
+    true = rng.random(n)
+    judge = np.clip(true + 0.2 * rng.standard_normal(n), 0, 1)
+    human = {
+        "graded": true,
+        "binary": (true > 0.4) * 1.0,
+        "verdicts": (true > 0.4) * 1.0,
+        "duels": np.digitize(true, [0.3, 0.5]) - 1.0,
+    }[kind]
+    if kind in ("verdicts", "duels"):
+        judge = np.digitize(judge, [0.3, 0.5]) if kind == "duels" else (judge > 0.5) * 1
+    return judge, np.where(np.arange(n) < N_LABELED, human, np.nan)
+
+
+CASES = [
+    (ClassicalMean(), "graded"),
+    (ClassicalMean(), "binary"),
+    (PPIMean(), "graded"),
+    (PPIMean(power_tuning=False), "binary"),
+    (StratifiedPPI(), "graded"),
+    (StratifiedPPI(power_tuning=True), "binary"),
+    (StratifiedPPI("tree"), "graded"),
+    (StratifiedPPI(RandomForestRegressor(10, random_state=0)), "graded"),
+    (StratifiedPPI(LogisticRegression()), "binary"),
+    (StratifiedPPI(KMeans(4, random_state=0)), "binary"),
+    (StratifiedPPI(lambda X: np.round(4 * X[:, 0])), "graded"),
+    (ChainRulePPI(), "verdicts"),
+    (ChainRulePPI(bins=4), "binary"),
+    (ChainRulePPI("draws", n_draws=100, random_state=0), "verdicts"),
+    (SideBySidePPI(), "duels"),
+    (RoganGladen(), "verdicts"),
+]
+
+
+def names(case):
+    return f"{type(case).__name__}" if isinstance(case, PPIEstimator) else case
+
+
+def test_every_estimator_is_among_the_cases():
+    classes = {getattr(skbench.ppi, name) for name in skbench.ppi.__all__}
+    found = {c for c in classes if isinstance(c, type) and issubclass(c, PPIEstimator)}
+    assert found == {type(estimator) for estimator, _ in CASES}
+
+
+@pytest.mark.parametrize(("estimator", "kind"), CASES, ids=names)
+def test_the_mean_over_the_fitted_rows_is_the_estimate(estimator, kind):
+    judge, human = rows(kind)
+    fitted = estimator.fit(judge, human)
+    scores = fitted.predict(judge)
+    assert scores.shape == judge.shape
+    assert abs(scores.mean() - fitted.estimate_) < 1e-12
+    assert abs(scores.mean() - fitted.estimate().value[0]) < 1e-12
+    # A row's score says nothing of its label but what the autorater says.
+    order = np.random.default_rng(1).permutation(len(judge))
+    assert_array_equal(fitted.predict(judge[order]), scores[order])
+
+
+@pytest.mark.parametrize(("estimator", "kind"), CASES, ids=names)
+def test_one_group_of_many_is_predicted_as_alone(estimator, kind):
+    """`GroupedPPI` calibrates within each group; groups without a label have no score."""
+    parts = [rows(kind, seed) for seed in (0, 1)]
+    judge = np.concatenate([*(p[0] for p in parts), parts[0][0][:5]])
+    human = np.concatenate([*(p[1] for p in parts), np.full(5, np.nan)])
+    groups = np.repeat(["b", "c", "a"], [400, 400, 5])
+    grouped = GroupedPPI(estimator, power="per group", random_state=0).fit(judge, human, groups)
+    scores = grouped.predict(judge, groups)
+    for number, name in ((1, "b"), (2, "c")):
+        assert abs(scores[groups == name].mean() - grouped.estimate_[number]) < 1e-12
+    assert np.isnan(scores[groups == "a"]).all()
+    # Trees, clusters, bins and draws are made of all groups together.
+    if isinstance(estimator, (ClassicalMean, PPIMean)):
+        alone = estimator.fit(*parts[1]).predict(parts[1][0])
+        assert_allclose(scores[groups == "c"], alone, rtol=0, atol=1e-12)
+    with pytest.raises(ValueError, match="Row 0 is of group 'd'"):
+        grouped.predict(judge[:1], ["d"])
+
+
+def test_the_mean_of_many_rows():
+    judge, human = rows("binary", n=1_000_000)
+    fitted = PPIMean().fit(judge + 1, human)
+    assert abs(fitted.predict(judge + 1).mean() - fitted.estimate_) < 1e-12
+
+
+@pytest.mark.parametrize("how", ["clusters", "sample_weight"])
+def test_dependent_rows(how):
+    judge, human = rows("graded")
+    rng = np.random.default_rng(2)
+    given = rng.integers(0, 60, 400) if how == "clusters" else rng.uniform(1, 3, 400)
+    fitted = PPIMean().fit(judge, human, **{how: given})
+    assert abs(fitted.predict(judge).mean() - fitted.estimate_) < 1e-12
+
+
+def test_lines_by_hand():
+    """lambda f + constant; two autoraters, one line; new rows on the same line."""
+    judge, human = rows("graded")
+    X = pd.DataFrame({"first": judge, "second": judge**2})
+    fitted = PPIMean().fit(X, human)
+    line = X.to_numpy() @ fitted.lambda_
+    new = pd.DataFrame({"first": [0.2, 7.0], "second": [0.5, -1.0]})
+    expected = new.to_numpy() @ fitted.lambda_ + fitted.estimate_ - line.mean()
+    assert_allclose(fitted.predict(new), expected, rtol=0, atol=1e-12)
+    with pytest.raises(ValueError, match="in this order"):
+        fitted.predict(new[["second", "first"]])
+    with pytest.raises(ValueError, match="1 autorater columns, but fit had 2"):
+        fitted.predict(new["first"])
+    with pytest.raises(ValueError, match="missing, the first in row 1"):
+        fitted.predict([[0.1, 0.2], [np.nan, 0.3]])
+
+
+def test_strata_by_hand():
+    """Without tuning: f plus the rectifier of the row's stratum, all moved by one constant."""
+    judge, human = rows("graded")
+    fitted = StratifiedPPI().fit(judge, human)
+    labeled = ~np.isnan(human)
+    missed = np.array(
+        [np.mean((human - judge)[labeled & (fitted.strata_ == s)]) for s in range(1, 6)]
+    )
+    raw = judge + missed[fitted.strata_ - 1]
+    assert_allclose(fitted.predict(judge), raw + fitted.estimate_ - raw.mean(), rtol=0, atol=1e-12)
+    # A stratum that no row of fit was in has the mean rectifier.
+    told = StratifiedPPI(lambda X: (10 * X[:, 0]).astype(int) // 4).fit(judge, human)
+    shift = told.predict([0.9])[0] - told.predict([0.8])[0]
+    assert shift == pytest.approx(0.1)
+    moved = told.estimate_ - np.mean(judge + _own(judge, human, told))
+    assert told.predict([9.0])[0] == pytest.approx(9.0 + told.rectifier_ + moved, abs=1e-12)
+
+
+def _own(judge, human, fitted):
+    labeled = ~np.isnan(human)
+    missed = {
+        s: np.mean((human - judge)[labeled & (fitted.strata_ == s)])
+        for s in np.unique(fitted.strata_)
+    }
+    return np.array([missed[s] for s in fitted.strata_])
+
+
+def test_verdicts_have_probabilities():
+    """Chain rule: (k + 1/2) / (n + 1) for each verdict, moved together on the logit scale."""
+    judge, human = rows("verdicts")
+    fitted = ChainRulePPI().fit(judge, human)
+    labeled = ~np.isnan(human)
+    given = np.array(
+        [
+            (human[labeled & (judge == v)].sum() + 0.5) / ((labeled & (judge == v)).sum() + 1)
+            for v in (0, 1)
+        ]
+    )
+    share = np.bincount(judge) / len(judge)
+    c = brentq(lambda c: share @ expit(logit(given) + c) - fitted.estimate_, -5, 5, xtol=1e-15)
+    assert_allclose(fitted.predict([0, 1]), expit(logit(given) + c), rtol=0, atol=1e-12)
+    with pytest.raises(ValueError, match="Row 1 has the verdict 2, which no row of fit had"):
+        fitted.predict([1, 2])
+    several = ChainRulePPI().fit(np.column_stack([judge, 1 - judge]), human)
+    assert_allclose(several.predict([[0, 1], [1, 0]]), fitted.predict([0, 1]), rtol=0, atol=1e-12)
+
+
+def test_predictive_values_by_bayes():
+    """Where the rate of verdicts is what the estimate implies, no constant is left to add."""
+    judge = np.repeat([1, 0, 1, 0, 1, 0], [45, 5, 10, 40, 600, 400])
+    human = np.repeat([1, 0, np.nan], [50, 50, 1000])
+    fitted = RoganGladen().fit(judge, human)
+    s, f, p = 45.5 / 51, 10.5 / 51, fitted.estimate_
+    bayes = np.array(
+        [p * (1 - s) / (p * (1 - s) + (1 - p) * (1 - f)), p * s / (p * s + (1 - p) * f)]
+    )
+    scores = fitted.predict([0, 1])
+    assert np.ptp(logit(scores) - logit(bayes)) < 1e-9
+    assert_allclose(scores, bayes, atol=0.02)  # the labeled rows are no random sample
+    never = RoganGladen().fit(
+        np.repeat([1, 0, 0], [2, 98, 900]), np.repeat([1, 0, np.nan], [2, 98, 900])
+    )
+    assert never.estimate_ == 0
+    assert_array_equal(never.predict([0, 1]), [0, 0])
+
+
+def test_probabilities_stay_inside():
+    shares, mean = np.array([[0.999, 0.001], [0.6, 0.4]]), np.array([0.9999, np.nan])
+    moved = shares_with_mean(shares, np.array([[1, 1], [1, 1]]), mean)
+    assert (moved[0] > 0).all() and (moved[0] < 1).all()
+    assert abs(moved[0].mean() - 0.9999) < 1e-12
+    assert np.isnan(moved[1]).all()
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        PPIMean(),
+        StratifiedPPI("tree"),
+        ChainRulePPI(bins=3),
+        StratifiedPPI(KMeans(3, random_state=0)),
+    ],
+    ids=names,
+)
+def test_pickled(estimator):
+    judge, human = rows("binary")
+    fitted = estimator.fit(judge, human)
+    again = pickle.loads(pickle.dumps(fitted))
+    assert_array_equal(again.predict(judge), fitted.predict(judge))
+
+
+def test_one_confidence_level():
+    """`estimate`, `labels_needed` and `interval_` have the constructor's unless told another."""
+    judge, human = rows("graded")
+    parameters = {"m": Mean("y")}
+    X = pd.DataFrame({"judge": judge})
+    for narrow in (
+        PPIMean(confidence_level=0.5).fit(judge, human),
+        MonteCarloPPI(parameters, lambda m: m, random_state=0, confidence_level=0.5).fit(X, human),
+    ):
+        own, wide = narrow.estimate(), narrow.estimate(0.95)
+        assert own.confidence_level == 0.5 and wide.confidence_level == 0.95
+        assert (own.low[0], own.high[0]) == narrow.interval_
+        assert wide.high[0] > own.high[0]
+        assert narrow.labels_.equals(own.labels)
+    ppi = PPIMean(confidence_level=0.5).fit(judge, human)
+    assert ppi.labels_needed(0.1) == ppi.labels_needed(0.1, 0.5) < ppi.labels_needed(0.1, 0.95)
+    grouped = GroupedPPI(PPIMean(confidence_level=0.5), random_state=0)
+    grouped.fit(judge, human, np.arange(400) % 2)
+    assert grouped.estimate().confidence_level == 0.5
+    with pytest.raises(ValueError, match="confidence_level"):
+        ppi.estimate(95)

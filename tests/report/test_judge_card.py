@@ -1,0 +1,88 @@
+"""`skbench judge --card`, `--event`, and verdicts on pairs."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from skbench import judge_agreement
+from skbench.report.judge import judge
+
+
+def run(*arguments):
+    return CliRunner().invoke(judge, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def file(tmp_path):
+    rng = np.random.default_rng(0)
+    human = rng.random(200) < 0.6
+    rows = pd.DataFrame({"id": np.arange(200), "human": np.where(human, "Yes", "no")})
+    for name, error in (("j1", 0.1), ("j2", 0.3)):
+        rows[name] = np.where(rng.random(200) < error, ~human, human) * 1
+    rows.loc[120:, "human"] = None
+    path = tmp_path / "judged.csv"
+    rows.to_csv(path, index=False)
+    return path
+
+
+def test_json_is_the_function(file):
+    result = run(file, "--judge", "j1,j2", "--human", "human", "--card", "--json")
+    document = json.loads(result.stdout)
+    rows = pd.read_csv(file)
+    rows["human"] = rows["human"].map({"Yes": 1.0, "no": 0.0})
+    card = judge_agreement(rows, judges=["j1", "j2"], random_state=0)
+    frame = pd.DataFrame(document["judges"]).set_index("judge")
+    pd.testing.assert_frame_equal(frame, card.to_frame())
+    assert document["effective_judges"] == card.effective_judges
+    assert document["n_labels"] == 120
+
+
+def test_card_in_words_and_as_markdown(file):
+    arguments = (file, "--judge", "j1,j2", "--human", "human", "--card")
+    text = run(*arguments).stdout
+    assert "rests on 120 human labels" in text
+    assert "the mean over all rows is" in " ".join(text.split())
+    assert run(*arguments, "--markdown").stdout.startswith("| judge | labels | kappa |")
+
+
+def test_event_counts_one_word(tmp_path):
+    rng = np.random.default_rng(1)
+    words = np.array(["good", "fair", "bad"])
+    human = words[rng.integers(0, 3, 150)]
+    verdict = np.where(rng.random(150) < 0.8, human, words[rng.integers(0, 3, 150)])
+    path = tmp_path / "words.csv"
+    pd.DataFrame({"human": human, "judge": verdict}).to_csv(path, index=False)
+    arguments = (path, "--judge", "judge", "--human", "human")
+    assert "--event WORD" in run(*arguments).stderr
+    found = json.loads(run(*arguments, "--event", "Good", "--json").stdout)["groups"][0]
+    assert found["estimate"] == pytest.approx(np.mean(human == "good"))
+    assert found["judge"] == pytest.approx(np.mean(verdict == "good"))
+    wrong = run(*arguments, "--event", "great")
+    assert wrong.exit_code == 1 and "There are: bad, fair, good" in wrong.stderr
+
+
+def test_pairs_of_models_and_who_was_shown_first(tmp_path):
+    rng = np.random.default_rng(2)
+    winner = np.array(["model_a", "model_b", "tie"])
+    human = winner[rng.choice(3, 300, p=[0.5, 0.3, 0.2])]
+    first = winner[rng.integers(0, 2, 300)]
+    judged = np.where(rng.random(300) < 0.3, first, human)
+    rows = pd.DataFrame({"human": human, "judge": judged, "shown": first})
+    path = tmp_path / "arena.csv"
+    rows.to_csv(path, index=False)
+    arguments = (path, "--judge", "judge", "--human", "human")
+    found = json.loads(run(*arguments, "--json").stdout)["groups"][0]
+    expected = np.mean(human == "model_a") - np.mean(human == "model_b")
+    assert found["estimate"] == pytest.approx(expected)
+    card = run(*arguments, "--card", "--first", "shown", "--event", "model_a", "--json")
+    bias = pd.DataFrame(json.loads(card.stdout)["position_bias"]).set_index("judge")
+    assert bias.loc["judge", "low"] > 0.1
+    assert bias.loc["human", "low"] < 0 < bias.loc["human", "high"]
+
+
+def test_options_of_the_card_need_it(file):
+    result = run(file, "--judge", "j1", "--human", "human", "--first", "id")
+    assert result.exit_code == 2 and "go with --card" in result.stderr

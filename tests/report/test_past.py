@@ -1,0 +1,252 @@
+"""--past and --bank: earlier models in every command, and refusals in words."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from scipy.stats import t
+
+from skbench.bank import ItemBank, UnitLevelModel, choose_items, items_needed
+from skbench.bank._adjusted import adjusted_scores
+from skbench.report.compare import compare
+from skbench.report.estimate import estimate
+from skbench.report.leaderboard import leaderboard
+from skbench.report.plan import plan
+from skbench.report.report import report
+
+N_TOPICS, N_ITEMS = 4, 40
+NEW = ["new a", "new b"]
+
+
+def run(command, *arguments):
+    return CliRunner().invoke(command, [str(argument) for argument in arguments])
+
+
+def parsed(command, *arguments):
+    result = run(command, *arguments, "--json")
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+@pytest.fixture(scope="module")
+def answers():
+    """Eight models on all items, easy to hard by item; number and text ids alike in CSV."""
+    rng = np.random.default_rng(3)
+    models = [f"old {k}" for k in range(6)] + NEW
+    index = pd.MultiIndex.from_product(
+        [models, [f"t{k}" for k in range(N_TOPICS)], range(N_ITEMS)],
+        names=["model", "topic", "item"],
+    )
+    rows = index.to_frame(index=False)
+    rows["item"] += 1000 * rows["topic"].str[1:].astype(int)
+    ease = pd.Series(rng.normal(0, 2, rows["item"].nunique()), rows["item"].unique())
+    rows["score"] = rng.binomial(1, 1 / (1 + np.exp(-rows["item"].map(ease))))
+    return rows
+
+
+@pytest.fixture(scope="module")
+def past(answers):
+    return answers[~answers["model"].isin(NEW)]
+
+
+@pytest.fixture(scope="module")
+def asked(answers):
+    new = answers[answers["model"].isin(NEW)]
+    items = new[new["model"] == NEW[0]].groupby("topic").sample(8, random_state=0)["item"]
+    return new[new["item"].isin(items)].reset_index(drop=True)
+
+
+@pytest.fixture(scope="module")
+def files(answers, past, asked, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("past")
+    asked.to_csv(folder / "new.csv", index=False)
+    answers.to_csv(folder / "all.csv", index=False)
+    (folder / "logs").mkdir()
+    for name, rows in past.groupby("model"):
+        rows.to_csv(folder / "logs" / f"{name}.csv", index=False)
+    past.rename(columns={"item": "task_no"}).to_csv(folder / "other.csv", index=False)
+    past.assign(item="x" + past["item"].astype(str)).to_csv(folder / "else.csv", index=False)
+    pd.DataFrame.to_json(
+        past.assign(item=past["item"].astype(str)), folder / "p.jsonl", orient="records", lines=True
+    )
+    ItemBank().fit(past).save(folder / "bank.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def fitted(past, asked):
+    return UnitLevelModel(ItemBank().fit(past)).fit(asked, asked["score"])
+
+
+@pytest.mark.parametrize(
+    "source",
+    [["--past", "logs"], ["--past", "all.csv"], ["--past", "p.jsonl"], ["--bank", "bank.parquet"]],
+    ids=" ".join,
+)
+def test_estimate_is_that_of_the_unit_level_model(files, fitted, source):
+    """From a folder, a file with the new models as well, one with ids as text, and a bank."""
+    document = parsed(estimate, files / "new.csv", source[0], files / source[1])
+    expected = fitted.estimate(["model", "topic"]).to_frame().sort_index(level=[1, 0])
+    found = pd.DataFrame(document["groups"])
+    for mine, theirs in [("estimate", "value"), ("low", "low"), ("high", "high")]:
+        np.testing.assert_allclose(found[mine], expected[theirs], atol=1e-6)
+    assert document["method"] == "unit level, 6 earlier models"
+    assert document["guarantee"] == "posterior"
+    assert (found["n"] == 8).all() and found["direct"].notna().all()
+
+
+def test_what_was_used_is_told_and_the_new_models_are_left_out(files):
+    told = run(estimate, files / "new.csv", "--past", files / "all.csv").stderr
+    assert "past: 2 of its 8 models left out, as they are new: new a, new b" in told
+    assert "6 earlier models; 32 of the 160 items that they answered were asked here" in told
+
+
+def test_by_model_and_a_file_without_models(files, fitted, asked, tmp_path):
+    found = parsed(estimate, files / "new.csv", "--past", files / "logs", "--by", "model")
+    expected = fitted.estimate("model").value
+    np.testing.assert_allclose([g["estimate"] for g in found["groups"]], expected, atol=1e-6)
+    one = tmp_path / "one.csv"
+    asked[asked["model"] == NEW[0]].drop(columns="model").to_csv(one, index=False)
+    found = parsed(estimate, one, "--past", files / "logs")
+    expected = fitted.estimate(["model", "topic"]).value[:N_TOPICS]
+    np.testing.assert_allclose([g["estimate"] for g in found["groups"]], expected, atol=1e-6)
+
+
+def test_report_says_what_the_past_was_worth(files, fitted, asked):
+    document = parsed(report, files / "new.csv", "--past", files / "logs")
+    rows = pd.DataFrame(document["groups"]["rows"])
+    # By hand: eight smoothed Bernoulli answers, against the posterior.
+    from skbench import summarize_items
+
+    g = summarize_items(asked, by=["model", "topic"])
+    sigma2 = pd.Series(np.asarray(g.sigma2), g.labels).reindex(
+        pd.MultiIndex.from_frame(rows[["model", "topic"]])
+    )
+    as_good = np.median(8 * sigma2.to_numpy() / rows["standard_error"] ** 2)
+    assert document["past"]["n_as_good"] == pytest.approx(as_good)
+    assert document["past"]["n_models"] == 6
+    text = " ".join(run(report, files / "new.csv", "--past", files / "logs").stdout.split())
+    assert f"With 6 earlier models, 8 items per group are as good as {as_good:.0f}" in text
+    assert parsed(report, files / "new.csv")["past"] is None
+
+
+def test_adjusted_scores_have_the_assisted_mean_and_known_differences(fitted, asked):
+    """Mean prediction plus mean residual, from `predict` and the answers themselves."""
+    rows = adjusted_scores(fitted)
+    everything = fitted.bank.items_.assign(model=NEW[0])
+    fit = fitted._fits[NEW[0]]
+    expected = fitted.predict(everything).mean() + np.mean(fit.y - fit.fit.held_out)
+    mean = rows.groupby("model")["score"].mean()
+    assert mean[NEW[0]] == pytest.approx(expected, rel=1e-12)
+    by_topic = adjusted_scores(fitted, by_topic=True).groupby(["model", "topic"])["score"].mean()
+    predicted = fitted.predict(everything)[fitted.bank.topic_codes_ == 1].mean()
+    residual = (fit.y - fit.fit.held_out)[fit.topic == 1].mean()
+    assert by_topic[NEW[0], "t1"] == pytest.approx(predicted + residual, rel=1e-12)
+
+
+@pytest.mark.slow
+def test_adjusted_scores_cover_and_are_narrower():
+    """300 draws: t intervals of scores and of the difference on all items, .92 or more.
+
+    Pairing has removed what items have in common already, so differences on the same items gain
+    nothing here; scores do.
+    """
+    rng = np.random.default_rng(0)
+    n_items, rows_found = 400, []
+    index = pd.MultiIndex.from_product([range(10), range(n_items)], names=["model", "item"])
+    rows = index.to_frame(index=False)
+    ease = rng.normal(0, 2.5, n_items)[rows["item"]]
+    rows["score"] = rng.binomial(1, 1 / (1 + np.exp(-ease - (rows["model"] - 5) / 5)))
+    bank = ItemBank().fit(rows[rows["model"] < 8])
+    new = rows[rows["model"] >= 8].set_index(["model", "item"])["score"].unstack(0)
+    for _ in range(300):
+        chosen = new.loc[rng.choice(n_items, 60, replace=False)]
+        X = chosen.stack().rename("score").reset_index()
+        fit = UnitLevelModel(bank).fit(X, X["score"])
+        scores = adjusted_scores(fit).pivot(index="item", columns="model", values="score")
+        for adjusted, plain, all_items in [
+            (scores[8] - scores[9], chosen[8] - chosen[9], new[8] - new[9]),
+            (scores[8], chosen[8], new[8]),
+        ]:
+            error = adjusted.mean() - all_items.mean()
+            hit = abs(error) <= t.ppf(0.975, 59) * adjusted.std() / np.sqrt(60)
+            rows_found.append((hit, adjusted.std() / plain.std()))
+    found = np.array(rows_found).reshape(300, 2, 2).mean(axis=0)
+    assert (found[:, 0] >= 0.92).all()
+    assert found[0, 1] < 1.06  # of differences: what predictions without the answer cost
+    assert found[1, 1] < 0.85
+
+
+@pytest.mark.parametrize("by", [[], ["--by", "topic"]], ids=["items", "topics"])
+def test_leaderboard_and_compare_agree_on_adjusted_scores(files, fitted, by):
+    given = [files / "new.csv", "--past", files / "logs", *by]
+    board = parsed(leaderboard, *given)
+    rows = adjusted_scores(fitted, by_topic=bool(by))
+    means = rows.groupby(["model", "topic"])["score"].mean().groupby("model").mean()
+    for row in board["models"]:
+        assert row["estimate"] == pytest.approx(means[row["model"]], abs=1e-9)
+    assert board["method"].endswith("adjusted by 6 earlier models")
+    pairs = parsed(compare, *given)["comparisons"]
+    assert len(pairs) == (N_TOPICS if by else 1)
+    total = np.mean([pair["difference"] for pair in pairs])
+    assert total == pytest.approx(means[NEW[0]] - means[NEW[1]], abs=1e-9)
+
+
+def test_blanks_of_adjusted_scores_have_no_bounds(files, asked, tmp_path):
+    gaps = asked.drop(index=asked.index[asked["model"] == NEW[0]][::3])
+    gaps.to_csv(tmp_path / "gaps.csv", index=False)
+    assert parsed(leaderboard, tmp_path / "gaps.csv")["remarks"]
+    assert not parsed(leaderboard, tmp_path / "gaps.csv", "--past", files / "logs")["remarks"]
+
+
+def test_plan_holds_what_the_functions_say(files, past, tmp_path):
+    output = tmp_path / "items.csv"
+    document = parsed(
+        plan, "--past", files / "logs", "--half-width", 0.08, "--choose", 12, "--output", output
+    )
+    bank = ItemBank().fit(past)
+    expected = items_needed(bank, 0.08, "model", random_state=0)
+    assert document["required_items"]["model"] == expected.n_items
+    assert document["required_items_per_topic"]["model"] == expected.n_items / N_TOPICS
+    chosen = choose_items(bank, 12, random_state=0)
+    pd.testing.assert_frame_equal(pd.read_csv(output), chosen, check_dtype=False)
+    assert [path.name for path in tmp_path.iterdir()] == ["items.csv"]
+
+
+@pytest.mark.parametrize(
+    "command, arguments, code, words",
+    [
+        (estimate, ["--past", "logs", "--bank", "bank.parquet"], 2, "exclude each other"),
+        (report, ["--past", "logs", "--bank", "bank.parquet"], 1, "exclude each other"),
+        (estimate, ["--past", "logs", "--method", "eb"], 2, "--method has no meaning with --past"),
+        (leaderboard, ["--past", "logs", "--missing", "wrong"], 2, "--missing wrong has no"),
+        (compare, ["--past", "new.csv"], 1, "no models but those of the results"),
+        (leaderboard, ["--past", "other.csv"], 1, "--past: "),
+        (estimate, ["--past", "else.csv"], 1, "none of the 32 items"),
+        (report, ["--bank", "new.csv"], 1, "skbench: "),
+        (estimate, ["--past", "nowhere"], 1, "nowhere"),
+    ],
+)
+def test_refusals_in_one_line(files, command, arguments, code, words, monkeypatch):
+    monkeypatch.chdir(files)
+    result = run(command, "new.csv", *arguments)
+    assert result.exit_code == code
+    assert words in " ".join(result.stderr.split())
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["--past", "logs", "--effect", 0.1], "--effect has no meaning"),
+        (["--past", "logs", "--choose", 3], "--choose and --output go together"),
+        (["--half-width", 0.1], "--half-width needs --past"),
+    ],
+)
+def test_plan_refuses(files, arguments, words, monkeypatch):
+    monkeypatch.chdir(files)
+    result = run(plan, *arguments)
+    assert result.exit_code == 2
+    assert words in " ".join(result.stderr.split())

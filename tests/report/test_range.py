@@ -1,0 +1,110 @@
+"""Ends of intervals on the command line: cut to the range of the score where it is known."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from skbench.readers import read_with_notes
+from skbench.readers._ranges import known_range
+from skbench.report.compare import compare
+from skbench.report.estimate import estimate
+from skbench.report.leaderboard import leaderboard
+from skbench.report.reading import score_range
+from skbench.report.report import report
+
+COMMANDS = [
+    ("estimate", ["--method", "direct"], "groups"),
+    ("estimate", [], "groups"),
+    ("report", [], "groups"),
+    ("leaderboard", [], "models"),
+]
+
+
+def run(command, *arguments):
+    commands = {c.name: c for c in (compare, estimate, leaderboard, report)}
+    return CliRunner().invoke(commands[command], [str(argument) for argument in arguments])
+
+
+def percentages(seed=0):
+    """Scores from 0 to 100, of which most are near an end."""
+    rng = np.random.default_rng(seed)
+    rows = pd.MultiIndex.from_product(
+        [["ada", "bob"], [f"t{i}" for i in range(6)], range(6)], names=["model", "topic", "item"]
+    ).to_frame(index=False)
+    rows["score"] = np.round(100 * rng.beta(0.1, 4, len(rows)), 1)
+    rows.loc[rows["model"] == "bob", "score"] = 100 - rows["score"]
+    return rows
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "percent.csv"
+    percentages().to_csv(path, index=False)
+    return path
+
+
+def lm_eval_log(folder, score):
+    """Samples of one model whose metric has this name."""
+    for topic, rows in percentages().query("model == 'ada'").groupby("topic"):
+        lines = [
+            json.dumps({"doc_id": i, "target": "", "resps": [], "filtered_resps": [], score: value})
+            for i, value in enumerate(rows["score"])
+        ]
+        (folder / f"samples_{topic}_2026-01-01T00-00-00.jsonl").write_text("\n".join(lines))
+    return folder
+
+
+def ends(result, name):
+    rows = json.loads(result.stdout)[name]
+    rows = rows["rows"] if isinstance(rows, dict) else rows
+    return [r["low"] for r in rows], [r["high"] for r in rows]
+
+
+def test_differences_are_within_the_width_of_the_range(tmp_path):
+    path = tmp_path / "few.csv"
+    path.write_text("model,item,score\na,1,100\nb,1,0\na,2,90\nb,2,5\n")
+    (low,), (high,) = ends(run("compare", path, "a", "b", "--json"), "comparisons")
+    assert high > 100
+    told = ends(run("compare", path, "a", "b", "--bounds", 0, 100, "--json"), "comparisons")
+    assert told == ([low], [100])
+
+
+@pytest.mark.parametrize(("command", "options", "name"), COMMANDS)
+def test_a_range_that_is_told(table, command, options, name):
+    free = run(command, table, *options, "--json")
+    low, high = ends(free, name)
+    assert min(low) < 0 or max(high) > 100
+    assert "intervals go beyond the scores, which run from 0 to 100: --bounds" in free.stderr
+    told = run(command, table, *options, "--bounds", 0, 100, "--json")
+    assert ends(told, name) == (list(np.clip(low, 0, 100)), list(np.clip(high, 0, 100)))
+    assert "--bounds" not in told.stderr
+    wrong = run(command, table, *options, "--bounds", 0, 90)
+    assert wrong.exit_code == 1 and "scores lie outside bounds from 0 to 90" in wrong.stderr
+
+
+def test_a_range_that_the_program_defines(tmp_path):
+    """TruthfulQA's bleu_max runs from 0 to 100; a score of another name is not guessed at."""
+    for score, least in (("bleu_max", 0), ("my_score", -np.inf)):
+        folder = tmp_path / score
+        folder.mkdir()
+        result = run("estimate", lm_eval_log(folder, score), "--method", "direct", "--json")
+        low, _ = ends(result, "groups")
+        assert (min(low) == 0) if least == 0 else (min(low) < 0)
+
+
+def test_a_definition_that_the_scores_contradict(tmp_path):
+    """f1 in percent is not the f1 that is known."""
+    rows = read_with_notes(lm_eval_log(tmp_path, "f1"))
+    assert known_range(rows.formats, "f1") == (0, 1)
+    assert score_range(rows) is None
+    rows.items["score"] /= 100
+    assert score_range(rows) == (0, 1)
+
+
+def test_ranges_of_several_scores():
+    assert known_range(["lm_eval"], ["acc", "exact_match"]) == (0, 1)
+    assert known_range(["lm_eval"], ["acc", "bleu_max"]) is None
+    assert known_range(["lm_eval", "table"], "acc") is None

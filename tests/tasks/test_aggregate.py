@@ -1,0 +1,428 @@
+"""Functions of draws: printed tables, brute force, what they refuse."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from reference.vtab import CATEGORIES, printed_table, vtab_rows
+
+from skbench import Draws
+from skbench.tasks import (
+    HierarchicalBetaBinomial,
+    TaskBootstrap,
+    aggregate,
+    category_means,
+    difference_p_values,
+    differences,
+    normalize_scores,
+    rank_models,
+    rank_probabilities,
+)
+
+COLUMNS = {
+    "mean": "by_avg",
+    "geometric mean": "geom_mean",
+    "average rank": "avg_rank",
+    "noisy average rank": "avg_rank_noise",
+    "binned average rank": "avg_rank_bins",
+}
+MODELS = pd.Index(["ada", "bob", "cyd"], name="model")
+TASKS = pd.MultiIndex.from_tuples(
+    [("text", "law"), ("text", "art"), ("code", "sort"), ("math", "add")],
+    names=["category", "task"],
+)
+
+
+@pytest.fixture
+def draws():
+    values = np.random.default_rng(0).uniform(size=(50, 3, 4))
+    return Draws(values, (MODELS, TASKS), "bootstrap")
+
+
+@pytest.fixture(scope="module")
+def rows(gold_folder):
+    return vtab_rows(gold_folder)
+
+
+@pytest.fixture(scope="module")
+def vtab(rows):
+    return TaskBootstrap(random_state=0).fit(rows, rows["k"] / rows["n"], n=rows["n"])
+
+
+@pytest.fixture(scope="module")
+def hundreds(rows):
+    """A hundred bootstraps of 100 draws each, normalized by their own bounds as the paper does."""
+    fitted = [
+        TaskBootstrap(100, random_state=seed).fit(rows, rows["k"] / rows["n"], n=rows["n"])
+        for seed in range(100)
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return [normalize_scores(boot.draws_, "bootstrap") for boot in fitted]
+
+
+def one_axis(values, kind="bootstrap"):
+    values = np.asarray(values, dtype=float)
+    return Draws(values, MODELS[: values.shape[1]], kind)
+
+
+# Printed tables
+
+ROUNDING = 0.0501  # printed to one digit
+INTERPOLATED = {
+    "geometric mean": [("Semi-Exemplar-10%", "high"), ("Semi-Rotation-10%", "low")],
+}
+
+
+@pytest.mark.parametrize("by", COLUMNS)
+def test_table_8(vtab, gold_folder, by):
+    """Points within .1 and ends within .2, but for two of the 160 ends.
+
+    These are printed as 4.5, half way between two whole ranks: quantiles of 100 draws are
+    interpolated at .975 x 99, and rank 5 has a probability of about .025. Of 10,000 draws
+    the ends are 4 and 5. Some hundreds of them have the printed ends, as all the others.
+    """
+    printed = printed_table(gold_folder, 8)
+    drawn = rank_models(vtab, by=by, random_state=0)
+    interval = drawn.interval().to_frame().loc[printed.index]
+    point, *ends = (printed[f"{COLUMNS[by]}_{name}"].to_numpy() for name in ("point", "lo", "hi"))
+    np.testing.assert_allclose(interval["value"], point, atol=0.1)
+    ours = interval[["low", "high"]].astype(float)
+    off = np.abs(ours - np.column_stack(ends)) > 0.2
+    assert [tuple(x) for x in off.stack()[lambda o: o].index] == INTERPOLATED.get(by, [])
+    hundreds = drawn.values.reshape(100, 100, -1)[:, :, drawn.labels[0].get_indexer(printed.index)]
+    many = np.quantile(hundreds, [0.025, 0.975], axis=1)
+    assert np.all(np.min(many, axis=1) < np.array(ends) + ROUNDING)
+    assert np.all(np.max(many, axis=1) > np.array(ends) - ROUNDING)
+
+
+@pytest.mark.parametrize("column", [*CATEGORIES, "overall"])
+def test_table_9(hundreds, gold_folder, column):
+    """The bounds move from bootstrap to bootstrap, and the paper made one: compare with many."""
+    printed = printed_table(gold_folder, 9)
+    intervals = []
+    for draws in hundreds:
+        if column == "overall":
+            own = aggregate(draws).interval(0.834).to_frame()
+        else:
+            own = category_means(draws).interval(0.834).to_frame().xs(column, level=1)
+        intervals.append(100 * own.loc[printed.index, ["value", "low", "high"]].astype(float))
+    ours = np.array(intervals)
+    expected = printed[[f"{column}_{end}" for end in ("point", "lo", "hi")]].to_numpy()
+    if column == "overall":
+        np.testing.assert_allclose(ours.mean(axis=0)[:, 0], expected[:, 0], atol=0.25)
+    # Within what one bootstrap of 100 draws differs from the mean of a hundred, and rounding.
+    assert np.all(np.abs(expected - ours.mean(axis=0)) < 4 * ours.std(axis=0) + 0.05)
+
+
+@pytest.mark.parametrize("by", COLUMNS)
+def test_table_10(hundreds, gold_folder, by):
+    printed = printed_table(gold_folder, 10)
+    ours = np.array(
+        [
+            rank_models(draws, by=by, random_state=seed)
+            .interval()
+            .to_frame()
+            .loc[printed.index, ["value", "low", "high"]]
+            .astype(float)
+            for seed, draws in enumerate(hundreds)
+        ]
+    )
+    expected = printed[[f"{COLUMNS[by]}_{end}" for end in ("point", "lo", "hi")]].to_numpy()
+    spread = ours[:, :, 0].std(axis=0)
+    assert np.all(np.abs(expected[:, 0] - ours.mean(axis=0)[:, 0]) < 0.1 + 2 * spread)
+    # Every printed end is that of some bootstrap of 100 draws.
+    assert np.all(expected[:, 1:] > ours.min(axis=0)[:, 1:] - ROUNDING)
+    assert np.all(expected[:, 1:] < ours.max(axis=0)[:, 1:] + ROUNDING)
+    # And within .2 of the typical one; but the smallest of all draws becomes 0 on every task, so
+    # geometric means are 0 in some draws, their points move by .2 from bootstrap to bootstrap,
+    # and ends are whole ranks: 27 of 32 agree.
+    typical = np.abs(expected - np.median(ours, axis=0))[:, 1:] <= 0.2
+    assert typical.mean() >= (0.8 if by == "geometric mean" else 1)
+
+
+def test_bootstrap_bounds_move_with_the_number_of_draws(vtab, rows, gold_folder):
+    reference = json.loads((gold_folder / "longjohn_vtab_bootstrap.json").read_text())
+    few = TaskBootstrap(100, random_state=0).fit(rows, rows["k"] / rows["n"], n=rows["n"])
+    with pytest.warns(UserWarning, match="smallest and largest of 100 draws of 16 models"):
+        narrow = aggregate(normalize_scores(few.draws_, "bootstrap")).interval()
+    with pytest.warns(UserWarning, match="of 10000 draws"):
+        wide = aggregate(normalize_scores(vtab.draws_, "bootstrap")).interval()
+    assert 0.005 < np.abs(wide.value - narrow.value).max() < 0.02
+    low, high = np.array(reference["norm_low_high_B20000_seed0"])
+    tasks = rows["task"].unique()
+    assert vtab.tasks_.get_level_values("task").tolist() == list(tasks)
+    # Extremes of 10,000 against those of 20,000 draws.
+    np.testing.assert_allclose(vtab.draws_.values.min(axis=(0, 1)), low, atol=0.02)
+    np.testing.assert_allclose(vtab.draws_.values.max(axis=(0, 1)), high, atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("name", "weights"),
+    [
+        ("unweighted", None),
+        ("wstr95", {"natural": 0.025, "specialized": 0.025, "structured": 0.95}),
+    ],
+)
+def test_rank_probabilities_of_vtab(vtab, gold_folder, name, weights):
+    path = gold_folder / f"longjohn_rankprob_{name}.csv"
+    header, *lines = path.read_text().splitlines()
+    models = header.removeprefix("# rows=").split(";")
+    expected = np.array([line.split(",") for line in lines], dtype=float)
+    ours = rank_probabilities(rank_models(vtab, weights=weights)).loc[models]
+    # Five standard deviations of the difference between shares of 10,000 and of 20,000 draws.
+    band = 5 * np.sqrt(expected * (1 - expected) * (1 / 10_000 + 1 / 20_000)) + 5e-4
+    assert np.all(np.abs(ours - expected) < band)
+
+
+# Aggregates
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        (None, [0.25, 0.25, 0.25, 0.25]),
+        ("category", [1 / 6, 1 / 6, 1 / 3, 1 / 3]),
+        ({"code": 0.5, "text": 0.3, "math": 0.2}, [0.15, 0.15, 0.5, 0.2]),
+        ({"sort": 0.4, "add": 0.3, "law": 0.2, "art": 0.1}, [0.2, 0.1, 0.4, 0.3]),
+        (pd.Series({"sort": 0.4, "add": 0.3, "law": 0.2, "art": 0.1}), [0.2, 0.1, 0.4, 0.3]),
+        ([0.1, 0.2, 0.3, 0.4], [0.1, 0.2, 0.3, 0.4]),
+    ],
+)
+def test_weights(draws, weights, expected):
+    ours = aggregate(draws, weights)
+    np.testing.assert_allclose(ours.values, draws.values @ np.array(expected), rtol=1e-13)
+    assert ours.labels == (MODELS,) and ours.kind == "bootstrap"
+
+
+def test_category_means_are_one_task_per_category(draws):
+    means = category_means(draws)
+    assert means.labels[1].tolist() == ["text", "code", "math"]
+    np.testing.assert_allclose(means.values[..., 0], draws.values[..., :2].mean(axis=-1))
+    np.testing.assert_allclose(
+        aggregate(means).values, aggregate(draws, "category").values, rtol=1e-13
+    )
+    weights = {"text": 0.5, "code": 0.2, "math": 0.3}
+    np.testing.assert_allclose(
+        aggregate(means, weights).values, aggregate(draws, weights).values, rtol=1e-13
+    )
+
+
+def test_a_category_of_known_tasks_is_known_though_others_are_not(draws):
+    values = draws.values.copy()
+    values[:, :, 3] = np.nan
+    means = category_means(Draws(values, draws.labels, "bootstrap"))
+    assert np.isfinite(means.values[..., :2]).all() and np.isnan(means.values[..., 2]).all()
+
+
+def test_normalisation_by_given_bounds(draws):
+    chance = {"law": 0.25, "art": 0.5, "sort": 0.0, "add": 0.1}
+    low = np.array([0.25, 0.5, 0.0, 0.1])
+    expected = (draws.values - low) / (1 - low)
+    for bound in (chance, pd.Series(chance)[::-1], low):
+        ours = normalize_scores(draws, (bound, 1))
+        np.testing.assert_allclose(ours.values, expected, rtol=1e-13)
+    np.testing.assert_array_equal(normalize_scores(draws, (0, 1)).values, draws.values)
+
+
+def test_normalisation_by_the_bootstrap_spans_0_to_1(draws):
+    with pytest.warns(UserWarning, match="smallest and largest of 50 draws of 3 models"):
+        ours = normalize_scores(draws, "bootstrap").values
+    np.testing.assert_array_equal(ours.min(axis=(0, 1)), 0)
+    np.testing.assert_array_equal(ours.max(axis=(0, 1)), 1)
+
+
+# Differences
+
+
+def test_three_comparisons_are_at_9833():
+    values = np.random.default_rng(0).normal([0.8, 0.75, 0.5], 0.02, (4000, 3))
+    d = differences(one_axis(values))
+    assert d.confidence_level == pytest.approx(0.98333333)
+    assert d.labels.tolist() == [("ada", "bob"), ("ada", "cyd"), ("bob", "cyd")]
+    expected = np.quantile(values[:, 0] - values[:, 2], [0.05 / 6, 1 - 0.05 / 6])
+    np.testing.assert_allclose([d.low[1], d.high[1]], expected, rtol=1e-12)
+    assert d.method == "bootstrap differences, Bonferroni: all 3 hold with 95 %"
+    single = differences(one_axis(values), correction="none")
+    assert single.confidence_level == 0.95
+    assert np.all(single.low > d.low) and np.all(single.high < d.high)
+
+
+def test_pairs_keep_their_order_and_sign():
+    values = np.random.default_rng(0).normal([0.8, 0.75, 0.5], 0.02, (4000, 3))
+    d = differences(one_axis(values, "posterior"), [("cyd", "ada"), ["bob", "ada"]])
+    np.testing.assert_allclose(d.value, [-0.3, -0.05], atol=0.003)
+    assert d.guarantee == "posterior" and d.confidence_level == 0.975
+    assert d.labels.tolist() == [("cyd", "ada"), ("bob", "ada")]
+
+
+def test_p_values_agree_with_the_intervals():
+    values = np.random.default_rng(0).normal([0.8, 0.75, 0.76], 0.02, (4000, 3))
+    p = difference_p_values(one_axis(values), correction="bonferroni")
+    d = differences(one_axis(values))
+    clear = (d.low > 0) | (d.high < 0)
+    np.testing.assert_array_equal(p < 0.05, clear)
+    raw = difference_p_values(one_axis(values), correction="none")
+    np.testing.assert_allclose(p, np.minimum(1, 3 * raw), rtol=1e-13)
+    holm = difference_p_values(one_axis(values))
+    assert np.all((raw <= holm) & (holm <= p))
+    smallest = raw.idxmin()
+    assert holm[smallest] == p[smallest]
+
+
+def test_differences_equal_but_for_rounding_are_0():
+    scores = np.array([[0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1], [0.5, 0.4]])
+    assert scores[0, 0] != scores[0, 1]
+    e = differences(one_axis(np.repeat(scores, [1000, 1000], axis=0)), correction="none")
+    assert e.low[0] == 0
+
+
+def test_a_posterior_stays_one_whether_its_draws_are_taken_out_or_not():
+    X = pd.DataFrame({"model": list("AABB"), "task": ["law", "add"] * 2})
+    X["category"] = ["text", "math"] * 2
+    bayes = HierarchicalBetaBinomial(n_draws=200, random_state=0).fit(X, [0.5, 0.6, 0.7, 0.8], n=10)
+    for function in (aggregate, category_means, rank_models):
+        assert function(bayes).kind == function(bayes.draws_).kind == "posterior"
+
+
+def test_thin_tails_are_warned_of():
+    values = np.random.default_rng(0).normal(size=(400, 3))
+    with pytest.warns(UserWarning, match=r"Only 3.3 of 400 draws .* at least 1200 draws"):
+        differences(one_axis(values))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        differences(one_axis(values), correction="none")
+
+
+# Ranks
+
+
+def test_ranks_of_draws(draws):
+    ranks = rank_models(draws)
+    means = draws.values.mean(axis=-1)
+    expected = 1 + (means[:, None, :] > means[:, :, None]).sum(axis=-1)
+    np.testing.assert_array_equal(ranks.values, expected)
+    weighted = rank_models(draws, weights={"text": 0, "code": 1, "math": 0})
+    np.testing.assert_array_equal(
+        weighted.values[:, 0], 3 - (draws.values[:, :1, 2] > draws.values[:, 1:, 2]).sum(axis=1)
+    )
+
+
+def test_noise_has_a_seed_and_goes_on_from_batch_to_batch(monkeypatch):
+    from skbench.tasks import _batches
+
+    monkeypatch.setattr(_batches, "_BATCH_CELLS", 4)
+    X = pd.DataFrame({"model": list("aabb"), "task": list("stst")})
+    boot = TaskBootstrap(40, kind="normal").fit(X, [0.5] * 4, sigma2=1e-30)
+    ours = rank_models(boot, by="noisy average rank", random_state=0).values
+    again = rank_models(boot, by="noisy average rank", random_state=0).values
+    np.testing.assert_array_equal(ours, again)
+    assert len(np.unique(ours[:, 0])) == 3  # 1, 1.5 and 2 all occur
+
+
+def test_rank_probabilities_are_shares():
+    values = np.random.default_rng(0).normal([1, 0.5, 0], 1, (500, 3))
+    p = rank_probabilities(rank_models(Draws(values[..., None], (MODELS, ["t"]), "posterior")))
+    np.testing.assert_allclose(p.sum(axis=0), 1)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    first = (values.argmax(axis=1) == 0).mean()
+    assert p.loc["ada", 1] == pytest.approx(first)
+
+
+def test_identical_models_share_their_ranks():
+    values = np.repeat(np.random.default_rng(0).uniform(size=(100, 1, 2)), 2, axis=1)
+    p = rank_probabilities(rank_models(Draws(values, (MODELS[:2], ["s", "t"]), "bootstrap")))
+    np.testing.assert_array_equal(p, 0.5)
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([0.5, 0.5, 0.5, -0.5], "weights must be non-negative, but 'add' has -0.5"),
+        ([0.5, 0.5, 0.5, 0.5], "weights must sum to 1, but sum to 2. Divide"),
+        ([0.5, 0.5], r"weights has shape \(2,\), but there are 4 tasks"),
+        ([0.5, 0.5, np.nan, 0], "weights must be finite, but 'sort' has nan"),
+        ({"text": 0.5, "code": 0.5}, "weights has nothing for 'math'"),
+        ({"law": 0.5, "art": 0.5}, "weights has nothing for 'sort', 'add'"),
+        ({"text": 0.5, "code": 0.3, "math": 0.1, "verse": 0.1}, "has 'verse', which is not among"),
+        ({"text": 1.5, "code": -0.5, "math": 0}, "non-negative, but 'code' has -0.5"),
+        ("task", "weights must be one of"),
+        (1.0, r"weights has shape \(\)"),
+    ],
+)
+def test_errors_of_weights(draws, weights, message):
+    with pytest.raises(ValueError, match=message):
+        aggregate(draws, weights)
+    with pytest.raises(ValueError, match=message):
+        rank_models(draws, weights=weights)
+
+
+def test_errors_of_categories(draws):
+    plain = Draws(draws.values, (MODELS, TASKS.droplevel(0)), "bootstrap")
+    for call in (lambda: aggregate(plain, "category"), lambda: category_means(plain)):
+        with pytest.raises(ValueError, match="tasks have no categories"):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("bounds", "message"),
+    [
+        ((0.5, 0.5), "low below high, but task 'law' has 0.5 and 0.5"),
+        (({"law": 0.1}, 1), "bounds has nothing for 'art', 'sort', 'add'"),
+        (([0, 0, 2, 0], 1), "task 'sort' has 2 and 1"),
+        ((0, np.inf), "bounds must be finite, but 'law' has inf"),
+        ("draws", "bounds must be one of"),
+    ],
+)
+def test_errors_of_bounds(draws, bounds, message):
+    with pytest.raises(ValueError, match=message):
+        normalize_scores(draws, bounds)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ([("ada", "dan")], "no model 'dan'; the models are like 'ada'"),
+        ([("ada", "ada")], r"two different models, got \('ada', 'ada'\)"),
+        ([("ada", "bob", "cyd")], "two different models"),
+        ([], "no pair to compare among 3 models"),
+    ],
+)
+def test_errors_of_pairs(draws, pairs, message):
+    for function in (differences, difference_p_values):
+        with pytest.raises(ValueError, match=message):
+            function(aggregate(draws), pairs)
+
+
+def test_one_model_has_no_pair(draws):
+    with pytest.raises(ValueError, match="no pair to compare among 1 models"):
+        differences(one_axis(draws.values[:, :1, 0]))
+
+
+def test_errors_of_kinds_of_input(draws):
+    with pytest.raises(TypeError, match="one number per model, such as aggregate"):
+        differences(draws)
+    with pytest.raises(TypeError, match="not the two of models and tasks"):
+        aggregate(aggregate(draws))
+    with pytest.raises(TypeError, match="fitted TaskBootstrap, got ndarray"):
+        rank_models(draws.values)
+    boot = TaskBootstrap(10).fit(pd.DataFrame({"model": ["a"], "task": ["t"]}), [0.5], n=4)
+    with pytest.raises(TypeError, match="normalize_scores needs Draws, got TaskBootstrap"):
+        normalize_scores(boot, (0, 1))
+
+
+def test_errors_of_ranks(draws):
+    with pytest.raises(ValueError, match="by must be one of"):
+        rank_models(draws, by="median")
+    shifted = Draws(draws.values - 0.5, draws.labels, "bootstrap")
+    with pytest.raises(ValueError, match="geometric mean needs scores of at least 0"):
+        rank_models(shifted, by="geometric mean")
+    with pytest.raises(ValueError, match="Ranks run from 1 to 3"):
+        rank_probabilities(aggregate(draws))
+    with pytest.raises(ValueError, match="averages of ranks over tasks"):
+        rank_probabilities(rank_models(draws, by="average rank"))

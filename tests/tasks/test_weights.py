@@ -1,0 +1,201 @@
+"""WeightSimplex: recomputed shares, brute force, draws, what it refuses."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from reference.vtab import CATEGORIES, vtab_rows
+from sklearn.exceptions import NotFittedError
+
+from skbench import Draws
+from skbench.tasks import TaskBootstrap, WeightSimplex
+
+ORDER = ("specialized", "structured", "natural")
+
+
+@pytest.fixture(scope="module")
+def rows(gold_folder):
+    return vtab_rows(gold_folder)
+
+
+def make_rows(n_models=4, seed=0, tasks_per_category=(2, 1, 3)):
+    rng = np.random.default_rng(seed)
+    frames = [
+        pd.DataFrame({"category": category, "task": [f"{category}{i}" for i in range(n_tasks)]})
+        for category, n_tasks in zip("uvw", tasks_per_category, strict=True)
+    ]
+    tasks = pd.concat(frames)
+    X = tasks.merge(pd.DataFrame({"model": [f"m{i}" for i in range(n_models)]}), how="cross")
+    return X, rng.integers(30, 90, len(X)) / 100
+
+
+@pytest.mark.parametrize("scale", ["raw", "norm"])
+@pytest.mark.parametrize(
+    ("z", "rho", "key"),
+    [(2, 0, "z2.000_rho0"), (np.sqrt(2), 0, "z1.414_rho0"), (2, 0.5, "z2.000_rho0.5")],
+)
+def test_shares_of_vtab(rows, gold_folder, scale, z, rho, key):
+    gold = json.loads((gold_folder / "longjohn_simplex_fractions.json").read_text())["fractions"]
+    y = rows["k"] / rows["n"]
+    sigma2 = y * (1 - y) / rows["n"]
+    if scale == "norm":
+        bounds = json.loads((gold_folder / "longjohn_vtab_bootstrap.json").read_text())
+        low, high = (
+            rows["task"].map(dict(zip(rows["task"].unique(), ends, strict=True)))
+            for ends in bounds["norm_low_high_B100_seed0"]
+        )
+        y, sigma2 = (y - low) / (high - low), sigma2 / (high - low) ** 2
+    simplex = WeightSimplex(ORDER, z=z, rho=rho).fit(rows, y, sigma2)
+    expected = gold[f"{scale}_{key}"]
+    expected["undecided"] = expected.pop("grey")
+    assert set(simplex.fractions_.index) == set(expected)
+    # Printed to 4 digits; one weighting of 20,301 is half a unit of the last.
+    for name, share in expected.items():
+        assert simplex.fractions_[name] == pytest.approx(share, abs=1.01e-4)
+
+
+def test_binomial_variances_need_only_n(rows):
+    y = rows["k"] / rows["n"]
+    given = WeightSimplex(resolution=20).fit(rows, y, sigma2=y * (1 - y) / rows["n"])
+    computed = WeightSimplex(resolution=20).fit(rows, y, n=rows["n"])
+    np.testing.assert_allclose(computed.standard_error_, given.standard_error_, rtol=1e-12)
+
+
+def test_draws_agree_with_the_closed_form(rows):
+    y = rows["k"] / rows["n"]
+    simplex = WeightSimplex(ORDER, resolution=50).fit(rows, y, n=rows["n"])
+    boot = TaskBootstrap(random_state=0).fit(rows, y, n=rows["n"])
+    drawn = WeightSimplex(ORDER, resolution=50).fit_draws(boot)
+    same = (simplex.leader_ == drawn.leader_) & (simplex.runner_up_ == drawn.runner_up_)
+    assert same.mean() > 0.98  # means of draws order near ties differently
+    # A standard deviation from 10,000 draws is known to .7 %.
+    np.testing.assert_allclose(
+        drawn.standard_error_[same], simplex.standard_error_[same], rtol=0.035
+    )
+    assert drawn.fractions_["undecided"] == pytest.approx(simplex.fractions_["undecided"], abs=0.02)
+
+
+@pytest.mark.parametrize("rho", [-0.3, 0.0, 0.6])
+def test_every_weighting_by_brute_force(rho):
+    X, y = make_rows()
+    simplex = WeightSimplex(resolution=6, rho=rho).fit(X, y, n=100)
+    table = X.assign(y=y, variance=y * (1 - y) / 100)
+    by = table.groupby(["model", "category"])
+    score = by["y"].mean().unstack()
+    variance = (by["variance"].sum() / by.size() ** 2).unstack()
+    winners = simplex.winners()
+    assert len(winners) == 28
+    for i, w in enumerate(simplex.weights_):
+        order = (score @ w).sort_values(ascending=False)
+        first, second = order.index[:2]
+        a, b = variance.loc[first] @ w**2, variance.loc[second] @ w**2
+        error = np.sqrt(a + b - 2 * rho * np.sqrt(a * b))
+        lead = order.iloc[0] - order.iloc[1]
+        assert simplex.lead_[i] == pytest.approx(lead, abs=1e-12)
+        if lead > 1e-9:
+            assert simplex.models_[simplex.leader_[i]] == first
+            assert simplex.standard_error_[i] == pytest.approx(error, rel=1e-9)
+            assert winners[i] == (first if lead > 2 * error else "undecided")
+
+
+def test_draws_of_correlated_models_by_brute_force():
+    rng = np.random.default_rng(0)
+    common = rng.normal(size=(400, 1, 3))
+    values = rng.normal(size=(400, 3, 3)) + 2 * common + rng.uniform(size=(3, 3))
+    tasks = pd.MultiIndex.from_tuples([(c, c) for c in "uvw"], names=["category", "task"])
+    draws = Draws(values, (pd.Index(list("abc")), tasks), "posterior")
+    simplex = WeightSimplex(resolution=5).fit_draws(draws)
+    for i, w in enumerate(simplex.weights_):
+        first, second = simplex.leader_[i], simplex.runner_up_[i]
+        contrast = (values[:, first] - values[:, second]) @ w
+        assert simplex.lead_[i] == pytest.approx(contrast.mean(), abs=1e-12)
+        assert simplex.standard_error_[i] == pytest.approx(contrast.std(ddof=1), rel=1e-9)
+
+
+def test_shares_sum_to_1_and_corners_stand_in_order():
+    X, y = make_rows()
+    simplex = WeightSimplex(("w", "u", "v"), resolution=10).fit(X, y, n=100)
+    assert simplex.fractions_.sum() == pytest.approx(1)
+    assert simplex.fractions_.index[-1] == "undecided"
+    assert simplex.categories_.tolist() == ["w", "u", "v"]
+    assert WeightSimplex(resolution=2).fit(X, y, n=100).categories_.tolist() == ["u", "v", "w"]
+    turned = WeightSimplex(("u", "v", "w"), resolution=10).fit(X, y, n=100)
+    for name, share in simplex.fractions_.items():
+        assert turned.fractions_[name] == pytest.approx(share)
+
+
+def test_more_standard_errors_leave_more_open():
+    X, y = make_rows()
+    left_open = [
+        WeightSimplex(resolution=30, z=z).fit(X, y, n=100).fractions_["undecided"]
+        for z in (0, 1, 2, 4)
+    ]
+    assert left_open == sorted(left_open) and left_open[0] < 0.05 < left_open[-1]
+
+
+def test_identical_models_are_never_decided():
+    X, y = make_rows(n_models=2)
+    for rho in (0.0, 1.0):
+        twins = X.assign(model=X["model"].map({"m0": "m0", "m1": "m1"}))
+        same = np.repeat(y[::2], 2)
+        simplex = WeightSimplex(resolution=10, rho=rho).fit(twins, same, n=100)
+        assert simplex.fractions_.to_dict() == {"undecided": 1.0}
+
+
+def test_accuracies_of_1_are_warned_of():
+    X, y = make_rows()
+    y[0] = 1.0
+    with pytest.warns(UserWarning, match="1 of 24 sampling variances are 0, .* 'm0' on task 'u0'"):
+        WeightSimplex(resolution=5).fit(X, y, n=100)
+
+
+@pytest.mark.parametrize(
+    ("options", "change", "message"),
+    [
+        ({"categories": ("u", "v")}, {}, "three corners, but there are 2 categories: 'u', 'v'"),
+        ({"categories": ("u", "v", "v")}, {}, "three corners"),
+        ({"categories": ("u", "v", "x")}, {}, "no category 'x'; the tasks have 'u', 'v', 'w'"),
+        ({"resolution": 0}, {}, "resolution must be a whole number of at least 1, got 0"),
+        ({"z": -1}, {}, "z must be at least 0, got -1"),
+        ({"rho": 1.5}, {}, "rho must be between -1 and 1, got 1.5"),
+        ({}, {"n": None}, "How noisy the scores are cannot be told. Pass n="),
+        ({}, {"n": 7}, "How noisy the scores are cannot be told"),
+        ({}, {"one model": True}, "there is only one"),
+        ({}, {"one category": True}, "there are 1 categories"),
+        ({}, {"no category": True}, "tasks have no categories"),
+        ({}, {"missing": True}, "'m0' has no score on task 'u0'; 1 of 24"),
+        ({}, {"name": True}, "'undecided' stands for no winner"),
+    ],
+)
+def test_errors(options, change, message):
+    X, y = make_rows()
+    n = change.get("n", 100)
+    if "one model" in change:
+        X, y = X[X["model"] == "m0"], y[X["model"] == "m0"]
+    if "one category" in change:
+        X = X.assign(category="u")
+    if "no category" in change:
+        X = X.drop(columns="category")
+    if "missing" in change:
+        X, y = X.iloc[1:], y[1:]
+    if "name" in change:
+        X = X.replace("m0", "undecided")
+    with pytest.raises(ValueError, match=message):
+        WeightSimplex(**{"resolution": 5, **options}).fit(X, y, n=n)
+
+
+def test_draws_bring_their_own_correlation():
+    tasks = pd.MultiIndex.from_tuples([(c, c) for c in "uvw"], names=["category", "task"])
+    draws = Draws(np.ones((2, 2, 3)), (pd.Index(["a", "b"]), tasks), "posterior")
+    with pytest.raises(ValueError, match="rho = 0.5 is for fit"):
+        WeightSimplex(rho=0.5).fit_draws(draws)
+
+
+def test_nothing_before_fit():
+    with pytest.raises(NotFittedError):
+        WeightSimplex().winners()
+
+
+def test_the_categories_of_vtab_are_those_of_the_paper(rows):
+    assert sorted(rows["category"].unique()) == sorted(CATEGORIES)

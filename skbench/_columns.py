@@ -54,8 +54,8 @@ def warn_of_numbered_names(X):
         name = role_column(X, role)
         if name is not None and is_integer_dtype(X[name]):
             warnings.warn(
-                f"Column {name!r} of X holds whole numbers, which a regression reads as a quantity: "
-                f"{role} 2 lies between 1 and 3. If they are names, make them text, "
+                f"Column {name!r} of X holds whole numbers, which a regression reads as a "
+                f"quantity: {role} 2 lies between 1 and 3. If they are names, make them text, "
                 f"X.astype({{{name!r}: str}}).",
                 stacklevel=5,
             )

@@ -170,8 +170,9 @@ def _refuse_repeated(result, roles):
     if repeated.any():
         row = result[repeated].iloc[0]
         where = ", ".join(f"{key} {str(row[key])!r}" for key in keys)
-        apart = [c for c in result.columns.difference([*keys, "score", "n", "k"], sort=False)
-                 if not result.duplicated([*keys, c]).any()]  # fmt: skip
+        numbers = ["score", "n", "k", "standard_error"]
+        apart = [c for c in result.columns.difference([*keys, *numbers], sort=False)
+                 if result[c].dtype.kind != "f" and not result.duplicated([*keys, c]).any()]
         hint = f" They differ in {listed(apart)}: name what is compared by --by." if apart else ""
         raise ValueError(
             f"{int(repeated.sum())} of {len(result)} rows repeat a group that is already there, "

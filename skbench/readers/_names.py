@@ -106,6 +106,36 @@ def find_roles(columns, named, guess=ROLES):
     return roles, notes
 
 
+def rivals(columns, role, taken):
+    """Columns with a usual name of a role, in order of preference, but those taken."""
+    return _matches(columns, _USUAL_NAMES[role], taken)
+
+
+_HUMAN = re.compile(r"(^|_)(human|annotators?|expert|people)(_|$|[0-9])")
+_JUDGE = re.compile(
+    r"judge|autorater|grader|(^|_)(gpt|davinci|claude|llm|llama|gemini)[a-z0-9]*(_eval|_score|_verdict"
+    r"|_label|_grade|_rating|$)"
+)
+
+
+def judge_columns(columns):
+    """Columns of human labels and of an autorater's verdicts, by their names.
+
+    Parameters
+    ----------
+    columns : sequence of str
+
+    Returns
+    -------
+    humans, judges : list of str
+    """
+    humans = [name for name in columns if _HUMAN.search(normal(name))]
+    judges = [
+        name for name in columns if name not in humans and _JUDGE.search(normal(name))
+    ]
+    return humans, judges
+
+
 _OFTEN = 0.8  # share of the models that a value must be in, on average
 
 

@@ -15,8 +15,10 @@ from skbench.readers._names import (
     check_exist,
     find_item,
     find_roles,
+    judge_columns,
     listed,
     normal,
+    rivals,
 )
 from skbench.readers._rows import ItemRows
 
@@ -112,6 +114,8 @@ def _of_groups(table, columns, named, path, bad, notes):
     roles, said = find_roles(
         free.columns, named | {"score": None, "item": None}, guess=("model", "topic")
     )
+    if named["topic"] is None and "topic" in roles:
+        _take_finer_topic(free, roles, said)
     rows = _with_labels(_with_standard_names(table, roles), roles, path, bad)
     notes = [*notes, *said]
     groups = group_results(rows, columns, roles, notes)
@@ -119,6 +123,19 @@ def _of_groups(table, columns, named, path, bad, notes):
         notes.append(ONE_MODEL)
     roles["score"] = [columns.get("k", columns.get("mean"))]
     return ItemRows(groups, _one_name(roles), notes, groups=groups)
+
+
+def _take_finer_topic(table, roles, notes):
+    """Of columns that may be the topic, the first in which no group repeats."""
+    keys = roles.get("model", [])
+    usual = [*find_roles(table.columns, {}, guess=("topic",))[0]["topic"]]
+    usual += rivals(table.columns, "topic", usual)
+    finer = (name for name in usual if not table.duplicated([*keys, name]).any())
+    name = next(finer, None)
+    if name not in (None, roles["topic"][0]):
+        roles["topic"] = [name]
+        notes[:] = [note for note in notes if not note.startswith("topic:")]
+        notes.append(f"topic: column {name!r}, in which no group repeats ({OPTIONS['topic']})")
 
 
 def _one_name(roles):
@@ -218,6 +235,7 @@ def _from_long(table, named, path, bad):
             f"Cannot find the scores: no column has one of their usual names, and there are "
             f"not several columns of 0 and 1, one per model. Pass {OPTIONS['score']}, or "
             f"models= (--models) for a wide file. Columns: {listed(table.columns)}."
+            + _for_judge(table.columns)
         )
     items = _with_standard_names(table, roles)
     items["score"] = _as_numbers(items["score"], roles["score"][0], notes, path, bad)
@@ -226,6 +244,17 @@ def _from_long(table, named, path, bad):
     if "item" not in roles:
         items = _with_found_item(items, roles, notes)
     return items, roles, notes
+
+
+def _for_judge(columns):
+    """Where to go with a file of human labels and verdicts of an autorater."""
+    humans, judges = judge_columns(columns)
+    if not humans or not judges:
+        return ""
+    return (
+        f" Human labels ({humans[0]!r}) beside an autorater's verdicts ({judges[0]!r}) are for "
+        f"`skbench judge --judge {judges[0]} --human {humans[0]}`."
+    )
 
 
 def _with_found_item(items, roles, notes):

@@ -64,7 +64,7 @@ def leaderboard(
     with in_one_line():
         from skbench.comparison import leaderboard as ranked
 
-        rows, columns = read_models(file, by, roles)
+        rows, columns = read_models(file, by, roles, missing)
         items = rows.items
         with working("ranking ..."):
             learned = pasts.learn(past, bank, rows, file, by, roles)

@@ -18,6 +18,7 @@ class Options(NamedTuple):
     filter: str | None = None
     topic: str | None = None
     cluster: str | None = None
+    declared: bool = True  # whether the topic that a log declares is taken
 
     def labels_of(self, record):
         """Topic and cluster of a record, None where the caller names no field for them."""

@@ -23,8 +23,6 @@ class ItemRows(NamedTuple):
         and k, or standard_error. `items` are then these rows.
     blank : DataFrame or None
         Rows without a score (blank, failed or refused), which `items` leaves out.
-    offers : list of str
-        What else might be wanted of the file, in words.
 
     Notes
     -----
@@ -42,4 +40,3 @@ class ItemRows(NamedTuple):
     formats: list = []
     groups: pd.DataFrame | None = None
     blank: pd.DataFrame | None = None
-    offers: list = []

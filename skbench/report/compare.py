@@ -25,6 +25,7 @@ from skbench.report.reading import (
     with_missing,
 )
 from skbench.report.terminal import DataError, in_one_line, print_line, print_prose, print_table, working
+from skbench.report.understanding import counted
 
 
 @click.command()
@@ -157,7 +158,7 @@ def _as_in(models, name):
 
 def _print_report(result, table):
     e = result.estimate
-    print_line(f"{len(result)} comparisons: {e.method}")
+    print_line(f"{counted(len(result), 'comparison')}: {e.method}")
     print_line(f"{100 * e.confidence_level:.4g} % intervals; p-values by {result.test}")
     for remark in result.remarks:
         print_line(remark)
@@ -175,11 +176,11 @@ def _rich(table, narrow=False):
     texts = [name for name in table.columns[: table.columns.get_loc("difference")]]
     columns = {name.replace("model_", ""): table[name].astype(str) for name in texts}
     for name in ("difference", "low", "high"):
-        columns[name] = _cells(table[name], f".{decimals}f")
+        columns[name] = _cells(table[name], f"z.{decimals}f")
     columns["a is"] = list(table["verdict"])
     columns["p"] = ["<.0001" if p < 1e-4 else _cell(p, ".4f") for p in table["p_value"]]
     if not narrow:
-        columns["correlation"] = _cells(table["correlation"], ".2f")
+        columns["correlation"] = _cells(table["correlation"], "z.2f")
         columns["items"] = _cells(table["n_items"], ".0f")
         columns["needed"] = _cells(np.ceil(table["items_needed"] - 1e-9), ".0f")
     rows = list(zip(*columns.values(), strict=True))

@@ -148,9 +148,22 @@ def read_rows(paths, by, roles, missing="drop"):
     for note in rows.notes:
         say(note)
     refuse_bootstrap_scores(rows)
-    for line in understood(rows).lines():
+    found = understood(rows)
+    for line in found.lines():
         say(line)
-    return with_missing(rows, missing)
+    rows = with_missing(rows, missing)
+    return _with_repeats_averaged(rows) if found.repeats > 1 and found.clusters else rows
+
+
+def _with_repeats_averaged(rows):
+    """One row per model and item, where clusters hold several items that were repeated."""
+    items = rows.items
+    keys = ["model", "item"] if "model" in items else ["item"]
+    say("repeats: averaged, item by item, since clusters hold several items")
+    mean = items.groupby(keys, sort=False)["score"].mean()
+    first = items.drop_duplicates(keys).drop(columns=[c for c in ("repeat",) if c in items])
+    score = mean.reindex(pd.MultiIndex.from_frame(first[keys]) if len(keys) > 1 else first["item"])
+    return rows._replace(items=first.assign(score=score.to_numpy()).reset_index(drop=True))
 
 
 def refuse_bootstrap_scores(rows):

@@ -30,8 +30,6 @@ class Understanding:
     known_range : tuple of two floats or None
     humans, judges : list of str
         Columns of human labels and of an autorater's verdicts.
-    offers : list of str
-        What else the file offers.
     """
 
     models: int
@@ -47,7 +45,6 @@ class Understanding:
     known_range: tuple | None
     humans: list
     judges: list
-    offers: list
 
     def lines(self):
         """The same in lines of text, a small map of gaps among them."""
@@ -76,7 +73,6 @@ class Understanding:
                 f"judge columns: {', '.join(self.judges)} beside human labels in {self.humans[0]}: "
                 f"skbench judge FILE --judge {self.judges[0]} --human {self.humans[0]}"
             )
-        yield from self.offers
 
     def to_dict(self):
         """The same for JSON."""
@@ -85,7 +81,7 @@ class Understanding:
 
 def counted(n, noun):
     """A number with its noun: "1 model", "2,000 models"."""
-    return f"{n:,} {noun}{'s' * (n != 1)}"
+    return f"{n:{',' if n >= 10_000 else ''}} {noun}{'s' * (n != 1)}"
 
 
 def percent(share):
@@ -136,7 +132,6 @@ def understood(rows):
         known_range=known,
         humans=humans,
         judges=judges,
-        offers=list(rows.offers),
     )
 
 

@@ -97,7 +97,9 @@ def _error_of(mean, numeric):
     bases = dict.fromkeys([base, _FILTER.sub("", base)])
     names = [f"{b}_{error}" for b in bases for error in _ERRORS]
     names += [f"{error}_{b}" for b in bases for error in _ERRORS] + list(_ERRORS)
-    return next((numeric[name] for name in names if name in numeric and numeric[name] != mean), None)
+    return next(
+        (numeric[name] for name in names if name in numeric and numeric[name] != mean), None
+    )
 
 
 def group_results(table, columns, roles, notes):
@@ -171,8 +173,11 @@ def _refuse_repeated(result, roles):
         row = result[repeated].iloc[0]
         where = ", ".join(f"{key} {str(row[key])!r}" for key in keys)
         numbers = ["score", "n", "k", "standard_error"]
-        apart = [c for c in result.columns.difference([*keys, *numbers], sort=False)
-                 if result[c].dtype.kind != "f" and not result.duplicated([*keys, c]).any()]
+        apart = [
+            c
+            for c in result.columns.difference([*keys, *numbers], sort=False)
+            if result[c].dtype.kind != "f" and not result.duplicated([*keys, c]).any()
+        ]
         hint = f" They differ in {listed(apart)}: name what is compared by --by." if apart else ""
         raise ValueError(
             f"{int(repeated.sum())} of {len(result)} rows repeat a group that is already there, "

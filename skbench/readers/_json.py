@@ -131,9 +131,7 @@ class _Capped(io.RawIOBase):
             raise OSError(str(error)) from error
         self._done += len(chunk)
         if self._done > self._most:
-            raise OSError(
-                f"{self._size} bytes unpack to more than {self._most}: refused as a bomb"
-            )
+            raise OSError(f"{self._size} bytes unpack to more than {self._most}: refused as a bomb")
         buffer[: len(chunk)] = chunk
         return len(chunk)
 

@@ -130,9 +130,7 @@ def judge_columns(columns):
     humans, judges : list of str
     """
     humans = [name for name in columns if _HUMAN.search(normal(name))]
-    judges = [
-        name for name in columns if name not in humans and _JUDGE.search(normal(name))
-    ]
+    judges = [name for name in columns if name not in humans and _JUDGE.search(normal(name))]
     return humans, judges
 
 

@@ -29,7 +29,9 @@ _RANGES = {
     "promptfoo": {"success": _SHARES},
 }
 # Names that say what a column of a table is, whoever wrote it.
-_SHARES_OF_TABLES = "correct is_correct accuracy acc exact_match em pass passed pass1 pass_1 f1".split()
+_SHARES_OF_TABLES = (
+    "correct is_correct accuracy acc exact_match em pass passed pass1 pass_1 f1".split()
+)
 
 
 def known_range(formats, score, largest=1.0):

@@ -24,7 +24,14 @@ from skbench.report.reading import (
     score_range,
     with_missing,
 )
-from skbench.report.terminal import DataError, in_one_line, print_line, print_prose, print_table, working
+from skbench.report.terminal import (
+    DataError,
+    in_one_line,
+    print_line,
+    print_prose,
+    print_table,
+    working,
+)
 from skbench.report.understanding import counted
 
 

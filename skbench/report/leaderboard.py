@@ -95,7 +95,9 @@ def leaderboard(
 
 def _print_report(board, table, items, columns):
     level = f"{100 * board.estimate.confidence_level:g} %"
-    print_line(f"{counted(len(board), 'model')} on {_size(board, items, columns)}: {board.estimate.method}")
+    print_line(
+        f"{counted(len(board), 'model')} on {_size(board, items, columns)}: {board.estimate.method}"
+    )
     print_line(f"score: {tables.promise(board.estimate)}")
     print_line(f"ranks: {level}, all models at once: every model's rank is in its set")
     print_table(_rich(board, table), _rich(board, table, narrow=True))

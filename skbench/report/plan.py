@@ -17,6 +17,7 @@ from skbench.report.reading import (
 from skbench.report.tables import plain_table
 from skbench.report.terminal import DataError, in_one_line, print_prose, print_table, say
 
+
 class Percent(float):
     """A share that was written in percent, such as 3%."""
 

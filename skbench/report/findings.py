@@ -56,6 +56,8 @@ class Findings:
         Numbers of models, topics (0 without a column of them), items and scores.
     worth : Worth or None, default=None
         What earlier models were worth, where there are some.
+    features : tuple of str, default=()
+        What groups were predicted from besides their labels.
     """
 
     groups: pd.DataFrame
@@ -67,6 +69,7 @@ class Findings:
     warnings: tuple
     size: dict
     worth: pasts.Worth | None = None
+    features: tuple = ()
 
     def models(self):
         """One row per model, best first: score, interval, ranks, ties."""
@@ -100,6 +103,7 @@ def find(
     missing="drop",
     unrelated=False,
     past=None,
+    features=None,
 ):
     """Compute what a report says.
 
@@ -123,6 +127,8 @@ def find(
         Whether models have items of their own.
     past : Past, default=None
         Earlier models, whose items the estimates and the ranking are then about.
+    features : DataFrame or list of str, default=None
+        What to predict groups from besides their labels.
 
     Returns
     -------
@@ -132,7 +138,7 @@ def find(
         warnings.simplefilter("always")
         for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
-        summary = summarize_items(items, by=by, cluster=cluster)
+        summary = summarize_items(items, by=by, cluster=cluster, features=features)
         check_spread(summary)
         direct = DirectEstimator().fit(**summary.fit_args).estimate(confidence_level)
         estimate, ranked, columns = direct, items, {"by": None, "cluster": cluster}
@@ -166,6 +172,7 @@ def find(
             "scores": len(items),
         },
         worth=None if past is None else pasts.worth(past, summary, estimate),
+        features=() if features is None else tuple(summary.X.columns.difference(by, sort=False)),
     )
 
 

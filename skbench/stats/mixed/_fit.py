@@ -40,6 +40,8 @@ class Binomial:
     the likelihood of the counts, to the power ``1 / c``, has the other part.
     """
 
+    is_gaussian = False
+
     def __init__(self, k, n, correlation=None):
         self.n = n
         self._shared, own = split_correlation(correlation)
@@ -83,6 +85,8 @@ class Binomial:
 
 class Gaussian:
     """Direct estimates with known sampling variances; precision 0 where there is none."""
+
+    is_gaussian = True
 
     def __init__(self, z, precision, correlation=None):
         shared, own = split_correlation(correlation)
@@ -160,12 +164,15 @@ def fit_blocks(likelihood, structure, prior_std, variances, start=None, *, learn
     log_variances = np.log(variances)
     previous = np.full(W.shape, np.inf)
     for _ in range(_MAX_STEPS):
-        posterior = gaussian.posterior(W, b, noise, np.exp(log_variances), structure)
-        step = 0.0
+        variances = np.exp(log_variances)
+        posterior = gaussian.posterior(W, b, noise, variances, structure, learn=learn)
+        step, gain = 0.0, 0.0
         if learn:
             step = variance_step(posterior, prior_std, log_variances)
-        # A variance on its way to 0 takes long steps that no longer gain anything.
-        gain = np.sum(np.abs(step * posterior.gradient))
+            # A variance on its way to 0 takes long steps that no longer gain anything.
+            gain = np.sum(np.abs(step * posterior.gradient))
+        elif likelihood.is_gaussian:
+            break
         if max(np.max(np.abs(posterior.mean - previous)), gain) < _TOLERANCE:
             break
         previous = posterior.mean
@@ -173,6 +180,7 @@ def fit_blocks(likelihood, structure, prior_std, variances, start=None, *, learn
         W, b = likelihood.update(W, b, posterior)
         if learn:
             noise = likelihood.noise(posterior, noise)
+    posterior = gaussian.with_latent(W, noise, variances, structure, posterior)
     return BlockFit(np.exp(log_variances), W, b, noise, posterior)
 
 
@@ -199,10 +207,9 @@ def risk_ratio(likelihood, structure, fit, claimed):
     return float(np.clip(ratio, 1, _LARGEST_RATIO))
 
 
-def log_evidence(likelihood, structure, fit):
+def log_evidence(likelihood, fit):
     """Log restricted likelihood of the variances of a fit, up to a constant."""
-    value = gaussian.log_evidence(fit.W, fit.b, fit.noise, fit.variances, structure)
-    return value + likelihood.evidence(fit.W, fit.b, fit.posterior)
+    return fit.posterior.log_evidence + likelihood.evidence(fit.W, fit.b, fit.posterior)
 
 
 def variance_step(posterior, prior_std, log_variances):
@@ -235,10 +242,10 @@ def integrated(likelihood, structure, prior_std, fit):
 
     Notes
     -----
-    Over the variances of the blocks' kernels: those of coefficients stay at the maximum.
+    Over the variances of topic and interaction: those of coefficients stay at the maximum.
     The pseudo-observations there sort out the points that cannot matter.
     """
-    points, log_prior = _grid(fit, prior_std[: len(structure.kernels)])
+    points, log_prior = _grid(fit, prior_std[: structure.n_effects])
     if len(points) == 1:
         return [fit], np.ones(1)
     rough = log_prior + [
@@ -250,7 +257,7 @@ def integrated(likelihood, structure, prior_std, fit):
         fit_blocks(likelihood, structure, prior_std, np.exp(2 * point), fit)
         for point in points[kept]
     ]
-    log_weights = log_prior[kept] + [log_evidence(likelihood, structure, part) for part in fits]
+    log_weights = log_prior[kept] + [log_evidence(likelihood, part) for part in fits]
     weights = np.exp(log_weights - log_weights.max())
     return fits, weights / weights.sum()
 

@@ -7,7 +7,7 @@ from scipy.stats import norm
 _MOST_SKEWED = 1.0  # skewness beyond which the Cornish-Fisher expansion misleads
 _STEPS = 60  # at most; six are usual
 _EXACT = 1e-9  # last step, of the distance between the two intervals: the error is its square
-_LONGER = 1.1  # than the last step: more is no convergence
+_SHORTER = 0.6  # of the last step but one: longer steps do not converge
 _NEVER = 1e-4  # probability of a component that leaves the interval where it is
 
 
@@ -75,7 +75,8 @@ def mixture_interval(components, unlike, confidence_level=0.95):
 def _roots(laws, share, wanted, low, high):
     """Where the distribution function of the mixture is `wanted`, between `low` and `high`."""
     least = _EXACT * (high - low)
-    x, moved = (low + high) / 2, high - low
+    x = (low + high) / 2
+    before = moved = high - low
     for _ in range(_STEPS):
         parts = [_cdf(x, *law) for law in laws]
         excess, slope = (
@@ -85,9 +86,9 @@ def _roots(laws, share, wanted, low, high):
         low, high = np.where(excess < 0, x, low), np.where(excess < 0, high, x)
         step = np.divide(excess, slope, out=np.full_like(x, np.nan), where=slope > 0)
         newton = np.clip(x - step, low, high)
-        # Half way where steps get longer: between two components the slope misleads.
-        new = np.where(np.abs(newton - x) <= _LONGER * moved, newton, (low + high) / 2)
-        moved, x = np.abs(new - x), new
+        # Half way where steps do not get shorter: between two components the slope misleads.
+        new = np.where(np.abs(newton - x) <= _SHORTER * before, newton, (low + high) / 2)
+        before, moved, x = moved, np.abs(new - x), new
         if np.all((moved <= least) | (high - low <= least)):
             break
     return x

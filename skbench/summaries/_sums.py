@@ -6,7 +6,14 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from skbench.summaries._rows import SCORE, checked_scores, collected, group_labels, with_score
+from skbench.summaries._rows import (
+    SCORE,
+    checked_scores,
+    collected,
+    deferred,
+    group_labels,
+    with_score,
+)
 
 _ROWS_FOR_CENTER = 1000
 _NULL_CLUSTER = "_skbench_null_cluster"
@@ -85,6 +92,7 @@ def group_sums(frame, by, score, cluster=None, item_means=()):
     clusters of one size. That missing values are about is read off the same sums;
     only then are they counted, in another pass, for the message.
     """
+    frame = deferred(frame)
     scored = with_score(frame, score)
     center = _near_mean(scored)
     sums = _by_group(scored, by, item_means, center, cluster)

@@ -78,7 +78,7 @@ def alone_scores(z, sigma2, center, spread):
     --------
     >>> import numpy as np
     >>> alone_scores(np.array([0.8, 0.1]), np.full(2, 0.001), 0.8, 0.01).posterior.score.round(2)
-    array([0.8, 0.11])
+    array([0.8 , 0.11])
     """
     wide = UNLIKE_VARIANCE * spread
     weight = wide / (wide + sigma2)

@@ -156,7 +156,7 @@ def posterior_share(log_factors, prior_share):
     Examples
     --------
     >>> import numpy as np
-    >>> round(posterior_share(np.append(np.full(79, -2.0), 8.0), 0.01), 3)
+    >>> print(round(posterior_share(np.append(np.full(79, -2.0), 8.0), 0.01), 3))
     0.013
     """
     share, worth = prior_share, _PRIOR_WORTH + len(log_factors)

@@ -213,7 +213,8 @@ def test_scores_that_are_not_right_or_wrong(rows):
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        ({"model": ["a"], "item": [3]}, [np.nan], "y must be finite"),
+        ({"model": ["a"], "item": [3]}, [np.nan], "y must be finite, but row 0 has nan"),
+        ({"model": ["a"], "topic": ["t0"], "item": ["3"]}, [1.0], "none of the items of model 'a'"),
         ({"model": ["a"]}, [1.0], "no column 'item'"),
         ({"model": [None], "item": [3]}, [1.0], "has no name"),
         ({"model": ["a"], "item": [-3]}, [1.0], "bank has no item -3"),

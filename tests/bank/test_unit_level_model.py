@@ -244,6 +244,8 @@ def test_chosen_items_are_spread_and_known(bank, new):
     assert chosen.equals(choose_items(bank, 48, random_state=0))
     neyman = choose_items(bank, 48, allocation="neyman", random_state=0)
     assert neyman["inclusion_probability"].nunique() > 1
+    with pytest.raises(ValueError, match="chances must be one of"):
+        choose_items(bank, 48, chances="best")
     table = bank.items_.assign(away=np.abs(bank.scores_[:, 0] - bank.scores_[:, 1]))
     pair = {"tell_apart": ("m00", "m01")}
     drawn = [choose_items(bank, 48, random_state=seed, **pair) for seed in range(20)]
@@ -259,6 +261,24 @@ def test_chosen_items_are_spread_and_known(bank, new):
         choose_items(bank, 301)
     with pytest.raises(ValueError, match="two models of the bank"):
         choose_items(bank, 10, tell_apart=("m00", "nobody"))
+
+
+def test_informative_items_are_taken_with_the_chances_that_are_told(bank, new):
+    """The best balanced of ten samples is kept: chances of items hold, and so do sums."""
+    drawn = [choose_items(bank, 60, chances="informative", random_state=s) for s in range(200)]
+    taken = pd.concat(drawn).merge(bank.items_.assign(easiness=bank.easiness_))
+    hard = np.abs(taken["easiness"] - bank.easiness_.mean()) > 2
+    # Shares of groups of items, by 1 / chance: binomial bands, 60 x 200 draws at least as even.
+    share = np.sum(hard / taken["inclusion_probability"]) / (200 * 300)
+    truth = np.mean(np.abs(bank.easiness_ - bank.easiness_.mean()) > 2)
+    assert abs(share - truth) < 4 * np.sqrt(truth / (200 * 60))
+    assert drawn[0]["inclusion_probability"].min() >= 0.25 * 0.2 * 0.999
+    counts = taken.groupby("item").size() / 200
+    chance = taken.groupby("item")["inclusion_probability"].first()
+    z = (counts - chance) / np.sqrt(chance * (1 - chance) / 200)
+    assert np.abs(z).max() < 4.5  # of 300 items
+    p = taken["easiness"].abs().groupby(taken["inclusion_probability"] > 0.2).mean()
+    assert p[True] < p[False]
 
 
 def test_narrower_intervals_need_more_items(bank):

@@ -169,7 +169,7 @@ def test_poor_pasts_stay_close_to_direct(past, new, kind):
         direct.append((asked.groupby("topic")["score"].mean().loc[list(e.labels)] - truth) ** 2)
         covered.append((e.low <= truth) & (truth <= e.high))
     assert np.mean(ours) < 0.9 * np.mean(direct)
-    assert np.mean(covered) > 0.88
+    assert np.sum(covered) >= binom.ppf(0.001, 72, 0.95)  # 12 samples of 6 topics
 
 
 def test_several_models_and_their_summary(bank, rows):
@@ -265,17 +265,17 @@ def test_chosen_items_are_spread_and_known(bank, new):
 
 def test_informative_items_are_taken_with_the_chances_that_are_told(bank, new):
     """The best balanced of ten samples is kept: chances of items hold, and so do sums."""
-    drawn = [choose_items(bank, 60, chances="informative", random_state=s) for s in range(200)]
+    drawn = [choose_items(bank, 60, chances="informative", random_state=s) for s in range(100)]
     taken = pd.concat(drawn).merge(bank.items_.assign(easiness=bank.easiness_))
     hard = np.abs(taken["easiness"] - bank.easiness_.mean()) > 2
-    # Shares of groups of items, by 1 / chance: binomial bands, 60 x 200 draws at least as even.
-    share = np.sum(hard / taken["inclusion_probability"]) / (200 * 300)
+    # Shares of groups of items, by 1 / chance: binomial bands, 60 x 100 draws at least as even.
+    share = np.sum(hard / taken["inclusion_probability"]) / (100 * 300)
     truth = np.mean(np.abs(bank.easiness_ - bank.easiness_.mean()) > 2)
-    assert abs(share - truth) < 4 * np.sqrt(truth / (200 * 60))
+    assert abs(share - truth) < 4 * np.sqrt(truth / (100 * 60))
     assert drawn[0]["inclusion_probability"].min() >= 0.25 * 0.2 * 0.999
-    counts = taken.groupby("item").size() / 200
+    counts = taken.groupby("item").size() / 100
     chance = taken.groupby("item")["inclusion_probability"].first()
-    z = (counts - chance) / np.sqrt(chance * (1 - chance) / 200)
+    z = (counts - chance) / np.sqrt(chance * (1 - chance) / 100)
     assert np.abs(z).max() < 4.5  # of 300 items
     p = taken["easiness"].abs().groupby(taken["inclusion_probability"] > 0.2).mean()
     assert p[True] < p[False]
@@ -311,7 +311,10 @@ def test_intervals_cover_on_simulated_truth(n_past):
         direct = asked.groupby("topic")["score"].mean().to_numpy()
         gain.append([np.mean((parts.value - at) ** 2), np.mean((direct - at) ** 2)])
     assert binom.ppf(0.001, 250, 0.95) <= np.sum(whole)
-    assert 0.93 <= np.mean(topics) <= 0.985
+    # Topics of a world are alike: the error of their mean is that of 250 worlds.
+    error = np.std(topics) / np.sqrt(250)
+    assert np.mean(topics) >= 0.95 - 3 * error
+    assert np.mean(topics) <= 0.98  # at 98 % intervals would be a fifth too wide
     ours, direct = np.mean(gain, axis=0)
     assert ours < 0.6 * direct
 

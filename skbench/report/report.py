@@ -108,7 +108,7 @@ def _read(paths, by, roles):
     if "euroeval" in rows.formats:
         raise DataError(
             "EuroEval keeps bootstrap samples of whole test sets, not items, and a report on them "
-            "as items would be too sure. Use RepeatedRuns and MeanRankScore in Python."
+            "as items would be too sure. `skbench leaderboard` ranks models by them."
         )
     items = rows.items
     if "item" not in items:

@@ -18,8 +18,8 @@ def refuse_options(options):
     given = next((name for name, value in options.items() if value), None)
     if given:
         raise DataError(
-            f"{given} speaks of items or topics, and FILE holds scores of whole data sets, which are "
-            "ranked by the mean rank score. Leave it out."
+            f"{given} speaks of items or topics, and FILE holds scores of whole data sets, ranked by "
+            "the mean rank score. Leave it out."
         )
 
 
@@ -107,16 +107,13 @@ def print_rank_scores(rows, half_width, n_runs, confidence_level, as_json, as_cs
     print_line("score: 1 is the best possible, low is good; without an interval of its own")
     level = f"{100 * confidence_level:g} %"
     print_line(f"ranks: {level}, all models at once: every model's rank is in its set")
-    cells = [
-        (
-            row.model,
-            str(row.rank),
-            tables.rank_range(row),
-            f"{row.score:.2f}",
-            f"{row.distance:.2f}",
-        )
-        for row in table.itertuples()
-    ]
+    shown = table.assign(
+        rank=table["rank"].astype(str),
+        set=[tables.rank_range(row) for row in table.itertuples()],
+        score=table["score"].map("{:.2f}".format),
+        distance=table["distance"].map("{:.2f}".format),
+    )
+    cells = shown[["model", "rank", "set", "score", "distance"]].itertuples(index=False)
     print_table(
         tables.plain_table(["model", "rank", "set", "score", "without\ngate"], cells, n_text=1)
     )
@@ -126,8 +123,8 @@ def print_rank_scores(rows, half_width, n_runs, confidence_level, as_json, as_cs
     )
     if n_pairs:
         print_prose(
-            f"{n_pairs - undecided} of {n_pairs} pairs of models ({1 - undecided / n_pairs:.0%}) are "
-            "told apart; the order of the others may be noise."
+            f"{n_pairs - undecided} of {n_pairs} pairs of models ({1 - undecided / n_pairs:.0%}) "
+            "are told apart; the order of the others may be noise."
         )
     if without:
         print_prose(

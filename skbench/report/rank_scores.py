@@ -18,7 +18,7 @@ def refuse_options(options):
     given = next((name for name, value in options.items() if value), None)
     if given:
         raise DataError(
-            f"{given} speaks of items or topics, and FILE holds scores of whole data sets, ranked by "
+            f"{given} speaks of items or topics, and FILE scores of whole data sets, ranked by "
             "the mean rank score. Leave it out."
         )
 

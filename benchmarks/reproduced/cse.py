@@ -1,0 +1,9 @@
+"""x."""
+
+
+def add_arguments(parser):
+    """None."""
+
+
+def tables(arguments):
+    return []

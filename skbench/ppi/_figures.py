@@ -5,9 +5,8 @@ import pandas as pd
 from scipy.special import ndtri
 from scipy.stats import t as student_t
 
-from skbench.stats.clusters import agreement, clustered
+from skbench.stats.clusters import agreement, clustered, paired
 from skbench.stats.intervals import binomial, means
-from skbench.stats.ranking.noninferiority import score_interval
 
 MOST_LABELS = 10  # beyond, scores are numbers and not labels
 FEWEST_LABELS = 5
@@ -101,8 +100,8 @@ def _bias(score, y, codes, confidence_level):
     sizes = np.bincount(codes)
     independent = sizes.max() == 1
     if independent and np.isin(np.r_[score, y], (0, 1)).all():
-        ends = score_interval(np.sum(difference > 0), np.sum(difference < 0), y.size,
-                              confidence_level)  # fmt: skip
+        only = np.sum(difference > 0), np.sum(difference < 0)
+        ends = paired.mcnemar_interval(*only, y.size, confidence_level)
         return difference.mean(), *ends
     robust = clustered.cluster_robust_variance(
         np.bincount(codes, difference), sizes, np.zeros(sizes.size, dtype=int), 1

@@ -241,8 +241,8 @@ class ItemBank(BaseEstimator):
         Parameters
         ----------
         items : dataframe
-            One row per answer of a new model. Not changed. Models that the bank holds are left
-            out of it.
+            One row per answer. Not changed. A model of which the bank holds all answers has its
+            mean over all items for a score of each; others that it holds are left out of it.
         model, topic, item, score : str
             Names of the columns.
 
@@ -255,20 +255,33 @@ class ItemBank(BaseEstimator):
         Raises
         ------
         ValueError
-            If the items of a model are no random sample of those of the bank.
+            If the items of a model are no random sample of those of the bank, or all models are
+            known.
 
         Notes
         -----
         ``mean f + w (y - f)`` with predictions f that did not see the answer
         (`skbench.stats.assisted`), so that models can be compared item by item.
         """
-        from skbench.bank._adjusted import adjusted_scores
+        from skbench.bank._adjusted import adjusted_scores, known_scores
         from skbench.bank.unit_level import UnitLevelModel
 
         rows = nw.from_native(items, eager_only=True).to_pandas()
-        known = [name for name in self.models_ if name in set(rows[model])]
-        fitted = UnitLevelModel(self.without(known) if known else self, model=model, topic=topic,
-                                item=item).fit(rows, rows[score])  # fmt: skip
+        held = [name for name in self.models_ if name in set(rows[model])]
+        whole = np.isfinite(self.scores_).all(axis=0)
+        known = [name for name, all_of_it in zip(self.models_, whole, strict=True)
+                 if all_of_it and name in held]  # fmt: skip
+        new = rows[~rows[model].isin(known)]
+        if new.empty:
+            raise ValueError(
+                f"The bank holds all answers of {known}: compare them without the bank."
+            )
+        partly = [name for name in held if name not in known]
+        fitted = UnitLevelModel(self.without(partly) if partly else self, model=model,
+                                topic=topic, item=item)  # fmt: skip
+        with warnings.catch_warnings():  # a model may well be like its predecessor
+            warnings.filterwarnings("ignore", message=".*answers like the earlier model")
+            fitted.fit(new, new[score])
         odd = [name for name, random in fitted.random_sample_.items() if not random]
         if odd:
             raise ValueError(
@@ -279,6 +292,7 @@ class ItemBank(BaseEstimator):
         found = adjusted_scores(fitted).assign(
             topic_score=adjusted_scores(fitted, by_topic=True)["score"]
         )
+        found = pd.concat([found, *(known_scores(self, name, found) for name in known)])
         names = {"model": model, "topic": topic, "item": item, "score": score}
         return found.rename(columns=names)
 

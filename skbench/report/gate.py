@@ -5,11 +5,14 @@ from pathlib import Path
 
 import click
 
+from skbench.report import past as pasts
+from skbench.report.forms import form_of, markdown_option
 from skbench.report.reading import (
     Names,
     check_topics,
     cluster_name,
     level_option,
+    past_options,
     reading_options,
 )
 from skbench.report.terminal import DataError, in_one_line, print_line, say, working
@@ -42,6 +45,7 @@ _KEPT = ("model", "topic", "item", "cluster", "score")
 @click.option("--by", type=Names(), help="Topic column(s): list topics that got worse.")
 @reading_options
 @level_option
+@past_options
 @click.option(
     "--undecided", type=click.Choice(["pass", "fail"]), help="What to do where nothing is shown."
 )
@@ -52,26 +56,26 @@ _KEPT = ("model", "topic", "item", "cluster", "score")
     help="Store NEW's items as the next baseline, if it passes.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--markdown", is_flag=True, help="Print Markdown, for the summary of a pull request.")
+@markdown_option
 def gate(old, new, margin, undecided, save_baseline, as_json, markdown, **options):
     """Pass, fail or leave undecided: results NEW against a baseline OLD.
 
     Both are files or folders that a harness wrote, or tables with one row per item; OLD
     may be a baseline stored by --save-baseline. They are compared item by item. NEW
     passes if no loss beyond the margin is compatible with the items, fails if it is shown
-    to be worse.
+    to be worse. With --past or --bank the verdict is about all items that earlier models
+    answered; it is sharpest where the baseline is one of them.
 
     Exit codes: 0 passed, 3 failed, 4 undecided, 1 error, 2 mistyped.
     """
-    if as_json and markdown:
-        raise click.UsageError("--json and --markdown exclude each other.")
+    form = form_of(as_json=as_json, markdown=markdown)
     if save_baseline and Path(save_baseline).suffix != ".csv":
         raise click.UsageError("--save-baseline takes a file that ends in .csv.")
     with in_one_line():
         result, rows = _decided(old, new, margin, options)
-        if as_json:
+        if form == "json":
             click.echo(result.to_json())
-        elif markdown:
+        elif form == "markdown":
             click.echo(result.to_markdown())
         else:
             for sentence in result.sentences():
@@ -92,6 +96,8 @@ def _decided(old, new, margin, options):
     names = [options.pop("baseline"), options.pop("candidate")]
     settings = {name: options.pop(name) for name in ("relative", "fail", "missing")}
     by, level = options.pop("by"), options.pop("confidence_level")
+    past, file = options.pop("past"), options.pop("bank")
+    with_past = pasts.check_past(past, file, settings["missing"])
     check_topics(by, options["model"])
     sides = [_one_model(*side, by, options) for side in zip((old, new), names, strict=True)]
     (baseline, rows_old), (candidate, rows_new) = sides
@@ -103,6 +109,9 @@ def _decided(old, new, margin, options):
     items = pd.concat(
         [rows_old.items.assign(model=baseline), rows_new.items.assign(model=candidate)]
     )
+    if with_past:
+        settings["bank"] = bank = pasts.read_bank(past, file, by, options, [candidate])
+        items["item"] = pasts.as_in(items["item"], bank.items_["item"])
     with working("comparing ..."):
         result = decide(
             items, baseline, candidate, margin, **settings, **columns, confidence_level=level

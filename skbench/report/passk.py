@@ -1,0 +1,134 @@
+"""`skbench passk`: does one of k answers solve it, do all of them, and what is flaky?"""
+
+import click
+
+from skbench.report import tables
+from skbench.report.forms import form_of, markdown_option, show
+from skbench.report.reading import (
+    Names,
+    format_options,
+    level_option,
+    read_models,
+    reading_options,
+)
+from skbench.report.terminal import DataError, in_one_line
+
+_FLAKY_SHOWN = 10
+
+
+@click.command()
+@click.argument("file")
+@click.option("-k", type=click.IntRange(1), default=3, show_default=True, help="Answers taken.")
+@click.option("--all", "all_of_them", is_flag=True, help="All k must be right: pass^k.")
+@click.option("--by", type=Names(), help="Topic column(s): one estimate per model and topic.")
+@click.option("--compare", type=Names(), metavar="A,B", help="Paired difference of two models.")
+@click.option("--flaky", is_flag=True, help="Name the items that are solved now and then.")
+@click.option("--correct", help="Column of right answers, where rows are counts.  [n_correct]")
+@click.option("--runs", help="Column of all answers, where rows are counts.  [n_runs]")
+@reading_options
+@level_option
+@format_options
+@markdown_option
+def passk(
+    file,
+    k,
+    all_of_them,
+    by,
+    compare,
+    flaky,
+    correct,
+    runs,
+    confidence_level,
+    as_json,
+    as_csv,
+    markdown,
+    **roles,
+):
+    """Chance that one of k answers is right, or that all of them are.
+
+    FILE has one row per answer, items answered several times; or one row per model and
+    item with the columns n_correct and n_runs. Intervals are over items, not over runs.
+    """
+    form = form_of(as_json=as_json, as_csv=as_csv, markdown=markdown)
+    if compare is not None and len(compare) != 2:
+        raise click.UsageError("--compare takes two models: A,B.")
+    with in_one_line():
+        from skbench import pass_at_k
+
+        rows, columns = _read(file, by, roles, (correct, runs))
+        if columns["cluster"] == "item":  # runs of an item are no clusters of items
+            columns["cluster"] = None
+        found = pass_at_k(rows, k, all_of_them, confidence_level=confidence_level, **columns)
+        table = tables.with_text_labels(found.to_frame())
+        pair = None if compare is None else found.compare(*_as_in(rows["model"], compare))
+        reliability = found.reliability()
+        sentences = _sentences(found, reliability, flaky)
+        if pair is not None:
+            for i in range(len(pair)):
+                sentences += pair.sentences(i)[:2]
+        numbers = table[["value", "low", "high"]].map("{:.3f}".format)
+        cells = [
+            [" / ".join(map(str, labels)), *ends]
+            for labels, ends in zip(
+                table[found.labels.names].to_numpy(), numbers.to_numpy(), strict=True
+            )
+        ]
+        names = "model" if found.labels.nlevels == 1 else " / ".join(found.labels.names)
+        document = {
+            "method": found.method,
+            "confidence_level": confidence_level,
+            "estimates": table,
+            "comparison": None if pair is None else tables.with_text_labels(pair.to_frame()),
+            "items": reliability if flaky else None,
+        }
+        show(
+            form, [names, found.method.split()[0], "low", "high"], cells, sentences, document, table
+        )
+
+
+def _read(file, by, roles, counts):
+    """Item rows, of answers or with counts, and the arguments for columns."""
+    names = [name or usual for name, usual in zip(counts, ("n_correct", "n_runs"), strict=True)]
+    if counts == (None, None) and not _has(file, names):
+        rows, columns = read_models(file, by, roles)
+        return rows.items, columns
+    if roles["score"] is not None:
+        raise DataError("--score is for single answers; counts have --correct and --runs.")
+    from skbench.readers import read_with_notes
+
+    rows, columns = read_models(file, by, roles | {"score": names[0]})
+    runs = read_with_notes(file, topic=by, **(roles | {"score": names[1]})).items["score"]
+    items = rows.items.rename(columns={"score": "n_correct"})
+    return items.assign(n_runs=runs.to_numpy()), columns
+
+
+def _has(file, names):
+    from skbench.readers._load import load_table
+
+    try:
+        return set(names) <= set(load_table(file, lambda columns: [])[0].columns)
+    except (ValueError, OSError):  # logs, or a folder of them
+        return False
+
+
+def _as_in(models, names):
+    """The names as the column has them: models may be numbers there."""
+    return [next((m for m in models.unique() if str(m) == name), name) for name in names]
+
+
+def _sentences(found, reliability, flaky):
+    some = reliability[reliability["verdict"] == "flaky"]
+    counts = reliability["verdict"].value_counts()
+    words = [
+        f"{counts.get('always', 0):,} of {len(reliability):,} cells of a model and an item are "
+        f"always solved, {counts.get('never', 0):,} never, {len(some):,} now and then (flaky)."
+    ]
+    if flaky:
+        words += [
+            f"{' / '.join(map(str, row.Index))}: {row.n_correct} of {row.n_runs} "
+            f"({row.rate:.2f}, {row.low:.2f} to {row.high:.2f})"
+            for row in some.head(_FLAKY_SHOWN).itertuples()
+        ]
+        if len(some) > _FLAKY_SHOWN:
+            words.append(f"{len(some) - _FLAKY_SHOWN} more: --json has them all.")
+    return words

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import check_confidence_level, check_option, plain, require_columns
+from skbench._columns import with_winners
 from skbench._random import as_generator
 from skbench._types import Names, RandomState, Rows
 from skbench.ppi import _figures
@@ -215,8 +216,8 @@ def judge_agreement(
 
 def _read(rows, human, judges, cluster):
     """The columns as a pandas frame, without rows that no judge judged."""
-    frame = nw.from_native(rows, eager_only=True)
     wanted = list(dict.fromkeys([human, *judges, *([cluster] if cluster else [])]))
+    frame = with_winners(nw.from_native(rows, eager_only=True).to_pandas(), wanted)
     require_columns(frame.columns, wanted, "rows")
     if len(set(judges)) < len(judges) or human in judges:
         raise ValueError(f"judges must be different columns, other than {human!r}, got {judges}.")

@@ -1,14 +1,10 @@
 """`skbench judge --card`: how far judges agree with people, on one card."""
 
-import json
-
-import click
 import numpy as np
 import pandas as pd
 
-from skbench.report import tables
+from skbench.report.forms import show
 from skbench.report.labeled_rows import as_event, as_one_word, read_columns
-from skbench.report.terminal import print_prose, print_table
 
 _FIGURES = ("kappa", "alpha", "tpr", "tnr", "bias", "calibration")
 
@@ -48,32 +44,31 @@ def print_card(file, names, columns, confidence_level, seed, form):
         rows, human, names, event=event, cluster=columns["cluster"],
         confidence_level=confidence_level, random_state=seed,
     )  # fmt: skip
-    if form == "json":
-        click.echo(_json(card, biases))
-    elif form == "csv":
-        click.echo(card.to_frame().to_csv(lineterminator="\n"), nl=False)
-    elif form == "markdown":
-        click.echo(_markdown(card, biases))
-    else:
-        headers, cells = _cells(card)
-        print_table(tables.plain_table(headers, cells, n_text=1))
-        for sentence in [*card.sentences(), *_on_estimates(card), *_on_position(biases)]:
-            print_prose(sentence)
-
-
-def _cells(card):
-    """A row per judge; each figure with its ends."""
-    rows = []
-    for name, row in card.to_frame().iterrows():
-        figures = [_ends(row[what], row[f"{what}_low"], row[f"{what}_high"]) for what in _FIGURES]
-        rows.append([str(name), f"{row['n_labels']:.0f}", *figures])
-    return ["judge", "labels", *_FIGURES], rows
+    frame = card.to_frame()
+    cells = [
+        [str(name), f"{row['n_labels']:.0f}"]
+        + [_ends(row[what], row[f"{what}_low"], row[f"{what}_high"]) for what in _FIGURES]
+        for name, row in frame.iterrows()
+    ]
+    told = [*card.sentences(), *_on_estimates(card), *_on_position(biases)]
+    known = ("n_labels", "n_clusters", "alpha", "effective_judges", "confidence_level")
+    weights = card.vote_weights
+    document = {name: getattr(card, name) for name in known} | {
+        "effective_judges_interval": list(card.effective_judges_interval),
+        "remarks": list(card.remarks),
+        "judges": frame,
+        "vote": card.vote,
+        "corrected": card.corrected,
+        "vote_weights": None if weights is None else weights.to_dict(),
+        "position_bias": pd.DataFrame.from_dict(biases, "index").rename_axis("judge")
+        if biases
+        else None,
+    }
+    show(form, ["judge", "labels", *_FIGURES], cells, told, document, frame)
 
 
 def _ends(value, low, high):
-    if np.isnan(value):
-        return "unknown"
-    return f"{value:.2f} ({low:.2f} to {high:.2f})"
+    return "unknown" if np.isnan(value) else f"{value:.2f} ({low:.2f} to {high:.2f})"
 
 
 def _on_estimates(card):
@@ -93,31 +88,3 @@ def _on_position(biases):
            f"; shown the other way round, {100 * b['inconsistent']:.0f} % of verdicts change.")
         for name, b in biases.items()
     ]  # fmt: skip
-
-
-def _json(card, biases):
-    frames = {"judges": card.to_frame(), "vote": card.vote, "corrected": card.corrected}
-    document = {
-        "n_labels": card.n_labels,
-        "n_clusters": card.n_clusters,
-        "alpha": card.alpha,
-        "effective_judges": card.effective_judges,
-        "effective_judges_interval": list(card.effective_judges_interval),
-        "confidence_level": card.confidence_level,
-        "remarks": list(card.remarks),
-    }
-    document = tables.records(pd.DataFrame([document]))[0]
-    for name, frame in frames.items():
-        document[name] = None if frame is None else tables.records(frame.reset_index())
-    weights = card.vote_weights
-    document["vote_weights"] = None if weights is None else weights.to_dict()
-    found = pd.DataFrame.from_dict(biases, orient="index").rename_axis("judge").reset_index()
-    document["position_bias"] = tables.records(found) if biases else None
-    return json.dumps(document, indent=1, default=tables.plain_value, allow_nan=False)
-
-
-def _markdown(card, biases):
-    headers, rows = _cells(card)
-    lines = [f"| {' | '.join(cells)} |" for cells in (headers, ["---"] * len(headers), *rows)]
-    told = [*card.sentences(), *_on_estimates(card), *_on_position(biases)]
-    return "\n".join([*lines, "", *(f"- {text}" for text in told)])

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 
 from skbench.report import tables
+from skbench.report.forms import form_of, markdown_option
 from skbench.report.labeled_rows import read_judged
-from skbench.report.reading import Names, check_formats, format_options, level_option
+from skbench.report.reading import Names, format_options, level_option
 from skbench.report.terminal import in_one_line, print_prose, print_table, working
 
 _FEWEST_GROUPS = 10  # with a label; fewer say too little of the spread between groups
@@ -31,7 +32,7 @@ _FEWEST_GROUPS = 10  # with a label; fewer say too little of the spread between 
     "--card", is_flag=True, help="How far judges agree with people, and how many they are."
 )
 @click.option("--first", help="For --card: column that says who of two was shown first.")
-@click.option("--markdown", is_flag=True, help="For --card: print Markdown.")
+@markdown_option
 @level_option
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @format_options
@@ -47,13 +48,12 @@ def judge(file, confidence_level, seed, as_json, as_csv, card, first, markdown, 
     With --card: kappa, alpha, TPR, TNR, bias and calibration of one or several judges
     (--judge a,b), how many independent ones they are worth, and their best vote.
     """
-    check_formats(as_json, as_csv)
+    form = form_of(as_json=as_json, as_csv=as_csv, markdown=markdown)
     if not card and (first or markdown):
         raise click.UsageError("--first and --markdown go with --card.")
     if (columns["labels"] is None) != (columns["ids"] is None):
         raise click.UsageError("--labels and --id go together.")
     if card:
-        form = "json" if as_json else "csv" if as_csv else "markdown" if markdown else "text"
         with in_one_line():
             from skbench.report.card import print_card
 

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import binom, fisher_exact, hypergeom
 
-from skbench import compare_models, gate
+from skbench import ItemBank, compare_models, gate
 from skbench.stats.clusters import paired
 from skbench.stats.ranking import noninferiority
 from skbench.stats.resampling import repeats
@@ -328,3 +328,49 @@ def test_a_margin_beyond_the_score_is_refused():
     for margin, relative in ((2, False), (3, True)):
         with pytest.raises(ValueError, match=r"cannot lose more than 1.* margin=0\.02"):
             gate(items, "a", "b", margin, relative=relative)
+
+
+def bank_and_rows(rng, n_asked=200):
+    """Twelve earlier models on 2,000 items; a baseline among them, a candidate a bit worse."""
+    ease = rng.normal(0.5, 1.5, 2000)
+    ability = np.r_[np.linspace(-1, 1, 12), 0.6, 0.3]
+    right = rng.random((2000, 14)) < 1 / (1 + np.exp(-ease[:, None] - ability))
+    names = [*(f"m{i}" for i in range(12)), "old", "new"]
+    rows = pd.DataFrame(right * 1.0, columns=names).rename_axis("item").reset_index()
+    rows = rows.melt("item", var_name="model", value_name="score")
+    asked = rng.choice(2000, n_asked, replace=False)
+    new = rows[rows["model"].isin(["old", "new"]) & rows["item"].isin(asked)]
+    truth = right[:, 13].mean() - right[:, 12].mean()
+    return rows[rows["model"] != "new"], new, truth
+
+
+def test_a_bank_that_knows_the_baseline_sharpens_the_gate():
+    past, rows, truth = bank_and_rows(np.random.default_rng(0))
+    plain = gate(rows, "old", "new", 0.05)
+    known = gate(rows, "old", "new", 0.05, bank=ItemBank().fit(past))
+    assert known.high - known.low < 0.85 * (plain.high - plain.low)
+    assert known.items_needed < 0.75 * plain.items_needed
+    assert known.low < truth < known.high
+    assert_allclose(known.scores[0], past[past["model"] == "old"]["score"].mean())
+    other = gate(rows, "old", "new", 0.05, bank=ItemBank().fit(past[past["model"] != "old"]))
+    assert other.low < truth < other.high and other.n_items == 200
+
+
+def test_a_bank_takes_a_random_sample():
+    past, _, _ = bank_and_rows(np.random.default_rng(1))
+    ease = past.groupby("item")["score"].mean()
+    hard = past[past["item"].isin(ease.nsmallest(200).index) & past["model"].isin(["m5", "m7"])]
+    bank = ItemBank().fit(past[~past["model"].isin(["m5", "m7"])])
+    with pytest.raises(ValueError, match=r"easier or harder than the rest of the bank"):
+        gate(hard, "m5", "m7", 0.05, bank=bank)
+
+
+@pytest.mark.slow
+def test_with_a_bank_equal_models_seldom_fail_and_intervals_cover():
+    rng = np.random.default_rng(5)
+    hits = []
+    for _ in range(150):
+        past, rows, truth = bank_and_rows(rng)
+        found = gate(rows, "old", "new", 0.05, bank=ItemBank().fit(past))
+        hits.append(found.low < truth < found.high)
+    assert np.mean(hits) >= binom.ppf(0.001, 150, 0.95) / 150

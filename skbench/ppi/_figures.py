@@ -177,7 +177,7 @@ def _residual(truth, column):
 
 def effective(errors, codes, confidence_level):
     """Correlation of errors, effective number of judges, and its interval."""
-    correlation, _ = agreement.error_correlation(errors, codes)
+    correlation = agreement.error_correlation(errors)
     errs = np.isfinite(np.diag(correlation))
     k = int(errs.sum())
     if k < 2:
@@ -189,7 +189,7 @@ def effective(errors, codes, confidence_level):
     size = _PSEUDO_ERROR * np.sqrt(np.nanmean(errors[:, errs] ** 2, axis=0))
     more = np.vstack([errors[:, errs], size, np.diag(size)])
     codes = np.r_[codes, codes.max() + 1 + np.arange(k + 1)]
-    every, left_out = agreement.error_correlation(more, codes, codes.max() + 1)
+    every, left_out = (agreement.error_correlation(more, c) for c in (None, codes))
     # On Fisher's scale of the mean correlation, which k^2 / sum is a function of.
     z, others = (
         np.arctanh(np.clip((c.sum(axis=(-2, -1)) - k) / (k * (k - 1)), -0.999, 1 - 1e-12))

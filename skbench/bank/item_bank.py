@@ -279,8 +279,8 @@ class ItemBank(BaseEstimator):
         partly = [name for name in held if name not in known]
         fitted = UnitLevelModel(self.without(partly) if partly else self, model=model,
                                 topic=topic, item=item)  # fmt: skip
-        with warnings.catch_warnings():  # a model may well be like its predecessor
-            warnings.filterwarnings("ignore", message=".*answers like the earlier model")
+        with warnings.catch_warnings():  # of a likeness that may well be, and what is refused below
+            warnings.filterwarnings("ignore", ".*(answers like the earlier model|no random sample)")
             fitted.fit(new, new[score])
         odd = [name for name, random in fitted.random_sample_.items() if not random]
         if odd:

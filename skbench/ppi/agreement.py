@@ -15,6 +15,9 @@ from skbench._columns import with_winners
 from skbench._random import as_generator
 from skbench._types import Names, RandomState, Rows
 from skbench.ppi import _figures
+from skbench.ppi._verdicts import has_enough_labels
+from skbench.ppi.chain_rule import ChainRulePPI
+from skbench.ppi.difference import ClassicalMean, PPIMean
 from skbench.stats.clusters import agreement
 
 
@@ -214,6 +217,14 @@ def judge_agreement(
     )
 
 
+def mean_estimator(verdicts, y, discrete, clusters=None, groups=None):
+    """The estimator of a mean label: exact where each of few verdicts has labels enough."""
+    if np.isfinite(y).all():
+        return ClassicalMean()
+    few = discrete and clusters is None and has_enough_labels(verdicts, y, groups)
+    return ChainRulePPI() if few else PPIMean()
+
+
 def _read(rows, human, judges, cluster):
     """The columns as a pandas frame, without rows that no judge judged."""
     wanted = list(dict.fromkeys([human, *judges, *([cluster] if cluster else [])]))
@@ -278,9 +289,6 @@ def _verdict(column, score, labels, event, threshold, name):
 
 def _corrected(table, human, labels, event, scores, cluster, confidence_level):
     """Mean label over all rows by judge and labels, with the methods there are for it."""
-    from skbench.ppi import ChainRulePPI, ClassicalMean, PPIMean
-    from skbench.ppi._verdicts import has_enough_labels
-
     if event is None and any(isinstance(x, str) for x in labels):
         return None
     y = _scores(table[human], human, labels, event)
@@ -290,11 +298,7 @@ def _corrected(table, human, labels, event, scores, cluster, confidence_level):
         there = np.isfinite(score)
         f, h = score[there], y[there]
         clusters = None if cluster is None else table[cluster].to_numpy()[there]
-        estimator = PPIMean()
-        if np.isfinite(h).all():
-            estimator = ClassicalMean()
-        elif binary and clusters is None and np.isin(f, (0, 1)).all() and has_enough_labels(f, h):
-            estimator = ChainRulePPI()
+        estimator = mean_estimator(f, h, binary and np.isin(f, (0, 1)).all(), clusters)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of few labels, which the card tells
             estimate = estimator.fit(f, h, clusters=clusters).estimate(confidence_level)

@@ -9,6 +9,7 @@ from skbench.report import past as pasts
 from skbench.report.forms import form_of, markdown_option
 from skbench.report.reading import (
     Names,
+    as_in,
     check_topics,
     cluster_name,
     level_option,
@@ -137,8 +138,8 @@ def _one_model(file, name, by, roles):
             f"{file!r} holds {len(models)} models, such as {models[0]!r}. Name one of them: "
             "--baseline for OLD, --candidate for NEW."
         )
-    chosen = models[0] if name is None else next((m for m in models if str(m) == name), None)
-    if chosen is None:
+    chosen = models[0] if name is None else as_in(items["model"], name)
+    if chosen not in models:
         raise DataError(f"{file!r} has no model {name!r}, but {', '.join(map(repr, models[:5]))}.")
     return chosen, rows._replace(items=items[items["model"] == chosen])
 

@@ -6,6 +6,7 @@ from skbench.report import tables
 from skbench.report.forms import form_of, markdown_option, show
 from skbench.report.reading import (
     Names,
+    as_in,
     format_options,
     level_option,
     read_models,
@@ -60,20 +61,22 @@ def passk(
             columns["cluster"] = None
         found = pass_at_k(rows, k, all_of_them, confidence_level=confidence_level, **columns)
         table = tables.with_text_labels(found.to_frame())
-        pair = None if compare is None else found.compare(*_as_in(rows["model"], compare))
+        pair = (
+            None
+            if compare is None
+            else found.compare(*(as_in(rows["model"], name) for name in compare))
+        )
         reliability = found.reliability()
         sentences = _sentences(found, reliability, flaky)
         if pair is not None:
             for i in range(len(pair)):
                 sentences += pair.sentences(i)[:2]
-        numbers = table[["value", "low", "high"]].map("{:.3f}".format)
+        numbers = table[["value", "low", "high"]].map("{:.3f}".format).to_numpy()
+        labels = found.labels if found.labels.nlevels > 1 else [(name,) for name in found.labels]
         cells = [
-            [" / ".join(map(str, labels)), *ends]
-            for labels, ends in zip(
-                table[found.labels.names].to_numpy(), numbers.to_numpy(), strict=True
-            )
+            [" / ".join(map(str, label)), *ends]
+            for label, ends in zip(labels, numbers, strict=True)
         ]
-        names = "model" if found.labels.nlevels == 1 else " / ".join(found.labels.names)
         document = {
             "method": found.method,
             "confidence_level": confidence_level,
@@ -81,6 +84,7 @@ def passk(
             "comparison": None if pair is None else tables.with_text_labels(pair.to_frame()),
             "items": reliability if flaky else None,
         }
+        names = " / ".join(found.labels.names)
         show(
             form, [names, found.method.split()[0], "low", "high"], cells, sentences, document, table
         )
@@ -109,11 +113,6 @@ def _has(file, names):
         return set(names) <= set(load_table(file, lambda columns: [])[0].columns)
     except (ValueError, OSError):  # logs, or a folder of them
         return False
-
-
-def _as_in(models, names):
-    """The names as the column has them: models may be numbers there."""
-    return [next((m for m in models.unique() if str(m) == name), name) for name in names]
 
 
 def _sentences(found, reliability, flaky):

@@ -9,6 +9,7 @@ import numpy as np
 
 from skbench.report.forms import form_of, markdown_option, show
 from skbench.report.reading import (
+    as_in,
     bounds_option,
     format_options,
     level_option,
@@ -100,8 +101,8 @@ def _scores(file, wanted, bounds, roles):
     if "model" not in items:
         items = items.assign(model=wanted[0] if wanted else Path(file).stem)
     models = list(items["model"].unique())
-    chosen = [next((m for m in models if str(m) == name), None) for name in wanted] or models
-    if None in chosen or len(chosen) > 2 or len(set(chosen)) < len(chosen):
+    chosen = [as_in(items["model"], name) for name in wanted] or models
+    if not set(chosen) <= set(models) or len(chosen) > 2 or len(set(chosen)) < len(chosen):
         shown = ", ".join(map(repr, models[:5]))
         raise DataError(f"name one or two of the models of {file!r}, which has {shown}.")
     keys = [name for name in ("topic", "item") if name in items]

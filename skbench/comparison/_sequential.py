@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -213,16 +213,16 @@ class SequentialComparison(Sequential):
 
 
 def decisive_order(
-    spread: ArrayLike, n_draws: int, random_state: RandomState = None
+    spread: Any, n_draws: int, random_state: RandomState = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draws of items that decide a comparison soonest, by what an item bank predicts.
 
     Parameters
     ----------
-    spread : array-like of shape (n_items,)
-        How far apart the two models are expected to be on each item: the root of the
-        predicted probability that they disagree, say. From an item bank or any
-        guess; a bad guess costs items, never validity.
+    spread : ItemBank or array-like of shape (n_items,)
+        How far apart two models are expected to be on each item: the root of the
+        probability that they disagree, say. Of a bank's items, the spread of earlier models'
+        answers. A bad guess costs items, never validity.
     n_draws : int
         Number of draws, with replacement.
     random_state : None, int, RandomState or Generator, default=None
@@ -231,7 +231,8 @@ def decisive_order(
     Returns
     -------
     items : ndarray of int of shape (n_draws,)
-        Positions of the items. One that comes again is not asked again, but counts again.
+        Positions of the items (in ``bank.items_``). One that comes again is not asked again,
+        but counts again.
     weights : ndarray of shape (n_draws,)
         For `SequentialComparison.update`, at most 2.
 
@@ -252,6 +253,10 @@ def decisive_order(
     6
     """
     check_whole("n_draws", n_draws)
+    if hasattr(spread, "scores_"):
+        count, variance = spread.n_answers_, np.nanvar(spread.scores_, axis=1)
+        # Items on which all earlier models agree have one answer of the average spread more.
+        spread = np.sqrt((count * variance + variance.mean()) / (count + 1))
     spread = np.asarray(spread, dtype=float)
     if spread.ndim != 1 or not spread.size or not (np.isfinite(spread) & (spread >= 0)).all():
         raise ValueError("spread must be a column of finite numbers of at least 0, one per item.")

@@ -164,7 +164,7 @@ class GroupSummary:
         Sampling variances of `z`, score units squared; nan where the items of
         a group cannot tell.
     n : array-like of shape (n_groups,)
-        Number of items.
+        Number of items; nan where it is not known, and then no estimator is given any.
     labels : pandas.Index of length n_groups
         One label per group.
     X : pandas.DataFrame with n_groups rows, default=None
@@ -264,7 +264,7 @@ class GroupSummary:
             "X": X.copy(),
             "y": self.z,
             "sigma2": self.sigma2,
-            "n": self.n_independent,
+            "n": None if pd.isna(self.n_independent).any() else self.n_independent,
             "groups": self.groups,
             "sampling": self.sampling,
         }

@@ -29,6 +29,7 @@ from skbench.report.terminal import (
     save_picture,
     working,
 )
+from skbench.report.understanding import counted
 
 _MOST_LETTERS = 12  # groups of ties that letters keep readable
 
@@ -64,7 +65,7 @@ def leaderboard(
     with in_one_line():
         from skbench.comparison import leaderboard as ranked
 
-        rows, columns = read_models(file, by, roles)
+        rows, columns = read_models(file, by, roles, missing)
         items = rows.items
         with working("ranking ..."):
             learned = pasts.learn(past, bank, rows, file, by, roles)
@@ -94,7 +95,9 @@ def leaderboard(
 
 def _print_report(board, table, items, columns):
     level = f"{100 * board.estimate.confidence_level:g} %"
-    print_line(f"{len(board)} models on {_size(board, items, columns)}: {board.estimate.method}")
+    print_line(
+        f"{counted(len(board), 'model')} on {_size(board, items, columns)}: {board.estimate.method}"
+    )
     print_line(f"score: {tables.promise(board.estimate)}")
     print_line(f"ranks: {level}, all models at once: every model's rank is in its set")
     print_table(_rich(board, table), _rich(board, table, narrow=True))
@@ -112,11 +115,11 @@ def _print_report(board, table, items, columns):
 
 
 def _size(board, items, columns):
-    size = f"{items.drop_duplicates([*(columns['by'] or []), 'item']).shape[0]} items"
+    size = counted(items.drop_duplicates([*(columns["by"] or []), "item"]).shape[0], "item")
     if columns["by"]:
-        size += f" of {_n_topics(items, columns)} topics"
+        size += f" of {counted(_n_topics(items, columns), 'topic')}"
     if columns["cluster"] == "cluster":
-        size += f" in {items['cluster'].nunique()} clusters"
+        size += f" in {counted(items['cluster'].nunique(), 'cluster')}"
     return size
 
 

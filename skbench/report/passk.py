@@ -1,5 +1,7 @@
 """`skbench passk`: does one of k answers solve it, do all of them, and what is flaky?"""
 
+from pathlib import Path
+
 import click
 
 from skbench.report import tables
@@ -7,12 +9,14 @@ from skbench.report.forms import form_of, markdown_option, show
 from skbench.report.reading import (
     Names,
     as_in,
+    check_topics,
+    cluster_name,
     format_options,
     level_option,
-    read_models,
     reading_options,
+    renamed,
 )
-from skbench.report.terminal import DataError, in_one_line
+from skbench.report.terminal import DataError, in_one_line, say
 
 _FLAKY_SHOWN = 10
 
@@ -57,8 +61,6 @@ def passk(
         from skbench import pass_at_k
 
         rows, columns = _read(file, by, roles, (correct, runs))
-        if columns["cluster"] == "item":  # runs of an item are no clusters of items
-            columns["cluster"] = None
         found = pass_at_k(rows, k, all_of_them, confidence_level=confidence_level, **columns)
         table = tables.with_text_labels(found.to_frame())
         pair = (
@@ -92,18 +94,34 @@ def passk(
 
 def _read(file, by, roles, counts):
     """Item rows, of answers or with counts, and the arguments for columns."""
-    names = [name or usual for name, usual in zip(counts, ("n_correct", "n_runs"), strict=True)]
-    if counts == (None, None) and not _has(file, names):
-        rows, columns = read_models(file, by, roles)
-        return rows.items, columns
-    if roles["score"] is not None:
-        raise DataError("--score is for single answers; counts have --correct and --runs.")
     from skbench.readers import read_with_notes
+    from skbench.report.understanding import understood
 
-    rows, columns = read_models(file, by, roles | {"score": names[0]})
-    runs = read_with_notes(file, topic=by, **(roles | {"score": names[1]})).items["score"]
-    items = rows.items.rename(columns={"score": "n_correct"})
-    return items.assign(n_runs=runs.to_numpy()), columns
+    names = [name or usual for name, usual in zip(counts, ("n_correct", "n_runs"), strict=True)]
+    counted = counts != (None, None) or _has(file, names)
+    if counted and roles["score"] is not None:
+        raise DataError("--score is for single answers; counts have --correct and --runs.")
+    check_topics(by, roles["model"])
+    roles = dict(roles)
+    new_names = roles.pop("rename")
+    # Runs are not averaged here, whatever clusters there are.
+    rows, *runs = (
+        renamed(read_with_notes(file, topic=by, **(roles | {"score": score})), new_names)
+        for score in (names if counted else [roles["score"]])
+    )
+    for line in [*rows.notes, *([] if counted else understood(rows).lines())]:
+        say(line)
+    items = rows.items
+    if "model" not in items:
+        items = items.assign(model=Path(file).stem)
+    if "item" not in items:
+        raise DataError("no column has a usual name for the item. Pass --item COLUMN.")
+    if counted:
+        items = items.rename(columns={"score": "n_correct"})
+        items = items.assign(n_runs=runs[0].items["score"].to_numpy())
+    cluster = cluster_name(rows)  # runs of an item are no cluster of items
+    topics = by if by and len(by) > 1 else ["topic"]
+    return items, {"by": topics if by else None, "cluster": cluster if cluster != "item" else None}
 
 
 def _has(file, names):

@@ -13,10 +13,11 @@ from skbench.report.reading import (
     bounds_option,
     format_options,
     level_option,
+    read_rows,
     reading_options,
     score_range,
 )
-from skbench.report.terminal import DataError, in_one_line, say
+from skbench.report.terminal import DataError, in_one_line
 
 GO_ON = 4  # exit code; 0 says stop
 
@@ -90,11 +91,7 @@ def _running(state, names, bounds, settings):
 
 def _scores(file, wanted, bounds, roles):
     """Scores of the items that all these models answered, in the order they were complete."""
-    from skbench.readers import read_with_notes
-
-    rows = read_with_notes(file, **roles)
-    for note in rows.notes:
-        say(note)
+    rows = read_rows(file, None, roles)
     items = rows.items
     if "item" not in items:
         raise DataError(f"no column of {file!r} has a usual name for the item. Pass --item COLUMN.")

@@ -324,7 +324,7 @@ def _cell(name, value, decimals):
         return "unknown"
     if name == "n":
         return f"{value:g}"
-    return f"{value:.{decimals}f}" if name in _NUMBERS else str(value)
+    return f"{value:z.{decimals}f}" if name in _NUMBERS else str(value)
 
 
 def plain_value(value):
@@ -356,7 +356,7 @@ def rounded(value, decimals):
     -------
     str
     """
-    return "unknown" if np.isnan(value) else f"{value:.{decimals}f}"
+    return "unknown" if np.isnan(value) else f"{value:z.{decimals}f}"
 
 
 def rank_range(row):

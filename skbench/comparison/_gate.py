@@ -123,6 +123,8 @@ def gate(
     >>> items = pd.DataFrame({
     ...     "model": np.repeat(["old", "new"], 300), "item": [*range(300)] * 2,
     ...     "score": np.r_[rng.random(300) < 0.8, rng.random(300) < 0.6] * 1.0})
+    >>> print(gate(items[items["item"] < 20], "old", "new", margin=0.02))
+    This gate is close to blind: ...
     >>> print(gate(items, "old", "new", margin=0.05).verdict)
     fail
     """

@@ -57,16 +57,6 @@ class GateResult:
         the verdict "worse", "better", "noise" (flipped, and noise explains it) or "same".
     remarks : tuple of str
         What else there is to know, in sentences.
-
-    Examples
-    --------
-    >>> from skbench import gate
-    >>> items = pd.DataFrame({"model": ["old"] * 60 + ["new"] * 60,
-    ...                       "item": [*range(60)] * 2, "score": [1.0] * 118 + [0.0] * 2})
-    >>> print(gate(items, "old", "new", margin=0.02))
-    This gate is close to blind: its power against a loss of 0.02 is 0 % at 60 items;
-    80 % takes 394 such items.
-    UNDECIDED: new - old = -0.03333 (95 % interval -0.1136 to 0.02884, margin 0.02).
     """
 
     verdict: str

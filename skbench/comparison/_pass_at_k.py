@@ -36,15 +36,6 @@ class PassAtK(Estimate):
         unbiased estimate of this item. Item rows for every function that takes such.
     columns : dict
         Names of the columns: model, item, by, cluster.
-
-    Examples
-    --------
-    >>> from skbench import pass_at_k
-    >>> counts = pd.DataFrame({"model": ["ada"] * 3 + ["bob"] * 3, "item": [*range(3)] * 2,
-    ...                        "n_correct": [8, 2, 0, 8, 7, 1], "n_runs": 8})
-    >>> found = pass_at_k(counts, k=3)
-    >>> found.reliability()["verdict"].tolist()
-    ['always', 'flaky', 'never', 'always', 'flaky', 'flaky']
     """
 
     items: pd.DataFrame | None = None
@@ -143,7 +134,10 @@ def pass_at_k(
     --------
     >>> counts = pd.DataFrame({"model": ["ada"] * 3 + ["bob"] * 3, "item": [*range(3)] * 2,
     ...                        "n_correct": [8, 2, 0, 8, 7, 1], "n_runs": 8})
-    >>> pass_at_k(counts, k=3).to_frame()[["value", "low", "high"]].round(3)
+    >>> found = pass_at_k(counts, k=3)
+    >>> found.reliability()["verdict"].tolist()
+    ['always', 'flaky', 'never', 'always', 'flaky', 'flaky']
+    >>> found.to_frame()[["value", "low", "high"]].round(3)
            value    low   high
     model
     ada    0.548  0.172  0.873

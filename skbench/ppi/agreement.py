@@ -51,13 +51,6 @@ class JudgeAgreement:
         Of each interval.
     remarks : tuple of str
         What else there is to know.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"human": [1, 0] * 15, "judge": [1, 0] * 13 + [0, 1] * 2})
-    >>> card = judge_agreement(rows, human="human", judges=["judge"], random_state=0)
-    >>> card.to_frame()[["kappa", "tpr", "tnr"]].round(2).to_numpy().tolist()
-    [[0.73, 0.87, 0.87]]
     """
 
     table: pd.DataFrame
@@ -79,12 +72,7 @@ class JudgeAgreement:
         return self.table.copy()
 
     def sentences(self) -> list[str]:
-        """The card in words.
-
-        Returns
-        -------
-        list of str
-        """
+        """The card in words."""
         low, high = self.effective_judges_interval
         rests = f"All of this rests on {self.n_labels:,} human labels"
         rests += f" in {self.n_clusters:,} clusters." if self.n_clusters < self.n_labels else "."

@@ -16,23 +16,7 @@ _FIGURES = ("kappa", "alpha", "tpr", "tnr", "bias", "calibration")
 
 
 def print_card(file, names, columns, confidence_level, seed, form):
-    """Read the columns, make the card and print it.
-
-    Parameters
-    ----------
-    file : str
-        A table with one row per answer.
-    names : list of str
-        Columns of the judges.
-    columns : dict
-        human, event, first, cluster, labels and ids, as the command has them.
-    confidence_level : float
-        Of the intervals.
-    seed : int
-        Of the draws.
-    form : {"text", "json", "csv", "markdown"}
-        What to print.
-    """
+    """Read the columns (of judges, and those of the command), make the card and print it."""
     from skbench import judge_agreement, position_bias
 
     human, event, first = columns["human"], columns["event"], columns["first"]

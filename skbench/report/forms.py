@@ -21,19 +21,7 @@ def form_of(**given):
 
 
 def show(form, headers, rows, sentences, document, frame):
-    """Print a result: a table and sentences, or the same for programs.
-
-    Parameters
-    ----------
-    form : {"text", "json", "csv", "markdown"}
-    headers, rows : list
-        The table for people; its first column is text.
-    sentences : list of str
-    document : dict
-        For JSON; frames become lists of rows.
-    frame : DataFrame
-        For CSV.
-    """
+    """Print a result: table and sentences, a document for JSON, or a frame for CSV."""
     if form == "json":
         found = {
             name: tables.records(_flat(value)) if isinstance(value, pd.DataFrame) else value

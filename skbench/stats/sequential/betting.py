@@ -35,8 +35,7 @@ def log_capital(values, counts, mean, fractions=FRACTIONS):
     A test martingale, were `mean` the true one, for every share and so for their mean
     [1]_: by Ville's inequality it ever reaches ``1 / alpha`` with a chance of at most
     alpha, however often one looks. As no share depends on the scores, their order does
-    not matter and counts are all there is to keep. Shares that learn from the past bet
-    as well in the long run, but would need the order.
+    not matter and counts are all there is to keep.
 
     When not to use it: for scores that come in an order that tells of their values.
 
@@ -76,11 +75,8 @@ def confidence_sequence(values, counts, confidence_level=0.95):
     -----
     All means that neither the gamblers who bet on more, nor those who bet on less, can
     reject with a capital of ``2 / alpha``. The capital falls with the mean, so each end is
-    one root, found by bisection and rounded outwards. Open-ended: no number of scores has
-    to be fixed, unlike with `skbench.stats.means.betting_interval`, which is shorter for
-    the one number it was made for.
-
-    When not to use it: for dependent scores; take the means of clusters.
+    one root, by bisection. When not to use it: for dependent scores (take the means of
+    clusters); for a fixed number of scores (`skbench.stats.means.betting_interval`).
 
     Examples
     --------

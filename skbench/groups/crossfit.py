@@ -167,7 +167,14 @@ def content_order(X, y=None, ties=()):
     """
     frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     numbers = [np.asarray(v, dtype=float).ravel() for v in (y, *ties) if v is not None]
-    return np.lexsort([*numbers[::-1], pd.util.hash_pandas_object(frame, index=False).to_numpy()])
+    try:
+        content = pd.util.hash_pandas_object(frame, index=False).to_numpy()
+    except TypeError as error:
+        raise TypeError(
+            f"X holds what is neither a number nor text: {error}. Turn it into one of them, or "
+            "leave the column out."
+        ) from error
+    return np.lexsort([*numbers[::-1], content])
 
 
 def _units(rows, groups):

@@ -6,7 +6,6 @@ import warnings
 from dataclasses import dataclass, field
 from typing import Literal
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 
@@ -15,6 +14,7 @@ from skbench._random import as_generator
 from skbench._types import Names, RandomState, Rows
 from skbench.ppi import _figures
 from skbench.stats.clusters import agreement
+from skbench.summaries._rows import as_frame
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -215,7 +215,7 @@ def judge_agreement(
 
 def _read(rows, human, judges, cluster):
     """The columns as a pandas frame, without rows that no judge judged."""
-    frame = nw.from_native(rows, eager_only=True)
+    frame = as_frame(rows, eager_only=True)
     wanted = list(dict.fromkeys([human, *judges, *([cluster] if cluster else [])]))
     require_columns(frame.columns, wanted, "rows")
     if len(set(judges)) < len(judges) or human in judges:

@@ -1,7 +1,6 @@
 """`skbench compare`: is one model better than another, on the items both answered?"""
 
 from dataclasses import replace
-
 from pathlib import Path
 
 import click
@@ -127,7 +126,7 @@ def _read(file, a, b, by, roles, missing):
         names = [f"{names[0]} ({path})" for path in (file, a)]
     if b is not None:
         raise click.UsageError("Two files hold one model each: do not name models.")
-    (first, columns), (second, other) = parts
+    (first, columns), (_, other) = parts
     if columns != other:
         raise DataError(f"{file!r} and {a!r} do not have the same clusters or topics.")
     named = [rows.items.assign(model=name) for (rows, _), name in zip(parts, names, strict=True)]

@@ -352,19 +352,21 @@ FILES = {
 
 
 def write_bomb(path):
-    rows = b"model,id,correct\n" + b"a,1,1\n" * (16 * 2**20)
+    """A few kilobytes that unpack to much more than any reader should hold."""
+    rows = b"model,id,correct\na,1,1\n" + b"\n" * (80 * 2**20)
     if path.suffix == ".parquet":
         pq = pytest.importorskip("pyarrow.parquet")
         import pyarrow as pa
 
         table = pa.table({"correct": pa.array(np.zeros(2**20))})
         with pq.ParquetWriter(path, table.schema) as writer:
-            for _ in range(600):
+            for _ in range(150):
                 writer.write_table(table)
     elif path.suffix == ".xz":
         path.write_bytes(lzma.compress(rows, preset=0))
     else:
-        path.write_bytes(gzip.compress(rows if "csv" in path.name else rows + b"\n", 9))
+        rows = b'{"model": "a", "correct": 1}\n' + b" " * len(rows) if "json" in path.name else rows
+        path.write_bytes(gzip.compress(rows, 6))
 
 
 @pytest.fixture(scope="module")
@@ -408,5 +410,5 @@ def test_bombs(folder, name):
     """Refused before they fill the memory."""
     write_bomb(folder / name)
     check_file(folder, name)
-    with pytest.raises(ValueError, match=r"refused as a bomb|are blank|are too many"):
+    with pytest.raises(ValueError, match="refused as a bomb"):
         sb.read_items(folder / name)

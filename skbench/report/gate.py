@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from skbench.report import past as pasts
-from skbench.report.formats import form_option
+from skbench.report.formats import form_option, print_data
 from skbench.report.reading import (
     Names,
     as_in,

@@ -103,7 +103,7 @@ def _decided(old, new, margin, options):
     items = pd.concat(
         [rows_old.items.assign(model=baseline), rows_new.items.assign(model=candidate)]
     )
-    with working("comparing ..."):
+    with working("comparing"):
         result = decide(
             items, baseline, candidate, margin, **settings, **columns, confidence_level=level
         )

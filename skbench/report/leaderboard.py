@@ -75,7 +75,7 @@ def leaderboard(
 
         rows, columns = read_models(file, by, roles)
         items = rows.items
-        with working("ranking ..."):
+        with working("ranking"):
             learned = pasts.learn(past, bank, rows, file, by, roles)
             if learned is not None:
                 items, columns = learned.comparable(columns)

@@ -55,7 +55,9 @@ OVERVIEW = {
 
 def as_published(regressor):
     """Fogliato et al. (2024): one random split of model-topic pairs, plug-in variance."""
-    published = EmpiricalBayes(regressor, cv=2, prior_variance="moments", pool=False)
+    published = EmpiricalBayes(
+        regressor, cv=2, prior_variance="moments", pool=False, unlike_share=0
+    )
     return Candidate(published, variance="plug-in", keep_topics=False)
 
 

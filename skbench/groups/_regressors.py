@@ -11,7 +11,7 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, has_fit_parameter, validate_data
 
 from skbench._checks import check_option
 from skbench._columns import (
@@ -249,7 +249,7 @@ def encoded_once(regressor, X):
     Parameters
     ----------
     regressor : estimator
-        From `prepared_regressor`; one without an encoder of ours is left alone.
+        From `prepared_regressor`; one without an encoder of ours is itself.
     X : DataFrame or ndarray of shape (n_groups, n_features)
         Features.
 
@@ -258,10 +258,14 @@ def encoded_once(regressor, X):
     regressor : estimator
     X : DataFrame or ndarray of shape (n_groups, n_columns)
     """
-    if not isinstance(regressor, Pipeline) or regressor.steps[0][0] != ENCODER:
-        return regressor, X
-    encoder, inner = (step for _, step in regressor.steps)
-    return inner, clone(encoder).fit_transform(X)
+    inner = regressor
+    if isinstance(regressor, Pipeline) and regressor.steps[0][0] == ENCODER:
+        encoder, inner = (step for _, step in regressor.steps)
+        X = clone(encoder).fit_transform(X)
+    if isinstance(inner, TunedXGBRegressor):
+        # As each fold would, at the cost of a fit of a few trees.
+        X = check_array(X, dtype=float, ensure_all_finite="allow-nan")
+    return inner, X
 
 
 def precision_weights(sigma2):

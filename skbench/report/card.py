@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from skbench.report.forms import show
+from skbench.report.formats import print_result
 from skbench.report.labeled_rows import (
     as_event,
     as_one_word,
@@ -11,6 +11,7 @@ from skbench.report.labeled_rows import (
     read_columns,
     with_guessed_cluster,
 )
+from skbench.report.markup import Cells
 
 _FIGURES = ("kappa", "alpha", "tpr", "tnr", "bias", "calibration")
 
@@ -59,7 +60,8 @@ def print_card(file, names, columns, confidence_level, seed, form):
         if biases
         else None,
     }
-    show(form, ["judge", "labels", *_FIGURES], cells, told, document, frame)
+    table = Cells(["judge", "labels", *_FIGURES], cells, 1)
+    print_result(form, table, told, document, frame, columns["escape_formulas"])
 
 
 def _ends(value, low, high):

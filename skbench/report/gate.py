@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from skbench.report import past as pasts
-from skbench.report.forms import form_of, markdown_option
+from skbench.report.formats import form_option, print_data
 from skbench.report.reading import (
     Names,
     as_in,
@@ -57,9 +57,8 @@ _KEPT = ("model", "topic", "item", "cluster", "score")
     metavar="FILE.csv",
     help="Store NEW's items as the next baseline, if it passes.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@markdown_option
-def gate(old, new, margin, undecided, save_baseline, as_json, markdown, **options):
+@form_option("json", "markdown")
+def gate(old, new, margin, undecided, save_baseline, form, **options):
     """Pass, fail or leave undecided: results NEW against a baseline OLD.
 
     Both are files or folders that a harness wrote, or tables with one row per item; OLD
@@ -70,15 +69,14 @@ def gate(old, new, margin, undecided, save_baseline, as_json, markdown, **option
 
     Exit codes: 0 passed, 3 failed, 4 undecided, 1 error, 2 mistyped.
     """
-    form = form_of(as_json=as_json, markdown=markdown)
     if save_baseline and Path(save_baseline).suffix != ".csv":
         raise click.UsageError("--save-baseline takes a file that ends in .csv.")
     with in_one_line():
         result, rows = _decided(old, new, margin, options)
         if form == "json":
-            click.echo(result.to_json())
+            print_data(result.to_json())
         elif form == "markdown":
-            click.echo(result.to_markdown())
+            print_data(result.to_markdown())
         else:
             for sentence in result.sentences():
                 print_line(sentence)

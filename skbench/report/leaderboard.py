@@ -6,11 +6,11 @@ import click
 
 from skbench.report import past as pasts
 from skbench.report import tables
+from skbench.report.formats import format_options, print_form
+from skbench.report.markup import Cells
 from skbench.report.reading import (
     Names,
     bounds_option,
-    check_formats,
-    format_options,
     level_option,
     missing_option,
     past_options,
@@ -45,7 +45,17 @@ _MOST_LETTERS = 12  # groups of ties that letters keep readable
 @click.option("--plot", type=click.Path(dir_okay=False), help="Save a picture (.png, .pdf, .svg).")
 @format_options
 def leaderboard(
-    file, by, bounds, confidence_level, missing, past, bank, plot, as_json, as_csv, **roles
+    file,
+    by,
+    bounds,
+    confidence_level,
+    missing,
+    past,
+    bank,
+    plot,
+    form,
+    escape_formulas,
+    **roles,
 ):
     """Rank the models in FILE by their mean score.
 
@@ -60,7 +70,6 @@ def leaderboard(
     the items they share. With --past or --bank scores are of all items that earlier
     models answered.
     """
-    check_formats(as_json, as_csv)
     pasts.check_past(past, bank, missing)
     with in_one_line():
         from skbench.comparison import leaderboard as ranked
@@ -77,18 +86,17 @@ def leaderboard(
         board = replace(board, estimate=within_scores(board.estimate, known_range))
         say_if_beyond(board.estimate, rows.items, known_range)
         table = tables.with_text_labels(board.to_frame().rename_axis("model"))
-        if as_json:
+        if form == "text":
+            _print_report(board, table, items, columns)
+        else:
             head = {
                 "score": score_name(rows),
                 "topics": _n_topics(items, columns),
                 "may_be_best": [str(name) for name in board.rank_sets.best()],
                 "remarks": list(board.remarks),
             }
-            click.echo(tables.records_json(board.estimate, head, "models", table))
-        elif as_csv:
-            click.echo(tables.as_csv(table, board.estimate), nl=False)
-        else:
-            _print_report(board, table, items, columns)
+            cells = _cells(board, table)
+            print_form(form, table, board.estimate, head, "models", cells, escape_formulas)
         if plot is not None:
             save_picture(ranking_picture(board, score_name(rows)), plot)
 
@@ -100,7 +108,7 @@ def _print_report(board, table, items, columns):
     )
     print_line(f"score: {tables.promise(board.estimate)}")
     print_line(f"ranks: {level}, all models at once: every model's rank is in its set")
-    print_table(_rich(board, table), _rich(board, table, narrow=True))
+    print_table(*(_rich(_cells(board, table, narrow)) for narrow in (False, True)))
     print_prose(_best(board))
     n_groups = len(set("".join(board.ties)))
     if n_groups <= _MOST_LETTERS:
@@ -127,7 +135,7 @@ def _n_topics(items, columns):
     return len(items[columns["by"]].drop_duplicates()) if columns["by"] else None
 
 
-def _rich(board, table, narrow=False):
+def _cells(board, table, narrow=False):
     """The table for people; the narrow one without errors, counts and letters."""
     decimals = tables.decimals_for(table["estimate"])
     columns = {
@@ -140,11 +148,15 @@ def _rich(board, table, narrow=False):
         columns["std.\nerror"] = _rounded(table["standard_error"], decimals)
         if table["n"].nunique() > 1:
             columns["n"] = table["n"].astype(str)
-    letters = len(set("".join(board.ties))) <= _MOST_LETTERS and not narrow
-    if letters:
+    if len(set("".join(board.ties))) <= _MOST_LETTERS and not narrow:
         columns["ties"] = table["ties"]
-    rich = tables.plain_table(list(columns), list(zip(*columns.values(), strict=True)), n_text=1)
-    if letters:
+    return Cells(list(columns), list(zip(*columns.values(), strict=True)), 1)
+
+
+def _rich(cells):
+    """For a terminal, letters on the left of their column."""
+    rich = tables.plain_table(*cells)
+    if cells.headers[-1] == "ties":
         rich.columns[-1].justify = "left"
     return rich
 

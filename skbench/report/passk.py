@@ -5,13 +5,13 @@ from pathlib import Path
 import click
 
 from skbench.report import tables
-from skbench.report.forms import form_of, markdown_option, show
+from skbench.report.formats import format_options, print_result
+from skbench.report.markup import Cells
 from skbench.report.reading import (
     Names,
     as_in,
     check_topics,
     cluster_name,
-    format_options,
     level_option,
     reading_options,
     renamed,
@@ -33,7 +33,6 @@ _FLAKY_SHOWN = 10
 @reading_options
 @level_option
 @format_options
-@markdown_option
 def passk(
     file,
     k,
@@ -44,9 +43,8 @@ def passk(
     correct,
     runs,
     confidence_level,
-    as_json,
-    as_csv,
-    markdown,
+    form,
+    escape_formulas,
     **roles,
 ):
     """Chance that one of k answers is right, or that all of them are.
@@ -54,7 +52,6 @@ def passk(
     FILE has one row per answer, items answered several times; or one row per model and
     item with the columns n_correct and n_runs. Intervals are over items, not over runs.
     """
-    form = form_of(as_json=as_json, as_csv=as_csv, markdown=markdown)
     if compare is not None and len(compare) != 2:
         raise click.UsageError("--compare takes two models: A,B.")
     with in_one_line():
@@ -87,9 +84,8 @@ def passk(
             "items": reliability if flaky else None,
         }
         names = " / ".join(found.labels.names)
-        show(
-            form, [names, found.method.split()[0], "low", "high"], cells, sentences, document, table
-        )
+        shown = Cells([names, found.method.split()[0], "low", "high"], cells, 1)
+        print_result(form, shown, sentences, document, table, escape_formulas)
 
 
 def _read(file, by, roles, counts):

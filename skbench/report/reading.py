@@ -73,10 +73,6 @@ _PAST = (
     ),
     click.option("--bank", metavar="FILE", help="In place of --past: what ItemBank.save wrote."),
 )
-_FORMATS = (
-    click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-    click.option("--csv", "as_csv", is_flag=True, help="Print CSV."),
-)
 
 
 def reading_options(command):
@@ -102,17 +98,6 @@ def missing_option(command):
 def past_options(command):
     """Add --past and --bank."""
     return _decorated(command, _PAST)
-
-
-def format_options(command):
-    """Add --json and --csv."""
-    return _decorated(command, _FORMATS)
-
-
-def check_formats(as_json, as_csv):
-    """Refuse two formats at once."""
-    if as_json and as_csv:
-        raise click.UsageError("--json and --csv exclude each other.")
 
 
 def read_rows(paths, by, roles, missing="drop"):

@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 import numpy as np
 
-from skbench.report.forms import form_of, markdown_option, show
+from skbench.report.formats import format_options, print_result
+from skbench.report.markup import Cells
 from skbench.report.reading import (
     as_in,
     bounds_option,
-    format_options,
     level_option,
     read_rows,
     reading_options,
@@ -35,8 +35,7 @@ GO_ON = 4  # exit code; 0 says stop
 @bounds_option
 @level_option
 @format_options
-@markdown_option
-def sequential(file, a, b, state, bounds, as_json, as_csv, markdown, **options):
+def sequential(file, a, b, state, bounds, form, escape_formulas, **options):
     """May the run stop? Verdicts on A and B that hold however often one looks.
 
     FILE holds the items so far, in the order in which they were run, which must be random.
@@ -45,7 +44,6 @@ def sequential(file, a, b, state, bounds, as_json, as_csv, markdown, **options):
 
     Exit codes: 0 stop (decided, or futile), 4 go on, 1 error, 2 mistyped.
     """
-    form = form_of(as_json=as_json, as_csv=as_csv, markdown=markdown)
     names = ("target", "width", "margin", "max_items", "confidence_level")
     settings = {name: options.pop(name) for name in names}
     if b is None and (settings["target"] is None) == (settings["width"] is None):
@@ -66,7 +64,8 @@ def sequential(file, a, b, state, bounds, as_json, as_csv, markdown, **options):
         cells += [f"{x:.4f}" for x in (result.value, result.low, result.high)]
         headers = ["", "verdict", "items", "value", "low", "high"]
         document = {"comparison": what} | asdict(result) | {"stop": result.stop}
-        show(form, headers, [cells], [f"{result}."], document, frame.set_index("verdict"))
+        shown = Cells(headers, [cells], 1)
+        print_result(form, shown, [f"{result}."], document, frame, escape_formulas)
     sys.exit(0 if result.stop else GO_ON)
 
 

@@ -8,6 +8,7 @@ from skbench.report import past as pasts
 from skbench.report import tables
 from skbench.report.formats import format_options, print_form
 from skbench.report.markup import Cells
+from skbench.report.rank_scores import print_rank_scores, published_rows, refuse_options
 from skbench.report.reading import (
     Names,
     bounds_option,
@@ -42,6 +43,10 @@ _MOST_LETTERS = 12  # groups of ties that letters keep readable
 @level_option
 @missing_option
 @past_options
+@click.option("--half-width", help="Column of 1.96 standard errors beside means of data sets.")
+@click.option(
+    "--n-runs", type=click.IntRange(2), default=10, show_default=True, help="Runs behind each mean."
+)
 @click.option("--plot", type=click.Path(dir_okay=False), help="Save a picture (.png, .pdf, .svg).")
 @format_options
 def leaderboard(
@@ -52,6 +57,8 @@ def leaderboard(
     missing,
     past,
     bank,
+    half_width,
+    n_runs,
     plot,
     form,
     escape_formulas,
@@ -69,14 +76,30 @@ def leaderboard(
     by item; where models did not answer the same items, scores are least squares on
     the items they share. With --past or --bank scores are of all items that earlier
     models answered.
+
+    Results of EuroEval, and tables of data sets with --half-width (columns model,
+    dataset, task, maybe language, mean), are ranked by the mean rank score, with
+    the ranks that bootstrap scores leave open.
     """
     pasts.check_past(past, bank, missing)
     with in_one_line():
         from skbench.comparison import leaderboard as ranked
 
-        rows, columns = read_models(file, by, roles, missing)
+        of_items = {"--by": by, "--bounds": bounds, "--past": past, "--bank": bank, "--plot": plot}
+        if half_width is not None:
+            refuse_options(of_items)
+            rows = published_rows(file, roles["model"], roles["score"])
+            return print_rank_scores(
+                rows, half_width, n_runs, confidence_level, form, escape_formulas
+            )
+        rows, columns = read_models(file, by, roles, missing, whole_sets=True)
+        if "euroeval" in rows.formats:
+            refuse_options(of_items)
+            return print_rank_scores(
+                rows.items, None, n_runs, confidence_level, form, escape_formulas
+            )
         items = rows.items
-        with working("ranking ..."):
+        with working("ranking"):
             learned = pasts.learn(past, bank, rows, file, by, roles)
             if learned is not None:
                 items, columns = learned.comparable(columns)

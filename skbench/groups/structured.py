@@ -10,7 +10,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skbench._checks import check_option
-from skbench._columns import indicator_encoder, nominal_columns, refuse_unreadable
+from skbench._columns import (
+    indicator_encoder,
+    nominal_columns,
+    refuse_unreadable,
+    warn_of_numbered_names,
+)
 from skbench._types import RandomState
 from skbench.groups._base import Bounds
 from skbench.groups._group_lasso import (
@@ -183,6 +188,7 @@ class StructuredRegression(SyntheticRegression):
         folds = _KFoldOfFew(n_folds, shuffle=True, random_state=seed)
         lasso = LassoCV(alphas=self.alphas, cv=folds)
         refuse_unreadable(X)
+        warn_of_numbered_names(X)
         nominal = nominal_columns(X)
         encoder = [indicator_encoder(X, groups, nominal)] if nominal else []
         return make_pipeline(*encoder, StandardScaler(), lasso)
@@ -190,6 +196,7 @@ class StructuredRegression(SyntheticRegression):
     def _with_least_risk(self, X):
         """Columns to intercepts and standardized features, and the lasso of one penalty."""
         refuse_unreadable(X)
+        warn_of_numbered_names(X)
         nominal = nominal_columns(X)
         encoder = [indicator_encoder(X, None, nominal)] if nominal else []
         columns = make_pipeline(*encoder, NumberScaler())

@@ -1,9 +1,9 @@
 """`skbench leaderboard` on scores of whole data sets: mean rank scores and their rank sets."""
 
-import click
-
 from skbench._checks import require_columns
 from skbench.report import tables
+from skbench.report.formats import print_form
+from skbench.report.markup import Cells
 from skbench.report.terminal import DataError, print_line, print_prose, print_table, say
 
 
@@ -53,7 +53,7 @@ def published_rows(file, model, score):
     return rows
 
 
-def print_rank_scores(rows, half_width, n_runs, confidence_level, as_json, as_csv):
+def print_rank_scores(rows, half_width, n_runs, confidence_level, form, escape_formulas):
     """Rank the models of a leaderboard of data sets, and print it.
 
     Parameters
@@ -66,8 +66,9 @@ def print_rank_scores(rows, half_width, n_runs, confidence_level, as_json, as_cs
         Raw scores behind each mean.
     confidence_level : float
         Of the rank sets.
-    as_json, as_csv : bool
-        In place of a table.
+    form : {"text", "json", "csv", "markdown", "latex"}
+    escape_formulas : bool
+        Whether to keep spreadsheets from running cells of CSV.
     """
     from skbench.tasks import MeanRankScore
 
@@ -93,11 +94,9 @@ def print_rank_scores(rows, half_width, n_runs, confidence_level, as_json, as_cs
         "may_be_best": [str(name) for name in sets.index[sets["best"]]],
         "not_on_all_data_sets": without,
     }
-    if as_json:
-        click.echo(tables.records_json(estimate, head, "models", table))
-        return
-    if as_csv:
-        click.echo(tables.as_csv(table, estimate), nl=False)
+    cells = _cells(table)
+    if form != "text":
+        print_form(form, table, estimate, head, "models", cells, escape_formulas)
         return
     places = ranking.datasets_
     print_line(
@@ -107,16 +106,7 @@ def print_rank_scores(rows, half_width, n_runs, confidence_level, as_json, as_cs
     print_line("score: 1 is the best possible, low is good; without an interval of its own")
     level = f"{100 * confidence_level:g} %"
     print_line(f"ranks: {level}, all models at once: every model's rank is in its set")
-    shown = table.assign(
-        rank=table["rank"].astype(str),
-        set=[tables.rank_range(row) for row in table.itertuples()],
-        score=table["score"].map("{:.2f}".format),
-        distance=table["distance"].map("{:.2f}".format),
-    )
-    cells = shown[["model", "rank", "set", "score", "distance"]].itertuples(index=False)
-    print_table(
-        tables.plain_table(["model", "rank", "set", "score", "without\ngate"], cells, n_text=1)
-    )
+    print_table(tables.plain_table(*cells))
     best = head["may_be_best"]
     print_prose(
         f"The best: {best[0]}." if len(best) == 1 else f"{len(best)} models may be the best."
@@ -130,3 +120,14 @@ def print_rank_scores(rows, half_width, n_runs, confidence_level, as_json, as_cs
         print_prose(
             f"{len(without)} models lack a data set and have no rank, such as {without[0]}."
         )
+
+
+def _cells(table):
+    shown = table.assign(
+        rank=table["rank"].astype(str),
+        set=[tables.rank_range(row) for row in table.itertuples()],
+        score=table["score"].map("{:.2f}".format),
+        distance=table["distance"].map("{:.2f}".format),
+    )
+    rows = shown[["model", "rank", "set", "score", "distance"]].to_numpy().tolist()
+    return Cells(["model", "rank", "set", "score", "without\ngate"], rows, 1)

@@ -18,7 +18,7 @@ from skbench.ppi.chain_rule import ChainRulePPI, _Posterior, _unpulled
 from skbench.ppi.difference import PPIMean
 from skbench.ppi.rogan_gladen import RoganGladen
 from skbench.stats.intervals.means import normal_interval
-from skbench.stats.ppi.chain_rule import chain_interval, chain_moments
+from skbench.stats.ppi.chain_rule import chain_interval, chain_moments, label_means, prior_pull
 
 
 def rows(unlabeled, labeled):
@@ -153,7 +153,7 @@ def test_continuous_scores_only_in_bins():
 
 def test_verdict_that_no_label_goes_with():
     X, y = rows({"y": 60, "n": 30, "u": 10}, {("y", 1): 9, ("y", 0): 1, ("n", 0): 5, ("n", 1): 1})
-    with pytest.warns(UserWarning, match="20 labels for each of 3 .*'u' has 0 \\("):
+    with pytest.warns(UserWarning, match="prior of the chain rule.*'u' has 0 \\("):
         chain = ChainRulePPI(prior="jeffreys").fit(X, y)
     p = (np.array([60, 30, 10]) + 1 / 3) / 101
     assert_allclose(chain.estimate_, p @ [9.5 / 11, 1.5 / 7, 0.5], rtol=1e-12)
@@ -193,25 +193,34 @@ def test_no_worse_than_the_labels_near_one(n_values, truth):
         assert squares[1] < 1.2 * squares[0] < 1.2 * np.mean((moments.mean - truth) ** 2)
 
 
-def test_values_with_few_labels_are_named():
+def test_a_prior_that_says_too_much_is_warned_of():
     def caught(unlabeled, labeled):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            ChainRulePPI().fit(*rows(unlabeled, labeled))
-        return [str(warning.message) for warning in caught]
+            ChainRulePPI(label_values=[0, 1], prior="jeffreys").fit(*rows(unlabeled, labeled))
+        messages = [str(warning.message) for warning in caught]
+        return [message for message in messages if "All" not in message]
 
     many = {1: 600, 0: 400}
-    assert not caught(many, {(1, 1): 8, (1, 0): 2, (0, 1): 1, (0, 0): 9})
-    (message,) = caught(many, {(1, 1): 28, (1, 0): 2, (0, 1): 1, (0, 0): 8})
-    assert "needs 10 labels for each of 2 autorater values" in message
-    assert "0 has 9 (40 % of the rows)" in message and "1 has" not in message
-    assert "Use PPIMean, label more such rows, or merge values" in message
+    # Few labels, but the prior says what they say.
+    assert not caught(many, {(1, 1): 5, (1, 0): 1, (0, 1): 1, (0, 0): 3})
+    (message,) = caught(many, {(1, 1): 20, (0, 1): 8})
+    assert "by 1.0 of its standard errors" in message
+    assert "0 has 8 (40 % of the rows)" in message and "1 has" not in message
+    assert "Use PPIMean, label more rows, or merge values" in message
     # A value that is next to never given needs no labels.
     rare = {1: 600, 0: 390, "u": 9}
     assert not caught(rare, {(1, 1): 28, (1, 0): 2, (0, 1): 1, (0, 0): 19})
-    ten = {(i, i % 2): 3 for i in range(10)}
+    ten = {(i, 1): 3 for i in range(10)}
     (message,) = caught(dict.fromkeys(range(10), 100), ten)
-    assert "needs 90 labels" in message and "2 has 3 (10 % of the rows), 7 more have" in message
+    assert "2 has 3 (10 % of the rows), 7 more have few" in message
+
+
+def test_pull_of_the_prior_is_what_it_adds():
+    counts, shares = np.array([[[9, 1], [2, 5]]]), np.array([[0.6, 0.4]])
+    with_prior = np.sum(shares * label_means(counts, [1, 0]))
+    without = np.sum(shares * counts[..., 0] / counts.sum(axis=2))
+    assert_allclose(prior_pull(shares, counts, [1, 0]), with_prior - without)
 
 
 def test_groups_need_labels_each():

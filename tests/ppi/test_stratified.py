@@ -8,6 +8,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 
+from skbench.containers import ON_AVERAGE
 from skbench.ppi._data import PPIData
 from skbench.ppi.difference import ClassicalMean, PPIMean
 from skbench.ppi.stratified import StratifiedPPI
@@ -191,9 +192,9 @@ def test_strata_fitted_on_the_labels():
 def test_guarantee_is_lost_where_labels_make_the_strata():
     f, y = biased_autorater()
     for strata, guarantee in (
-        ("quantile", "each group"),
-        (KMeans(3, n_init=1, random_state=0), "each group"),
-        (lambda X: X[:, 0] > 0.5, "each group"),
+        ("quantile", ON_AVERAGE),
+        (KMeans(3, n_init=1, random_state=0), ON_AVERAGE),
+        (lambda X: X[:, 0] > 0.5, ON_AVERAGE),
         ("tree", "none"),
         (LinearRegression(), "none"),
         (LogisticRegression(), "none"),

@@ -86,6 +86,34 @@ def chain_moments(unlabeled, label_counts, label_values):
     )
 
 
+def prior_pull(shares, label_counts, label_values):
+    """How far the priors of `chain_moments` move the mean from what the labels say.
+
+    Parameters
+    ----------
+    shares : array-like of shape (n_groups, n_values)
+        How common each value of the autorater is.
+    label_counts, label_values
+        As in `chain_moments`.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        ``sum_a share_a (m - r_a) / (n_a + 1)``, with ``m`` the mean of the label values and
+        ``r_a`` that of the ``n_a`` labels of value `a`, where it has none of all labels.
+
+    Examples
+    --------
+    >>> prior_pull([[0.6, 0.4]], [[[10, 0], [0, 4]]], [1, 0]).round(3)
+    array([0.013])
+    """
+    counts, values = np.asarray(label_counts, float), np.asarray(label_values, float)
+    n, total = counts.sum(axis=2), counts.sum(axis=(1, 2))[:, None]
+    overall = counts.sum(axis=1) @ values / np.maximum(total[:, 0], 1)
+    means = np.where(n > 0, counts @ values / np.maximum(n, 1), overall[:, None])
+    return np.sum(np.asarray(shares) * (values.mean() - means) / (n + 1), axis=1)
+
+
 def label_means(label_counts, label_values):
     """Posterior mean label given each value of the autorater.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 
@@ -18,6 +17,7 @@ from skbench.stats.clusters import clustered
 from skbench.stats.intervals import binomial
 from skbench.stats.resampling import repeats
 from skbench.summaries import summarize_items
+from skbench.summaries._rows import as_frame
 from skbench.summaries._score_table import score_table
 
 _COUNTS = ("n_correct", "n_runs")
@@ -186,7 +186,7 @@ def pass_at_k(
 
 def _counted(items, names, score, counts, cluster):
     """A table of items and models, right answers and all answers in its cells."""
-    if set(counts) <= set(nw.from_native(items).collect_schema().names()):
+    if set(counts) <= set(as_frame(items).collect_schema().names()):
         table, runs = (
             score_table(items, **names, score=count, cluster=cluster) for count in counts
         )

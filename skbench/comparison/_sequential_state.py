@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_confidence_level, check_whole, check_within
+from skbench._checks import check_confidence_level, check_whole, check_within, floats
 from skbench._files import write_whole
 from skbench.stats.sequential import betting
 
@@ -141,7 +141,7 @@ class Sequential:
         return self._chance_by(value, squares / (n + 1), n, max(self.max_items, n))
 
     def _batch(self, scores, name):
-        column = np.atleast_1d(np.asarray(scores, dtype=float)).ravel()
+        column = np.atleast_1d(floats(f"scores of {name}", scores)).ravel()
         if not np.isfinite(column).all():
             raise ValueError(f"{name} has a score that is missing or infinite; leave it out.")
         check_within(f"scores of {name} lie", column, self.bounds)

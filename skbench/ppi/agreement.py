@@ -6,7 +6,6 @@ import warnings
 from dataclasses import dataclass, field
 from typing import Literal
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 
@@ -19,6 +18,7 @@ from skbench.ppi._verdicts import has_enough_labels
 from skbench.ppi.chain_rule import ChainRulePPI
 from skbench.ppi.difference import ClassicalMean, PPIMean
 from skbench.stats.clusters import agreement
+from skbench.summaries._rows import as_frame
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -216,7 +216,7 @@ def mean_estimator(verdicts, y, discrete, clusters=None, groups=None):
 def _read(rows, human, judges, cluster):
     """The columns as a pandas frame, without rows that no judge judged."""
     wanted = list(dict.fromkeys([human, *judges, *([cluster] if cluster else [])]))
-    frame = with_winners(nw.from_native(rows, eager_only=True).to_pandas(), wanted)
+    frame = with_winners(as_frame(rows, eager_only=True).to_pandas(), wanted)
     require_columns(frame.columns, wanted, "rows")
     if len(set(judges)) < len(judges) or human in judges:
         raise ValueError(f"judges must be different columns, other than {human!r}, got {judges}.")

@@ -80,7 +80,7 @@ def compare(
     pasts.check_past(past, bank, missing)
     with in_one_line():
         rows, columns, a, b = _read(file, a, b, by, roles, missing)
-        with working("comparing ..."):
+        with working("comparing"):
             learned, items = pasts.learn(past, bank, rows, file, by, roles), rows.items
             if learned is not None:
                 items, columns = learned.comparable(columns)

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from skbench.report import past as pasts
-from skbench.report.formats import form_option
+from skbench.report.formats import form_option, print_data
 from skbench.report.reading import (
     Names,
     as_in,
@@ -112,7 +112,7 @@ def _decided(old, new, margin, options):
     if with_past:
         settings["bank"] = bank = pasts.read_bank(past, file, by, options, [candidate])
         items["item"] = pasts.as_in(items["item"], bank.items_["item"])
-    with working("comparing ..."):
+    with working("comparing"):
         result = decide(
             items, baseline, candidate, margin, **settings, **columns, confidence_level=level
         )

@@ -62,7 +62,7 @@ def judge(file, confidence_level, seed, form, escape_formulas, card, first, **co
         return
     with in_one_line():
         data = read_judged(file, **columns)
-        with working("estimating ..."):
+        with working("estimating"):
             if data.groups is None:
                 table, estimate = _of_all(data, confidence_level)
             else:

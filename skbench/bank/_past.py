@@ -95,6 +95,8 @@ class _Grid:
         self.sums, self.counts = np.zeros((0, 0), np.float32), np.zeros((0, 0), np.uint16)
 
     def add(self, row, column, value):
+        if not len(value):
+            return
         self._reach(int(row.max()) + 1, int(column.max()) + 1)
         # Flat positions: numpy adds to those of one dimension many times faster.
         at = row * self.sums.shape[1] + column

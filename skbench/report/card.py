@@ -7,7 +7,13 @@ import pandas as pd
 
 from skbench.report import tables
 from skbench.report.formats import print_data
-from skbench.report.labeled_rows import as_event, as_one_word, read_columns
+from skbench.report.labeled_rows import (
+    as_event,
+    as_one_word,
+    as_yes_or_no,
+    read_columns,
+    with_guessed_cluster,
+)
 from skbench.report.markup import Cells, as_latex, as_markdown, markdown_text, no_formula
 from skbench.report.terminal import print_prose, print_table
 
@@ -37,16 +43,21 @@ def print_card(file, names, columns, confidence_level, seed, form):
     human, event, first = columns["human"], columns["event"], columns["first"]
     extra = [name for name in (first, columns["cluster"]) if name]
     table = read_columns(file, [*names, *extra], human, columns["labels"], columns["ids"])
+    cluster = columns["cluster"]
+    if cluster is None:
+        table, cluster = with_guessed_cluster(table, [])
     biases = {}
     if first is not None:
         item = columns["ids"][0] if columns["ids"] else None
         biases = {name: position_bias(table, name, first, item) for name in [*names, human]
                   if table[name].notna().all()}  # fmt: skip
     rows = table.assign(**{name: as_one_word(table[name]) for name in [*names, human]})
+    if event is None and rows[human].dropna().isin((0, 1)).all():
+        rows = rows.assign(**{name: as_yes_or_no(rows[name]) for name in names})
     if event is not None:
         event = as_event(rows[human], event)
     card = judge_agreement(
-        rows, human, names, event=event, cluster=columns["cluster"],
+        rows, human, names, event=event, cluster=cluster,
         confidence_level=confidence_level, random_state=seed,
     )  # fmt: skip
     if form == "json":
@@ -78,9 +89,7 @@ def _cells(card):
 
 
 def _ends(value, low, high):
-    if np.isnan(value):
-        return "unknown"
-    return f"{value:.2f} ({low:.2f} to {high:.2f})"
+    return "unknown" if np.isnan(value) else f"{value:.2f} ({low:.2f} to {high:.2f})"
 
 
 def _on_estimates(card):

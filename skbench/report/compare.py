@@ -1,9 +1,11 @@
 """`skbench compare`: is one model better than another, on the items both answered?"""
 
 from dataclasses import replace
+from pathlib import Path
 
 import click
 import numpy as np
+import pandas as pd
 
 from skbench.report import past as pasts
 from skbench.report import tables
@@ -11,6 +13,7 @@ from skbench.report.formats import format_options, print_form
 from skbench.report.markup import Cells
 from skbench.report.reading import (
     Names,
+    as_in,
     bounds_option,
     level_option,
     missing_option,
@@ -19,8 +22,17 @@ from skbench.report.reading import (
     reading_options,
     score_name,
     score_range,
+    with_missing,
 )
-from skbench.report.terminal import in_one_line, print_line, print_prose, print_table, working
+from skbench.report.terminal import (
+    DataError,
+    in_one_line,
+    print_line,
+    print_prose,
+    print_table,
+    working,
+)
+from skbench.report.understanding import counted
 
 
 @click.command()
@@ -57,6 +69,8 @@ def compare(
 ):
     """Compare models A and B of FILE; A with every other; or all pairs.
 
+    Or the models of two files: skbench compare old.csv new.csv.
+
     Two models are compared item by item on the items both answered, with
     cluster-robust errors where items come in clusters; all pairs at once as for
     `skbench leaderboard`, whose ranks follow from these verdicts. FILE and its
@@ -65,7 +79,7 @@ def compare(
     """
     pasts.check_past(past, bank, missing)
     with in_one_line():
-        rows, columns = read_models(file, by, roles)
+        rows, columns, a, b = _read(file, a, b, by, roles, missing)
         with working("comparing"):
             learned, items = pasts.learn(past, bank, rows, file, by, roles), rows.items
             if learned is not None:
@@ -93,10 +107,44 @@ def compare(
             _print_report(result, table)
 
 
+def _read(file, a, b, by, roles, missing):
+    """Rows, columns, and which two models: of one file, or one of each of two files."""
+    if a is None or not Path(a).exists():
+        return *read_models(file, by, roles, missing), a, b
+    parts = [read_models(path, by, roles, one_model=True) for path in (file, a)]
+    named, names = [], []
+    for path, (rows, _) in zip((file, a), parts, strict=True):
+        models = list(rows.items["model"].unique())
+        if len(models) > 1:
+            raise DataError(
+                f"{path!r} holds {len(models)} models, such as {str(models[0])!r}. Of two files "
+                "one model each is compared; put them in one folder to compare more."
+            )
+        names.append(str(models[0]))
+    if names[0] == names[1]:
+        names = [f"{names[0]} ({path})" for path in (file, a)]
+    if b is not None:
+        raise click.UsageError("Two files hold one model each: do not name models.")
+    (first, columns), (_, other) = parts
+    if columns != other:
+        raise DataError(f"{file!r} and {a!r} do not have the same clusters or topics.")
+    named = [rows.items.assign(model=name) for (rows, _), name in zip(parts, names, strict=True)]
+    blanks = [
+        rows.blank.assign(model=name)
+        for (rows, _), name in zip(parts, names, strict=True)
+        if rows.blank is not None
+    ]
+    both = first._replace(
+        items=pd.concat(named, ignore_index=True),
+        blank=pd.concat(blanks, ignore_index=True) if blanks else None,
+    )
+    return with_missing(both, missing), columns, *names
+
+
 def _compared(items, a, b, confidence_level, adjust, columns):
     from skbench.comparison import compare_models
 
-    named = {name: _as_in(items["model"], name) for name in (a, b) if name is not None}
+    named = {name: as_in(items["model"], name) for name in (a, b) if name is not None}
     several = b is None or columns["by"] is not None
     return compare_models(
         items,
@@ -108,14 +156,9 @@ def _compared(items, a, b, confidence_level, adjust, columns):
     )
 
 
-def _as_in(models, name):
-    """The name as the column has it: models may be numbers there."""
-    return next((model for model in models.unique() if str(model) == name), name)
-
-
 def _print_report(result, table):
     e = result.estimate
-    print_line(f"{len(result)} comparisons: {e.method}")
+    print_line(f"{counted(len(result), 'comparison')}: {e.method}")
     print_line(f"{100 * e.confidence_level:.4g} % intervals; p-values by {result.test}")
     for remark in result.remarks:
         print_line(remark)
@@ -133,11 +176,11 @@ def _cells_of(table, narrow=False):
     texts = [name for name in table.columns[: table.columns.get_loc("difference")]]
     columns = {name.replace("model_", ""): table[name].astype(str) for name in texts}
     for name in ("difference", "low", "high"):
-        columns[name] = _cells(table[name], f".{decimals}f")
+        columns[name] = _cells(table[name], f"z.{decimals}f")
     columns["a is"] = list(table["verdict"])
     columns["p"] = ["<.0001" if p < 1e-4 else _cell(p, ".4f") for p in table["p_value"]]
     if not narrow:
-        columns["correlation"] = _cells(table["correlation"], ".2f")
+        columns["correlation"] = _cells(table["correlation"], "z.2f")
         columns["items"] = _cells(table["n_items"], ".0f")
         columns["needed"] = _cells(np.ceil(table["items_needed"] - 1e-9), ".0f")
     return Cells(list(columns), list(zip(*columns.values(), strict=True)), len(texts))

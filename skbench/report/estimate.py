@@ -15,7 +15,9 @@ from skbench.report.reading import (
     check_spread,
     cluster_name,
     level_option,
+    missing_option,
     past_options,
+    read_rows,
     say_if_beyond,
     score_name,
     score_range,
@@ -27,7 +29,6 @@ from skbench.report.terminal import (
     print_line,
     print_table,
     save_picture,
-    say,
     working,
 )
 from skbench.report.unlike import unlike_in_words
@@ -48,7 +49,7 @@ _INTERVALS = {
         "bounded",
     ),
 }
-_READING = ("model", "models", "score", "item", "cluster", "filter", "skip_bad_lines")
+_READING = ("model", "models", "score", "item", "cluster", "rename", "filter", "skip_bad_lines")
 _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
 
 
@@ -60,6 +61,7 @@ _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
 @click.option("--score", help="Score column.")
 @click.option("--item", help="Column that names the item (question).")
 @click.option("--cluster", help="Column of clusters: items in one are not independent.")
+@click.option("--rename", multiple=True, metavar="OLD=NEW", help="Another name for a model.")
 @click.option("--filter", help="Filter whose answers to take (lm-evaluation-harness).")
 @click.option("--skip-bad-lines", is_flag=True, help="Count unreadable lines, go on without.")
 @features_option
@@ -72,6 +74,7 @@ _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
 )
 @past_options
 @bounds_option
+@missing_option
 @click.option(
     "--scale",
     type=click.Choice(["identity", "arcsine", "logit"]),
@@ -110,12 +113,13 @@ def estimate(file, method, confidence_level, sample_size, plot, form, escape_for
     With --past or --bank the estimates are those of all items that earlier models answered.
     """
     _check_usage(method, sample_size, options)
+    options["sample_size"] = sample_size
     with in_one_line():
         rows, topics = _read(file, options)
         items = rows.items
         options["columns"] = by = [name for name in ("model", *topics) if name in items]
         summary_options = _summary_options(rows, by, options)
-        summary = _summarized(items, summary_options)
+        summary = _summarized(rows, summary_options)
         known_range = score_range(rows, _bounds(options))
         with working("estimating"):
             past = _past(rows, file, options)
@@ -135,7 +139,8 @@ def estimate(file, method, confidence_level, sample_size, plot, form, escape_for
         same = estimated is direct
         direct = within_scores(direct, known_range)
         estimated = direct if same else within_scores(estimated, known_range)
-        say_if_beyond(estimated, items, known_range)
+        if rows.groups is None:
+            say_if_beyond(estimated, items, known_range)
         table = tables.group_table(summary, direct, estimated, by)
         if form == "text":
             _print_report(table, items, summary, direct, estimated)
@@ -172,8 +177,6 @@ def _check_usage(method, sample_size, options):
 
 def _read(file, options):
     """Item rows and the columns that make up the topic; says what was guessed."""
-    from skbench.readers import read_with_notes
-
     by = options["by"] or []
     topics = [name for name in by if name not in ("model", options["model"])]
     reserved = {"item", "score"} & set(topics)
@@ -183,10 +186,10 @@ def _read(file, options):
             "that items are grouped by, such as the topic."
         )
     roles = {name: options[name] for name in _READING}
-    rows = read_with_notes(file, topic=topics or None, **roles)
+    rows = read_rows(file, topics or None, roles, options["missing"])
     items = rows.items
-    for note in rows.notes:
-        say(note)
+    if rows.groups is not None:
+        _refuse_for_groups(options)
     if by and not topics:
         if "model" not in items:
             raise DataError("--by model needs a model column. Pass --model COLUMN.")
@@ -198,6 +201,16 @@ def _read(file, options):
             f"or --by COLUMN, one or several (a,b) of: {others}."
         )
     return rows, topics if len(topics) > 1 else ["topic"]
+
+
+def _refuse_for_groups(options):
+    """Refuse what needs single items."""
+    for name in ("past", "bank", "population", "cluster", "sample_size"):
+        if options.get(name):
+            raise DataError(
+                f"--{name.replace('_', '-')} needs scores of single items, and the file holds "
+                "results of groups."
+            )
 
 
 def _past(rows, file, options):
@@ -216,12 +229,16 @@ def _summary_options(rows, by, options):
     }
 
 
-def _summarized(items, summary_options):
+def _summarized(rows, summary_options):
     from skbench.summaries import summarize_items
+    from skbench.summaries._group_results import summarize_groups
 
-    summary = summarize_items(items, **summary_options)
-    check_spread(summary)
-    return summary
+    if rows.groups is None:
+        summary = summarize_items(rows.items, **summary_options)
+        check_spread(summary)
+        return summary
+    options = {name: summary_options[name] for name in ("by", "variance", "features")}
+    return summarize_groups(rows.groups, **options)
 
 
 def _bounds(options):
@@ -355,10 +372,12 @@ def _size(table, items, summary):
     """How many groups and scores, and what ties the scores together."""
     kinds = [(name, table[name].nunique()) for name in ("model", "topic")]
     product = " x ".join(f"{count} {name}{'s' * (count > 1)}" for name, count in kinds if count)
-    least, most = summary.n.min(), summary.n.max()
-    per_group = f"{least}" if least == most else f"{least} to {most}"
     groups = f"{len(table)} group{'s' * (len(table) > 1)}"
-    parts = [f"{groups} ({product})", f"{summary.n.sum()} scores, {per_group} per group"]
+    parts = [f"{groups} ({product})"]
+    if not np.isnan(summary.n).any():
+        least, most = summary.n.min(), summary.n.max()
+        per_group = f"{least:g}" if least == most else f"{least:g} to {most:g}"
+        parts.append(f"{summary.n.sum():.0f} scores, {per_group} per group")
     if summary.outcome == "clustered":
         parts.append("items in clusters")
     if summary.groups is not None:

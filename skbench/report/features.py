@@ -60,4 +60,5 @@ def find_features(rows, by, asked, population=None):
 
 def other_columns(items):
     """Columns of the items that have no role."""
-    return [name for name in items if name not in _ROLES]
+    roles = _ROLES if "item" in items else (*_ROLES, "n", "k", "standard_error")  # of groups
+    return [name for name in items if name not in roles]

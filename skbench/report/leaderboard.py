@@ -8,6 +8,7 @@ from skbench.report import past as pasts
 from skbench.report import tables
 from skbench.report.formats import format_options, print_form
 from skbench.report.markup import Cells
+from skbench.report.rank_scores import print_rank_scores, published_rows, refuse_options
 from skbench.report.reading import (
     Names,
     bounds_option,
@@ -29,6 +30,7 @@ from skbench.report.terminal import (
     save_picture,
     working,
 )
+from skbench.report.understanding import counted
 
 _MOST_LETTERS = 12  # groups of ties that letters keep readable
 
@@ -41,6 +43,10 @@ _MOST_LETTERS = 12  # groups of ties that letters keep readable
 @level_option
 @missing_option
 @past_options
+@click.option("--half-width", help="Column of 1.96 standard errors beside means of data sets.")
+@click.option(
+    "--n-runs", type=click.IntRange(2), default=10, show_default=True, help="Runs behind each mean."
+)
 @click.option("--plot", type=click.Path(dir_okay=False), help="Save a picture (.png, .pdf, .svg).")
 @format_options
 def leaderboard(
@@ -51,6 +57,8 @@ def leaderboard(
     missing,
     past,
     bank,
+    half_width,
+    n_runs,
     plot,
     form,
     escape_formulas,
@@ -68,12 +76,28 @@ def leaderboard(
     by item; where models did not answer the same items, scores are least squares on
     the items they share. With --past or --bank scores are of all items that earlier
     models answered.
+
+    Results of EuroEval, and tables of data sets with --half-width (columns model,
+    dataset, task, maybe language, mean), are ranked by the mean rank score, with
+    the ranks that bootstrap scores leave open.
     """
     pasts.check_past(past, bank, missing)
     with in_one_line():
         from skbench.comparison import leaderboard as ranked
 
-        rows, columns = read_models(file, by, roles)
+        of_items = {"--by": by, "--bounds": bounds, "--past": past, "--bank": bank, "--plot": plot}
+        if half_width is not None:
+            refuse_options(of_items)
+            rows = published_rows(file, roles["model"], roles["score"])
+            return print_rank_scores(
+                rows, half_width, n_runs, confidence_level, form, escape_formulas
+            )
+        rows, columns = read_models(file, by, roles, missing, whole_sets=True)
+        if "euroeval" in rows.formats:
+            refuse_options(of_items)
+            return print_rank_scores(
+                rows.items, None, n_runs, confidence_level, form, escape_formulas
+            )
         items = rows.items
         with working("ranking"):
             learned = pasts.learn(past, bank, rows, file, by, roles)
@@ -102,7 +126,9 @@ def leaderboard(
 
 def _print_report(board, table, items, columns):
     level = f"{100 * board.estimate.confidence_level:g} %"
-    print_line(f"{len(board)} models on {_size(board, items, columns)}: {board.estimate.method}")
+    print_line(
+        f"{counted(len(board), 'model')} on {_size(board, items, columns)}: {board.estimate.method}"
+    )
     print_line(f"score: {tables.promise(board.estimate)}")
     print_line(f"ranks: {level}, all models at once: every model's rank is in its set")
     print_table(*(_rich(_cells(board, table, narrow)) for narrow in (False, True)))
@@ -120,11 +146,11 @@ def _print_report(board, table, items, columns):
 
 
 def _size(board, items, columns):
-    size = f"{items.drop_duplicates([*(columns['by'] or []), 'item']).shape[0]} items"
+    size = counted(items.drop_duplicates([*(columns["by"] or []), "item"]).shape[0], "item")
     if columns["by"]:
-        size += f" of {_n_topics(items, columns)} topics"
+        size += f" of {counted(_n_topics(items, columns), 'topic')}"
     if columns["cluster"] == "cluster":
-        size += f" in {items['cluster'].nunique()} clusters"
+        size += f" in {counted(items['cluster'].nunique(), 'cluster')}"
     return size
 
 

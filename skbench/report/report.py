@@ -20,19 +20,24 @@ from skbench.report.reading import (
     level_option,
     missing_option,
     past_options,
+    read_rows,
     reading_options,
     say_if_beyond,
     score_name,
     score_range,
 )
-from skbench.report.terminal import DataError, in_one_line, loading, say, working
+from skbench.report.terminal import in_one_line, loading, say, working
 
 THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
 
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True)
-@click.option("--by", type=Names(), help="Topic column(s).  [default: guessed]")
+@click.option(
+    "--by",
+    type=Names(),
+    help="Topic column(s), whose means then count equally in the ranking.  [default: guessed]",
+)
 @reading_options
 @bounds_option
 @level_option
@@ -84,14 +89,22 @@ def report(paths, by, bounds, confidence_level, missing, seed, rows, form, **opt
     files = {name: options.pop(name) for name in ("html", "summary")}
     limits = {name: options.pop(name) for name in ("fail_under", "fail_if_worse_than")}
     with in_one_line():
-        rows_read, topics = _read(paths, by, options)
+        rows_read, topics = _read(paths, by, options, missing)
         known_range = score_range(rows_read, bounds)
         groups = ["model", *topics]
         with working("estimating"):
             past = pasts.learn(*earlier, rows_read, paths[0], by, options)
             features = None if past is not None else find_features(rows_read, groups, asked)
             findings = _found(
-                rows_read, groups, known_range, confidence_level, missing, seed, past, features
+                rows_read,
+                groups,
+                known_range,
+                confidence_level,
+                missing,
+                seed,
+                past,
+                features,
+                equal_topics=bool(by),
             )
         say_if_beyond(findings.estimate, rows_read.items, known_range)
         verdicts = thresholds.verdicts(findings, **limits)
@@ -108,20 +121,14 @@ def report(paths, by, bounds, confidence_level, missing, seed, rows, form, **opt
         sys.exit(THRESHOLD)
 
 
-def _read(paths, by, roles):
+def _read(paths, by, roles, missing):
     """Item rows as read, and the columns that make up the topic."""
     with loading():
-        from skbench.readers import read_with_notes
+        from skbench.readers._group_results import unfolded
 
     check_topics(by, roles["model"])
-    rows = read_with_notes(paths[0] if len(paths) == 1 else list(paths), topic=by, **roles)
-    for note in rows.notes:
-        say(note)
-    if "euroeval" in rows.formats:
-        raise DataError(
-            "EuroEval keeps bootstrap samples of whole test sets, not items, and a report on them "
-            "as items would be too sure. Use RepeatedRuns and MeanRankScore in Python."
-        )
+    rows = read_rows(paths[0] if len(paths) == 1 else list(paths), by, roles, missing)
+    rows = unfolded(rows)
     items = rows.items
     if "item" not in items:
         # Models then share nothing that is known, and are compared as on different items.
@@ -132,7 +139,9 @@ def _read(paths, by, roles):
     return rows, [name for name in topics if name in items]
 
 
-def _found(read, groups, known_range, confidence_level, missing, seed, past, features):
+def _found(
+    read, groups, known_range, confidence_level, missing, seed, past, features, equal_topics
+):
     with loading():
         from skbench.report.findings import find
         from skbench.report.methods import recommended
@@ -148,6 +157,7 @@ def _found(read, groups, known_range, confidence_level, missing, seed, past, fea
         # Without ids nothing is known to be shared: models then have items of their own.
         unrelated="item" not in read.columns,
         past=past,
+        equal_topics=equal_topics,
         features=features,
     )
 

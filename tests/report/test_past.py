@@ -66,7 +66,7 @@ def files(answers, past, asked, tmp_path_factory):
     (folder / "logs").mkdir()
     for name, rows in past.groupby("model"):
         rows.to_csv(folder / "logs" / f"{name}.csv", index=False)
-    past.rename(columns={"item": "task_no"}).to_csv(folder / "other.csv", index=False)
+    past.drop(columns="item").to_csv(folder / "other.csv", index=False)
     past.assign(item="x" + past["item"].astype(str)).to_csv(folder / "else.csv", index=False)
     pd.DataFrame.to_json(
         past.assign(item=past["item"].astype(str)), folder / "p.jsonl", orient="records", lines=True

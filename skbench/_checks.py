@@ -1,6 +1,7 @@
 """Input validation of every room, and the words of its errors, in one place."""
 
 import numbers
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,32 @@ _REMEDIES = {
     "y": " Leave out groups without a direct estimate: predict(X) gives their prior mean.",
     "z": " Leave z out to get the prior mean of groups without a direct estimate.",
 }
+LARGEST = 1e75  # fourth powers of larger numbers overflow
 _COUNT_TOLERANCE = 1e-6  # k = z * n is off by rounding of z; printed rates have 6 digits or more
+
+
+def refuse_huge(what, values):
+    """Refuse numbers whose powers overflow; nan is passed over."""
+    huge = np.abs(values) > LARGEST
+    if np.any(huge):
+        raise ValueError(
+            f"{what} are at most {LARGEST:g}, as powers of larger numbers overflow, but "
+            f"{int(np.sum(huge))} are beyond, such as {values[huge][0]:g}. Rescale them."
+        )
+
+
+def floats(what, values):
+    """Numbers as an array of floats; anything else is refused in words."""
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        flat = pd.Series(np.asarray(values, dtype=object).ravel())
+        bad = flat[pd.to_numeric(flat, errors="coerce").isna() & flat.notna()]
+        shown = repr(bad.iloc[0]) if len(bad) else f"{values!r:.60}"
+        raise ValueError(
+            f"{what} must be numbers, but one is {shown}. Code words as numbers, such as correct "
+            "as 1 and incorrect as 0."
+        ) from None
 
 
 def check_option(name, value, options):
@@ -107,8 +133,8 @@ def check_labels(X):
     return pd.RangeIndex(len(X))
 
 
-def check_column(name, values, labels, *, minimum=None, allow_scalar=False):
-    """A finite float column with one entry per group.
+def check_column(name, values, labels, *, minimum=None, allow_scalar=False, unit="group"):
+    """A finite float column with one entry per group, or per row.
 
     Parameters
     ----------
@@ -122,6 +148,8 @@ def check_column(name, values, labels, *, minimum=None, allow_scalar=False):
         Smallest value allowed.
     allow_scalar : bool, default=False
         Whether one number stands for all groups.
+    unit : str, default="group"
+        What an entry belongs to; errors print it.
 
     Returns
     -------
@@ -135,19 +163,21 @@ def check_column(name, values, labels, *, minimum=None, allow_scalar=False):
     """
     column = np.asarray(values)
     if column.dtype.kind not in "buif":
-        column = _as_float(name, column, labels)
+        column = _as_float(name, column, labels, unit)
     column = column.astype(float)
     if allow_scalar and column.ndim == 0:
         column = np.full(len(labels), float(column))
     if column.shape != (len(labels),):
         raise ValueError(
             f"{name} has shape {column.shape}, but X has {len(labels)} rows: "
-            f"pass one {name} per group."
+            f"pass one {name} per {unit}."
         )
-    _refuse(~np.isfinite(column), name, "finite", column, labels, _REMEDIES.get(name, ""))
+    _refuse(~np.isfinite(column), name, "finite", column, labels, _REMEDIES.get(name, ""), unit)
+    _refuse(np.abs(column) > LARGEST, name, f"at most {LARGEST:g}", column, labels,
+            " Rescale the scores: powers of larger ones overflow.", unit)  # fmt: skip
     if minimum is not None:
         word = "non-negative" if minimum == 0 else f"at least {minimum:g}"
-        _refuse(column < minimum, name, word, column, labels)
+        _refuse(column < minimum, name, word, column, labels, unit=unit)
     return column
 
 
@@ -238,6 +268,11 @@ def are_named(estimators):
 
 def check_by(by):
     """Names of the columns that define the groups as a list: at least one, and each once."""
+    if not isinstance(by, str) and not isinstance(by, Iterable):
+        raise TypeError(
+            f"by must be the name of a column or a list of names, got {by!r}. Pass the columns "
+            'that define the groups, such as by=["model", "topic"].'
+        )
     names = [by] if isinstance(by, str) else list(by)
     if not names or len(set(names)) < len(names):
         raise ValueError(
@@ -286,14 +321,14 @@ def require_columns(frame_columns, wanted, what="items"):
         )
 
 
-def _as_float(name, column, labels):
+def _as_float(name, column, labels, unit="group"):
     try:
         return column.astype(float)
     except (TypeError, ValueError):
         flat = column.ravel()
         bad = next(i for i, value in enumerate(flat) if not _is_number(value))
         raise ValueError(
-            f"{name} must be numeric, but {_group(labels, bad)} has {plain(flat[bad])!r}."
+            f"{name} must be numeric, but {_group(labels, bad, unit)} has {plain(flat[bad])!r}."
         ) from None
 
 
@@ -305,18 +340,19 @@ def _is_number(value):
     return True
 
 
-def _refuse(bad, name, word, column, labels, remedy=""):
+def _refuse(bad, name, word, column, labels, remedy="", unit="group"):
     if np.any(bad):
         first = int(np.argmax(bad))
         raise ValueError(
-            f"{name} must be {word}, but {_group(labels, first)} has {column[first]:g}.{remedy}"
+            f"{name} must be {word}, but {_group(labels, first, unit)} has {column[first]:g}."
+            f"{remedy}"
         )
 
 
-def _group(labels, position):
+def _group(labels, position, unit="group"):
     if position >= len(labels):
         return f"row {position}"
-    return f"group {plain(labels[position])!r}"
+    return f"{unit} {plain(labels[position])!r}"
 
 
 def plain(value):

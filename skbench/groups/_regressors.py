@@ -11,7 +11,7 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, has_fit_parameter, validate_data
 
 from skbench._checks import check_option
 from skbench._columns import (
@@ -210,7 +210,7 @@ def prepared_regressor(regressor, X, groups, seed):
     Raises
     ------
     ValueError
-        If a regressor asked for by name would have to read dates.
+        If a regressor that brings no transformer of its own would have to read dates.
 
     Warns
     -----
@@ -225,6 +225,8 @@ def prepared_regressor(regressor, X, groups, seed):
         nominal = text_columns(X) if preset in _KNOWS_CATEGORIES else nominal_columns(X)
         regressor = _PRESETS[preset]()
         return encoding(_on_one_core(seeded(regressor, seed)), X, groups, nominal)
+    if not any(hasattr(part, "transform") for part in regressor.get_params().values()):
+        refuse_unreadable(X)
     return with_indicators(_on_one_core(seeded(regressor, seed)), X, groups)
 
 
@@ -249,7 +251,7 @@ def encoded_once(regressor, X):
     Parameters
     ----------
     regressor : estimator
-        From `prepared_regressor`; one without an encoder of ours is left alone.
+        From `prepared_regressor`; one without an encoder of ours is itself.
     X : DataFrame or ndarray of shape (n_groups, n_features)
         Features.
 
@@ -258,10 +260,14 @@ def encoded_once(regressor, X):
     regressor : estimator
     X : DataFrame or ndarray of shape (n_groups, n_columns)
     """
-    if not isinstance(regressor, Pipeline) or regressor.steps[0][0] != ENCODER:
-        return regressor, X
-    encoder, inner = (step for _, step in regressor.steps)
-    return inner, clone(encoder).fit_transform(X)
+    inner = regressor
+    if isinstance(regressor, Pipeline) and regressor.steps[0][0] == ENCODER:
+        encoder, inner = (step for _, step in regressor.steps)
+        X = clone(encoder).fit_transform(X)
+    if isinstance(inner, TunedXGBRegressor):
+        # As each fold would, at the cost of a fit of a few trees.
+        X = check_array(X, dtype=float, ensure_all_finite="allow-nan")
+    return inner, X
 
 
 def precision_weights(sigma2):

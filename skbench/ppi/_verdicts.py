@@ -254,7 +254,7 @@ def warn_of_the_prior(table, values, label_values, standard_errors):
     label_values : ndarray of shape (n_labels,)
         Numbers that human labels stand for.
     standard_errors : ndarray of shape (n_groups,)
-        Posterior standard deviations.
+        Posterior standard deviations; infinite where the prior lets go by itself.
     """
     rows, labels = verdict_counts(table), table.labeled.sum(axis=2)
     share = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1)
@@ -272,10 +272,15 @@ def warn_of_the_prior(table, values, label_values, standard_errors):
     if len(places) > _N_NAMED:
         named.append(f"{len(places) - _N_NAMED} more have few")
     where = "" if len(bad) == 1 else f" in {bad.sum()} of {len(bad)} groups; in the first"
+    what = "is all that is known of some values"
+    if pull[group] > _MOST_PULL:
+        what = (
+            f"pulls the estimate to the middle of the range by {pull[group]:.1f} of its standard "
+            "errors"
+        )
     few = f" Of the labels, {', '.join(named)}." if named else ""
     warnings.warn(
-        f"The prior of the chain rule pulls the estimate to the middle of the range{where} by "
-        f"{pull[group]:.1f} of its standard errors, and the interval misses the truth more often "
+        f"The prior of the chain rule {what}{where}, and the interval misses the truth more often "
         f"than its level says.{few} Use PPIMean, label more rows, or merge values.",
         stacklevel=4,
     )

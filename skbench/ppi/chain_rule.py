@@ -27,9 +27,12 @@ from skbench.stats.ppi.chain_rule import (
     ChainMoments,
     chain_draws,
     chain_interval,
+    chain_mean_of_pooled_prior,
     chain_moments,
     label_means,
 )
+
+_PULL = 0.25  # standard errors: a bias that costs 6 % of the mean squared error
 
 
 class ChainRulePPI(PPIEstimator):
@@ -56,6 +59,11 @@ class ChainRulePPI(PPIEstimator):
         How numeric autorater scores are cut into values: the number of bins of equal
         frequency, or the cuts between bins. None refuses scores of more than ten
         different values.
+    prior : {"auto", "jeffreys"}, default="auto"
+        "jeffreys" draws every value to the middle of the range, as in [1]_. "auto" does too,
+        unless that moves the estimate by more than a quarter of its standard error: the
+        estimate then draws every value to the mean of all labels, and the interval is wider
+        (see the notes).
     random_state : None, int, RandomState or Generator, default=None
         For ``integration="draws"``.
     confidence_level : float, default=0.95
@@ -64,7 +72,7 @@ class ChainRulePPI(PPIEstimator):
     Attributes
     ----------
     estimate_, standard_error_ : float
-        Mean and standard deviation of the posterior.
+        Mean (see `prior`) and standard deviation of the posterior.
     interval_ : tuple of two floats
         Low and high end, each with half of the remaining probability outside.
     lambda_ : float
@@ -102,6 +110,12 @@ class ChainRulePPI(PPIEstimator):
     that is Jeffreys' Beta(1/2, 1/2). P(A) is learned from the unlabeled rows alone, as
     in [1]_, unless labeled rows outnumber them: then from all rows, which is as
     valid and better.
+
+    With few labels, many values or a truth near 0 or 1 these priors pull the estimate away:
+    at a truth of .99, two values, 20 labels and a useless autorater its mean squared error is
+    5.4 times that of the mean label. Under "auto" it is at most 1.2 times that
+    (test_no_worse_than_the_labels_near_one). Where the estimate has moved, the interval holds
+    that of [1]_ and the same moved as far.
 
     Labels must be drawn at random from the rows. The prior of each value has the weight
     of one label, and all of them pull to the middle of the range: harmless where every
@@ -153,12 +167,14 @@ class ChainRulePPI(PPIEstimator):
         event: object = None,
         label_values: Sequence[float] | None = None,
         bins: int | Sequence[float] | None = None,
+        prior: Literal["auto", "jeffreys"] = "auto",
         random_state: RandomState = None,
         confidence_level: float = 0.95,
     ) -> None:
         self.integration = integration
         self.n_draws = n_draws
         self.event = event
+        self.prior = prior
         self.label_values = label_values
         self.bins = bins
         self.random_state = random_state
@@ -196,6 +212,7 @@ class ChainRulePPI(PPIEstimator):
 
     def _fit_groups(self, data):
         check_option("integration", self.integration, ("exact", "draws"))
+        check_option("prior", self.prior, ("auto", "jeffreys"))
         check_draws(self.n_draws)
         refuse_dependent_rows(data, type(self).__name__)
         values = self._label_set(data.y[data.labeled])
@@ -206,7 +223,10 @@ class ChainRulePPI(PPIEstimator):
         n_unlabeled = table.unlabeled.sum(axis=1)
         verdicts = verdict_counts(table)
         posterior = self._posterior(verdicts, table.labeled, values)
-        warn_of_the_prior(table, self.values_, values, posterior.standard_error)
+        if self.prior == "auto":
+            posterior = _unpulled(posterior, verdicts, table.labeled, values)
+        error = np.inf if self.prior == "auto" else posterior.standard_error  # lets go by itself
+        warn_of_the_prior(table, self.values_, values, error)
         return GroupResult(
             value=posterior.value,
             standard_error=posterior.standard_error,
@@ -289,6 +309,26 @@ class _Posterior(NamedTuple):
     standard_error: np.ndarray
     unlabeled_variance: np.ndarray
     interval: object
+
+
+def _unpulled(posterior, verdicts, labels, values):
+    """The posterior with another mean, where its prior pulls far from what the labels say."""
+    other = chain_mean_of_pooled_prior(verdicts, labels, values)
+    pull = other - posterior.value
+    pull = np.where(np.abs(pull) > _PULL * posterior.standard_error, pull, 0.0)
+    if not pull.any():
+        return posterior
+    return posterior._replace(
+        value=posterior.value + pull,
+        interval=partial(_with_and_without, pull, posterior.interval, (values[-1], values[0])),
+    )
+
+
+def _with_and_without(pull, interval, bounds, confidence_level):
+    """From the least to the greatest end of the interval and of the same moved by the pull."""
+    low, high = interval(confidence_level)
+    moved = np.clip(low + pull, *bounds), np.clip(high + pull, *bounds)
+    return np.minimum(low, moved[0]), np.maximum(high, moved[1])
 
 
 def _drawn(draws, moments: ChainMoments):

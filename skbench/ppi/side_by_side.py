@@ -83,6 +83,7 @@ class SideBySidePPI(ChainRulePPI):
     event = None
     label_values = (1.0, 0.0, -1.0)
     bins = None
+    prior = "auto"
 
     def __init__(
         self,

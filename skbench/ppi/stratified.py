@@ -101,7 +101,7 @@ class StratifiedPPI(PPIEstimator):
     unless skewed" where labels are not 0 and 1.
 
     Choosing `n_strata` by the shortest interval, with trees, covered 80 % where 95 %
-    was asked for: choose it beforehand.
+    was asked for, so a search is refused: choose it beforehand.
 
     `predict` gives a row ``lambda_k f + r_k + c``: weight and rectifier of its stratum, the
     mean ones in a stratum that no fitted row is in, and one constant that makes the mean over
@@ -219,6 +219,12 @@ class StratifiedPPI(PPIEstimator):
     def _check_parameters(self, data):
         refuse_dependent_rows(data, type(self).__name__)
         check_power_tuning(self.power_tuning, data.autorater)
+        if isinstance(self.n_strata, str):
+            raise ValueError(
+                f"n_strata={self.n_strata!r}: the number of strata is not searched for. Choosing "
+                "the shortest interval covers less than its level, .80 for 95 % with trees. Choose "
+                "a number beforehand, such as 5."
+            )
         check_whole("n_strata", self.n_strata)
         check_whole("min_count", self.min_count)
         usable = hasattr(self.strata, "fit") or callable(self.strata)

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import of_one_type
-from skbench.readers._load import load_table
 from skbench.readers._group_results import group_columns, group_results
+from skbench.readers._load import load_table
 from skbench.readers._names import (
     OPTIONS,
     REPEATS,

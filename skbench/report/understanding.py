@@ -141,7 +141,7 @@ def _keys(items):
 
 def _scores(rows):
     """What scores there are, in words, and their range where it is known."""
-    from skbench.report.reading import score_name, score_range
+    from skbench.report.reading import score_range
 
     score = rows.items["score"]
     if rows.groups is not None and "k" in rows.items:

@@ -7,6 +7,7 @@ from scipy.stats import t as student_t
 from sklearn.base import clone
 
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED
+from skbench.ppi import rows_of_arrays
 from skbench.ppi._data import PPIData
 from skbench.ppi.difference import ClassicalMean, PPIMean
 from skbench.ppi.stratified import StratifiedPPI
@@ -488,3 +489,15 @@ def test_open_book_question_answering(data_folder):
     mean = np.mean(widths, axis=0)
     print("widths over Wald's: difference {:.4f}, tuned {:.4f}".format(*mean[1:] / mean[0]))
     assert_allclose(mean[1:] / mean[0], [0.97, 0.81], atol=0.01)
+
+
+def test_arrays_of_ppi_python_are_rows():
+    rng = np.random.default_rng(0)
+    Y, Yhat, more = rng.random(20), rng.random(20), rng.random(300)
+    X, y = rows_of_arrays(Y, Yhat, more)
+    found = PPIMean(power_tuning=False, interval="z").fit(X, y)
+    assert_allclose(found.estimate_, more.mean() + (Y - Yhat).mean(), rtol=1e-12)
+    with pytest.raises(ValueError, match="Yhat has 3 rows, but Y has shape"):
+        rows_of_arrays(Y, Yhat[:3], more)
+    with pytest.raises(ValueError, match="Yhat has 1 autoraters, but Yhat_unlabeled 2"):
+        rows_of_arrays(Y, Yhat, np.column_stack([more, more]))

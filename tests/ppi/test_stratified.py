@@ -223,3 +223,8 @@ def test_dependent_rows_are_refused(name):
     f, y = biased_autorater()
     with pytest.raises(ValueError, match=f"StratifiedPPI takes independent rows.*{name}"):
         StratifiedPPI().fit(f, y, **{name: np.arange(1.0, len(y) + 1)})
+
+
+def test_a_search_for_the_number_of_strata_is_refused():
+    with pytest.raises(ValueError, match="not searched for.*Choose a number beforehand"):
+        StratifiedPPI(n_strata="best").fit(np.arange(9.0), np.arange(9.0))

@@ -143,6 +143,43 @@ def label_means(label_counts, label_values):
     return beta @ np.asarray(label_values, float) / beta.sum(axis=-1)
 
 
+def chain_mean_of_pooled_prior(unlabeled, label_counts, label_values):
+    """Mean of the chain-rule estimand under priors at what all labels say together.
+
+    Parameters
+    ----------
+    unlabeled, label_counts, label_values
+        As in `chain_moments`.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+
+    Notes
+    -----
+    The prior of the labels given a value has the weight of one label, as in `chain_moments`,
+    and its center is not the middle but the posterior mean of the labels of all values,
+    ``(n_h + 1/K) / (n + 1)``. It has no pull to the middle: with a truth of .99, 20 labels, two
+    values and a useless autorater the mean squared error is 1.04 times that of the mean
+    label, 5.4 times with the prior of the paper (test_no_worse_than_the_labels_near_one).
+
+    When not to use it: for intervals, which are too short where all labels of a value agree.
+
+    Examples
+    --------
+    >>> counts = [[[15, 0], [5, 0]]]
+    >>> chain_moments([[700, 300]], counts, [1, 0]).mean.round(3)
+    array([0.953])
+    >>> chain_mean_of_pooled_prior([[700, 300]], counts, [1, 0]).round(3)
+    array([0.998])
+    """
+    counts = np.asarray(label_counts, float)
+    n_labels = counts.shape[-1]
+    together = counts.sum(axis=1, keepdims=True) + 1 / n_labels
+    center = together / together.sum(axis=2, keepdims=True)
+    return chain_moments(unlabeled, counts + center - 1 / n_labels, label_values).mean
+
+
 def chain_interval(unlabeled, label_counts, label_values, confidence_level=0.95):
     """Equal-tailed posterior interval of the chain-rule estimand, without draws.
 

@@ -148,12 +148,7 @@ class Sequential:
         return column
 
     def to_json(self) -> str:
-        """The state as text: settings, counts, ends and verdict.
-
-        Returns
-        -------
-        str
-        """
+        """The state as text: settings, counts, ends and verdict."""
         settings = {name: getattr(self, name) for name in self._settings}
         state = {"counts": sorted(self._counts.items()), "ends": self._ends}
         kind = type(self).__name__
@@ -161,22 +156,7 @@ class Sequential:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The object as it was when `to_json` wrote it.
-
-        Parameters
-        ----------
-        text : str
-            What `to_json` gave.
-
-        Returns
-        -------
-        object of this class
-
-        Raises
-        ------
-        ValueError
-            If it is the state of another class.
-        """
+        """The object as it was when `to_json` wrote it."""
         state = json.loads(text)
         if state.get("kind") != cls.__name__:
             raise ValueError(f"This is the state of {state.get('kind')}, not of {cls.__name__}.")
@@ -186,26 +166,12 @@ class Sequential:
         return found
 
     def save(self, path: Path) -> None:
-        """Write the state to a file, which is there whole or as it was before.
-
-        Parameters
-        ----------
-        path : str or path
-        """
+        """Write the state to a file, which is there whole or as it was before."""
         write_whole(path, self.to_json())
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Go on from a file that `save` wrote.
-
-        Parameters
-        ----------
-        path : str or path
-
-        Returns
-        -------
-        object of this class
-        """
+        """Go on from a file that `save` wrote."""
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
 
     def __repr__(self):

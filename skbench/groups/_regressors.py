@@ -11,7 +11,7 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import KFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, has_fit_parameter, validate_data
 
 from skbench._checks import check_option
 from skbench._columns import (
@@ -21,6 +21,7 @@ from skbench._columns import (
     nominal_columns,
     refuse_unreadable,
     text_columns,
+    warn_of_numbered_names,
     with_indicators,
 )
 from skbench._random import is_frozen, seeded
@@ -204,13 +205,19 @@ def prepared_regressor(regressor, X, groups, seed):
     -------
     estimator
         Text is turned into indicators in front of a regressor that brings no transformer
-        of its own; categories too, in front of "xgboost" and "ridge".
+        of its own; categories too, unless its trees can split them ("lightgbm").
 
     Raises
     ------
     ValueError
         If a regressor that brings no transformer of its own would have to read dates.
+
+    Warns
+    -----
+    UserWarning
+        If models or topics are whole numbers.
     """
+    warn_of_numbered_names(X)
     preset = "xgboost" if regressor is None else regressor
     if isinstance(preset, str):
         check_option("regressor", preset, _PRESETS)
@@ -244,7 +251,7 @@ def encoded_once(regressor, X):
     Parameters
     ----------
     regressor : estimator
-        From `prepared_regressor`; one without an encoder of ours is left alone.
+        From `prepared_regressor`; one without an encoder of ours is itself.
     X : DataFrame or ndarray of shape (n_groups, n_features)
         Features.
 
@@ -253,10 +260,14 @@ def encoded_once(regressor, X):
     regressor : estimator
     X : DataFrame or ndarray of shape (n_groups, n_columns)
     """
-    if not isinstance(regressor, Pipeline) or regressor.steps[0][0] != ENCODER:
-        return regressor, X
-    encoder, inner = (step for _, step in regressor.steps)
-    return inner, clone(encoder).fit_transform(X)
+    inner = regressor
+    if isinstance(regressor, Pipeline) and regressor.steps[0][0] == ENCODER:
+        encoder, inner = (step for _, step in regressor.steps)
+        X = clone(encoder).fit_transform(X)
+    if isinstance(inner, TunedXGBRegressor):
+        # As each fold would, at the cost of a fit of a few trees.
+        X = check_array(X, dtype=float, ensure_all_finite="allow-nan")
+    return inner, X
 
 
 def precision_weights(sigma2):

@@ -49,16 +49,10 @@ def position_bias(
         `inconsistent`, the share of pairs shown in both orders whose winner changed (nan
         without `item`).
 
-    Raises
-    ------
-    ValueError
-        If only one order occurs, or `first` holds other names.
-
     Notes
     -----
     Half the difference of the mean verdict for a between the two orders: paired by item
     where items were shown in both, Welch's otherwise. Which of the two is better drops out.
-
     When not to use it: where the order was chosen by who was expected to win.
 
     Examples

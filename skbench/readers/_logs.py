@@ -46,7 +46,7 @@ class Log:
         What the log calls the score and the item.
     columns : dict
         "item" and "score", and where known "topic", "cluster", "repeat",
-        "confidence": sequences of one length.
+        "confidence", "dataset", "task", "language": sequences of one length.
     settings : object
         Runs whose settings differ are no one model, whatever its name.
     invented : bool
@@ -186,7 +186,7 @@ def assemble(logs, model, notes):
         items["cluster"] = _joined(logs, "cluster")
     elif repeated:
         items["cluster"] = items["item"]
-    for name in ("repeat", "confidence"):
+    for name in ("repeat", "confidence", "dataset", "task", "language"):
         if any(name in log.columns for log in logs):
             items[name] = _joined(logs, name)
     items, blank = _with_scores_only(items, logs, sizes, notes)

@@ -2,11 +2,11 @@
 
 import json
 
-import click
 import numpy as np
 import pandas as pd
 
 from skbench.report import tables
+from skbench.report.formats import print_data
 from skbench.report.labeled_rows import (
     as_event,
     as_one_word,
@@ -14,6 +14,7 @@ from skbench.report.labeled_rows import (
     read_columns,
     with_guessed_cluster,
 )
+from skbench.report.markup import Cells, as_latex, as_markdown, markdown_text, no_formula
 from skbench.report.terminal import print_prose, print_table
 
 _FIGURES = ("kappa", "alpha", "tpr", "tnr", "bias", "calibration")
@@ -29,12 +30,12 @@ def print_card(file, names, columns, confidence_level, seed, form):
     names : list of str
         Columns of the judges.
     columns : dict
-        human, event, first, cluster, labels and ids, as the command has them.
+        human, event, first, cluster, labels, ids and escape_formulas, as the command has them.
     confidence_level : float
         Of the intervals.
     seed : int
         Of the draws.
-    form : {"text", "json", "csv", "markdown"}
+    form : {"text", "json", "csv", "markdown", "latex"}
         What to print.
     """
     from skbench import judge_agreement, position_bias
@@ -60,14 +61,20 @@ def print_card(file, names, columns, confidence_level, seed, form):
         confidence_level=confidence_level, random_state=seed,
     )  # fmt: skip
     if form == "json":
-        click.echo(_json(card, biases))
+        print_data(_json(card, biases))
     elif form == "csv":
-        click.echo(card.to_frame().to_csv(lineterminator="\n"), nl=False)
+        table = card.to_frame().reset_index()
+        if columns["escape_formulas"]:
+            table = table.apply(lambda column: column.map(no_formula))
+        print_data(table.to_csv(index=False, lineterminator="\n").removesuffix("\n"))
     elif form == "markdown":
-        click.echo(_markdown(card, biases))
+        told = [*card.sentences(), *_on_estimates(card), *_on_position(biases)]
+        lines = [as_markdown(_cells(card)), "", *(f"- {markdown_text(text)}" for text in told)]
+        print_data("\n".join(lines))
+    elif form == "latex":
+        print_data(as_latex(_cells(card), f"Judges against {card.n_labels} labels"))
     else:
-        headers, cells = _cells(card)
-        print_table(tables.plain_table(headers, cells, n_text=1))
+        print_table(tables.plain_table(*_cells(card)))
         for sentence in [*card.sentences(), *_on_estimates(card), *_on_position(biases)]:
             print_prose(sentence)
 
@@ -78,13 +85,11 @@ def _cells(card):
     for name, row in card.to_frame().iterrows():
         figures = [_ends(row[what], row[f"{what}_low"], row[f"{what}_high"]) for what in _FIGURES]
         rows.append([str(name), f"{row['n_labels']:.0f}", *figures])
-    return ["judge", "labels", *_FIGURES], rows
+    return Cells(["judge", "labels", *_FIGURES], rows, 1)
 
 
 def _ends(value, low, high):
-    if np.isnan(value):
-        return "unknown"
-    return f"{value:.2f} ({low:.2f} to {high:.2f})"
+    return "unknown" if np.isnan(value) else f"{value:.2f} ({low:.2f} to {high:.2f})"
 
 
 def _on_estimates(card):
@@ -125,10 +130,3 @@ def _json(card, biases):
     found = pd.DataFrame.from_dict(biases, orient="index").rename_axis("judge").reset_index()
     document["position_bias"] = tables.records(found) if biases else None
     return json.dumps(document, indent=1, default=tables.plain_value, allow_nan=False)
-
-
-def _markdown(card, biases):
-    headers, rows = _cells(card)
-    lines = [f"| {' | '.join(cells)} |" for cells in (headers, ["---"] * len(headers), *rows)]
-    told = [*card.sentences(), *_on_estimates(card), *_on_position(biases)]
-    return "\n".join([*lines, "", *(f"- {text}" for text in told)])

@@ -9,11 +9,12 @@ import pandas as pd
 
 from skbench.report import past as pasts
 from skbench.report import tables
+from skbench.report.formats import format_options, print_form
+from skbench.report.markup import Cells
 from skbench.report.reading import (
     Names,
+    as_in,
     bounds_option,
-    check_formats,
-    format_options,
     level_option,
     missing_option,
     past_options,
@@ -62,8 +63,8 @@ def compare(
     past,
     bank,
     adjust,
-    as_json,
-    as_csv,
+    form,
+    escape_formulas,
     **roles,
 ):
     """Compare models A and B of FILE; A with every other; or all pairs.
@@ -76,11 +77,10 @@ def compare(
     columns are as there. A is better or worse where the interval leaves out 0.
     With --past or --bank the difference is that on all items that earlier models answered.
     """
-    check_formats(as_json, as_csv)
     pasts.check_past(past, bank, missing)
     with in_one_line():
         rows, columns, a, b = _read(file, a, b, by, roles, missing)
-        with working("comparing ..."):
+        with working("comparing"):
             learned, items = pasts.learn(past, bank, rows, file, by, roles), rows.items
             if learned is not None:
                 items, columns = learned.comparable(columns)
@@ -92,15 +92,14 @@ def compare(
             width = known_range[1] - known_range[0]
             result = replace(result, estimate=result.estimate.within(-width, width))
         table = tables.with_text_labels(result.to_frame().assign(verdict=result.verdict))
-        if as_json:
+        if form != "text":
             head = {
                 "score": score_name(rows),
                 "test": result.test,
                 "remarks": list(result.remarks),
             }
-            click.echo(tables.records_json(result.estimate, head, "comparisons", table))
-        elif as_csv:
-            click.echo(tables.as_csv(table, result.estimate), nl=False)
+            cells = _cells_of(table)
+            print_form(form, table, result.estimate, head, "comparisons", cells, escape_formulas)
         elif len(result) == 1:
             for sentence in (*result.sentences(), *result.remarks):
                 print_prose(sentence)
@@ -145,7 +144,7 @@ def _read(file, a, b, by, roles, missing):
 def _compared(items, a, b, confidence_level, adjust, columns):
     from skbench.comparison import compare_models
 
-    named = {name: _as_in(items["model"], name) for name in (a, b) if name is not None}
+    named = {name: as_in(items["model"], name) for name in (a, b) if name is not None}
     several = b is None or columns["by"] is not None
     return compare_models(
         items,
@@ -157,18 +156,13 @@ def _compared(items, a, b, confidence_level, adjust, columns):
     )
 
 
-def _as_in(models, name):
-    """The name as the column has it: models may be numbers there."""
-    return next((model for model in models.unique() if str(model) == name), name)
-
-
 def _print_report(result, table):
     e = result.estimate
     print_line(f"{counted(len(result), 'comparison')}: {e.method}")
     print_line(f"{100 * e.confidence_level:.4g} % intervals; p-values by {result.test}")
     for remark in result.remarks:
         print_line(remark)
-    print_table(_rich(table), _rich(table, narrow=True))
+    print_table(*(tables.plain_table(*_cells_of(table, narrow)) for narrow in (False, True)))
     clear = int(np.sum(np.isin(result.verdict, ("better", "worse"))))
     print_prose(
         f"{clear} of {len(result)} differences are clear: their intervals leave out 0. 'needed' is "
@@ -176,7 +170,7 @@ def _print_report(result, table):
     )
 
 
-def _rich(table, narrow=False):
+def _cells_of(table, narrow=False):
     """The table for people; the narrow one without correlation and numbers of items."""
     decimals = tables.decimals_for(table["difference"])
     texts = [name for name in table.columns[: table.columns.get_loc("difference")]]
@@ -189,8 +183,7 @@ def _rich(table, narrow=False):
         columns["correlation"] = _cells(table["correlation"], "z.2f")
         columns["items"] = _cells(table["n_items"], ".0f")
         columns["needed"] = _cells(np.ceil(table["items_needed"] - 1e-9), ".0f")
-    rows = list(zip(*columns.values(), strict=True))
-    return tables.plain_table(list(columns), rows, n_text=len(texts))
+    return Cells(list(columns), list(zip(*columns.values(), strict=True)), len(texts))
 
 
 def _cells(values, form):

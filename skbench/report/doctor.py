@@ -53,7 +53,7 @@ def doctor(paths, by, as_json, **roles):
 def _next(rows, found):
     """Which commands take such a file."""
     if "euroeval" in rows.formats:
-        return "next: RepeatedRuns and MeanRankScore in Python; these are no scores of items"
+        return "next: skbench leaderboard; these are scores of whole test sets, not of items"
     if found.what == "groups":
         more = " or skbench report" if "k" in rows.groups else ""
         return f"next: skbench estimate{more}"

@@ -56,6 +56,8 @@ class Findings:
         Numbers of models, topics (0 without a column of them), items and scores.
     worth : Worth or None, default=None
         What earlier models were worth, where there are some.
+    features : tuple of str, default=()
+        What groups were predicted from besides their labels.
     """
 
     groups: pd.DataFrame
@@ -67,6 +69,7 @@ class Findings:
     warnings: tuple
     size: dict
     worth: pasts.Worth | None = None
+    features: tuple = ()
 
     def models(self):
         """One row per model, best first: score, interval, ranks, ties."""
@@ -101,6 +104,7 @@ def find(
     unrelated=False,
     past=None,
     equal_topics=False,
+    features=None,
 ):
     """Compute what a report says.
 
@@ -126,6 +130,8 @@ def find(
         Earlier models, whose items the estimates and the ranking are then about.
     equal_topics : bool, default=False
         Whether topics count equally in the ranking, as in `skbench leaderboard --by`.
+    features : DataFrame or list of str, default=None
+        What to predict groups from besides their labels.
 
     Returns
     -------
@@ -135,7 +141,7 @@ def find(
         warnings.simplefilter("always")
         for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
-        summary = summarize_items(items, by=by, cluster=cluster)
+        summary = summarize_items(items, by=by, cluster=cluster, features=features)
         check_spread(summary)
         direct = DirectEstimator().fit(**summary.fit_args).estimate(confidence_level)
         topics = [name for name in by if name != "model"]
@@ -171,6 +177,7 @@ def find(
             "scores": len(items),
         },
         worth=None if past is None else pasts.worth(past, summary, estimate),
+        features=() if features is None else tuple(summary.X.columns.difference(by, sort=False)),
     )
 
 

@@ -73,10 +73,6 @@ _PAST = (
     ),
     click.option("--bank", metavar="FILE", help="In place of --past: what ItemBank.save wrote."),
 )
-_FORMATS = (
-    click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-    click.option("--csv", "as_csv", is_flag=True, help="Print CSV."),
-)
 
 
 def reading_options(command):
@@ -104,18 +100,7 @@ def past_options(command):
     return _decorated(command, _PAST)
 
 
-def format_options(command):
-    """Add --json and --csv."""
-    return _decorated(command, _FORMATS)
-
-
-def check_formats(as_json, as_csv):
-    """Refuse two formats at once."""
-    if as_json and as_csv:
-        raise click.UsageError("--json and --csv exclude each other.")
-
-
-def read_rows(paths, by, roles, missing="drop"):
+def read_rows(paths, by, roles, missing="drop", whole_sets=False):
     """Rows of results as every command reads them; says what was understood.
 
     Parameters
@@ -128,6 +113,8 @@ def read_rows(paths, by, roles, missing="drop"):
         The values of `reading_options`.
     missing : {"drop", "wrong", "refuse"}, default="drop"
         What an item is that a model did not answer.
+    whole_sets : bool, default=False
+        Whether bootstrap scores of whole test sets are taken too.
 
     Returns
     -------
@@ -147,6 +134,8 @@ def read_rows(paths, by, roles, missing="drop"):
     rows = renamed(read_with_notes(paths, topic=by, **roles), new_names)
     for note in rows.notes:
         say(note)
+    if "euroeval" in rows.formats and whole_sets:
+        return rows
     refuse_bootstrap_scores(rows)
     found = understood(rows)
     for line in found.lines():
@@ -171,7 +160,7 @@ def refuse_bootstrap_scores(rows):
     if "euroeval" in rows.formats:
         raise DataError(
             "EuroEval keeps bootstrap samples of whole test sets, not items, and anything that "
-            "takes them for items would be too sure. Use RepeatedRuns and MeanRankScore in Python."
+            "takes them for items would be too sure. `skbench leaderboard` ranks models by them."
         )
 
 
@@ -271,7 +260,7 @@ def _absent(rows):
     return pd.concat([blank, grid], ignore_index=True)
 
 
-def read_models(file, by, roles, missing="drop", one_model=False):
+def read_models(file, by, roles, missing="drop", one_model=False, whole_sets=False):
     """Item rows of several models, and how the formulas shall take them.
 
     Parameters
@@ -286,6 +275,8 @@ def read_models(file, by, roles, missing="drop", one_model=False):
         What an item is that a model did not answer.
     one_model : bool, default=False
         Whether a file without a column of models is one model, named for it.
+    whole_sets : bool, default=False
+        Whether bootstrap scores of whole test sets are taken too: rows as they are.
 
     Returns
     -------
@@ -302,7 +293,9 @@ def read_models(file, by, roles, missing="drop", one_model=False):
     from skbench.readers._group_results import unfolded
 
     check_topics(by, roles["model"])
-    rows = read_rows(file, by, roles, missing)
+    rows = read_rows(file, by, roles, missing, whole_sets)
+    if "euroeval" in rows.formats:
+        return rows, {}
     if rows.groups is not None:
         unfolded(rows)  # refuses means, and too many answers, in words of its own
         raise DataError(
@@ -320,6 +313,11 @@ def read_models(file, by, roles, missing="drop", one_model=False):
             raise DataError(f"no column has a usual name for the {name}. Pass --{name} COLUMN.")
     topics = by if by and len(by) > 1 else ["topic"]
     return rows, {"by": topics if by else None, "cluster": cluster_name(rows)}
+
+
+def as_in(models, name):
+    """The name as the column has it: models may be numbers there."""
+    return next((model for model in models.unique() if str(model) == name), name)
 
 
 def check_topics(by, model):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import narwhals as nw
 import numpy as np
 import pandas as pd
@@ -10,6 +12,8 @@ from skbench._checks import check_named, require_columns
 from skbench._types import Names, Rows
 from skbench.stats.mixed import covariances
 from skbench.summaries._rows import SCORE, as_frame, checked_scores, refuse_unhashable
+
+_ARROW = nw.Implementation.POLARS, nw.Implementation.PYARROW  # text is told apart in place
 
 
 def item_correlation(
@@ -131,7 +135,15 @@ def _in_memory(items):
 
 def _codes(frame, name):
     """Number of each row's value among the sorted distinct ones of a column, and these."""
-    values = pd.Series(frame[name].to_numpy())
+    column = frame[name]
+    if column.dtype == nw.String and frame.implementation in _ARROW and find_spec("pyarrow"):
+        encoded = column.to_arrow().dictionary_encode()
+        if encoded.null_count == 0:
+            names = np.array(encoded.dictionary.to_pylist(), dtype=object)
+            order = np.argsort(names)
+            check_named(f"Column {name!r}", pd.Series(names))
+            return np.argsort(order)[encoded.indices.to_numpy()], names[order]
+    values = pd.Series(column.to_numpy())
     check_named(f"Column {name!r}", values)
     return pd.factorize(values, sort=True)
 

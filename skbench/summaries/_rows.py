@@ -72,6 +72,12 @@ def refuse_unhashable(frame, names):
             )
 
 
+def deferred(frame):
+    """A polars frame as a lazy one: it then reads the columns that count, and no copies."""
+    is_polars = isinstance(frame, nw.DataFrame) and frame.implementation is nw.Implementation.POLARS
+    return frame.lazy() if is_polars else frame
+
+
 def with_score(frame, score):
     """Add the score as a float column, and refuse text."""
     dtype = frame.collect_schema()[score]

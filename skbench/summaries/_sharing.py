@@ -7,7 +7,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from skbench.summaries._rows import checked_scores, collected
+from skbench.summaries._rows import checked_scores, collected, deferred
 
 _ROWS, _ANSWERS, _MISSING = "_skbench_rows", "_skbench_answers", "_skbench_missing"
 
@@ -60,6 +60,7 @@ def shared_topics(frame, sums, by, score, model, item, *, cluster, in_slices):
         If ids repeat across more than one column of `by`, or several models answered
         the items of a group that are taken as independent.
     """
+    frame = deferred(frame)
     candidates = [] if len(by) < 2 else [model] if model in by else by
     most = _ROWS_AT_ONCE if in_slices else None
     counts = {}
@@ -92,7 +93,7 @@ def check_single_answers(frame, by, score, model, item):
     Parameters and errors as in `shared_topics`, for groups whose items are taken as
     independent.
     """
-    keys = _keys_of_answers(by, model, item)
+    frame, keys = deferred(frame), _keys_of_answers(by, model, item)
     counts = _counts([frame], keys, [*by, item], item)
     _check_answers(counts, frame, keys, by, score, item, cluster=None)
 

@@ -6,7 +6,14 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from skbench.summaries._rows import SCORE, checked_scores, collected, group_labels, with_score
+from skbench.summaries._rows import (
+    SCORE,
+    checked_scores,
+    collected,
+    deferred,
+    group_labels,
+    with_score,
+)
 
 _ROWS_FOR_CENTER = 1000
 _NULL_CLUSTER = "_skbench_null_cluster"
@@ -81,16 +88,20 @@ def group_sums(frame, by, score, cluster=None, item_means=()):
     Notes
     -----
     Everything is one ``group_by`` of plain sums, which all engines have and all
-    compute alike; with clusters a second one over its result adds up the
+    compute alike; whole numbers are counted first, in less than half the time, and that
+    is all if they are 0 and 1; with clusters a second one over its result adds up the
     clusters of one size. That missing values are about is read off the same sums;
     only then are they counted, in another pass, for the message.
     """
-    scored = with_score(frame, score)
-    center = _near_mean(scored)
-    sums = _by_group(scored, by, item_means, center, cluster)
-    rows = collected(sums, [*by, *([_SIZE] if cluster else [])])
-    if _suspicious(rows, by):
-        checked_scores(frame, [*by, *([cluster] if cluster else [])], score)
+    frame = deferred(frame)
+    rows, center = _counts(frame, by, score) if cluster is None and not item_means else None, 0.0
+    if rows is None:
+        scored = with_score(frame, score)
+        center = _near_mean(scored)
+        sums = _by_group(scored, by, item_means, center, cluster)
+        rows = collected(sums, [*by, *([_SIZE] if cluster else [])])
+        if _suspicious(rows, by):
+            checked_scores(frame, [*by, *([cluster] if cluster else [])], score)
     keys = group_labels(rows, by)
     codes, labels = keys.factorize()
     labels.names = keys.names
@@ -119,6 +130,24 @@ def group_sums(frame, by, score, cluster=None, item_means=()):
         table=table,
         clusters=_cluster_table(rows, codes) if cluster else None,
     )
+
+
+def _counts(frame, by, score):
+    """Sums of whole numbers that are 0 or 1, of which nothing is centered; else None."""
+    if not frame.collect_schema()[score].is_integer() or score in by:
+        return None
+    x = nw.col(score)
+    sums = frame.group_by(by).agg(
+        nw.len().alias(_SIZE),
+        x.count().alias("_skbench_known"),
+        x.sum().alias("_skbench_centered"),
+        x.min().alias("_skbench_least"),
+        x.max().alias(_NOT_BINARY),
+    )
+    rows = collected(sums, by)
+    if _suspicious(rows, by) or rows["_skbench_least"].min() < 0 or rows[_NOT_BINARY].max() > 1:
+        return None
+    return rows.assign(**{"_skbench_squared": rows["_skbench_centered"], _NOT_BINARY: 0.0})
 
 
 def _near_mean(scored):

@@ -8,6 +8,7 @@ from scipy.stats import norm
 from skbench.stats.mixed import _crossed as mixed
 from skbench.stats.mixed import _fit as fitting
 from skbench.stats.mixed import _gaussian as gaussian
+from skbench.stats.mixed._design import design_of
 from skbench.stats.mixed._intervals import skewed_interval
 from skbench.stats.mixed._layout import layout
 from skbench.stats.mixed._moments import Moments, mixture_moments
@@ -213,12 +214,48 @@ def test_layouts():
     topic, model = np.divmod(np.arange(6), 2)
     full = layout(model, topic)
     assert full.aligned
-    assert full.design() is None
+    assert full.design(np.empty((6, 0))).is_identity
     nested = layout(np.array([0, 1, 2, 0]), np.array([0, 1, 2, 3]))
     assert nested.slot_model.tolist() == [[0], [1], [2], [0]]
     repeated = layout(np.array([1, 1, 0]), np.array([0, 0, 0]))
     assert repeated.slot_model.tolist() == [[0, 1, 1]]
     assert_allclose(repeated.rows(repeated.blocks([5.0, 6.0, 7.0])), [5, 6, 7])
+
+
+@pytest.mark.parametrize("own_per_topic, rest", [(True, 0), (False, 0), (False, 3), (None, 3)])
+def test_products_of_designs_against_tables(own_per_topic, rest):
+    rng = np.random.default_rng(0)
+    filled = rng.random((7, 4)) < 0.8
+    filled[:, 0] = True
+    parts = [rng.normal(size=(7, 4, rest))]
+    if own_per_topic is not None:
+        parts.append(np.broadcast_to(rng.normal(size=(7, 1, 3)), (7, 4, 3)))
+        feature = rng.normal(size=(7, 1 if own_per_topic else 4, 2))
+        parts.append((np.eye(4)[:, :, None] * feature[:, :, None]).reshape(7, 4, 8))
+    columns = np.concatenate(parts, axis=2) * filled[:, :, None]
+    indicators = np.broadcast_to(np.eye(4), (7, 4, 4))
+    design = design_of(indicators, columns, filled)
+    kinds = design.own.shape[2], design.shared.shape[1], design.rest.shape[2]
+    assert kinds == ((1, 0, 3) if own_per_topic is None else (3, 3, rest))
+    table = np.concatenate([indicators, columns], axis=2)[:, :, design.order]
+    K, both = table.shape[2], filled[:, :, None] & filled[:, None, :]
+    root, effects = rng.normal(size=(7, 4, 4)), rng.normal(size=K)
+    P, C = root @ np.swapaxes(root, 1, 2) * both, effects[:, None] * effects + np.eye(K)
+    rows = table.reshape(-1, K)
+    assert_allclose(design.information(P), rows.T @ (P @ table).reshape(-1, K), atol=1e-12)
+    covariance = table @ C @ np.swapaxes(table, 1, 2)
+    assert_allclose(design.covariance(C) * both, covariance * both, atol=1e-12)
+    assert_allclose(design.times(effects)[filled], (table @ effects)[filled], atol=1e-12)
+    values = rng.normal(size=(7, 4, 2)) * filled[:, :, None]
+    assert_allclose(design.collected(values), rows.T @ values.reshape(-1, 2), atol=1e-12)
+
+
+def test_inverses_by_halves():
+    root = np.random.default_rng(0).normal(size=(2, 50, 70))
+    inverse, log_determinant = gaussian._inverse(root @ np.swapaxes(root, 1, 2))
+    matrices = root @ np.swapaxes(root, 1, 2)
+    assert_allclose(inverse @ matrices, np.broadcast_to(np.eye(50), (2, 50, 50)), atol=1e-10)
+    assert_allclose(log_determinant, np.linalg.slogdet(matrices)[1], rtol=1e-12)
 
 
 def test_factors_against_kernels():
@@ -328,7 +365,8 @@ def test_risk_and_information_by_explicit_matrices():
     rng = np.random.default_rng(5)
     W, y, variances = rng.uniform(0.5, 3, (5, 3)), rng.normal(size=(5, 3)), np.array([0.7, 0.4])
     kernels = np.stack([np.ones((3, 3)), np.eye(3)])
-    structure = gaussian.Structure(kernels[:, None], None, 0.01, np.full(3, -1))
+    topic, model = np.divmod(np.arange(15), 3)
+    structure = mixed._arranged(model, topic, None, (), 0.01).structure
     fit = gaussian.posterior(W, W * y, None, variances, structure)
 
     K = [np.kron(np.eye(5), kernel) for kernel in kernels]
@@ -394,6 +432,8 @@ def test_risk_estimate_is_unbiased():
         found = gaussian.posterior(*problem, variances, arranged.structure)
         risks.append(gaussian.unbiased_risk(*problem, found, arranged.structure).mean())
         errors.append(np.mean((found.mean - eta) ** 2))
+    noise = likelihood.start_noise
+    found = gaussian.with_latent(problem[0], noise, variances, arranged.structure, found)
     gap = np.array(risks) - errors
     assert abs(gap.mean()) < 3.3 * gap.std(ddof=1) / np.sqrt(len(gap))
     assert np.mean(errors) > 1.1 * found.variance.mean()

@@ -278,16 +278,18 @@ class _Arranged(NamedTuple):
 def _arranged(model, topic, item_correlation, factors, prior_precision):
     where = layout(model, topic)
     size = where.slot_model.shape[1]
-    kernels = np.stack([np.ones((size, size)), np.eye(size)])[:, None]
+    topic_factors = np.ones(1)
     start, prior_std = list(_START), list(_PRIOR_STD)
     nested = len(np.unique(topic)) == len(topic)
     if nested:
-        kernels, start, prior_std = kernels[1:], start[1:], prior_std[:1]
+        topic_factors, start, prior_std = None, start[1:], prior_std[:1]
     start += [_START[1]] * len(factors)
     prior_std += [_PRIOR_STD[0]] * len(factors)
     batch = np.repeat(np.arange(-1, len(factors)), [where.n_models, *(f.shape[1] for f in factors)])
-    design = where.design(np.concatenate(factors, axis=1) if len(factors) else None)
-    structure = Structure(kernels, design, prior_precision, batch)
+    design = where.design(np.concatenate([np.empty((len(topic), 0)), *factors], axis=1))
+    structure = Structure(
+        topic_factors, np.ones((1, size)), design, prior_precision, batch[design.order]
+    )
     correlation = where.correlation(item_correlation)
     return _Arranged(where, structure, np.array(start), np.array(prior_std), correlation, nested)
 
@@ -300,7 +302,7 @@ def _crossed_fit(likelihood, arranged, moments, unlike_share):
     unlike, components = _components(fits, weights, known, arranged.where, moments)
     mixed = mixture_moments(components, np.stack([1 - unlike, unlike]))
     variances = weights @ [part.variances for part in fits]
-    coefficients, covariance = _coefficients(fits, weights)
+    coefficients, covariance = _coefficients(fits, weights, structure.design.order)
     topic_mean, topic_mean_variance = _topic_effects(fits, weights, structure, arranged.nested)
     return CrossedFit(
         mean=mixed.mean,
@@ -314,7 +316,7 @@ def _crossed_fit(likelihood, arranged, moments, unlike_share):
         topic_mean_variance=topic_mean_variance,
         topic_variance=0.0 if arranged.nested else float(variances[0]),
         interaction_variance=float(variances[0 if arranged.nested else 1]),
-        factor_variances=variances[len(arranged.structure.kernels) :],
+        factor_variances=variances[structure.n_effects :],
         risk_ratio=fitting.risk_ratio(
             likelihood, structure, fit, arranged.where.blocks(mixed.variance)
         ),
@@ -363,13 +365,14 @@ def _rescaled(part, center, scale):
     return Moments(mean, variance, scale**3 * part.third, mean, variance)
 
 
-def _coefficients(fits, weights):
-    """Posterior mean and covariance of the coefficients."""
-    effects = np.array([part.posterior.coefficients for part in fits])
+def _coefficients(fits, weights, order):
+    """Posterior mean and covariance of the coefficients, in the order of the columns."""
+    place = np.argsort(order)
+    effects = np.array([part.posterior.coefficients[place] for part in fits])
     mean = weights @ effects
     away = effects - mean
     within = np.tensordot(weights, [part.posterior.covariance for part in fits], axes=1)
-    return mean, within + (weights * away.T) @ away
+    return mean, within[np.ix_(place, place)] + (weights * away.T) @ away
 
 
 def _topic_effects(fits, weights, structure, nested):

@@ -1,5 +1,6 @@
 """Restricted maximum likelihood for the variances, sites by expectation propagation."""
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ _STEPS, _WIDEST_STEP, _STEP_IN_STD = 4, 0.5, 1.5  # of the grid, each way
 _CERTAIN = 0.05  # uncertainty of a log standard deviation that needs no grid
 _LEAST_STD, _LARGEST_IN_PRIOR = 0.05, 4.0  # ends of the grid where the data say little
 _NEGLIGIBLE = 5.0  # log weight below the best that the rough evidence rules out
+_MARGIN = 2.0  # by which points beyond may be better than the ones on the way there
 _LARGEST_RATIO = 2.0
 _LEAST_OWN = 0.1  # part of its errors that a model shares with nobody
 _DOUBTFUL = 0.01  # accuracies nearer to 0 or 1 do not widen the noise further
@@ -39,6 +41,8 @@ class Binomial:
     Gaussian noise on the log odds, ``D (R - c I) D`` with ``D = 1 / sqrt(n p (1 - p))``;
     the likelihood of the counts, to the power ``1 / c``, has the other part.
     """
+
+    is_gaussian = False
 
     def __init__(self, k, n, correlation=None):
         self.n = n
@@ -83,6 +87,8 @@ class Binomial:
 
 class Gaussian:
     """Direct estimates with known sampling variances; precision 0 where there is none."""
+
+    is_gaussian = True
 
     def __init__(self, z, precision, correlation=None):
         shared, own = split_correlation(correlation)
@@ -160,12 +166,15 @@ def fit_blocks(likelihood, structure, prior_std, variances, start=None, *, learn
     log_variances = np.log(variances)
     previous = np.full(W.shape, np.inf)
     for _ in range(_MAX_STEPS):
-        posterior = gaussian.posterior(W, b, noise, np.exp(log_variances), structure)
-        step = 0.0
+        variances = np.exp(log_variances)
+        posterior = gaussian.posterior(W, b, noise, variances, structure, learn=learn)
+        step, gain = 0.0, 0.0
         if learn:
             step = variance_step(posterior, prior_std, log_variances)
-        # A variance on its way to 0 takes long steps that no longer gain anything.
-        gain = np.sum(np.abs(step * posterior.gradient))
+            # A variance on its way to 0 takes long steps that no longer gain anything.
+            gain = np.sum(np.abs(step * posterior.gradient))
+        elif likelihood.is_gaussian:
+            break
         if max(np.max(np.abs(posterior.mean - previous)), gain) < _TOLERANCE:
             break
         previous = posterior.mean
@@ -173,6 +182,7 @@ def fit_blocks(likelihood, structure, prior_std, variances, start=None, *, learn
         W, b = likelihood.update(W, b, posterior)
         if learn:
             noise = likelihood.noise(posterior, noise)
+    posterior = gaussian.with_latent(W, noise, variances, structure, posterior)
     return BlockFit(np.exp(log_variances), W, b, noise, posterior)
 
 
@@ -199,10 +209,9 @@ def risk_ratio(likelihood, structure, fit, claimed):
     return float(np.clip(ratio, 1, _LARGEST_RATIO))
 
 
-def log_evidence(likelihood, structure, fit):
+def log_evidence(likelihood, fit):
     """Log restricted likelihood of the variances of a fit, up to a constant."""
-    value = gaussian.log_evidence(fit.W, fit.b, fit.noise, fit.variances, structure)
-    return value + likelihood.evidence(fit.W, fit.b, fit.posterior)
+    return fit.posterior.log_evidence + likelihood.evidence(fit.W, fit.b, fit.posterior)
 
 
 def variance_step(posterior, prior_std, log_variances):
@@ -235,28 +244,49 @@ def integrated(likelihood, structure, prior_std, fit):
 
     Notes
     -----
-    Over the variances of the blocks' kernels: those of coefficients stay at the maximum.
+    Over the variances of topic and interaction: those of coefficients stay at the maximum.
     The pseudo-observations there sort out the points that cannot matter.
     """
-    points, log_prior = _grid(fit, prior_std[: len(structure.kernels)])
-    if len(points) == 1:
+    points, log_prior, first = _grid(fit, prior_std[: structure.n_effects])
+    if log_prior.size == 1:
         return [fit], np.ones(1)
-    rough = log_prior + [
-        gaussian.log_evidence(fit.W, fit.b, fit.noise, np.exp(2 * point), structure)
-        for point in points
-    ]
-    kept = rough > rough.max() - _NEGLIGIBLE
+
+    def rough(at):
+        variances = np.exp(2 * points[at])
+        return log_prior[at] + gaussian.log_evidence(fit.W, fit.b, fit.noise, variances, structure)
+
+    kept = _not_negligible(rough, log_prior.shape, first)
     fits = [
         fit_blocks(likelihood, structure, prior_std, np.exp(2 * point), fit)
         for point in points[kept]
     ]
-    log_weights = log_prior[kept] + [log_evidence(likelihood, structure, part) for part in fits]
+    log_weights = log_prior[kept] + [log_evidence(likelihood, part) for part in fits]
     weights = np.exp(log_weights - log_weights.max())
     return fits, weights / weights.sum()
 
 
+def _not_negligible(rough, shape, first):
+    """Which points of a grid count, looking no farther than there is something to be found.
+
+    From the first point on, neighbours of points that are little worse than negligible.
+    """
+    found, waiting = np.full(shape, -np.inf), [first]
+    seen = set(waiting)
+    while waiting:
+        at = waiting.pop(0)
+        found[at] = rough(at)
+        if found[at] < found.max() - _NEGLIGIBLE - _MARGIN:
+            continue
+        for axis, step in itertools.product(range(len(shape)), (-1, 1)):
+            near = (*at[:axis], at[axis] + step, *at[axis + 1 :])
+            if 0 <= near[axis] < shape[axis] and near not in seen:
+                seen.add(near)
+                waiting.append(near)
+    return found > found.max() - _NEGLIGIBLE
+
+
 def _grid(fit, prior_std):
-    """Points in log standard deviations, and their log prior probabilities.
+    """Points in log standard deviations, their log prior probabilities, and the nearest.
 
     The first variances, as many as `prior_std`, take part; the others stay where they are.
     """
@@ -268,8 +298,12 @@ def _grid(fit, prior_std):
     for number, scale in enumerate(prior_std):
         if uncertainty[number] > _CERTAIN:
             axes[number], log_priors[number] = _axis(centers[number], uncertainty[number], scale)
-    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
-    return points, sum(np.meshgrid(*log_priors, indexing="ij")).ravel()
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+    nearest = tuple(
+        int(np.argmin(np.abs(np.subtract(axis, center))))
+        for axis, center in zip(axes, centers, strict=True)
+    )
+    return points, sum(np.meshgrid(*log_priors, indexing="ij")), nearest
 
 
 def _axis(center, uncertainty, scale):

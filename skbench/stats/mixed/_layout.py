@@ -4,13 +4,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skbench.stats.mixed._design import design_of
+
 _DENSE = 0.5  # filled share of the table from which blocks are indexed by the model itself
 
 
 class Layout(NamedTuple):
     """Where each row stands: block, slot in the block; model of each slot, -1 where empty.
 
-    `aligned` says that slot and model are the same, so that every design is the identity.
+    `aligned` says that slot and model are the same.
     """
 
     block: np.ndarray
@@ -30,14 +32,12 @@ class Layout(NamedTuple):
         """The entries of blocks that belong to rows."""
         return table[self.block, self.slot]
 
-    def design(self, columns=None):
-        """Indicators of the model in each slot, then the columns; None for the identity."""
-        if columns is None and self.aligned:
-            return None
+    def design(self, columns):
+        """Indicators of the model in each slot, then the columns of each row."""
         indicators = (self.slot_model[:, :, None] == np.arange(self.n_models)).astype(float)
-        if columns is None:
-            return indicators
-        return np.concatenate([indicators, self.blocks(columns)], axis=2)
+        filled = np.zeros(self.slot_model.shape, dtype=bool)
+        filled[self.block, self.slot] = True
+        return design_of(indicators, self.blocks(columns), filled)
 
     def correlation(self, item_correlation):
         """Correlation of the errors in each block, of shape (n_blocks or 1, B, B)."""

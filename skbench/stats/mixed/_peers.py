@@ -93,7 +93,7 @@ def components(structure, fit):
         fit.W, fit.b, posterior.noisy_mean, posterior.noisy_variance
     )
     narrow = _narrow_variance(structure, fit.variances)
-    added = narrow - _own_variance(structure, fit.variances)
+    added = narrow - structure.own_variance(fit.variances)
     own = np.full_like(noisy_mean, UNLIKE_VARIANCE)
     if posterior.slope is None:
         zero = np.zeros_like(noisy_mean)
@@ -121,7 +121,7 @@ def _cavity(noisy_mean, noisy_variance, mean, common, variance):
 
 def topic_effects(structure, fit):
     """Posterior means, variances and prior variances of the topics, coefficients known."""
-    prior = fit.variances[0] * structure.kernels[0][:, 0, 0]
+    prior = structure.topic_variance(fit.variances)
     mean = prior * fit.posterior.residual.sum(axis=1)
     seen = fit.posterior.precision.sum(axis=(1, 2))
     return mean, prior - prior**2 * seen, prior
@@ -129,9 +129,9 @@ def topic_effects(structure, fit):
 
 def _regarded(likelihood, structure, fit, prior_share):
     factors = log_bayes_factors(likelihood, structure, fit)
-    share = _share(factors[fit.W > 0], prior_share)
+    share = posterior_share(factors[fit.W > 0], prior_share)
     stretch = np.ones(len(fit.W))
-    if len(structure.kernels) > 1:
+    if structure.topic is not None:
         mean, variance, _ = topic_effects(structure, fit)
         square = (mean**2 + variance) / fit.variances[0]
         heavy = (_FREEDOM + square) / (_FREEDOM + 1)
@@ -139,8 +139,26 @@ def _regarded(likelihood, structure, fit, prior_share):
     return Peers(share, factors > -logit(share), stretch)
 
 
-def _share(log_factors, prior_share):
-    """Share of groups unlike their peers, by expectation and maximization."""
+def posterior_share(log_factors, prior_share):
+    """Share of groups unlike their peers, by expectation and maximization.
+
+    Parameters
+    ----------
+    log_factors : ndarray of shape (n_groups,)
+        Logs of Bayes factors for being unlike them.
+    prior_share : float
+        Expected share before any data, as if seen in 40 groups.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> print(round(posterior_share(np.append(np.full(79, -2.0), 8.0), 0.01), 3))
+    0.013
+    """
     share, worth = prior_share, _PRIOR_WORTH + len(log_factors)
     for _ in range(_SHARE_STEPS):
         unlike = expit(logit(share) + log_factors).sum()
@@ -150,18 +168,10 @@ def _share(log_factors, prior_share):
 
 def _set_apart(structure, peers):
     """The structure, with the variances of those that are unlike the others."""
-    diagonal = np.eye(peers.wide.shape[1])
-    interaction = np.where(peers.wide, 0.0, 1.0)[:, :, None] * diagonal
-    topics = [peers.stretch[:, None, None] * kernel for kernel in structure.kernels[:-1]]
-    known = _APART * (diagonal - interaction)
-    return structure._replace(kernels=np.stack([*topics, interaction]), known=known)
+    own = np.where(peers.wide, 0.0, 1.0)
+    topic = None if structure.topic is None else peers.stretch * structure.topic
+    return structure._replace(topic=topic, own=own, known=_APART * (1 - own))
 
 
 def _narrow_variance(structure, variances):
-    return variances[len(structure.kernels) - 1]
-
-
-def _own_variance(structure, variances):
-    """Prior variance of the interaction of each latent value."""
-    kernel = _narrow_variance(structure, variances) * structure.kernels[-1] + structure.known
-    return np.diagonal(kernel, axis1=1, axis2=2)
+    return variances[structure.n_effects - 1]

@@ -51,10 +51,10 @@ def item_correlation(scores, topic):
     """
     seen = ~np.isnan(scores)
     residuals = np.where(seen, scores, 0.0)
-    sums = np.zeros((topic.max() + 1, scores.shape[1]))
-    counts = np.zeros_like(sums)
-    np.add.at(sums, topic, residuals)
-    np.add.at(counts, topic, seen)
+    sums, counts = (
+        np.stack([np.bincount(topic, column) for column in table.T], axis=1)
+        for table in (residuals, seen)
+    )
     residuals = np.where(seen, residuals - (sums / np.maximum(counts, 1))[topic], 0.0)
     both = seen.astype(float).T @ seen
     squares = (residuals**2).T @ seen  # of the row's model, over items both answered

@@ -128,6 +128,12 @@ def test_text_json_and_page_say_the_same(seed, tmp_path):
     listed = json.loads(run(compare, "--json"))["comparisons"]
     for rows in (document["pairs"]["rows"], listed):
         assert {(r["model_a"], r["model_b"]): r["verdict"] for r in rows} == verdicts
+        told_pairs = pd.DataFrame(rows).set_index(["model_a", "model_b"])
+        expected = board.comparison.to_frame().loc[told_pairs.index]
+        for name in ("difference", "low", "high", "p_value"):
+            np.testing.assert_allclose(
+                told_pairs[name].astype(float), expected[name], rtol=1e-9, equal_nan=True
+            )
     text = " ".join(run(report, "--rows", 1000, "--html", page).split())
     html = page.read_text()
     words = {"tied": "tied with", "unknown": "not known against"}

@@ -146,11 +146,19 @@ def test_text_json_and_page_say_the_same(seed, tmp_path):
             assert f"{a} is {verdict} than {b} (" in text
         cells = f'{a}</td><td class="text">{words.get(verdict, verdict + " than")}</td>'
         assert f'{cells}<td class="text">{b}</td>' in html
-    assert f"May be the best: <strong>{', '.join(best)}</strong>" in html
+    headline = re.search('<p class="headline">(.*?)</p>', html, re.DOTALL)[1]
+    assert all(name in headline for name in best[:3])
+    assert ("is the best of" in headline) == (len(best) == 1)
+    # Nobody is clearly better than who may be ranked first.
+    frame = board.to_frame()
+    assert list(frame.index[frame["rank_low"] == 1]) == best
+    p_values = re.findall(r'data-pair=.*?<td data-value="([^"]*)">', html)
+    told = document["pairs"]["rows"]
+    assert [p for p in p_values if p] == [str(row["p_value"]) for row in told]
     for row in board.to_frame().itertuples():
         low, high = row.rank_low, row.rank_high
         shown = f"{low}" if low == high else f"{low}-{high}"
-        assert re.search(rf">{row.Index}</td><td data-value=\"{low}\">{shown}</td>", html)
+        assert re.search(rf">{row.Index}</t[dh]><td data-value=\"{low}\">{shown}</td>", html)
 
 
 def test_neighbours_come_first():

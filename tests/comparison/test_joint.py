@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from scipy.stats import binom
 
 from skbench.comparison import compare_models, leaderboard
+from skbench.readers import read_with_notes
 from skbench.report.compare import compare
 from skbench.report.leaderboard import leaderboard as leaderboard_command
 from skbench.report.report import report
@@ -252,3 +253,27 @@ def test_equal_models_are_rarely_called_better(sizes, binary, gaps, n_models):
         wrong += board.rank_sets.better.any()
     print(f"{len(sizes)} clusters, {n_models} models, gaps {gaps}: {wrong / n_tables:.3f}")
     assert wrong <= binom.ppf(0.999, n_tables, 0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    [
+        "livecodebench_execution.csv.gz",
+        "openqa_nq.csv.gz",
+        "mmlu_pro_dev.csv.gz",
+        "mmlu_pro_dev_29_models.csv.gz",
+        "item_matrix_gsm.csv.gz",
+        "item_matrix_mrpc.csv.gz",
+    ],
+)
+def test_one_step_decides_nearly_as_many_pairs_as_holm(data_folder, name):
+    read = read_with_notes(data_folder / name)
+    cluster = "cluster" if "cluster" in read.columns else None
+    p = quiet(compare_models, read.items, cluster=cluster).to_frame()["p_value"]
+    p = np.sort(p.to_numpy())
+    holm = int(np.argmin(np.append(p * np.arange(len(p), 0, -1) <= 0.05, False)))
+    single = quiet(compare_models, read.items, cluster=cluster, adjust="bonferroni").verdict
+    single = int(np.isin(single, ("better", "worse")).sum())
+    print(f"{name}: {len(p)} pairs, Holm {holm}, one step {single}")
+    assert holm - single <= 0.05 * len(p)

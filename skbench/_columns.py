@@ -271,8 +271,8 @@ def refuse_unreadable(X):
         if kind.startswith("mixed"):
             kinds = ", ".join(map(repr, _one_of_each_type(X[name])))
             raise ValueError(
-                f"Column {name!r} of X holds values of several kinds, or neither numbers nor text, "
-                f"such as {kinds}. Make them all text or all numbers."
+                f"Column {name!r} of X holds values of several kinds, such as {kinds}. "
+                "Make them all text or all numbers."
             )
 
 

@@ -113,8 +113,8 @@ def rivals(columns, role, taken):
 
 _HUMAN = re.compile(r"(^|_)(human|annotators?|expert|people)(_|$|[0-9])")
 _JUDGE = re.compile(
-    r"judge|autorater|grader|(^|_)(gpt|davinci|claude|llm|llama|gemini)[a-z0-9]*(_eval|_score|_verdict"
-    r"|_label|_grade|_rating|$)"
+    r"judge|autorater|grader|(^|_)(gpt|davinci|claude|llm|llama|gemini)[a-z0-9]*"
+    r"_(eval|score|verdict|label|grade|rating)"
 )
 
 

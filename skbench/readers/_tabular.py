@@ -175,6 +175,9 @@ def _wide_models(table, named):
     free = [
         name for name in _without_role(table, roles) if not _DESCRIBES_THE_ITEM.match(str(name))
     ]
+    humans, judges = judge_columns(free)
+    if humans and judges:  # what people and an autorater say of one model's answers
+        free = [name for name in free if name not in (*humans, *judges)]
     candidates = [name for name in free if _is_binary(table[name])]
     if len(candidates) < 2:
         candidates = [name for name in free if _is_proportion(table[name])]

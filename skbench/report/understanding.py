@@ -7,7 +7,7 @@ import pandas as pd
 
 _MOST_MODELS = 8  # lines of the map
 _MOST_CELLS = 40  # columns of the map
-_MARKS = ((1.0, "#"), (0.5, "+"), (1e-12, "-"), (0.0, "."))
+_MARKS = ((1 - 1e-9, "#"), (0.5, "+"), (1e-9, "-"), (0.0, "."))
 
 
 @dataclass(frozen=True)
@@ -191,4 +191,4 @@ def _parts(items, item, n_items, topics):
 
 
 def _mark(share):
-    return next(mark for least, mark in _MARKS if share >= least - 1e-12)
+    return next(mark for least, mark in _MARKS if share >= least)

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from scipy.stats import binom
 
 from skbench.comparison import compare_models, leaderboard
+from skbench.readers import read_with_notes
 from skbench.report.compare import compare
 from skbench.report.leaderboard import leaderboard as leaderboard_command
 from skbench.report.report import report
@@ -128,6 +129,12 @@ def test_text_json_and_page_say_the_same(seed, tmp_path):
     listed = json.loads(run(compare, "--json"))["comparisons"]
     for rows in (document["pairs"]["rows"], listed):
         assert {(r["model_a"], r["model_b"]): r["verdict"] for r in rows} == verdicts
+        told_pairs = pd.DataFrame(rows).set_index(["model_a", "model_b"])
+        expected = board.comparison.to_frame().loc[told_pairs.index]
+        for name in ("difference", "low", "high", "p_value"):
+            np.testing.assert_allclose(
+                told_pairs[name].astype(float), expected[name], rtol=1e-9, equal_nan=True
+            )
     text = " ".join(run(report, "--rows", 1000, "--html", page).split())
     html = page.read_text()
     words = {"tied": "tied with", "unknown": "not known against"}
@@ -140,11 +147,19 @@ def test_text_json_and_page_say_the_same(seed, tmp_path):
             assert f"{a} is {verdict} than {b} (" in text
         cells = f'{a}</td><td class="text">{words.get(verdict, verdict + " than")}</td>'
         assert f'{cells}<td class="text">{b}</td>' in html
-    assert f"May be the best: <strong>{', '.join(best)}</strong>" in html
+    headline = re.search('<p class="headline">(.*?)</p>', html, re.DOTALL)[1]
+    assert all(name in headline for name in best[:3])
+    assert ("is the best of" in headline) == (len(best) == 1)
+    # Nobody is clearly better than who may be ranked first.
+    frame = board.to_frame()
+    assert list(frame.index[frame["rank_low"] == 1]) == best
+    p_values = re.findall(r'data-pair=.*?<td data-value="([^"]*)">', html)
+    told = document["pairs"]["rows"]
+    assert [p for p in p_values if p] == [str(row["p_value"]) for row in told]
     for row in board.to_frame().itertuples():
         low, high = row.rank_low, row.rank_high
         shown = f"{low}" if low == high else f"{low}-{high}"
-        assert re.search(rf">{row.Index}</td><td data-value=\"{low}\">{shown}</td>", html)
+        assert re.search(rf">{row.Index}</t[dh]><td data-value=\"{low}\">{shown}</td>", html)
 
 
 def test_neighbours_come_first():
@@ -238,3 +253,27 @@ def test_equal_models_are_rarely_called_better(sizes, binary, gaps, n_models):
         wrong += board.rank_sets.better.any()
     print(f"{len(sizes)} clusters, {n_models} models, gaps {gaps}: {wrong / n_tables:.3f}")
     assert wrong <= binom.ppf(0.999, n_tables, 0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name",
+    [
+        "livecodebench_execution.csv.gz",
+        "openqa_nq.csv.gz",
+        "mmlu_pro_dev.csv.gz",
+        "mmlu_pro_dev_29_models.csv.gz",
+        "item_matrix_gsm.csv.gz",
+        "item_matrix_mrpc.csv.gz",
+    ],
+)
+def test_one_step_decides_nearly_as_many_pairs_as_holm(data_folder, name):
+    read = read_with_notes(data_folder / name)
+    cluster = "cluster" if "cluster" in read.columns else None
+    p = quiet(compare_models, read.items, cluster=cluster).to_frame()["p_value"]
+    p = np.sort(p.to_numpy())
+    holm = int(np.argmin(np.append(p * np.arange(len(p), 0, -1) <= 0.05, False)))
+    single = quiet(compare_models, read.items, cluster=cluster, adjust="bonferroni").verdict
+    single = int(np.isin(single, ("better", "worse")).sum())
+    print(f"{name}: {len(p)} pairs, Holm {holm}, one step {single}")
+    assert holm - single <= 0.05 * len(p)

@@ -1,0 +1,315 @@
+"""What is understood of files is said first, and acted on."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from skbench.readers import read_items, read_with_notes
+from skbench.report.compare import compare
+from skbench.report.doctor import doctor
+from skbench.report.estimate import estimate
+from skbench.report.judge import judge
+from skbench.report.leaderboard import leaderboard
+from skbench.report.plan import plan
+from skbench.report.report import report
+
+ALL = [compare, doctor, estimate, leaderboard, report]
+
+
+def run(command, *arguments):
+    return CliRunner().invoke(command, [str(argument) for argument in arguments])
+
+
+def rows_of(command, name, *arguments):
+    result = run(command, *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return pd.DataFrame(json.loads(result.stdout)[name])
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(text, name="results.csv"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    return write
+
+
+COUNTS = "model,task,n,k\nada,law,40,30\nada,art,50,20\nbob,law,40,35\nbob,art,50,10\n"
+
+
+@pytest.mark.parametrize("names", ["n,k", "total,correct", "n_items,n_correct", "num_items,hits"])
+def test_counts_are_results_of_groups(written, names):
+    path = written(COUNTS.replace("n,k", names, 1))
+    table = rows_of(estimate, "groups", path, "--method", "direct").set_index(["model", "topic"])
+    assert table["n"].to_dict() == {
+        ("ada", "art"): 50, ("ada", "law"): 40, ("bob", "art"): 50, ("bob", "law"): 40,
+    }  # fmt: skip
+    assert table.loc[("ada", "law"), "estimate"] == 0.75
+    # The same as from the answers one by one.
+    items = read_items(path)
+    assert len(items) == 180 and "item" not in items
+    again = rows_of(
+        estimate, "groups", written(items.to_csv(index=False), "items.csv"), "--method", "direct"
+    )
+    pd.testing.assert_frame_equal(again.set_index(["model", "topic"]), table)
+    refused = run(leaderboard, path)
+    assert refused.exit_code == 1 and "counts of groups" in refused.stderr
+
+
+def test_a_mean_with_its_error_is_a_result_of_a_group(written):
+    text = "model,task,acc,acc_stderr\nada,law,.7,.02\nada,art,.4,.03\nbob,law,.6,.02\n"
+    path = written(text + "bob,art,.5,.03\n")
+    table = rows_of(estimate, "groups", path, "--method", "direct")
+    np.testing.assert_allclose(table["standard_error"], [0.03, 0.03, 0.02, 0.02])
+    assert table["n"].isna().all()
+    with pytest.raises(ValueError, match="means with standard errors"):
+        read_items(path)
+
+
+def test_single_answers_beside_a_size_stay_items(written):
+    path = written("model,id,n,correct\na,1,7,1\na,2,9,0\nb,1,7,1\nb,2,9,1\n")
+    assert read_with_notes(path).groups is None
+
+
+def test_rows_that_differ_in_another_column_are_kept_apart_or_refused(written):
+    rows = [f"{m},law,{s},{(i + s) % 2}" for m in "ab" for s in (0, 5) for i in range(9)]
+    path = written("\n".join(["model,task,shots,correct", *rows]))
+    for command in (estimate, report):
+        refused = run(command, path)
+        assert refused.exit_code == 1 and "differ in 'shots' (0, 5)" in refused.stderr
+    table = rows_of(estimate, "groups", path, "--by", "task,shots", "--method", "direct")
+    assert sorted(table["topic"].unique()) == ["law / 0", "law / 5"]
+    # Results of groups are refused in the same way.
+    path = written(
+        COUNTS.replace("n,k", "n,k,shots", 1).replace("0\n", "0,0\n") + "ada,law,9,1,5\n"
+    )
+    assert "repeat a group" in run(estimate, path).stderr
+
+
+@pytest.mark.parametrize("name", ["instruction_id", "pid", "what"])
+def test_items_under_another_name_are_found(written, name):
+    rows = [f"{m},q{i},{(i * len(m)) % 2}" for m in ("a", "bb", "ccc") for i in range(9)]
+    path = written("\n".join([f"model,{name},correct", *rows]))
+    result = run(leaderboard, path)
+    assert result.exit_code == 0 and f"item: column '{name}'" in result.stderr
+    assert "understood: 3 models, 9 items; 27 answers; right or wrong" in result.stderr
+
+
+def test_gaps_have_a_map(written):
+    rows = [
+        f"{m},{t},{t}{i},{i % 2}"
+        for m in ("ada", "bob")
+        for t in "tuv"
+        for i in range(8)
+        if not (m == "bob" and ((t == "u" and i > 1) or t == "v"))
+    ]
+    result = run(doctor, written("\n".join(["model,task,id,correct", *rows])))
+    lines = result.stdout.splitlines()
+    assert "with gaps: 29.2 % of the answers are not there" in " ".join(lines)
+    assert "#-. bob" in lines
+    assert not any("ada" in line for line in lines)
+
+
+@pytest.mark.parametrize("command", [compare, doctor, estimate, report])
+def test_bootstrap_scores_are_no_items(written, command):
+    raw = [{"mcc": 0.1 * i} for i in range(10)]
+    lines = [
+        json.dumps({"model": m, "dataset": "d", "task": "t", "results": {"raw": raw}}) for m in "ab"
+    ]
+    result = run(command, written("\n".join(lines), "results.jsonl"))
+    if command is doctor:
+        assert "RepeatedRuns and MeanRankScore" in result.stdout
+    else:
+        assert result.exit_code == 1 and "bootstrap samples" in result.stderr
+
+
+def test_human_labels_beside_verdicts_go_to_judge(written):
+    path = written("id,judge,human\n1,1,1\n2,0,\n3,1,0\n")
+    refused = run(estimate, path)
+    assert refused.exit_code == 1
+    assert "`skbench judge --judge judge --human human`" in refused.stderr
+
+
+def test_judge_guesses_clusters(written):
+    rng = np.random.default_rng(0)
+    rows = []
+    for item in range(60):
+        hard = rng.random() < 0.5
+        for system in range(5):
+            rows.append(f"s{system},q{item},{int(not hard)},{int(not hard)}")
+    path = written("\n".join(["system,question_id,verdict,human", *rows]))
+    result = run(judge, path, "--judge", "verdict", "--human", "human", "--json")
+    assert "cluster: column 'question_id'" in result.stderr
+    row = json.loads(result.stdout)["groups"][0]
+    # Sixty questions, not three hundred answers.
+    assert (row["high"] - row["low"]) / 2 > 0.8 * 1.96 * math.sqrt(0.25 / 60)
+    told = run(judge, path, "--judge", "verdict", "--human", "human", "--by", "system")
+    assert "cluster:" not in told.stderr
+
+
+def test_two_files_are_compared(written):
+    text = "id,correct\n" + "".join(f"{i},{{}}\n" for i in range(9))
+    a = written(text.format(*[1] * 9), "a.csv")
+    b = written(text.format(*[1, 1, 1, 0, 0, 0, 0, 0, 0]), "b.csv")
+    table = rows_of(compare, "comparisons", a, b)
+    assert table[["model_a", "model_b"]].to_numpy().tolist() == [["a", "b"]]
+    assert table["difference"].item() == pytest.approx(6 / 9)
+
+
+def test_lists_of_objects_and_percents(written):
+    rows = [{"model": m, "id": i, "score": f"{10 * i}%"} for m in "ab" for i in range(4)]
+    items = read_items(written(json.dumps(rows), "results.json"))
+    np.testing.assert_allclose(items["score"], [0, 0.1, 0.2, 0.3] * 2)
+
+
+def test_several_files_per_model(written):
+    for model in ("ada", "bob"):
+        for topic, n in (("law", 3), ("art", 4)):
+            path = written(
+                "id,correct\n" + "".join(f"{i},1\n" for i in range(n)), f"{model}/{topic}.csv"
+            )
+    items = read_items(path.parents[1])
+    assert items.groupby(["model", "topic"]).size().to_dict() == {
+        ("ada", "art"): 4, ("ada", "law"): 3, ("bob", "art"): 4, ("bob", "law"): 3,
+    }  # fmt: skip
+    assert items.drop_duplicates(["model", "item"]).shape == items.shape
+
+
+def test_models_are_renamed(written):
+    path = written("model,id,correct\n0x7f,1,1\n0x7f,2,0\nb,1,1\nb,2,1\n")
+    table = rows_of(leaderboard, "models", path, "--rename", "0x7f=Ada")
+    assert set(table["model"]) == {"Ada", "b"}
+    for wrong, words in (("x=y", "no such model"), ("0x7f=b", "several models"), ("b", "OLD=NEW")):
+        result = run(leaderboard, path, "--rename", wrong)
+        assert result.exit_code == 1 and words in result.stderr
+
+
+def lm_eval(written, model, scores):
+    lines = [
+        {"doc_id": i, "target": "", "resps": [], "filtered_resps": [], "acc": score}
+        for i, score in enumerate(scores)
+    ]
+    return written("\n".join(map(json.dumps, lines)), f"{model}/samples_sums.jsonl").parents[1]
+
+
+def test_blanks_of_logs_follow_missing(written):
+    """One that failed in every log, and one that failed in one."""
+    lm_eval(written, "ada", [1, 1, 0, 1, None, None])
+    folder = lm_eval(written, "bob", [1, 0, 0, 1, 1, None])
+    for command, name in ((leaderboard, "models"), (estimate, "groups")):
+        options = ["--method", "direct"] if command is estimate else []
+        wrong = rows_of(command, name, folder, "--missing", "wrong", *options)
+        value = wrong.set_index("model")["estimate"].to_dict()
+        assert value == pytest.approx({"ada": 3 / 6, "bob": 3 / 6})
+        refused = run(command, folder, "--missing", "refuse", *options)
+        assert (
+            refused.exit_code == 1 and "did not answer all items: 'ada' lacks 2" in refused.stderr
+        )
+        dropped = rows_of(command, name, folder, *options)
+        assert set(dropped["n"]) == {4, 5}
+
+
+def test_plan_takes_percents(written):
+    as_share = json.loads(run(plan, "--effect", 0.05, "--accuracy", 0.7, "--json").stdout)
+    assert json.loads(run(plan, "--effect", "5%", "--accuracy", "70%", "--json").stdout) == as_share
+    rng = np.random.default_rng(0)
+    rows = [f"{m},{i},{x:.1f}" for m in "ab" for i, x in enumerate(rng.uniform(0, 100, 60))]
+    path = written("\n".join(["model,id,accuracy", *rows]))
+    found = [run(plan, path, "--effect", effect, "--json") for effect in ("5%", 5, 0.05)]
+    first, second, third = (json.loads(result.stdout)["plans"] for result in found)
+    assert first == second != third
+    assert "5 points" in found[2].stderr
+
+
+def test_a_declared_cluster_of_inspect_is_used(written):
+    samples = [
+        {"id": i, "epoch": e, "input": f"q{i}", "metadata": {"passage": f"p{i // 3}"},
+         "scores": {"match": {"value": "C" if (i // 3) % 2 else "I"}}}
+        for i in range(12) for e in (1, 2)
+    ]  # fmt: skip
+    log = {
+        "status": "success",
+        "eval": {
+            "task": "t",
+            "model": "m",
+            "scorers": [
+                {
+                    "name": "match",
+                    "metrics": [{"name": "stderr", "options": {"cluster": "passage"}}],
+                }
+            ],
+        },
+        "samples": samples,
+    }
+    path = written(json.dumps(log), "log.json")
+    result = run(estimate, path, "--method", "direct", "--json")
+    assert "cluster: metadata.passage, as the log declares it" in result.stderr
+    assert "clusters: 4" in result.stderr and "repeats: averaged" in result.stderr
+    error = json.loads(result.stdout)["groups"][0]["standard_error"]
+    # Four passages of two outcomes: CR2 of 0, 1, 0, 1.
+    assert error == pytest.approx(math.sqrt(np.var([0, 1, 0, 1], ddof=1) / 4))
+    own = run(estimate, path, "--method", "direct", "--cluster", "id")
+    assert "as the log declares" not in own.stderr
+
+
+READ = "arc_challenge gsm ifeval legalbench mmlu mrpc sst2".split()
+READ = [f"item_matrix_{name}.csv.gz" for name in READ] + [
+    "livecodebench_execution.csv.gz",
+    "mmlu_pro_dev.csv.gz",
+    "mmlu_pro_dev_29_models.csv.gz",
+    "mmlu_pro_groups_dev.csv.gz",
+    "openqa_nq.csv.gz",
+]
+NOT_READ = {
+    "bbh_codex.csv.gz": "differ in mode",
+    "compas_two_years.csv.gz": "Cannot find the scores",
+    "cz_chetty_hendren.csv.gz": "Cannot find the scores",
+    "efron_morris_baseball.csv": "Cannot find the scores",
+    "euroeval_ranks.csv.gz": "Cannot find the scores",
+    "euroeval_scores.csv.gz": "Cannot find the scores",
+    "sae_milk.csv": "Cannot find the scores",
+    "scandeval_raw_2023.csv.gz": "Cannot find the scores",
+    "student_mat.csv.gz": "Cannot find the scores",
+    "vtab_leaderboard.csv": "differ in protocol",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*READ, *NOT_READ])
+def test_every_file_is_understood_or_its_columns_are_listed(data_folder, name):
+    result = run(doctor, data_folder / name)
+    print(result.output)
+    if name in NOT_READ:
+        assert result.exit_code == 1 and NOT_READ[name] in result.stderr
+        assert "column" in result.stdout and "distinct" in result.stdout
+    else:
+        assert result.exit_code == 0 and "understood: " in result.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", READ)
+def test_direct_estimates_are_those_of_pandas(data_folder, name):
+    table = pd.read_csv(data_folder / name)
+    found = rows_of(
+        estimate, "groups", data_folder / name, "--method", "direct", "--by", "model"
+    ) if "groups" not in name else rows_of(
+        estimate, "groups", data_folder / name, "--method", "direct"
+    )  # fmt: skip
+    if "groups" in name:
+        expected = (table["k"] / table["n"]).set_axis(table["model"] + table["src"])
+        found = found.set_axis(found["model"] + found["topic"])
+    elif "model" in table or "system" in table:
+        column = "model" if "model" in table else "system"
+        expected = table.groupby(column)[{"model": "pass1", "system": "em"}[column]].mean()
+        found = found.set_index("model")
+    else:
+        expected = table[found["model"]].mean()
+        found = found.set_index("model")
+    np.testing.assert_allclose(found["estimate"], expected.reindex(found.index), rtol=1e-12)

@@ -99,7 +99,7 @@ def main(n_rows):
         print(f"{n_rows:.0e} rows, {size:.0f} MB of Parquet, DuckDB {duckdb.__version__}\n")
         print(f"{'':22s}{'by hand':>28s}{'summarize_items':>28s}{'ratio':>8s}")
         print(f"{'':22s}" + f"{'clock s':>10s}{'proc. s':>9s}{'MB':>9s}" * 2 + f"{'(proc.)':>8s}")
-        for case in ([sys.argv[2]] if sys.argv[2:] else CASES):
+        for case in [sys.argv[2]] if sys.argv[2:] else CASES:
             figures = [in_own_process(w, case, f"{folder}/*.parquet") for w in ("by hand", "ours")]
             cells = "".join(f"{c:10.1f}{p:9.1f}{m:9.0f}" for c, p, m in figures)
             print(f"{case:22s}{cells}{figures[1][1] / figures[0][1]:8.2f}", flush=True)

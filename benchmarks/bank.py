@@ -116,8 +116,10 @@ def bank_of(scores, items, topics, names):
         return ItemBank().fit(long_form(scores, items, topics, names))
 
 
-def unit_level(bank, items, topics, y, by, population=None):
+def unit_level(bank, items, topics, y, by, population=None, chance=None):
     X = pd.DataFrame({"model": "new", "topic": topics, "item": items})
+    if chance is not None:
+        X["inclusion_probability"] = chance
     with warnings.catch_warnings():
         # Of near-copies among the models, and of items that no earlier model answered.
         warnings.simplefilter("ignore")
@@ -204,7 +206,7 @@ def topics_table(quick):
     for title, (by, least) in cuts.items():
         for n in sizes:
             print(f"\nMMLU-Pro, {title}, {n} items per topic: MSE / direct")
-            print(topics_of(by, least, n, 1 if quick else 3).round(3).to_string(), flush=True)
+            print(topics_of(by, least, n, 2 if quick else 6).round(3).to_string(), flush=True)
 
 
 def topics_of(by, least, n, n_draws, seed=0):
@@ -261,7 +263,11 @@ def topics_of(by, least, n, n_draws, seed=0):
 
 
 def choose_table(quick):
-    """Whole benchmarks from chosen items against random ones, by the same model."""
+    """Whole benchmarks from chosen items against random ones, by the same model.
+
+    "bound" is what no choice of items goes below, random or not, if the model is right: the
+    posterior variance left by the best items that an exchange of items finds.
+    """
     n_targets, n_draws = (10, 6) if quick else (20, 15)
     rows = []
     for name in MATRICES:
@@ -279,6 +285,14 @@ def choose_table(quick):
     print(f"\nchosen items: MSE / random items, same model\n{table.round(3)}")
 
 
+CHOICES = {
+    "random": None,
+    "chosen": {},
+    "informative": {"chances": "informative"},
+    "neyman": {"chances": "informative", "allocation": "neyman"},
+}
+
+
 def choice(scores, items, topics, names, n_asked, n_targets, n_draws, seed=0):
     rng = np.random.default_rng(seed)
     complete = np.isfinite(scores).all(axis=0)
@@ -293,19 +307,45 @@ def choice(scores, items, topics, names, n_asked, n_targets, n_draws, seed=0):
         for _ in range(n_draws):
             random = rng.permutation(len(y))[:n_asked]
             row = {}
-            for allocation in ("random", "proportional", "neyman"):
-                asked = random
-                if allocation != "random":
-                    chosen = choose_items(bank, n_asked, allocation=allocation, random_state=rng)
+            for name, options in CHOICES.items():
+                asked, chance = random, None
+                if options is not None:
+                    chosen = choose_items(bank, n_asked, **options, random_state=rng)
                     asked = place[chosen["item"]].to_numpy()
-                e = unit_level(bank, items[asked], topics[asked], y[asked], "model")[1]
-                row[allocation] = (e.value[0] - truth) ** 2
-                row[f"{allocation} covered"] = e.low[0] <= truth <= e.high[0]
-            row["mean of chosen"] = (y[asked].mean() - truth) ** 2
+                    chance = chosen["inclusion_probability"].to_numpy()
+                parts = items[asked], topics[asked], y[asked]
+                e = unit_level(bank, *parts, "model", chance=chance)[1]
+                row[name] = (e.value[0] - truth) ** 2
+                row[f"{name} covered"] = e.low[0] <= truth <= e.high[0]
             found.append(row)
     mean = pd.DataFrame(found).mean()
-    ratio = {name: mean[name] / mean["random"] for name in ("proportional", "neyman")}
-    return ratio | mean.filter(like="covered").to_dict()
+    ratio = {name: mean[name] / mean["random"] for name in CHOICES if name != "random"}
+    return ratio | {"bound": bound(bank, n_asked, rng)} | mean.filter(like="covered").to_dict()
+
+
+def bound(bank, n_asked, rng, n_steps=1500):
+    """Variance left by the best items found, of that left by random ones, to first order."""
+    x = np.column_stack([np.ones(len(bank.items_)), bank.easiness_, bank.components_])
+    x[:, 1] -= x[:, 1].mean()
+    p = expit(bank.easiness_[:, None] + bank.ability_ - bank.easiness_.mean())
+    w = np.mean(p * (1 - p), axis=1)
+    total = w @ x
+    prior = np.diag(np.repeat([4.0, 1.0, 0.25], [1, 1, x.shape[1] - 2]) ** -1.0)
+
+    def left(asked):
+        precision = (x[asked].T * w[asked]) @ x[asked] + prior
+        return total @ np.linalg.solve(precision, total) + w.sum() - w[asked].sum()
+
+    draws = [rng.permutation(len(x))[:n_asked] for _ in range(50)]
+    at_random = [left(asked) for asked in draws]
+    asked = draws[int(np.argmin(at_random))]
+    least = min(at_random)
+    for _ in range(n_steps):
+        other = asked.copy()
+        other[rng.integers(n_asked)] = rng.integers(len(x))
+        if len(set(other)) == n_asked and left(other) < least:
+            asked, least = other, left(other)
+    return least / np.mean(at_random)
 
 
 def cost_table(quick):

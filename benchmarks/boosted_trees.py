@@ -18,8 +18,8 @@ import time
 import warnings
 
 import pandas as pd
-from precision import cell_figures, tuned_trees
-from repeated_sampling import mmlu_pro
+from precision import cell_figures
+from reproduced.f24 import mmlu_pro, tuned_trees
 
 from skbench import (
     Candidate,

@@ -24,9 +24,9 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
 from reference.vtab import vtab_rows  # noqa: E402
-from skbench.benchmark import HierarchicalBetaBinomial  # noqa: E402
 
 from skbench.stats.resampling.beta_binomial import posterior_accuracy, posterior_grid  # noqa: E402
+from skbench.tasks import HierarchicalBetaBinomial  # noqa: E402
 
 N_DRAWS = 10_000
 

@@ -18,7 +18,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
-from repeated_sampling import mmlu_pro
+from reproduced.f24 import mmlu_pro
 from scipy.special import expit
 
 from skbench import (

@@ -33,11 +33,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from repeated_sampling import as_published, data_folder
+from reproduced import data_folder
+from reproduced.f24 import as_published, tuned_trees
 from scipy.special import expit
 from sklearn.linear_model import RidgeCV
-from sklearn.model_selection import GridSearchCV, KFold
-from xgboost import XGBRegressor
 
 from skbench import (
     AveragedEstimator,
@@ -51,16 +50,6 @@ from skbench import (
 )
 
 DESIGNS = ("proportional", 10, 20, 50)
-
-
-def tuned_trees(n_trees, depths):
-    """XGBoost, its own settings but for two that 2-fold cross-validation chooses."""
-    return GridSearchCV(
-        XGBRegressor(n_jobs=1),
-        {"n_estimators": n_trees, "max_depth": depths},
-        cv=KFold(2, shuffle=True, random_state=0),
-        scoring="neg_mean_squared_error",
-    )
 
 
 ESTIMATORS = {

@@ -14,6 +14,7 @@ accuracies" on average over the accuracies of one n; "unless skewed" where score
 where the model is right; "none" nowhere.
 """
 
+import inspect
 import sys
 import warnings
 from functools import partial
@@ -28,22 +29,25 @@ sys.path.insert(0, str(ROOT))
 
 import skbench  # noqa: E402
 from skbench import summarize_items  # noqa: E402
+from skbench.ppi import Mean  # noqa: E402
 
 OUT = ROOT / "doc" / "promises.inc"
 HOLDS = 0.93  # coverage that counts as .95, with its sampling error
 N_ALIKE = 400  # groups of one law: repetitions of one corner
-N_SETS = 2  # sets of models and topics of each corner
-N_DRAWS = 100  # repetitions of pairs, tasks and judged rows
+N_SETS = 4  # sets of models and topics of each corner
+N_DRAWS = 200  # repetitions of pairs, tasks and judged rows
 
 
 class Corner(NamedTuple):
     """Scores of groups whose truth is known, and what kind of corner it is."""
 
-    scores: np.ndarray  # (n_groups, n_items)
+    scores: np.ndarray  # (n_groups, n_items), nan where a group has fewer
     truth: np.ndarray  # (n_groups,)
     kind: str  # "accuracy", "plain", "skewed" or "misfit"
     labels: pd.DataFrame  # one row per group
     n: int
+    features: pd.DataFrame | None = None  # of topics
+    shared: bool = False  # models answered the same items
 
 
 def alike(rng, n, draw, mean, kind, n_groups=N_ALIKE):
@@ -87,16 +91,39 @@ def alike_corners(rng, small):
 def set_corners(rng, small):
     """Models and topics with different truths, as benchmarks are."""
 
-    def made(mean, spread, n, n_models=4, n_topics=12, kind="plain", change=None):
+    def made(
+        mean, spread, n, n_models=4, n_topics=12, kind="plain", change=None, item=0.0, features=None
+    ):
         models, topics = np.indices((n_models, n_topics)).reshape(2, -1)
         logit = np.log(mean / (1 - mean))
         effect = rng.normal(0, spread, n_models)[models] + rng.normal(0, spread, n_topics)[topics]
         truth = 1 / (1 + np.exp(-logit - effect - rng.normal(0, spread / 3, models.size)))
         if change is not None:
             change(truth)
-        scores = (rng.random((models.size, n)) < truth[:, None]) * 1.0
-        labels = pd.DataFrame({"model": models, "topic": topics}).astype(str)
-        return Corner(scores, truth, kind, "m" + labels, n)
+        chance = truth[:, None]
+        if item:
+            # Easy and hard items, the same for all models; `truth` is the mean over all items.
+            easiness, weights = np.polynomial.hermite_e.hermegauss(40)
+            latent = logit + effect[:, None] + item * easiness
+            truth = (1 / (1 + np.exp(-latent))) @ weights / weights.sum()
+            latent = logit + effect[:, None] + item * rng.normal(size=(n_topics, n))[topics]
+            chance = 1 / (1 + np.exp(-latent))
+        scores = (rng.random((models.size, n)) < chance) * 1.0
+        labels = "m" + pd.DataFrame({"model": models, "topic": topics}).astype(str)
+        if features is not None:
+            by_topic = pd.Series(effect).groupby(labels["topic"]).mean()
+            features = features(by_topic)
+        return Corner(scores, truth, kind, labels, n, features, item > 0)
+
+    def noise(by_topic, width):
+        values = rng.normal(size=(len(by_topic), width))
+        columns = [f"noise {j}" for j in range(width)]
+        return pd.DataFrame(values, index=by_topic.index, columns=columns)
+
+    def unequal(corner):
+        size = rng.choice([2, 4, 8, 20, 60], len(corner.truth))
+        absent = np.arange(corner.n) >= size[:, None]
+        return corner._replace(scores=np.where(absent, np.nan, corner.scores), n=8)
 
     def broken(truth):
         truth[3] = 0.1
@@ -109,6 +136,11 @@ def set_corners(rng, small):
     yield "few groups, n = 10", made(0.65, 0.7, 10, n_models=2, n_topics=3)
     yield "one broken cell, n = 10", made(0.85, 0.3, 10, kind="misfit", change=broken)
     yield "equal groups, n = 10", made(0.7, 0.0, 10)
+    yield "groups of 2 to 60", unequal(made(0.7, 0.7, 60))
+    yield "items shared, correlated, n = 10", made(0.65, 0.7, 10, item=1.5)
+    yield "perfect feature, n = 10", made(0.65, 0.7, 10, features=lambda mean: mean.to_frame("x"))
+    # More features than topics, and none says anything.
+    yield "20 useless features, n = 10", made(0.65, 0.7, 10, features=partial(noise, width=20))
 
 
 def summary(corner):
@@ -116,7 +148,10 @@ def summary(corner):
     n_groups, n = corner.scores.shape
     rows = corner.labels.iloc[np.repeat(np.arange(n_groups), n)].reset_index(drop=True)
     rows["score"] = corner.scores.ravel()
-    return summarize_items(rows, by=list(corner.labels))
+    if corner.shared:
+        rows["item"] = np.tile(np.arange(n), n_groups)
+    rows = rows[rows["score"].notna()]
+    return summarize_items(rows, by=list(corner.labels), features=corner.features)
 
 
 def group_rows():
@@ -268,7 +303,62 @@ def audit_rest(rng, small):
         e = skbench.RepeatedRuns().fit(pd.DataFrame({"model": np.arange(N_ALIKE)}), runs).estimate()
         found = measured(e.low, e.high, np.full(N_ALIKE, p))
         yield "RepeatedRuns", e.guarantee, corner, kind, n, *found
+        yield "ConfusionPosterior", *audited_confusion(rng, p, n, corner, kind)
+        yield "pass_at_k", *audited_runs(rng, p, n, corner, kind)
+    yield "finite_population_estimate", *audited_part(rng)
+    yield "UnitLevelModel", *audited_bank(rng, 10 if small else 40)
     yield from audit_judged(rng, small)
+    yield from audit_judged_groups(rng, small)
+
+
+def audited_confusion(rng, p, n, corner, kind):
+    """Accuracies from confusion matrices, two in three rows positive."""
+    positive = 2 * n // 3
+    tp, tn = rng.binomial(positive, p, N_ALIKE), rng.binomial(n - positive, p, N_ALIKE)
+    X = pd.DataFrame({"model": np.arange(N_ALIKE), "task": "t", "tp": tp, "fn": positive - tp})
+    X = X.assign(fp=n - positive - tn, tn=tn)
+    draws = skbench.ConfusionPosterior("accuracy", random_state=0, n_draws=1000).fit(X)
+    e = draws.estimate()
+    return e.guarantee, corner, kind, n, *measured(e.low, e.high, np.full(N_ALIKE, p))
+
+
+def audited_runs(rng, p, n, corner, kind, n_models=100, n_runs=5):
+    """pass@1 of items of different easiness, five runs each."""
+    chance = rng.beta(5 * p, 5 * (1 - p), (n_models, n))
+    model, item = np.indices(chance.shape).reshape(2, -1)
+    counts = pd.DataFrame({"model": model, "item": item, "n_runs": n_runs})
+    counts["n_correct"] = rng.binomial(n_runs, chance).ravel()
+    e = skbench.pass_at_k(counts, k=1)
+    return e.guarantee, corner, kind, n, *measured(e.low, e.high, np.full(n_models, p))
+
+
+def audited_part(rng, n=20, n_all=50):
+    """Means of all 50 items of a benchmark of which 20 were asked."""
+    scores = (rng.random((N_ALIKE, n_all)) < 0.7) * 1.0
+    rows = pd.DataFrame({"g": np.repeat(np.arange(N_ALIKE), n), "score": scores[:, :n].ravel()})
+    g = summarize_items(rows, "g")
+    e = skbench.DirectEstimator().fit(**g.fit_args).estimate()
+    e = skbench.finite_population_estimate(e, g, n_all)
+    found = measured(e.low, e.high, scores.mean(axis=1))
+    return e.guarantee, f"{n} of {n_all} items", "accuracy", n, *found
+
+
+def audited_bank(rng, n_draws, n_past=11, n_items=200, n_asked=30):
+    """A new model on 30 items of a bank of 200, which 11 models answered."""
+    rows = pd.MultiIndex.from_product([range(n_past + 1), range(n_items)], names=["model", "item"])
+    rows, found = rows.to_frame(index=False), []
+    for _ in range(n_draws):
+        easiness, skill = rng.normal(0, 1.5, n_items), rng.normal(0, 0.7, n_past + 1)
+        latent = easiness[rows["item"]] + skill[rows["model"]]
+        rows["score"] = (rng.random(len(rows)) < 1 / (1 + np.exp(-latent))) * 1
+        new = rows[rows["model"] == n_past]
+        asked = new.iloc[rng.permutation(n_items)[:n_asked]]
+        bank = skbench.ItemBank().fit(rows[rows["model"] < n_past])
+        model = skbench.UnitLevelModel(bank).fit(asked[["model", "item"]], asked["score"])
+        e = model.estimate(by="model")
+        found.append((e.low[0], e.high[0], new["score"].mean(), e.guarantee))
+    low, high, truth, words = (np.array(x) for x in zip(*found, strict=True))
+    return words[0], "30 of 200 items", "plain", n_asked, *measured(low, high, truth)
 
 
 def audit_judged(rng, small):
@@ -279,6 +369,8 @@ def audit_judged(rng, small):
         "StratifiedPPI": skbench.StratifiedPPI,
         "ChainRulePPI": skbench.ChainRulePPI,
         "RoganGladen": skbench.RoganGladen,
+        "SideBySidePPI": skbench.SideBySidePPI,
+        "MonteCarloPPI": _corrected_mean,
     }
     for p, n in [(0.7, 40)] if small else [(0.7, 40), (0.7, 15), (0.95, 40)]:
         for name, make in makers.items():
@@ -287,7 +379,10 @@ def audit_judged(rng, small):
                 truth = (rng.random(600) < p) * 1.0
                 judge = np.where(rng.random(600) < 0.85, truth, 1 - truth)
                 X = judge if name == "ChainRulePPI" else judge[:, None]
+                X = pd.DataFrame({"judge": judge}) if name == "MonteCarloPPI" else X
                 y = np.where(np.arange(600) < n, truth, np.nan)
+                if name == "SideBySidePPI":
+                    X, y = 2 * judge - 1, 2 * y - 1
                 try:
                     e = make().fit(X, y).estimate()
                 except ValueError:
@@ -296,19 +391,53 @@ def audit_judged(rng, small):
             if found:
                 low, high, words = (np.array(x) for x in zip(*found, strict=True))
                 kind = "plain" if n * min(p, 1 - p) >= 10 else "misfit"
-                truth = np.full(len(low), p)
+                truth = np.full(len(low), 2 * p - 1 if name == "SideBySidePPI" else p)
                 corner = f"{n} labels, truth {p}"
                 yield name, words[0], corner, kind, n, *measured(low, high, truth)
 
 
-# Containers, compositions, and intervals whose parts have rows; and what has none yet, said so.
+def _corrected_mean():
+    """The judge's mean and what it misses, as a statistic of two means."""
+    parts = {
+        "judged": Mean("judge", "unlabeled"),
+        "missed": Mean(lambda table: table["y"] - table["judge"], "labeled"),
+    }
+    return skbench.MonteCarloPPI(parts, lambda judged, missed: judged + missed, random_state=0)
+
+
+def audit_judged_groups(rng, small, n_groups=N_ALIKE // 4, n_rows=60, n=10):
+    """Groups with ten labels each."""
+    makers = {
+        "GroupedPPI": skbench.GroupedPPI(),
+        "GroupedPPI(ClassicalMean)": skbench.GroupedPPI(skbench.ClassicalMean()),
+        'GroupedPPI(power="per group")': skbench.GroupedPPI(power="per group"),
+    }
+    laws = {"accuracy 0.7": (binary(0.7), 0.7, "accuracy"), **LAWS}
+    for corner, (draw, mean, kind) in laws.items():
+        if small and kind != "accuracy":
+            continue
+        scores = draw(rng, (n_groups, n_rows))
+        judge = scores + 0.5 * np.std(scores) * rng.normal(size=scores.shape)
+        y = np.where(np.arange(n_rows) < n, scores, np.nan).ravel()
+        rows = judge.ravel()[:, None], y, np.repeat(np.arange(n_groups), n_rows)
+        for name, make in makers.items():
+            e = make.fit(*rows).estimate()
+            found = measured(e.low, e.high, np.full(n_groups, mean))
+            yield name, e.guarantee, f"{corner}, {n} labels", kind, n, *found
+
+
+# Containers, compositions, and intervals whose parts have rows; and what has none, said so.
 WITHOUT = {
     "Draws": "quantiles of given draws: TaskBootstrap, HierarchicalBetaBinomial",
+    "compare_estimators": "of risks: tests/assessment/test_compare_estimators.py",
+    "differences": "of given draws",
     "IntervalPipeline": "that of its last step",
-    "ConfusionPosterior": "no row yet: its posterior is tested in tests/tasks",
-    "GroupedPPI": "that of the estimator it is given; ppi rows",
-    "MonteCarloPPI": "no row yet: coverage in tests/ppi/test_monte_carlo.py",
-    "SideBySidePPI": "no row yet: coverage in tests/ppi/test_side_by_side.py",
+    "MeanRankScore": 'its word is "none": EuroEval defines it so',
+    "SequentialComparison": "confidence sequences: tests/comparison/test_sequential.py",
+    "SequentialMean": "confidence sequences: tests/comparison/test_sequential.py",
+    "WeightSimplex": "of given draws, over all weights",
+    "rank_confidence_sets": "family errors: benchmarks/rank_sets.py",
+    "gate": "that of compare_models, or of the Estimate it is given",
 }
 
 
@@ -394,10 +523,22 @@ def _relative_width(table, rows):
 
 
 def public_intervals():
-    """Names of public classes that make intervals."""
+    """Names of public classes and functions that make intervals."""
     for name in skbench.__all__:
         thing = getattr(skbench, name)
-        if isinstance(thing, type) and (hasattr(thing, "estimate") or hasattr(thing, "interval")):
+        if inspect.isfunction(thing):
+            # Annotations are kept as words, of the module that has the function.
+            word = str(inspect.signature(thing).return_annotation).removesuffix(" | None")
+            thing = vars(sys.modules[thing.__module__]).get(word, object)
+            if thing in (skbench.Draws, skbench.Estimate, skbench.GroupSummary):
+                if thing is skbench.Estimate:
+                    yield name
+                continue
+        elif not isinstance(thing, type) or thing is skbench.Estimate or hasattr(thing, "plot"):
+            continue
+        fields = getattr(thing, "__dataclass_fields__", ())
+        members = {*dir(thing), *fields, *getattr(thing, "_fields", ())}
+        if members & {"estimate", "interval", "update"} or members >= {"low", "high"}:
             yield name
 
 

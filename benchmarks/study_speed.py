@@ -23,7 +23,7 @@ from skbench import (
     RepeatedSamplingStudy,
     make_items,
 )
-from skbench.assessment._candidate import answer, as_candidates
+from skbench.assessment._candidate import as_candidates, ask
 from skbench.assessment._design import design
 from skbench.assessment._population import population
 from skbench.assessment._sampling import draw, summary_of
@@ -62,7 +62,7 @@ def print_parts():
         "summary": lambda: summary_of(ten_by_46.population, sample, "smoothed"),
     }
     for name, candidate in as_candidates(ESTIMATORS, "smoothed").items():
-        parts[name] = lambda candidate=candidate: answer(candidate, summary, 0.95, 0)
+        parts[name] = lambda one={name: candidate}: ask(one, lambda _: summary, 0, 0.95)
     print("processor time per repetition, 10 models x 46 topics, 10 items:")
     for name, part in parts.items():
         print(f"  {name:12} {1000 * processor_seconds(part):7.2f} ms")

@@ -17,6 +17,12 @@ of sets whose estimates moved to the direct ones.
     python benchmarks/unlike_peers.py --sets 100 --only "one cell"
 
 A set takes the default about half a second of one core.
+
+    python benchmarks/unlike_peers.py --oracle
+
+Share of broken cells that are listed by one who knows all variances, the models' effects and
+that a broken cell has .10, and takes the other models of a topic for ordinary: with ordinary
+cells listed as often as the limit allows, and by a probability above .9, .5 or .25.
 """
 
 import argparse
@@ -26,6 +32,7 @@ import warnings
 import numpy as np
 import pandas as pd
 from scipy.special import expit, logit
+from scipy.stats import binom
 
 from skbench import (
     AveragedEstimator,
@@ -157,11 +164,48 @@ def one_set(make, seed):
         }
 
 
+def log_odds_of_oracle(rng, n, *, model_std=0.3, topic_std=0.5, interaction_std=0.2):
+    """Of every cell of a set: log odds that it is the broken one, and whether it is."""
+    model = model_std * rng.normal(size=N_MODELS)
+    topics, weights = np.polynomial.hermite_e.hermegauss(40)
+    p = logit(0.85) + model + topic_std * rng.normal(size=(N_TOPICS, 1))
+    p = expit(p + interaction_std * rng.normal(size=p.shape))
+    p, odd = broken(rng, p, (rng.integers(N_TOPICS), rng.integers(N_MODELS)))
+    k = rng.binomial(n, p)
+    # Probability of each count at each of the effects that its topic may have.
+    own, own_weights = np.polynomial.hermite_e.hermegauss(15)
+    eta = logit(0.85) + model[:, None, None] + topic_std * topics[:, None] + interaction_std * own
+    mass = binom.pmf(k[..., None, None], n, expit(eta)) @ own_weights / own_weights.sum()
+    rest = np.stack([np.delete(mass, m, axis=1).prod(axis=1) for m in range(N_MODELS)], axis=1)
+    ordinary_mass = (rest * mass) @ weights / (rest @ weights)
+    return binom.logpmf(k, n, 0.1) - np.log(ordinary_mass) - np.log(odd.size - 1), odd
+
+
+def print_oracle(n_sets, n=10):
+    spreads = {"one cell": {}, "one cell, even": dict(model_std=0.2, topic_std=0.35)}
+    for name, stds in spreads.items():
+        rng = np.random.default_rng(0)
+        sets = [log_odds_of_oracle(rng, n, **stds) for _ in range(n_sets)]
+        odds, odd = (np.concatenate(part) for part in zip(*sets, strict=True))
+        limits = {f"{rate:.1%} false": np.quantile(odds[~odd], 1 - rate) for rate in (0.005, 0.001)}
+        limits |= {f"probability > {p}": logit(p) for p in (0.9, 0.5, 0.25)}
+        for rule, limit in limits.items():
+            listed = odds > limit
+            print(
+                f"{name}, n = {n}, {rule}: {listed[odd].mean():.3f} listed, "
+                f"{listed[~odd].mean():.4f} falsely"
+            )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", type=int, default=40)
     parser.add_argument("--only", default="", help="part of the names of the kinds to run")
+    parser.add_argument("--oracle", action="store_true", help="what the best of rules would list")
     arguments = parser.parse_args()
+    if arguments.oracle:
+        print_oracle(arguments.sets)
+        return
     warnings.simplefilter("ignore")
     pd.set_option("display.width", 200, "display.max_columns", 20)
     for name, make in SETS.items():

@@ -107,8 +107,8 @@ def check_labels(X):
     return pd.RangeIndex(len(X))
 
 
-def check_column(name, values, labels, *, minimum=None, allow_scalar=False):
-    """A finite float column with one entry per group.
+def check_column(name, values, labels, *, minimum=None, allow_scalar=False, unit="group"):
+    """A finite float column with one entry per group, or per row.
 
     Parameters
     ----------
@@ -122,6 +122,8 @@ def check_column(name, values, labels, *, minimum=None, allow_scalar=False):
         Smallest value allowed.
     allow_scalar : bool, default=False
         Whether one number stands for all groups.
+    unit : str, default="group"
+        What an entry belongs to; errors print it.
 
     Returns
     -------
@@ -135,19 +137,19 @@ def check_column(name, values, labels, *, minimum=None, allow_scalar=False):
     """
     column = np.asarray(values)
     if column.dtype.kind not in "buif":
-        column = _as_float(name, column, labels)
+        column = _as_float(name, column, labels, unit)
     column = column.astype(float)
     if allow_scalar and column.ndim == 0:
         column = np.full(len(labels), float(column))
     if column.shape != (len(labels),):
         raise ValueError(
             f"{name} has shape {column.shape}, but X has {len(labels)} rows: "
-            f"pass one {name} per group."
+            f"pass one {name} per {unit}."
         )
-    _refuse(~np.isfinite(column), name, "finite", column, labels, _REMEDIES.get(name, ""))
+    _refuse(~np.isfinite(column), name, "finite", column, labels, _REMEDIES.get(name, ""), unit)
     if minimum is not None:
         word = "non-negative" if minimum == 0 else f"at least {minimum:g}"
-        _refuse(column < minimum, name, word, column, labels)
+        _refuse(column < minimum, name, word, column, labels, unit=unit)
     return column
 
 
@@ -286,14 +288,14 @@ def require_columns(frame_columns, wanted, what="items"):
         )
 
 
-def _as_float(name, column, labels):
+def _as_float(name, column, labels, unit="group"):
     try:
         return column.astype(float)
     except (TypeError, ValueError):
         flat = column.ravel()
         bad = next(i for i, value in enumerate(flat) if not _is_number(value))
         raise ValueError(
-            f"{name} must be numeric, but {_group(labels, bad)} has {plain(flat[bad])!r}."
+            f"{name} must be numeric, but {_group(labels, bad, unit)} has {plain(flat[bad])!r}."
         ) from None
 
 
@@ -305,18 +307,19 @@ def _is_number(value):
     return True
 
 
-def _refuse(bad, name, word, column, labels, remedy=""):
+def _refuse(bad, name, word, column, labels, remedy="", unit="group"):
     if np.any(bad):
         first = int(np.argmax(bad))
         raise ValueError(
-            f"{name} must be {word}, but {_group(labels, first)} has {column[first]:g}.{remedy}"
+            f"{name} must be {word}, but {_group(labels, first, unit)} has {column[first]:g}."
+            f"{remedy}"
         )
 
 
-def _group(labels, position):
+def _group(labels, position, unit="group"):
     if position >= len(labels):
         return f"row {position}"
-    return f"group {plain(labels[position])!r}"
+    return f"{unit} {plain(labels[position])!r}"
 
 
 def plain(value):

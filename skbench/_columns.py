@@ -1,8 +1,10 @@
 """Columns of features: which name things, which say something, how they become numbers."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
-from pandas.api.types import is_numeric_dtype
+from pandas.api.types import is_integer_dtype, is_numeric_dtype
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -10,6 +12,7 @@ from sklearn.preprocessing import OneHotEncoder
 from skbench._checks import DATES, kind_of
 
 ENCODER = "encoder"  # name of the step in front of a regressor
+_READ_CATEGORIES = ("XGB", "LGBM", "HistGradientBoosting", "CatBoost")  # names of classes
 
 
 def role_column(X, role):
@@ -43,6 +46,19 @@ def role_column(X, role):
             "all but one of them."
         )
     return prefixed[0] if prefixed else None
+
+
+def warn_of_numbered_names(X):
+    """Warn of models or topics that are numbers, which regressions read as quantities."""
+    for role in ("model", "topic"):
+        name = role_column(X, role)
+        if name is not None and is_integer_dtype(X[name]):
+            warnings.warn(
+                f"Column {name!r} of X holds whole numbers, which a regression reads as a "
+                f"quantity: {role} 2 lies between 1 and 3. If they are names, make them text, "
+                f"X.astype({{{name!r}: str}}).",
+                stacklevel=5,
+            )
 
 
 def text_columns(X):
@@ -133,11 +149,20 @@ def with_indicators(regressor, X, groups):
     Returns
     -------
     estimator
-        The regressor itself, or a pipeline.
+        The regressor itself, or a pipeline; it gets categories as they are where trees can
+        split them.
     """
     if any(hasattr(part, "transform") for part in regressor.get_params().values()):
         return regressor
-    return encoding(regressor, X, groups, text_columns(X))
+    nominal = text_columns(X) if _reads_categories(regressor) else nominal_columns(X)
+    return encoding(regressor, X, groups, nominal)
+
+
+def _reads_categories(regressor):
+    """Whether a regressor, or one inside it, is of boosted trees that read categories."""
+    parts = [regressor, *regressor.get_params().values()]
+    names = [name for part in parts for kind in type(part).__mro__ for name in [kind.__name__]]
+    return any(name.startswith(_READ_CATEGORIES) for name in names)
 
 
 def encoding(regressor, X, groups, nominal):

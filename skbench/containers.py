@@ -33,7 +33,7 @@ GUARANTEES = (
 )
 KINDS = ("bootstrap", "posterior")
 OUTCOMES = ("binomial", "continuous", "clustered")
-LISTED = 0.9  # probability of being unlike its peers from which a group is listed
+LISTED = 0.25  # probability of being unlike its peers above which a group is listed
 _OF_GROUPS = ("z", "sigma2", "n", "n_independent", "groups")
 _FEATURE = "X:"  # before the names of features, in a table that holds a whole summary
 
@@ -164,7 +164,7 @@ class GroupSummary:
         Sampling variances of `z`, score units squared; nan where the items of
         a group cannot tell.
     n : array-like of shape (n_groups,)
-        Number of items.
+        Number of items; nan where it is not known, and then no estimator is given any.
     labels : pandas.Index of length n_groups
         One label per group.
     X : pandas.DataFrame with n_groups rows, default=None
@@ -264,7 +264,7 @@ class GroupSummary:
             "X": X.copy(),
             "y": self.z,
             "sigma2": self.sigma2,
-            "n": self.n_independent,
+            "n": None if pd.isna(self.n_independent).any() else self.n_independent,
             "groups": self.groups,
             "sampling": self.sampling,
         }
@@ -518,6 +518,7 @@ class Estimate:
                 "each group", "average over groups", "posterior", "model", "none"
             ] = "none",
             sample_size_ratio: SampleSizeRatio | None = None,
+            unlike_peers: ArrayLike | None = None,
         ) -> None: ...
 
     def __post_init__(self):
@@ -531,9 +532,11 @@ class Estimate:
 
     @property
     def is_unlike(self) -> np.ndarray:
-        """Whether each group is unlike its peers with a probability above .9, ndarray of bool.
+        """Whether each group is to be looked at as unlike its peers, ndarray of bool.
 
-        A local false discovery rate below .1; False where the method does not tell.
+        With a probability above 1/4, a local false discovery rate below 3/4: to miss a broken
+        group is taken to be three times as bad as to look at the items of an ordinary one.
+        False where the method does not tell.
         """
         if self.unlike_peers is None:
             return np.zeros(len(self), dtype=bool)

@@ -14,6 +14,7 @@ FLOOR = {
     "_columns": 1,
     "_files": 0,
     "_printed": 0,
+    "_progress": 0,
     "_random": 0,
     "_types": 0,
     "stats": 0,

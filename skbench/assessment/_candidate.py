@@ -1,19 +1,26 @@
 """An estimator on trial: what it is given, and what it answered."""
 
+import functools
 import inspect
+import traceback
+import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import is_regressor
+from threadpoolctl import ThreadpoolController
 
 from skbench._checks import check_option, named_estimators
 from skbench._columns import with_indicators
 from skbench._random import seeded
+from skbench.containers import GUARANTEES
 from skbench.summaries import finite_population_estimate
 from skbench.summaries._items import VARIANCES
 
 NO_INTERVAL = "none"
+ENDS = ("value", "low", "high")
 
 
 class Candidate(NamedTuple):
@@ -35,6 +42,8 @@ class Candidate(NamedTuple):
     finite_population : bool, default=False
         Whether the number of all items of each group is known, and the estimates are of
         their mean (`finite_population_estimate`), which is the truth of a study.
+    without : sequence of str, default=()
+        Columns of the features that are kept from it; a constant where none is left.
 
     Notes
     -----
@@ -44,7 +53,7 @@ class Candidate(NamedTuple):
     Examples
     --------
     >>> from skbench import Candidate, EmpiricalBayes
-    >>> paper = EmpiricalBayes(cv=2, prior_variance="moments", pool=False)
+    >>> paper = EmpiricalBayes(cv=2, prior_variance="moments", pool=False, unlike_share=0)
     >>> Candidate(paper, variance="plug-in", keep_topics=False).variance
     'plug-in'
     """
@@ -53,6 +62,7 @@ class Candidate(NamedTuple):
     variance: str | None = None
     keep_topics: bool = True
     finite_population: bool = False
+    without: Sequence[str] = ()
 
 
 class Answer(NamedTuple):
@@ -113,32 +123,63 @@ def estimators_of_groups(estimators):
     return named
 
 
-def answer(candidate, summary, sizes, confidence_level, seed):
-    """Fit a copy of the estimator and ask it for the fitted groups.
+def ask(candidates, summary_of, seed, confidence_level=None, sizes=None):
+    """What every candidate says of one draw of items; none can stop the others.
 
     Parameters
     ----------
-    candidate : Candidate
-        Its estimator is not changed.
-    summary : GroupSummary
-        The groups of one repetition.
-    sizes : ndarray of int of shape (n_groups,)
-        Number of all items of these groups.
-    confidence_level : float
-        Nominal level of the intervals.
+    candidates : dict of str to Candidate
+        Their estimators are not changed.
+    summary_of : callable
+        From a sampling variance to the GroupSummary of the draw.
     seed : int
-        Fills every ``random_state`` that the user left open.
+        Fills every ``random_state`` that the user left open, in each candidate alike.
+    confidence_level : float, default=None
+        Nominal level of the intervals; None asks for values only, which costs less.
+    sizes : ndarray of int of shape (n_groups,), default=None
+        Number of all items of the groups, where candidates are told of them.
 
     Returns
     -------
-    Answer
-        Without interval (nan) for plain regressors.
+    answers : dict of str to Answer
+        Of the candidates that did not fail.
+    notes : list of (str, str, str)
+        Errors and warnings: name, "error" or "warning", and message.
     """
+    answers, notes = {}, []
+    # Sums over threads come in another order, which changes the last digits.
+    with _thread_pools().limit(limits=1):
+        for name, candidate in candidates.items():
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    summary = summary_of(candidate.variance)
+                    said = _answer(candidate, summary, seed, confidence_level, sizes)
+                    answers[name] = _checked(said, summary.labels)
+                except Exception as error:
+                    words = traceback.format_exception_only(error)[0].strip()
+                    notes.append((name, "error", words))
+            heard = dict.fromkeys(str(warning.message) for warning in caught)
+            notes += [(name, "warning", words) for words in heard]
+    return answers, notes
+
+
+@functools.cache
+def _thread_pools():
+    return ThreadpoolController()
+
+
+def _answer(candidate, summary, seed, confidence_level, sizes):
+    """Fit a copy of the estimator and ask it for the fitted groups."""
     arguments = summary.fit_args
     if not candidate.keep_topics:
         alone = replace(summary.sampling, items_shared=False, item_correlation=None)
         arguments |= {"groups": None, "sampling": alone}
+    if candidate.without:
+        arguments["X"] = _without(arguments["X"], list(candidate.without))
     estimator = seeded(candidate.estimator, seed)
+    if confidence_level is None and hasattr(estimator, "fit_predict"):
+        return _values(told(estimator.fit_predict, arguments))
     if hasattr(estimator, "estimate"):
         e = told(estimator.fit, arguments).estimate(confidence_level)
         if candidate.finite_population:
@@ -147,10 +188,38 @@ def answer(candidate, summary, sizes, confidence_level, seed):
     X, y, groups = (arguments[name] for name in ("X", "y", "groups"))
     if hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator):
         estimator = with_indicators(estimator, X, groups)
-    value = estimator.fit(X, y).predict(X)
-    value = np.asarray(value, dtype=float).ravel()
+    return _values(np.asarray(estimator.fit(X, y).predict(X), dtype=float).ravel())
+
+
+def _without(X, columns):
+    kept = X.drop(columns=columns)
+    return kept if kept.shape[1] else kept.assign(constant=1.0)
+
+
+def _values(value):
     unknown = np.full(len(value), np.nan)
     return Answer(value, unknown, unknown, NO_INTERVAL)
+
+
+def _checked(said, labels):
+    """The answer with columns of floats; one that cannot be read is refused."""
+    columns = {field: _checked_column(field, getattr(said, field), labels) for field in ENDS}
+    known = np.isfinite(columns["value"])
+    if not known.all():
+        raise ValueError(f"its estimate of group {labels[int(np.argmin(known))]!r} is not finite.")
+    check_option("guarantee", said.guarantee, GUARANTEES)
+    return said._replace(**columns)
+
+
+def _checked_column(field, given, labels):
+    column = None if given is None else np.asarray(given, dtype=float)
+    if column is None or column.shape != (len(labels),):
+        found = "None" if column is None else f"of shape {column.shape}"
+        raise ValueError(
+            f"{field} of its estimate is {found} for {len(labels)} groups. Give one number per "
+            "group, nan where an interval has no such end."
+        )
+    return column
 
 
 def told(method, arguments):

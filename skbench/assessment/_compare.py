@@ -12,9 +12,10 @@ import pandas as pd
 from skbench._checks import check_confidence_level, check_option
 from skbench._random import as_generator, seeded
 from skbench._types import Names, RandomState, Rows
-from skbench.assessment._candidate import estimators_of_groups, told
-from skbench.assessment._candidates import Data, split_risk
+from skbench.assessment._candidate import Candidate, estimators_of_groups, told
 from skbench.assessment._comparison import RiskComparison
+from skbench.assessment._split_risk import split_risk
+from skbench.assessment._splits import Data
 from skbench.containers import Estimate, GroupSummary
 
 
@@ -197,7 +198,7 @@ def compare_estimators(
         )
     rng = as_generator(random_state)
     data = Data(items, by, summary_options)
-    candidates = {name: (estimator, []) for name, estimator in estimators.items()}
+    candidates = {name: Candidate(estimator) for name, estimator in estimators.items()}
     risk = split_risk(candidates, data, safest, n_splits, n_repeats, rng, n_jobs)
     if safest in risk.errors:
         raise ValueError(f"The safest candidate {safest!r} failed: {risk.errors[safest]}")

@@ -9,6 +9,8 @@ import joblib
 import numpy as np
 import pandas as pd
 
+from skbench.assessment._code import called_by, code_of_class, is_of_a_library, libraries_of
+
 _PLAIN = (bool, int, float, complex, str, bytes, np.generic, np.ufunc, type(...))
 
 
@@ -41,7 +43,9 @@ def settings_of(trial, n_items, share_items):
     }
     for name, candidate in trial.candidates.items():
         settings[f"estimators[{name!r}]"] = ", ".join(map(described, candidate))
-    return settings
+    parts = [part for candidate in trial.candidates.values() for part in candidate]
+    versions = libraries_of(parts)
+    return settings | {f"code of {name}": version for name, version in versions.items()}
 
 
 def data_hash(population):
@@ -85,7 +89,7 @@ def described(value, inside=()):
     part = functools.partial(described, inside=(*inside, value))
     if hasattr(value, "get_params") and not isinstance(value, type):
         parameters = value.get_params(deep=False)
-        return f"{type(value).__name__}({_named(parameters, part)})"
+        return f"{type(value).__name__}({_named(parameters, part)}){_own_code(type(value), part)}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(part, value))}]"
     if isinstance(value, set | frozenset):
@@ -104,10 +108,12 @@ def described(value, inside=()):
         return f"{part(value.__self__)}.{part(value.__func__)}"
     if inspect.isfunction(value):
         return f"{value.__module__}.{value.__qualname__} {_hash_of_function(value, part)}"
+    if inspect.isclass(value):
+        return f"{value.__module__}.{value.__qualname__}{_own_code(value, part)}"
     if hasattr(value, "__qualname__"):
         return f"{value.__module__}.{value.__qualname__}"
     if callable(value) and hasattr(value, "__dict__"):
-        return f"{type(value).__name__}({_named(vars(value), part)})"
+        return f"{type(value).__name__}({_named(vars(value), part)}){_own_code(type(value), part)}"
     return f"{type(value).__name__} {_hash_of_object(value)}"
 
 
@@ -115,11 +121,19 @@ def _named(parameters, part):
     return ", ".join(f"{name}={part(given)}" for name, given in parameters.items())
 
 
+def _own_code(cls, part):
+    """Hash of the code of a class that no library has, in brackets."""
+    own = code_of_class(cls)
+    return f"[{joblib.hash([(name, part(own[name])) for name in sorted(own)])}]" if own else ""
+
+
 def _hash_of_function(function, part):
     """Hash of what a function does, as far as it can be seen from the function itself."""
     enclosed = [part(_content(cell)) for cell in function.__closure__ or ()]
     defaults = part([function.__defaults__, function.__kwdefaults__])
-    return joblib.hash([_code(function.__code__, part), defaults, *enclosed])
+    called = [] if is_of_a_library(function) else called_by(function).items()
+    called = [(name, part(value)) for name, value in called]
+    return joblib.hash([_code(function.__code__, part), defaults, *enclosed, *called])
 
 
 def _code(code, part):

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from skbench._types import Estimator, Names, RandomState, Rows
-from skbench.assessment._candidate import estimators_of_groups
-from skbench.assessment._candidates import Data, split_risk
+from skbench.assessment._candidate import Candidate, estimators_of_groups
+from skbench.assessment._split_risk import split_risk
+from skbench.assessment._splits import Data
 from skbench.containers import GroupSummary
 
 if TYPE_CHECKING:
@@ -107,11 +108,11 @@ def leave_out_covariates(
             "covariates must be a dict of names and columns, such as "
             f'{{"texts": ["length", "language"]}}, got {type(covariates).__name__}.'
         )
-    candidates = {_ALL: (estimator, [])}
+    candidates = {_ALL: Candidate(estimator)}
     for name, dropped in covariates.items():
         dropped = [dropped] if isinstance(dropped, str) else list(dropped)
         _check_columns(name, dropped, columns)
-        candidates[f"without {name}"] = (estimator, dropped)
+        candidates[f"without {name}"] = Candidate(estimator, without=dropped)
     return split_risk(candidates, data, _ALL, n_splits, n_repeats, random_state, n_jobs)
 
 

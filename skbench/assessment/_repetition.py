@@ -1,22 +1,18 @@
 """What one worker does: draw, summarize, ask every estimator."""
 
 import functools
-import traceback
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import ThreadpoolController
 
-from skbench._checks import check_option
-from skbench.assessment._candidate import answer
+from skbench.assessment._candidate import ENDS, ask
 from skbench.assessment._sampling import draw, summary_of
 from skbench.containers import GUARANTEES
 
 # All columns of results that are no labels of groups.
 RESULT_COLUMNS = ("repetition", "estimator", "n", "estimate", "low", "high", "truth", "guarantee")
-_COLUMNS = {"value": "estimate", "low": "low", "high": "high"}  # among them, by field of an answer
+_COLUMNS = dict(zip(ENDS, ("estimate", "low", "high"), strict=True))  # among them, by field
 
 
 class Trial(NamedTuple):
@@ -46,65 +42,22 @@ def repetition(trial, number):
     notes : list of dict
         Errors and warnings: repetition, estimator, kind and message.
     """
-    sample_seed, estimator_seed = np.random.SeedSequence(trial.entropy, spawn_key=(number,)).spawn(
-        2
-    )
+    sequence = np.random.SeedSequence(trial.entropy, spawn_key=(number,))
+    sample_seed, estimator_seed = sequence.spawn(2)
+    population = trial.design.population
     sample = draw(trial.design, trial.replace, np.random.default_rng(sample_seed))
-    seed = int(estimator_seed.generate_state(1)[0] >> 1)
-    sizes = trial.design.population.sizes[sample.present]
-    summaries, answers, notes = {}, {}, []
-    # Sums over threads come in another order, which changes the last digits.
-    with _thread_pools().limit(limits=1):
-        for name, candidate in trial.candidates.items():
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                try:
-                    if candidate.variance not in summaries:
-                        summaries[candidate.variance] = summary_of(
-                            trial.design.population, sample, candidate.variance
-                        )
-                    summary = summaries[candidate.variance]
-                    said = answer(candidate, summary, sizes, trial.confidence_level, seed)
-                    answers[name] = _checked(said, summary.labels)
-                except Exception as error:
-                    notes.append(_note(number, name, "error", _words(error)))
-            heard = dict.fromkeys(str(warning.message) for warning in caught)
-            notes += [_note(number, name, "warning", words) for words in heard]
+    answers, said = ask(
+        trial.candidates,
+        functools.cache(functools.partial(summary_of, population, sample)),
+        int(estimator_seed.generate_state(1)[0] >> 1),
+        trial.confidence_level,
+        population.sizes[sample.present],
+    )
+    notes = [
+        {"repetition": number, "estimator": name, "kind": kind, "message": message}
+        for name, kind, message in said
+    ]
     return _frame(trial, number, sample, answers), notes
-
-
-@functools.cache
-def _thread_pools():
-    return ThreadpoolController()
-
-
-def _checked(said, labels):
-    """The answer with columns of floats; one that cannot be read is refused."""
-    columns = {field: _checked_column(field, getattr(said, field), labels) for field in _COLUMNS}
-    known = np.isfinite(columns["value"])
-    if not known.all():
-        raise ValueError(f"its estimate of group {labels[int(np.argmin(known))]!r} is not finite.")
-    check_option("guarantee", said.guarantee, GUARANTEES)
-    return said._replace(**columns)
-
-
-def _checked_column(field, given, labels):
-    column = None if given is None else np.asarray(given, dtype=float)
-    if column is None or column.shape != (len(labels),):
-        found = "None" if column is None else f"of shape {column.shape}"
-        raise ValueError(
-            f"{field} of its estimate is {found} for {len(labels)} groups. Give one number per "
-            "group, nan where an interval has no such end."
-        )
-    return column
-
-
-def _note(number, name, kind, message):
-    return {"repetition": number, "estimator": name, "kind": kind, "message": message}
-
-
-def _words(error):
-    return traceback.format_exception_only(error)[0].strip()
 
 
 def category_types(trial):

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
 
 from skbench._checks import check_option
+from skbench._random import as_generator
 from skbench._types import Names, RandomState, Rows
-from skbench.assessment._candidate import estimators_of_groups
-from skbench.assessment._candidates import Data, split_risk
+from skbench.assessment._candidate import Candidate, ask, estimators_of_groups
+from skbench.assessment._comparison import RiskComparison
+from skbench.assessment._splits import Data, check_splits
 from skbench.containers import GroupSummary
-
-if TYPE_CHECKING:
-    from skbench.assessment._comparison import RiskComparison
+from skbench.stats.shrinkage.risk import split_loss
 
 
 def split_items_risk(
@@ -114,6 +119,85 @@ def split_items_risk(
     estimators = estimators_of_groups(estimators)
     reference = next(iter(estimators)) if reference is None else reference
     check_option("reference", reference, estimators)
-    candidates = {name: (estimator, []) for name, estimator in estimators.items()}
+    candidates = {name: Candidate(estimator) for name, estimator in estimators.items()}
     data = Data(items, by, summary_options)
     return split_risk(candidates, data, reference, n_splits, n_repeats, random_state, n_jobs)
+
+
+def split_risk(candidates, data, reference, n_splits, n_repeats, random_state, n_jobs):
+    """Judge candidates, each fitted on what every fold leaves.
+
+    Parameters
+    ----------
+    candidates : dict of str to Candidate
+        What is fitted; the summaries are made with the options of `data`.
+    data : Data
+        What is split.
+    reference : str
+        Candidate that differences are taken to.
+    n_splits, n_repeats : int
+        Folds, and independent deals.
+    random_state : int, RandomState, Generator or None
+        Seed of the deals and of the candidates' open random states.
+    n_jobs : int or None
+        Parts worked on at the same time (joblib).
+
+    Returns
+    -------
+    RiskComparison
+    """
+    check_splits(n_splits, n_repeats)
+    rng = as_generator(random_state)
+    deals, seeds = rng.spawn(2)
+    results = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(_judged)(candidates, part, int(seeds.integers(2**31)))
+        for part in data.parts(n_splits, n_repeats, deals)
+    )
+    n_groups = len(data.summary)
+    sums = np.zeros((n_groups, len(candidates) + 2))
+    weights, errors = np.zeros(n_groups), {}
+    for at, columns, n_out, failures in results:
+        sums[at] += n_out[:, None] * columns
+        weights[at] += n_out
+        errors = failures | errors
+    scored = weights > 0
+    if not scored.any():
+        raise ValueError(
+            "No group has two items, or two clusters of them, so none can be split: what remained "
+            "could not be judged by what was left out."
+        )
+    means = sums[scored] / weights[scored, None]
+    share, variance = means[:, :2].T
+    _warn_of_failures(errors)
+    return RiskComparison(
+        losses=pd.DataFrame(means[:, 2:], data.summary.labels[scored], list(candidates)),
+        variance=variance,
+        topics=data.topics[scored],
+        items_share=float(np.average(share, weights=data.summary.n[scored])),
+        reference=reference,
+        errors=errors,
+    )
+
+
+def _judged(candidates, part, seed):
+    """Share of items and loss of direct estimates in one part, then losses of candidates."""
+    scored = part.n_out > 0
+    # What they warn of, the fit on all items tells.
+    answers, notes = ask(candidates, lambda variance: part.summary, seed)
+    columns = [part.share, part.sigma2]
+    for name in candidates:
+        if name in answers:
+            value = answers[name].value
+            columns.append(split_loss(value, part.summary.z, part.z_out, part.sigma2))
+        else:
+            columns.append(np.full(len(part.summary), np.nan))
+    errors = {name: words for name, kind, words in notes if kind == "error"}
+    return part.position[scored], np.column_stack(columns)[scored], part.n_out[scored], errors
+
+
+def _warn_of_failures(errors):
+    for name, error in errors.items():
+        warnings.warn(
+            f"{name!r} failed on part of the items, so its risk is unknown. {error}",
+            stacklevel=4,
+        )

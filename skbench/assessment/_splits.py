@@ -1,17 +1,19 @@
 """Items dealt to folds: what remains when one fold is left out, and what that fold says."""
 
+import inspect
 import warnings
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from skbench._checks import check_option, require_columns
 from skbench.containers import GroupSummary
 from skbench.stats.intervals import binomial
 from skbench.stats.shrinkage import risk
 from skbench.summaries import summarize_items
-from skbench.summaries._items import estimates_of_counts
-from skbench.summaries._rows import group_labels
+from skbench.summaries._items import VARIANCES, estimates_of_counts
+from skbench.summaries._rows import collected, group_labels, opened, with_score
 
 
 class Part(NamedTuple):
@@ -23,6 +25,75 @@ class Part(NamedTuple):
     n_out: np.ndarray  # items in the fold
     share: np.ndarray  # of the independent observations of each group, those in `summary`
     sigma2: np.ndarray  # unbiased variance of the direct estimates in `summary`
+
+
+class Data:
+    """Items or their summary, and how to split them.
+
+    Parameters
+    ----------
+    items : dataframe or GroupSummary
+        What the user gave.
+    by : str or list of str, default=None
+        Columns that define the groups; required with a dataframe.
+    options : dict
+        Further arguments of `summarize_items`; only `variance` counts where
+        `items` is a summary.
+    """
+
+    def __init__(self, items, by, options):
+        allowed = inspect.signature(summarize_items).parameters
+        unknown = [name for name in options if name not in allowed]
+        if unknown:
+            raise TypeError(f"summarize_items has no argument {unknown[0]!r}.")
+        self.variance = options.get("variance", "smoothed")
+        check_option("variance", self.variance, VARIANCES)
+        if isinstance(items, GroupSummary):
+            _refuse_late(options)
+            self.summary, self._items = items, None
+            return
+        if by is None:
+            raise ValueError('Pass by=..., the columns that define the groups: by=["model", ...].')
+        defaults = {"score": "score", "model": "model", "item": "item", "cluster": None}
+        by = [by] if isinstance(by, str) else list(by)
+        self._options = defaults | options | {"by": by}
+        frame = opened(items)
+        columns = self._columns(frame.collect_schema().names())
+        frame = with_score(frame, self._options["score"])
+        # Sorted: engines return rows in any order, and the deals go by it.
+        self._items = collected(frame.select(columns), columns)
+        self.summary = summarize_items(self._items, **self._options)
+
+    def _columns(self, names):
+        """Columns that the parts need: a million texts should not be carried along."""
+        require_columns(names, [*self._options["by"], self._options["score"]])
+        features = self._options.get("features")
+        features = [features] if isinstance(features, str) else features
+        means = list(features) if isinstance(features, list | tuple) else []
+        roles = [self._options[role] for role in ("model", "item", "cluster", "score")]
+        wanted = [*self._options["by"], *roles, *means]
+        return [name for name in dict.fromkeys(wanted) if name in names]
+
+    @property
+    def topics(self):
+        """What is independent: the topic where models share items, else the group."""
+        groups = self.summary.groups
+        return np.arange(len(self.summary)) if groups is None else np.asarray(groups)
+
+    def parts(self, n_splits, n_repeats, rng):
+        """Parts of all repeats and folds."""
+        if self._items is None:
+            return parts_of_summary(self.summary, self.variance, n_splits, n_repeats, rng)
+        return parts_of_items(self._items, self.summary, self._options, n_splits, n_repeats, rng)
+
+
+def _refuse_late(options):
+    """Refuse arguments that a summary was, or was not, made with."""
+    late = [name for name in options if name != "variance"]
+    if late:
+        raise TypeError(
+            f"{late[0]!r} needs item rows, but a summary was given. Pass it to summarize_items."
+        )
 
 
 def check_splits(n_splits, n_repeats):

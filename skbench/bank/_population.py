@@ -8,7 +8,7 @@ import pandas as pd
 from skbench._checks import require_columns
 from skbench.bank._rows import positions_and_topics
 from skbench.stats.item_response.assisted import assisted_mean, combined, moments_within
-from skbench.stats.item_response.unit_level import item_sums, sum_moments
+from skbench.stats.item_response.unit_prediction import item_sums, sum_moments
 
 _LEAST_ASSISTED = 10
 _LEAST_IN_TOPIC = 2

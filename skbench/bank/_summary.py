@@ -5,7 +5,7 @@ import pandas as pd
 
 from skbench.containers import GroupSummary, Sampling
 from skbench.stats.item_response.assisted import assisted_mean
-from skbench.stats.item_response.unit_level import item_scores, without_topics
+from skbench.stats.item_response.unit_prediction import item_scores, without_topics
 
 _PRIOR_ITEMS = 4.0  # items' worth of the variance that the model expects of a residual
 

@@ -62,7 +62,7 @@ class ItemBank(BaseEstimator):
     Warns
     -----
     UserWarning
-        If several models gave the same answers throughout.
+        If several models gave the same answers throughout, or `exclude` names no model.
 
     Notes
     -----

@@ -28,7 +28,7 @@ from skbench.bank._summary import summary_of
 from skbench.bank._targets import warn_of_copies, warn_of_sample
 from skbench.containers import Estimate
 from skbench.stats.item_response.assisted import bounded_interval
-from skbench.stats.item_response.unit_level import item_scores
+from skbench.stats.item_response.unit_prediction import item_scores
 
 if TYPE_CHECKING:
     from skbench.bank.item_bank import ItemBank
@@ -72,7 +72,8 @@ class UnitLevelModel(BaseEstimator):
     Raises
     ------
     ValueError
-        If columns or scores are missing, or a new model is in the bank by name.
+        If columns or scores are missing, a new model is in the bank by name, or none of its
+        items are.
 
     Warns
     -----
@@ -156,11 +157,12 @@ class UnitLevelModel(BaseEstimator):
             raise ValueError("bank is missing: pass ItemBank().fit(past) as bank=...")
         check_is_fitted(self.bank)
         rows = read_rows(self.bank, X, self.model, self.topic, self.item)
-        y = check_column("y", y, pd.RangeIndex(len(rows.model)))
+        y = check_column("y", y, pd.RangeIndex(len(rows.model)), unit="row")
         self._new_topics = rows.new_topics
         codes, names = pd.factorize(rows.model, sort=True)
         self.models_ = pd.Index(names, name=self.model)
         self._refuse_known()
+        self._refuse_strangers(rows)
         answers = self.bank.binary_ and y.min() >= 0 and y.max() <= 1
         self._bounds = self._score_bounds(y, answers)
         self._design = design(self.bank, len(rows.new_topics), None if answers else y)
@@ -287,6 +289,19 @@ class UnitLevelModel(BaseEstimator):
                 f"The bank holds the answers of {known[0]!r} itself: they would be taken for those "
                 f"of an earlier model. Use bank.without({known!r})."
             )
+
+    def _refuse_strangers(self, rows):
+        """Models without a single item of the bank: ids of another kind, most likely."""
+        with_known = set(rows.model[rows.position >= 0])
+        for name in self.models_:
+            if name not in with_known:
+                theirs = plain(rows.item[int(np.argmax(rows.model == name))])
+                ours = plain(self.bank.items_["item"].iloc[0])
+                raise ValueError(
+                    f"The bank has none of the items of model {name!r}, such as {theirs!r}; its "
+                    f"own are like {ours!r}. Name items, and topics, as the bank does, or leave "
+                    "the model out."
+                )
 
     def _warn_of_unknown(self, rows):
         unknown = rows.position < 0

@@ -199,7 +199,8 @@ def leaderboard(
 
 def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
     """`leaderboard` for a `ScoreTable`, of which several things may be asked."""
-    bounds = _bounds(table)
+    # Items that only one model was asked are no blanks of the others.
+    bounds = _bounds(table).iloc[: 0 if unrelated else None]
     table = table.with_missing(missing)
     by_group = pair_table(table, unrelated)
     pairs = averaged(by_group)
@@ -208,7 +209,8 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
     # Scores that are all alike vary by rounding alone.
     variance = np.where(variance <= table.rounding**2, 0.0, variance)
     _refuse_unknown(table, mean, variance)
-    warn_of_missing_items(table, pairs.fits)
+    if not unrelated:
+        warn_of_missing_items(table, pairs.fits)
     estimate = _estimate(table, mean, variance, freedom, confidence_level)
     order = np.argsort(-estimate.value, kind="stable")
     comparison = None

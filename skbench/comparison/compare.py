@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -18,6 +19,8 @@ from skbench.stats.ranking import multiplicity
 from skbench.stats.ranking.power import required_n_mcnemar, required_n_t
 from skbench.summaries._score_table import MISSING, score_table, some_of
 
+_BY_CLUSTER = ("independent items", "cluster means")
+
 
 def compare_models(
     items: Rows,
@@ -28,6 +31,7 @@ def compare_models(
     item: str = "item",
     score: str = "score",
     cluster: str | None = None,
+    cluster_weight: Literal["item", "cluster"] = "item",
     by: Names | None = None,
     confidence_level: float = 0.95,
     adjust: Literal["none", "bonferroni", "holm"] = "none",
@@ -49,6 +53,11 @@ def compare_models(
         Column of clusters of dependent items, such as the passage that several
         questions are about. The item column itself where items were answered several
         times.
+    cluster_weight : {"item", "cluster"}, default="item"
+        What counts equally: every item, or every cluster, whose means of the items that all
+        compared models answered are then paired. Different estimands: the second is that of
+        the report on clustered standard errors, and asks how models differ on a cluster
+        that is drawn at random.
     by : str or list of str, default=None
         Columns of groups, such as the topic, each compared by itself.
     confidence_level : float, default=0.95
@@ -129,11 +138,23 @@ def compare_models(
     """
     check_option("adjust", adjust, ("none", "bonferroni", "holm"))
     check_option("missing", missing, MISSING)
+    check_option("cluster_weight", cluster_weight, ("item", "cluster"))
+    if cluster is None and cluster_weight == "cluster":
+        raise ValueError(
+            'cluster_weight="cluster" needs clusters. Name their column by cluster=...'
+        )
     check_confidence_level(confidence_level)
     by = [by] if isinstance(by, str) else list(by or [])
     table = score_table(items, model=model, item=item, score=score, cluster=cluster, by=by)
     table = table.with_missing(missing)
-    return comparison_of(table, a, b, item=item, confidence_level=confidence_level, adjust=adjust)
+    if cluster_weight == "cluster":
+        two = [list(table.models).index(name) for name in (a, b) if name in table.models]
+        table = (table.of_models(two) if len(set(two)) == 2 else table).of_cluster_means()
+    found = comparison_of(table, a, b, item=item, confidence_level=confidence_level, adjust=adjust)
+    if cluster_weight == "item":
+        return found
+    estimate = replace(found.estimate, method=found.estimate.method.replace(*_BY_CLUSTER))
+    return replace(found, estimate=estimate)
 
 
 def comparison_of(table, a=None, b=None, *, item, confidence_level, adjust):

@@ -139,6 +139,28 @@ def assumed_sampling(X, z, sigma2, n, groups, *, moderates, reads_correlation, r
     return Sampling(outcome, items_shared=groups is not None)
 
 
+def warn_of_unsaid_topics(X):
+    """Warn of topics that several models share, which transformers may hide from the last step.
+
+    Parameters
+    ----------
+    X : DataFrame or ndarray of shape (n_groups, n_features)
+        What the first step gets.
+
+    Warns
+    -----
+    UserWarning
+        If `X` has columns model and topic, and several models stand on one topic.
+    """
+    if _shared(X, None):
+        warnings.warn(
+            "Neither groups nor sampling was given, and several models stand on one topic of X: "
+            "if they answered the same items, folds may split what belongs together and intervals "
+            f"come out too short. Pass groups=X['topic'] too. {_SAY_SO}.",
+            stacklevel=3,
+        )
+
+
 def _of_answers(z, sigma2, n):
     """Whether these may be sampling variances of shares of right answers."""
     if len(sigma2) > 1 and np.ptp(sigma2) == 0:

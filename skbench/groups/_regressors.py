@@ -21,6 +21,7 @@ from skbench._columns import (
     nominal_columns,
     refuse_unreadable,
     text_columns,
+    warn_of_numbered_names,
     with_indicators,
 )
 from skbench._random import is_frozen, seeded
@@ -204,13 +205,19 @@ def prepared_regressor(regressor, X, groups, seed):
     -------
     estimator
         Text is turned into indicators in front of a regressor that brings no transformer
-        of its own; categories too, in front of "xgboost" and "ridge".
+        of its own; categories too, unless its trees can split them ("lightgbm").
 
     Raises
     ------
     ValueError
         If a regressor asked for by name would have to read dates.
+
+    Warns
+    -----
+    UserWarning
+        If models or topics are whole numbers.
     """
+    warn_of_numbered_names(X)
     preset = "xgboost" if regressor is None else regressor
     if isinstance(preset, str):
         check_option("regressor", preset, _PRESETS)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
+from pandas.api.types import is_numeric_dtype
 from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator, check_cv
 
@@ -152,6 +153,9 @@ class CrossFitKFold(BaseCrossValidator):
 def content_order(X, y=None, ties=()):
     """Positions of the rows in an order that depends on their content only.
 
+    Neither the order of the columns nor their names and types count: whole numbers are those
+    of floats, categories are their text, and a prefix that a transformer adds says nothing.
+
     Parameters
     ----------
     X : array-like or DataFrame of shape (n_groups, n_features)
@@ -167,7 +171,20 @@ def content_order(X, y=None, ties=()):
     """
     frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     numbers = [np.asarray(v, dtype=float).ravel() for v in (y, *ties) if v is not None]
-    return np.lexsort([*numbers[::-1], pd.util.hash_pandas_object(frame, index=False).to_numpy()])
+    columns = [_hashed(frame.iloc[:, at]) for at in range(frame.shape[1])]
+    # The second sum tells apart what the first, of many columns of few levels, may not.
+    sums = [np.sum(power, axis=0, dtype=np.uint64) for power in (columns, np.square(columns))]
+    return np.lexsort([*numbers[::-1], *sums])
+
+
+def _hashed(column):
+    """A number for each value of a column, the same for equal values of other types."""
+    if is_numeric_dtype(column):
+        values = column.to_numpy(dtype=float, na_value=np.nan) + 0.0  # -0.0 is 0
+    else:
+        values = np.asarray(column.astype(object).where(column.notna(), None), dtype=object)
+        values = np.array([str(value) for value in values], dtype=object)
+    return pd.util.hash_array(values)
 
 
 def _units(rows, groups):

@@ -148,6 +148,7 @@ class CrossFitMixedModel(GroupEstimator):
             X, groups, self.cv, self._said, self.model, self.topic
         )
         z, sigma2 = self._on_scale(self.z_, self.sigma2_, self.n_)
+        self._noise = sigma2
         self._prior_means = self._cross_fitted(X, z, groups)
         self.prior_mean_ = self._prior_means.mean(axis=0)
         family = _KnownNoise if self._binary else GaussianMixedModel
@@ -186,7 +187,7 @@ class CrossFitMixedModel(GroupEstimator):
 
     def _fitted(self, confidence_level):
         every = [effect.estimate(confidence_level) for effect in self.effects_]
-        return self._around(self._prior_means, [e.value for e in every], every)
+        return self._around(self._prior_means, [e.value for e in every], every, self._noise)
 
     def _unlike_peers(self):
         return np.mean([effect._unlike_peers() for effect in self.effects_], axis=0)
@@ -199,17 +200,22 @@ class CrossFitMixedModel(GroupEstimator):
 
     def _new(self, X, z, sigma2, n, confidence_level):
         prior_mean = 0.0 if self.regressor_ is None else predictions(self.regressor_, X)
+        noise = np.median(self._noise)
         if z is not None:
             z, sigma2 = self._on_scale(z, sigma2, n)
-            z = z - prior_mean
+            z, noise = z - prior_mean, sigma2
         data = X, z, sigma2, None
         values = [effect._value(*data) for effect in self.effects_]
         every = [effect._bounds(*data, confidence_level) for effect in self.effects_]
-        return self._around(prior_mean, values, every)
+        return self._around(prior_mean, values, every, noise)
 
-    def _around(self, prior_mean, values, every):
+    def _around(self, prior_mean, values, every, noise):
         """Value and bounds in score units, averaged over splits, from those of the effects."""
         scale = "arcsine" if self._binary else "identity"
+
+        def back(values):
+            return scales.from_anscombe(values, noise) if self._binary else values
+
         mean = prior_mean + np.array(values)
         inside = scales.within_scale(mean, scale)
         low, high = (
@@ -218,8 +224,9 @@ class CrossFitMixedModel(GroupEstimator):
         )
         variance = np.array([bounds.standard_error for bounds in every]) ** 2
         bounds = Bounds(
-            scales.from_scale(low.mean(axis=0), scale),
-            scales.from_scale(high.mean(axis=0), scale),
+            back(low.mean(axis=0)),
+            back(high.mean(axis=0)),
             np.sqrt(scales.from_scale_variance(inside, variance, scale).mean(axis=0)),
         )
-        return scales.from_scale_mean(inside, variance, scale).mean(axis=0), bounds
+        curved = scales.from_scale_mean(inside, variance, scale) - scales.from_scale(inside, scale)
+        return (back(inside) + curved).mean(axis=0), bounds

@@ -6,6 +6,7 @@ import numbers
 from typing import Literal
 
 import numpy as np
+from scipy.special import expit, logit
 
 from skbench._checks import are_counts, check_option, check_unit_interval
 from skbench._random import as_generator
@@ -15,9 +16,10 @@ from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import warn_of_degenerate_cases
 from skbench.groups._outside_priors import covering_interval, outside_variances
 from skbench.groups._regressors import precision_weights, predictions, prepared_regressor
+from skbench.groups._unlike import FEWEST_SCORES, mixed_bounds, mixed_mean
 from skbench.groups.crossfit import as_splitter, cross_fit, topics_to_keep
 from skbench.groups.synthetic import fit_on_all
-from skbench.stats import scales, shrinkage
+from skbench.stats import mixed, scales, shrinkage
 from skbench.stats.intervals import binomial
 from skbench.stats.shrinkage import robust_eb
 
@@ -27,6 +29,10 @@ INTERVALS = ("robust", "length-optimal", "parametric", "fab")
 SCALES = ("identity", "arcsine", "logit")
 # Stands for "no direct estimate": the interval then is that of the prior alone.
 _NO_INFORMATION = 1e6
+_NEARLY_EXACT = 1e-6  # sampling variance, of the variance of z, where odds lose their digits
+_ROUNDS = 4  # of setting groups apart
+_PARTS = 1.0, 0.25, 0.06, 0.015  # of the prior variance, to start from
+_MOST_APART = 0.5  # of the groups: more are the rule and not the exception
 # Least mean squared slope of a scale, reached where all accuracies are .00025.
 _FLATTEST = 1e-3
 
@@ -77,6 +83,10 @@ class EmpiricalBayes(GroupEstimator):
         with 20 items average coverage was .93 ("arcsine") and .89 ("logit") for
         accuracies over all of [0, 1], .90 and .79 between .9 and .99, where the
         identity scale held .95.
+    unlike_share : float, default=0.01
+        Expected share of groups unlike their peers, before any data. Where one is found,
+        nothing is borrowed for it, and it does not widen the others; where none is, all is
+        as with 0, the common prior of [1]_.
     weight_by_precision : bool, default=False
         Weigh groups by ``1 / sigma2`` in the regression.
     sampling_variance : float, default=None
@@ -126,8 +136,8 @@ class EmpiricalBayes(GroupEstimator):
     the groups in folds; (3) fit the regression on the other folds, predict the
     held-out fold, and estimate `A` from its residuals; (4) the posterior mean is
     ``f + A / (A + sigma2) (z - f)``; (5) swap the folds. ``cv=2, pool=False,
-    prior_variance="moments"`` are the paper's settings; one random split is noisy,
-    so the default averages the estimates, and the interval half-widths, of 8.
+    prior_variance="moments", unlike_share=0`` are the paper's settings; one random split is
+    noisy, so the default averages the estimates, and the interval half-widths, of 8.
 
     Robust intervals have half-width ``cva(sigma2 / A, kurtosis) w sigma`` ([3]_).
     They promise coverage ON AVERAGE over the groups, not of each group: groups
@@ -146,6 +156,14 @@ class EmpiricalBayes(GroupEstimator):
     the smoothed variance is too large there when accuracies are near 0 or 1, `A`
     too small, and coverage fell to .19 (test_binary_groups_are_covered_on_average).
     Estimates and intervals are cut to [0, 1].
+
+    A group unlike its peers, such as a topic on which a prompt breaks, would be shrunk to
+    where it is not, and widen `A` for all others. So its prior is a mixture, as in
+    `LogisticMixedModel` (:doc:`/user_guide/unlike_peers`): with probability `unlike_share`,
+    learned from the groups, its log odds are ``N(0, 2.5^2)`` (other scores: normal, with 2.5^2
+    times the variance of `z`). Groups with odds above 1 do not count in `A`; where the
+    probability exceeds .1, estimate and interval are those of the mixture. Where sampling
+    variances rest on fewer than 20 scores that are not binary, nobody is looked for.
 
     Where models answered the same items, pass the topic as `groups`:
     `summarize_items` does. Folds then keep topics together; random folds would
@@ -206,6 +224,7 @@ class EmpiricalBayes(GroupEstimator):
         interval: Literal["robust", "length-optimal", "parametric", "fab"] = "robust",
         kurtosis: Literal["estimate"] | float = "estimate",
         scale: Literal["identity", "arcsine", "logit"] = "identity",
+        unlike_share: float = 0.01,
         weight_by_precision: bool = False,
         sampling_variance: float | None = None,
         random_state: RandomState = None,
@@ -219,6 +238,7 @@ class EmpiricalBayes(GroupEstimator):
         self.interval = interval
         self.kurtosis = kurtosis
         self.scale = scale
+        self.unlike_share = unlike_share
         self.weight_by_precision = weight_by_precision
         self.sampling_variance = sampling_variance
         self.random_state = random_state
@@ -248,20 +268,82 @@ class EmpiricalBayes(GroupEstimator):
     def _learn_prior(self, prior_means, folds):
         """Prior variance and kurtosis of every split, and their means over splits."""
         self._prior_means = prior_means
-        self._prior_variances = np.empty_like(prior_means)
-        self._kurtoses = np.empty_like(prior_means)
-        for split, (prior_mean, fold) in enumerate(zip(prior_means, folds, strict=True)):
-            parts = [slice(None)] if self.pool else [fold == k for k in np.unique(fold)]
-            for part in parts:
-                A, kurtosis = self._prior_moments(prior_mean, part)
-                self._prior_variances[split, part] = A
-                self._kurtoses[split, part] = kurtosis
+        self._learn_moments(folds, np.zeros(prior_means.shape, dtype=bool))
+        self._unlike = None
+        if self._looks_for_unlike():
+            self._learn_unlike(folds)
         self.prior_mean_ = prior_means.mean(axis=0)
-        self.prior_variance_ = float(self._prior_variances.mean())
-        self._prior_variances *= self._unit(self._sigma2)
+        self.prior_variance_ = float((self._prior_variances / self._unit(self._sigma2)).mean())
         self.kurtosis_ = float(self._kurtoses.mean())
         w = shrinkage.shrinkage_factor(self._prior_variances, self._sigma2)
         self.shrinkage_factor_ = w.mean(axis=0)
+
+    def _looks_for_unlike(self):
+        """Whether a score far off speaks against its group and not against its variance."""
+        if self.unlike_share == 0 or np.any(self.sigma2_ < _NEARLY_EXACT * np.var(self.z_)):
+            return False
+        return self._counts or self.n_ is None or np.median(self.n_) >= FEWEST_SCORES
+
+    @property
+    def _counts(self):
+        return self._binary and self.n_ is not None and are_counts(self.z_, self.n_)
+
+    def _learn_unlike(self, folds):
+        """Who is unlike its peers; those set apart say nothing of the others' variance."""
+        self._law = np.mean(self.z_), np.var(self.z_)
+        self._alone = self._without_prior(self.z_, self.sigma2_, self.n_)
+        # Odd groups hide behind the variance that they have inflated: start from the likeliest.
+        shares = np.full(len(self._prior_means), float(self.unlike_share))
+        tries = [self._log_odds(shares, part) for part in _PARTS]
+        best = np.argmax([fit for _, fit in tries], axis=0)
+        apart = np.array([tries[number][0][split] for split, number in enumerate(best)]) > 0
+        for _ in range(_ROUNDS):
+            before = apart
+            if apart.mean(axis=1).max() <= _MOST_APART:
+                self._learn_moments(folds, apart)
+            log_odds, _ = self._log_odds(shares)
+            factors = log_odds - logit(shares)[:, None]
+            shares = np.array([mixed.posterior_share(each, self.unlike_share) for each in factors])
+            log_odds = factors + logit(shares)[:, None]
+            apart = log_odds > 0
+            if np.array_equal(apart, before):
+                break
+        self._share = float(np.mean(shares))
+        self._unlike = expit(log_odds).mean(axis=0)
+
+    def _log_odds(self, shares, part=1.0):
+        """Of every split with a part of `A` and a prior share, and how likely these are."""
+        data = self.z_, self.sigma2_, self.n_
+        priors = zip(self._prior_means, part * self._prior_variances, strict=True)
+        ordinary = np.array([self._log_mass(*data, *prior) for prior in priors])
+        log_odds = self._alone.log_mass - ordinary + logit(shares)[:, None]
+        return log_odds, np.sum(ordinary + np.logaddexp(0, log_odds), axis=1)
+
+    def _without_prior(self, z, sigma2, n):
+        if self._counts:
+            return mixed.alone_counts(np.round(z * n), n)
+        return mixed.alone_scores(z, sigma2, *self._law)
+
+    def _log_mass(self, z, sigma2, n, prior_mean, A):
+        """Log probability of what was seen of groups that are like their peers."""
+        prior = (
+            scales.from_scale(prior_mean, self.scale),
+            A * scales.scale_derivative(prior_mean, self.scale) ** 2,
+        )
+        if self._counts:
+            return mixed.log_mass_of_counts(np.round(z * n), n, *prior)
+        return mixed.log_mass_of_scores(z, sigma2, *prior)
+
+    def _learn_moments(self, folds, apart):
+        """Prior variance and kurtosis of every split and part, from those not set apart."""
+        self._prior_variances = np.empty_like(self._prior_means)
+        self._kurtoses = np.empty_like(self._prior_means)
+        for split, (prior_mean, fold) in enumerate(zip(self._prior_means, folds, strict=True)):
+            parts = [fold >= 0] if self.pool else [fold == k for k in np.unique(fold)]
+            for part in parts:
+                A, kurtosis = self._prior_moments(prior_mean, part & ~apart[split])
+                self._prior_variances[split, part] = A * self._unit(self._sigma2[part])
+                self._kurtoses[split, part] = kurtosis
 
     def _variance_of(self, prior_means, part):
         A, _ = self._prior_moments(prior_means, part)
@@ -309,7 +391,15 @@ class EmpiricalBayes(GroupEstimator):
 
     def _fitted_value(self):
         prior = self._prior_means, self._prior_variances
-        return self._posterior_mean(*prior, self._z, self._sigma2).mean(axis=0)
+        value = self._posterior_mean(*prior, self._z, self._sigma2).mean(axis=0)
+        return (
+            value
+            if self._unlike is None
+            else mixed_mean(value, self._alone.posterior, self._unlike)
+        )
+
+    def _unlike_peers(self):
+        return self._unlike
 
     def _fitted_bounds(self, confidence_level):
         bounds = self._fitted_bounds_on_average(confidence_level)
@@ -324,15 +414,27 @@ class EmpiricalBayes(GroupEstimator):
     def _fitted_bounds_on_average(self, confidence_level):
         every_split = (self._prior_means, self._prior_variances, self._kurtoses)
         span = self._span(*every_split, self._z, self._sigma2, confidence_level)
-        return self._on_score_scale(*(part.mean(axis=0) for part in span))
+        bounds = self._on_score_scale(*(part.mean(axis=0) for part in span))
+        if self._unlike is None:
+            return bounds
+        return mixed_bounds(bounds, self._alone.posterior, self._unlike, confidence_level)
 
     def _value(self, X, z, sigma2, n):
         prior_mean = predictions(self.regressor_, X)
         if z is None:
             return self._mean_on_score_scale(prior_mean, self.prior_variance_)
-        z, sigma2 = self._on_scale(z, sigma2, n)
-        A = self.prior_variance_ * self._unit(sigma2)
-        return self._posterior_mean(prior_mean, A, z, sigma2)
+        on_scale, noise = self._on_scale(z, sigma2, n)
+        A = self.prior_variance_ * self._unit(noise)
+        value = self._posterior_mean(prior_mean, A, on_scale, noise)
+        return self._or_unlike(mixed_mean, value, z, sigma2, n, prior_mean, A)
+
+    def _or_unlike(self, mixture, given, z, sigma2, n, prior_mean, A, *level):
+        """What was found for new groups like their peers, mixed with what they say alone."""
+        if self._unlike is None or (self._counts and (n is None or not are_counts(z, n))):
+            return given
+        alone = self._without_prior(z, sigma2, n)
+        factors = alone.log_mass - self._log_mass(z, sigma2, n, prior_mean, A)
+        return mixture(given, alone.posterior, expit(logit(self._share) + factors), *level)
 
     def _posterior_mean(self, prior_mean, A, z, sigma2):
         """In score units."""
@@ -352,6 +454,7 @@ class EmpiricalBayes(GroupEstimator):
     def _bounds_on_average(self, X, z, sigma2, n, confidence_level):
         prior_mean = predictions(self.regressor_, X)
         A = np.full(len(X), self.prior_variance_)
+        data = z, sigma2, n
         if z is not None:
             z, sigma2 = self._on_scale(z, sigma2, n)
             A *= self._unit(sigma2)
@@ -362,7 +465,10 @@ class EmpiricalBayes(GroupEstimator):
             return Bounds(*np.full((3, len(X)), np.nan))
         kurtosis = np.full(len(z), self.kurtosis_)
         span = self._span(prior_mean, A, kurtosis, z, sigma2, confidence_level)
-        return self._on_score_scale(*span)
+        bounds = self._on_score_scale(*span)
+        if data[0] is None:
+            return bounds
+        return self._or_unlike(mixed_bounds, bounds, *data, prior_mean, A, confidence_level)
 
     def _covering_bounds(self, X, z, sigma2, n, confidence_level):
         """Ends that cover each new group: its prior has seen none of its items."""
@@ -410,8 +516,7 @@ class EmpiricalBayes(GroupEstimator):
     @property
     def _guarantee(self):
         # Exact for counts; others are tested by t, or normal where sizes are unknown.
-        counts = self._binary and self.n_ is not None and are_counts(self.z_, self.n_)
-        fab = "each group" if counts else UNLESS_SKEWED
+        fab = "each group" if self._counts else UNLESS_SKEWED
         return {"parametric": "model", "fab": fab}.get(self.interval, "average over groups")
 
     def _check_parameters(self):
@@ -422,6 +527,11 @@ class EmpiricalBayes(GroupEstimator):
         if self.spread == "proportional" and (self.scale != "identity" or 0 in self.sigma2_):
             raise ValueError(
                 'spread="proportional" needs scale="identity" and a positive sigma2 in every group.'
+            )
+        if not isinstance(self.unlike_share, numbers.Real) or not 0 <= self.unlike_share < 1:
+            raise ValueError(
+                f"unlike_share must be at least 0 and below 1, got {self.unlike_share!r}. "
+                "0 looks for nobody who is unlike the others."
             )
         known = isinstance(self.kurtosis, numbers.Real) and self.kurtosis >= 1
         if self.kurtosis != "estimate" and not known:

@@ -10,7 +10,7 @@ import pandas as pd
 from scipy.linalg import qr
 
 from skbench._checks import check_option
-from skbench._columns import indicator_encoder, nominal_columns
+from skbench._columns import indicator_encoder, nominal_columns, warn_of_numbered_names
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import refuse_noiseless
 from skbench.stats import shrinkage
@@ -172,6 +172,7 @@ class FayHerriot(GroupEstimator):
 
 
 def _design_encoder(X, groups):
+    warn_of_numbered_names(X)
     nominal = nominal_columns(X)
     return indicator_encoder(X, groups, nominal, drop="first").fit(X) if nominal else None
 

@@ -4,10 +4,9 @@ import numpy as np
 
 from skbench.groups._base import Bounds
 from skbench.groups._mixed import MixedModel
+from skbench.groups._unlike import FEWEST_SCORES
 from skbench.stats import mixed
 from skbench.stats.shrinkage import posterior_mean, shrinkage_factor
-
-_FEWEST_SCORES = 20  # behind a sampling variance, to tell who is unlike its peers
 
 
 class GaussianMixedModel(MixedModel):
@@ -99,7 +98,7 @@ class GaussianMixedModel(MixedModel):
         """Whether a score far off speaks against its group and not against its variance."""
         told = self.n_ is not None and self.sampling_ is not None
         estimated = told and self.sampling_.outcome != "binomial"
-        return not estimated or np.median(self.n_) >= _FEWEST_SCORES
+        return not estimated or np.median(self.n_) >= FEWEST_SCORES
 
     def _fitted_value(self):
         return self._result.mean

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from skbench._checks import check_confidence_level, check_labels, check_same_index
 from skbench._types import Table
 from skbench.containers import Estimate, Sampling
+from skbench.groups._assumptions import warn_of_unsaid_topics
 from skbench.groups._base import as_pandas
 
 
@@ -91,6 +92,9 @@ class IntervalPipeline(Pipeline):
         check_same_index(X=X, y=y, sigma2=sigma2, n=n, groups=groups)
         given = _given(sigma2=sigma2, n=n, groups=groups, sampling=sampling)
         super().fit(X, y, **params, **self._for_last_step(given))
+        # The last step warns by itself, where it sees the columns.
+        if groups is None and sampling is None and not hasattr(self[-1], "feature_names_in_"):
+            warn_of_unsaid_topics(as_pandas(X))
         self.labels_ = check_labels(as_pandas(X))
         return self
 

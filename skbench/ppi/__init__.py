@@ -6,6 +6,7 @@ Names load when first used, as those of the package do.
 from importlib import import_module
 
 _HOMES = {
+    "arrays": ["rows_of_arrays"],
     "agreement": ["JudgeAgreement", "judge_agreement"],
     "chain_rule": ["ChainRulePPI"],
     "difference": ["ClassicalMean", "PPIMean"],

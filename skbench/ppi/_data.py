@@ -287,3 +287,9 @@ def _weights(sample_weight, labeled):
             f"{weights[row]}. It is one over the probability of being chosen for labeling."
         )
     return weights
+
+
+def is_binary(data):
+    """Whether labels are 0 and 1, of independent rows chosen with equal probability."""
+    independent = data.clusters is None and data.weights is None
+    return independent and bool(np.isin(data.y[data.labeled], (0, 1)).all())

@@ -8,11 +8,14 @@ import numpy as np
 import pandas as pd
 
 from skbench.ppi._data import read_ppi_data
+from skbench.stats.ppi.chain_rule import prior_pull
 
 MOST_VALUES = 10  # beyond, few labels per value leave little but the prior
 # The prior of each value has the weight of one label. With fewer labels per value than this,
-# times the number of other values, 95 % intervals cover less than .93 (doc/user_guide/chain_rule).
+# times the number of other values, 95 % intervals may cover less than .93
+# (doc/user_guide/chain_rule).
 _LABELS_PER_OTHER_VALUE = 10
+_MOST_PULL = 0.5  # of the prior, in standard errors: then a 95 % interval covers .92
 _MATTERS = 0.02  # share of the rows that makes a value count
 _N_NAMED = 3
 
@@ -240,25 +243,44 @@ def _enough(n_values):
     return _LABELS_PER_OTHER_VALUE * (n_values - 1)
 
 
-def warn_of_thin_values(table, values):
+def warn_of_the_prior(table, values, label_values, standard_errors):
+    """Warn where the prior says more than the labels should let it, or a value has none.
+
+    Parameters
+    ----------
+    table : VerdictTable
+    values : list
+        Of the autorater.
+    label_values : ndarray of shape (n_labels,)
+        Numbers that human labels stand for.
+    standard_errors : ndarray of shape (n_groups,)
+        Posterior standard deviations; infinite where the prior lets go by itself.
+    """
+    rows, labels = verdict_counts(table), table.labeled.sum(axis=2)
+    share = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1)
+    pull = np.abs(prior_pull(share, table.labeled, label_values)) / standard_errors
     thin = _thin(table)
-    if not thin.any():
+    bad = labels.any(axis=1) & ((pull > _MOST_PULL) | (thin & (labels == 0)).any(axis=1))
+    if not bad.any():
         return
-    group = int(np.argmax(thin.any(axis=1)))
+    group = int(np.argmax(bad))
     places = np.flatnonzero(thin[group])
-    labels, rows = table.labeled[group].sum(axis=1), verdict_counts(table)[group]
     named = [
-        f"{values[i]!r} has {labels[i]} ({100 * rows[i] / rows.sum():.0f} % of the rows)"
+        f"{values[i]!r} has {labels[group, i]} ({100 * share[group, i]:.0f} % of the rows)"
         for i in places[:_N_NAMED]
     ]
     if len(places) > _N_NAMED:
-        named.append(f"{len(places) - _N_NAMED} more have too few")
-    n_groups = int(thin.any(axis=1).sum())
-    where = "" if len(thin) == 1 else f" in {n_groups} of {len(thin)} groups; in the first"
+        named.append(f"{len(places) - _N_NAMED} more have few")
+    where = "" if len(bad) == 1 else f" in {bad.sum()} of {len(bad)} groups; in the first"
+    what = "is all that is known of some values"
+    if pull[group] > _MOST_PULL:
+        what = (
+            f"pulls the estimate to the middle of the range by {pull[group]:.1f} of its standard "
+            "errors"
+        )
+    few = f" Of the labels, {', '.join(named)}." if named else ""
     warnings.warn(
-        f"The chain rule needs {_enough(len(values))} labels for each of {len(values)} autorater "
-        f"values, and there are fewer{where}: {', '.join(named)}. The prior pulls the estimate to "
-        "the middle of the range, and the interval misses the truth more often than its level "
-        "says. Use PPIMean, label more such rows, or merge values.",
+        f"The prior of the chain rule {what}{where}, and the interval misses the truth more often "
+        f"than its level says.{few} Use PPIMean, label more rows, or merge values.",
         stacklevel=4,
     )

@@ -9,6 +9,7 @@ import numpy as np
 
 from skbench._checks import check_option, check_same_index
 from skbench._types import Bounds
+from skbench.containers import ON_AVERAGE, UNLESS_SKEWED
 from skbench.ppi._base import (
     GroupResult,
     PPIEstimator,
@@ -19,7 +20,7 @@ from skbench.ppi._base import (
     t_interval_of,
 )
 from skbench.ppi._calibrated import group_cells, lines_with_mean
-from skbench.ppi._data import read_ppi_data, row_moments
+from skbench.ppi._data import is_binary, read_ppi_data, row_moments
 from skbench.stats import ppi
 from skbench.stats.intervals import binomial
 from skbench.stats.intervals.moments import divided
@@ -100,7 +101,11 @@ default="auto"
 
     @property
     def _guarantee(self):
-        return "none" if self.interval == "wald" else "each group"
+        if self._result_interval == "t":
+            return UNLESS_SKEWED
+        return {"wald": "none", "clopper-pearson": "each group"}.get(
+            self._result_interval, ON_AVERAGE
+        )
 
     @property
     def _method(self):
@@ -120,7 +125,7 @@ default="auto"
         check_option("interval", self.interval, ("auto", "t", *binomial.INTERVALS))
         labels = data.y[data.labeled]
         bounds = score_bounds(labels, self.bounds)
-        counts = _is_binary(data)
+        counts = is_binary(data)
         kind = self._resolved_interval(counts)
         mean = ppi.labeled_mean(*data.human, None if kind == "wald" else bounds)
         standard_error = np.sqrt(mean.variance)
@@ -128,7 +133,9 @@ default="auto"
             interval = partial(_count_interval, kind, mean.value * mean.n_labeled, mean.n_labeled)
         else:
             df = np.where(np.isnan(mean.df), np.nan, np.inf) if kind == "wald" else mean.df
-            interval = t_interval_of(mean.value, standard_error, df, bounds)
+            known = (standard_error > 0) | (kind == "wald")
+            spread = np.where(known, standard_error, np.nan)
+            interval = t_interval_of(mean.value, spread, df, bounds)
         self._result_interval = kind
         return GroupResult(
             value=mean.value,
@@ -300,7 +307,9 @@ class PPIMean(PPIEstimator):
 
     @property
     def _guarantee(self):
-        return "none" if self.interval == "z" else "each group"
+        if self.interval == "z":
+            return "none"
+        return ON_AVERAGE if self._labels_are_binary else UNLESS_SKEWED
 
     @property
     def _method(self):
@@ -322,9 +331,13 @@ class PPIMean(PPIEstimator):
         df = found.df
         if self.interval == "z":
             df = np.where(np.isnan(df), np.nan, np.inf)
-        interval = t_interval_of(found.value, standard_error, df, bounds)
+        exact = self.finite_population & (found.n_unlabeled == 0)
+        known = (standard_error > 0) | exact | (self.interval == "z")
+        spread = np.where(known, standard_error, np.nan)
+        interval = t_interval_of(found.value, spread, df, bounds)
         self._kind = "t" if self.interval == "auto" else self.interval
-        if self.interval == "auto" and self.power_tuning and _is_binary(data):
+        self._labels_are_binary = is_binary(data)
+        if self.interval == "auto" and self.power_tuning and self._labels_are_binary:
             interval, self._kind = self._narrower(data, found, interval)
         return GroupResult(
             value=found.value,
@@ -353,11 +366,6 @@ class PPIMean(PPIEstimator):
         wilson = partial(_wilson_of_mean, np.clip(found.value, 0, 1), np.where(by_t, 1, size))
         names = [name for name, used in (("t", by_t.any()), ("wilson", ~by_t.all())) if used]
         return partial(_either, by_t, t_of, wilson), " and ".join(names)
-
-
-def _is_binary(data):
-    independent = data.clusters is None and data.weights is None
-    return independent and bool(np.isin(data.y[data.labeled], (0, 1)).all())
 
 
 def _wilson_of_mean(value, size, confidence_level):

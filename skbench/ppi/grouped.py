@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_option, level_or
+from skbench._checks import check_option, level_or, plain
 from skbench._types import Estimator, RandomState, Table
 from skbench.containers import Estimate, GroupSummary, Sampling
 from skbench.ppi._base import cut, effective_sample_size, score_bounds
@@ -279,7 +279,8 @@ class GroupedPPI(BaseEstimator):
         Estimate
             In the order of `labels_`; nan for groups without a label. A group with
             one label has the spread of the other groups, and the guarantee is then
-            on average over the groups.
+            on average over the groups; so has a group whose labels are all alike, which
+            few and skewed labels are: its interval is no more than rough.
 
         Raises
         ------
@@ -295,7 +296,7 @@ class GroupedPPI(BaseEstimator):
         unknown = self.n_labeled_ == 0
         low, high = np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
         borrows, guarantee = self._borrows, self.estimator_._guarantee
-        if borrows.any() and guarantee != "none":
+        if (borrows & (self.n_labeled_ == 1)).any() and guarantee != "none":
             guarantee = "average over groups"
         return Estimate(
             value=self.estimate_,
@@ -324,9 +325,12 @@ class GroupedPPI(BaseEstimator):
     def _store(self, data):
         result = self._result
         standard_error = result.standard_error
-        self._borrows = np.isnan(standard_error) & (result.n_labeled > 0)
+        # Labels that are all alike have no spread that tells of the group.
+        alike = (standard_error == 0) & np.isnan(result.interval(0.95)[0])
+        self._borrows = (np.isnan(standard_error) | alike) & (result.n_labeled > 0)
         if self._borrows.any():
-            from_others = np.sqrt(pooled_variances(self._direct(data), data))
+            from_others = np.sqrt(pooled_variances(self._direct(data), data, np.inf))
+            from_others = np.where(from_others > 0, from_others, np.nan)
             standard_error = np.where(self._borrows, from_others, standard_error)
         self.labels_ = data.labels
         labeled = result.n_labeled > 0
@@ -404,8 +408,8 @@ class GroupedPPI(BaseEstimator):
             first = self.labels_[int(np.argmax(self._borrows))]
             warnings.warn(
                 f"{int(self._borrows.sum())} of {n_groups} groups have too few labels for a "
-                f"standard error of their own, the first is {first!r}: it is taken from the other "
-                "groups.",
+                "standard error of their own, or none that differ, the first is "
+                f"{plain(first)!r}: it is taken from the other groups.",
                 stacklevel=3,
             )
         if self.estimator_.get_params().get("power_tuning") is False:

@@ -37,6 +37,10 @@ class _OneNumber:
         self.rows = rows
         self.given = given
 
+    def cells(self, name: str, table: pd.DataFrame) -> np.ndarray:
+        """Its value in every selected row, of shape (n_selected, 1)."""
+        return _numbers(name, _selected(self, table))[:, None]
+
 
 class Mean(_OneNumber):
     """A population mean, with a normal or Student t posterior.
@@ -190,6 +194,11 @@ class KProportion:
             )
         return np.array([int((column == value).sum()) for value in self.values])
 
+    def cells(self, name: str, table: pd.DataFrame) -> np.ndarray:
+        """Which value every selected row has, of shape (n_selected, n_values)."""
+        column = np.asarray(_selected(self, table), dtype=object)
+        return np.stack([column == value for value in self.values], axis=1).astype(float)
+
     @staticmethod
     def draws(posterior: Any, n_draws: int, rng: np.random.Generator) -> np.ndarray:
         """Draws of shape (n_draws, n_values)."""
@@ -222,10 +231,17 @@ def _refuse_no_rows(what, n_rows):
         )
 
 
+def kept(parameter, table):
+    """Which rows the parameter is learned from, as bools."""
+    if parameter.given is None:
+        return np.ones(len(table), dtype=bool)
+    return np.asarray(parameter.given(table), dtype=bool)
+
+
 def _selected(parameter, table):
     """The selected values of the rows that are kept."""
     if parameter.given is not None:
-        table = table[np.asarray(parameter.given(table), dtype=bool)]
+        table = table[kept(parameter, table)]
     if callable(parameter.selector):
         return parameter.selector(table)
     require_columns(table.columns, [parameter.selector], "The table")

@@ -55,8 +55,8 @@ class SideBySidePPI(ChainRulePPI):
     {w, l} and S_n are meant. The autorater may give any few values; they need not be
     win, loss and tie.
 
-    Intervals keep their level where each of three autorater values has 20 labels; with
-    fewer a warning says so, as in `ChainRulePPI`. With a useless autorater and win, tie
+    Intervals keep their level where each of three autorater values has 20 labels; where the
+    prior says too much a warning tells, as in `ChainRulePPI`. With a useless autorater and win, tie
     and loss probabilities of .8, .05 and .15, 95 % intervals cover .88 at 10 labels, .93
     at 30 and .94 at 100 (test_few_labels_per_verdict_under_cover).
 
@@ -83,6 +83,7 @@ class SideBySidePPI(ChainRulePPI):
     event = None
     label_values = (1.0, 0.0, -1.0)
     bins = None
+    prior = "auto"
 
     def __init__(
         self,

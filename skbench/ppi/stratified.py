@@ -13,6 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 from skbench._checks import check_whole
 from skbench._types import Bounds, Estimator
+from skbench.containers import ON_AVERAGE, UNLESS_SKEWED
 from skbench.ppi._base import (
     GroupResult,
     PPIEstimator,
@@ -23,7 +24,7 @@ from skbench.ppi._base import (
     t_interval_of,
 )
 from skbench.ppi._calibrated import lines_with_mean
-from skbench.ppi._data import row_moments
+from skbench.ppi._data import is_binary, row_moments
 from skbench.stats import ppi
 from skbench.stats.ppi.strata import (
     merged_strata,
@@ -96,10 +97,11 @@ class StratifiedPPI(PPIEstimator):
     to 100 labels, forests and boosting covered .85 to .92, a tree grown out .84 to .93, a
     tree of `n_strata` leaves .93 to .96
     (test_strata_fitted_on_the_labels). "quantile", clusterers and functions that do not
-    know the labels have the guarantee "each group".
+    know the labels have the guarantee "each group, on average over accuracies", or "each group,
+    unless skewed" where labels are not 0 and 1.
 
     Choosing `n_strata` by the shortest interval, with trees, covered 80 % where 95 %
-    was asked for: choose it beforehand.
+    was asked for, so a search is refused: choose it beforehand.
 
     `predict` gives a row ``lambda_k f + r_k + c``: weight and rectifier of its stratum, the
     mean ones in a stratum that no fitted row is in, and one constant that makes the mean over
@@ -144,7 +146,9 @@ class StratifiedPPI(PPIEstimator):
 
     @property
     def _guarantee(self):
-        return "none" if self._learns_from_labels else "each group"
+        if self._learns_from_labels:
+            return "none"
+        return ON_AVERAGE if self._labels_are_binary else UNLESS_SKEWED
 
     @property
     def _learns_from_labels(self):
@@ -179,6 +183,7 @@ class StratifiedPPI(PPIEstimator):
         columns = (found.value, found.variance, found.unlabeled_variance, found.df)
         total = stratified_mean(*map(by_group, columns), counts)
         standard_error = np.sqrt(total.variance)
+        self._labels_are_binary = is_binary(data)
         share = total.weights
         rectifier = np.where(share > 0, by_group(found.rectifier), 0.0)
         lambda_ = np.einsum("gk,gka->ga", share, by_group(found.power))
@@ -195,7 +200,12 @@ class StratifiedPPI(PPIEstimator):
             n_labeled=n_labeled.sum(axis=1),
             n_unlabeled=n_unlabeled.sum(axis=1),
             unlabeled_variance=total.unlabeled_variance,
-            interval=t_interval_of(total.value, standard_error, total.df, bounds),
+            interval=t_interval_of(
+                total.value,
+                np.where(standard_error > 0, standard_error, np.nan),
+                total.df,
+                bounds,
+            ),
             calibrated=lines_with_mean(
                 data,
                 strata,
@@ -209,6 +219,12 @@ class StratifiedPPI(PPIEstimator):
     def _check_parameters(self, data):
         refuse_dependent_rows(data, type(self).__name__)
         check_power_tuning(self.power_tuning, data.autorater)
+        if isinstance(self.n_strata, str):
+            raise ValueError(
+                f"n_strata={self.n_strata!r}: the number of strata is not searched for. Choosing the "
+                "shortest interval covers less than its level, .80 for 95 % with trees. Choose "
+                "a number beforehand, such as 5."
+            )
         check_whole("n_strata", self.n_strata)
         check_whole("min_count", self.min_count)
         usable = hasattr(self.strata, "fit") or callable(self.strata)

@@ -4,11 +4,11 @@ import struct
 import zipfile
 import zlib
 
+from skbench.readers._json import ALWAYS_FINE, MOST_EXPANSION
+
 _ZSTANDARD = 93
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
-_ALWAYS_FINE = 64 * 2**20  # bytes
 _LARGEST = 512 * 2**20  # bytes: summaries of about a million samples
-_MOST_EXPANSION = 500  # times; logs shrink by a factor of 10 to 100
 _CHUNK = 2**20
 
 
@@ -59,7 +59,7 @@ class Archive:
         member = self._members[name]
         if member.flag_bits & 1:
             raise ValueError(f"{self.path!r}, member {name!r} is encrypted.")
-        most = max(_ALWAYS_FINE, _MOST_EXPANSION * member.compress_size)
+        most = max(ALWAYS_FINE, MOST_EXPANSION * member.compress_size)
         content, check = bytearray(), 0
         try:
             for chunk in self._chunks(member):

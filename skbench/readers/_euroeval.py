@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from typing import NamedTuple
 
 from skbench.readers._json import records
 from skbench.readers._logs import Log, choose
@@ -26,13 +27,15 @@ def euroeval_logs(paths, options, bad, notes):
             except (KeyError, TypeError, AttributeError, ValueError) as error:
                 bad.refuse(path, number, error)
                 continue
-            key = (path, *evaluation[:3])
+            key = (path, evaluation.model, evaluation.mode, evaluation.dataset)
             if key in seen:
-                bad.refuse(path, number, f"repeats model {evaluation[0]!r} on {evaluation[2]!r}")
+                bad.refuse(
+                    path, number, f"repeats model {evaluation.model!r} on {evaluation.dataset!r}"
+                )
                 continue
             seen.add(key)
-            found.append((path, *evaluation))
-    offers = [(dataset, list(scores)) for _, _, _, dataset, scores in found]
+            found.append((path, evaluation))
+    offers = [(e.dataset, list(e.scores)) for _, e in found]
     chosen = choose(offers, options.score, "score", "score= (--score)", notes)
     if found:
         notes.append(
@@ -40,11 +43,30 @@ def euroeval_logs(paths, options, bad, notes):
             "items here are these samples. Use RepeatedRuns and MeanRankScore; intervals that "
             "take them for items are too short"
         )
-    return [_log(*evaluation, chosen) for evaluation in found]
+        several = [e.dataset for _, e in found if "/" in (e.language or "")]
+        if several:
+            notes.append(
+                f"data set {several[0]!r} is of several languages, taken as one of its own: "
+                "rename it in the column language to count it to another"
+            )
+    # Files older than version 16 know neither.
+    places = [name for name in ("task", "language") if all(getattr(e, name) for _, e in found)]
+    return [_log(path, evaluation, chosen, places) for path, evaluation in found]
+
+
+class _Evaluation(NamedTuple):
+    """One line; scores by metric, one for each bootstrap sample."""
+
+    model: str
+    mode: str
+    dataset: str
+    scores: dict
+    task: str | None
+    language: str | None
 
 
 def _evaluation(record):
-    """Model, mode, dataset and scores by metric of a line, in any of three versions."""
+    """A line, in any of three versions."""
     if "model_info" in record:
         return _from_every_eval_ever(record)
     model, mode = record["model"], []
@@ -58,7 +80,7 @@ def _evaluation(record):
     raw = record["results"]["raw"]
     if isinstance(raw, dict):
         raw = raw.get("test") or next(iter(raw.values()))
-    return model, ", ".join(mode), record["dataset"], _columns(raw)
+    return _Evaluation(model, ", ".join(mode), record["dataset"], _columns(raw), *_place(record))
 
 
 def _from_every_eval_ever(record):
@@ -75,7 +97,19 @@ def _from_every_eval_ever(record):
         raw = json.loads(raw)
     if isinstance(raw, dict):
         raw = raw.get("test") or next(iter(raw.values()))
-    return record["model_info"]["name"], ", ".join(mode), details["dataset"], _columns(raw)
+    name = record["model_info"]["name"]
+    return _Evaluation(name, ", ".join(mode), details["dataset"], _columns(raw), *_place(details))
+
+
+def _place(details):
+    """Task and language, None where not told; several languages as one."""
+    # ScandEval called them by the other name.
+    languages = details.get("languages") or details.get("dataset_languages")
+    if isinstance(languages, str) and languages.startswith("["):
+        languages = json.loads(languages)
+    if isinstance(languages, list):
+        languages = "/".join(map(str, languages))
+    return details.get("task"), languages or details.get("language")
 
 
 def _columns(raw):
@@ -95,15 +129,18 @@ def _columns(raw):
     return columns
 
 
-def _log(path, model, mode, dataset, scores, chosen):
-    values = scores[chosen[dataset]]
+def _log(path, evaluation, chosen, places):
+    score_name = chosen[evaluation.dataset]
+    values = evaluation.scores[score_name]
+    columns = {"item": list(range(1, len(values) + 1)), "score": values}
+    told = {"dataset": evaluation.dataset, **{name: getattr(evaluation, name) for name in places}}
     return Log(
         path=str(path),
-        run=f"{path.as_posix()}/{mode or 'few-shot'}",
-        model=model,
-        topic=dataset,
-        score_name=chosen[dataset],
+        run=f"{path.as_posix()}/{evaluation.mode or 'few-shot'}",
+        model=evaluation.model,
+        topic=evaluation.dataset,
+        score_name=score_name,
         item_name="run",
-        columns={"item": list(range(1, len(values) + 1)), "score": values},
-        settings=mode,
+        columns=columns | {name: [value] * len(values) for name, value in told.items()},
+        settings=evaluation.mode,
     )

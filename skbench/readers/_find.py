@@ -144,7 +144,9 @@ def _by_keys(path, head, kind):
         return "euroeval" if b'"raw_results"' in _first_line(path) else "summary of an evaluation"
     if path.name in _HELM_PARTS and (path.parent / "per_instance_stats.json").exists():
         return "part of a HELM run"
-    # A JSON Lines file under another name: its first line is one object.
+    # A list of objects; or JSON Lines under another name, whose first line is one object.
+    if keys and head[:1] == b"[" and kind == ".json":
+        return "table"
     return "table" if keys and kind not in _JSON and _is_object(_first_line(path)) else None
 
 

@@ -6,7 +6,7 @@ from hashlib import sha1
 from pathlib import Path
 
 from skbench.readers._archive import Archive
-from skbench.readers._json import document, fast_loads, parse
+from skbench.readers._json import document, fast_loads, parse, value_at
 from skbench.readers._logs import Log, choose
 from skbench.readers._names import listed
 
@@ -20,18 +20,23 @@ _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 def inspect_logs(paths, options, bad, notes):
     """Logs of all files; parameters as in `lm_eval_logs`."""
-    files = []
+    files, metadata, every = [], _Metadata(), []
     for path in paths:
         try:
             header, samples = _read(path)
-            scored = _scored(path, samples, options, bad)
+            own = _as_declared(header, samples, options)
+            scored = _scored(path, samples, own, bad)
         except ValueError as error:
             if not bad.skip or len(paths) == 1:
                 raise
             bad.refuse(path, "whole file", str(error))
             continue
         _say_how_it_ended(path, header, samples, notes)
+        metadata.add(samples)
         files.append((path, header, scored))
+        every.append(own)
+    options = _agreed(options, every, {_task(header) for _, header, _ in files}, notes)
+    metadata.say(options, notes)
     offers = [(_task(header), _names(scored)) for _, header, scored in files if scored]
     if not offers:
         raise ValueError(f"No sample in {str(paths[0])!r} has a score.")
@@ -42,6 +47,92 @@ def inspect_logs(paths, options, bad, notes):
         for path, header, scored in files
         if scored
     ]
+
+
+def _as_declared(header, samples, options):
+    """The options with the clusters and groups that a log declares for its metrics.
+
+    ``stderr(cluster="passage")`` and ``grouped(accuracy(), "subject")`` name fields of the
+    samples' metadata.
+    """
+    about = [header["eval"].get("scorers"), header.get("results")]
+    wanted = {"cluster": "cluster"} | ({"topic": "group_key"} if options.declared else {})
+    for option, key in wanted.items():
+        name = _declared(about, key)
+        if name is None or getattr(options, option) is not None:
+            continue
+        field = f"metadata.{name}"
+        if all(_is_label(value_at(sample, field)) for sample in samples):
+            options = options._replace(**{option: field})
+    return options
+
+
+def _agreed(options, every, tasks, notes):
+    """The options with what all logs declare alike, groups only within one task."""
+    for option, how in (("cluster", "--cluster id"), ("topic", "--by task")):
+        fields = {getattr(own, option) for own in every}
+        if getattr(options, option) is not None or len(fields) > 1 or fields <= {None}:
+            continue
+        if option == "topic" and len(tasks) > 1:
+            continue
+        field = fields.pop()
+        if field == options.cluster:
+            continue
+        options = options._replace(**{option: field})
+        notes.append(f"{option}: {field}, as the log declares it ({how} to overrule it)")
+    return options
+
+
+def _declared(value, key):
+    """The first text under a key at any depth, None where there is none."""
+    if isinstance(value, dict):
+        found = value.get(key)
+        if isinstance(found, str) and found:
+            return found
+        value = list(value.values())
+    if isinstance(value, list):
+        return next(filter(None, (_declared(part, key) for part in value)), None)
+    return None
+
+
+def _is_label(value):
+    return isinstance(value, (str, int, float)) and value == value
+
+
+class _Metadata:
+    """Fields of the samples' metadata, for what may group them."""
+
+    def __init__(self):
+        self._values, self._filled = {}, {}
+        self._items, self._size = set(), 0
+
+    def add(self, samples):
+        """Take note of the samples of a log."""
+        for sample in samples:
+            self._size += 1
+            if not isinstance(sample, dict):
+                continue
+            self._items.add(str(sample.get("id")))
+            metadata = sample.get("metadata")
+            for name, value in (metadata if isinstance(metadata, dict) else {}).items():
+                if _is_label(value):
+                    self._values.setdefault(name, set()).add(value)
+                    self._filled[name] = self._filled.get(name, 0) + 1
+
+    def say(self, options, notes):
+        """Tell which fields hold fewer values than there are items."""
+        taken = (options.topic, options.cluster)
+        told = [
+            f"{name} ({len(values)} values)"
+            for name, values in self._values.items()
+            if self._filled[name] == self._size and 1 < len(values) < len(self._items)
+            and f"metadata.{name}" not in taken
+        ]  # fmt: skip
+        if told:
+            notes.append(
+                f"metadata that groups samples: {listed(told, most=8)} "
+                "(--by or --cluster metadata.FIELD)"
+            )
 
 
 def _read(path):

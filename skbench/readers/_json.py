@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import io
 import json
 import lzma
 import zlib
@@ -10,6 +11,8 @@ from pathlib import Path
 
 LONGEST_LINE = 64 * 2**20  # bytes; a record of an item is a thousandth of that
 LARGEST_DOCUMENT = 2**30  # bytes of one JSON document, which must be held in memory
+ALWAYS_FINE = 64 * 2**20  # bytes that a compressed file may always hold
+MOST_EXPANSION = 500  # times its size; tables and logs shrink by a factor of 10 to 100
 _BLOCK = 2**20  # bytes read at a time
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _BOM = b"\xef\xbb\xbf"
@@ -77,8 +80,65 @@ def _decoded(text):
 
 
 def open_bytes(path):
-    """A binary file, uncompressed if its name ends in .gz, .bz2 or .xz."""
-    return _OPENERS.get(Path(path).suffix.lower(), open)(path, "rb")
+    """A binary file, uncompressed if its name ends in .gz, .bz2, .xz or .zst.
+
+    Reading raises an OSError where a file would take up far more memory than its size
+    explains.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix == ".zst":
+        source = _zstandard(path)
+    elif suffix in _OPENERS:
+        source = _OPENERS[suffix](path, "rb")
+    else:
+        return open(path, "rb")
+    return io.BufferedReader(_Capped(source, path.stat().st_size), _BLOCK)
+
+
+def _zstandard(path):
+    try:
+        import zstandard
+    except ImportError:
+        raise ImportError(
+            f"Reading {str(path)!r} needs zstandard: pip install 'skbench[readers]'."
+        ) from None
+    return zstandard.ZstdDecompressor().stream_reader(
+        open(path, "rb"), read_across_frames=True, closefd=True
+    )
+
+
+class _Capped(io.RawIOBase):
+    """What a compressed file holds, as far as its size on disk explains it."""
+
+    def __init__(self, source, size):
+        self._source, self._size, self._done = source, size, 0
+        self._most = max(ALWAYS_FINE, MOST_EXPANSION * size)
+
+    def readable(self):
+        """It is read only."""
+        return True
+
+    def readinto(self, buffer):
+        """Fill the buffer, as io.RawIOBase has it."""
+        try:
+            chunk = self._source.read(len(buffer))
+        except (EOFError, lzma.LZMAError, zlib.error) as error:
+            raise OSError(str(error)) from error
+        except Exception as error:  # zstandard's own, which may not be installed
+            if type(error).__name__ != "ZstdError":
+                raise
+            raise OSError(str(error)) from error
+        self._done += len(chunk)
+        if self._done > self._most:
+            raise OSError(f"{self._size} bytes unpack to more than {self._most}: refused as a bomb")
+        buffer[: len(chunk)] = chunk
+        return len(chunk)
+
+    def close(self):
+        """Close the file."""
+        self._source.close()
+        super().close()
 
 
 def records(path, bad):

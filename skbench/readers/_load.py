@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from skbench.readers._bad_lines import BadLines
-from skbench.readers._json import open_bytes
+from skbench.readers._json import MOST_EXPANSION, open_bytes
 from skbench.readers._json_lines import holds_json_lines, read_json_lines
 
 _COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
@@ -18,6 +18,7 @@ _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _PARQUET = (".parquet", ".pq")
 _LINES = (".jsonl", ".ndjson")
 _BLANKS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
+_LARGEST_PARQUET = 2**28  # values of a file that is far smaller than they are
 _INTEGER = re.compile("0|-?[1-9][0-9]*")
 
 
@@ -103,7 +104,17 @@ def _read_parquet(path):
             "Reading Parquet needs pyarrow: pip install 'skbench[cli]', or save the table as CSV."
         ) from None
     with _naming(path):
+        _refuse_parquet_bomb(path)
         return pd.read_parquet(path, engine="pyarrow").reset_index(drop=True)
+
+
+def _refuse_parquet_bomb(path):
+    import pyarrow.parquet as pq
+
+    about = pq.read_metadata(path)
+    values, size = about.num_rows * about.num_columns, path.stat().st_size
+    if values > max(_LARGEST_PARQUET, MOST_EXPANSION * size):
+        raise ValueError(f"{size} bytes unpack to {values} values: refused as a bomb")
 
 
 def _head(path):
@@ -123,9 +134,9 @@ def _read_text(path, separator, label_columns, bad):
     }
     with _naming(path):
         too_long = _too_long_from_the_first(path, bad, how)
-    with _naming(path), _counting(path, bad):
+    with _naming(path), _counting(path, bad), open_bytes(path) as file:
         frame = pd.read_csv(
-            path,
+            file,
             **how,
             skiprows=[line - 1 for line in too_long],
             keep_default_na=False,
@@ -177,7 +188,8 @@ def _too_long_from_the_first(path, bad, how):
     pandas would take that row for the rule, and drop what is beyond the header.
     """
     try:
-        pd.read_csv(path, **how | {"on_bad_lines": "error"}, header=None, nrows=2, dtype=str)
+        with open_bytes(path) as file:
+            pd.read_csv(file, **how | {"on_bad_lines": "error"}, header=None, nrows=2, dtype=str)
         return []
     except pd.errors.ParserError as error:
         found = re.search(r"Expected (\d+) fields in line \d+, saw (\d+)", str(error))
@@ -185,8 +197,8 @@ def _too_long_from_the_first(path, bad, how):
             return []
         if not bad.skip:
             raise
-    with _counting(path, bad) as lines:
-        pd.read_csv(path, **how, header=None, dtype=object)
+    with _counting(path, bad) as lines, open_bytes(path) as file:
+        pd.read_csv(file, **how, header=None, dtype=object)
     return lines
 
 
@@ -230,9 +242,10 @@ def _place_of_wrong_byte(path):
 def _separator_and_columns(path, separator):
     """The separator the extension promises, or the one the header line shows."""
     for candidate in (separator, ";", "\t", ","):
-        columns = pd.read_csv(
-            path, sep=candidate, encoding="utf-8-sig", encoding_errors="replace", nrows=0
-        ).columns
+        with open_bytes(path) as file:
+            columns = pd.read_csv(
+                file, sep=candidate, encoding="utf-8-sig", encoding_errors="replace", nrows=0
+            ).columns
         if len(columns) > 1:
             return candidate, list(columns)
     return separator, list(columns)

@@ -18,6 +18,7 @@ class Options(NamedTuple):
     filter: str | None = None
     topic: str | None = None
     cluster: str | None = None
+    declared: bool = True  # whether the topic that a log declares is taken
 
     def labels_of(self, record):
         """Topic and cluster of a record, None where the caller names no field for them."""
@@ -45,7 +46,7 @@ class Log:
         What the log calls the score and the item.
     columns : dict
         "item" and "score", and where known "topic", "cluster", "repeat",
-        "confidence": sequences of one length.
+        "confidence", "dataset", "task", "language": sequences of one length.
     settings : object
         Runs whose settings differ are no one model, whatever its name.
     invented : bool
@@ -185,11 +186,11 @@ def assemble(logs, model, notes):
         items["cluster"] = _joined(logs, "cluster")
     elif repeated:
         items["cluster"] = items["item"]
-    for name in ("repeat", "confidence"):
+    for name in ("repeat", "confidence", "dataset", "task", "language"):
         if any(name in log.columns for log in logs):
             items[name] = _joined(logs, name)
-    items = _with_scores_only(items, logs, sizes, notes)
-    return ItemRows(items, _columns(logs, clustered, repeated), notes)
+    items, blank = _with_scores_only(items, logs, sizes, notes)
+    return ItemRows(items, _columns(logs, clustered, repeated), notes, blank=blank)
 
 
 def _names_apart(logs, notes):
@@ -203,7 +204,7 @@ def _names_apart(logs, notes):
         if first[0].invented:
             notes.append(
                 f"the logs know no name of their model and call it {name!r}: "
-                f"in Python, pass model={{{name!r}: ...}}"
+                f"--rename {name}=NAME, or model={{{name!r}: ...}} in Python"
             )
         difference = _why_apart(runs)
         if len(runs) > 1 and difference:
@@ -211,7 +212,7 @@ def _names_apart(logs, notes):
             names |= {(name, run): f"{name} ({labels[run]})" for run in runs}
             notes.append(
                 f"{len(runs)} runs call their model {name!r} but {difference}: kept apart as "
-                f"{listed([names[name, run] for run in runs], most=6)} (model= in Python)"
+                f"{listed([names[name, run] for run in runs], most=6)} (--rename OLD=NEW, or model= in Python)"
             )
         else:
             names |= {(name, run): name for run in runs}
@@ -331,7 +332,8 @@ def _with_scores_only(items, logs, sizes, notes):
             f"{missing.size} of {len(items)} scores are missing or NaN (first item "
             f"{items['item'].iloc[missing[0]]!r} in {first.path!r}): dropped, not counted as wrong"
         )
-    return items[items["score"].notna()].reset_index(drop=True)
+    known = items["score"].notna()
+    return items[known].reset_index(drop=True), items[~known].drop(columns="score")
 
 
 def _columns(logs, clustered, repeated):

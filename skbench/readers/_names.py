@@ -2,6 +2,8 @@
 
 import re
 
+import pandas as pd
+
 # In order of preference; compared in lower case with punctuation as underscores.
 _USUAL_NAMES = {
     "model": ("model", "model_name", "model_id", "model_name_or_path", "system", "llm", "engine"),
@@ -14,6 +16,12 @@ _USUAL_NAMES = {
         "example_id",
         "instance_id",
         "prompt_id",
+        "instruction_id",
+        "problem_id",
+        "query_id",
+        "qid",
+        "pid",
+        "uid",
         "id",
         "idx",
         "index",
@@ -98,6 +106,76 @@ def find_roles(columns, named, guess=ROLES):
     return roles, notes
 
 
+def rivals(columns, role, taken):
+    """Columns with a usual name of a role, in order of preference, but those taken."""
+    return _matches(columns, _USUAL_NAMES[role], taken)
+
+
+_HUMAN = re.compile(r"(^|_)(human|annotators?|expert|people)(_|$|[0-9])")
+_JUDGE = re.compile(
+    r"judge|autorater|grader|(^|_)(gpt|davinci|claude|llm|llama|gemini)[a-z0-9]*(_eval|_score|_verdict"
+    r"|_label|_grade|_rating|$)"
+)
+
+
+def judge_columns(columns):
+    """Columns of human labels and of an autorater's verdicts, by their names.
+
+    Parameters
+    ----------
+    columns : sequence of str
+
+    Returns
+    -------
+    humans, judges : list of str
+    """
+    humans = [name for name in columns if _HUMAN.search(normal(name))]
+    judges = [name for name in columns if name not in humans and _JUDGE.search(normal(name))]
+    return humans, judges
+
+
+_OFTEN = 0.8  # share of the models that a value must be in, on average
+
+
+def find_item(items, roles):
+    """A column without a usual name that names the items: it has the same values in every model.
+
+    Parameters
+    ----------
+    items : DataFrame
+        With a column model, others under their own names.
+    roles : dict
+        Role -> names of columns that are taken.
+
+    Returns
+    -------
+    name : str or None
+        The one column that it must be.
+    others : list of str
+        Columns that it might be.
+    """
+    if "model" not in items or items["model"].nunique() < 2:
+        return None, []
+    taken = {"model", "topic", "score", "cluster", *(n for names in roles.values() for n in names)}
+    keys = [name for name in ("model", "topic") if name in items]
+    sure, others = [], []
+    n_models = items["model"].nunique()
+    for name in (name for name in items if name not in taken):
+        column = items[name]
+        if column.isna().any() or column.dtype.kind == "f" or column.dtype.kind == "b":
+            continue
+        if not column.map(pd.api.types.is_hashable).all():
+            continue
+        if items.duplicated([*keys, name]).any():
+            continue
+        values = items.drop_duplicates(["model", name]).groupby(name, sort=False).size()
+        if len(values) > 1 and values.mean() >= _OFTEN * n_models:
+            sure.append(name)
+        elif values.mean() > 1:
+            others.append(name)
+    return (sure[0], []) if len(sure) == 1 else (None, [*sure, *others])
+
+
 def check_exist(names, columns, option):
     """Complain about the first name that is no column, listing those there are."""
     for name in names:
@@ -128,7 +206,7 @@ def _usual_names(role, roles):
     names = _USUAL_NAMES[role]
     item = roles.get("item")
     # Several samples per question: the question is then what samples cluster in.
-    if role == "cluster" and item and _normal(item[0]) == "sample_id":
+    if role == "cluster" and item and normal(item[0]) == "sample_id":
         return (*names, "question_id")
     return names
 
@@ -138,11 +216,12 @@ def _matches(columns, usual_names, taken):
         column
         for usual in usual_names
         for column in columns
-        if _normal(column) == usual and column not in taken
+        if normal(column) == usual and column not in taken
     ]
 
 
-def _normal(name):
+def normal(name):
+    """A name in lower case, with punctuation as underscores."""
     return re.sub(r"[^a-z0-9]+", "_", str(name).lower()).strip("_")
 
 

@@ -158,7 +158,8 @@ def read_euroeval(path: Paths, **options: Unpack[ReadOptions]) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        As from `read_items`.
+        As from `read_items`, with the columns dataset, task and language (the last two from
+        version 16 on): ``MeanRankScore().fit(read_euroeval(path))``.
 
     Notes
     -----
@@ -178,8 +179,8 @@ def read_euroeval(path: Paths, **options: Unpack[ReadOptions]) -> pd.DataFrame:
     ...     path = os.path.join(folder, "euroeval_benchmark_results.jsonl")
     ...     _ = open(path, "w").write(json.dumps(line))
     ...     read_euroeval(path)
-      model topic   item  score
-    0   ada   law  law/1    0.5
+      model topic   item  score dataset
+    0   ada   law  law/1    0.5     law
     """
     return read_items(path, format="euroeval", **options)
 

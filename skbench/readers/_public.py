@@ -9,6 +9,7 @@ import pandas as pd
 
 from skbench._checks import check_option
 from skbench._types import Names, Paths, ReadOptions
+from skbench.readers._group_results import unfolded
 from skbench.readers._read import FORMATS, read_paths
 from skbench.readers._rows import ItemRows
 
@@ -101,7 +102,11 @@ default=None
     topics or differ in their settings; what they are called then is noted, and `model`
     renames them. Memory: the text of one line at a time and the columns above.
 
-    When not to use it: tables of scores that are already averaged over items.
+    A table with counts (`n` and `k`, `total` and `correct`, `n` and `accuracy`) holds results of
+    groups: it gives as many rows as there were answers, without ids of items. One with means
+    and standard errors is refused here; ``read_with_notes(path).groups`` holds both kinds.
+
+    When not to use it: tables of means alone, of which nothing tells how noisy they are.
 
     Examples
     --------
@@ -119,7 +124,7 @@ default=None
     """
     if format is not None:
         check_option("format", format, FORMATS)
-    return read_paths(
+    rows = read_paths(
         path,
         format,
         model=model,
@@ -130,7 +135,8 @@ default=None
         models=models,
         filter=filter,
         skip_bad_lines=skip_bad_lines,
-    ).items
+    )
+    return unfolded(rows).items
 
 
 def read_with_notes(

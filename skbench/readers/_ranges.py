@@ -1,5 +1,7 @@
 """The range of scores, where an evaluation program fixes it by their definition."""
 
+from skbench.readers._names import normal
+
 _SHARES = (0.0, 1.0)
 _PERCENT = (0.0, 100.0)
 _RANGES = {
@@ -26,9 +28,13 @@ _RANGES = {
     ),
     "promptfoo": {"success": _SHARES},
 }
+# Names that say what a column of a table is, whoever wrote it.
+_SHARES_OF_TABLES = (
+    "correct is_correct accuracy acc exact_match em pass passed pass1 pass_1 f1".split()
+)
 
 
-def known_range(formats, score):
+def known_range(formats, score, largest=1.0):
     """Least and greatest score there can be, by the format and the name of the score.
 
     Parameters
@@ -38,6 +44,8 @@ def known_range(formats, score):
     score : str or list of str
         Name of the score, as ``ItemRows.columns["score"]``; several names where logs
         differ.
+    largest : float, default=1.0
+        Largest score there is: above 1, shares in a table are in percent.
 
     Returns
     -------
@@ -48,7 +56,12 @@ def known_range(formats, score):
     --------
     >>> known_range(["lm_eval"], "bleu_max"), known_range(["table"], "bleu_max")
     ((0.0, 100.0), None)
+    >>> known_range(["table"], "F1", largest=62.5)
+    (0.0, 100.0)
     """
     names = [score] if isinstance(score, str) else score
+    if formats == ["table"] and all(normal(name) in _SHARES_OF_TABLES for name in names):
+        # People write shares of right answers in percent too; programs do not.
+        return _PERCENT if largest > 1 else _SHARES
     found = {_RANGES.get(kind, {}).get(name) for kind in formats for name in names}
     return found.pop() if len(found) == 1 else None

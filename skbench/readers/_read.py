@@ -62,7 +62,7 @@ def read_paths(
         rows = tables_items(found["table"], named, models, bad)
         notes += rows.notes
     else:
-        options = Options(score, filter, _one_field(topic), cluster)
+        options = Options(score, filter, _one_field(topic), cluster, topic is None)
         if filter is not None and "lm_eval" not in found:
             raise ValueError(
                 "filter= (--filter) is for lm-evaluation-harness, of which there are no logs here."

@@ -18,6 +18,11 @@ class ItemRows(NamedTuple):
         Everything that was guessed, chosen, converted, ignored or dropped.
     formats : list of str
         Formats that the rows came in.
+    groups : DataFrame or None
+        One row per group, where the file holds results of groups: score (the mean), and n
+        and k, or standard_error. `items` are then these rows.
+    blank : DataFrame or None
+        Rows without a score (blank, failed or refused), which `items` leaves out.
 
     Notes
     -----
@@ -33,3 +38,5 @@ class ItemRows(NamedTuple):
     columns: dict
     notes: list = []
     formats: list = []
+    groups: pd.DataFrame | None = None
+    blank: pd.DataFrame | None = None

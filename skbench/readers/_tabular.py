@@ -6,8 +6,20 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import of_one_type
+from skbench.readers._group_results import group_columns, group_results
 from skbench.readers._load import load_table
-from skbench.readers._names import OPTIONS, REPEATS, ROLES, check_exist, find_roles, listed
+from skbench.readers._names import (
+    OPTIONS,
+    REPEATS,
+    ROLES,
+    check_exist,
+    find_item,
+    find_roles,
+    judge_columns,
+    listed,
+    normal,
+    rivals,
+)
 from skbench.readers._rows import ItemRows
 
 _WORDS = {
@@ -16,8 +28,19 @@ _WORDS = {
 }
 ONE_MODEL = f"no model column: all rows taken as one model ({OPTIONS['model']})"
 _BINARY = {"0", "1", "0.0", "1.0", "true", "false", "correct", "incorrect"}
-# A column called is_multiple_choice or n_options describes the item, not a model.
-_DESCRIBES_THE_ITEM = re.compile(r"^(is|has|in|n|num|number)[_ ]", re.IGNORECASE)
+# A column called is_multiple_choice or n_options describes the item, not a model; sd or ci
+# describe a number, and one letter names one.
+_DESCRIBES_THE_ITEM = re.compile(
+    r"^(is|has|in|n|num|number)[_ ]|^(se|sd|std|var|cv|ci|low|high|p[_ ]?value|weight)\d*$"
+    r"|_(se|sd|std|stderr|ci)$|^[knpryz]$",
+    re.IGNORECASE,
+)
+_PERCENT = re.compile(r"-?[0-9.]+ ?%")
+# What an evaluation may be run with: rows that differ in it are no rows of one evaluation.
+_SETTINGS = (
+    "shots n_shot n_shots num_fewshot fewshot few_shot mode protocol setting settings config "
+    "prompt_template template prompt_version version temperature metric filter split language"
+).split()
 
 
 def table_items(path, named, models, bad):
@@ -54,6 +77,9 @@ def table_items(path, named, models, bad):
 
 def _items(path, named, models, bad):
     table, of_file = load_table(path, lambda columns: _label_columns(columns, named), bad)
+    columns = None if models is not None else group_columns(table, named)
+    if columns is not None:
+        return _of_groups(table, columns, named, path, bad, of_file)
     left_out = []
     if models is None:
         models = _wide_models(table, named)
@@ -70,10 +96,68 @@ def _items(path, named, models, bad):
         )
     notes[:0] = of_file
     items = _with_labels(items, roles, path, bad)
-    items = _without_blank_scores(items, notes)
-    items = _with_unique_items(items, roles, notes, path, bad)
-    columns = {role: names[0] if len(names) == 1 else names for role, names in roles.items()}
-    return ItemRows(items, columns, notes)
+    _refuse_two_settings(items, roles)
+    n_blank = int(items["score"].isna().sum())
+    if n_blank == len(items):
+        raise ValueError("All scores are blank, so there is nothing to estimate.")
+    if n_blank:
+        notes.append(f"{n_blank} of {len(items)} scores are blank: dropped, not counted as wrong")
+    items = _with_unique_items(_without_spare_blanks(items), roles, notes, path, bad)
+    present = items["score"].notna()
+    blank = items[~present].drop(columns="score")
+    return ItemRows(items[present].reset_index(drop=True), _one_name(roles), notes, blank=blank)
+
+
+def _of_groups(table, columns, named, path, bad, notes):
+    """Rows that are results of groups already."""
+    free = table.drop(columns=list(dict.fromkeys(columns.values())))
+    roles, said = find_roles(
+        free.columns, named | {"score": None, "item": None}, guess=("model", "topic")
+    )
+    if named["topic"] is None and "topic" in roles:
+        _take_finer_topic(free, roles, said)
+    rows = _with_labels(_with_standard_names(table, roles), roles, path, bad)
+    notes = [*notes, *said]
+    groups = group_results(rows, columns, roles, notes)
+    if "model" not in roles:
+        notes.append(ONE_MODEL)
+    roles["score"] = [columns.get("k", columns.get("mean"))]
+    return ItemRows(groups, _one_name(roles), notes, groups=groups)
+
+
+def _take_finer_topic(table, roles, notes):
+    """Of columns that may be the topic, the first in which no group repeats."""
+    keys = roles.get("model", [])
+    usual = [*find_roles(table.columns, {}, guess=("topic",))[0]["topic"]]
+    usual += rivals(table.columns, "topic", usual)
+    finer = (name for name in usual if not table.duplicated([*keys, name]).any())
+    name = next(finer, None)
+    if name not in (None, roles["topic"][0]):
+        roles["topic"] = [name]
+        notes[:] = [note for note in notes if not note.startswith("topic:")]
+        notes.append(f"topic: column {name!r}, in which no group repeats ({OPTIONS['topic']})")
+
+
+def _one_name(roles):
+    return {role: names[0] if len(names) == 1 else names for role, names in roles.items()}
+
+
+def _refuse_two_settings(items, roles):
+    """Without names of items nothing else shows that a group was evaluated twice."""
+    if "item" in items:
+        return
+    keys = [name for name in ("model", "topic", *roles.get("topic", [])) if name in items]
+    for name in items.columns.difference([*keys, *ROLES], sort=False):
+        if normal(name) not in _SETTINGS:
+            continue
+        levels = items.groupby(keys)[name].nunique().max() if keys else items[name].nunique()
+        if levels > 1:
+            shown = listed(items[name].dropna().unique(), most=4)
+            raise ValueError(
+                f"Rows of one model and topic differ in {name!r} ({shown}), so they are no items "
+                f"of one evaluation. Keep them apart with topic= (--by), naming {name} beside the "
+                f"topic, or as the model ({OPTIONS['model']}), or leave out all but one."
+            )
 
 
 def _label_columns(columns, named):
@@ -128,9 +212,19 @@ def _is_binary(column):
 
 
 def _is_proportion(column):
+    if _are_percents(column):
+        return True
     if not pd.api.types.is_numeric_dtype(column):
         return False
     return bool(column.notna().any() and column.min() >= 0 and column.max() <= 1)
+
+
+def _are_percents(column):
+    """Whether every cell reads like 87%."""
+    present = column.dropna()
+    if present.empty or pd.api.types.is_numeric_dtype(column):
+        return False
+    return all(_PERCENT.fullmatch(str(value).strip()) for value in present.unique())
 
 
 def _from_long(table, named, path, bad):
@@ -141,14 +235,42 @@ def _from_long(table, named, path, bad):
             f"Cannot find the scores: no column has one of their usual names, and there are "
             f"not several columns of 0 and 1, one per model. Pass {OPTIONS['score']}, or "
             f"models= (--models) for a wide file. Columns: {listed(table.columns)}."
+            + _for_judge(table.columns)
         )
     items = _with_standard_names(table, roles)
     items["score"] = _as_numbers(items["score"], roles["score"][0], notes, path, bad)
     if "model" not in roles:
         notes.append(ONE_MODEL)
     if "item" not in roles:
-        notes.append(f"no item column: models may share items or not ({OPTIONS['item']})")
+        items = _with_found_item(items, roles, notes)
     return items, roles, notes
+
+
+def _for_judge(columns):
+    """Where to go with a file of human labels and verdicts of an autorater."""
+    humans, judges = judge_columns(columns)
+    if not humans or not judges:
+        return ""
+    return (
+        f" Human labels ({humans[0]!r}) beside an autorater's verdicts ({judges[0]!r}) are for "
+        f"`skbench judge --judge {judges[0]} --human {humans[0]}`."
+    )
+
+
+def _with_found_item(items, roles, notes):
+    """Items whose column has no usual name, where one column alone may be it."""
+    found, others = find_item(items, roles)
+    if found is not None:
+        roles["item"] = [found]
+        notes.append(
+            f"item: column {found!r}, which has the same values in every model ({OPTIONS['item']})"
+        )
+        items = items.copy()
+        items.insert(items.columns.get_loc("score"), "item", items.pop(found))
+        return items
+    might = f"; it might be {listed(others, most=4)}" if others else ""
+    notes.append(f"no item column: models may share items or not ({OPTIONS['item']}{might})")
+    return items
 
 
 def _from_wide(table, models, named, path, bad):
@@ -181,7 +303,11 @@ def _with_standard_names(table, roles):
 
 def _as_numbers(column, name, notes, path, bad):
     """Scores as an array of floats, blank ones nan, and skipped ones too."""
-    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+    if _are_percents(column):
+        words = column.astype(object).map(lambda x: str(x).strip(" %"), na_action="ignore")
+        scores = pd.to_numeric(words, errors="coerce").to_numpy(dtype=float) / 100
+        _note_once(notes, f"scores such as {str(column.dropna().iloc[0])!r} taken as shares of 1")
+    elif pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         scores = column.to_numpy(dtype=float, na_value=np.nan)
     else:
         words = column.astype(object).map(lambda x: str(x).strip().lower(), na_action="ignore")
@@ -230,14 +356,15 @@ def _with_labels(items, roles, path, bad):
     return items
 
 
-def _without_blank_scores(items, notes):
-    present = items["score"].notna()
-    if not present.any():
-        raise ValueError("All scores are blank, so there is nothing to estimate.")
-    if not present.all():
-        blank = int((~present).sum())
-        notes.append(f"{blank} of {len(items)} scores are blank: dropped, not counted as wrong")
-    return items[present].reset_index(drop=True)
+def _without_spare_blanks(items):
+    """Rows without those blank ones of which another row is there."""
+    keys = [name for name in ("model", "topic", "item") if name in items]
+    keys += _numbers_of_repeats(items)
+    blank = items["score"].isna()
+    if "item" not in items or not blank.any():
+        return items
+    first = items.sort_values("score", na_position="last", kind="stable").duplicated(keys)
+    return items[~(blank & first.reindex(items.index))].reset_index(drop=True)
 
 
 def _with_unique_items(items, roles, notes, path, bad):

@@ -2,12 +2,19 @@
 
 import json
 
-import click
 import numpy as np
 import pandas as pd
 
 from skbench.report import tables
-from skbench.report.labeled_rows import as_event, as_one_word, read_columns
+from skbench.report.formats import print_data
+from skbench.report.labeled_rows import (
+    as_event,
+    as_one_word,
+    as_yes_or_no,
+    read_columns,
+    with_guessed_cluster,
+)
+from skbench.report.markup import Cells, as_latex, as_markdown, markdown_text, no_formula
 from skbench.report.terminal import print_prose, print_table
 
 _FIGURES = ("kappa", "alpha", "tpr", "tnr", "bias", "calibration")
@@ -23,12 +30,12 @@ def print_card(file, names, columns, confidence_level, seed, form):
     names : list of str
         Columns of the judges.
     columns : dict
-        human, event, first, cluster, labels and ids, as the command has them.
+        human, event, first, cluster, labels, ids and escape_formulas, as the command has them.
     confidence_level : float
         Of the intervals.
     seed : int
         Of the draws.
-    form : {"text", "json", "csv", "markdown"}
+    form : {"text", "json", "csv", "markdown", "latex"}
         What to print.
     """
     from skbench import judge_agreement, position_bias
@@ -36,27 +43,38 @@ def print_card(file, names, columns, confidence_level, seed, form):
     human, event, first = columns["human"], columns["event"], columns["first"]
     extra = [name for name in (first, columns["cluster"]) if name]
     table = read_columns(file, [*names, *extra], human, columns["labels"], columns["ids"])
+    cluster = columns["cluster"]
+    if cluster is None:
+        table, cluster = with_guessed_cluster(table, [])
     biases = {}
     if first is not None:
         item = columns["ids"][0] if columns["ids"] else None
         biases = {name: position_bias(table, name, first, item) for name in [*names, human]
                   if table[name].notna().all()}  # fmt: skip
     rows = table.assign(**{name: as_one_word(table[name]) for name in [*names, human]})
+    if event is None and rows[human].dropna().isin((0, 1)).all():
+        rows = rows.assign(**{name: as_yes_or_no(rows[name]) for name in names})
     if event is not None:
         event = as_event(rows[human], event)
     card = judge_agreement(
-        rows, human, names, event=event, cluster=columns["cluster"],
+        rows, human, names, event=event, cluster=cluster,
         confidence_level=confidence_level, random_state=seed,
     )  # fmt: skip
     if form == "json":
-        click.echo(_json(card, biases))
+        print_data(_json(card, biases))
     elif form == "csv":
-        click.echo(card.to_frame().to_csv(lineterminator="\n"), nl=False)
+        table = card.to_frame().reset_index()
+        if columns["escape_formulas"]:
+            table = table.apply(lambda column: column.map(no_formula))
+        print_data(table.to_csv(index=False, lineterminator="\n").removesuffix("\n"))
     elif form == "markdown":
-        click.echo(_markdown(card, biases))
+        told = [*card.sentences(), *_on_estimates(card), *_on_position(biases)]
+        lines = [as_markdown(_cells(card)), "", *(f"- {markdown_text(text)}" for text in told)]
+        print_data("\n".join(lines))
+    elif form == "latex":
+        print_data(as_latex(_cells(card), f"Judges against {card.n_labels} labels"))
     else:
-        headers, cells = _cells(card)
-        print_table(tables.plain_table(headers, cells, n_text=1))
+        print_table(tables.plain_table(*_cells(card)))
         for sentence in [*card.sentences(), *_on_estimates(card), *_on_position(biases)]:
             print_prose(sentence)
 
@@ -67,7 +85,7 @@ def _cells(card):
     for name, row in card.to_frame().iterrows():
         figures = [_ends(row[what], row[f"{what}_low"], row[f"{what}_high"]) for what in _FIGURES]
         rows.append([str(name), f"{row['n_labels']:.0f}", *figures])
-    return ["judge", "labels", *_FIGURES], rows
+    return Cells(["judge", "labels", *_FIGURES], rows, 1)
 
 
 def _ends(value, low, high):
@@ -114,10 +132,3 @@ def _json(card, biases):
     found = pd.DataFrame.from_dict(biases, orient="index").rename_axis("judge").reset_index()
     document["position_bias"] = tables.records(found) if biases else None
     return json.dumps(document, indent=1, default=tables.plain_value, allow_nan=False)
-
-
-def _markdown(card, biases):
-    headers, rows = _cells(card)
-    lines = [f"| {' | '.join(cells)} |" for cells in (headers, ["---"] * len(headers), *rows)]
-    told = [*card.sentences(), *_on_estimates(card), *_on_position(biases)]
-    return "\n".join([*lines, "", *(f"- {text}" for text in told)])

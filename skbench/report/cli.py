@@ -12,6 +12,7 @@ Try `skbench demo` first; then `skbench estimate FILE` on results of your own.
 COMMANDS = {
     "compare": "Compare two models of a file, or all pairs.",
     "demo": "See it work on a real benchmark, made on the spot.",
+    "doctor": "Tell what is read in a file, before anything is computed.",
     "estimate": "Estimate every group of a file of results.",
     "gate": "Pass or fail new results against old ones.",
     "judge": "Correct an autorater by a few human labels.",

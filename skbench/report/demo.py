@@ -8,8 +8,16 @@ import click
 import numpy as np
 import pandas as pd
 
+from skbench._files import write_whole
 from skbench.report.tables import level_and_guarantee, plain_table
-from skbench.report.terminal import in_one_line, print_prose, print_table, progress, say
+from skbench.report.terminal import (
+    in_one_line,
+    print_prose,
+    print_table,
+    save_picture,
+    say,
+    working,
+)
 
 _N_SHOWN = 5
 _CLEAR = 2  # standard errors from 0 beyond which a difference is not put down to chance
@@ -59,7 +67,7 @@ def demo(seed, n_images, output):
 def _benchmark(seed):
     from skbench.datasets import load_digits_c
 
-    with progress("making digits-C, topics") as report:
+    with working("making digits-C, topics") as report:
         data = load_digits_c(random_state=seed, progress=report)
     return data.items, data.features
 
@@ -317,12 +325,10 @@ def _save(output, display, sample):
     """Write picture and sample, and say what to do next."""
     output.mkdir(parents=True, exist_ok=True)
     table = output / "digits_c_sample.csv"
-    sample.to_csv(table, index=False)
+    write_whole(table, sample.to_csv(index=False, lineterminator="\n"))
     print_prose("")
     try:
-        picture = output / "shrinkage.png"
-        display.plot(xlabel="accuracy").figure_.savefig(picture, dpi=150)
-        click.echo(f"Picture of what moved where: {picture}")
+        save_picture(display.plot(xlabel="accuracy").figure_, output / "shrinkage.png")
     except ImportError as error:
         say(f"no picture: {error}")
     command = f"skbench estimate {shlex.quote(str(table))} --by topic --model model"

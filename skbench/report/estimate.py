@@ -1,22 +1,23 @@
 """`skbench estimate`: from a file of results to a table of estimates."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import click
 import numpy as np
 
 from skbench.report import past as pasts
 from skbench.report import tables
+from skbench.report.features import features_option, find_features, other_columns
+from skbench.report.formats import format_options, print_form
 from skbench.report.reading import (
     Names,
     bounds_option,
-    check_formats,
     check_spread,
     cluster_name,
-    format_options,
     level_option,
+    missing_option,
     past_options,
+    read_rows,
     say_if_beyond,
     score_name,
     score_range,
@@ -28,12 +29,10 @@ from skbench.report.terminal import (
     print_line,
     print_table,
     save_picture,
-    say,
     working,
 )
 from skbench.report.unlike import unlike_in_words
 
-_TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".bz2", ".xz", ".zst")
 _METHODS = ("average", "eb", "direct", "synthetic", "james-stein", "fay-herriot", "structured")
 _WITHOUT_FEATURES = ("direct", "james-stein")
 _INTERVALS = {
@@ -50,7 +49,7 @@ _INTERVALS = {
         "bounded",
     ),
 }
-_READING = ("model", "models", "score", "item", "cluster", "filter", "skip_bad_lines")
+_READING = ("model", "models", "score", "item", "cluster", "rename", "filter", "skip_bad_lines")
 _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
 
 
@@ -62,9 +61,10 @@ _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
 @click.option("--score", help="Score column.")
 @click.option("--item", help="Column that names the item (question).")
 @click.option("--cluster", help="Column of clusters: items in one are not independent.")
+@click.option("--rename", multiple=True, metavar="OLD=NEW", help="Another name for a model.")
 @click.option("--filter", help="Filter whose answers to take (lm-evaluation-harness).")
 @click.option("--skip-bad-lines", is_flag=True, help="Count unreadable lines, go on without.")
-@click.option("--features", help="Columns to predict from (a,b,c), or a file with such columns.")
+@features_option
 @click.option("--method", type=click.Choice(_METHODS), default="average", show_default=True)
 @click.option(
     "--interval",
@@ -74,6 +74,7 @@ _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
 )
 @past_options
 @bounds_option
+@missing_option
 @click.option(
     "--scale",
     type=click.Choice(["identity", "arcsine", "logit"]),
@@ -100,7 +101,7 @@ _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
 )
 @click.option("--plot", type=click.Path(dir_okay=False), help="Save a picture (.png, .pdf, .svg).")
 @format_options
-def estimate(file, method, confidence_level, sample_size, plot, as_json, as_csv, **options):
+def estimate(file, method, confidence_level, sample_size, plot, form, escape_formulas, **options):
     """Estimate the performance of every group, a model on a topic, in FILE.
 
     FILE is CSV, TSV, JSON Lines or Parquet, or a log (or a folder of logs) of an
@@ -111,14 +112,14 @@ def estimate(file, method, confidence_level, sample_size, plot, as_json, as_csv,
     --bounds tells it), estimates and intervals are cut to it.
     With --past or --bank the estimates are those of all items that earlier models answered.
     """
-    check_formats(as_json, as_csv)
     _check_usage(method, sample_size, options)
+    options["sample_size"] = sample_size
     with in_one_line():
         rows, topics = _read(file, options)
         items = rows.items
         options["columns"] = by = [name for name in ("model", *topics) if name in items]
         summary_options = _summary_options(rows, by, options)
-        summary = _summarized(items, summary_options)
+        summary = _summarized(rows, summary_options)
         known_range = score_range(rows, _bounds(options))
         with working("estimating ..."):
             past = _past(rows, file, options)
@@ -138,16 +139,18 @@ def estimate(file, method, confidence_level, sample_size, plot, as_json, as_csv,
         same = estimated is direct
         direct = within_scores(direct, known_range)
         estimated = direct if same else within_scores(estimated, known_range)
-        say_if_beyond(estimated, items, known_range)
+        if rows.groups is None:
+            say_if_beyond(estimated, items, known_range)
         table = tables.group_table(summary, direct, estimated, by)
-        if as_json:
-            click.echo(tables.as_json(table, estimated, score_name(rows)))
-        elif as_csv:
-            click.echo(tables.as_csv(table, estimated), nl=False)
-        else:
+        if form == "text":
             _print_report(table, items, summary, direct, estimated)
             if past is not None:
                 print_line(pasts.worth(past, summary, estimated).sentence)
+        else:
+            ratio = tables.ratio_for_json(estimated)
+            head = {"score": score_name(rows), "sample_size_ratio": ratio}
+            cells = _shown(table, direct, estimated)
+            print_form(form, table, estimated, head, "groups", cells, escape_formulas)
         if plot is not None:
             _save_plot(plot, summary, direct, estimated, score_name(rows))
 
@@ -174,8 +177,6 @@ def _check_usage(method, sample_size, options):
 
 def _read(file, options):
     """Item rows and the columns that make up the topic; says what was guessed."""
-    from skbench.readers import read_with_notes
-
     by = options["by"] or []
     topics = [name for name in by if name not in ("model", options["model"])]
     reserved = {"item", "score"} & set(topics)
@@ -185,21 +186,31 @@ def _read(file, options):
             "that items are grouped by, such as the topic."
         )
     roles = {name: options[name] for name in _READING}
-    rows = read_with_notes(file, topic=topics or None, **roles)
+    rows = read_rows(file, topics or None, roles, options["missing"])
     items = rows.items
-    for note in rows.notes:
-        say(note)
+    if rows.groups is not None:
+        _refuse_for_groups(options)
     if by and not topics:
         if "model" not in items:
             raise DataError("--by model needs a model column. Pass --model COLUMN.")
         return rows, []
     if "topic" not in rows.columns:
-        others = ", ".join(_other_columns(items)) or "none left in this file"
+        others = ", ".join(other_columns(items)) or "none left in this file"
         raise DataError(
             "no column has a usual name for the topic. Pass --by model for one group per model, "
             f"or --by COLUMN, one or several (a,b) of: {others}."
         )
     return rows, topics if len(topics) > 1 else ["topic"]
+
+
+def _refuse_for_groups(options):
+    """Refuse what needs single items."""
+    for name in ("past", "bank", "population", "cluster", "sample_size"):
+        if options.get(name):
+            raise DataError(
+                f"--{name.replace('_', '-')} needs scores of single items, and the file holds "
+                "results of groups."
+            )
 
 
 def _past(rows, file, options):
@@ -208,50 +219,26 @@ def _past(rows, file, options):
     return pasts.learn(options["past"], options["bank"], rows, file, topics or None, options)
 
 
-def _features(rows, by, asked, population):
-    """What to predict from besides the labels: a table, columns of the items, or None."""
-    if asked is not None and Path(asked).suffix in _TABLE_SUFFIXES:
-        from skbench.readers import read_features
-
-        features = read_features(asked, rows.columns)
-        say(f"features: {', '.join(features.columns.difference(by, sort=False))}")
-        return features
-    items = rows.items
-    names = [] if asked is None else [name.strip() for name in asked.split(",")]
-    unused = [name for name in _other_columns(items) if name not in (*by, *names, population)]
-    if unused:
-        say(f"not used: {', '.join(unused)} (--features)")
-    free = _other_columns(items)
-    for name in names:
-        if name not in free:
-            raise DataError(
-                f"--features names column {name!r}, but there are only: "
-                f"{', '.join(free) or 'none'}."
-            )
-    return names or None
-
-
-def _other_columns(items):
-    roles = ("model", "topic", "item", "score", "cluster")
-    return [name for name in items if name not in roles]
-
-
 def _summary_options(rows, by, options):
     """What `summarize_items` is told besides the items."""
     return {
         "by": by,
         "cluster": cluster_name(rows),
         "variance": options["variance"],
-        "features": _features(rows, by, options["features"], options["population"]),
+        "features": find_features(rows, by, options["features"], options["population"]),
     }
 
 
-def _summarized(items, summary_options):
+def _summarized(rows, summary_options):
     from skbench.summaries import summarize_items
+    from skbench.summaries._group_results import summarize_groups
 
-    summary = summarize_items(items, **summary_options)
-    check_spread(summary)
-    return summary
+    if rows.groups is None:
+        summary = summarize_items(rows.items, **summary_options)
+        check_spread(summary)
+        return summary
+    options = {name: summary_options[name] for name in ("by", "variance", "features")}
+    return summarize_groups(rows.groups, **options)
 
 
 def _bounds(options):
@@ -295,7 +282,7 @@ def _population(items, by, asked):
     """Number of all items: of every group, or a Series of those of each."""
     import pandas as pd
 
-    free = _other_columns(items)
+    free = other_columns(items)
     if asked not in free:
         try:
             return float(asked)
@@ -346,19 +333,26 @@ def _print_report(table, items, summary, direct, estimate):
     """The head, the table, and how much the method narrows the intervals."""
     print_line(f"{estimate.method}: {_size(table, items, summary)}")
     print_line(tables.promise(estimate))
-    shown = table.drop(columns="unlike_peers")
-    if estimate is direct:
-        shown = shown.drop(columns=["direct", "direct_low", "direct_high"])
-    else:
+    if estimate is not direct:
         for line in unlike_in_words(table):
             print_line(line)
         print_line(f"To compare with: {direct.method}, {tables.level_and_guarantee(direct)}")
-    decimals = tables.decimals_for(table["direct"])
-    print_table(tables.as_rich(shown, decimals), tables.as_narrow_rich(shown, decimals))
+    print_table(
+        tables.plain_table(*_shown(table, direct, estimate)),
+        tables.plain_table(*_shown(table, direct, estimate, tables.narrow_group_cells)),
+    )
     if estimate is not direct:
         _print_width(estimate, direct)
     if estimate.sample_size_ratio is not None:
         print_line(tables.worth(estimate))
+
+
+def _shown(table, direct, estimate, cells=tables.group_cells):
+    """The columns for people; direct estimates once."""
+    left_out = ["unlike_peers"]
+    if estimate is direct:
+        left_out += ["direct", "direct_low", "direct_high"]
+    return cells(table.drop(columns=left_out), tables.decimals_for(table["direct"]))
 
 
 def _print_width(estimate, direct):
@@ -378,10 +372,12 @@ def _size(table, items, summary):
     """How many groups and scores, and what ties the scores together."""
     kinds = [(name, table[name].nunique()) for name in ("model", "topic")]
     product = " x ".join(f"{count} {name}{'s' * (count > 1)}" for name, count in kinds if count)
-    least, most = summary.n.min(), summary.n.max()
-    per_group = f"{least}" if least == most else f"{least} to {most}"
     groups = f"{len(table)} group{'s' * (len(table) > 1)}"
-    parts = [f"{groups} ({product})", f"{summary.n.sum()} scores, {per_group} per group"]
+    parts = [f"{groups} ({product})"]
+    if not np.isnan(summary.n).any():
+        least, most = summary.n.min(), summary.n.max()
+        per_group = f"{least:g}" if least == most else f"{least:g} to {most:g}"
+        parts.append(f"{summary.n.sum():.0f} scores, {per_group} per group")
     if summary.outcome == "clustered":
         parts.append("items in clusters")
     if summary.groups is not None:

@@ -56,6 +56,8 @@ class Findings:
         Numbers of models, topics (0 without a column of them), items and scores.
     worth : Worth or None, default=None
         What earlier models were worth, where there are some.
+    features : tuple of str, default=()
+        What groups were predicted from besides their labels.
     """
 
     groups: pd.DataFrame
@@ -67,6 +69,7 @@ class Findings:
     warnings: tuple
     size: dict
     worth: pasts.Worth | None = None
+    features: tuple = ()
 
     def models(self):
         """One row per model, best first: score, interval, ranks, ties."""
@@ -100,6 +103,8 @@ def find(
     missing="drop",
     unrelated=False,
     past=None,
+    equal_topics=False,
+    features=None,
 ):
     """Compute what a report says.
 
@@ -123,6 +128,10 @@ def find(
         Whether models have items of their own.
     past : Past, default=None
         Earlier models, whose items the estimates and the ranking are then about.
+    equal_topics : bool, default=False
+        Whether topics count equally in the ranking, as in `skbench leaderboard --by`.
+    features : DataFrame or list of str, default=None
+        What to predict groups from besides their labels.
 
     Returns
     -------
@@ -132,10 +141,12 @@ def find(
         warnings.simplefilter("always")
         for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
-        summary = summarize_items(items, by=by, cluster=cluster)
+        summary = summarize_items(items, by=by, cluster=cluster, features=features)
         check_spread(summary)
         direct = DirectEstimator().fit(**summary.fit_args).estimate(confidence_level)
-        estimate, ranked, columns = direct, items, {"by": None, "cluster": cluster}
+        topics = [name for name in by if name != "model"]
+        columns = {"by": topics if equal_topics else None, "cluster": cluster}
+        estimate, ranked = direct, items
         if past is not None:
             estimate = past.estimate(summary.labels, by, confidence_level)
             ranked, columns = past.comparable(columns)
@@ -143,14 +154,14 @@ def find(
             estimate = estimator.fit(**summary.fit_args).estimate(confidence_level)
         direct, estimate = (within_scores(e, known_range) for e in (direct, estimate))
         table = score_table(
-            ranked, model="model", item="item", score="score", cluster=columns["cluster"], by=[]
-        )
+            ranked, model="model", item="item", score="score", cluster=columns["cluster"],
+            by=columns["by"] or [],
+        )  # fmt: skip
         board = leaderboard_of(table, confidence_level, missing=missing, unrelated=unrelated)
         if past is not None:
             board = past.with_method(board)
         board = replace(board, estimate=within_scores(board.estimate, known_range))
     told = [one_line(warning.message) for warning in caught]
-    topics = [name for name in by if name != "model"]
     return Findings(
         groups=tables.group_table(summary, direct, estimate, by),
         direct=direct,
@@ -166,6 +177,7 @@ def find(
             "scores": len(items),
         },
         worth=None if past is None else pasts.worth(past, summary, estimate),
+        features=() if features is None else tuple(summary.X.columns.difference(by, sort=False)),
     )
 
 

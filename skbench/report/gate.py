@@ -10,6 +10,7 @@ from skbench.report.reading import (
     check_topics,
     cluster_name,
     level_option,
+    read_rows,
     reading_options,
 )
 from skbench.report.terminal import DataError, in_one_line, print_line, say, working
@@ -112,12 +113,10 @@ def _decided(old, new, margin, options):
 
 def _one_model(file, name, by, roles):
     """Name and `ItemRows` of the one model of a file, or of the one that was named."""
-    from skbench.readers import read_with_notes
-
-    rows = read_with_notes(file, topic=by, **roles)
+    rows = read_rows(file, by, roles)
+    if rows.groups is not None:
+        raise DataError(f"{file!r} holds results of groups. Give the scores of single items.")
     items = rows.items
-    for note in rows.notes:
-        say(note)
     if "item" not in items:
         raise DataError(f"no column of {file!r} has a usual name for the item. Pass --item COLUMN.")
     if "model" not in items:

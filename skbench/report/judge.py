@@ -7,8 +7,10 @@ import numpy as np
 import pandas as pd
 
 from skbench.report import tables
+from skbench.report.formats import format_options, print_form
 from skbench.report.labeled_rows import read_judged
-from skbench.report.reading import Names, check_formats, format_options, level_option
+from skbench.report.markup import Cells
+from skbench.report.reading import Names, level_option
 from skbench.report.terminal import in_one_line, print_prose, print_table, working
 
 _FEWEST_GROUPS = 10  # with a label; fewer say too little of the spread between groups
@@ -31,11 +33,10 @@ _FEWEST_GROUPS = 10  # with a label; fewer say too little of the spread between 
     "--card", is_flag=True, help="How far judges agree with people, and how many they are."
 )
 @click.option("--first", help="For --card: column that says who of two was shown first.")
-@click.option("--markdown", is_flag=True, help="For --card: print Markdown.")
 @level_option
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
 @format_options
-def judge(file, confidence_level, seed, as_json, as_csv, card, first, markdown, **columns):
+def judge(file, confidence_level, seed, form, escape_formulas, card, first, **columns):
     """Correct the verdicts of an autorater in FILE by human labels of some rows.
 
     FILE is CSV, TSV, JSON Lines or Parquet, one row per answer: a column of verdicts
@@ -47,18 +48,17 @@ def judge(file, confidence_level, seed, as_json, as_csv, card, first, markdown, 
     With --card: kappa, alpha, TPR, TNR, bias and calibration of one or several judges
     (--judge a,b), how many independent ones they are worth, and their best vote.
     """
-    check_formats(as_json, as_csv)
-    if not card and (first or markdown):
-        raise click.UsageError("--first and --markdown go with --card.")
+    if not card and first:
+        raise click.UsageError("--first goes with --card.")
     if (columns["labels"] is None) != (columns["ids"] is None):
         raise click.UsageError("--labels and --id go together.")
     if card:
-        form = "json" if as_json else "csv" if as_csv else "markdown" if markdown else "text"
         with in_one_line():
             from skbench.report.card import print_card
 
             names = Names().convert(columns["judge"], None, None)
-            print_card(file, names, columns | {"first": first}, confidence_level, seed, form)
+            columns |= {"first": first, "escape_formulas": escape_formulas}
+            print_card(file, names, columns, confidence_level, seed, form)
         return
     with in_one_line():
         data = read_judged(file, **columns)
@@ -67,11 +67,10 @@ def judge(file, confidence_level, seed, as_json, as_csv, card, first, markdown, 
                 table, estimate = _of_all(data, confidence_level)
             else:
                 table, estimate = _of_groups(data, confidence_level, seed)
-        if as_json:
+        if form != "text":
             head = {"judge": columns["judge"], "human": columns["human"]}
-            click.echo(tables.records_json(estimate, head, "groups", table))
-        elif as_csv:
-            click.echo(tables.as_csv(table, estimate), nl=False)
+            cells = _cells(table, columns["judge"], data.groups is not None)
+            print_form(form, table, estimate, head, "groups", cells, escape_formulas)
         elif data.groups is None:
             _print_one(table.iloc[0], estimate, columns)
         else:
@@ -249,6 +248,15 @@ def _print_one(row, estimate, columns):
     print_prose(
         f"{judge} judged {row.n_rows:,} answers, of which {row.n_labeled:,} have a human label.\n"
     )
+    print_table(tables.plain_table(*_one_cells(row, judge)))
+    click.echo()
+    print_prose(f"{_how(estimate)}. {tables.promise(estimate).capitalize()}.")
+    only_labels = row.n_labeled == row.n_rows
+    print_prose(_worth(judge, row.effective_sample_size, row.n_labeled, only_labels))
+
+
+def _one_cells(row, judge):
+    """A line for the autorater, the labels, both together, and their difference."""
     only_labels = row.n_labeled == row.n_rows
     lines = [(f"{judge} says", (row.judge,))]
     if not only_labels:
@@ -261,13 +269,20 @@ def _print_one(row, estimate, columns):
         lines.append((f"{judge} is off by", (row.bias, row.bias_low, row.bias_high)))
     decimals = tables.decimals_for([row.judge, row.estimate, row.high])
     rows = [
-        [name, *(_number(n, decimals) for n in numbers), *[""] * (3 - len(numbers))]
-        for name, numbers in lines
+        [name, *_numbers(numbers, decimals), *[""] * (3 - len(numbers))] for name, numbers in lines
     ]
-    print_table(tables.plain_table(["", "value", "low", "high"], rows, n_text=1))
-    click.echo()
-    print_prose(f"{_how(estimate)}. {tables.promise(estimate).capitalize()}.")
-    print_prose(_worth(judge, row.effective_sample_size, row.n_labeled, only_labels))
+    return Cells(["", "value", "low", "high"], rows, 1)
+
+
+def _cells(table, judge, by_group):
+    """The table for people, of all rows or of groups."""
+    if not by_group:
+        return _one_cells(table.iloc[0], judge)
+    return _group_cells(table, judge, _is_shrunk(table))
+
+
+def _is_shrunk(table):
+    return not np.allclose(table["estimate"], table["corrected"], equal_nan=True)
 
 
 def _print_groups(table, estimate, columns):
@@ -281,9 +296,14 @@ def _print_groups(table, estimate, columns):
         f"{n_labeled.sum():,} have a human label, {each} per group."
     )
     print_prose(f"{_how(estimate)}. {tables.promise(estimate).capitalize()}.\n")
-    shrunk = not np.allclose(table["estimate"], table["corrected"], equal_nan=True)
+    shrunk = _is_shrunk(table)
     only_labels = bool((n_labeled == table["n_rows"]).all())
-    print_table(_rich(table, judge, shrunk), _rich(table, judge, shrunk, narrow=True))
+    print_table(
+        *(
+            tables.plain_table(*_group_cells(table, judge, shrunk, narrow))
+            for narrow in (False, True)
+        )
+    )
     if shrunk:
         width, alone = (
             table["high"] - table["low"],
@@ -306,7 +326,7 @@ def _print_groups(table, estimate, columns):
     )
 
 
-def _rich(table, judge, shrunk, narrow=False):
+def _group_cells(table, judge, shrunk, narrow=False):
     """The table for people; the narrow one without the steps in between."""
     decimals = tables.decimals_for(table[["judge", "estimate", "high"]].to_numpy())
     columns = {
@@ -327,7 +347,7 @@ def _rich(table, judge, shrunk, narrow=False):
     if table["bias"].isna().all():
         dropped.append("off by")
     columns = {name: cells for name, cells in columns.items() if name not in dropped}
-    return tables.plain_table(list(columns), list(zip(*columns.values(), strict=True)), n_text=1)
+    return Cells(list(columns), list(zip(*columns.values(), strict=True)), 1)
 
 
 def _how(estimate):

@@ -67,7 +67,8 @@ def read_judged(file, judge, human, by=None, cluster=None, labels=None, ids=None
     by : list of str, default=None
         Columns of the groups.
     cluster : str, default=None
-        Column of what depends on each other.
+        Column of what depends on each other. None guesses as the other commands do: a column
+        with a usual name for clusters, or the items where several answers to one were judged.
     labels : str, default=None
         A second file with the column `human`.
     ids : list of str, default=None
@@ -90,6 +91,8 @@ def read_judged(file, judge, human, by=None, cluster=None, labels=None, ids=None
     wanted = [judge, *by, *([cluster] if cluster else [])]
     table = read_columns(file, wanted, human, labels, ids, label_columns=[*by, cluster])
     table = _with_verdict(table, judge, human)
+    if cluster is None:
+        table, cluster = with_guessed_cluster(table, by)
     if event is not None:
         table = _with_event(table, judge, human, event)
     verdicts, scores = _verdicts(table[judge])
@@ -136,6 +139,22 @@ def as_one_word(column):
     return words.map(_WORDS) if words.dropna().isin(_WORDS).all() else words
 
 
+def as_yes_or_no(column):
+    """Words for yes and no as 1 and 0 where people say these; other words are no verdict."""
+    if _is_number(column):
+        return column
+    scores = column.map(_WORDS).astype(float)
+    neither = scores.isna() & column.notna()
+    if neither.all() or not neither.any():
+        return column if neither.any() else scores
+    shown = ", ".join(map(repr, sorted(column[neither].unique())[:5]))
+    say(
+        f"{column.name}: {int(neither.sum())} of {int(column.notna().sum())} verdicts are neither "
+        f"yes nor no ({shown}): taken for none"
+    )
+    return scores
+
+
 def as_event(column, event, what="human label"):
     """The event as it is written in a column, a number where that holds numbers."""
     text = event.strip().lower()
@@ -148,6 +167,44 @@ def as_event(column, event, what="human label"):
             f"--event {event}: no {what} says so. There are: {', '.join(sorted(known)[:10])}."
         )
     return found
+
+
+_GUESSED = "cluster (guessed)"
+
+
+def with_guessed_cluster(table, by):
+    """The table with a column of what repeats, and its name.
+
+    Parameters
+    ----------
+    table : DataFrame
+        One row per answer.
+    by : list of str
+        Columns of the groups.
+
+    Returns
+    -------
+    table : DataFrame
+    name : str or None
+        None where nothing repeats in a group.
+    """
+    from skbench.readers._names import find_roles
+
+    roles, _ = find_roles(table.columns, {}, guess=("model", "item", "cluster", "topic"))
+    names = {role: found[0] for role, found in roles.items()}
+    topic = [names[role] for role in ("topic",) if role in names and names[role] not in by]
+    for role in ("cluster", "item"):
+        name = names.get(role)
+        if name is None or name in by or table[[name, *topic]].isna().any(axis=None):
+            continue
+        # Ids may start again in every topic.
+        columns = [*topic, name] if role == "item" else [name]
+        if not table.duplicated([*by, *columns]).any():
+            continue
+        say(f"cluster: column {name!r} (--cluster), of which several answers were judged")
+        text = [_as_text(table[column]) for column in columns]
+        return table.assign(**{_GUESSED: text[0].str.cat(text[1:], sep=" / ")}), _GUESSED
+    return table, None
 
 
 def _with_event(table, judge, human, event):

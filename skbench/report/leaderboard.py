@@ -6,11 +6,12 @@ import click
 
 from skbench.report import past as pasts
 from skbench.report import tables
+from skbench.report.formats import format_options, print_form
+from skbench.report.markup import Cells
+from skbench.report.rank_scores import print_rank_scores, published_rows, refuse_options
 from skbench.report.reading import (
     Names,
     bounds_option,
-    check_formats,
-    format_options,
     level_option,
     missing_option,
     past_options,
@@ -29,6 +30,7 @@ from skbench.report.terminal import (
     save_picture,
     working,
 )
+from skbench.report.understanding import counted
 
 _MOST_LETTERS = 12  # groups of ties that letters keep readable
 
@@ -41,10 +43,26 @@ _MOST_LETTERS = 12  # groups of ties that letters keep readable
 @level_option
 @missing_option
 @past_options
+@click.option("--half-width", help="Column of 1.96 standard errors beside means of data sets.")
+@click.option(
+    "--n-runs", type=click.IntRange(2), default=10, show_default=True, help="Runs behind each mean."
+)
 @click.option("--plot", type=click.Path(dir_okay=False), help="Save a picture (.png, .pdf, .svg).")
 @format_options
 def leaderboard(
-    file, by, bounds, confidence_level, missing, past, bank, plot, as_json, as_csv, **roles
+    file,
+    by,
+    bounds,
+    confidence_level,
+    missing,
+    past,
+    bank,
+    half_width,
+    n_runs,
+    plot,
+    form,
+    escape_formulas,
+    **roles,
 ):
     """Rank the models in FILE by their mean score.
 
@@ -58,13 +76,28 @@ def leaderboard(
     by item; where models did not answer the same items, scores are least squares on
     the items they share. With --past or --bank scores are of all items that earlier
     models answered.
+
+    Results of EuroEval, and tables of data sets with --half-width (columns model,
+    dataset, task, maybe language, mean), are ranked by the mean rank score, with
+    the ranks that bootstrap scores leave open.
     """
-    check_formats(as_json, as_csv)
     pasts.check_past(past, bank, missing)
     with in_one_line():
         from skbench.comparison import leaderboard as ranked
 
-        rows, columns = read_models(file, by, roles)
+        of_items = {"--by": by, "--bounds": bounds, "--past": past, "--bank": bank, "--plot": plot}
+        if half_width is not None:
+            refuse_options(of_items)
+            rows = published_rows(file, roles["model"], roles["score"])
+            return print_rank_scores(
+                rows, half_width, n_runs, confidence_level, form, escape_formulas
+            )
+        rows, columns = read_models(file, by, roles, missing, whole_sets=True)
+        if "euroeval" in rows.formats:
+            refuse_options(of_items)
+            return print_rank_scores(
+                rows.items, None, n_runs, confidence_level, form, escape_formulas
+            )
         items = rows.items
         with working("ranking ..."):
             learned = pasts.learn(past, bank, rows, file, by, roles)
@@ -76,28 +109,29 @@ def leaderboard(
         board = replace(board, estimate=within_scores(board.estimate, known_range))
         say_if_beyond(board.estimate, rows.items, known_range)
         table = tables.with_text_labels(board.to_frame().rename_axis("model"))
-        if as_json:
+        if form == "text":
+            _print_report(board, table, items, columns)
+        else:
             head = {
                 "score": score_name(rows),
                 "topics": _n_topics(items, columns),
                 "may_be_best": [str(name) for name in board.rank_sets.best()],
                 "remarks": list(board.remarks),
             }
-            click.echo(tables.records_json(board.estimate, head, "models", table))
-        elif as_csv:
-            click.echo(tables.as_csv(table, board.estimate), nl=False)
-        else:
-            _print_report(board, table, items, columns)
+            cells = _cells(board, table)
+            print_form(form, table, board.estimate, head, "models", cells, escape_formulas)
         if plot is not None:
             save_picture(ranking_picture(board, score_name(rows)), plot)
 
 
 def _print_report(board, table, items, columns):
     level = f"{100 * board.estimate.confidence_level:g} %"
-    print_line(f"{len(board)} models on {_size(board, items, columns)}: {board.estimate.method}")
+    print_line(
+        f"{counted(len(board), 'model')} on {_size(board, items, columns)}: {board.estimate.method}"
+    )
     print_line(f"score: {tables.promise(board.estimate)}")
     print_line(f"ranks: {level}, all models at once: every model's rank is in its set")
-    print_table(_rich(board, table), _rich(board, table, narrow=True))
+    print_table(*(_rich(_cells(board, table, narrow)) for narrow in (False, True)))
     print_prose(_best(board))
     n_groups = len(set("".join(board.ties)))
     if n_groups <= _MOST_LETTERS:
@@ -112,11 +146,11 @@ def _print_report(board, table, items, columns):
 
 
 def _size(board, items, columns):
-    size = f"{items.drop_duplicates([*(columns['by'] or []), 'item']).shape[0]} items"
+    size = counted(items.drop_duplicates([*(columns["by"] or []), "item"]).shape[0], "item")
     if columns["by"]:
-        size += f" of {_n_topics(items, columns)} topics"
+        size += f" of {counted(_n_topics(items, columns), 'topic')}"
     if columns["cluster"] == "cluster":
-        size += f" in {items['cluster'].nunique()} clusters"
+        size += f" in {counted(items['cluster'].nunique(), 'cluster')}"
     return size
 
 
@@ -124,7 +158,7 @@ def _n_topics(items, columns):
     return len(items[columns["by"]].drop_duplicates()) if columns["by"] else None
 
 
-def _rich(board, table, narrow=False):
+def _cells(board, table, narrow=False):
     """The table for people; the narrow one without errors, counts and letters."""
     decimals = tables.decimals_for(table["estimate"])
     columns = {
@@ -137,11 +171,15 @@ def _rich(board, table, narrow=False):
         columns["std.\nerror"] = _rounded(table["standard_error"], decimals)
         if table["n"].nunique() > 1:
             columns["n"] = table["n"].astype(str)
-    letters = len(set("".join(board.ties))) <= _MOST_LETTERS and not narrow
-    if letters:
+    if len(set("".join(board.ties))) <= _MOST_LETTERS and not narrow:
         columns["ties"] = table["ties"]
-    rich = tables.plain_table(list(columns), list(zip(*columns.values(), strict=True)), n_text=1)
-    if letters:
+    return Cells(list(columns), list(zip(*columns.values(), strict=True)), 1)
+
+
+def _rich(cells):
+    """For a terminal, letters on the left of their column."""
+    rich = tables.plain_table(*cells)
+    if cells.headers[-1] == "ties":
         rich.columns[-1].justify = "left"
     return rich
 

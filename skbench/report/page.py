@@ -1,23 +1,27 @@
 """A report as one self-contained web page."""
 
-import io
-import re
-import warnings
 from pathlib import Path
 
 import numpy as np
 
 from skbench import __version__
+from skbench._files import write_whole
+from skbench.containers import LISTED
 from skbench.report import tables
-from skbench.report.leaderboard import ranking_picture
+from skbench.report.headline import headline
 from skbench.report.printing import verdict_in_words
+from skbench.report.terminal import visible
 from skbench.report.unlike import unlike_in_words
 
+SHADES = 9  # of the heat map; the template has their colors
+MOST_GROUPS = 20_000  # on one page; a browser takes seconds for more
+_SIGNS = {"better": "+", "worse": "−", "tied": "=", "unknown": "?"}
+_TURNED = {"better": "worse", "worse": "better"}
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
 def write(path, findings, about, verdicts):
-    """Write the page.
+    """Write the page, the whole of it or nothing.
 
     Parameters
     ----------
@@ -33,10 +37,9 @@ def write(path, findings, about, verdicts):
     Raises
     ------
     ImportError
-        If Jinja2 or matplotlib is not installed.
+        If Jinja2 is not installed.
     """
-    text = rendered(findings, about, verdicts)
-    Path(path).write_text(text, encoding="utf-8")
+    write_whole(path, rendered(findings, about, verdicts))
 
 
 def rendered(findings, about, verdicts):
@@ -46,59 +49,95 @@ def rendered(findings, about, verdicts):
     except ImportError as error:
         raise ImportError('--html needs Jinja2: pip install "skbench[cli]".') from error
     environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        # Pages may not hold control characters, whatever the names do.
+        finalize=lambda value: visible(value) if type(value) is str else value,
     )
     decimals = tables.decimals_for(findings.groups["direct"])
     environment.filters["score"] = lambda value: tables.rounded(value, decimals)
     environment.filters["ranks"] = tables.rank_range
     environment.filters["sentence"] = lambda pair: verdict_in_words(pair, decimals)
+    models, groups = findings.models(), findings.groups.head(MOST_GROUPS)
+    pairs = list(findings.pairs().itertuples())
+    names = list(models["model"])
+    topics = list(dict.fromkeys(groups["topic"])) if findings.size["topics"] else []
+    ends = _ends(groups, ("low", "high", "direct", "estimate"))
+    model_ends = _ends(models, ("low", "high", "estimate"))
     return environment.get_template("report.html").render(
         about=about,
         findings=findings,
+        headline=headline(findings),
         promise=tables.promise,
-        groups=list(_placed(findings.groups).itertuples()),
-        models=list(findings.models().itertuples()),
-        pairs=list(findings.pairs().itertuples()),
-        best=[str(name) for name in findings.board.rank_sets.best()],
-        picture=_ranking_in_svg(findings.board, about["score"]),
+        groups=list(_placed(groups, ends, ("low", "high", "direct", "estimate")).itertuples()),
+        listed=LISTED,
+        left_out=len(findings.groups) - len(groups),
+        number_of={name: number for number, name in enumerate(names)},
+        topics=topics,
+        heat=_heat(groups, names, topics),
+        heat_ends=_ends(groups, ("estimate",)),
+        shades=range(SHADES),
+        models=list(_placed(models, model_ends, ("low", "high", "estimate")).itertuples()),
+        ticks=list(_ticks(*model_ends)),
+        pairs=pairs,
+        matrix=_matrix(names, pairs),
         unlike=unlike_in_words(findings.groups),
         verdicts=verdicts,
         version=__version__,
     )
 
 
-def _placed(groups):
-    """Positions of intervals and points, in percent of the axis all rows share."""
-    least = groups[["low", "direct", "estimate"]].min().min()
-    most = groups[["high", "direct", "estimate"]].max().max()
-    span = (most - least) or 1.0
-    columns = {
-        f"{name}_at": 100 * (groups[name] - least) / span
-        for name in ("low", "high", "direct", "estimate")
-    }
-    known = np.isfinite(groups[["low", "high", "estimate"]]).all(axis=1)
-    return groups.assign(**columns, drawn=known)
+def _ends(table, columns):
+    """Least and greatest of the numbers that share an axis."""
+    values = table[list(columns)].to_numpy(dtype=float)
+    values = values[np.isfinite(values)]
+    return (values.min(), values.max()) if values.size else (0.0, 1.0)
 
 
-def _ranking_in_svg(board, score):
-    """The forest plot of the models, as SVG whose text stays text."""
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise ImportError('--html needs matplotlib: pip install "skbench[plot]".') from error
-    # The hash salt makes the ids, and so the page, the same in every run.
-    look = {"svg.fonttype": "none", "svg.hashsalt": "skbench"}
-    with matplotlib.rc_context(look), warnings.catch_warnings():
-        # The reader's browser has other fonts than matplotlib.
-        warnings.filterwarnings("ignore", r"Glyph .* missing from font")
-        buffer = io.StringIO()
-        ranking_picture(board, score).savefig(
-            buffer, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None}
-        )
-    return _inline(buffer.getvalue())
+def _placed(table, ends, columns):
+    """With the positions of these columns, in percent of the axis that all rows share."""
+    span = (ends[1] - ends[0]) or 1.0
+    places = {f"{name}_at": 100 * (table[name] - ends[0]) / span for name in columns}
+    known = np.isfinite(table[["low", "high", "estimate"]]).all(axis=1)
+    return table.assign(**places, drawn=known)
 
 
-def _inline(svg):
-    """The svg element alone, scaling with the page."""
-    svg = svg[svg.index("<svg") :]
-    return re.sub(r'<svg ([^>]*?)width="[^"]*" height="[^"]*"', r"<svg \1", svg, count=1)
+def _ticks(low, high):
+    """Round numbers on an axis, at most six, and where they stand in percent."""
+    rough = (high - low) / 5 or 1.0
+    power = 10.0 ** np.floor(np.log10(rough))
+    step = power * next(nice for nice in (1, 2, 5, 10) if nice * power >= rough * (1 - 1e-9))
+    for number in range(int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9)) + 1):
+        yield f"{number * step:.4g}", 100 * (number * step - low) / ((high - low) or 1.0)
+
+
+def _heat(groups, models, topics):
+    """For each topic the estimate, its shade, and whether it is odd; None where there is none."""
+    if not topics:
+        return []
+    estimate = groups.pivot(index="topic", columns="model", values="estimate")
+    odd = groups.pivot(index="topic", columns="model", values="unlike_peers") > LISTED
+    estimate, odd = (x.reindex(index=topics, columns=models).to_numpy() for x in (estimate, odd))
+    low, high = _ends(groups, ("estimate",))
+    shade = np.floor(SHADES * (estimate - low) / ((high - low) or 1.0))
+    shade = np.clip(np.nan_to_num(shade), 0, SHADES - 1).astype(int)
+    return [
+        [
+            None if np.isnan(value) else (value, int(k), bool(is_odd))
+            for value, k, is_odd in zip(*row, strict=True)
+        ]
+        for row in zip(estimate, shade, odd, strict=True)
+    ]
+
+
+def _matrix(models, pairs):
+    """What the model of the row is against that of the column: a verdict and its sign."""
+    cells = {}
+    for pair in pairs:
+        verdict = pair.verdict
+        cells[pair.model_a, pair.model_b] = verdict, _SIGNS[verdict]
+        turned = _TURNED.get(verdict, verdict)
+        cells[pair.model_b, pair.model_a] = turned, _SIGNS[turned]
+    return [[cells.get((row, column)) for column in models] for row in models]

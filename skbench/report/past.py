@@ -219,22 +219,42 @@ def read_bank(paths, file, by=None, roles=None, new=()):
         bank = ItemBank.load(file)
         same = _named(bank.models_, new, "--bank")
         return bank.without(same) if same else bank
-    from skbench.readers import read_with_notes
-
     roles = {name: value for name, value in (roles or {}).items() if name in _READING}
+    # Each path by itself: one may have a column per model and another a row per answer.
+    parts = [_read_past(path, by, roles, name_it=len(paths) > 1) for path in paths]
+    past = pd.concat(parts, ignore_index=True)
+    keys = [name for name in ("model", "topic", "item") if name in past]
+    twice = pd.concat([part[keys].drop_duplicates() for part in parts]).duplicated()
+    if twice.any():
+        row = past[keys].iloc[int(np.argmax(past.duplicated(keys)))]
+        raise DataError(
+            f"--past: model {row['model']!r} has item {str(row['item'])!r} in more than one path. "
+            "Leave out what is there twice."
+        )
+    return ItemBank(exclude=_named(past["model"].unique(), new, "--past")).fit(past)
+
+
+def _read_past(path, by, roles, name_it):
+    """Rows of earlier models from one path: model, topic, item, score and others."""
+    from skbench.readers import read_with_notes
+    from skbench.report.reading import refuse_bootstrap_scores
+
     try:
-        rows = read_with_notes(list(paths) if len(paths) > 1 else paths[0], topic=by, **roles)
+        rows = read_with_notes(path, topic=by, **roles)
     except ValueError as error:
         raise DataError(f"--past: {error}") from error
     for note in rows.notes:
         say(f"past: {note}")
+    refuse_bootstrap_scores(rows)
+    if rows.groups is not None:
+        raise DataError("--past: results of groups say nothing of single items.")
     past = rows.items
+    if name_it and "model" not in past:
+        past = past.assign(model=Path(path).stem)
     for name in ("model", "item"):
         if name not in past:
             raise DataError(f"--past: no column has a usual name for the {name}: pass --{name}.")
-    if by and len(by) > 1:
-        past = past.assign(topic=_joined(past[by]))
-    return ItemBank(exclude=_named(past["model"].unique(), new, "--past")).fit(past)
+    return past.assign(topic=_joined(past[by])) if by and len(by) > 1 else past
 
 
 def learn(paths, file, rows, source, by=None, roles=None):

@@ -7,9 +7,48 @@ import click
 
 from skbench.report import plan_bank
 from skbench.report.past import check_past
-from skbench.report.reading import level_option, past_options, read_models, reading_options
+from skbench.report.reading import (
+    level_option,
+    past_options,
+    read_models,
+    reading_options,
+    score_range,
+)
 from skbench.report.tables import plain_table
-from skbench.report.terminal import DataError, in_one_line, print_prose, print_table
+from skbench.report.terminal import DataError, in_one_line, print_prose, print_table, say
+
+
+class Percent(float):
+    """A share that was written in percent, such as 3%."""
+
+
+class Share(click.ParamType):
+    """A number, or a share in percent."""
+
+    name = "number"
+
+    def convert(self, value, param, ctx):
+        """3% is 0.03."""
+        if isinstance(value, float):
+            return value
+        text = value.strip()
+        try:
+            return Percent(float(text[:-1]) / 100) if text.endswith("%") else float(text)
+        except ValueError:
+            self.fail(f"{value!r} is no number. Write 0.03 or 3%.", param, ctx)
+
+
+class Accuracy(Share):
+    """A share strictly between 0 and 1."""
+
+    def convert(self, value, param, ctx):
+        """70% is 0.7; 70 is a slip."""
+        share = super().convert(value, param, ctx)
+        if not 0 < share < 1:
+            hint = f" Write {share / 100:g} or {share:g}%." if 1 < share < 100 else ""
+            self.fail(f"{value} is not strictly between 0 and 1.{hint}", param, ctx)
+        return share
+
 
 _CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.9)
 _GUESSES = ("accuracy", "std", "correlation", "noise", "cluster_size", "icc")
@@ -19,7 +58,9 @@ _GUESSES = ("accuracy", "std", "correlation", "noise", "cluster_size", "icc")
 @click.argument("file", required=False)
 @click.argument("a", required=False)
 @click.argument("b", required=False)
-@click.option("--effect", type=float, help="True difference worth finding: how many items?")
+@click.option(
+    "--effect", type=Share(), help="True difference worth finding, 0.03 or 3%: how many items?"
+)
 @click.option("--items", type=click.IntRange(1), help="Number of items: which difference?")
 @click.option(
     "--power",
@@ -32,8 +73,8 @@ _GUESSES = ("accuracy", "std", "correlation", "noise", "cluster_size", "icc")
 @click.option("--repeats", type=click.IntRange(1), help="Answers of each model to each item.")
 @click.option(
     "--accuracy",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="Of both models, about: right and wrong answers.",
+    type=Accuracy(),
+    help="Of both models, about, 0.7 or 70%: right and wrong answers.",
 )
 @click.option(
     "--std",
@@ -100,7 +141,8 @@ def plan(file, a, b, effect, items, power, confidence_level, repeats, as_json, *
         if file is None:
             head, rows = _assumed(guesses, repeats or 1)
         else:
-            head, rows = _measured(file, a, b, options, repeats)
+            head, rows, unit = _measured(file, a, b, options, repeats)
+            effect = _in_unit(effect, unit)
         largest = _largest_difference(guesses["accuracy"], effect)
         for row in rows:
             row |= _answer(row, effect, items, goal, largest)
@@ -230,7 +272,17 @@ def _measured(file, a, b, roles, repeats):
     words = [f"{first} and {second}, with the spread of {n_items} shared items of FILE"]
     if columns["cluster"] == "cluster":
         words.append("in clusters like these")
-    return ", ".join(words + _on_repeats(row["n_repeats"])), [row]
+    return ", ".join(words + _on_repeats(row["n_repeats"])), [row], score_range(rows)
+
+
+def _in_unit(effect, unit):
+    """The effect in the unit of the scores; says where it looks like a share of 1 of percents."""
+    if unit == (0.0, 100.0) and effect is not None:
+        if isinstance(effect, Percent):
+            return 100 * effect
+        if abs(effect) < 1:
+            say(f"scores run from 0 to 100: a difference of {effect:g} points, not of {effect:.0%}")
+    return effect
 
 
 def _cluster_size(items, columns):

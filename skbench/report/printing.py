@@ -7,7 +7,9 @@ import numpy as np
 
 from skbench import __version__
 from skbench.report import tables
-from skbench.report.terminal import ascii_only, print_prose, print_table
+from skbench.report.headline import headline
+from skbench.report.markup import Cells
+from skbench.report.terminal import ascii_only, print_line, print_prose, print_table
 from skbench.report.unlike import unlike_in_words
 
 JSON_VERSION = 1
@@ -39,11 +41,13 @@ def as_json(findings, about, verdicts):
         "format_version": JSON_VERSION,
         "version": __version__,
         **about,
+        "headline": headline(findings),
         "size": findings.size,
         "confidence_level": e.confidence_level,
         "groups": {
             "method": e.method,
             "guarantee": e.guarantee,
+            "features": list(findings.features),
             "rows": tables.records(findings.groups),
         },
         "past": None if findings.worth is None else findings.worth.for_json(),
@@ -77,15 +81,17 @@ def print_report(findings, about, rows):
     rows : int
         Most groups, and most pairs, to print.
     """
-    click.echo(about["read"])
+    print_line(about["read"])
+    click.echo()
+    print_prose(" ".join(headline(findings)))
     told = unlike_in_words(findings.groups)
     if told:
         _heading("Unlike their peers")
         for line in told:
             print_prose(line)
-    _print_groups(findings, rows)
     _print_ranking(findings)
     _print_pairs(findings, rows)
+    _print_groups(findings, rows)
     if findings.warnings:
         _heading("Beware")
         for warning in findings.warnings:
@@ -172,44 +178,77 @@ def bar(value, low, high, axis, width=_BAR_WIDTH, marks=_MARKS):
     return "".join(cells)
 
 
+def group_cells(findings, rows):
+    """The groups for people, and how many of them are left out.
+
+    Parameters
+    ----------
+    findings : Findings
+        What to tell.
+    rows : int
+        Most groups.
+
+    Returns
+    -------
+    cells : Cells
+    left : int
+    """
+    columns = ["topic", "model", "n", "direct", "estimate", "low", "high"]
+    table = findings.groups[columns].head(rows)
+    cells = tables.group_cells(table, tables.decimals_for(findings.groups["direct"]))
+    return cells, max(0, len(findings.groups) - rows)
+
+
 def _print_ranking(findings):
     board = findings.board
     _heading("Ranking" if len(board) > 1 else "Score")
     print_prose(f"{board.estimate.method}: {tables.promise(board.estimate)}")
-    print_table(_ranking_table(findings))
-    if len(board) > 1:
-        level = f"{100 * board.estimate.confidence_level:g} %"
-        best = ", ".join(str(name) for name in board.rank_sets.best())
-        print_prose(f"Ranks hold for all models at once ({level}). May be the best: {best}.")
-        for remark in board.remarks:
-            print_prose(remark)
+    print_table(tables.plain_table(*ranking_cells(findings)))
+    for sentence in ranking_in_words(findings):
+        print_prose(sentence)
 
 
-def _ranking_table(findings):
+def ranking_cells(findings):
+    """Models from best to worst, for people; a `Cells`."""
     table = findings.models()
     decimals = tables.decimals_for(table["estimate"])
     rows = []
     for row in table.itertuples():
         numbers = (tables.rounded(value, decimals) for value in (row.estimate, row.low, row.high))
         rows.append([str(row.model), tables.rank_range(row), *numbers, f"{row.n:g}"])
-    return tables.plain_table(["model", "ranks", "score", "low", "high", "n"], rows, n_text=1)
+    return Cells(["model", "ranks", "score", "low", "high", "n"], rows, 1)
+
+
+def ranking_in_words(findings):
+    """What the ranks promise, who may be the best, and what else there is to know."""
+    board = findings.board
+    if len(board) > 1:
+        level = f"{100 * board.estimate.confidence_level:g} %"
+        best = ", ".join(str(name) for name in board.rank_sets.best())
+        yield f"Ranks hold for all models at once ({level}). May be the best: {best}."
+        yield from board.remarks
 
 
 def _print_pairs(findings, rows):
+    if len(findings.board) > 1:
+        _heading("Pairs")
+        for sentence in pair_sentences(findings, rows):
+            print_prose(sentence)
+
+
+def pair_sentences(findings, rows):
+    """What the verdicts promise, and one sentence for each of the first pairs."""
     pairs = findings.pairs()
-    if not len(pairs):
-        return
-    _heading("Pairs")
-    print_prose(
+    yield (
         f"{findings.comparison.estimate.method}; verdicts and intervals hold for all pairs at "
         "once: a verdict is clear where the interval leaves out 0"
     )
     decimals = tables.decimals_for(findings.models()["estimate"])
     for row in pairs.head(rows).itertuples():
-        print_prose(verdict_in_words(row, decimals))
+        yield verdict_in_words(row, decimals)
     if len(pairs) > rows:
         tied = (pairs["verdict"] == "tied").sum()
-        print_prose(
+        yield (
             f"{tied} of {len(pairs)} pairs are tied; {len(pairs) - rows} of models further apart "
             f"in the ranking are not printed: --rows {len(pairs)} or --html."
         )

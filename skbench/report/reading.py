@@ -1,7 +1,10 @@
 """Options and checks that the commands on several models share."""
 
+from pathlib import Path
+
 import click
 import numpy as np
+import pandas as pd
 
 from skbench._checks import check_within
 from skbench.report.terminal import DataError, say
@@ -30,6 +33,12 @@ _READING = (
         "--cluster",
         help="Column of clusters: items in one are not independent. The item column itself "
         "if items were answered several times.",
+    ),
+    click.option(
+        "--rename",
+        multiple=True,
+        metavar="OLD=NEW",
+        help="Another name for a model; may be given several times.",
     ),
     click.option("--filter", help="Filter whose answers to take (lm-evaluation-harness)."),
     click.option("--skip-bad-lines", is_flag=True, help="Count unreadable lines, go on without."),
@@ -64,10 +73,6 @@ _PAST = (
     ),
     click.option("--bank", metavar="FILE", help="In place of --past: what ItemBank.save wrote."),
 )
-_FORMATS = (
-    click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-    click.option("--csv", "as_csv", is_flag=True, help="Print CSV."),
-)
 
 
 def reading_options(command):
@@ -95,18 +100,167 @@ def past_options(command):
     return _decorated(command, _PAST)
 
 
-def format_options(command):
-    """Add --json and --csv."""
-    return _decorated(command, _FORMATS)
+def read_rows(paths, by, roles, missing="drop", whole_sets=False):
+    """Rows of results as every command reads them; says what was understood.
+
+    Parameters
+    ----------
+    paths : str or list of str
+        Tables, logs, or folders of logs.
+    by : list of str or None
+        Columns of the topics.
+    roles : dict
+        The values of `reading_options`.
+    missing : {"drop", "wrong", "refuse"}, default="drop"
+        What an item is that a model did not answer.
+    whole_sets : bool, default=False
+        Whether bootstrap scores of whole test sets are taken too.
+
+    Returns
+    -------
+    ItemRows
+
+    Raises
+    ------
+    DataError
+        If the rows are no items, such as bootstrap scores; if a model is renamed that is
+        not there; if answers are missing and that is refused.
+    """
+    from skbench.readers import read_with_notes
+    from skbench.report.understanding import understood
+
+    roles = dict(roles)
+    new_names = roles.pop("rename", ())
+    rows = renamed(read_with_notes(paths, topic=by, **roles), new_names)
+    for note in rows.notes:
+        say(note)
+    if "euroeval" in rows.formats and whole_sets:
+        return rows
+    refuse_bootstrap_scores(rows)
+    found = understood(rows)
+    for line in found.lines():
+        say(line)
+    rows = with_missing(rows, missing)
+    return _with_repeats_averaged(rows) if found.repeats > 1 and found.clusters else rows
 
 
-def check_formats(as_json, as_csv):
-    """Refuse two formats at once."""
-    if as_json and as_csv:
-        raise click.UsageError("--json and --csv exclude each other.")
+def _with_repeats_averaged(rows):
+    """One row per model and item, where clusters hold several items that were repeated."""
+    items = rows.items
+    keys = ["model", "item"] if "model" in items else ["item"]
+    say("repeats: averaged, item by item, since clusters hold several items")
+    mean = items.groupby(keys, sort=False)["score"].mean()
+    first = items.drop_duplicates(keys).drop(columns=[c for c in ("repeat",) if c in items])
+    score = mean.reindex(pd.MultiIndex.from_frame(first[keys]) if len(keys) > 1 else first["item"])
+    return rows._replace(items=first.assign(score=score.to_numpy()).reset_index(drop=True))
 
 
-def read_models(file, by, roles):
+def refuse_bootstrap_scores(rows):
+    """Refuse scores of whole test sets: intervals that take them for items are too short."""
+    if "euroeval" in rows.formats:
+        raise DataError(
+            "EuroEval keeps bootstrap samples of whole test sets, not items, and anything that "
+            "takes them for items would be too sure. `skbench leaderboard` ranks models by them."
+        )
+
+
+def renamed(rows, new_names):
+    """The rows with the user's names of models.
+
+    Parameters
+    ----------
+    rows : ItemRows
+    new_names : sequence of str
+        As in ``--rename OLD=NEW``.
+
+    Returns
+    -------
+    ItemRows
+    """
+    if not new_names:
+        return rows
+    pairs = [text.split("=", 1) for text in new_names]
+    for text, pair in zip(new_names, pairs, strict=True):
+        if len(pair) < 2 or not all(part.strip() for part in pair):
+            raise DataError(f"--rename {text!r}: write OLD=NEW, two names of a model.")
+    if "model" not in rows.items:
+        raise DataError("--rename has no meaning: no column names models.")
+    names = {str(name) for name in rows.items["model"].unique()}
+    for old, _ in pairs:
+        if old not in names:
+            shown = ", ".join(sorted(names)[:6]) + ", ..." * (len(names) > 6)
+            raise DataError(f"--rename {old}=...: there is no such model. There are: {shown}.")
+    new = dict(pairs)
+    after = [new.get(name, name) for name in names]
+    if len(set(after)) < len(after):
+        twice = next(name for name in after if after.count(name) > 1)
+        raise DataError(f"--rename would give several models the name {twice!r}.")
+
+    def with_names(frame):
+        if frame is None:
+            return None
+        return frame.assign(model=frame["model"].map(lambda name: new.get(str(name), name)))
+
+    return rows._replace(
+        items=with_names(rows.items), groups=with_names(rows.groups), blank=with_names(rows.blank)
+    )
+
+
+def with_missing(rows, missing):
+    """Answers that are not there as the user wants them, the same for logs and tables.
+
+    Parameters
+    ----------
+    rows : ItemRows
+        With the rows that have no score in `blank`.
+    missing : {"drop", "wrong", "refuse"}
+        "wrong": answers that are blank, failed or refused, and those to items that only other
+        models were asked, score 0.
+
+    Returns
+    -------
+    ItemRows
+
+    Raises
+    ------
+    DataError
+        If there are such answers and `missing` is "refuse".
+    """
+    if missing == "drop" or rows.groups is not None:
+        return rows
+    absent = _absent(rows)
+    if absent.empty:
+        return rows
+    if missing == "refuse":
+        counts = absent["model"].value_counts() if "model" in absent else None
+        n_models = rows.items["model"].nunique() if counts is not None else 1
+        worst = "" if counts is None else f": {counts.index[0]!r} lacks {counts.iloc[0]}"
+        first = f" (first item {absent['item'].iloc[0]!r})" if "item" in absent else ""
+        raise DataError(
+            f"{1 if counts is None else len(counts)} of {n_models} models did not answer all items"
+            f"{worst}{first}. Leave out these items or models, or pass --missing drop or wrong."
+        )
+    say(f"{len(absent)} answers that are not there count as wrong (--missing wrong)")
+    items = pd.concat([rows.items, absent.assign(score=0.0)], ignore_index=True)
+    return rows._replace(items=items[rows.items.columns], blank=None)
+
+
+def _absent(rows):
+    """Rows, without scores, of the answers that are not there."""
+    items = rows.items
+    blank = rows.blank if rows.blank is not None else items.iloc[:0].drop(columns="score")
+    if "item" not in items or "model" not in items:
+        return blank
+    per_answer = ["model", "score", "repeat", "confidence"]
+    known = pd.concat([items, blank], ignore_index=True)
+    asked = known.drop(columns=[c for c in per_answer if c in known]).drop_duplicates("item")
+    pairs = pd.MultiIndex.from_product([items["model"].unique(), asked["item"]])
+    missing = pairs.difference(pd.MultiIndex.from_frame(known[["model", "item"]]), sort=False)
+    grid = missing.to_frame(index=False, name=["model", "item"]).merge(asked, on="item")
+    return pd.concat([blank, grid], ignore_index=True)
+
+
+def read_models(file, by, roles, missing="drop", one_model=False, whole_sets=False):
     """Item rows of several models, and how the formulas shall take them.
 
     Parameters
@@ -117,6 +271,12 @@ def read_models(file, by, roles):
         Columns of the topics.
     roles : dict
         The values of `reading_options`.
+    missing : {"drop", "wrong", "refuse"}, default="drop"
+        What an item is that a model did not answer.
+    one_model : bool, default=False
+        Whether a file without a column of models is one model, named for it.
+    whole_sets : bool, default=False
+        Whether bootstrap scores of whole test sets are taken too: rows as they are.
 
     Returns
     -------
@@ -130,12 +290,24 @@ def read_models(file, by, roles):
     DataError
         If there is no column of models or of items.
     """
-    from skbench.readers import read_with_notes
+    from skbench.readers._group_results import unfolded
 
     check_topics(by, roles["model"])
-    rows = read_with_notes(file, topic=by, **roles)
-    for note in rows.notes:
-        say(note)
+    rows = read_rows(file, by, roles, missing, whole_sets)
+    if "euroeval" in rows.formats:
+        return rows, {}
+    if rows.groups is not None:
+        unfolded(rows)  # refuses means, and too many answers, in words of its own
+        raise DataError(
+            "the file holds counts of groups, and not which items were right: models are compared "
+            "item by item. `skbench estimate` and `skbench report` take it."
+        )
+    if one_model and "model" not in rows.items:
+        name = Path(file).stem
+        rows = rows._replace(
+            items=rows.items.assign(model=name),
+            blank=None if rows.blank is None else rows.blank.assign(model=name),
+        )
     for name in ("model", "item"):
         if name not in rows.items:
             raise DataError(f"no column has a usual name for the {name}. Pass --{name} COLUMN.")
@@ -225,11 +397,13 @@ def score_range(rows, bounds=None):
     if bounds is not None:
         check_within("scores lie", scores, bounds)
         return bounds
+    if rows.groups is not None and "k" in rows.groups:
+        return 0.0, 1.0
     if np.isin(scores, (0, 1)).all():
         return 0.0, 1.0
     from skbench.readers._ranges import known_range
 
-    known = known_range(rows.formats, score_name(rows))
+    known = known_range(rows.formats, score_name(rows), scores.max())
     inside = known is not None and scores.min() >= known[0] and scores.max() <= known[1]
     return known if inside else None
 

@@ -1,5 +1,6 @@
 """`skbench report`: everything one may say about a folder of results."""
 
+import os
 import shlex
 import sys
 from pathlib import Path
@@ -9,6 +10,8 @@ import numpy as np
 
 from skbench.report import past as pasts
 from skbench.report import thresholds
+from skbench.report.features import features_option, find_features
+from skbench.report.formats import form_option, print_data
 from skbench.report.reading import (
     Names,
     bounds_option,
@@ -17,29 +20,24 @@ from skbench.report.reading import (
     level_option,
     missing_option,
     past_options,
+    read_rows,
     reading_options,
     say_if_beyond,
     score_name,
     score_range,
 )
-from skbench.report.terminal import DataError, in_one_line, loading, say, working
+from skbench.report.terminal import in_one_line, loading, say, working
+
+THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
 
 
-class CheckCommand(click.Command):
-    """A command whose exit code 2 means a threshold, so mistyping exits with 1."""
-
-    def make_context(self, *args, **kwargs):
-        """Parse the arguments."""
-        try:
-            return super().make_context(*args, **kwargs)
-        except click.UsageError as error:
-            error.exit_code = 1
-            raise
-
-
-@click.command(cls=CheckCommand)
+@click.command()
 @click.argument("paths", nargs=-1, required=True)
-@click.option("--by", type=Names(), help="Topic column(s).  [default: guessed]")
+@click.option(
+    "--by",
+    type=Names(),
+    help="Topic column(s), whose means then count equally in the ranking.  [default: guessed]",
+)
 @reading_options
 @bounds_option
 @level_option
@@ -53,63 +51,84 @@ class CheckCommand(click.Command):
     show_default=True,
     help="Groups, and pairs of models, to print.",
 )
+@features_option
 @click.option("--html", type=click.Path(dir_okay=False), help="Write one self-contained page.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option(
+    "--summary",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Add a short Markdown page to FILE, as CI jobs show one.",
+)
+@form_option("json", "markdown", "latex")
 @click.option(
     "--fail-under",
     type=float,
     metavar="SCORE",
-    help="Exit with 2 if a model's whole interval lies below.",
+    help="Exit with 3 if a model's whole interval lies below.",
 )
 @click.option(
     "--fail-if-worse-than",
     metavar="MODEL",
-    help="Exit with 2 if another model is clearly worse than this one.",
+    help="Exit with 3 if another model is clearly worse than this one.",
 )
-def report(paths, by, bounds, confidence_level, missing, seed, rows, html, as_json, **options):
+def report(paths, by, bounds, confidence_level, missing, seed, rows, form, **options):
     """Report on the results in PATHS: files or folders that a harness wrote.
 
-    Prints what was read, an estimate per model and topic, the ranking with the
-    ranks each model may have, a verdict for every pair, and what to beware of. With --past or
-    --bank all of it is about all items that earlier models answered.
-    Exit codes: 0, 1 on error, 2 when a threshold given by you is crossed. A threshold
-    is crossed only where the interval leaves no doubt; doubt is told on stderr.
+    Prints what was read, the conclusion in a few sentences, the ranking with the
+    ranks each model may have, a verdict for every pair, an estimate per model and topic,
+    and what to beware of. With --past or --bank all of it is about all items that earlier
+    models answered.
+
+    Exit codes: 0, 1 on error, 2 mistyped, 3 when a threshold given by you is crossed. A
+    threshold is crossed only where the interval leaves no doubt; doubt is told on stderr.
     """
     earlier = options.pop("past"), options.pop("bank")
-    try:
-        pasts.check_past(*earlier, missing)
-    except click.UsageError as error:
-        raise DataError(error.message) from error
+    asked = options.pop("features")
+    if pasts.check_past(*earlier, missing) and asked is not None:
+        raise click.UsageError("--features has no meaning with --past or --bank.")
+    files = {name: options.pop(name) for name in ("html", "summary")}
     limits = {name: options.pop(name) for name in ("fail_under", "fail_if_worse_than")}
     with in_one_line():
-        rows_read, topics = _read(paths, by, options)
+        rows_read, topics = _read(paths, by, options, missing)
         known_range = score_range(rows_read, bounds)
-        with working("estimating ..."):
+        groups = ["model", *topics]
+        with working("estimating"):
             past = pasts.learn(*earlier, rows_read, paths[0], by, options)
-            findings = _found(rows_read, topics, known_range, confidence_level, missing, seed, past)
+            features = None if past is not None else find_features(rows_read, groups, asked)
+            findings = _found(
+                rows_read,
+                groups,
+                known_range,
+                confidence_level,
+                missing,
+                seed,
+                past,
+                features,
+                equal_topics=bool(by),
+            )
         say_if_beyond(findings.estimate, rows_read.items, known_range)
         verdicts = thresholds.verdicts(findings, **limits)
-        _write(findings, rows_read, verdicts, paths, rows, html, as_json)
+        about = {
+            "read": _read_in_words(findings, paths),
+            "notes": [without_folders(note, paths) for note in rows_read.notes],
+            "score": score_name(rows_read),
+            "command": shlex.join(["skbench", *map(_without_folder, sys.argv[1:])]),
+        }
+        _write(findings, about, verdicts, rows, form, **files)
     for verdict in verdicts:
         say(verdict.sentence)
     if any(verdict.crossed for verdict in verdicts):
-        sys.exit(2)
+        sys.exit(THRESHOLD)
 
 
-def _read(paths, by, roles):
+def _read(paths, by, roles, missing):
     """Item rows as read, and the columns that make up the topic."""
     with loading():
-        from skbench.readers import read_with_notes
+        from skbench.readers._group_results import unfolded
 
     check_topics(by, roles["model"])
-    rows = read_with_notes(paths[0] if len(paths) == 1 else list(paths), topic=by, **roles)
-    for note in rows.notes:
-        say(note)
-    if "euroeval" in rows.formats:
-        raise DataError(
-            "EuroEval keeps bootstrap samples of whole test sets, not items, and a report on them "
-            "as items would be too sure. Use RepeatedRuns and MeanRankScore in Python."
-        )
+    rows = read_rows(paths[0] if len(paths) == 1 else list(paths), by, roles, missing)
+    rows = unfolded(rows)
     items = rows.items
     if "item" not in items:
         # Models then share nothing that is known, and are compared as on different items.
@@ -120,46 +139,83 @@ def _read(paths, by, roles):
     return rows, [name for name in topics if name in items]
 
 
-def _found(read, topics, known_range, confidence_level, missing, seed, past):
+def _found(
+    read, groups, known_range, confidence_level, missing, seed, past, features, equal_topics
+):
     with loading():
         from skbench.report.findings import find
         from skbench.report.methods import recommended
 
     return find(
         read.items,
-        by=["model", *topics],
+        by=groups,
         cluster=cluster_name(read),
-        estimator=recommended(seed),
+        estimator=recommended(seed, groups),
         known_range=known_range,
         confidence_level=confidence_level,
         missing=missing,
         # Without ids nothing is known to be shared: models then have items of their own.
         unrelated="item" not in read.columns,
         past=past,
+        equal_topics=equal_topics,
+        features=features,
     )
 
 
-def _write(findings, read, verdicts, paths, rows, html, as_json):
-    from skbench.report import page, printing
+def _write(findings, about, verdicts, rows, form, html, summary):
+    from skbench.report import documents, page, printing
 
-    about = {
-        "read": _read_in_words(findings, paths),
-        "notes": read.notes,
-        "score": score_name(read),
-        "command": shlex.join(["skbench", *sys.argv[1:]]),
-    }
-    if as_json:
-        click.echo(printing.as_json(findings, about, verdicts))
+    if form == "json":
+        print_data(printing.as_json(findings, about, verdicts))
+    elif form == "markdown":
+        print_data(documents.as_markdown_report(findings, about, verdicts, rows))
+    elif form == "latex":
+        print_data(documents.as_latex_report(findings, rows))
     else:
         printing.print_report(findings, about, rows)
     if html is not None:
         page.write(html, findings, about, verdicts)
         say(f"page: {html}")
+    if summary is not None:
+        documents.write_summary(summary, findings, about, verdicts)
 
 
 def _read_in_words(findings, paths):
     size = findings.size
     kinds = [(kind, size[f"{kind}s"]) for kind in ("model", "topic", "item")]
     numbers = ", ".join(f"{n:,} {kind}{'s' * (n > 1)}" for kind, n in kinds if n)
-    where = paths[0] if len(paths) == 1 else f"{len(paths)} paths"
+    where = Path(paths[0]).resolve().name if len(paths) == 1 else f"{len(paths)} paths"
     return f"{size['scores']:,} scores read from {where}: {numbers}"
+
+
+def without_folders(text, paths):
+    """Text without the folders that lead to the files: they are this machine's, not the results'.
+
+    Parameters
+    ----------
+    text : str
+        What is told of them.
+    paths : sequence of str
+        Files and folders, as they were typed.
+
+    Returns
+    -------
+    str
+    """
+    folders = {f"{folder}{os.sep}" for path in paths for folder in _leading(path)}
+    for folder in sorted(folders, key=len, reverse=True):
+        text = text.replace(folder, "")
+    return text
+
+
+def _leading(path):
+    """Folders before the name of a path: as typed, and from the root."""
+    typed = Path(path).parent
+    return [typed.resolve(), *([] if str(typed) in (".", os.sep) else [typed])]
+
+
+def _without_folder(argument):
+    """An argument as typed, a path by its name."""
+    option, equals, value = argument.rpartition("=") if argument[:2] == "--" else ("", "", argument)
+    is_path = os.sep in value and (os.path.isabs(value) or Path(value).parent.exists())
+    return f"{option}{equals}{Path(value).name if is_path else value}"

@@ -10,6 +10,8 @@ from rich.text import Text
 
 from skbench import __version__
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED
+from skbench.report.markup import Cells, no_formula
+from skbench.report.terminal import visible
 
 _ENDS = ("direct_low", "direct_high", "low", "high")
 _NUMBERS = ("n", "direct", "estimate", "standard_error", *_ENDS)
@@ -133,29 +135,12 @@ def _joined_text(columns):
     return [" / ".join(row) for row in texts.itertuples(index=False, name=None)]
 
 
-def as_json(table, estimate, score):
-    """The estimates as a JSON document.
-
-    Parameters
-    ----------
-    table : DataFrame
-        From `group_table`.
-    estimate : Estimate
-        Its method, guarantee and level are told once.
-    score : str
-        Name of the score.
-
-    Returns
-    -------
-    str
-        An object with version, method, guarantee, confidence_level, score,
-        sample_size_ratio (value, low and high) and groups, a list of objects with
-        the columns of `table`; what is not known, or not finite, is null.
-    """
+def ratio_for_json(estimate):
+    """The sample size ratio of an estimate for JSON: value, low and high, or None."""
     ratio = estimate.sample_size_ratio
-    if ratio is not None:
-        ratio = {end: _known_or_none(float(x)) for end, x in ratio._asdict().items()}
-    return records_json(estimate, {"score": score, "sample_size_ratio": ratio}, "groups", table)
+    if ratio is None:
+        return None
+    return {end: _known_or_none(float(x)) for end, x in ratio._asdict().items()}
 
 
 def records_json(estimate, head, name, table):
@@ -206,7 +191,7 @@ def records(table):
     ]
 
 
-def as_csv(table, estimate):
+def as_csv(table, estimate, escape_formulas=False):
     """The estimates as CSV, method and guarantee in every row.
 
     Parameters
@@ -215,17 +200,21 @@ def as_csv(table, estimate):
         From `group_table`.
     estimate : Estimate
         Whose method and guarantee are told.
+    escape_formulas : bool, default=False
+        Whether to put ' before text that a spreadsheet would run as a formula.
 
     Returns
     -------
     str
     """
     full = table.assign(method=estimate.method, guarantee=estimate.guarantee)
+    if escape_formulas:
+        full = full.apply(lambda column: column.map(no_formula)).rename(columns=no_formula)
     return full.to_csv(index=False, lineterminator="\n")
 
 
-def as_rich(table, decimals):
-    """The estimates as a table for people.
+def group_cells(table, decimals):
+    """The estimates for people; columns without a single value are left out.
 
     Parameters
     ----------
@@ -236,15 +225,14 @@ def as_rich(table, decimals):
 
     Returns
     -------
-    rich.table.Table
-        Columns without a single value are left out.
+    Cells
     """
     known = table.dropna(axis="columns", how="all")
     headers, rows = _cells(known, decimals)
-    return plain_table(headers, rows, n_text=sum(name not in _NUMBERS for name in known))
+    return Cells(headers, rows, sum(name not in _NUMBERS for name in known))
 
 
-def as_narrow_rich(table, decimals):
+def narrow_group_cells(table, decimals):
     """The same for narrow terminals: topics as headings over their models.
 
     Parameters
@@ -256,10 +244,10 @@ def as_narrow_rich(table, decimals):
 
     Returns
     -------
-    rich.table.Table
+    Cells
     """
     if table[["model", "topic"]].isna().any(axis=None):
-        return as_rich(table, decimals)
+        return group_cells(table, decimals)
     headers, rows = _cells(table.drop(columns="topic"), decimals)
     nested = []
     for topic, is_first, (model, *numbers) in zip(
@@ -268,7 +256,7 @@ def as_narrow_rich(table, decimals):
         if is_first:
             nested.append([topic, *[""] * len(numbers)])
         nested.append([f"  {model}", *numbers])
-    return plain_table(["topic, model", *headers[1:]], nested, n_text=1)
+    return Cells(["topic, model", *headers[1:]], nested, 1)
 
 
 def _cells(table, decimals):
@@ -300,13 +288,13 @@ def plain_table(headers, rows, n_text):
     for position, header in enumerate(headers):
         is_number = position >= n_text
         table.add_column(
-            Text(header),
+            Text("\n".join(map(visible, header.split("\n")))),
             justify="right" if is_number else "left",
             no_wrap=is_number,
             overflow="fold",
         )
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(visible(cell)) for cell in row))
     return table
 
 
@@ -341,7 +329,7 @@ def _cell(name, value, decimals):
         return "unknown"
     if name == "n":
         return f"{value:g}"
-    return f"{value:.{decimals}f}" if name in _NUMBERS else str(value)
+    return f"{value:z.{decimals}f}" if name in _NUMBERS else str(value)
 
 
 def _known_or_none(value):
@@ -378,7 +366,7 @@ def rounded(value, decimals):
     -------
     str
     """
-    return "unknown" if np.isnan(value) else f"{value:.{decimals}f}"
+    return "unknown" if np.isnan(value) else f"{value:z.{decimals}f}"
 
 
 def rank_range(row):

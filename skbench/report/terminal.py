@@ -1,18 +1,27 @@
 """Talking to the terminal: one line per note, warning or error, all on stderr."""
 
 import gc
+import io
+import time
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.progress import Progress
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from skbench import _progress
+from skbench._files import write_whole
+
 _NARROWEST_TEXT = 12  # columns to which names are folded on a narrow terminal
-_PLAIN_LINES = 5  # of progress where there is no terminal
+_PLAIN_SECONDS = 20  # between lines of progress where there is no terminal
 _UNLIMITED = 100_000  # columns
+# Characters that move the cursor, color, ring, delete, or turn the direction of the text.
+_CONTROLS = [*range(32), *range(127, 160), 0x61C, 0x200E, 0x200F]
+_CONTROLS += [*range(0x2028, 0x202F), *range(0x2066, 0x206A)]
+_SHOWN = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in _CONTROLS}
 
 
 class DataError(click.ClickException):
@@ -32,13 +41,35 @@ def say(text):
 
 def save_picture(figure, path):
     """Write a figure to just this file, as PNG where its name does not say what, and tell."""
-    figure.savefig(path, dpi=150, format=Path(path).suffix[1:] or "png")
+    drawn = io.BytesIO()
+    figure.savefig(drawn, dpi=150, format=Path(path).suffix[1:] or "png")
+    write_whole(path, drawn.getvalue())
     say(f"picture: {path}")
 
 
 def one_line(text):
-    """The same words without line breaks."""
-    return " ".join(str(text).split())
+    """The same words without line breaks, control characters shown."""
+    return visible(" ".join(str(text).split()))
+
+
+def visible(text):
+    """The text with its control characters as escapes: a terminal shows and does not obey them.
+
+    Parameters
+    ----------
+    text : object
+        What is printed.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> print(visible("a\x1b[31mb"))
+    a\\x1b[31mb
+    """
+    return str(text).translate(_SHOWN)
 
 
 @contextmanager
@@ -89,14 +120,11 @@ def loading():
         gc.enable()
 
 
-def working(text):
-    """A context that shows on a terminal that something takes its time."""
-    return Console(stderr=True).status(text)
-
-
 @contextmanager
-def progress(text):
-    """A bar on a terminal, a line now and then elsewhere; both on stderr.
+def working(text):
+    """Show that something takes its time: a bar on a terminal, a line now and then elsewhere.
+
+    Loops of the package that take long tell how far they are (`skbench._progress`).
 
     Parameters
     ----------
@@ -110,18 +138,33 @@ def progress(text):
     """
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield lambda done, total, what: _say_now_and_then(text, done, total)
+        report = _now_and_then(text)
+        with _progress.told_to(report):
+            yield report
         return
-    with Progress(console=console, transient=True) as bar:
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
         task = bar.add_task(text, total=None)
-        yield lambda done, total, what: bar.update(
-            task, completed=done, total=total, description=f"{text}: {what}"
-        )
+
+        def report(done, total, what=""):
+            told = f"{text}: {visible(what)}" if what else text
+            bar.update(task, completed=done, total=total, description=told)
+
+        with _progress.told_to(report):
+            yield report
 
 
-def _say_now_and_then(text, done, total):
-    if done == total or done % max(1, total // _PLAIN_LINES) == 0:
-        say(f"{text}: {done} of {total}")
+def _now_and_then(text):
+    """A function that says how far something is, but not too often."""
+    last = time.monotonic()
+
+    def report(done, total, what=""):
+        nonlocal last
+        if time.monotonic() - last > _PLAIN_SECONDS:
+            last = time.monotonic()
+            say(f"{text}: {f'{what}, ' if what else ''}{done} of {total}")
+
+    return report
 
 
 def print_table(table, narrow=None):
@@ -165,7 +208,7 @@ def ascii_only():
 
 def print_prose(text):
     """Print a paragraph on stdout, wrapped to the width of the terminal."""
-    Console().print(Text(text))
+    Console().print(Text("\n".join(map(visible, text.split("\n")))))
 
 
 def print_line(text):
@@ -173,4 +216,4 @@ def print_line(text):
     console = Console()
     if not console.is_terminal:
         console.width = _UNLIMITED
-    console.print(Text(text))
+    console.print(Text(visible(text)))

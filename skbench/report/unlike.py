@@ -48,7 +48,7 @@ def unlike_in_words(groups):
     rows = [_in_words(row, decimals) for row in listed.head(_MOST).itertuples()]
     more = len(listed) - len(rows)
     return [
-        f"{count} peers; nothing is borrowed for such a group, look at its items:",
+        f"{count} peers, as probable as said, and little is borrowed then; look at the items:",
         *(f"  {row}" for row in rows),
         *([f"  and {more} more: column unlike_peers of --json"] if more else []),
     ]

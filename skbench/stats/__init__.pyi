@@ -31,7 +31,9 @@ from skbench.stats.item_response import (
     assisted as assisted,
     easiness as easiness,
     sampling as sampling,
+    topic_effects as topic_effects,
     unit_level as unit_level,
+    unit_prediction as unit_prediction,
 )
 from skbench.stats.mixed import covariances as covariances
 from skbench.stats.ppi import (

@@ -90,6 +90,37 @@ class ScoreTable(NamedTuple):
             models=self.models[positions],
         )
 
+    def of_cluster_means(self):
+        """Clusters in place of items: means over the items that all models answered.
+
+        Raises
+        ------
+        ValueError
+            If no item was answered by all models.
+        """
+        shared = (self.n_answers > 0).all(axis=1)
+        if not shared.any():
+            raise ValueError(
+                'cluster_weight="cluster" takes the items that all models answered, and there are '
+                'none. Compare two models by name, or use cluster_weight="item".'
+            )
+        codes, where = np.unique(self.clusters[shared], return_inverse=True)
+        size = np.bincount(where)
+        sums = np.zeros((len(codes), len(self.models)))
+        np.add.at(sums, where, self.scores[shared])
+        return self._replace(
+            scores=sums / size[:, None],
+            n_answers=np.ones(sums.shape, dtype=int),
+            noise=np.full(sums.shape, np.nan),
+            items=pd.Index(codes, name="cluster"),
+            clusters=np.arange(len(codes)),
+            cluster_groups=np.unique(self.cluster_groups[codes], return_inverse=True)[1],
+            groups=None
+            if self.groups is None
+            else self.groups[np.unique(self.cluster_groups[codes])],
+            right_or_wrong=False,
+        )
+
     def with_missing(self, missing):
         """Answers that are not there as the caller wants them: "drop", "wrong" or "refuse"."""
         blank = self.n_answers == 0

@@ -3,7 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_same_index
+from skbench._checks import check_column, check_same_index
+
+_PUBLISHED = 1.96  # standard errors in a published half-width
 
 
 def run_moments(X, y):
@@ -49,6 +51,45 @@ def run_moments(X, y):
     table = groups.agg(mean="mean", variance="var", n="count", size="size")
     table["n_missing"] = table.pop("size") - table["n"]
     return table
+
+
+def published_moments(X, mean, half_width, n_runs):
+    """The same from what leaderboards print, ``mean +- 1.96 s / sqrt(n_runs)``.
+
+    Parameters
+    ----------
+    X : DataFrame with n_rows rows
+        Labels, every combination once.
+    mean, half_width : array-like of shape (n_rows,)
+        nan is a missing score.
+    n_runs : int or array-like of shape (n_rows,)
+        Number of the raw scores behind each mean, at least 2.
+
+    Returns
+    -------
+    DataFrame
+        As of `run_moments`.
+
+    Raises
+    ------
+    ValueError
+        If a half-width is negative or missing beside a mean, or a combination of labels
+        occurs twice.
+    """
+    check_same_index(X=X, y=mean, half_width=half_width)
+    moments = run_moments(X, mean)
+    if len(moments) < len(X):
+        twice = X[X.duplicated()].iloc[0].to_dict()
+        raise ValueError(f"{twice} has two means. Leave one out, or give them names of their own.")
+    there = (moments["n"] > 0).to_numpy()
+    n = check_column("n_runs", np.broadcast_to(n_runs, len(X)), X.index, minimum=2)
+    half = np.asarray(half_width, dtype=float)
+    if half.shape != (len(X),):
+        raise ValueError(f"half_width has shape {half.shape}, but X has {len(X)} rows.")
+    check_column("half_width", half[there], X.index[there], minimum=0)
+    moments["variance"] = np.where(there, (half / _PUBLISHED) ** 2 * n, np.nan)
+    moments["n"] = np.where(there, n, 0).astype(int)
+    return moments
 
 
 def _score_lists(y):

@@ -12,8 +12,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import check_confidence_level, check_option, require_columns
 from skbench.containers import Estimate
-from skbench.stats.ranking.rank_scores import pooled_rank_scores, welch_rank_scores
-from skbench.tasks._runs import run_moments
+from skbench.stats.ranking.rank_scores import (
+    pooled_rank_scores,
+    rank_score_errors,
+    welch_rank_scores,
+)
+from skbench.stats.ranking.rank_sets import single_step
+from skbench.tasks._runs import published_moments, run_moments
 
 _LABELS = ["model", "dataset", "task", "language"]
 _RULES = {"welch": welch_rank_scores, "pooled": pooled_rank_scores}
@@ -41,6 +46,8 @@ class MeanRankScore(BaseEstimator):
         Means over the languages, best model first. 1 is the best possible.
     labels_ : pandas.Index of length n_models
         The models, as in `scores_`.
+    datasets_ : pandas.DataFrame of length n_datasets
+        Task and language of each data set.
 
     Raises
     ------
@@ -61,8 +68,11 @@ class MeanRankScore(BaseEstimator):
     of that test set. Two equally good models are thus called different 54 to 62 % of
     the time instead of 10 % (5 % either way; test_gate_calls_equal_models_different).
 
-    When not to use it: to decide whether two models differ; see
-    `rank_confidence_sets` or a paired comparison of the items. Scores also change when
+    `rank_sets` says how much of the order is noise, from the spread of the raw scores with
+    the luck of the test set added.
+
+    When not to use it: to decide from the scores alone whether two models differ; see
+    `rank_sets`, or a paired comparison of the items. Scores also change when
     other models join or leave, for they set the standard deviation.
 
     References
@@ -84,21 +94,36 @@ class MeanRankScore(BaseEstimator):
     >>> ranking = MeanRankScore().fit(runs.drop(columns="score"), runs["score"])
     >>> ranking.scores_.round(3).to_dict()
     {'ada': 1.0, 'bob': 1.0, 'cyd': 3.136}
+    >>> ranking.rank_sets()[["low", "high"]].to_numpy().tolist()
+    [[1, 2], [1, 2], [3, 3]]
     """
 
     def __init__(self, variant: Literal["welch", "pooled"] = "welch") -> None:
         self.variant = variant
 
-    def fit(self, X: pd.DataFrame, y: ArrayLike) -> Self:
+    def fit(
+        self,
+        X: pd.DataFrame,
+        y: ArrayLike | None = None,
+        *,
+        half_width: ArrayLike | None = None,
+        n_runs: ArrayLike = 10,
+    ) -> Self:
         """Score the models on each data set and average upwards.
 
         Parameters
         ----------
         X : DataFrame with n_rows rows
-            Columns model, dataset, task and language; others are ignored.
-        y : array-like of shape (n_rows,) or (n_rows, n_runs), or n_rows lists
+            Columns model, dataset, task and language, as `read_euroeval` makes them; others
+            are ignored.
+        y : array-like of shape (n_rows,) or (n_rows, n_runs), or n_rows lists, default=None
             Raw scores of each row; high is good. Rows of the same model and data set
-            are put together; nan or an empty list is a missing score.
+            are put together; nan or an empty list is a missing score. None takes the
+            column score of `X`. With `half_width`, the mean scores.
+        half_width : array-like of shape (n_rows,), default=None
+            Of a leaderboard that prints ``mean +- 1.96 s / sqrt(n_runs)``: the second part.
+        n_runs : int or array-like of shape (n_rows,), default=10
+            Raw scores behind each mean. Only with `half_width`.
 
         Returns
         -------
@@ -106,17 +131,25 @@ class MeanRankScore(BaseEstimator):
         """
         check_option("variant", self.variant, _RULES)
         require_columns(getattr(X, "columns", ()), _LABELS, what="X")
+        if y is None:
+            require_columns(X.columns, ["score"], what="X (y is None)")
+            y = X["score"]
         datasets = _places_of_datasets(X)
-        moments = run_moments(X[["model", "dataset"]], y)
+        names = X[["model", "dataset"]]
+        if half_width is None:
+            moments = run_moments(names, y)
+        else:
+            moments = published_moments(names, y, half_width, n_runs)
         self._check(moments)
         # Unstacking sorts the models; first seen, first listed.
         table = moments.unstack("dataset").reindex(pd.unique(X["model"]))
+        self._moments = {c: table[c][datasets.index] for c in ("mean", "variance", "n")}
         rule = _RULES[self.variant]
-        by_dataset = {
-            dataset: rule(*(table[c, dataset].to_numpy() for c in ("mean", "variance", "n")))
-            for dataset in datasets.index
-        }
-        self.dataset_scores_ = pd.DataFrame(by_dataset, index=table.index.rename("model"))
+        columns = zip(*(table.to_numpy().T for table in self._moments.values()), strict=True)
+        self.dataset_scores_ = pd.DataFrame(
+            dict(zip(datasets.index, (rule(*column) for column in columns), strict=True)),
+            index=table.index.rename("model"),
+        )
         self.dataset_scores_.columns.name = "dataset"
         by_task = [datasets["language"], datasets["task"]]
         self.task_scores_ = self.dataset_scores_.T.groupby(by_task, sort=False).mean().T
@@ -125,7 +158,100 @@ class MeanRankScore(BaseEstimator):
         overall = self.language_scores_.mean(axis=1).rename("mean rank score")
         self.scores_ = overall.sort_values(kind="stable")
         self.labels_ = self.scores_.index
+        self.datasets_ = datasets
         return self
+
+    def rank_sets(
+        self,
+        confidence_level: float = 0.95,
+        *,
+        language: str | None = None,
+        task: str | None = None,
+        dataset: str | None = None,
+    ) -> pd.DataFrame:
+        """Ranks that each model may truly have: how much of the order is noise.
+
+        Parameters
+        ----------
+        confidence_level : float, default=0.95
+            Probability that all sets hold the true ranks.
+        language, task, dataset : str, default=None
+            Only the data sets of this language, of this task, or this one.
+
+        Returns
+        -------
+        DataFrame
+            One row per model that was evaluated on all of them, best first. "score": as
+            published; "distance": the same without the gate, counting every difference;
+            "low" and "high": the best and the worst rank it may have; "best": whether it
+            may be the best.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If there is no such data set, no model was evaluated on all of them, or a model
+            has a single raw score.
+
+        Notes
+        -----
+        Ranks are those of the true mean scores, in the units and with the weights of the
+        mean rank score: the limit of either variant on endless test sets. All pairs are
+        compared at once by t tests at Bonferroni's level with the errors of
+        `skbench.stats.ranking.rank_scores.rank_score_errors`, which take models for
+        independent. Equal models are told apart with a probability of at most
+        ``1 - confidence_level`` (test_rank_sets_of_equal_models); where models share the
+        test items the sets are wider than they need be. A pair without any spread is not
+        decided.
+
+        When not to use it: where the raw scores are no bootstrap samples of the test set.
+        """
+        check_is_fitted(self)
+        check_confidence_level(confidence_level)
+        chosen = self._chosen({"language": language, "task": task, "dataset": dataset})
+        scores = self.dataset_scores_[chosen.index]
+        complete = np.isfinite(scores).all(axis=1).to_numpy()
+        if not complete.any():
+            raise ValueError(
+                f"No model has scores on all {len(chosen)} data sets. Fit fewer of them, or pass "
+                "language=, task= or dataset=."
+            )
+        mean, variance, n = (
+            table[chosen.index].to_numpy(dtype=float)[complete] for table in self._moments.values()
+        )
+        if (n < 2).any():
+            raise ValueError("Rank sets need two raw scores or more of every model on a data set.")
+        weight = _weights(chosen)
+        distance, error, df = rank_score_errors(
+            mean, variance, n, weight, pooled=self.variant == "pooled"
+        )
+        # Equal scores in every run tell nothing of other test items.
+        error[error == 0] = np.inf
+        better = single_step(-distance, error, df, confidence_level).above
+        found = pd.DataFrame(
+            {
+                "score": scores.to_numpy()[complete] @ weight,
+                "distance": distance,
+                "low": 1 + better.sum(axis=0),
+                "high": complete.sum() - better.sum(axis=1),
+            },
+            index=scores.index[complete],
+        )
+        found["best"] = found["low"] == 1
+        return found.sort_values(["score", "distance"], kind="stable")
+
+    def _chosen(self, wanted):
+        """Tasks and languages of the data sets that are meant."""
+        places = self.datasets_.reset_index()
+        for name, value in wanted.items():
+            if value is not None:
+                here = places[name] == value
+                if not here.any():
+                    known = ", ".join(map(repr, places[name].unique()[:8]))
+                    raise ValueError(f"There is no {name} {value!r} here, only {known}.")
+                places = places[here]
+        return places.set_index("dataset")
 
     def estimate(self, confidence_level: float = 0.95) -> Estimate:
         """The mean rank scores, best model first, without intervals.
@@ -180,6 +306,13 @@ class MeanRankScore(BaseEstimator):
         empty = found.index[found == 0]
         if len(empty):
             raise ValueError(f"Data set {empty[0]!r} has no score of any model. Leave it out.")
+
+
+def _weights(places):
+    """Of each data set: languages count equally, in each the tasks, in each its data sets."""
+    in_task = places.groupby(["language", "task"], sort=False)["task"].transform("size")
+    tasks = places.groupby("language", sort=False)["task"].transform("nunique")
+    return 1 / (places["language"].nunique() * tasks * in_task).to_numpy(dtype=float)
 
 
 def _places_of_datasets(X):

@@ -25,7 +25,7 @@ from skbench import (
     RepeatedSamplingStudy,
     make_items,
 )
-from skbench.assessment import _study
+from skbench.assessment import _code, _study
 from skbench.assessment._fingerprint import described
 
 pytest.importorskip("pyarrow")
@@ -205,6 +205,52 @@ def test_other_estimators_are_refused(tmp_path):
     study.estimators = ESTIMATORS | {"JS": JamesStein()}
     with pytest.raises(ValueError, match="estimators='direct, EB', this one has 'direct, EB, JS'"):
         run(study)
+
+
+def estimator_of(source):
+    """An instance of the class Mine in a program."""
+    program = "from sklearn.base import BaseEstimator\n" + source
+    space = {"__name__": "program_of_a_user"}
+    exec(program, space)
+    return space["Mine"]()
+
+
+MINE = """
+import numpy as np
+def helper(y):
+    return y.mean()
+class Mine(BaseEstimator):
+    def fit(self, X, y):
+        self.mean_ = helper(y)
+        return self
+    def predict(self, X):
+        return np.full(len(X), self.mean_)
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("y.mean()", "y.max()"), ("self.mean_)", "self.mean_ + 1)"), ("", "")]
+)
+def test_another_code_of_an_estimator_is_refused(tmp_path, old, new, counted):
+    run(make_study(tmp_path, 1, {"mine": estimator_of(MINE)}))
+    study = make_study(tmp_path, 2, {"mine": estimator_of(MINE.replace(old, new))})
+    if old == new:
+        run(study)
+        assert counted == [0, 1]
+    else:
+        with pytest.raises(ValueError, match=r"was run with estimators\['mine'\]"):
+            run(study)
+
+
+@pytest.mark.parametrize("package", ["sklearn", "skbench", "numpy"])
+def test_another_version_of_a_library_is_refused(tmp_path, package, monkeypatch):
+    run(make_study(tmp_path, 1))
+    known = _code.version_of
+    monkeypatch.setattr(
+        _code, "version_of", lambda name: "0.0.1" if name == package else known(name)
+    )
+    with pytest.raises(ValueError, match=f"was run with code of {package}=.* this one has '0.0.1'"):
+        run(make_study(tmp_path, 2))
 
 
 def with_function(function):

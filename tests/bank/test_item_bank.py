@@ -72,6 +72,8 @@ def test_without_topics_and_without_models(past):
         bank.without("nobody")
     with pytest.raises(ValueError, match="no model left"):
         ItemBank(exclude=set(past["model"])).fit(past)
+    with pytest.warns(UserWarning, match="exclude names 'm3', which is no model of the past"):
+        ItemBank(exclude=["m3"]).fit(past)
 
 
 def test_features_of_items(past):

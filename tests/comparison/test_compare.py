@@ -472,3 +472,32 @@ def test_few_skewed_differences_are_warned_of():
     assert share_warned(lambda rng: rng.beta(5, 5, 20)) <= 0.1
     assert share_warned(lambda rng: rng.lognormal(0, 1, 20)) >= 0.6
     assert share_warned(lambda rng: np.append(rng.random(2), np.zeros(18))) == 1
+
+
+def test_clusters_that_count_equally_are_those_of_the_report(gold):
+    """A - B of the report's example, whose cluster means hold different numbers of items."""
+    expected = gold["example_paired_A_minus_B"]
+    means = {"A": [0.70, 0.82, 0.79, 0.81], "B": [0.72, 0.88, 0.81, 0.83]}
+    items = pd.DataFrame(
+        [
+            {"model": model, "item": f"{c}/{i}", "passage": c, "score": mean + 0.1 * (i - c / 2)}
+            for model, row in means.items()
+            for c, mean in enumerate(row)
+            for i in range(c + 1)
+        ]
+    )
+    by_cluster = {"cluster": "passage", "cluster_weight": "cluster"}
+    found = compare_models(items, "A", "B", **by_cluster)
+    assert_allclose(found.estimate.value, expected["mean"], rtol=1e-9)
+    assert_allclose(found.estimate.standard_error, expected["se"], rtol=1e-9)
+    assert_allclose(found.p_value, expected["p_two_sided_t3"], rtol=1e-9)
+    assert_allclose(found.unpaired_standard_error, expected["unpaired_se"], rtol=1e-9)
+    assert "cluster means" in found.estimate.method
+    assert abs(compare_models(items, "A", "B", cluster="passage").estimate.value + 0.03) > 0.001
+    # An item that one of them did not answer is left out of its cluster.
+    gap = items.drop(index=items.index[(items["model"] == "A") & (items["passage"] == 3)][0])
+    both = gap[gap["item"].isin(gap.loc[gap["model"] == "A", "item"])]
+    frames = (compare_models(rows, "A", "B", **by_cluster).to_frame() for rows in (gap, both))
+    pd.testing.assert_frame_equal(*frames)
+    with pytest.raises(ValueError, match='cluster_weight="cluster" needs clusters'):
+        compare_models(items, "A", "B", cluster_weight="cluster")

@@ -389,3 +389,22 @@ def test_three_topics_never_widen():
             e = AveragedEstimator(random_state=0).fit(**data).estimate()
         direct = DirectEstimator().fit(**data).estimate()
         assert np.mean(e.high - e.low) <= np.mean(direct.high - direct.low) + 1e-12
+
+
+@pytest.mark.slow
+def test_nearly_perfect_groups_are_covered():
+    topic, model = np.divmod(np.arange(80), 4)
+    X = pd.DataFrame({"model": model, "topic": topic}).astype(str)
+    hits = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        p = np.where(rng.random(80) < 0.1, 0.3, 0.995)
+        k = rng.binomial(10, p)
+        smooth = (k + 1) / 12
+        data = dict(y=k / 10, sigma2=smooth * (1 - smooth) / 10, n=np.full(80, 10))
+        sampling = Sampling(outcome="binomial")
+        fitted = CrossFitMixedModel(random_state=0).fit(X, **data, groups=topic, sampling=sampling)
+        e = fitted.estimate()
+        hits.append((e.low <= p) & (p <= e.high))
+    # .09 by the sine alone; groups of a set err together, so the band is that of 6 sets' means.
+    assert np.mean(hits) > 0.93

@@ -8,7 +8,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import KFold
 
-from skbench import DirectEstimator, EmpiricalBayes, make_items, summarize_items
+from skbench import DirectEstimator, EmpiricalBayes, Sampling, make_items, summarize_items
 from skbench.groups.empirical_bayes import PRIOR_VARIANCES
 from skbench.stats import scales, shrinkage
 from skbench.stats.shrinkage import robust_eb
@@ -251,7 +251,7 @@ def test_shared_items_need_folds_by_topic():
 
 def test_new_groups_use_the_learned_prior():
     X, z, sigma2, _truth = simulated(2000)
-    eb = EmpiricalBayes(LinearRegression(), random_state=0).fit(X, z, sigma2)
+    eb = EmpiricalBayes(LinearRegression(), unlike_share=0, random_state=0).fit(X, z, sigma2)
     new_X, new_z, new_sigma2, new_truth = simulated(2000, seed=1)
     prior = eb.predict(new_X)
     np.testing.assert_allclose(prior, eb.regressor_.predict(new_X))
@@ -268,8 +268,8 @@ def test_new_groups_use_the_learned_prior():
 
 def test_arcsine_is_the_binomial_model_on_that_scale():
     (X, z, sigma2, n), _ = binary_groups(12, (0.5, 0.95))
-    eb = EmpiricalBayes(LinearRegression(), cv=KFold(2), scale="arcsine").fit(X, z, sigma2, n)
-    estimate = eb.estimate()
+    eb = EmpiricalBayes(LinearRegression(), cv=KFold(2), scale="arcsine", unlike_share=0)
+    estimate = eb.fit(X, z, sigma2, n).estimate()
     theta, w = np.arcsin(np.sqrt(z)), eb.prior_variance_ / (eb.prior_variance_ + 1 / 48)
     center = eb.prior_mean_ + w * (theta - eb.prior_mean_)
     half = robust_eb.robust_half_width(eb.prior_variance_, np.full(3000, 1 / 48), eb.kurtosis_)
@@ -423,3 +423,58 @@ def test_equation_nine_without_spread_has_no_width():
         estimate = eb.fit(X, z, 0.05).estimate()
     assert eb.prior_variance_ == 0
     np.testing.assert_allclose(estimate.high - estimate.low, 0, atol=1e-12)
+
+
+def one_broken_cell(n=20, seed=0):
+    """Counts of 4 models on 20 topics near .85, cell 17 at .10, as arguments of `fit`."""
+    rng = np.random.default_rng(seed)
+    p = rng.beta(25, 5, 80)
+    p[17] = 0.1
+    k = rng.binomial(n, p)
+    X = pd.DataFrame({"model": np.arange(80) % 4, "topic": np.arange(80) // 4}).astype(str)
+    smooth = (k + 1) / (n + 2)
+    sampling = Sampling(outcome="binomial")
+    arguments = dict(y=k / n, sigma2=smooth * (1 - smooth) / n, n=np.full(80, n), sampling=sampling)
+    return {"X": X, "groups": X["topic"], **arguments}, p
+
+
+@pytest.mark.parametrize("interval", ["robust", "length-optimal", "parametric"])
+def test_a_broken_cell_is_seen_and_does_not_widen_the_others(interval):
+    data, _ = one_broken_cell()
+    options = {"interval": interval, "random_state": 0}
+    robust, common = (
+        EmpiricalBayes(Ridge(), unlike_share=share, **options).fit(**data) for share in (0.01, 0)
+    )
+    e, plain = robust.estimate(), common.estimate()
+    assert np.flatnonzero(e.is_unlike).tolist() == [17] and plain.unlike_peers is None
+    assert e.low[17] <= 0.1 <= e.high[17] < plain.low[17] + 0.2
+    assert abs(e.value[17] - data["y"][17]) < 0.05 < 0.1 < plain.value[17] - data["y"][17]
+    others = np.arange(80) != 17
+    assert np.mean((e.high - e.low)[others]) < np.mean((plain.high - plain.low)[others])
+    # The same group, met as a new one with the same items.
+    X, new = data["X"][17:18], {name: data[name][17:18] for name in ("sigma2", "n")}
+    new["z"] = data["y"][17:18]
+    assert abs(robust.predict(X, **new) - data["y"][17]) < 0.05
+    low, high = robust.predict_interval(X, **new)[0]
+    assert low <= 0.1 <= high
+
+
+def test_without_odd_groups_the_common_prior_is_left_alone():
+    data, _ = one_broken_cell()
+    data["y"] = np.where(np.arange(80) == 17, 0.85, data["y"])
+    data["sigma2"] = np.where(np.arange(80) == 17, 0.006, data["sigma2"])
+    found, common = (
+        EmpiricalBayes(Ridge(), unlike_share=share, random_state=0).fit(**data).estimate()
+        for share in (0.01, 0)
+    )
+    assert found.unlike_peers.max() < 0.1
+    for name in ("value", "low", "high", "standard_error"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(common, name))
+
+
+def test_unlike_share_is_checked_and_few_scores_are_not_judged():
+    data, _ = one_broken_cell()
+    with pytest.raises(ValueError, match="unlike_share must be at least 0 and below 1, got 2"):
+        EmpiricalBayes(Ridge(), unlike_share=2).fit(**data)
+    few = data | {"n": np.full(80, 5), "sampling": Sampling(outcome="continuous")}
+    assert EmpiricalBayes(Ridge()).fit(**few).estimate().unlike_peers is None

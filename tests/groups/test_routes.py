@@ -182,6 +182,8 @@ WHOLE = {
     "polars": of_polars,
     "copy": with_X(lambda X: X.copy()),
     "columns": with_X(lambda X: X[["model", "topic", "feature"]]),
+    "columns in another order": with_X(lambda X: X[X.columns[::-1]]),
+    "categories": with_X(lambda X: X.astype({"model": "category", "topic": "category"})),
     "merge": with_X(
         lambda X: (
             X[BY]
@@ -216,7 +218,9 @@ def test_nothing_is_lost_on_the_way(case, name):
             warnings.filterwarnings("ignore", ".* groups have fewer than 20 items|Scoring failed")
             fitted = fit(clone(ESTIMATORS[name]), SUMMARIES[case])
         wanted = expected(case, name)
-        assert_allclose(numbers(fitted), wanted, rtol=1e-12, atol=1e-12, err_msg=route)
+        by_descent = name == "structured" and route == "columns in another order"
+        close = 1e-7 if by_descent else 1e-12  # coordinate descent stops on the way
+        assert_allclose(numbers(fitted), wanted, rtol=close, atol=close, err_msg=route)
 
 
 def without(*names):
@@ -230,6 +234,9 @@ PARTIAL = {
     "no n": without("n"),
     "no topics": without("groups"),
     "numpy": with_X(lambda X: X.to_numpy()),
+    "numbers as names": with_X(
+        lambda X: X.assign(model=X["model"].factorize()[0], topic=X["topic"].factorize()[0])
+    ),
     "no model": with_X(lambda X: X.drop(columns="model")),
     "an array of codes": with_X(
         lambda X: (
@@ -261,7 +268,8 @@ def same_or_said(fit, case, name):
             found = numbers(fit(clone(ESTIMATORS[name]), SUMMARIES[case]))
         except (ValueError, TypeError):
             return True
-    said = any("Pass" in str(warning.message) for warning in caught)
+    heard = [str(warning.message) for warning in caught]
+    said = any("Pass" in words or "make them text" in words for words in heard)
     return said or np.allclose(found, expected(case, name), rtol=1e-12, atol=1e-12)
 
 

@@ -14,11 +14,11 @@ from sklearn.base import clone
 from skbench.ppi._base import effective_sample_size
 from skbench.ppi._data import PPIData
 from skbench.ppi._verdicts import has_enough_labels
-from skbench.ppi.chain_rule import ChainRulePPI
+from skbench.ppi.chain_rule import ChainRulePPI, _Posterior, _unpulled
 from skbench.ppi.difference import PPIMean
 from skbench.ppi.rogan_gladen import RoganGladen
 from skbench.stats.intervals.means import normal_interval
-from skbench.stats.ppi.chain_rule import chain_interval, chain_moments
+from skbench.stats.ppi.chain_rule import chain_interval, chain_moments, label_means, prior_pull
 
 
 def rows(unlabeled, labeled):
@@ -153,31 +153,74 @@ def test_continuous_scores_only_in_bins():
 
 def test_verdict_that_no_label_goes_with():
     X, y = rows({"y": 60, "n": 30, "u": 10}, {("y", 1): 9, ("y", 0): 1, ("n", 0): 5, ("n", 1): 1})
-    with pytest.warns(UserWarning, match="20 labels for each of 3 .*'u' has 0 \\("):
-        chain = ChainRulePPI().fit(X, y)
+    with pytest.warns(UserWarning, match="prior of the chain rule.*'u' has 0 \\("):
+        chain = ChainRulePPI(prior="jeffreys").fit(X, y)
     p = (np.array([60, 30, 10]) + 1 / 3) / 101
     assert_allclose(chain.estimate_, p @ [9.5 / 11, 1.5 / 7, 0.5], rtol=1e-12)
 
 
-def test_values_with_few_labels_are_named():
+@pytest.mark.filterwarnings("ignore:The chain rule needs:UserWarning")
+def test_the_prior_lets_go_where_it_pulls_far():
+    X, y = rows({"y": 600, "n": 300}, {("y", 1): 15, ("n", 1): 4, ("n", 0): 1})
+    paper, auto = (ChainRulePPI(prior=prior).fit(X, y) for prior in ("jeffreys", "auto"))
+    p, center = (np.array([600, 300]) + 0.5) / 901, 19.5 / 21
+    assert_allclose(paper.estimate_, p @ [15.5 / 16, 4.5 / 6], rtol=1e-12)
+    assert_allclose(auto.estimate_, p @ [(15 + center) / 16, (4 + center) / 6], rtol=1e-12)
+    moved = auto.estimate_ - paper.estimate_
+    assert moved > auto.standard_error_ / 4
+    assert_allclose(auto.interval_, (paper.interval_[0], min(1, paper.interval_[1] + moved)))
+    # With more labels it does not pull far, and the numbers are the paper's.
+    X, y = rows({"y": 600, "n": 300}, {("y", 1): 100, ("y", 0): 10, ("n", 1): 30, ("n", 0): 60})
+    paper, auto = (ChainRulePPI(prior=prior).fit(X, y) for prior in ("jeffreys", "auto"))
+    assert (auto.estimate_, auto.interval_) == (paper.estimate_, paper.interval_)
+
+
+@pytest.mark.parametrize("n_values", [2, 3, 5])
+@pytest.mark.parametrize("truth", [0.95, 0.99])
+def test_no_worse_than_the_labels_near_one(n_values, truth):
+    """A useless autorater, 20 and 100 labels: squared errors relative to the mean label's."""
+    rng, n_sets, same = np.random.default_rng(0), 4000, np.full(n_values, 1 / n_values)
+    for n in (20, 100):
+        cells = np.outer(same, [truth, 1 - truth]).ravel()
+        counts = rng.multinomial(n, cells, n_sets).reshape(n_sets, n_values, 2)
+        verdicts = rng.multinomial(1000, same, n_sets)
+        moments = chain_moments(verdicts, counts, [1, 0])
+        error = np.sqrt(moments.unlabeled_variance + moments.labeled_variance)
+        paper = _Posterior(moments.mean, error, moments.unlabeled_variance, None)
+        auto = _unpulled(paper, verdicts, counts, np.array([1.0, 0.0])).value
+        squares = [np.mean((e - truth) ** 2) for e in (counts[:, :, 0].sum(1) / n, auto)]
+        print(f"{n_values} values, {truth}, {n} labels: {squares[1] / squares[0]:.2f}")
+        assert squares[1] < 1.2 * squares[0] < 1.2 * np.mean((moments.mean - truth) ** 2)
+
+
+def test_a_prior_that_says_too_much_is_warned_of():
     def caught(unlabeled, labeled):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            ChainRulePPI().fit(*rows(unlabeled, labeled))
-        return [str(warning.message) for warning in caught]
+            ChainRulePPI(label_values=[0, 1], prior="jeffreys").fit(*rows(unlabeled, labeled))
+        messages = [str(warning.message) for warning in caught]
+        return [message for message in messages if "All" not in message]
 
     many = {1: 600, 0: 400}
-    assert not caught(many, {(1, 1): 8, (1, 0): 2, (0, 1): 1, (0, 0): 9})
-    (message,) = caught(many, {(1, 1): 28, (1, 0): 2, (0, 1): 1, (0, 0): 8})
-    assert "needs 10 labels for each of 2 autorater values" in message
-    assert "0 has 9 (40 % of the rows)" in message and "1 has" not in message
-    assert "Use PPIMean, label more such rows, or merge values" in message
+    # Few labels, but the prior says what they say.
+    assert not caught(many, {(1, 1): 5, (1, 0): 1, (0, 1): 1, (0, 0): 3})
+    (message,) = caught(many, {(1, 1): 20, (0, 1): 8})
+    assert "by 1.0 of its standard errors" in message
+    assert "0 has 8 (40 % of the rows)" in message and "1 has" not in message
+    assert "Use PPIMean, label more rows, or merge values" in message
     # A value that is next to never given needs no labels.
     rare = {1: 600, 0: 390, "u": 9}
     assert not caught(rare, {(1, 1): 28, (1, 0): 2, (0, 1): 1, (0, 0): 19})
-    ten = {(i, i % 2): 3 for i in range(10)}
+    ten = {(i, 1): 3 for i in range(10)}
     (message,) = caught(dict.fromkeys(range(10), 100), ten)
-    assert "needs 90 labels" in message and "2 has 3 (10 % of the rows), 7 more have" in message
+    assert "2 has 3 (10 % of the rows), 7 more have few" in message
+
+
+def test_pull_of_the_prior_is_what_it_adds():
+    counts, shares = np.array([[[9, 1], [2, 5]]]), np.array([[0.6, 0.4]])
+    with_prior = np.sum(shares * label_means(counts, [1, 0]))
+    without = np.sum(shares * counts[..., 0] / counts.sum(axis=2))
+    assert_allclose(prior_pull(shares, counts, [1, 0]), with_prior - without)
 
 
 def test_groups_need_labels_each():
@@ -221,7 +264,7 @@ def test_one_class_only_has_an_interval():
     X, y = rows({1: 600, 0: 400}, {(1, 1): 8, (0, 1): 2})
     with pytest.warns(UserWarning, match="All 10 human labels are 1"):
         chain = ChainRulePPI().fit(X, y)
-    assert 0.3 < chain.interval_[0] < 0.8 and chain.interval_[1] < 1
+    assert 0.3 < chain.interval_[0] < 0.8 and chain.interval_[1] <= 1
 
 
 @pytest.mark.parametrize(
@@ -399,7 +442,8 @@ def test_coverage_fails_with_few_labels_per_value():
     rng, n_sets = np.random.default_rng(3), 100
     data = many_data_sets(rng, 30, judge_of(10, 0.95, True), n_sets)
     assert not with_enough_labels(data).any()
-    assert n_covered(ChainRulePPI(), data, 0.95) < 0.1 * n_sets
+    assert n_covered(ChainRulePPI(prior="jeffreys"), data, 0.95) < 0.1 * n_sets
+    assert n_covered(ChainRulePPI(), data, 0.95) > 0.93 * n_sets
     assert n_covered(PPIMean(interval="t"), _numeric(data), 0.95) > 0.93 * n_sets
 
 

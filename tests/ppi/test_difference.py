@@ -6,6 +6,8 @@ from scipy.stats import binom
 from scipy.stats import t as student_t
 from sklearn.base import clone
 
+from skbench.containers import ON_AVERAGE, UNLESS_SKEWED
+from skbench.ppi import rows_of_arrays
 from skbench.ppi._data import PPIData
 from skbench.ppi.difference import ClassicalMean, PPIMean
 from skbench.ppi.stratified import StratifiedPPI
@@ -154,7 +156,7 @@ def test_interval_is_the_estimate_and_t():
     assert_allclose(e.interval_, [e.estimate_ - half_width, e.estimate_ + half_width])
     at_90 = e.estimate(0.9)
     assert at_90.low[0] > e.interval_[0] and at_90.high[0] < e.interval_[1]
-    assert at_90.guarantee == "each group"
+    assert at_90.guarantee == UNLESS_SKEWED
     assert PPIMean(interval="z").fit(f, y).estimate().guarantee == "none"
 
 
@@ -304,7 +306,8 @@ def test_classical_intervals_of_counts(interval, formula):
     assert_allclose(e.interval_, np.ravel(formula(np.nansum(y), 60)))
     assert e.estimate_ == np.nanmean(y)
     assert_allclose(e.effective_sample_size_, 60)
-    assert e.estimate().guarantee == ("none" if interval == "wald" else "each group")
+    words = {"wald": "none", "clopper-pearson": "each group"}
+    assert e.estimate().guarantee == words.get(interval, ON_AVERAGE)
 
 
 def test_classical_of_other_scores_is_t():
@@ -486,3 +489,15 @@ def test_open_book_question_answering(data_folder):
     mean = np.mean(widths, axis=0)
     print("widths over Wald's: difference {:.4f}, tuned {:.4f}".format(*mean[1:] / mean[0]))
     assert_allclose(mean[1:] / mean[0], [0.97, 0.81], atol=0.01)
+
+
+def test_arrays_of_ppi_python_are_rows():
+    rng = np.random.default_rng(0)
+    Y, Yhat, more = rng.random(20), rng.random(20), rng.random(300)
+    X, y = rows_of_arrays(Y, Yhat, more)
+    found = PPIMean(power_tuning=False, interval="z").fit(X, y)
+    assert_allclose(found.estimate_, more.mean() + (Y - Yhat).mean(), rtol=1e-12)
+    with pytest.raises(ValueError, match="Yhat has 3 rows, but Y has shape"):
+        rows_of_arrays(Y, Yhat[:3], more)
+    with pytest.raises(ValueError, match="Yhat has 1 autoraters, but Yhat_unlabeled 2"):
+        rows_of_arrays(Y, Yhat, np.column_stack([more, more]))

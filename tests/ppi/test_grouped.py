@@ -581,3 +581,20 @@ def test_bridge_with_the_default_regressor():
     _, eb, without, coverage = bridge(range(2), regressor=None, **AUTORATERS["noise"])
     assert eb < 1.05 * without
     assert coverage >= 0.93
+
+
+@pytest.mark.parametrize("estimator", [ClassicalMean(), PPIMean()])
+def test_labels_that_are_alike_borrow_their_spread(estimator):
+    rng = np.random.default_rng(0)
+    n_groups, n = 40, 10
+    y = np.where(rng.random((n_groups, n)) < 0.9, 1.0, rng.choice([0, 0.5], (n_groups, n)))
+    y[:3] = 1.0
+    judge, groups = y + 0.1 * rng.normal(size=y.shape), np.repeat(np.arange(n_groups), n)
+    grouped = GroupedPPI(estimator, power="per group")
+    with pytest.warns(UserWarning, match="or none that differ, the first is 0: it is taken"):
+        e = grouped.fit(judge.ravel()[:, None], y.ravel(), groups).estimate()
+    assert (e.high > e.low).all() and (e.standard_error > 0).all()
+    assert (e.low[:3] < 0.93).all() and e.guarantee == "each group, unless skewed"
+    with pytest.warns(UserWarning):
+        alone = estimator.fit(judge[0][:, None], y[0] * 0.5)
+    assert np.isnan(alone.interval_).all()  # no spread, no bounds: nothing is known

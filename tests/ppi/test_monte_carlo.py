@@ -63,6 +63,32 @@ def check_close(found, value, standard_error, interval):
     assert np.all(np.abs(np.subtract(found.interval_, interval)) < END_ERROR * error)
 
 
+def test_bootstrap_is_near_the_posterior(table):
+    """Section 5.4.3: intervals of means, proportions and shares, from rows drawn anew."""
+    X, y = table
+    labeled = ~np.isnan(y)
+    f, missed = X["score"][~labeled], (y - X["score"])[labeled]
+    error = np.sqrt(f.var(ddof=0) / f.size + missed.var(ddof=0) / missed.size)
+    value = f.mean() + missed.mean()
+    few = {"integration": "bootstrap", "n_draws": 4000}
+    found = difference().set_params(**few).fit(X, y)
+    # Four standard errors of means, ends (2.7 times wider) and deviations of 4000 draws.
+    assert abs(found.estimate_ - value) < 4 * error / np.sqrt(4000)
+    assert_allclose(found.standard_error_, error, rtol=4 / np.sqrt(8000))
+    ends = norm(value, error).ppf([0.025, 0.975])
+    assert np.all(np.abs(np.subtract(found.interval_, ends)) < 4 * 2.7 * error / np.sqrt(4000))
+    assert found.draws_.kind == "bootstrap"
+    posterior, drawn = chain().fit(X, y), chain().set_params(**few).fit(X, y)
+    apart = np.subtract(drawn.interval_, posterior.interval_) / posterior.standard_error_
+    assert np.abs(apart).max() < 0.4  # the prior of three verdicts, one of them rare
+    # The order of the rows, and "all" of them, are told apart.
+    everything = MonteCarloPPI({"m": Mean("score", "all")}, lambda m: m, random_state=0, **few)
+    shuffled = np.random.default_rng(1).permutation(len(X))
+    for order in (np.arange(len(X)), shuffled):
+        m = everything.fit(X.iloc[order].reset_index(drop=True), y[order])
+        assert_allclose(m.estimate_, X["score"].mean(), atol=4 * m.standard_error_ / np.sqrt(4000))
+
+
 def test_difference_estimate_has_its_normal_interval(table):
     X, y = table
     found = difference().fit(X, y)

@@ -8,6 +8,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.tree import DecisionTreeRegressor
 
+from skbench.containers import ON_AVERAGE
 from skbench.ppi._data import PPIData
 from skbench.ppi.difference import ClassicalMean, PPIMean
 from skbench.ppi.stratified import StratifiedPPI
@@ -191,9 +192,9 @@ def test_strata_fitted_on_the_labels():
 def test_guarantee_is_lost_where_labels_make_the_strata():
     f, y = biased_autorater()
     for strata, guarantee in (
-        ("quantile", "each group"),
-        (KMeans(3, n_init=1, random_state=0), "each group"),
-        (lambda X: X[:, 0] > 0.5, "each group"),
+        ("quantile", ON_AVERAGE),
+        (KMeans(3, n_init=1, random_state=0), ON_AVERAGE),
+        (lambda X: X[:, 0] > 0.5, ON_AVERAGE),
         ("tree", "none"),
         (LinearRegression(), "none"),
         (LogisticRegression(), "none"),
@@ -222,3 +223,8 @@ def test_dependent_rows_are_refused(name):
     f, y = biased_autorater()
     with pytest.raises(ValueError, match=f"StratifiedPPI takes independent rows.*{name}"):
         StratifiedPPI().fit(f, y, **{name: np.arange(1.0, len(y) + 1)})
+
+
+def test_a_search_for_the_number_of_strata_is_refused():
+    with pytest.raises(ValueError, match="not searched for.*Choose a number beforehand"):
+        StratifiedPPI(n_strata="best").fit(np.arange(9.0), np.arange(9.0))

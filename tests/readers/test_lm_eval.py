@@ -156,7 +156,7 @@ def test_names_that_the_program_made_up_are_said():
     items = read.items
     made_up = sorted({path.parent.name for path in samples(FOLDER / "dummy")})
     assert sorted(set(items["model"])) == made_up
-    assert all(f"call it {name!r}: in Python, pass model=" in said(read) for name in made_up)
+    assert all(f"call it {name!r}: --rename {name}=NAME" in said(read) for name in made_up)
     named = read_items(FOLDER / "dummy", model=dict(zip(made_up, "ab", strict=True)))
     assert set(named["model"]) == {"a", "b"}
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from make_fixtures import ANSWERS, QUESTIONS
 
-from skbench import RepeatedRuns
+from skbench import MeanRankScore, RepeatedRuns
 from skbench.readers import (
     read_euroeval,
     read_every_eval_ever,
@@ -218,6 +218,25 @@ def test_euroeval_scores_go_into_repeated_runs():
     items = read_euroeval(FOLDER / "euroeval" / "version_18")
     runs = RepeatedRuns().fit(items[["model", "topic"]], items["score"])
     assert (runs.moments_["n"] == 10).all()
+
+
+@pytest.mark.parametrize("version", ["version_18", "version_16"])
+def test_euroeval_to_ranks_in_one_call(version):
+    items = read_euroeval(FOLDER / "euroeval" / version)
+    assert (items["dataset"] == items["topic"]).all()
+    ranking = MeanRankScore().fit(items)
+    assert ranking.task_scores_.columns.tolist() == [("da", "sentiment-classification")]
+    # Two pairs of models, each alike: the worse are two standard deviations (ddof=0) behind.
+    np.testing.assert_allclose(ranking.scores_, [1, 1, 3, 3], rtol=1e-12)
+    assert ranking.rank_sets()[["low", "high"]].to_numpy().tolist() == [[1, 2]] * 2 + [[3, 4]] * 2
+
+
+def test_euroeval_several_languages_are_one(tmp_path):
+    line = {"model": "m", "dataset": "d", "task": "t", "results": {"raw": [{"mcc": 0.5}]}}
+    path = write(tmp_path / "r.jsonl", line | {"dataset_languages": ["nb", "nn"]})
+    read = read_with_notes(path)
+    assert read.items["language"].tolist() == ["nb/nn"]
+    assert "data set 'd' is of several languages" in said(read)
 
 
 def test_euroeval_bad_lines(tmp_path):

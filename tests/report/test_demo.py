@@ -10,9 +10,11 @@ from click.testing import CliRunner
 from scipy.stats import binom
 
 from skbench import AveragedEstimator, read_items, summarize_items
+from skbench._progress import steps
 from skbench.containers import Estimate
 from skbench.datasets import load_digits_c
 from skbench.report import demo as demo_module
+from skbench.report import terminal
 from skbench.report.demo import demo, error_removed, method_scores
 from skbench.report.estimate import estimate
 
@@ -119,9 +121,14 @@ def test_demo_succeeds_and_prints_four_methods(result):
     assert table[0][2] == "1.00"
 
 
-def test_progress_is_shown_on_stderr(result):
-    assert "making digits-C, topics: 50 of 50" in result.stderr
-    assert "making" not in result.stdout
+def test_progress_of_long_work_is_shown_on_stderr(monkeypatch, capsys):
+    for seconds, lines in ((0, ["making: topics, 0 of 2", "making: topics, 1 of 2"]), (60, [])):
+        monkeypatch.setattr(terminal, "_PLAIN_SECONDS", seconds)
+        with terminal.working("making"):
+            list(steps("ab", "topics"))
+        said = capsys.readouterr()
+        assert said.err.splitlines()[:2] == lines
+        assert said.out == ""
 
 
 def test_figures_are_those_of_the_package(result, folder, benchmark):

@@ -163,11 +163,13 @@ def test_guesses_and_what_is_ignored_are_said_on_stderr(written):
         for i in range(6)
     )
     result = run(written(text), "--csv")
-    assert result.stderr.splitlines()[:5] == [
+    assert result.stderr.splitlines()[:7] == [
         "model: column 'system'",
         "item: column 'question_id'",
         "topic: column 'task'",
         "score: column 'correct'",
+        "understood: 2 models, 4 topics, 24 items; 48 answers; right or wrong",
+        "crossed: every model answered every item",
         "not used: length (--features)",
     ]
     assert result.stdout.startswith("model,topic,n,direct")

@@ -85,4 +85,4 @@ def test_pairs_of_models_and_who_was_shown_first(tmp_path):
 
 def test_options_of_the_card_need_it(file):
     result = run(file, "--judge", "j1", "--human", "human", "--first", "id")
-    assert result.exit_code == 2 and "go with --card" in result.stderr
+    assert result.exit_code == 2 and "goes with --card" in result.stderr

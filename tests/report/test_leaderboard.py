@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,9 @@ from click.testing import CliRunner
 
 from skbench.comparison import leaderboard as ranked
 from skbench.datasets import make_items
+from skbench.readers import read_euroeval
 from skbench.report.leaderboard import leaderboard
+from skbench.tasks import MeanRankScore
 
 
 def run(*arguments):
@@ -160,3 +163,33 @@ def test_a_wide_file_may_have_clusters_and_no_items(tmp_path):
     # Clusters of one size: the standard error is that of the mean of their means.
     expected = wide.groupby(np.arange(40) // 4).mean().sem()
     np.testing.assert_allclose(found["standard_error"], expected)
+
+
+EUROEVAL = Path(__file__).parents[1] / "readers" / "fixtures" / "euroeval" / "version_18"
+
+
+def test_euroeval_is_ranked_by_mean_rank_scores(tmp_path):
+    document = json.loads(run(EUROEVAL, "--json").stdout)
+    rows = read_euroeval(EUROEVAL)
+    sets = MeanRankScore().fit(rows).rank_sets()
+    found = pd.DataFrame(document["models"]).set_index("model")
+    assert found["rank_low"].tolist() == sets["low"].tolist()
+    assert (document["pairs"], document["pairs_told_apart"]) == (6, 4)
+    assert document["may_be_best"] == ["ours/beta (few-shot)", "ours/beta (zero-shot)"]
+    assert "4 of 6 pairs of models (67%) are" in run(EUROEVAL).stdout
+    # The same as a leaderboard prints it.
+    score = rows.groupby(["model", "dataset", "task", "language"])["score"]
+    board = score.agg(mean="mean", std="std").reset_index()
+    board["ci"] = 1.96 * board.pop("std") / np.sqrt(10)
+    board.to_csv(tmp_path / "board.csv", index=False)
+    printed = run(tmp_path / "board.csv", "--half-width", "ci", "--csv").stdout
+    again = pd.read_csv(io.StringIO(printed)).set_index("model")
+    columns = ["score", "rank_low", "rank_high"]
+    pd.testing.assert_frame_equal(
+        again[columns].sort_index(), found[columns].sort_index(), check_dtype=False
+    )
+
+
+def test_options_of_items_are_refused_for_data_sets():
+    result = run(EUROEVAL, "--plot", "board.png")
+    assert result.exit_code == 1 and "--plot speaks of items or topics" in result.stderr

@@ -66,7 +66,7 @@ def files(answers, past, asked, tmp_path_factory):
     (folder / "logs").mkdir()
     for name, rows in past.groupby("model"):
         rows.to_csv(folder / "logs" / f"{name}.csv", index=False)
-    past.rename(columns={"item": "task_no"}).to_csv(folder / "other.csv", index=False)
+    past.drop(columns="item").to_csv(folder / "other.csv", index=False)
     past.assign(item="x" + past["item"].astype(str)).to_csv(folder / "else.csv", index=False)
     pd.DataFrame.to_json(
         past.assign(item=past["item"].astype(str)), folder / "p.jsonl", orient="records", lines=True
@@ -219,7 +219,7 @@ def test_plan_holds_what_the_functions_say(files, past, tmp_path):
     "command, arguments, code, words",
     [
         (estimate, ["--past", "logs", "--bank", "bank.parquet"], 2, "exclude each other"),
-        (report, ["--past", "logs", "--bank", "bank.parquet"], 1, "exclude each other"),
+        (report, ["--past", "logs", "--bank", "bank.parquet"], 2, "exclude each other"),
         (estimate, ["--past", "logs", "--method", "eb"], 2, "--method has no meaning with --past"),
         (leaderboard, ["--past", "logs", "--missing", "wrong"], 2, "--missing wrong has no"),
         (compare, ["--past", "new.csv"], 1, "no models but those of the results"),

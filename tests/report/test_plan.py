@@ -130,7 +130,7 @@ USAGE_ERRORS = [
     (["--effect", 0.1, "--accuracy", 0.5, "--icc", 0.1], "go together"),
     (["--effect", 0.1, "--accuracy", 0.5, "--repeats", 3], "--repeats needs --noise"),
     (["x.csv", "--effect", 0.1, "--accuracy", 0.5], "--accuracy has no meaning with FILE"),
-    (["--effect", 0.1, "--accuracy", 70], "is not in the range"),
+    (["--effect", 0.1, "--accuracy", 70], "is not strictly between"),
 ]
 
 

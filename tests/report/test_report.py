@@ -12,18 +12,21 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+import skbench.report
 from skbench.comparison import compare_models, leaderboard
 from skbench.datasets import make_items
 from skbench.report.compare import compare
 from skbench.report.estimate import estimate
 from skbench.report.leaderboard import leaderboard as leaderboard_command
 from skbench.report.methods import recommended
+from skbench.report.page import SHADES
 from skbench.report.printing import bar
 from skbench.report.report import report
 from skbench.report.terminal import loading
 from skbench.summaries import summarize_items
 
 PAGE = Path(__file__).parents[2] / "doc" / "user_guide" / "report.rst"
+TEMPLATES = Path(skbench.report.__file__).parent / "templates"
 
 
 def run(*arguments):
@@ -93,7 +96,7 @@ def test_every_key_is_documented(document):
 def test_print_says_what_was_read_and_what_was_left_out(file):
     result = run(file, "--rows", 5)
     lines = result.stdout.splitlines()
-    assert lines[0] == f"540 scores read from {file}: 3 models, 12 topics, 180 items"
+    assert lines[0] == "540 scores read from results.csv: 3 models, 12 topics, 180 items"
     assert "31 more groups are not printed: --rows 36 or --html." in result.stdout
     assert sum("●" in line for line in lines) == 5
 
@@ -142,9 +145,9 @@ def test_bars_are_plain_where_stdout_lacks_the_characters(file):
     [
         ([], 0, ""),
         (["--fail-under", "0.01"], 0, "all models are clearly at it or above"),
-        (["--fail-under", "0.99"], 2, "crossed by"),
-        (["--fail-under", "high"], 1, "is not a valid float"),
-        (["--no-such-option"], 1, "No such option"),
+        (["--fail-under", "0.99"], 3, "crossed by"),
+        (["--fail-under", "high"], 2, "is not a valid float"),
+        (["--no-such-option"], 2, "No such option"),
         (["--fail-if-worse-than", "nobody"], 1, "there is no such model. There are:"),
     ],
 )
@@ -158,7 +161,7 @@ def test_score_between_the_ends_of_an_interval_is_undecided(file, document):
     row = document["models"]["rows"][0]
     result = run(file, "--fail-under", (row["low"] + row["high"]) / 2)
     lowest = document["models"]["rows"][-1]
-    expected = 2 if lowest["high"] < (row["low"] + row["high"]) / 2 else 0
+    expected = 3 if lowest["high"] < (row["low"] + row["high"]) / 2 else 0
     assert result.exit_code == expected
 
 
@@ -171,7 +174,7 @@ def test_fail_if_worse_than_follows_the_verdicts(file, document):
             or (pair["model_b"] == model and pair["verdict"] == "worse")
         ]
         result = run(file, "--fail-if-worse-than", model)
-        assert result.exit_code == (2 if lost else 0)
+        assert result.exit_code == (3 if lost else 0)
 
 
 def test_one_model_without_a_model_column(tmp_path):
@@ -182,7 +185,7 @@ def test_one_model_without_a_model_column(tmp_path):
     result = run(path, "--fail-under", 0.99)
     assert "1 model, 10 topics" in result.stdout
     assert "Pairs" not in result.stdout
-    assert result.exit_code == 2
+    assert result.exit_code == 3
 
 
 def test_models_on_different_items_are_warned_about(items, tmp_path):
@@ -248,9 +251,9 @@ def test_intervals_of_right_and_wrong_in_clusters_stay_in_range(tmp_path):
 def test_items_without_topics(items, tmp_path):
     path, page = tmp_path / "plain.csv", tmp_path / "plain.html"
     items.drop(columns="topic").to_csv(path, index=False)
-    assert run(path, "--html", page).stdout.startswith(
-        f"540 scores read from {path}: 3 models, 180 items\n\nModels\n"
-    )
+    text = run(path, "--html", page).stdout
+    assert text.startswith("540 scores read from plain.csv: 3 models, 180 items\n")
+    assert "\nModels\n" in text
     document = json.loads(run(path, "--json").stdout)
     assert document["size"] == {"models": 3, "topics": 0, "items": 180, "scores": 540}
     assert not any("same items" in text for text in document["warnings"])
@@ -294,8 +297,8 @@ def test_page_is_self_contained_and_whole(file, tmp_path, document):
     assert tags.loaded == []
     assert not re.search(r"url\((?!#)|@import|<link[^>]+stylesheet", text)
     counts = [len(document[name]["rows"]) for name in ("groups", "models", "pairs")]
-    assert tags.rows == sum(counts) + 3  # and three heads
-    assert "svg" in tags.opened
+    # Each with a head; and the matrix of pairs, and the heat map.
+    assert tags.rows == sum(counts) + 3 + (counts[1] + 1) + (document["size"]["topics"] + 1)
     for row in document["models"]["rows"]:
         assert row["model"] in text
 
@@ -318,17 +321,55 @@ def test_names_cannot_inject_markup(items, tmp_path):
     assert Tags(page.read_text()).opened.count("script") == 1  # our own, which sorts
 
 
-def test_names_in_the_picture_are_text_as_they_stand(items, tmp_path):
+def test_names_on_the_page_are_text_as_they_stand(items, tmp_path):
     path, page = tmp_path / "names.csv", tmp_path / "names.html"
     names = dict(zip(items["model"].unique(), ["模型", "in $ and $", "m"], strict=True))
     items = items.assign(model=items["model"].map(names))
     items.rename(columns={"score": r"$\won_$"}).to_csv(path, index=False)
     result = run(path, "--score", r"$\won_$", "--html", page)
     assert result.exit_code == 0
-    assert "Glyph" not in result.stderr
-    picture = page.read_text().partition("<svg")[2].partition("</svg>")[0]
-    for text in ("模型", "in $ and $", r"$\won_$; in brackets"):
-        assert text in picture
+    figure = page.read_text().partition("<figure")[2].partition("</figure>")[0]
+    for text in ("模型", "in $ and $", r"$\won_$: score"):
+        assert text in figure
+
+
+def test_page_draws_what_the_table_says(file, tmp_path, document):
+    page = tmp_path / "report.html"
+    run(file, "--html", page)
+    heat = page.read_text().partition('id="heat"')[2].partition("</table>")[0]
+    rows = re.findall(r'<th scope="row" title="([^"]*)">.*?</tr>', heat)
+    assert rows == sorted({row["topic"] for row in document["groups"]["rows"]})
+    shades = re.findall(r'<td class="s(\d)[^"]*">([\d.]+)!?</td>', heat)
+    estimates = {f"{row['estimate']:.3f}" for row in document["groups"]["rows"]}
+    assert {text for _, text in shades} == estimates
+    assert len(shades) == len(document["groups"]["rows"])
+    order = sorted(shades, key=lambda cell: float(cell[1]))
+    assert [int(k) for k, _ in order] == sorted(int(k) for k, _ in shades)
+    matrix = page.read_text().partition('id="matrix"')[2].partition("</table>")[0]
+    signs = re.findall(r'<td class="(better|worse|tied|unknown)">', matrix)
+    verdicts = [row["verdict"] for row in document["pairs"]["rows"]]
+    assert len(signs) == 2 * len(verdicts)
+    assert signs.count("tied") == 2 * verdicts.count("tied")
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+def test_words_stand_out_from_every_shade(theme):
+    def luminance(color):
+        linear = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in linear]
+        return np.dot(linear, (0.2126, 0.7152, 0.0722))
+
+    block = re.findall(r":root {(.*?)}", (TEMPLATES / "report.css").read_text(), re.DOTALL)[theme]
+    colors = dict(re.findall(r"--([\w-]+): (#\w{3,6});", block))
+    colors = {
+        k: "#" + v[1] * 2 + v[2] * 2 + v[3] * 2 if len(v) == 4 else v for k, v in colors.items()
+    }
+    below = ["page", "band", "better", "worse", *(f"s{k}" for k in range(SHADES))]
+    pairs = [("text", name) for name in below]
+    pairs += [("muted", "page"), ("muted", "band"), ("warn", "warn-page")]
+    for words, ground in pairs:
+        a, b = sorted((luminance(colors[words]), luminance(colors[ground])))
+        assert (b + 0.05) / (a + 0.05) >= 4.5, (words, ground)  # WCAG 2, level AA
 
 
 @pytest.mark.parametrize(

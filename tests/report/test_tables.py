@@ -52,7 +52,8 @@ def test_topics_of_several_columns_are_joined():
 
 
 def test_json_is_the_documented_object(table, groups):
-    document = json.loads(tables.as_json(table, groups[2], "correct"))
+    head = {"score": "correct", "sample_size_ratio": tables.ratio_for_json(groups[2])}
+    document = json.loads(tables.records_json(groups[2], head, "groups", table))
     assert list(document) == [
         "version",
         "method",
@@ -102,7 +103,7 @@ def test_average_coverage_is_said_not_to_be_that_of_each_group(groups):
 
 def test_rich_table_shows_every_number_and_what_is_not_known(table):
     console = Console(width=200, file=io.StringIO())
-    console.print(tables.as_rich(table, 3))
+    console.print(tables.plain_table(*tables.group_cells(table, 3)))
     text = console.file.getvalue()
     for row in table.itertuples():
         assert f"{row.estimate:.3f}" in text
@@ -110,7 +111,7 @@ def test_rich_table_shows_every_number_and_what_is_not_known(table):
 
 
 def test_columns_without_values_are_left_out(table):
-    shown = tables.as_rich(table.assign(model=None), 3)
+    shown = tables.plain_table(*tables.group_cells(table.assign(model=None), 3))
     assert [str(column.header) for column in shown.columns][:2] == ["topic", "n"]
 
 

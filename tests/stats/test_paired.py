@@ -6,11 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom, binomtest, pearsonr, ttest_ind, ttest_rel
 from scipy.stats import t as student_t
 
-from skbench.stats.clusters.clustered import cluster_robust_variance
 from skbench.stats.clusters.paired import (
     mcnemar_exact,
     mcnemar_interval,
-    mean_covariance,
     paired_difference,
     unpaired_difference,
 )
@@ -129,55 +127,6 @@ def test_mcnemar_holds_its_level():
         k = np.arange(n + 1)
         for level in (0.01, 0.05, 0.2):
             assert binom.pmf(k, n, 0.5) @ (mcnemar_exact(k, n - k) <= level) <= level
-
-
-def test_covariance_gives_every_mean_and_every_difference():
-    rng = np.random.default_rng(4)
-    scores = rng.normal(size=(40, 1)) + rng.normal(size=(40, 3))
-    clusters = rng.integers(0, 9, 40)
-    sizes = np.bincount(clusters, minlength=9)
-    sums = np.array([np.bincount(clusters, scores[:, m], minlength=9) for m in range(3)])
-    mean, covariance = mean_covariance(scores, np.array(list("ihgfedcba"))[clusters])
-    one_group = np.zeros(9, int)
-    for m in range(3):
-        robust = cluster_robust_variance(sums[m], sizes, one_group, 1)
-        assert_allclose(mean[m], robust.mean[0], rtol=1e-12)
-        assert_allclose(covariance[m, m], robust.variance[0], rtol=1e-10)
-        for k in range(m):
-            pair = paired_difference(sums[m], sums[k], sizes, one_group, 1)
-            of_difference = covariance[m, m] + covariance[k, k] - 2 * covariance[m, k]
-            assert_allclose(of_difference, pair.variance[0], rtol=1e-10)
-
-
-def test_covariance_of_independent_items_is_the_sample_covariance():
-    scores = np.random.default_rng(5).normal(size=(15, 4))
-    _, covariance = mean_covariance(scores, np.arange(15))
-    assert_allclose(covariance, np.cov(scores.T) / 15, rtol=1e-10)
-
-
-def test_covariance_with_missing_cells():
-    rng = np.random.default_rng(6)
-    scores = rng.normal(size=(20, 3))
-    scores[:8, 0] = scores[10:, 1] = np.nan
-    mean, covariance = mean_covariance(scores, np.arange(20))
-    for m in range(3):
-        own = scores[np.isfinite(scores[:, m]), m]
-        assert_allclose(mean[m], own.mean(), rtol=1e-12)
-        assert_allclose(covariance[m, m], own.var(ddof=1) / own.size, rtol=1e-10)
-    assert np.linalg.eigvalsh(covariance).min() > -1e-12
-    scores[8:10, 1] = np.nan  # now no item has both
-    _, covariance = mean_covariance(scores, np.arange(20))
-    assert covariance[0, 1] == 0
-
-
-def test_covariance_of_one_cluster_is_unknown():
-    scores = np.array([[0.1, 0.3], [0.2, np.nan], [0.4, np.nan]])
-    mean, covariance = mean_covariance(scores, [0, 1, 1])
-    assert_allclose(mean, [0.7 / 3, 0.3])
-    assert np.isfinite(covariance[0, 0])
-    assert np.isnan(covariance[1]).all() and np.isnan(covariance[:, 1]).all()
-    nothing, _ = mean_covariance(np.full((2, 1), np.nan), [0, 1])
-    assert np.isnan(nothing).all()
 
 
 def test_mcnemar_interval_agrees_with_the_exact_test():

@@ -8,6 +8,7 @@ import pytest
 from scipy.special import expit
 
 from skbench.stats.item_response import unit_level as unit
+from skbench.stats.item_response import unit_prediction as prediction
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "reference"))
 import unit_level_slow as slow
@@ -43,13 +44,16 @@ def test_posterior_against_importance_sampling(answers):
     fit = unit.unit_level_logit(y, X, topic, np.ones(12), given)
     rng = np.random.default_rng(1)
     beta, eta, w, _ = slow.posterior(y, X, topic, given.mean, [0.5, 1.0], 0.7, 400_000, rng)
-    mean, variance = unit.latent(fit, X, topic, np.ones(12))
-    # Two topics with heavy tails: means of log odds are off by .043, their variances by 9 %.
-    np.testing.assert_allclose(fit.coefficients[0], w @ beta, atol=0.03)
-    np.testing.assert_allclose(mean[0], w @ eta, atol=0.05)
-    np.testing.assert_allclose(variance[0], w @ (eta - w @ eta) ** 2, rtol=0.1)
-    chance = unit.item_scores(fit, X, topic, np.ones(12))
-    np.testing.assert_allclose(chance, w @ expit(eta), atol=0.01)
+    mean, variance = prediction.latent(fit, X, topic, np.ones(12))
+    # Five standard errors of importance sampling, in posterior standard deviations.
+    band = 5 * np.sqrt(np.sum(w**2))
+    assert band < 0.02
+    std = np.sqrt(w @ (eta - w @ eta) ** 2)
+    np.testing.assert_allclose(fit.coefficients[0], w @ beta, atol=band * std.min())
+    np.testing.assert_allclose(mean[0], w @ eta, atol=band * std.min())
+    np.testing.assert_allclose(np.sqrt(variance[0]), std, rtol=band)
+    chance = prediction.item_scores(fit, X, topic, np.ones(12))
+    np.testing.assert_allclose(chance, w @ expit(eta), atol=band * np.std(expit(eta), axis=0).min())
 
 
 def test_moments_of_sums_against_importance_sampling(answers):
@@ -60,13 +64,14 @@ def test_moments_of_sums_against_importance_sampling(answers):
     _, eta, w, _ = slow.posterior(y, X, topic, given.mean, [0.5, 1.0], 0.7, 400_000, rng)
     future = rng.random(eta.shape) < expit(eta)
     member = np.array([[1.0, 0.0], [1.0, 1.0]])
-    sums = unit.item_sums(fit, X, topic, np.ones(12), np.ones(12))
-    mean, covariance = unit.sum_moments(fit, sums, member)
+    sums = prediction.item_sums(fit, X, topic, np.ones(12), np.ones(12))
+    mean, covariance = prediction.sum_moments(fit, sums, member)
     by_topic = np.stack([future[:, topic == t].sum(axis=1) for t in (0, 1)], axis=1) @ member.T
-    np.testing.assert_allclose(mean, w @ by_topic, atol=0.1)
     away = by_topic - w @ by_topic
-    # The sums of chances are linear in the effects here: 10 % too wide with so few answers.
-    np.testing.assert_allclose(covariance, (w * away.T) @ away, rtol=0.15)
+    exact = (w * away.T) @ away
+    band = 5 * np.sqrt(np.sum(w**2))
+    np.testing.assert_allclose(mean, w @ by_topic, atol=band * np.sqrt(exact[0, 0]))
+    np.testing.assert_allclose(covariance, exact, rtol=2 * band)  # a variance: twice the std's
 
 
 def test_evidence_weighs_the_grid_as_importance_sampling_does(answers):
@@ -107,6 +112,19 @@ def test_right_and_wrong_change_places(answers):
 def test_a_topic_without_answers_keeps_its_prior(answers):
     y, X, topic = answers
     fit = unit.unit_level_logit(y, X, topic, np.ones(12), prior([0, 1], [0.5, 1], 0.7, n_topics=3))
-    _, variance = unit.latent(fit, np.zeros((1, 2)), np.array([2]), np.ones(1))
-    # Between the variances of ordinary topics and of odd ones.
-    assert 0.7**2 < variance[0, 0] < 1.3 * 0.7**2
+    _, variance = prediction.latent(fit, np.zeros((1, 2)), np.array([2]), np.ones(1))
+    mixture = 0.93 * 0.7**2 + 0.06 * 2.1**2 + 0.01 * 2.5**2
+    assert variance[0, 0] == pytest.approx(mixture, rel=1e-6)
+
+
+def test_a_broken_topic_is_believed_and_moves_no_other():
+    """Nineteen topics at .85, one at .1: 10 items each."""
+    topic = np.repeat(np.arange(20), 10)
+    y = np.tile(np.repeat([1.0, 0.0, 1.0, 0.0], [9, 1, 8, 2]), 10)
+    y[topic == 0] = np.r_[1, np.zeros(9)]
+    X = np.ones((200, 1))
+    given = prior([0.0], [0.1], [0.15, 0.3, 0.6, 1.2], n_topics=20)
+    fit = unit.unit_level_logit(y, X, topic, np.ones(200), given)
+    chance = prediction.item_scores(fit, X, topic, np.ones(200))
+    assert chance[0] < 0.3
+    np.testing.assert_allclose(chance[10:], 0.85, atol=0.05)  # half a step of 10 answers

@@ -82,13 +82,15 @@ def test_published_ranks(data_folder, leaderboard):
     published = pd.read_csv(data_folder / "euroeval_ranks.csv.gz").query(
         "leaderboard == @leaderboard"
     )
-    # Ten scores with the published mean and half-width, 1.96 sd / sqrt(10): all that the
-    # rule depends on.
+    rows = results.assign(language=leaderboard)
+    ranking = MeanRankScore().fit(rows, rows["mean1"], half_width=rows["ci1"], n_runs=10)
+    found = ranking.scores_
+    # Ten scores with that mean and half-width, 1.96 sd / sqrt(10), say the same.
     pattern = np.arange(10.0)
     pattern = (pattern - pattern.mean()) / pattern.std(ddof=1)
     sd = results["ci1"].to_numpy() * np.sqrt(10) / 1.96
     raw = results["mean1"].to_numpy()[:, None] + sd[:, None] * pattern
-    found = MeanRankScore().fit(results.assign(language=leaderboard), raw).scores_
+    assert_allclose(MeanRankScore().fit(rows, raw).scores_, found, rtol=1e-9)
     expected = published.set_index("model")["rank"]
     found = found[expected.index]
     # Models without a rank are those with a missing score.
@@ -97,6 +99,11 @@ def test_published_ranks(data_folder, leaderboard):
     print(f"{leaderboard}: median error {error.median():.4f}, largest {error.max():.4f}")
     # Means and half-widths are printed to .01, ranks too.
     assert error.median() < 0.02
+    sets = ranking.rank_sets()
+    assert sets.index.isin(expected[expected.notna()].index).all()
+    told_apart = 1 - (sets["high"] - sets["low"]).mean() / (len(sets) - 1)
+    print(f"{leaderboard}: {told_apart:.0%} of the pairs told apart, {sets['best'].sum()} best")
+    assert 0.3 < told_apart < 0.9
 
 
 def test_welch_is_that_of_scipy():
@@ -275,3 +282,73 @@ def test_pooled_is_finite_where_a_model_is_missing():
     found = pooled_rank_scores(mean, np.array([1.0, np.nan, 1.0]), np.array([2, np.nan, 2]))
     spread = np.sqrt(2 / 4 + 1)  # squares within and between, over four raw scores
     assert_allclose(found, [1, np.inf, 1 + 2 / spread], rtol=1e-12)
+
+
+PLACES = pd.DataFrame(
+    [("a", "k", "da"), ("b", "k", "da"), ("c", "s", "da"), ("d", "k", "sv"), ("e", "s", "sv")],
+    columns=["dataset", "task", "language"],
+)
+
+
+def bootstrapped(rng, truth, n_items):
+    """Rows and ten raw scores of models on test sets of their own, by models and data sets."""
+    own = rng.binomial(n_items, truth) / n_items
+    raw = rng.binomial(n_items, own[..., None], (*own.shape, 10)) / n_items
+    models = pd.DataFrame({"model": range(len(truth))})
+    return models.merge(PLACES.iloc[: truth.shape[1]], how="cross"), raw.reshape(-1, 10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_models", "n_datasets"), [(5, 1), (5, 5), (12, 5)])
+def test_rank_sets_of_equal_models(n_models, n_datasets):
+    """No set may miss a rank: of equal models, none may be called better."""
+    rng, n_trials = np.random.default_rng(0), 400
+    truth = np.full((n_models, n_datasets), 0.7)
+    fits = (MeanRankScore().fit(*bootstrapped(rng, truth, 300)) for _ in range(n_trials))
+    wrong = np.mean([not fit.rank_sets()["best"].all() for fit in fits])
+    print(f"{n_models} models on {n_datasets} data sets: family error {wrong:.3f}")
+    assert wrong <= binom.ppf(0.9995, n_trials, 0.05) / n_trials
+
+
+def test_rank_sets_by_hand():
+    truth = np.array([[0.8, 0.7, 0.6, 0.7, 0.5], [0.5, 0.6, 0.6, 0.4, 0.5], [0.3] * 5])
+    X, raw = bootstrapped(np.random.default_rng(1), truth, 2000)
+    ranking = MeanRankScore().fit(X, raw)
+    sets = ranking.rank_sets().sort_index()
+    mean, v = raw.mean(axis=1).reshape(3, 5), raw.var(axis=1, ddof=1).reshape(3, 5)
+    unit = np.array([1 / 8, 1 / 8, 1 / 4, 1 / 4, 1 / 4]) / mean.std(axis=0)
+    assert_allclose(sets["distance"], 1 + (mean.max(axis=0) - mean) @ unit, rtol=1e-12)
+    parts = unit**2 * v * 1.1
+    better = np.zeros((3, 3), dtype=bool)
+    for j, k in np.ndindex(3, 3):
+        both = np.append(parts[j], parts[k])
+        df = both.sum() ** 2 / (both**2 / 9).sum()
+        bound = student_t.isf(0.05 / 6, df) * np.sqrt(both.sum())
+        better[j, k] = (mean[j] - mean[k]) @ unit > bound
+    assert better.any() and not better.all()
+    assert_array_equal(sets["low"], 1 + better.sum(axis=0))
+    assert_array_equal(sets["high"], 3 - better.sum(axis=1))
+    assert_allclose(sets["score"], ranking.scores_.sort_index(), rtol=1e-12)
+
+
+def test_rank_sets_of_a_part_are_those_of_its_own_rows():
+    truth = np.random.default_rng(2).uniform(0.4, 0.8, (4, 5))
+    X, raw = bootstrapped(np.random.default_rng(3), truth, 400)
+    for part in ({"language": "sv"}, {"task": "k"}, {"dataset": "b"}):
+        name, value = next(iter(part.items()))
+        here = (X[name] == value).to_numpy()
+        alone = MeanRankScore().fit(X[here], raw[here]).rank_sets()
+        pd.testing.assert_frame_equal(MeanRankScore().fit(X, raw).rank_sets(**part), alone)
+    with pytest.raises(ValueError, match="no language 'no' here, only 'da', 'sv'"):
+        MeanRankScore().fit(X, raw).rank_sets(language="no")
+
+
+def test_published_means_in_words():
+    frame = small({"ada": 70.0, "bob": 60.0})
+    with pytest.raises(ValueError, match="half_width"):
+        MeanRankScore().fit(frame, frame["score"], half_width=[1.0, -1.0])
+    twice = pd.concat([frame, frame], ignore_index=True)
+    with pytest.raises(ValueError, match="'ada'.* has two means"):
+        MeanRankScore().fit(twice, twice["score"], half_width=1 + 0 * twice["score"])
+    with pytest.raises(ValueError, match="n_runs"):
+        MeanRankScore().fit(frame, frame["score"], half_width=[1.0, 1.0], n_runs=1)

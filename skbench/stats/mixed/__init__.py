@@ -7,12 +7,27 @@ from skbench.stats.mixed._crossed import (
     logistic_moments,
 )
 from skbench.stats.mixed._intervals import mixture_interval, skewed_interval
+from skbench.stats.mixed._moments import Moments, mixture_moments
+from skbench.stats.mixed._one_prior import (
+    alone_counts,
+    alone_scores,
+    log_mass_of_counts,
+    log_mass_of_scores,
+)
+from skbench.stats.mixed._peers import posterior_share
 
 __all__ = [
     "CrossedFit",
+    "Moments",
+    "alone_counts",
+    "alone_scores",
     "crossed_logit",
     "crossed_normal",
+    "log_mass_of_counts",
+    "log_mass_of_scores",
     "logistic_moments",
     "mixture_interval",
+    "mixture_moments",
+    "posterior_share",
     "skewed_interval",
 ]

@@ -129,7 +129,7 @@ def topic_effects(structure, fit):
 
 def _regarded(likelihood, structure, fit, prior_share):
     factors = log_bayes_factors(likelihood, structure, fit)
-    share = _share(factors[fit.W > 0], prior_share)
+    share = posterior_share(factors[fit.W > 0], prior_share)
     stretch = np.ones(len(fit.W))
     if structure.topic is not None:
         mean, variance, _ = topic_effects(structure, fit)
@@ -139,8 +139,26 @@ def _regarded(likelihood, structure, fit, prior_share):
     return Peers(share, factors > -logit(share), stretch)
 
 
-def _share(log_factors, prior_share):
-    """Share of groups unlike their peers, by expectation and maximization."""
+def posterior_share(log_factors, prior_share):
+    """Share of groups unlike their peers, by expectation and maximization.
+
+    Parameters
+    ----------
+    log_factors : ndarray of shape (n_groups,)
+        Logs of Bayes factors for being unlike them.
+    prior_share : float
+        Expected share before any data, as if seen in 40 groups.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> print(round(posterior_share(np.append(np.full(79, -2.0), 8.0), 0.01), 3))
+    0.013
+    """
     share, worth = prior_share, _PRIOR_WORTH + len(log_factors)
     for _ in range(_SHARE_STEPS):
         unlike = expit(logit(share) + log_factors).sum()

@@ -86,6 +86,34 @@ def chain_moments(unlabeled, label_counts, label_values):
     )
 
 
+def prior_pull(shares, label_counts, label_values):
+    """How far the priors of `chain_moments` move the mean from what the labels say.
+
+    Parameters
+    ----------
+    shares : array-like of shape (n_groups, n_values)
+        How common each value of the autorater is.
+    label_counts, label_values
+        As in `chain_moments`.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        ``sum_a share_a (m - r_a) / (n_a + 1)``, with ``m`` the mean of the label values and
+        ``r_a`` that of the ``n_a`` labels of value `a`, where it has none of all labels.
+
+    Examples
+    --------
+    >>> prior_pull([[0.6, 0.4]], [[[10, 0], [0, 4]]], [1, 0]).round(3)
+    array([0.013])
+    """
+    counts, values = np.asarray(label_counts, float), np.asarray(label_values, float)
+    n, total = counts.sum(axis=2), counts.sum(axis=(1, 2))[:, None]
+    overall = counts.sum(axis=1) @ values / np.maximum(total[:, 0], 1)
+    means = np.where(n > 0, counts @ values / np.maximum(n, 1), overall[:, None])
+    return np.sum(np.asarray(shares) * (values.mean() - means) / (n + 1), axis=1)
+
+
 def label_means(label_counts, label_values):
     """Posterior mean label given each value of the autorater.
 
@@ -113,6 +141,43 @@ def label_means(label_counts, label_values):
     counts = np.asarray(label_counts, float)
     beta = counts + 1 / counts.shape[-1]
     return beta @ np.asarray(label_values, float) / beta.sum(axis=-1)
+
+
+def chain_mean_of_pooled_prior(unlabeled, label_counts, label_values):
+    """Mean of the chain-rule estimand under priors at what all labels say together.
+
+    Parameters
+    ----------
+    unlabeled, label_counts, label_values
+        As in `chain_moments`.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+
+    Notes
+    -----
+    The prior of the labels given a value has the weight of one label, as in `chain_moments`,
+    and its center is not the middle but the posterior mean of the labels of all values,
+    ``(n_h + 1/K) / (n + 1)``. It has no pull to the middle: with a truth of .99, 20 labels, two
+    values and a useless autorater the mean squared error is 1.04 times that of the mean
+    label, 5.4 times with the prior of the paper (test_no_worse_than_the_labels_near_one).
+
+    When not to use it: for intervals, which are too short where all labels of a value agree.
+
+    Examples
+    --------
+    >>> counts = [[[15, 0], [5, 0]]]
+    >>> chain_moments([[700, 300]], counts, [1, 0]).mean.round(3)
+    array([0.953])
+    >>> chain_mean_of_pooled_prior([[700, 300]], counts, [1, 0]).round(3)
+    array([0.998])
+    """
+    counts = np.asarray(label_counts, float)
+    n_labels = counts.shape[-1]
+    together = counts.sum(axis=1, keepdims=True) + 1 / n_labels
+    center = together / together.sum(axis=2, keepdims=True)
+    return chain_moments(unlabeled, counts + center - 1 / n_labels, label_values).mean
 
 
 def chain_interval(unlabeled, label_counts, label_values, confidence_level=0.95):

@@ -1,5 +1,6 @@
 """Scales of scores, normalisation and weights."""
 
+from skbench.stats.scales._anscombe import from_anscombe
 from skbench.stats.scales._transforms import (
     anscombe,
     from_scale,
@@ -12,6 +13,7 @@ from skbench.stats.scales._transforms import (
 
 __all__ = [
     "anscombe",
+    "from_anscombe",
     "from_scale",
     "from_scale_mean",
     "from_scale_variance",

@@ -9,8 +9,6 @@ import numpy as np
 from skbench.stats.intervals.binomial import sampling_variance, unbiased_variance
 from skbench.stats.shrinkage._normal import shrinkage_factor
 
-_STEP = 1e-4  # of a standard error: central differences are then good to 1e-8
-
 
 def held_out_loss(estimate, z, sigma2):
     """Squared error of estimates against direct estimates that they never saw.
@@ -108,42 +106,6 @@ def stein_loss(estimate, z, sigma2, slope):
     array([0.01])
     """
     return (estimate - z) ** 2 + (2 * slope - 1) * sigma2
-
-
-def rule_slope(rule, z, sigma2):
-    """Derivative of each estimate of a rule by the group's own direct estimate.
-
-    Parameters
-    ----------
-    rule : callable
-        ``rule(z)`` gives the estimates, smooth in every direct estimate.
-    z, sigma2 : ndarray of shape (n_groups,)
-        Direct estimates and their sampling variances, which set the step.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,)
-
-    Notes
-    -----
-    Central differences, two calls of the rule per group. All that the rule
-    estimates on the way (a prior variance, a center) is differentiated with it.
-
-    When not to use it: for rules with jumps, such as trees; split the data there.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rule_slope(lambda z: 0.4 + 0.25 * z, np.array([0.1, 0.9]), np.array([0.01, 0.02])).round(6)
-    array([0.25, 0.25])
-    """
-    steps = _STEP * np.sqrt(np.where(sigma2 > 0, sigma2, 1.0))
-    slope = np.empty(len(z))
-    for g, step in enumerate(steps):
-        moved = np.zeros(len(z))
-        moved[g] = step
-        slope[g] = (rule(z + moved)[g] - rule(z - moved)[g]) / (2 * step)
-    return slope
 
 
 def james_stein_slope(z, sigma2, center="mean"):

@@ -243,8 +243,8 @@ def parametric_half_width(prior_variance, sigma2, confidence_level=0.95):
 
     Notes
     -----
-    Morris (1983). When not to use it: where true performances need not be normal;
-    `parametric_noncoverage` says how wrong it can be.
+    Morris (1983). When not to use it: where true performances need not be normal: the worst
+    law misses ``noncoverage(quantile / sqrt(w), sigma2 / A, kurtosis)`` of them.
 
     Examples
     --------
@@ -254,45 +254,6 @@ def parametric_half_width(prior_variance, sigma2, confidence_level=0.95):
     """
     alpha = 1 - confidence_level
     return -ndtri(alpha / 2) * np.sqrt(shrinkage_factor(prior_variance, sigma2) * sigma2)
-
-
-def parametric_noncoverage(prior_variance, sigma2, kurtosis, confidence_level=0.95):
-    """Largest average non-coverage of the parametric interval.
-
-    Parameters
-    ----------
-    prior_variance : float or ndarray of shape (n_groups,)
-        Variance `A` of the true performances around their prior means.
-    sigma2 : ndarray of shape (n_groups,)
-        Sampling variances of the direct estimates.
-    kurtosis : float or ndarray of shape (n_groups,)
-        Kurtosis of the true performances around their prior means, 1 to infinity.
-    confidence_level : float, default=0.95
-        Nominal level of the parametric interval.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,)
-        Probability of a miss over the worst law with these moments; nan where
-        ``A = 0``, for an interval of no width around a prior mean.
-
-    Notes
-    -----
-    ``noncoverage(quantile / sqrt(w), sigma2 / A, kurtosis)``, after Armstrong, Kolesar
-    and Plagborg-Moller (2022).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> parametric_noncoverage(0.01, np.array([0.0, 0.01, 0.04]), 3.0).round(4)
-    array([0.05  , 0.0535, 0.0643])
-    """
-    alpha = 1 - confidence_level
-    A, sigma2, kurtosis = floats(prior_variance, sigma2, kurtosis)
-    with np.errstate(divide="ignore"):
-        chi = -ndtri(alpha / 2) / np.sqrt(shrinkage_factor(A, sigma2))
-    worst = noncoverage(chi, _bias_variance(A, sigma2), kurtosis)
-    return np.where(A > 0, worst, np.nan)[()]
 
 
 def shrinkage_length_optimal(signal_to_noise, kurtosis, confidence_level=0.95):

@@ -1,0 +1,224 @@
+"""Tables of results of groups: how many of how many were right, or a mean with its error."""
+
+import re
+
+import numpy as np
+import pandas as pd
+
+from skbench.readers._names import listed, normal
+
+_SIZES = (
+    "n total n_items num_items n_questions n_examples num_examples n_samples num_samples n_test "
+    "n_total num_total trials count size support"
+).split()
+_COUNTS = (
+    "k correct n_correct num_correct right n_right hits successes n_passed passed wins"
+).split()
+_MEANS = (
+    "acc accuracy mean score value estimate exact_match em acc_norm pass_rate f1 rate average"
+).split()
+# Means of nothing but right and wrong answers.
+_SHARES = ("acc", "accuracy", "exact_match", "em", "acc_norm", "pass_rate", "rate")
+_ERRORS = ("stderr", "se", "std_err", "std_error", "standard_error", "sem")
+_FILTER = re.compile(r"_(none|strict_match|flexible_extract|get_answer)$")
+_MOST_ROWS = 2_000_000  # answers that counts are unfolded to
+
+
+def group_columns(table, named):
+    """The columns that make each row the result of a group, or None for item rows.
+
+    Parameters
+    ----------
+    table : DataFrame
+    named : dict
+        Role -> name of its column, or None; a score that was named is taken at the word,
+        unless it is the count or the mean of these groups.
+
+    Returns
+    -------
+    dict or None
+        "n" and "k", "n" and "mean" (of right and wrong answers), or "mean" and
+        "standard_error" (and "n" where it is known): names of columns.
+    """
+    numeric = {normal(name): name for name in table if _is_number(table[name])}
+    score = named.get("score")
+    n = next((numeric[name] for name in _SIZES if name in numeric and name != score), None)
+    if n is not None and not _are_sizes(table[n]):
+        n = None
+    k = next((numeric[name] for name in _COUNTS if name in numeric and numeric[name] != n), None)
+    if n is not None and k is not None and _are_counts(table[k], table[n]):
+        # A named score that is no mean of these counts is something else.
+        if score in (None, k, n) or _is_mean(table[score], table[k] / table[n]):
+            return {"n": n, "k": k}
+    means = [score] if score is not None else [numeric[m] for m in _MEANS if m in numeric]
+    for mean in means:
+        error = _error_of(mean, numeric)
+        if error is not None and (table[error].dropna() >= 0).all():
+            return {"mean": mean, "standard_error": error} | ({"n": n} if n else {})
+    for mean in means:
+        if n is not None and normal(mean) in _SHARES and not table[mean].isin((0, 1)).all():
+            if _is_mean(table[mean], _nearest_share(table[mean], table[n])):
+                return {"n": n, "mean": mean}
+    return None
+
+
+def _is_number(column):
+    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+
+
+def _are_sizes(column):
+    values = column.to_numpy(dtype=float, na_value=np.nan)
+    return bool(np.isfinite(values).all() and (values >= 1).all() and values.max() > 1
+                and (values == np.round(values)).all())  # fmt: skip
+
+
+def _are_counts(k, n):
+    k = k.to_numpy(dtype=float, na_value=np.nan)
+    inside = np.isfinite(k) & (k >= 0) & (k <= n.to_numpy(dtype=float)) & (k == np.round(k))
+    # 0 and 1 beside an unrelated size: single answers.
+    return bool(inside.all() and k.max() > 1)
+
+
+def _is_mean(mean, share):
+    """Whether a column is this share, as a fraction or in percent, but for rounding."""
+    if not _is_number(mean):
+        return False
+    mean = mean.to_numpy(dtype=float, na_value=np.nan)
+    return any(np.allclose(mean, unit * share, atol=unit * 6e-4) for unit in (1, 100))
+
+
+def _nearest_share(mean, n):
+    unit = 100 if mean.max() > 1 else 1
+    return np.round(mean / unit * n) / n
+
+
+def _error_of(mean, numeric):
+    base = normal(mean)
+    bases = dict.fromkeys([base, _FILTER.sub("", base)])
+    names = [f"{b}_{error}" for b in bases for error in _ERRORS]
+    names += [f"{error}_{b}" for b in bases for error in _ERRORS] + list(_ERRORS)
+    return next(
+        (numeric[name] for name in names if name in numeric and numeric[name] != mean), None
+    )
+
+
+def group_results(table, columns, roles, notes):
+    """One row per group, and what it is made of.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With the roles' columns under their standard names.
+    columns : dict
+        From `group_columns`.
+    roles : dict
+        Role -> names of columns.
+    notes : list of str
+        Told what was understood.
+
+    Returns
+    -------
+    DataFrame
+        The columns model and topic, score (the mean), n and k or standard_error, and others.
+    """
+    used = dict.fromkeys(columns.values())
+    others = table.drop(columns=[name for name in used if name in table])
+    for name in ("score", "n", "k", "standard_error"):
+        others = others.rename(columns={name: f"{name}_in_file"})
+    given = {what: table[name].to_numpy(dtype=float) for what, name in columns.items()}
+    if "standard_error" in given:
+        _refuse_unknown(given, table, columns)
+        new = {"score": given["mean"], "standard_error": given["standard_error"]}
+        if "n" in given:
+            new["n"] = given["n"].astype(int)
+        how = f"mean {columns['mean']!r}, standard error {columns['standard_error']!r}"
+    else:
+        n = given["n"]
+        k = given["k"] if "k" in given else _nearest_share(table[columns["mean"]], n) * n
+        new = {"score": k / n, "n": n.astype(int), "k": np.round(k).astype(int)}
+        right = columns.get("k", columns.get("mean"))
+        how = f"{right!r} of {columns['n']!r}"
+        if "k" in given:
+            same = [name for name in others if _is_mean(others[name], given["k"] / n)]
+            others = others.drop(columns=same)
+    notes.append(f"every row is the result of a group, not of an item: {how}")
+    result = pd.concat([others.reset_index(drop=True), pd.DataFrame(new)], axis=1)
+    _refuse_repeated(result, roles)
+    return result
+
+
+def _refuse_unknown(given, table, columns):
+    for what in ("mean", "standard_error"):
+        unknown = ~np.isfinite(given[what])
+        if unknown.any():
+            raise ValueError(
+                f"Row {int(np.argmax(unknown)) + 1} of {len(table)} has no {columns[what]!r}. "
+                "Fill it in, or leave the row out."
+            )
+
+
+def _refuse_repeated(result, roles):
+    keys = [name for name in ("model", "topic") if name in result]
+    keys += [name for name in roles.get("topic", []) if name in result]
+    keys = list(dict.fromkeys(keys))
+    if not keys:
+        if len(result) > 1:
+            raise ValueError(
+                f"{len(result)} rows are results of groups, but no column has a usual name for "
+                f"the model or the topic. Pass --model or --by; the columns are: {listed(result)}."
+            )
+        return
+    repeated = result.duplicated(keys)
+    if repeated.any():
+        row = result[repeated].iloc[0]
+        where = ", ".join(f"{key} {str(row[key])!r}" for key in keys)
+        numbers = ["score", "n", "k", "standard_error"]
+        apart = [
+            c
+            for c in result.columns.difference([*keys, *numbers], sort=False)
+            if result[c].dtype.kind != "f" and not result.duplicated([*keys, c]).any()
+        ]
+        hint = f" They differ in {listed(apart)}: name what is compared by --by." if apart else ""
+        raise ValueError(
+            f"{int(repeated.sum())} of {len(result)} rows repeat a group that is already there, "
+            f"first {where}.{hint} Keep one row per group, or name all topic columns by topic= "
+            "(--by a,b)."
+        )
+
+
+def unfolded(rows):
+    """Item rows of counts: as many rows per group as it has answers, without names of items.
+
+    Parameters
+    ----------
+    rows : ItemRows
+
+    Returns
+    -------
+    ItemRows
+        The same where the rows are items already.
+
+    Raises
+    ------
+    ValueError
+        If only means with standard errors are known, or there are too many answers.
+    """
+    if rows.groups is None:
+        return rows
+    groups = rows.groups
+    if "k" not in groups:
+        raise ValueError(
+            "The file holds means with standard errors, and no scores of items that models could "
+            "be compared by. `skbench estimate` takes it; or give the scores of single items."
+        )
+    n, k = groups["n"].to_numpy(), groups["k"].to_numpy()
+    if n.sum() > _MOST_ROWS:
+        raise ValueError(
+            f"{n.sum():,} answers in {len(n)} groups are too many to unfold, at most "
+            f"{_MOST_ROWS:,}. `skbench estimate` takes their counts as they are."
+        )
+    place = np.repeat(np.arange(len(n)), n)
+    items = groups.drop(columns=["score", "n", "k"]).iloc[place].reset_index(drop=True)
+    number = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
+    items["score"] = (number < k[place]) * 1.0
+    return rows._replace(items=items)

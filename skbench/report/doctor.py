@@ -1,0 +1,100 @@
+"""`skbench doctor`: what is read in files, and what would be made of it."""
+
+import json
+from pathlib import Path
+
+import click
+import pandas as pd
+
+from skbench.report import tables
+from skbench.report.reading import Names, check_topics, reading_options, renamed
+from skbench.report.terminal import DataError, in_one_line, print_line, print_table
+from skbench.report.understanding import understood
+
+_MOST_COLUMNS = 40
+_LONGEST_EXAMPLE = 30  # letters
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True)
+@click.option("--by", type=Names(), help="Topic column(s).")
+@reading_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def doctor(paths, by, as_json, **roles):
+    """Tell what is read in PATHS, files or folders, and compute nothing.
+
+    Which column is what, how many models, topics, items, repeats and clusters there are,
+    whether every model answered every item and where not, how scores are written and what
+    range they have, columns of human labels and of autoraters, what the harness declared; and
+    which command takes it. Where a table cannot be read as results, its columns are listed.
+    """
+    with in_one_line():
+        check_topics(by, roles["model"])
+        new_names = roles.pop("rename")
+        try:
+            from skbench.readers import read_with_notes
+
+            source = paths[0] if len(paths) == 1 else list(paths)
+            rows = renamed(read_with_notes(source, topic=by, **roles), new_names)
+        except (ValueError, FileNotFoundError, ImportError) as error:
+            if not as_json:
+                _list_columns(paths)
+            raise DataError(str(error)) from error
+        found = understood(rows)
+        if as_json:
+            about = {"columns": rows.columns, "notes": rows.notes, "formats": rows.formats}
+            document = about | found.to_dict()
+            click.echo(json.dumps(document, indent=1, default=tables.plain_value))
+            return
+        for line in (*rows.notes, *found.lines(), _next(rows, found)):
+            print_line(line)
+
+
+def _next(rows, found):
+    """Which commands take such a file."""
+    if "euroeval" in rows.formats:
+        return "next: skbench leaderboard; these are scores of whole test sets, not of items"
+    if found.what == "groups":
+        more = " or skbench report" if "k" in rows.groups else ""
+        return f"next: skbench estimate{more}"
+    if found.models > 1 and found.items:
+        return "next: skbench report, leaderboard, compare or estimate"
+    if found.topics or found.models > 1:
+        return "next: skbench report or estimate"
+    return "next: skbench estimate --by COLUMN, or gate against another file"
+
+
+def _list_columns(paths):
+    """The columns of a table that is no results as far as can be told."""
+    from skbench.readers._load import load_table
+
+    for path in paths:
+        if Path(path).is_dir():
+            continue
+        try:
+            table, _ = load_table(path, lambda columns: [])
+        except (ValueError, OSError, ImportError):
+            continue
+        print_line(f"{path}: {len(table):,} rows, {len(table.columns)} columns")
+        rows = [_described(table[name]) for name in table.columns[:_MOST_COLUMNS]]
+        print_table(
+            tables.plain_table(["column", "holds", "examples", "distinct", "blank"], rows, n_text=3)
+        )
+        if len(table.columns) > _MOST_COLUMNS:
+            print_line(f"and {len(table.columns) - _MOST_COLUMNS} more columns")
+
+
+def _described(column):
+    present = column.dropna()
+    kind = "text"
+    if pd.api.types.is_numeric_dtype(column):
+        whole = len(present) and (present == present.round()).all()
+        kind = "whole numbers" if whole else "numbers"
+        if len(present) and present.isin((0, 1)).all():
+            kind = "0 and 1"
+    distinct = present.astype(str).unique()
+    examples = ", ".join(distinct[:3])
+    if len(examples) > _LONGEST_EXAMPLE:
+        examples = examples[: _LONGEST_EXAMPLE - 3] + "..."
+    counts = [f"{len(distinct):,}", f"{len(column) - len(present):,}"]
+    return [str(column.name), kind if len(present) else "nothing", examples, *counts]

@@ -1,0 +1,105 @@
+"""A report in a few sentences: who may be best, what is odd, what would settle the rest."""
+
+import numpy as np
+
+from skbench.report import tables
+from skbench.report.unlike import unlike_groups
+
+_NAMED = 4  # names that a sentence holds
+_OUT_OF_REACH = 1e6  # items that nobody will add
+
+
+def headline(findings):
+    """What a report says, in a few sentences.
+
+    Parameters
+    ----------
+    findings : Findings
+        What was found.
+
+    Returns
+    -------
+    list of str
+    """
+    models = list(findings.models().itertuples())
+    decimals = tables.decimals_for(findings.board.estimate.value)
+    if len(models) == 1:
+        (one,) = models
+        ends = (tables.rounded(x, decimals) for x in (one.estimate, one.low, one.high))
+        first = "{} scores {} ({} to {}).".format(one.model, *ends)
+        return [first, *_odd(findings.groups)]
+    best = [str(name) for name in findings.board.rank_sets.best()]
+    scores = {row.model: tables.rounded(row.estimate, decimals) for row in models}
+    told = _best(best, scores)
+    return [told, *_odd(findings.groups), *_settled(findings, best)]
+
+
+def listed(names):
+    """Names as a sentence has them, the last after "and"; of many, the first ones.
+
+    Examples
+    --------
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    names = list(names)
+    if len(names) > _NAMED:
+        names = [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} others"]
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _best(best, scores):
+    if len(best) == 1:
+        second = next((name for name in scores if name != best[0]), None)
+        return (
+            f"{best[0]} is the best of {len(scores)} models, with {scores[best[0]]}; "
+            f"the next is {second} with {scores[second]}."
+        )
+    told = listed(f"{name} ({scores[name]})" for name in best)
+    others = "no model is" if len(best) == len(scores) else "the others are clearly"
+    count = f"of {len(scores)} models" if len(best) <= _NAMED else f"{len(best)} of {len(scores)}"
+    if len(best) <= _NAMED:
+        return f"{told} may be the best {count}; {others} beaten."
+    return f"{count} models may be the best: {told}; {others} beaten."
+
+
+def _odd(groups):
+    odd = unlike_groups(groups)
+    if groups["unlike_peers"].isna().all():
+        return
+    if odd.empty:
+        yield "No group is unlike its peers."
+        return
+    names = [
+        " on ".join(str(part) for part in (row.model, row.topic) if part is not None)
+        for row in odd.itertuples()
+    ]
+    verb = "is unlike its" if len(names) == 1 else "are unlike their"
+    yield f"{listed(names)} {verb} peers: look at the items."
+
+
+def _settled(findings, best):
+    """How many more items would tell the first of the best from the others."""
+    pairs = findings.pairs()
+    if len(best) > 1:
+        leader = best[0]
+        with_leader = (pairs["model_a"] == leader) | (pairs["model_b"] == leader)
+        others = pairs["model_a"].where(pairs["model_b"] == leader, pairs["model_b"])
+        rivals = with_leader & others.isin(best)
+        needed = dict(zip(others[rivals], pairs["more_items"][rivals], strict=True))
+        yield _needed(leader, {name: n for name, n in needed.items() if not np.isnan(n)})
+    tied = int((pairs["verdict"] == "tied").sum())
+    yield f"{tied} of {len(pairs)} pairs of models are tied."
+
+
+def _needed(leader, needed):
+    within = {name: n for name, n in needed.items() if n < _OUT_OF_REACH}
+    if not within:
+        return f"No number of items that is within reach would tell {leader} from the others."
+    easiest, hardest = min(within, key=within.get), max(within, key=within.get)
+    told = f"About {within[easiest]:,.0f} more items would tell {leader} from {easiest}"
+    if hardest != easiest:
+        told += f", {within[hardest]:,.0f} from {hardest}"
+    if len(within) < len(needed):
+        told += "; for the others no number within reach would do"
+    return f"{told}, if the true differences are those observed."

@@ -1,0 +1,194 @@
+"""What was understood of a file: models, topics, items, repeats, clusters, gaps, other columns."""
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import pandas as pd
+
+_MOST_MODELS = 8  # lines of the map
+_MOST_CELLS = 40  # columns of the map
+_MARKS = ((1.0, "#"), (0.5, "+"), (1e-12, "-"), (0.0, "."))
+
+
+@dataclass(frozen=True)
+class Understanding:
+    """What a file holds, in numbers and words.
+
+    Attributes
+    ----------
+    models, topics, items, answers, repeats, clusters : int
+        How many; 0 where there is no column of them. Answers are those that have a score.
+    what : str
+        "items" or "groups": what a row is.
+    blank : float
+        Share of the answers to all items by all models that are not there.
+    gaps : dict of str to list of float
+        Of each model that lacks answers, worst first: share answered by topic, or by part of
+        the items.
+    scores : str
+        In words.
+    known_range : tuple of two floats or None
+    humans, judges : list of str
+        Columns of human labels and of an autorater's verdicts.
+    """
+
+    models: int
+    topics: int
+    items: int
+    answers: int
+    repeats: int
+    clusters: int
+    what: str
+    blank: float
+    gaps: dict
+    scores: str
+    known_range: tuple | None
+    humans: list
+    judges: list
+
+    def lines(self):
+        """The same in lines of text, a small map of gaps among them."""
+        counts = [(self.models, "model"), (self.topics, "topic"), (self.items, "item")]
+        size = ", ".join(counted(n, noun) for n, noun in counts if n) or "no models or topics"
+        answers = f"{counted(self.answers, 'answer')}; " if self.answers else ""
+        yield f"understood: {size}; {answers}{self.scores}"
+        if self.what == "groups":
+            yield "rows are results of groups: which items were right is not known"
+        if self.repeats > 1:
+            yield f"repeats: up to {self.repeats} answers of a model to an item"
+        if self.clusters:
+            yield f"clusters: {self.clusters:,}"
+        if self.gaps:
+            few = " (# all, + half or more, - less, . none)"
+            yield f"with gaps: {percent(self.blank)} of the answers are not there{few}"
+            for name, shares in list(self.gaps.items())[:_MOST_MODELS]:
+                yield f"{''.join(map(_mark, shares))} {name}"
+            more = len(self.gaps) - _MOST_MODELS
+            if more > 0:
+                yield f"and {counted(more, 'more model')} with gaps"
+        elif self.items and self.models > 1:
+            yield "crossed: every model answered every item"
+        if self.humans and self.judges:
+            yield (
+                f"judge columns: {', '.join(self.judges)} beside human labels in {self.humans[0]}: "
+                f"skbench judge FILE --judge {self.judges[0]} --human {self.humans[0]}"
+            )
+
+    def to_dict(self):
+        """The same for JSON."""
+        return asdict(self)
+
+
+def counted(n, noun):
+    """A number with its noun: "1 model", "2,000 models"."""
+    return f"{n:{',' if n >= 10_000 else ''}} {noun}{'s' * (n != 1)}"
+
+
+def percent(share):
+    """A share for people; what is above 0 is not called 0 %."""
+    return "less than 0.1 %" if 0 < share < 1e-3 else f"{100 * share:.3g} %"
+
+
+def understood(rows):
+    """What was understood of rows that were read.
+
+    Parameters
+    ----------
+    rows : ItemRows
+
+    Returns
+    -------
+    Understanding
+    """
+    from skbench.readers._names import judge_columns
+
+    items = rows.items
+    topics = rows.columns.get("topic", [])
+    topics = [topics] if isinstance(topics, str) else list(topics)
+    topics = ["topic"] if "topic" in items and len(topics) == 1 else topics
+    n_topics = len(items[topics].drop_duplicates()) if topics else 0
+    has_items = "item" in items
+    blank, gaps = _gaps(rows, topics) if has_items else (0.0, {})
+    repeats = int(items.groupby(_keys(items), sort=False).size().max()) if has_items else 1
+    humans, judges = judge_columns([name for name in items if name != "score"])
+    scores, known = _scores(rows)
+    own_clusters = "cluster" in items and not (
+        has_items and rows.columns.get("cluster") == rows.columns.get("item")
+    )
+    answers = len(items)
+    if rows.groups is not None:
+        answers = int(items["n"].sum()) if "n" in items else 0
+    return Understanding(
+        models=int(items["model"].nunique()) if "model" in items else 0,
+        topics=n_topics,
+        items=int(items["item"].nunique()) if has_items else 0,
+        answers=answers,
+        repeats=repeats,
+        clusters=int(items["cluster"].nunique()) if own_clusters else 0,
+        what="items" if rows.groups is None else "groups",
+        blank=blank,
+        gaps=gaps,
+        scores=scores,
+        known_range=known,
+        humans=humans,
+        judges=judges,
+    )
+
+
+def _keys(items):
+    return [name for name in ("model", "item") if name in items]
+
+
+def _scores(rows):
+    """What scores there are, in words, and their range where it is known."""
+    from skbench.report.reading import score_range
+
+    score = rows.items["score"]
+    if rows.groups is not None and "k" in rows.items:
+        return f"{counted(len(score), 'group')}, right ones counted", (0.0, 1.0)
+    if score.isin((0, 1)).all():
+        return "right or wrong", (0.0, 1.0)
+    known = score_range(rows)
+    kind = "scores" if rows.groups is None else "means"
+    span = f"{kind} from {score.min():.6g} to {score.max():.6g}"
+    if known is None:
+        return f"{span}, range not known", None
+    return f"{span}, possible {known[0]:g} to {known[1]:g}", known
+
+
+def _gaps(rows, topics):
+    """Share of the answers that are not there, and where, model by model."""
+    items = rows.items
+    if "model" not in items or items["model"].nunique() < 2:
+        n_blank = 0 if rows.blank is None else len(rows.blank)
+        return n_blank / max(1, len(items) + n_blank), {}
+    model, models = pd.factorize(items["model"])
+    item, names = pd.factorize(items["item"])
+    answered = np.zeros((len(models), len(names)), dtype=bool)
+    answered[model, item] = True
+    if answered.all():
+        return 0.0, {}
+    part = _parts(items, item, len(names), topics)
+    sizes = np.bincount(part)
+    shares = {
+        str(models[m]): (np.bincount(part, answered[m], len(sizes)) / sizes).tolist()
+        for m in np.argsort(answered.sum(axis=1), kind="stable")
+        if not answered[m].all()
+    }
+    return float(1 - answered.mean()), shares
+
+
+def _parts(items, item, n_items, topics):
+    """A part of the map for each item: its topic, or where it stands in the file."""
+    if topics:
+        of_row = items.groupby(topics, sort=False).ngroup().to_numpy()
+        of_item = np.zeros(n_items, dtype=int)
+        of_item[item] = of_row
+        if 1 < of_item.max() + 1 <= _MOST_CELLS:
+            return np.unique(of_item, return_inverse=True)[1]
+    n_parts = min(n_items, _MOST_CELLS)
+    return np.arange(n_items) * n_parts // n_items
+
+
+def _mark(share):
+    return next(mark for least, mark in _MARKS if share >= least - 1e-12)

@@ -1,0 +1,58 @@
+"""Results of groups, as tables print them, to a `GroupSummary`: no rows of items are needed."""
+
+import numpy as np
+import pandas as pd
+
+from skbench.containers import GroupSummary, Sampling
+from skbench.summaries._features import joined_features
+from skbench.summaries._items import estimates_of_counts
+from skbench.summaries._sharing import assumed_topics
+
+
+def summarize_groups(groups, by, variance="smoothed", features=None):
+    """Summary of groups of which counts, or means and standard errors, are known.
+
+    Parameters
+    ----------
+    groups : DataFrame
+        One row per group: the columns of `by`, `score`, and `n` and `k` or
+        `standard_error`.
+    by : list of str
+        Columns that name the groups.
+    variance : str, default="smoothed"
+        Sampling variance of counts, as in `skbench.summarize_items`.
+    features : DataFrame or list of str, default=None
+        As there.
+
+    Returns
+    -------
+    GroupSummary
+        With the sampling variances of ``k / n``, or the squares of the standard errors; `n` is
+        nan where it is not known.
+    """
+    groups = groups.sort_values(by, kind="stable").reset_index(drop=True)
+    labels = pd.Index(groups[by[0]]) if len(by) == 1 else pd.MultiIndex.from_frame(groups[by])
+    if "k" in groups:
+        n = groups["n"].to_numpy()
+        z, sigma2 = estimates_of_counts(groups["k"].to_numpy(dtype=float), n, labels, variance)
+        outcome = "binomial"
+    else:
+        n = groups["n"].to_numpy() if "n" in groups else np.full(len(groups), np.nan)
+        z, sigma2 = groups["score"].to_numpy(), groups["standard_error"].to_numpy() ** 2
+        outcome = "continuous"
+    topics = assumed_topics(labels, by, "model" if "model" in by else None, warn=False)
+    table = groups[by]
+    if isinstance(features, list | tuple):
+        own = groups[[*by, *(name for name in features if name not in by)]]
+        X = joined_features(table, labels, by, [], own, None)
+    else:
+        X = joined_features(table, labels, by, [], features, None)
+    return GroupSummary(
+        z=z,
+        sigma2=sigma2,
+        n=n,
+        labels=labels,
+        X=X,
+        groups=topics,
+        sampling=Sampling(outcome, items_shared=topics is not None),
+    )

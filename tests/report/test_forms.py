@@ -1,0 +1,189 @@
+"""What commands print for programs, papers and job pages, and what they never send."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from skbench._files import write_whole
+from skbench.datasets import make_items
+from skbench.report.compare import compare
+from skbench.report.estimate import estimate
+from skbench.report.headline import listed
+from skbench.report.leaderboard import leaderboard
+from skbench.report.markup import latex_text, markdown_text
+from skbench.report.report import report
+
+EVIL = "=cmd|'x'!A1 \x1b[31m\x1b]0;own\x07 \u202e <script> a&b_c"
+
+
+def run(command, *arguments):
+    return CliRunner().invoke(command, [str(argument) for argument in arguments])
+
+
+@pytest.fixture(scope="module")
+def items():
+    made = make_items(n_models=3, n_topics=6, n_items=10, random_state=0).items
+    return made[["model", "topic", "item", "score"]]
+
+
+@pytest.fixture(scope="module")
+def file(items, tmp_path_factory):
+    path = tmp_path_factory.mktemp("forms") / "results.csv"
+    items.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def evil_file(items, tmp_path_factory):
+    """A model and a topic whose names are up to no good."""
+    path = tmp_path_factory.mktemp("forms") / "evil.csv"
+    names = {items[name].iloc[0]: f"{EVIL} {name}" for name in ("model", "topic")}
+    items.replace({"model": names, "topic": names}).to_csv(path, index=False)
+    return path
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (report,), (report, "--markdown"), (report, "--latex"), (report, "--json"), (leaderboard,),
+        (compare,), (estimate,), (estimate, "--markdown"), (compare, "--by", "topic"),
+        (report, "--fail-under", 0.99), (report, "--fail-if-worse-than", "\x1b[5m"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_control_characters_of_names_are_shown_and_not_sent(evil_file, arguments):
+    command, *options = arguments
+    result = run(command, evil_file, *options)
+    assert result.exit_code in (0, 3) or options[-1] == "\x1b[5m"
+    sent = set(result.stdout + result.stderr) - {"\n"}
+    assert not {c for c in sent if ord(c) < 32 or 127 <= ord(c) < 160 or c == "\u202e"}
+    assert "x1b" in result.stdout + result.stderr or "u001b" in result.stdout
+
+
+def test_page_holds_no_control_characters(evil_file, tmp_path):
+    page = tmp_path / "report.html"
+    assert run(report, evil_file, "--html", page).exit_code == 0
+    text = page.read_text()
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", text)
+    assert r"\x1b[31m" in text and "<script> a&" not in text
+
+
+@pytest.mark.parametrize("command", [estimate, leaderboard, compare])
+def test_spreadsheets_run_nothing_where_that_is_asked(evil_file, command):
+    shown = run(command, evil_file, "--csv", "--escape-formulas").stdout
+    assert "=cmd" in shown and not re.search(r'(^|,)"?=cmd', shown, re.MULTILINE)
+    assert re.search(r'(^|,)"?=cmd', run(command, evil_file, "--csv").stdout, re.MULTILINE)
+    assert run(command, evil_file, "--json", "--escape-formulas").exit_code == 2
+
+
+@pytest.mark.parametrize("command", [estimate, leaderboard, compare])
+def test_tables_of_papers_have_the_numbers_of_json(file, command):
+    key = {estimate: "groups", leaderboard: "models", compare: "comparisons"}[command]
+    rows = json.loads(run(command, file, "--json").stdout)[key]
+    numbers = [row["low"] for row in rows]
+    markdown = run(command, file, "--markdown").stdout
+    cells = [line.split(" | ") for line in markdown.splitlines() if line.startswith("| ")]
+    assert len({len(row) for row in cells}) == 1
+    at = len(cells[0]) - 1 - [name.strip("| ") for name in cells[0]][::-1].index("low")
+    assert [float(row[at]) for row in cells[2:]] == pytest.approx(numbers, abs=5e-4)
+    latex = run(command, file, "--latex").stdout
+    body = latex.partition(r"\midrule")[2].partition(r"\bottomrule")[0].strip().splitlines()
+    found = [float(row.split(" & ")[at].strip(" \\")) for row in body]
+    assert found == pytest.approx(numbers, abs=5e-4)
+
+
+def test_markup_means_nothing_in_names():
+    assert markdown_text("a|b_c <d> & *e*") == r"a\|b\_c \<d\> &amp; \*e\*"
+    assert latex_text(r"50% of $x_1$ \ok {~^}") == (
+        r"50\% of \$x\_1\$ \textbackslash{}ok \{\textasciitilde{}\textasciicircum{}\}"
+    )
+
+
+def test_two_forms_exclude_each_other(file):
+    for command in (estimate, leaderboard, compare, report):
+        result = run(command, file, "--json", "--markdown")
+        assert result.exit_code == 2 and "exclude each other" in result.stderr
+
+
+def test_summary_is_added_to_what_the_job_has_written(file, tmp_path):
+    page = tmp_path / "summary.md"
+    page.write_text("# Job\n")
+    result = run(report, file, "--summary", page, "--fail-under", 0.99)
+    assert result.exit_code == 3
+    text = page.read_text()
+    assert text.startswith("# Job\n## What these results say\n\n**")
+    assert "crossed by" in text and "| model | ranks |" in text and "| topic |" not in text
+
+
+def test_headline_follows_from_the_verdicts(file):
+    document = json.loads(run(report, file, "--json").stdout)
+    best = document["models"]["may_be_best"]
+    first, *others = document["headline"]
+    assert all(name in first for name in best[:3])
+    tied = sum(row["verdict"] == "tied" for row in document["pairs"]["rows"])
+    assert f"{tied} of 3 pairs of models are tied." in others
+    text = " ".join(run(report, file).stdout.split())
+    assert " ".join(document["headline"]) in text
+    assert text.index(first) < text.index("Ranking") < text.index("Topics and models")
+    assert listed("abcdef") == "a, b, c and 3 others"
+
+
+def test_report_holds_no_folder_of_the_machine(file, items, tmp_path, monkeypatch):
+    folder = tmp_path / "secret" / "logs"
+    folder.mkdir(parents=True)
+    items.to_csv(folder / "results.csv", index=False)
+    page, summary = folder / "page.html", folder / "summary.md"
+    options = ["--html", str(page), "--summary", str(summary)]
+    monkeypatch.setattr(sys, "argv", ["skbench", "report", str(folder), f"--html={page}"])
+    texts = [
+        run(report, folder, *options, *form).stdout for form in ([], ["--json"], ["--markdown"])
+    ]
+    for text in (*texts, page.read_text(), summary.read_text()):
+        assert "secret" not in text
+    assert json.loads(texts[1])["command"] == "skbench report logs --html=page.html"
+
+
+def test_report_uses_features_or_says_that_it_does_not(items, tmp_path):
+    path = tmp_path / "features.csv"
+    hardness = items["topic"].astype("category").cat.codes
+    items.assign(hardness=hardness).to_csv(path, index=False)
+    without = run(report, path, "--json")
+    assert "not used: hardness (--features)" in without.stderr
+    assert json.loads(without.stdout)["groups"]["features"] == []
+    with_it = json.loads(run(report, path, "--json", "--features", "hardness").stdout)["groups"]
+    assert with_it["features"] == ["hardness"]
+    for options, rows in (([], json.loads(without.stdout)["groups"]["rows"]),
+                          (["--features", "hardness"], with_it["rows"])):  # fmt: skip
+        same = json.loads(run(estimate, path, "--json", *options).stdout)["groups"]
+        pd.testing.assert_frame_equal(pd.DataFrame(same), pd.DataFrame(rows))
+
+
+def test_files_are_there_whole_or_not_at_all(tmp_path):
+    path, link = tmp_path / "page.html", tmp_path / "link.html"
+    link.symlink_to(path)
+    write_whole(link, "new")
+    assert path.read_text() == "new" and link.is_symlink()
+    with pytest.raises(TypeError):
+        write_whole(path, None)
+    assert [p.name for p in sorted(tmp_path.iterdir())] == ["link.html", "page.html"]
+    write_whole(os.devnull, "nothing")
+    assert not os.path.isfile(os.devnull)
+
+
+@pytest.mark.parametrize(("wish", "colored"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_no_color_where_none_is_wanted(wish, colored):
+    code = (
+        "from skbench.report.terminal import working\nwith working('ranking') as told: told(1, 2)"
+    )
+    look = {"FORCE_COLOR": "1", "TERM": "xterm-256color"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | look | wish
+    )
+    assert "ranking" in done.stderr
+    assert bool(re.search(r"\x1b\[[\d;]*3\d", done.stderr)) == colored

@@ -1,29 +1,43 @@
 """
-A card for three judges
-=======================
+A card for four judges
+======================
 
-Three judges score 600 answers, people label 120 of them. How far does each agree with
-people, how many independent judges are three, which vote of them is best, and what is the
-accuracy by judge and labels together? Then: does a pairwise judge favor the first answer?
+A classifier reads 600 handwritten digits, four others judge whether it is right, people (the
+true digits) label 120 of its answers. How far does each judge agree with people, how many
+independent judges are four, which vote of them is best, and what is the accuracy by judge and
+labels together? Then: does a pairwise judge favor the first answer?
 """
 
 import numpy as np
 import pandas as pd
+from sklearn.datasets import load_digits
+from sklearn.linear_model import RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 from skbench import judge_agreement, position_bias
 
 rng = np.random.default_rng(0)
-human = rng.random(600) < 0.65
+images, digits = load_digits(return_X_y=True)
+shuffled = rng.permutation(len(digits))
+train, asked = shuffled[:200], shuffled[200:800]
+answers = GaussianNB(var_smoothing=0.01).fit(images[train], digits[train]).predict(images[asked])
+human = answers == digits[asked]
 rows = pd.DataFrame({"human": human * 1.0})
-for name, tpr, tnr in [("lenient", 0.97, 0.6), ("careful", 0.9, 0.9), ("small", 0.75, 0.7)]:
-    rows[name] = (rng.random(600) < np.where(human, tpr, 1 - tnr)) * 1.0
-# A fourth one of the same family errs mostly where the careful one does.
-rows["careful-2"] = np.where(rng.random(600) < 0.8, rows["careful"], rows["small"])
+judges = {
+    "tree": DecisionTreeClassifier(random_state=0),
+    "ridge": RidgeClassifier(),
+    "neighbors": KNeighborsClassifier(1),
+    "neighbors-2": KNeighborsClassifier(2),  # of the same family: errs where the other does
+}
+for name, judge in judges.items():
+    own = judge.fit(images[train], digits[train]).predict(images[asked])
+    rows[name] = (own == answers) * 1.0
 rows.loc[120:, "human"] = np.nan
 
 # %%
-judges = ["lenient", "careful", "small", "careful-2"]
-card = judge_agreement(rows, human="human", judges=judges, random_state=0)
+card = judge_agreement(rows, human="human", judges=list(judges), random_state=0)
 print(card.to_frame()[["kappa", "kappa_low", "kappa_high", "tpr", "tnr", "bias"]].round(2))
 print(card.error_correlation.round(2))
 for sentence in card.sentences():

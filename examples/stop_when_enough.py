@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import ttest_1samp
 
-from skbench import SequentialComparison
+from skbench import SequentialComparison, load_digits_c
 
 # %%
 # Equal models, 60 looks: how often is a difference found that is not there?
@@ -32,13 +32,18 @@ for name, count in wrong.items():
     print(f"{name:20s} wrong in {count} of {n_runs} runs")
 
 # %%
-# Models 15 points apart, and a state on disk after every batch.
+# Two real classifiers on corrupted digits, asked in random order, a state on disk after every
+# batch. The whole benchmark has 50 topics of items; a part of them decides.
+scores = load_digits_c().items.pivot(index=["topic", "item"], columns="model", values="score")
+best, *_, worst = scores.mean().sort_values(ascending=False).index
+order = scores.sample(frac=1, random_state=0)[[best, worst]].to_numpy()
 path = Path(tempfile.mkdtemp()) / "race.json"
-race = SequentialComparison(names=("ada", "bob"), max_items=1000)
+race = SequentialComparison(names=(best, worst), max_items=len(order))
 while not race.result.stop:
-    race.update(rng.random(10) < 0.80, rng.random(10) < 0.65)
+    race.update(*order[race.n_items :][:10].T)
     race.save(path)
 print(SequentialComparison.load(path).result)
+print(f"on all {len(order):,} items: {np.subtract(*scores[[best, worst]].mean()):.4f}")
 
 # %%
 # Models that are alike: after a while it is said that the items will not decide.

@@ -1,6 +1,7 @@
 """Input validation of every room, and the words of its errors, in one place."""
 
 import numbers
+from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
@@ -14,7 +15,32 @@ _REMEDIES = {
     "y": " Leave out groups without a direct estimate: predict(X) gives their prior mean.",
     "z": " Leave z out to get the prior mean of groups without a direct estimate.",
 }
+LARGEST = 1e75  # fourth powers of larger numbers overflow
 _COUNT_TOLERANCE = 1e-6  # k = z * n is off by rounding of z; printed rates have 6 digits or more
+
+
+def refuse_huge(what, values):
+    """Refuse numbers whose powers overflow; nan is passed over."""
+    huge = np.abs(values) > LARGEST
+    if np.any(huge):
+        raise ValueError(
+            f"{what} are at most {LARGEST:g}, as powers of larger numbers overflow, but "
+            f"{int(np.sum(huge))} are beyond, such as {values[huge][0]:g}. Rescale them."
+        )
+
+
+def floats(what, values):
+    """Numbers as an array of floats; anything else is refused in words."""
+    try:
+        return np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        flat = pd.Series(np.asarray(values, dtype=object).ravel())
+        bad = flat[pd.to_numeric(flat, errors="coerce").isna() & flat.notna()]
+        shown = repr(bad.iloc[0]) if len(bad) else f"{values!r:.60}"
+        raise ValueError(
+            f"{what} must be numbers, but one is {shown}. Code words as numbers, such as correct "
+            "as 1 and incorrect as 0."
+        ) from None
 
 
 def check_option(name, value, options):
@@ -147,6 +173,8 @@ def check_column(name, values, labels, *, minimum=None, allow_scalar=False, unit
             f"pass one {name} per {unit}."
         )
     _refuse(~np.isfinite(column), name, "finite", column, labels, _REMEDIES.get(name, ""), unit)
+    _refuse(np.abs(column) > LARGEST, name, f"at most {LARGEST:g}", column, labels,
+            " Rescale the scores: powers of larger ones overflow.", unit)  # fmt: skip
     if minimum is not None:
         word = "non-negative" if minimum == 0 else f"at least {minimum:g}"
         _refuse(column < minimum, name, word, column, labels, unit=unit)
@@ -240,6 +268,11 @@ def are_named(estimators):
 
 def check_by(by):
     """Names of the columns that define the groups as a list: at least one, and each once."""
+    if not isinstance(by, str) and not isinstance(by, Iterable):
+        raise TypeError(
+            f"by must be the name of a column or a list of names, got {by!r}. Pass the columns "
+            'that define the groups, such as by=["model", "topic"].'
+        )
     names = [by] if isinstance(by, str) else list(by)
     if not names or len(set(names)) < len(names):
         raise ValueError(

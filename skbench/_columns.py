@@ -271,8 +271,8 @@ def refuse_unreadable(X):
         if kind.startswith("mixed"):
             kinds = ", ".join(map(repr, _one_of_each_type(X[name])))
             raise ValueError(
-                f"Column {name!r} of X holds values of several kinds, such as {kinds}. "
-                "Make them all text or all numbers."
+                f"Column {name!r} of X holds values of several kinds, or neither numbers nor text, "
+                f"such as {kinds}. Make them all text or all numbers."
             )
 
 
@@ -353,3 +353,35 @@ def _refuse_infinite(column, name):
             f"kernels needs finite numbers or text, but column {name!r} has others. "
             "Encode it, or leave it out of kernels."
         )
+
+
+def with_winners(table, names):
+    """Winners of pairs in one column, where they are in one of 0 and 1 for each outcome.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With columns such as ``winner_model_a``, ``winner_model_b`` and ``winner_tie``.
+    names : sequence of str
+        Columns that are wanted, such as ``winner``; those that are there stay.
+
+    Returns
+    -------
+    DataFrame
+        Also with the columns wanted: "model_a", "model_b" or "tie", None where all are blank.
+    """
+    for name in names:
+        ends = ("model_a", "model_b", "tie")
+        outcomes = {end: f"{name}_{end}" for end in ends if f"{name}_{end}" in table}
+        if name in table or not {"model_a", "model_b"} <= set(outcomes):
+            continue
+        said = table[list(outcomes.values())].astype(float)
+        known, total = said.notna().all(axis=1), said.sum(axis=1)
+        if not (said[known].isin((0, 1)).all(axis=None) and (total[known] <= 1).all()):
+            raise ValueError(
+                f"Of {', '.join(outcomes.values())} one is 1 in a row, and the others are 0."
+            )
+        winner = np.array([*outcomes, "tie"], dtype=object)
+        place = np.where(total == 1, said.fillna(0).to_numpy().argmax(axis=1), len(outcomes))
+        table = table.assign(**{name: np.where(known, winner[place], None)})
+    return table

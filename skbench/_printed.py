@@ -3,6 +3,7 @@
 from html import escape
 from textwrap import fill
 
+import numpy as np
 import pandas as pd
 
 NUMBERS = ("value", "low", "high", "standard_error")
@@ -39,6 +40,20 @@ def shown_as_html(head, frame):
     table = frame.head(_ROWS_SHOWN).to_html(float_format=_rounded, border=0)
     lines = [f"<p>{escape(head)}</p>", table, *(f"<p>{line}</p>" for line in _more(frame))]
     return f"<div>{''.join(lines)}</div>"
+
+
+def records(frame):
+    """Rows of a table as dictionaries for JSON: what is not known, or not finite, is None."""
+    return [
+        {name: known_or_none(value) for name, value in row.items()}
+        for row in frame.astype(object).to_dict("records")
+    ]
+
+
+def known_or_none(value):
+    value = value.item() if isinstance(value, np.generic) else value
+    unknown = value is None or (isinstance(value, float) and not np.isfinite(value))
+    return None if unknown else value
 
 
 def _rounded(x):

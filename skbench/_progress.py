@@ -22,15 +22,17 @@ def told_to(listener):
         _LISTENER.reset(token)
 
 
-def steps(things, what):
-    """Go through a sequence, and tell how far one is.
+def steps(things, what, total=None):
+    """Go through things, and tell how far one is.
 
     Parameters
     ----------
-    things : sequence
+    things : iterable
         What is gone through.
     what : str
-        What is done with each, in a word or two.
+        What they are, in a word or two.
+    total : int, default=None
+        How many there are, where they have no length.
 
     Yields
     ------
@@ -46,9 +48,11 @@ def steps(things, what):
     2 2 adding
     """
     listener = _LISTENER.get()
+    if listener is None:
+        yield from things
+        return
+    total = len(things) if total is None else total
     for done, thing in enumerate(things):
-        if listener is not None:
-            listener(done, len(things), what)
+        listener(done, total, what)
         yield thing
-    if listener is not None:
-        listener(len(things), len(things), what)
+    listener(total, total, what)

@@ -3,13 +3,12 @@
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 
 from skbench._checks import check_option, require_columns
 from skbench.summaries import summarize_items
-from skbench.summaries._rows import collected, group_labels
+from skbench.summaries._rows import as_frame, collected, group_labels
 
 
 @dataclass(frozen=True)
@@ -134,12 +133,12 @@ def population(items, by, score, item, model, features, share_items):
         items, score = _long(items, by, list(score), item, model), "score"
     item_means = [features] if isinstance(features, str) else features
     item_means = list(item_means) if isinstance(item_means, list | tuple) else []
-    frame = nw.from_native(items)
+    frame = as_frame(items)
     has_items = item in frame.collect_schema().names()
     if not has_items:
         # Row numbers as ids: nothing is shared, and nobody needs to be warned of it.
         items = collected(frame).assign(**{item: lambda rows: np.arange(len(rows))})
-        frame = nw.from_native(items)
+        frame = as_frame(items)
     full = summarize_items(items, by, score, model=model, item=item, features=features)
     shared = full.groups is not None and str(share_items) != "False"
     if str(share_items) == "True" and not shared:
@@ -154,7 +153,7 @@ def population(items, by, score, item, model, features, share_items):
 
 def _long(items, by, scores, item, model):
     """One row per answered (model, item) of a table with one column per model."""
-    wide = collected(nw.from_native(items))
+    wide = collected(as_frame(items))
     require_columns(wide.columns, [*scores, *[name for name in by if name != model]])
     if model not in by:
         raise ValueError(

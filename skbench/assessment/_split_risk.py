@@ -11,6 +11,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 
 from skbench._checks import check_option
+from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import Names, RandomState, Rows
 from skbench.assessment._candidate import Candidate, ask, estimators_of_groups
@@ -156,7 +157,7 @@ def split_risk(candidates, data, reference, n_splits, n_repeats, random_state, n
     n_groups = len(data.summary)
     sums = np.zeros((n_groups, len(candidates) + 2))
     weights, errors = np.zeros(n_groups), {}
-    for at, columns, n_out, failures in results:
+    for at, columns, n_out, failures in steps(results, "refits", n_splits * n_repeats):
         sums[at] += n_out[:, None] * columns
         weights[at] += n_out
         errors = failures | errors

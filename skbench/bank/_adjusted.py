@@ -32,6 +32,14 @@ def adjusted_scores(estimator, by_topic=False):
     return pd.concat(parts, ignore_index=True)
 
 
+def known_scores(bank, name, adjusted):
+    """The same rows for a model of the bank: its own mean, which is known, for every item."""
+    scores = bank.scores_[:, list(bank.models_).index(name)]
+    topics = pd.Series(scores).groupby(bank.items_["topic"].to_numpy()).mean()
+    rows = adjusted[["topic", "item"]].drop_duplicates().assign(model=name, score=scores.mean())
+    return rows.assign(topic_score=rows["topic"].map(topics))
+
+
 def _of_model(estimator, name, by_topic):
     bank, design, fitted = estimator.bank, estimator._design, estimator._fits[name]
     table = bank.items_.rename(columns={"topic": estimator.topic, "item": estimator.item})

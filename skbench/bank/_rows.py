@@ -2,12 +2,11 @@
 
 from typing import NamedTuple
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 
 from skbench._checks import check_named, plain, require_columns
-from skbench.summaries._rows import collected
+from skbench.summaries._rows import as_frame, collected
 
 PROBABILITY = "inclusion_probability"  # column of `choose_items`
 
@@ -93,7 +92,7 @@ def _pandas(X):
     if isinstance(X, pd.DataFrame):
         return X
     try:
-        return collected(nw.from_native(X))
+        return collected(as_frame(X))
     except TypeError:
         raise ValueError(
             f"X must be a dataframe with columns model, topic and item, got {type(X).__name__}."

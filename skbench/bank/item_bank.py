@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Self
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 from scipy.special import expit
@@ -225,6 +226,75 @@ class ItemBank(BaseEstimator):
     def _topic_easiness(self):
         counts = np.bincount(self.topic_codes_, minlength=len(self.topics_))
         return np.bincount(self.topic_codes_, self.easiness_, len(self.topics_)) / counts
+
+    def adjusted_scores(
+        self,
+        items: Rows,
+        *,
+        model: str = "model",
+        topic: str = "topic",
+        item: str = "item",
+        score: str = "score",
+    ) -> pd.DataFrame:
+        """Scores of new models less what earlier answers made one expect of the items asked.
+
+        Parameters
+        ----------
+        items : dataframe
+            One row per answer. Not changed. A model of which the bank holds all answers has its
+            mean over all items for a score of each; others that it holds are left out of it.
+        model, topic, item, score : str
+            Names of the columns.
+
+        Returns
+        -------
+        DataFrame
+            One row per model and item asked that the bank has: `score`, whose mean is an assisted
+            estimate of the mean over all items of the bank, and ``topic_score``, of its topic's.
+
+        Raises
+        ------
+        ValueError
+            If the items of a model are no random sample of those of the bank, or all models are
+            known.
+
+        Notes
+        -----
+        ``mean f + w (y - f)`` with predictions f that did not see the answer
+        (`skbench.stats.assisted`), so that models can be compared item by item.
+        """
+        from skbench.bank._adjusted import adjusted_scores, known_scores
+        from skbench.bank.unit_level import UnitLevelModel
+
+        rows = nw.from_native(items, eager_only=True).to_pandas()
+        held = [name for name in self.models_ if name in set(rows[model])]
+        whole = np.isfinite(self.scores_).all(axis=0)
+        known = [name for name, all_of_it in zip(self.models_, whole, strict=True)
+                 if all_of_it and name in held]  # fmt: skip
+        new = rows[~rows[model].isin(known)]
+        if new.empty:
+            raise ValueError(
+                f"The bank holds all answers of {known}: compare them without the bank."
+            )
+        partly = [name for name in held if name not in known]
+        fitted = UnitLevelModel(self.without(partly) if partly else self, model=model,
+                                topic=topic, item=item)  # fmt: skip
+        with warnings.catch_warnings():  # of a likeness that may well be, and what is refused below
+            warnings.filterwarnings("ignore", ".*(answers like the earlier model|no random sample)")
+            fitted.fit(new, new[score])
+        odd = [name for name, random in fitted.random_sample_.items() if not random]
+        if odd:
+            raise ValueError(
+                f"The items of {odd[0]!r} are clearly easier or harder than the rest of the bank: "
+                "differences of models on all its items take a random sample of them. Ask items "
+                "of choose_items, or compare without the bank."
+            )
+        found = adjusted_scores(fitted).assign(
+            topic_score=adjusted_scores(fitted, by_topic=True)["score"]
+        )
+        found = pd.concat([found, *(known_scores(self, name, found) for name in known)])
+        names = {"model": model, "topic": topic, "item": item, "score": score}
+        return found.rename(columns=names)
 
     def save(self, path: Path) -> None:
         """Write the bank to one Parquet file, to ship with a benchmark.

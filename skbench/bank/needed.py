@@ -10,6 +10,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import check_by, check_confidence_level
+from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import RandomState
 from skbench.bank.choose import choose_items
@@ -107,7 +108,8 @@ def items_needed(
     order = np.argsort(bank.ability_, kind="stable")
     places = np.linspace(0, 1, n_models + 2)[1:-1] * (len(order) - 1)
     rows = []
-    for model in np.unique(order[np.round(places).astype(int)]):
+    tried = np.unique(order[np.round(places).astype(int)])
+    for model in steps(tried, "earlier models"):
         rows += _tried(bank, bank.models_[model], level, half_width, confidence_level, rng)
     table = pd.DataFrame(rows).groupby("n_items").median().sort_index()
     n_items = _crossing(table[level], half_width, len(bank.items_))

@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 import pandas as pd
 
+from skbench._printed import records
+
 POWER = 0.8  # for which `items_needed` is counted
 BLIND = 0.5  # a gate with less power says so before anything else
 _MARKS = {"pass": "✅ pass", "fail": "❌ fail", "undecided": "⚠️ undecided"}
@@ -55,16 +57,6 @@ class GateResult:
         the verdict "worse", "better", "noise" (flipped, and noise explains it) or "same".
     remarks : tuple of str
         What else there is to know, in sentences.
-
-    Examples
-    --------
-    >>> from skbench import gate
-    >>> items = pd.DataFrame({"model": ["old"] * 60 + ["new"] * 60,
-    ...                       "item": [*range(60)] * 2, "score": [1.0] * 118 + [0.0] * 2})
-    >>> print(gate(items, "old", "new", margin=0.02))
-    This gate is close to blind: its power against a loss of 0.02 is 0 % at 60 items;
-    80 % takes 394 such items.
-    UNDECIDED: new - old = -0.03333 (95 % interval -0.1136 to 0.02884, margin 0.02).
     """
 
     verdict: str
@@ -94,19 +86,11 @@ class GateResult:
         return float(self.item_verdicts["chance_of_flip"].sum(min_count=1))
 
     def sentences(self) -> list[str]:
-        """The result in words; a blind gate says so first.
-
-        Returns
-        -------
-        list of str
-        """
-        level = f"{100 * self.confidence_level:.4g} %"
-        ends = "unknown"
-        if np.isfinite(self.low):
-            ends = f"{self.low:.4g} to {self.high:.4g}"
+        """The result in words; a blind gate says so first."""
+        ends = f"{self.low:.4g} to {self.high:.4g}" if np.isfinite(self.low) else "unknown"
         verdict = (
             f"{self.verdict.upper()}: {self.candidate} - {self.baseline} = {self.difference:.4g} "
-            f"({level} interval {ends}, margin {self.margin:.4g})."
+            f"({100 * self.confidence_level:.4g} % interval {ends}, margin {self.margin:.4g})."
         )
         words = [verdict, self._on_power()]
         if not self.power >= BLIND:
@@ -127,29 +111,26 @@ class GateResult:
             return f"This gate is close to blind: its {what} is {size}"
         return f"Its {what} is {size}"
 
+    def _worse_topics(self):
+        return self.topics[self.topics["worse"]].sort_values("difference")
+
     def _on_topics(self):
         if self.topics is None:
             return []
-        worse = self.topics[self.topics["worse"]].sort_values("difference")
+        worse = self._worse_topics()["difference"]
         if worse.empty:
             return [f"No topic of {len(self.topics)} is shown to have got worse."]
-        named = [
-            f"{_text(label)} ({difference:+.3g})"
-            for label, difference in zip(worse.index, worse["difference"], strict=True)
-        ]
-        more = f" and {len(named) - 5} more" if len(named) > 5 else ""
-        return [
-            f"{len(worse)} of {len(self.topics)} topics got worse: {', '.join(named[:5])}{more}."
-        ]
+        named = ", ".join(f"{_text(label)} ({lost:+.3g})" for label, lost in worse[:5].items())
+        more = f" and {len(worse) - 5} more" if len(worse) > 5 else ""
+        return [f"{len(worse)} of {len(self.topics)} topics got worse: {named}{more}."]
 
     def _on_items(self):
         if self.item_verdicts is None:
             return []
         counts = self.item_verdicts["verdict"].value_counts()
-        worse, better = counts.get("worse", 0), counts.get("better", 0)
         words = (
-            f"Of {len(self.item_verdicts)} items with repeated runs, {worse} got worse and "
-            f"{better} better beyond noise"
+            f"Of {len(self.item_verdicts)} items with repeated runs, {counts.get('worse', 0)} got "
+            f"worse and {counts.get('better', 0)} better beyond noise"
         )
         if math.isnan(self.expected_flips):
             return [f"{words}."]
@@ -164,52 +145,40 @@ class GateResult:
         return pd.DataFrame([row])
 
     def to_json(self) -> str:
-        """All of the result as a JSON document; what is not known is null.
-
-        Returns
-        -------
-        str
-        """
-        document = _records(self.to_frame())[0]
-        document["remarks"] = list(self.remarks)
-        document["sentences"] = self.sentences()
+        """All of the result as a JSON document; what is not known is null."""
+        document = records(self.to_frame())[0]
+        document |= {"remarks": list(self.remarks), "sentences": self.sentences()}
         for name in ("topics", "item_verdicts"):
             frame = getattr(self, name)
-            document[name] = None if frame is None else _records(frame.reset_index())
+            document[name] = None if frame is None else records(frame.reset_index())
         return json.dumps(document, indent=1, default=str, allow_nan=False)
 
     def to_markdown(self) -> str:
-        """A table for the summary of a pull request.
-
-        Returns
-        -------
-        str
-        """
+        """A table for the summary of a pull request."""
         first, *others = self.sentences()
         ends = [f"{x:+.4f}" if np.isfinite(x) else "unknown" for x in (self.low, self.high)]
         power = "unknown" if math.isnan(self.power) else f"{100 * self.power:.0f} %"
         needed = "unknown" if math.isnan(self.items_needed) else f"{self.items_needed:,}"
+        cells = [
+            *(f"{x:.4f}" for x in self.scores), f"{self.difference:+.4f}", *ends,
+            f"{self.margin:.4g}", f"{self.n_items:,}", power, needed,
+        ]  # fmt: skip
         lines = [
             f"### {_MARKS[self.verdict]}: {self.candidate} against {self.baseline}",
             "",
-            first if self.power < BLIND else "",
-            "",
+            *([] if self.power >= BLIND else [first, ""]),
             "| baseline | candidate | difference | low | high | margin | items | power | needed |",
             "|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
-            f"| {self.scores[0]:.4f} | {self.scores[1]:.4f} | {self.difference:+.4f} | {ends[0]} "
-            f"| {ends[1]} | {self.margin:.4g} | {self.n_items:,} | {power} | {needed} |",
+            f"| {' | '.join(cells)} |",
             "",
         ]
         if self.topics is not None:
-            worse = self.topics[self.topics["worse"]].sort_values("difference").head(_ROWS_SHOWN)
-            lines += [
-                "| topic that got worse | difference | low | high | items |",
-                "|---|---:|---:|---:|---:|",
-            ]
+            lines += ["| topic that got worse | difference | low | high | items |",
+                      "|---|---:|---:|---:|---:|"]  # fmt: skip
             lines += [
                 f"| {_text(row.Index)} | {row.difference:+.4f} | {row.low:+.4f} "
                 f"| {row.high:+.4f} | {row.n_items} |"
-                for row in worse.itertuples()
+                for row in self._worse_topics().head(_ROWS_SHOWN).itertuples()
             ] + [""]
         told = [text for text in others if not text.startswith(self.verdict.upper())]
         return "\n".join([*lines, *(f"- {text}" for text in told), ""])
@@ -220,15 +189,3 @@ class GateResult:
 
 def _text(label):
     return " / ".join(map(str, label)) if isinstance(label, tuple) else str(label)
-
-
-def _records(frame):
-    return [
-        {name: _known(value) for name, value in row.items()}
-        for row in frame.astype(object).to_dict("records")
-    ]
-
-
-def _known(value):
-    value = value.item() if isinstance(value, np.generic) else value
-    return None if isinstance(value, float) and not math.isfinite(value) else value

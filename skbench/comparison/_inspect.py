@@ -34,11 +34,6 @@ class InspectStopping:
     result : SequentialResult
         What is known so far.
 
-    Raises
-    ------
-    ValueError
-        If a comparison has no baseline, or a mean has one.
-
     Notes
     -----
     Answers that come back soon may be the easy ones. So samples are counted in the order
@@ -107,25 +102,16 @@ class InspectStopping:
         self._count(ready)
 
     def _count(self, ready):
-        if self.baseline is None:
-            scores = ([score for _, score in ready],)
-        else:
-            pairs = [(score, self.baseline[id]) for id, score in ready if id in self.baseline]
-            scores = tuple(zip(*pairs, strict=True))
-        if not scores or not len(scores[0]):
+        rows = [(score,) for _, score in ready]
+        if self.baseline is not None:
+            rows = [(score, self.baseline[id]) for id, score in ready if id in self.baseline]
+        if not rows:
             return
-        self.sequential.update(*scores)
+        self.sequential.update(*zip(*rows, strict=True))
         if self.state is not None:
             self.sequential.save(self.state)
 
     async def complete_task(self) -> dict[str, Any]:
         """What Inspect writes into its log."""
-        result = self.result
-        return {
-            "verdict": result.verdict,
-            "value": result.value,
-            "low": result.low,
-            "high": result.high,
-            "n_items": result.n_items,
-            "futile": result.futile,
-        }
+        names = ("verdict", "value", "low", "high", "n_items", "futile")
+        return {name: getattr(self.result, name) for name in names}

@@ -212,7 +212,8 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
     if not unrelated:
         warn_of_missing_items(table, pairs.fits)
     estimate = _estimate(table, mean, variance, freedom, confidence_level)
-    order = np.argsort(-estimate.value, kind="stable")
+    # Rounded: the last digits of equal means depend on the order of the sums.
+    order = np.argsort(-np.round(estimate.value, 12), kind="stable")
     comparison = None
     if len(order) > 1:
         comparison = all_pairs(table, pairs, mean.mean(axis=1), confidence_level)

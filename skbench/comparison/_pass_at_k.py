@@ -7,20 +7,20 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
-from scipy.stats import t as student_t
 
 from skbench._checks import check_confidence_level, check_whole, plain
 from skbench._types import Names, Rows
 from skbench.comparison._comparison import ModelComparison
+from skbench.comparison.compare import compare_models
 from skbench.containers import Estimate, GroupSummary
 from skbench.stats.clusters import clustered
 from skbench.stats.intervals import binomial
 from skbench.stats.resampling import repeats
+from skbench.summaries import summarize_items
+from skbench.summaries._rows import as_frame
 from skbench.summaries._score_table import score_table
 
 _COUNTS = ("n_correct", "n_runs")
-_PSEUDO_ITEMS = 2  # right or wrong ones, of this mean, that are added to the variance
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,15 +36,6 @@ class PassAtK(Estimate):
         unbiased estimate of this item. Item rows for every function that takes such.
     columns : dict
         Names of the columns: model, item, by, cluster.
-
-    Examples
-    --------
-    >>> from skbench import pass_at_k
-    >>> counts = pd.DataFrame({"model": ["ada"] * 3 + ["bob"] * 3, "item": [*range(3)] * 2,
-    ...                        "n_correct": [8, 2, 0, 8, 7, 1], "n_runs": 8})
-    >>> found = pass_at_k(counts, k=3)
-    >>> found.reliability()["verdict"].tolist()
-    ['always', 'flaky', 'never', 'always', 'flaky', 'flaky']
     """
 
     items: pd.DataFrame | None = None
@@ -53,36 +44,14 @@ class PassAtK(Estimate):
     def compare(
         self, a: str | None = None, b: str | None = None, **options: Any
     ) -> ModelComparison:
-        """Paired differences of models.
-
-        Parameters
-        ----------
-        a, b : str, default=None
-            As in `compare_models`.
-        **options
-            `by`, `confidence_level` and `adjust` of `compare_models`.
-
-        Returns
-        -------
-        ModelComparison
-        """
-        from skbench.comparison.compare import compare_models
-
+        """Paired differences of models; `options` are those of `compare_models`."""
         names = {name: self.columns[name] for name in ("model", "item", "cluster")}
         if self.columns["by"]:
             options = {"by": self.columns["by"]} | options
         return compare_models(self.items, a, b, score="score", **names, **options)
 
     def summary(self) -> GroupSummary:
-        """The groups for the estimators of `skbench.groups`.
-
-        Returns
-        -------
-        GroupSummary
-            One row per model, or model and topic.
-        """
-        from skbench.summaries import summarize_items
-
+        """One group per model, or model and topic, for the estimators of `skbench.groups`."""
         by = [self.columns["model"], *self.columns["by"]]
         return summarize_items(self.items, by=by, cluster=self.columns["cluster"])
 
@@ -154,13 +123,9 @@ def pass_at_k(
     Notes
     -----
     Mean over items of ``1 - C(R - c, k) / C(R, k)``, or ``C(c, k) / C(R, k)``
-    (`skbench.stats.repeats.pass_at_k`). Items are the sample, runs are not: the interval is
-    Wilson's at the number of items that the spread between items (clusters, CR2) is worth,
-    with Student's quantile for the normal one and two imaginary items, right or wrong with
-    this mean, added to the variance. Simulated with 40 items of 8 runs and level .95
-    (test_intervals_cover): .93 to .97 where the mean is between .1 and .9, with truths
-    skewed as they are (t intervals .90 to .95); .92 at .05. Beyond, values that hardly vary
-    may hide an item that fails: .85 at .98.
+    (`skbench.stats.repeats.pass_at_k`). Items are the sample, runs are not: the intervals are
+    those of `skbench.stats.repeats.item_mean_interval` over items (clusters, CR2). With 40
+    items of 8 runs they cover .93 to .98 at means from .03 to .95 (test_intervals_cover).
 
     When not to use it: to compare k that was chosen after the fact; for answers that one
     greedy run repeats.
@@ -169,49 +134,59 @@ def pass_at_k(
     --------
     >>> counts = pd.DataFrame({"model": ["ada"] * 3 + ["bob"] * 3, "item": [*range(3)] * 2,
     ...                        "n_correct": [8, 2, 0, 8, 7, 1], "n_runs": 8})
-    >>> pass_at_k(counts, k=3).to_frame()[["value", "low", "high"]].round(3)
+    >>> found = pass_at_k(counts, k=3)
+    >>> found.reliability()["verdict"].tolist()
+    ['always', 'flaky', 'never', 'always', 'flaky', 'flaky']
+    >>> found.to_frame()[["value", "low", "high"]].round(3)
            value    low   high
     model
-    ada    0.548  0.095  0.933
-    bob    0.792  0.195  0.983
+    ada    0.548  0.172  0.873
+    bob    0.792  0.315  0.960
     """
     check_whole("k", k)
     check_confidence_level(confidence_level)
     by = [by] if isinstance(by, str) else list(by or [])
     names = {"model": model, "item": item, "by": by}
     table, correct, runs = _counted(items, names, score, (n_correct, n_runs), cluster)
-    _check_runs(table, runs, k)
+    given = np.isfinite(table.scores)
+    least = runs[given].min()
+    few = f"runs, and k = {k} answers cannot be chosen from these. Take k <= {least}"
+    _refuse(table, given & (runs < k), lambda at: f"{runs[at]} {few}, or run it more often")
     # Runs of items that a model lacks only keep the formula from dividing by 0.
     values = repeats.pass_at_k(correct, np.where(runs > 0, runs, k), k, all_of_them)
-    values = np.where(runs > 0, values, np.nan)
-    parts = [_of_model(table, values[:, m], confidence_level) for m in range(len(table.models))]
-    groups = [()] if table.groups is None else [_tuple(group) for group in table.groups]
-    labels = [(name, *group) for name in table.models for group in groups]
-    known = np.concatenate([part["n"] > 0 for part in parts])
-    fields = {
-        name: np.concatenate([part[name] for part in parts])[known]
-        for name in ("value", "low", "high", "standard_error")
-    }
+    parts = [_of_model(table, x, there, confidence_level)
+             for x, there in zip(values.T, (runs > 0).T, strict=True)]  # fmt: skip
+    value, low, high, error, n = (np.concatenate(part) for part in zip(*parts, strict=True))
     index = pd.Index(table.models, name=model)
     if by:
-        index = pd.MultiIndex.from_tuples(labels, names=[model, *by])[known]
+        groups = [g if isinstance(g, tuple) else (g,) for g in table.groups]
+        labels = [(name, *group) for name in table.models for group in groups]
+        index = pd.MultiIndex.from_tuples(labels, names=[model, *by])
+    known = n > 0
+    column, row = np.nonzero((runs > 0).T)
+    frame = table.items.to_frame(index=False, name=[*by, item] if by else item).iloc[row]
+    frame = frame.reset_index(drop=True)
+    frame.insert(0, model, table.models[column])
+    if cluster is not None and cluster not in frame:
+        frame[cluster] = table.clusters[row]
+    cells = {"n_correct": correct, "n_runs": runs, "score": values}
     return PassAtK(
-        **fields,
+        value=value[known],
+        low=low[known],
+        high=high[known],
+        standard_error=error[known],
         confidence_level=confidence_level,
-        labels=index,
+        labels=index[known],
         method=f"pass{'^' if all_of_them else '@'}{k} over items",
         guarantee="each group",
-        items=_rows(table, names, values, correct, runs, cluster),
+        items=frame.assign(**{name: cell[row, column] for name, cell in cells.items()}),
         columns=names | {"cluster": cluster if cluster != item else None},
     )
 
 
 def _counted(items, names, score, counts, cluster):
     """A table of items and models, right answers and all answers in its cells."""
-    import narwhals as nw
-
-    given = nw.from_native(items).collect_schema().names()
-    if set(counts) <= set(given):
+    if set(counts) <= set(as_frame(items).collect_schema().names()):
         table, runs = (
             score_table(items, **names, score=count, cluster=cluster) for count in counts
         )
@@ -230,18 +205,6 @@ def _counted(items, names, score, counts, cluster):
     return table, correct, table.n_answers
 
 
-def _check_runs(table, runs, k):
-    few = (runs < k) & np.isfinite(table.scores)
-    _refuse(
-        table,
-        few,
-        lambda at: (
-            f"{runs[at]} runs, and k = {k} answers cannot be chosen from these. Take k <= "
-            f"{runs[np.isfinite(table.scores)].min()}, or run it more often"
-        ),
-    )
-
-
 def _refuse(table, bad, what):
     if bad.any():
         at = tuple(np.argwhere(bad)[0])
@@ -253,45 +216,16 @@ def _named(table, bad):
     return f"model {plain(table.models[column])!r}, item {plain(table.items[row])!r}"
 
 
-def _of_model(table, values, confidence_level):
-    """Mean, interval and standard error of one model in every group."""
-    there = np.isfinite(values)
+def _of_model(table, values, there, confidence_level):
+    """Mean, interval, standard error and number of items of one model in every group."""
     sizes = table.cluster_sums(there)
     present = sizes > 0
     sums = table.cluster_sums(np.where(there, values, 0.0))[present]
-    codes = table.cluster_groups[present]
-    robust = clustered.cluster_robust_variance(sums, sizes[present], codes, table.n_groups)
-    n = np.bincount(codes, sizes[present], minlength=table.n_groups)
+    codes, n_groups = table.cluster_groups[present], table.n_groups
+    robust = clustered.cluster_robust_variance(sums, sizes[present], codes, n_groups)
+    n, units = (np.bincount(codes, w, minlength=n_groups) for w in (sizes[present], None))
     mean = np.clip(robust.mean, 0, 1)
-    low, high = _interval(mean, robust.variance, robust.df, n, confidence_level)
+    df = robust.df if table.is_clustered else np.where(units > 1, np.inf, np.nan)
+    ends = repeats.item_mean_interval(mean, robust.variance, units, n, df, confidence_level)
     error = np.sqrt(np.where(robust.variance > table.rounding**2, robust.variance, np.nan))
-    return {"value": mean, "low": low, "high": high, "standard_error": error, "n": n}
-
-
-def _interval(mean, variance, df, n, confidence_level):
-    binary = mean * (1 - mean)
-    smoothed = ((n - 1) * n * variance + _PSEUDO_ITEMS * binary) / (n - 1 + _PSEUDO_ITEMS)
-    tail = (1 + confidence_level) / 2
-    wider = student_t.ppf(tail, df) / ndtri(tail)
-    variance = np.where(binary > 0, smoothed / np.maximum(n, 1), 0.0) * wider**2
-    low, high = binomial.wilson_interval_of_mean(mean, variance, n, confidence_level)
-    unknown = ~np.isfinite(df)
-    return np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
-
-
-def _rows(table, names, values, correct, runs, cluster):
-    """Item rows with the value of each item as the score."""
-    column, row = np.nonzero(np.isfinite(values.T))
-    keys = table.items.to_frame(index=False)
-    keys.columns = [*names["by"], names["item"]]
-    frame = keys.iloc[row].reset_index(drop=True)
-    frame.insert(0, names["model"], table.models[column])
-    if cluster is not None and cluster not in frame:
-        frame[cluster] = table.clusters[row]
-    return frame.assign(
-        n_correct=correct[row, column], n_runs=runs[row, column], score=values[row, column]
-    )
-
-
-def _tuple(group):
-    return group if isinstance(group, tuple) else (group,)
+    return mean, *ends, error, n

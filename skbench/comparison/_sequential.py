@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,8 @@ from skbench.stats.sequential import betting
 
 if TYPE_CHECKING:
     from skbench.comparison._sequential_state import SequentialResult
+
+_MIXING = 0.5  # share of the draws that all items have alike
 
 
 class SequentialMean(Sequential):
@@ -44,15 +46,11 @@ class SequentialMean(Sequential):
     result : SequentialResult
         What is known so far.
 
-    Raises
-    ------
-    ValueError
-        If both `target` and `width` are given, or a number is out of range.
-
     Notes
     -----
     See `skbench.stats.betting`. Items must come in an order that has nothing to do with
-    their scores: shuffle them once. The ends of all looks are intersected.
+    their scores: shuffle them once. The ends of all looks are intersected. The state goes
+    to a file and back by `save` and `load`.
 
     When not to use it: for a number of items that was fixed anyway, where a usual
     interval is shorter.
@@ -89,37 +87,22 @@ class SequentialMean(Sequential):
         return self.bounds
 
     def update(self, scores: ArrayLike) -> SequentialResult:
-        """Add the scores of a batch of items.
-
-        Parameters
-        ----------
-        scores : array-like of shape (n_items,)
-            One score per item.
-
-        Returns
-        -------
-        SequentialResult
-
-        Raises
-        ------
-        ValueError
-            For scores that are missing or outside the bounds.
-        """
+        """Add the scores of a batch of items, one each, within the bounds."""
         return self._add(self._batch(scores, "scores"))
 
     def _decided(self, low, high):
-        if self.width is None and self.target is None:
-            return "undecided"
         if self.width is not None:
             return "precise" if high - low <= self.width else "undecided"
+        if self.target is None:
+            return "undecided"
         return "above" if low > self.target else "below" if high < self.target else "undecided"
 
     def _chance_by(self, value, variance, n, n_end):
         level = self.confidence_level
-        if self.width is None and self.target is None:
-            return np.nan
         if self.width is not None:
             return float(2 * betting.half_width(variance, n_end, level) <= self.width)
+        if self.target is None:
+            return np.nan
         return betting.chance_of_decision(value, variance, n, n_end, self.target, level)
 
 
@@ -145,11 +128,6 @@ class SequentialComparison(Sequential):
         Items so far.
     result : SequentialResult
         What is known so far; its value is the mean of a minus b.
-
-    Raises
-    ------
-    ValueError
-        If names are alike or a number is out of range.
 
     Notes
     -----
@@ -205,40 +183,21 @@ class SequentialComparison(Sequential):
     def update(
         self, a: ArrayLike, b: ArrayLike, weights: ArrayLike | None = None
     ) -> SequentialResult:
-        """Add the scores of both models on a batch of items.
-
-        Parameters
-        ----------
-        a, b : array-like of shape (n_items,)
-            Scores of the same items in the same order.
-        weights : array-like of shape (n_items,), default=None
-            What each item counts, from `decisive_order`.
-
-        Returns
-        -------
-        SequentialResult
-
-        Raises
-        ------
-        ValueError
-            For scores that are missing or outside the bounds, of different lengths, or
-            weights above `max_weight`.
-        """
+        """Add both models' scores of a batch of items, weighted if from `decisive_order`."""
         a, b = self._batch(a, "a"), self._batch(b, "b")
         if a.size != b.size:
             raise ValueError(f"a has {a.size} scores and b {b.size}: give those of the same items.")
-        difference = a - b
-        if weights is not None:
-            weights = np.asarray(weights, dtype=float)
-            if weights.shape != a.shape or not (0 <= weights).all():
-                raise ValueError(f"weights must be {a.size} numbers of at least 0.")
-            if weights.max(initial=0) > self.max_weight * (1 + 1e-12):
-                raise ValueError(
-                    f"A weight is {weights.max():g}, above max_weight {self.max_weight:g}. Pass "
-                    "max_weight=2 to the constructor for weights of decisive_order."
-                )
-            difference = weights * difference
-        return self._add(difference)
+        if weights is None:
+            return self._add(a - b)
+        weights = np.asarray(weights, dtype=float)
+        if weights.shape != a.shape or not (0 <= weights).all():
+            raise ValueError(f"weights must be {a.size} numbers of at least 0.")
+        if weights.max(initial=0) > self.max_weight * (1 + 1e-12):
+            raise ValueError(
+                f"A weight is {weights.max():g}, above max_weight {self.max_weight:g}. Pass "
+                "max_weight=2 to the constructor for weights of decisive_order."
+            )
+        return self._add(weights * (a - b))
 
     def _decided(self, low, high):
         if low > 0 or high < 0:
@@ -248,24 +207,22 @@ class SequentialComparison(Sequential):
 
     def _chance_by(self, value, variance, n, n_end):
         level = self.confidence_level
-        decided = betting.chance_of_decision(value, variance, n, n_end, 0.0, level)
-        needed = betting.half_width(variance, n_end, level)
-        if self.margin is None or needed >= self.margin:
-            return decided
-        return 1.0  # by then the interval is shorter than the margin
+        if self.margin is not None and betting.half_width(variance, n_end, level) < self.margin:
+            return 1.0  # by then the interval is shorter than the margin
+        return betting.chance_of_decision(value, variance, n, n_end, 0.0, level)
 
 
 def decisive_order(
-    spread: ArrayLike, n_draws: int, random_state: RandomState = None
+    spread: Any, n_draws: int, random_state: RandomState = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Draws of items that decide a comparison soonest, by what an item bank predicts.
 
     Parameters
     ----------
-    spread : array-like of shape (n_items,)
-        How far apart the two models are expected to be on each item: the root of the
-        predicted probability that they disagree, say. From an item bank or any
-        guess; a bad guess costs items, never validity.
+    spread : ItemBank or array-like of shape (n_items,)
+        How far apart two models are expected to be on each item: the root of the
+        probability that they disagree, say. Of a bank's items, the spread of earlier models'
+        answers. A bad guess costs items, never validity.
     n_draws : int
         Number of draws, with replacement.
     random_state : None, int, RandomState or Generator, default=None
@@ -274,19 +231,16 @@ def decisive_order(
     Returns
     -------
     items : ndarray of int of shape (n_draws,)
-        Positions of the items. One that comes again is not asked again, but counts again.
+        Positions of the items (in ``bank.items_``). One that comes again is not asked again,
+        but counts again.
     weights : ndarray of shape (n_draws,)
         For `SequentialComparison.update`, at most 2.
 
-    Raises
-    ------
-    ValueError
-        If a spread is negative or missing.
-
     Notes
     -----
-    See `skbench.stats.betting.informative_draws`. The intervals are then about the mean of
-    these very items.
+    Items are drawn with ``q = 1 / (2 n) + spread / (2 sum(spread))`` and count ``1 / (n q)``:
+    the mean of weight times score is that of these very items, whatever `spread` says, with
+    least variance where it is right.
 
     When not to use it: with an order sorted by difficulty in place of the draws; no
     interval is valid for that.
@@ -299,7 +253,15 @@ def decisive_order(
     6
     """
     check_whole("n_draws", n_draws)
+    if hasattr(spread, "scores_"):
+        count, variance = spread.n_answers_, np.nanvar(spread.scores_, axis=1)
+        # Items on which all earlier models agree have one answer of the average spread more.
+        spread = np.sqrt((count * variance + variance.mean()) / (count + 1))
     spread = np.asarray(spread, dtype=float)
     if spread.ndim != 1 or not spread.size or not (np.isfinite(spread) & (spread >= 0)).all():
         raise ValueError("spread must be a column of finite numbers of at least 0, one per item.")
-    return betting.informative_draws(spread, n_draws, as_generator(random_state))
+    n, total = spread.size, spread.sum()
+    share = spread / total if total > 0 else np.full(n, 1 / n)
+    q = _MIXING / n + (1 - _MIXING) * share
+    items = as_generator(random_state).choice(n, size=n_draws, p=q)
+    return items, 1 / (n * q[items])

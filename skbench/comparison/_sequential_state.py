@@ -12,7 +12,7 @@ from typing import Self
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_confidence_level, check_whole, check_within
+from skbench._checks import check_confidence_level, check_whole, check_within, floats
 from skbench._files import write_whole
 from skbench.stats.sequential import betting
 
@@ -141,19 +141,14 @@ class Sequential:
         return self._chance_by(value, squares / (n + 1), n, max(self.max_items, n))
 
     def _batch(self, scores, name):
-        column = np.atleast_1d(np.asarray(scores, dtype=float)).ravel()
+        column = np.atleast_1d(floats(f"scores of {name}", scores)).ravel()
         if not np.isfinite(column).all():
             raise ValueError(f"{name} has a score that is missing or infinite; leave it out.")
         check_within(f"scores of {name} lie", column, self.bounds)
         return column
 
     def to_json(self) -> str:
-        """The state as text: settings, counts, ends and verdict.
-
-        Returns
-        -------
-        str
-        """
+        """The state as text: settings, counts, ends and verdict."""
         settings = {name: getattr(self, name) for name in self._settings}
         state = {"counts": sorted(self._counts.items()), "ends": self._ends}
         kind = type(self).__name__
@@ -161,22 +156,7 @@ class Sequential:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """The object as it was when `to_json` wrote it.
-
-        Parameters
-        ----------
-        text : str
-            What `to_json` gave.
-
-        Returns
-        -------
-        object of this class
-
-        Raises
-        ------
-        ValueError
-            If it is the state of another class.
-        """
+        """The object as it was when `to_json` wrote it."""
         state = json.loads(text)
         if state.get("kind") != cls.__name__:
             raise ValueError(f"This is the state of {state.get('kind')}, not of {cls.__name__}.")
@@ -186,26 +166,12 @@ class Sequential:
         return found
 
     def save(self, path: Path) -> None:
-        """Write the state to a file, which is there whole or as it was before.
-
-        Parameters
-        ----------
-        path : str or path
-        """
+        """Write the state to a file, which is there whole or as it was before."""
         write_whole(path, self.to_json())
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Go on from a file that `save` wrote.
-
-        Parameters
-        ----------
-        path : str or path
-
-        Returns
-        -------
-        object of this class
-        """
+        """Go on from a file that `save` wrote."""
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
 
     def __repr__(self):

@@ -159,7 +159,7 @@ def compare_models(
 
 def comparison_of(table, a=None, b=None, *, item, confidence_level, adjust):
     """`compare_models` for a `ScoreTable`, of which several things may be asked."""
-    positions = _positions(table, a, b)
+    positions = pair_positions(table, a, b)
     two = a is not None and b is not None
     if two:
         table = table.of_models(positions[0])
@@ -168,7 +168,7 @@ def comparison_of(table, a=None, b=None, *, item, confidence_level, adjust):
     positions = positions or in_order(_overall(table, pairs))
     if two:
         _refuse_shared_clusters(table, pairs, item)
-    labels = _labels(table, positions)
+    labels = pair_labels(table, positions)
     fields = chosen(pairs, positions)
     warn_of_pairs(table, pairs, fields, labels)
     return comparison_from(table, fields, labels, confidence_level, adjust)
@@ -177,7 +177,7 @@ def comparison_of(table, a=None, b=None, *, item, confidence_level, adjust):
 def all_pairs(table, pairs, scores, confidence_level):
     """All pairs of a `PairTable` of one group at once, at Bonferroni's level."""
     positions = in_order(scores)
-    labels = _labels(table._replace(groups=None), positions)
+    labels = pair_labels(table._replace(groups=None), positions)
     fields = chosen(pairs, positions)
     return comparison_from(table, fields, labels, confidence_level, "bonferroni")
 
@@ -223,7 +223,7 @@ def _overall(table, pairs):
     return np.nanmean(table.scores, axis=0)
 
 
-def _positions(table, a, b):
+def pair_positions(table, a, b):
     """Positions of the models of each pair; empty for all pairs."""
     models = list(table.models)
     for name in (a, b):
@@ -253,7 +253,7 @@ def _refuse_shared_clusters(table, pairs, item):
         )
 
 
-def _labels(table, positions):
+def pair_labels(table, positions):
     n_groups = table.n_groups
     pairs = np.repeat(np.array(positions), n_groups, axis=0)
     levels = [table.models[pairs[:, 0]], table.models[pairs[:, 1]]]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from skbench._checks import floats
 from skbench._types import Table
 from skbench.stats.ranking import kemeny
 
@@ -91,7 +92,7 @@ def kemeny_order(scores: Table) -> KemenyOrder:
     (['cyd', 'ada', 'bob'], 2, 'exact')
     """
     table = pd.DataFrame(scores)
-    values = table.to_numpy(dtype=float)
+    values = floats("scores", table.to_numpy(dtype=object))
     if not values.size:
         raise ValueError(f"scores has shape {values.shape}: pass models in rows, tasks in columns.")
     if not np.isfinite(values).all():

@@ -115,8 +115,16 @@ def required_items(
         n = float(formulas.required_n_t(effect, variance, *goal, cluster_size))
     else:
         n = float(formulas.required_n(effect, variance, *goal))
+    if not math.isfinite(n):
+        raise ValueError(
+            f"effect={effect:g} is so small that the number of items that show it overflows. "
+            "Plan for the smallest difference worth finding."
+        )
     # Rounding up 969.0000000001 would be the rounding of the computer.
     return math.ceil(n * (1 - 1e-9))
+
+
+_MOST_ITEMS = 1e12  # that an exact test is planned with
 
 
 def _first_n(effect, disagreement, confidence_level, power):
@@ -126,6 +134,11 @@ def _first_n(effect, disagreement, confidence_level, power):
     def enough(n):
         return formulas.power_mcnemar(effect, n, disagreement, confidence_level) >= power
 
+    if not start < _MOST_ITEMS:
+        raise ValueError(
+            f"effect={effect:g} would take {start:.3g} items or more. Plan for the smallest "
+            "difference worth finding."
+        )
     low, high = 0, math.ceil(start)
     while not enough(high):
         low, high = high, math.ceil(1.1 * high) + 1

@@ -210,7 +210,7 @@ def prepared_regressor(regressor, X, groups, seed):
     Raises
     ------
     ValueError
-        If a regressor asked for by name would have to read dates.
+        If a regressor that brings no transformer of its own would have to read dates.
 
     Warns
     -----
@@ -225,6 +225,8 @@ def prepared_regressor(regressor, X, groups, seed):
         nominal = text_columns(X) if preset in _KNOWS_CATEGORIES else nominal_columns(X)
         regressor = _PRESETS[preset]()
         return encoding(_on_one_core(seeded(regressor, seed)), X, groups, nominal)
+    if not any(hasattr(part, "transform") for part in regressor.get_params().values()):
+        refuse_unreadable(X)
     return with_indicators(_on_one_core(seeded(regressor, seed)), X, groups)
 
 

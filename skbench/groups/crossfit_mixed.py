@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from skbench._checks import check_unit_interval
+from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import Estimator, RandomState, Splitter
 from skbench.groups._base import Bounds, GroupEstimator
@@ -157,7 +158,7 @@ class CrossFitMixedModel(GroupEstimator):
         sampling = replace(self.sampling_, outcome="continuous", spread=None)
         self.effects_ = Parallel(n_jobs=self.n_jobs)(
             delayed(clone(effects).fit)(X, z - prior_mean, sigma2, self.n_, groups, sampling)
-            for prior_mean in self._prior_means
+            for prior_mean in steps(self._prior_means, "splits")
         )
 
     def _cross_fitted(self, X, z, groups):

@@ -66,6 +66,8 @@ class IntervalPipeline(Pipeline):
     (6, 2)
     """
 
+    __metadata_request__score = {"sigma2": True}
+
     def fit(
         self,
         X: Table,

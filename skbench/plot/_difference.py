@@ -149,8 +149,8 @@ class DifferenceDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on. By default a new figure is made, as high as the rows and
-            as wide as the names need.
+            Axes to draw on; rows that they are too low for are left out, and a note says so. By
+            default a new figure is made, as high as the rows and as wide as the names need.
         xlabel : str, default="difference"
             Name of the axis.
 
@@ -164,6 +164,11 @@ class DifferenceDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        self.ax_ = self._fitting(ax)._drawn(ax, xlabel)
+        self.figure_ = self.ax_.figure
+        return self
+
+    def _drawn(self, ax, xlabel):
         names = _pair_names(self.rows.index)
         texts = list(self.legend.values())
         ax = _style.row_axes(ax, names, self.remarks, texts + self.notes, row_height=0.24)
@@ -178,8 +183,20 @@ class DifferenceDisplay:
         }
         _style.draw_remarks(ax, self.remarks)
         _style.draw_heading(ax, [handles[key] for key in self.legend], texts, self.notes)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return ax
+
+    def _fitting(self, ax):
+        """This display, or one with the rows that fit."""
+        n_rows = len(self.rows)
+        shown = _style.fitting_rows(ax, n_rows, len(self.legend) + len(self.notes) + 1)
+        if len(shown) == n_rows:
+            return self
+        return type(self)(
+            rows=self.rows.iloc[shown],
+            legend=self.legend,
+            notes=[*self.notes, _style.fitting_note(len(shown), n_rows)],
+            remarks=[self.remarks[row] for row in shown],
+        )
 
 
 def _closest_to_tie(estimate, max_rows):

@@ -176,8 +176,8 @@ class ForestDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on. By default a new figure is made, as high as the rows
-            and as wide as the names need.
+            Axes to draw on; rows that they are too low for are left out, and a note says so. By
+            default a new figure is made, as high as the rows and as wide as the names need.
         xlabel : str, default="score"
             Name of the score axis.
 
@@ -191,6 +191,11 @@ class ForestDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        self.ax_ = self._fitting(ax)._drawn(ax, xlabel)
+        self.figure_ = self.ax_.figure
+        return self
+
+    def _drawn(self, ax, xlabel):
         names = _style.row_names(next(iter(self.rows.values())).index)
         texts = list(self.legend.values()) + ([] if self.truth is None else ["truth"])
         row_height = 0.13 + 0.075 * len(self.rows)
@@ -211,8 +216,21 @@ class ForestDisplay:
             handles.append(_style.draw_truth(ax, self.truth, half_height=0.4))
         _style.draw_remarks(ax, self.remarks)
         _style.draw_heading(ax, handles, texts, self.notes)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return ax
+
+    def _fitting(self, ax):
+        """This display, or one with the rows that fit."""
+        n_rows, least = len(self.remarks), max(0.16, 0.06 + 0.055 * len(self.rows))
+        shown = _style.fitting_rows(ax, n_rows, len(self.legend) + len(self.notes) + 1, least)
+        if len(shown) == n_rows:
+            return self
+        return type(self)(
+            rows={name: frame.iloc[shown] for name, frame in self.rows.items()},
+            legend=self.legend,
+            truth=None if self.truth is None else self.truth[shown],
+            remarks=[self.remarks[row] for row in shown],
+            notes=[*self.notes, _style.fitting_note(len(shown), n_rows)],
+        )
 
     def _drawn_values(self):
         values = np.concatenate([frame.to_numpy().ravel() for frame in self.rows.values()])

@@ -157,7 +157,8 @@ class RankDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure by default, as large as rows and ranks need.
+            Axes to draw on; rows that they are too low for are left out, and a note says so. A
+            new figure by default, as large as rows and ranks need.
         xlabel : str, default="rank"
             Name of the rank axis.
 
@@ -171,6 +172,11 @@ class RankDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        self.ax_ = self._fitting(ax)._drawn(ax, xlabel)
+        self.figure_ = self.ax_.figure
+        return self
+
+    def _drawn(self, ax, xlabel):
         names = _style.row_names(self.probabilities.index)
         n_rows, n_ranks = self.probabilities.shape
         texts = list(self.legend.values())
@@ -184,8 +190,21 @@ class RankDisplay:
         if self.sets is not None:
             handles.append(_draw_frames(ax, self.sets))
         _style.draw_heading(ax, handles, texts, self.notes)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return ax
+
+    def _fitting(self, ax):
+        """This display, or one with the rows that fit."""
+        n_rows = len(self.probabilities)
+        shown = _style.fitting_rows(ax, n_rows, len(self.legend) + len(self.notes) + 1)
+        if len(shown) == n_rows:
+            return self
+        return type(self)(
+            probabilities=self.probabilities.iloc[shown],
+            mean_rank=self.mean_rank.iloc[shown],
+            sets=None if self.sets is None else self.sets.iloc[shown],
+            legend=self.legend,
+            notes=[*self.notes, _style.fitting_note(len(shown), n_rows)],
+        )
 
     def _axes(self, ax, names, texts, n_ranks):
         own = ax is None

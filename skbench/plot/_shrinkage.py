@@ -199,8 +199,8 @@ class ShrinkageDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on. By default a new figure is made, as high as the rows
-            and as wide as the names need.
+            Axes to draw on; rows that they are too low for are left out, and a note says so. By
+            default a new figure is made, as high as the rows and as wide as the names need.
         xlabel : str, default="score"
             Name of the score axis.
 
@@ -214,6 +214,11 @@ class ShrinkageDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        self.ax_ = self._fitting(ax)._drawn(ax, xlabel)
+        self.figure_ = self.ax_.figure
+        return self
+
+    def _drawn(self, ax, xlabel):
         rows = self.rows
         names = rows["label"].tolist()
         texts = list(self.legend.values())
@@ -231,8 +236,21 @@ class ShrinkageDisplay:
             handles["shrunk"] = (handles["shrunk"], handles["moved"])
         _style.draw_remarks(ax, self.remarks)
         _style.draw_heading(ax, [handles[key] for key in self.legend], texts, self.notes)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return ax
+
+    def _fitting(self, ax):
+        """This display, or one with the rows that fit."""
+        n_rows = len(self.rows)
+        shown = _style.fitting_rows(ax, n_rows, len(self.legend) + len(self.notes) + 1)
+        if len(shown) == n_rows:
+            return self
+        return type(self)(
+            moves=self.moves_,
+            rows=self.rows.iloc[shown],
+            legend=self.legend,
+            remarks=[self.remarks[row] for row in shown],
+            notes=[*self.notes, _style.fitting_note(len(shown), n_rows)],
+        )
 
 
 def _moves(direct, shrunk, truth, n):

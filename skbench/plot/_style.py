@@ -21,6 +21,7 @@ _LABEL_SIZE = 8.5
 _NOTE_SIZE = 8.5
 # Average advance of a character at these sizes, on the wide side of DejaVu Sans.
 _INCHES_PER_CHARACTER = 0.072
+_INCHES_PER_LINE = 0.19  # above the axes
 _LUMINANCE = (0.299, 0.587, 0.114)  # of red, green and blue
 _ROWS_NEEDING_TOP_TICKS = 25
 # The two guarantees that are not a phrase by themselves.
@@ -247,7 +248,51 @@ def row_axes(ax, names, remarks, texts, row_height):
     )
     width = max(5.2, 0.7 + _INCHES_PER_CHARACTER * longest_text)
     width += 0.4 + _INCHES_PER_CHARACTER * (longest_name + longest_remark)
-    return new_axes(width, 0.85 + 0.19 * len(texts) + row_height * max(len(names), 2))
+    return new_axes(width, 0.85 + _INCHES_PER_LINE * len(texts) + row_height * max(len(names), 2))
+
+
+def fitting_rows(ax, n_rows, n_lines, least=0.16):
+    """Which rows the caller's axes have the height for.
+
+    Parameters
+    ----------
+    ax : matplotlib Axes or None
+        None has room for all.
+    n_rows : int
+        Rows there are.
+    n_lines : int
+        Lines of text above the axes, which a layout engine takes off their height.
+    least : float, default=0.16
+        Inches that a row needs for its name to be read.
+
+    Returns
+    -------
+    ndarray of int
+        Evenly spaced, the first and the last row among them where two fit.
+    """
+    if ax is None:
+        return np.arange(n_rows)
+    _make_room(ax)
+    inches = ax.get_window_extent().height / ax.figure.dpi
+    if ax.figure.get_layout_engine() is not None:
+        inches -= _INCHES_PER_LINE * n_lines
+    fit = max(1, int(inches / least))
+    if fit >= n_rows:
+        return np.arange(n_rows)
+    return np.linspace(0, n_rows - 1, fit).round().astype(int)
+
+
+def _make_room(ax):
+    """Lay out a figure that has these axes alone and no layout: names would be cut at its edge."""
+    figure = ax.figure.canvas.figure  # the whole, where the axes are on a part of it
+    alone = figure.axes == [ax] and ax.get_subplotspec() is not None
+    if alone and figure.get_layout_engine() is None:
+        figure.set_layout_engine("constrained")
+
+
+def fitting_note(n_shown, n_rows):
+    """Say that axes are too low for all rows."""
+    return f"{n_shown} of {n_rows} rows drawn, evenly spaced: these axes have no height for more"
 
 
 def new_axes(width, height):

@@ -1,5 +1,6 @@
 """The names of this room, for type checkers."""
 
+from skbench.ppi.arrays import rows_of_arrays as rows_of_arrays
 from skbench.ppi.agreement import (
     JudgeAgreement as JudgeAgreement,
     judge_agreement as judge_agreement,

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_same_index, refuse_dates
+from skbench._checks import check_same_index, refuse_dates, refuse_huge
 from skbench.stats.intervals.moments import complement_moments, group_moments
 
 
@@ -212,6 +212,7 @@ def _autorater(X, numeric):
 
 def _refuse_missing_scores(autorater, names, numeric):
     if numeric and np.isfinite(autorater).all():
+        refuse_huge("Autorater scores", autorater)
         return
     missing = pd.isna(autorater)
     infinite = np.isinf(autorater) if numeric else np.isin(autorater, (np.inf, -np.inf))
@@ -253,6 +254,7 @@ def _labels(y, n_rows):
         raise ValueError(
             f"y must be finite, or nan where a row is unlabeled, but row {row} has {labels[row]}."
         )
+    refuse_huge("Labels", labels)
     return labels
 
 

@@ -5,9 +5,8 @@ import pandas as pd
 from scipy.special import ndtri
 from scipy.stats import t as student_t
 
-from skbench.stats.clusters import agreement, clustered
+from skbench.stats.clusters import agreement, clustered, paired
 from skbench.stats.intervals import binomial, means
-from skbench.stats.ranking.noninferiority import score_interval
 
 MOST_LABELS = 10  # beyond, scores are numbers and not labels
 FEWEST_LABELS = 5
@@ -75,41 +74,39 @@ def _tables(y, verdict, values, codes):
     return cells
 
 
+def _by_cluster(values, codes):
+    """Mean of values in clusters, with its CR2 variance and degrees of freedom."""
+    sizes, group = np.bincount(codes), np.zeros(codes.max() + 1, dtype=int)
+    robust = clustered.cluster_robust_variance(np.bincount(codes, values), sizes, group, 1)
+    return (float(part[0]) for part in (robust.mean, robust.variance, robust.df))
+
+
 def _share(hits, codes, confidence_level):
     """A share with its Clopper-Pearson interval, at the rows that clusters are worth."""
     n, share = hits.size, float(hits.mean())
     effective = float(n)
-    sizes = np.unique(codes, return_counts=True)[1]
-    if sizes.max() > 1:
-        if sizes.size < 2:
+    codes = np.unique(codes, return_inverse=True)[1]
+    n_clusters = codes.max() + 1
+    if n_clusters < n:
+        if n_clusters < 2:
             return share, np.nan, np.nan
-        groups = np.unique(codes, return_inverse=True)[1]
-        robust = clustered.cluster_robust_variance(
-            np.bincount(groups, hits), sizes, np.zeros(sizes.size, dtype=int), 1
-        )
+        _, variance, df = _by_cluster(hits, codes)
         # Without any spread clusters may be all alike inside: count them, not rows.
-        alike = float(sizes.size)
-        worth = share * (1 - share) / robust.variance[0] if robust.variance[0] > 0 else alike
+        worth = share * (1 - share) / variance if variance > 0 else float(n_clusters)
         tail = (1 + confidence_level) / 2
-        effective = min(n, worth) * (ndtri(tail) / student_t.ppf(tail, robust.df[0])) ** 2
+        effective = min(n, worth) * (ndtri(tail) / student_t.ppf(tail, df)) ** 2
     low, high = binomial.clopper_pearson_interval(share * effective, effective, confidence_level)
     return share, float(low), float(high)
 
 
 def _bias(score, y, codes, confidence_level):
     difference = score - y
-    sizes = np.bincount(codes)
-    independent = sizes.max() == 1
-    if independent and np.isin(np.r_[score, y], (0, 1)).all():
-        ends = score_interval(np.sum(difference > 0), np.sum(difference < 0), y.size,
-                              confidence_level)  # fmt: skip
-        return difference.mean(), *ends
-    robust = clustered.cluster_robust_variance(
-        np.bincount(codes, difference), sizes, np.zeros(sizes.size, dtype=int), 1
-    )
-    error = np.sqrt(np.where(robust.variance > 0, robust.variance, np.nan))
-    low, high = means.t_interval(robust.mean, error, np.nan_to_num(robust.df), confidence_level)
-    return robust.mean[0], low[0], high[0]
+    if codes.max() + 1 == y.size and np.isin(np.r_[score, y], (0, 1)).all():
+        only = np.sum(difference > 0), np.sum(difference < 0)
+        return difference.mean(), *paired.mcnemar_interval(*only, y.size, confidence_level)
+    mean, variance, df = _by_cluster(difference, codes)
+    error = np.sqrt(variance) if variance > 0 else np.nan
+    return mean, *means.t_interval(mean, error, np.nan_to_num(df), confidence_level)
 
 
 def _calibration(score, y, codes, confidence_level, rng):
@@ -178,7 +175,7 @@ def _residual(truth, column):
 
 def effective(errors, codes, confidence_level):
     """Correlation of errors, effective number of judges, and its interval."""
-    correlation, _ = agreement.error_correlation(errors, codes)
+    correlation = agreement.error_correlation(errors)
     errs = np.isfinite(np.diag(correlation))
     k = int(errs.sum())
     if k < 2:
@@ -190,7 +187,7 @@ def effective(errors, codes, confidence_level):
     size = _PSEUDO_ERROR * np.sqrt(np.nanmean(errors[:, errs] ** 2, axis=0))
     more = np.vstack([errors[:, errs], size, np.diag(size)])
     codes = np.r_[codes, codes.max() + 1 + np.arange(k + 1)]
-    every, left_out = agreement.error_correlation(more, codes, codes.max() + 1)
+    every, left_out = (agreement.error_correlation(more, c) for c in (None, codes))
     # On Fisher's scale of the mean correlation, which k^2 / sum is a function of.
     z, others = (
         np.arctanh(np.clip((c.sum(axis=(-2, -1)) - k) / (k * (k - 1)), -0.999, 1 - 1e-12))

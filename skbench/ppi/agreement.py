@@ -6,15 +6,19 @@ import warnings
 from dataclasses import dataclass, field
 from typing import Literal
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 
 from skbench._checks import check_confidence_level, check_option, plain, require_columns
+from skbench._columns import with_winners
 from skbench._random import as_generator
 from skbench._types import Names, RandomState, Rows
 from skbench.ppi import _figures
+from skbench.ppi._verdicts import has_enough_labels
+from skbench.ppi.chain_rule import ChainRulePPI
+from skbench.ppi.difference import ClassicalMean, PPIMean
 from skbench.stats.clusters import agreement
+from skbench.summaries._rows import as_frame
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,13 +51,6 @@ class JudgeAgreement:
         Of each interval.
     remarks : tuple of str
         What else there is to know.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"human": [1, 0] * 15, "judge": [1, 0] * 13 + [0, 1] * 2})
-    >>> card = judge_agreement(rows, human="human", judges=["judge"], random_state=0)
-    >>> card.to_frame()[["kappa", "tpr", "tnr"]].round(2).to_numpy().tolist()
-    [[0.73, 0.87, 0.87]]
     """
 
     table: pd.DataFrame
@@ -75,12 +72,7 @@ class JudgeAgreement:
         return self.table.copy()
 
     def sentences(self) -> list[str]:
-        """The card in words.
-
-        Returns
-        -------
-        list of str
-        """
+        """The card in words."""
         low, high = self.effective_judges_interval
         rests = f"All of this rests on {self.n_labels:,} human labels"
         rests += f" in {self.n_clusters:,} clusters." if self.n_clusters < self.n_labels else "."
@@ -213,10 +205,18 @@ def judge_agreement(
     )
 
 
+def mean_estimator(verdicts, y, discrete, clusters=None, groups=None):
+    """The estimator of a mean label: exact where each of few verdicts has labels enough."""
+    if np.isfinite(y).all():
+        return ClassicalMean()
+    few = discrete and clusters is None and has_enough_labels(verdicts, y, groups)
+    return ChainRulePPI() if few else PPIMean()
+
+
 def _read(rows, human, judges, cluster):
     """The columns as a pandas frame, without rows that no judge judged."""
-    frame = nw.from_native(rows, eager_only=True)
     wanted = list(dict.fromkeys([human, *judges, *([cluster] if cluster else [])]))
+    frame = with_winners(as_frame(rows, eager_only=True).to_pandas(), wanted)
     require_columns(frame.columns, wanted, "rows")
     if len(set(judges)) < len(judges) or human in judges:
         raise ValueError(f"judges must be different columns, other than {human!r}, got {judges}.")
@@ -277,9 +277,6 @@ def _verdict(column, score, labels, event, threshold, name):
 
 def _corrected(table, human, labels, event, scores, cluster, confidence_level):
     """Mean label over all rows by judge and labels, with the methods there are for it."""
-    from skbench.ppi import ChainRulePPI, ClassicalMean, PPIMean
-    from skbench.ppi._verdicts import has_enough_labels
-
     if event is None and any(isinstance(x, str) for x in labels):
         return None
     y = _scores(table[human], human, labels, event)
@@ -289,11 +286,7 @@ def _corrected(table, human, labels, event, scores, cluster, confidence_level):
         there = np.isfinite(score)
         f, h = score[there], y[there]
         clusters = None if cluster is None else table[cluster].to_numpy()[there]
-        estimator = PPIMean()
-        if np.isfinite(h).all():
-            estimator = ClassicalMean()
-        elif binary and clusters is None and np.isin(f, (0, 1)).all() and has_enough_labels(f, h):
-            estimator = ChainRulePPI()
+        estimator = mean_estimator(f, h, binary and np.isin(f, (0, 1)).all(), clusters)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of few labels, which the card tells
             estimate = estimator.fit(f, h, clusters=clusters).estimate(confidence_level)

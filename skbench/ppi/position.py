@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 
@@ -12,6 +11,7 @@ from skbench._checks import require_columns
 from skbench._types import Rows
 from skbench.stats.clusters import paired
 from skbench.stats.intervals import means
+from skbench.summaries._rows import as_frame
 
 
 def position_bias(
@@ -49,16 +49,10 @@ def position_bias(
         `inconsistent`, the share of pairs shown in both orders whose winner changed (nan
         without `item`).
 
-    Raises
-    ------
-    ValueError
-        If only one order occurs, or `first` holds other names.
-
     Notes
     -----
     Half the difference of the mean verdict for a between the two orders: paired by item
     where items were shown in both, Welch's otherwise. Which of the two is better drops out.
-
     When not to use it: where the order was chosen by who was expected to win.
 
     Examples
@@ -69,7 +63,7 @@ def position_bias(
     >>> print(round(found["bias"], 3), round(found["inconsistent"], 3))
     0.333 0.333
     """
-    frame = nw.from_native(rows, eager_only=True)
+    frame = as_frame(rows, eager_only=True)
     wanted = [verdict, first, *([item] if item else [])]
     require_columns(frame.columns, wanted, "rows")
     table = pd.DataFrame({name: frame[name].to_list() for name in wanted})

@@ -221,8 +221,8 @@ class StratifiedPPI(PPIEstimator):
         check_power_tuning(self.power_tuning, data.autorater)
         if isinstance(self.n_strata, str):
             raise ValueError(
-                f"n_strata={self.n_strata!r}: the number of strata is not searched for. Choosing the "
-                "shortest interval covers less than its level, .80 for 95 % with trees. Choose "
+                f"n_strata={self.n_strata!r}: the number of strata is not searched for. Choosing "
+                "the shortest interval covers less than its level, .80 for 95 % with trees. Choose "
                 "a number beforehand, such as 5."
             )
         check_whole("n_strata", self.n_strata)

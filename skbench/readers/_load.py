@@ -18,7 +18,7 @@ _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _PARQUET = (".parquet", ".pq")
 _LINES = (".jsonl", ".ndjson")
 _BLANKS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
-_LARGEST_PARQUET = 2**28  # values of a file that is far smaller than they are
+_LARGEST_PARQUET = 2**27  # values that a file may always hold, however small it is
 _INTEGER = re.compile("0|-?[1-9][0-9]*")
 
 
@@ -113,7 +113,7 @@ def _refuse_parquet_bomb(path):
 
     about = pq.read_metadata(path)
     values, size = about.num_rows * about.num_columns, path.stat().st_size
-    if values > max(_LARGEST_PARQUET, MOST_EXPANSION * size):
+    if values > _LARGEST_PARQUET and 8 * values > MOST_EXPANSION * size:
         raise ValueError(f"{size} bytes unpack to {values} values: refused as a bomb")
 
 

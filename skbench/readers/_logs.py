@@ -212,7 +212,8 @@ def _names_apart(logs, notes):
             names |= {(name, run): f"{name} ({labels[run]})" for run in runs}
             notes.append(
                 f"{len(runs)} runs call their model {name!r} but {difference}: kept apart as "
-                f"{listed([names[name, run] for run in runs], most=6)} (--rename OLD=NEW, or model= in Python)"
+                f"{listed([names[name, run] for run in runs], most=6)} "
+                "(--rename OLD=NEW, or model= in Python)"
             )
         else:
             names |= {(name, run): name for run in runs}

@@ -34,9 +34,11 @@ def tables_items(files, named, models, bad):
         columns = {**columns, "topic": "topic"}
         if "item" in items:
             items["item"] = items["topic"].astype(str) + "/" + items["item"].astype(str)
-            parts = [part._replace(items=rows) for part, (_, rows) in zip(
-                parts, items.groupby(np.repeat(np.arange(len(parts)), [len(p.items) for p in parts])),
-                strict=True)]  # fmt: skip
+            ends = np.cumsum([len(part.items) for part in parts])[:-1]
+            parts = [
+                part._replace(items=items.iloc[rows])
+                for part, rows in zip(parts, np.split(np.arange(len(items)), ends), strict=True)
+            ]
     for name in columns:
         if name in items:
             items[name] = of_one_type(items[name])

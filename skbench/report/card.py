@@ -89,9 +89,7 @@ def _cells(card):
 
 
 def _ends(value, low, high):
-    if np.isnan(value):
-        return "unknown"
-    return f"{value:.2f} ({low:.2f} to {high:.2f})"
+    return "unknown" if np.isnan(value) else f"{value:.2f} ({low:.2f} to {high:.2f})"
 
 
 def _on_estimates(card):

@@ -13,6 +13,7 @@ from skbench.report.formats import format_options, print_form
 from skbench.report.markup import Cells
 from skbench.report.reading import (
     Names,
+    as_in,
     bounds_option,
     level_option,
     missing_option,
@@ -79,7 +80,7 @@ def compare(
     pasts.check_past(past, bank, missing)
     with in_one_line():
         rows, columns, a, b = _read(file, a, b, by, roles, missing)
-        with working("comparing ..."):
+        with working("comparing"):
             learned, items = pasts.learn(past, bank, rows, file, by, roles), rows.items
             if learned is not None:
                 items, columns = learned.comparable(columns)
@@ -143,7 +144,7 @@ def _read(file, a, b, by, roles, missing):
 def _compared(items, a, b, confidence_level, adjust, columns):
     from skbench.comparison import compare_models
 
-    named = {name: _as_in(items["model"], name) for name in (a, b) if name is not None}
+    named = {name: as_in(items["model"], name) for name in (a, b) if name is not None}
     several = b is None or columns["by"] is not None
     return compare_models(
         items,
@@ -153,11 +154,6 @@ def _compared(items, a, b, confidence_level, adjust, columns):
         adjust=adjust or ("bonferroni" if several else "none"),
         **columns,
     )
-
-
-def _as_in(models, name):
-    """The name as the column has it: models may be numbers there."""
-    return next((model for model in models.unique() if str(model) == name), name)
 
 
 def _print_report(result, table):

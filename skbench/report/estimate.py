@@ -121,7 +121,7 @@ def estimate(file, method, confidence_level, sample_size, plot, form, escape_for
         summary_options = _summary_options(rows, by, options)
         summary = _summarized(rows, summary_options)
         known_range = score_range(rows, _bounds(options))
-        with working("estimating ..."):
+        with working("estimating"):
             past = _past(rows, file, options)
             if past is None:
                 direct, estimated = _estimated(summary, method, options, confidence_level)

@@ -1,13 +1,15 @@
 """The forms in which the commands print a table: for people, for programs, for papers."""
 
 import functools
+import json
 import sys
 
 import click
+import pandas as pd
 
 from skbench.report import tables
-from skbench.report.markup import as_latex, as_markdown, markdown_text
-from skbench.report.terminal import visible
+from skbench.report.markup import Cells, as_latex, as_markdown, markdown_text
+from skbench.report.terminal import print_prose, print_table, visible
 
 _FORMS = {"json": "JSON", "csv": "CSV", "markdown": "a Markdown table", "latex": "a LaTeX table"}
 
@@ -81,3 +83,41 @@ def print_data(text):
     if sys.stdout.isatty():
         text = "\n".join(map(visible, text.split("\n")))
     click.echo(text)
+
+
+def show(form, headers, rows, sentences, document, frame):
+    """Print one result.
+
+    Parameters
+    ----------
+    form : {"text", "json", "csv", "markdown"}
+    headers : list of str
+    rows : list of list of str
+        Cells of the table that people are shown, text in the first column.
+    sentences : list of str
+        What stands under it.
+    document : dict
+        For JSON; frames in it become lists of rows.
+    frame : DataFrame
+        For CSV.
+    """
+    cells = Cells(headers, rows, 1)
+    if form == "json":
+        found = {
+            name: tables.records(_flat(value)) if isinstance(value, pd.DataFrame) else value
+            for name, value in document.items()
+        }
+        found = tables.records(pd.DataFrame([found]))[0]
+        print_data(json.dumps(found, indent=1, default=tables.plain_value, allow_nan=False))
+    elif form == "csv":
+        print_data(_flat(frame).to_csv(index=False, lineterminator="\n").removesuffix("\n"))
+    elif form == "markdown":
+        print_data("\n".join([as_markdown(cells), "", *(f"- {text}" for text in sentences)]))
+    else:
+        print_table(tables.plain_table(*cells))
+        for sentence in sentences:
+            print_prose(sentence)
+
+
+def _flat(frame):
+    return frame if isinstance(frame.index, pd.RangeIndex) else frame.reset_index()

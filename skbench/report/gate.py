@@ -5,11 +5,15 @@ from pathlib import Path
 
 import click
 
+from skbench.report import past as pasts
+from skbench.report.formats import form_option, print_data
 from skbench.report.reading import (
     Names,
+    as_in,
     check_topics,
     cluster_name,
     level_option,
+    past_options,
     read_rows,
     reading_options,
 )
@@ -43,6 +47,7 @@ _KEPT = ("model", "topic", "item", "cluster", "score")
 @click.option("--by", type=Names(), help="Topic column(s): list topics that got worse.")
 @reading_options
 @level_option
+@past_options
 @click.option(
     "--undecided", type=click.Choice(["pass", "fail"]), help="What to do where nothing is shown."
 )
@@ -52,28 +57,26 @@ _KEPT = ("model", "topic", "item", "cluster", "score")
     metavar="FILE.csv",
     help="Store NEW's items as the next baseline, if it passes.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--markdown", is_flag=True, help="Print Markdown, for the summary of a pull request.")
-def gate(old, new, margin, undecided, save_baseline, as_json, markdown, **options):
+@form_option("json", "markdown")
+def gate(old, new, margin, undecided, save_baseline, form, **options):
     """Pass, fail or leave undecided: results NEW against a baseline OLD.
 
     Both are files or folders that a harness wrote, or tables with one row per item; OLD
     may be a baseline stored by --save-baseline. They are compared item by item. NEW
     passes if no loss beyond the margin is compatible with the items, fails if it is shown
-    to be worse.
+    to be worse. With --past or --bank the verdict is about all items that earlier models
+    answered; it is sharpest where the baseline is one of them.
 
     Exit codes: 0 passed, 3 failed, 4 undecided, 1 error, 2 mistyped.
     """
-    if as_json and markdown:
-        raise click.UsageError("--json and --markdown exclude each other.")
     if save_baseline and Path(save_baseline).suffix != ".csv":
         raise click.UsageError("--save-baseline takes a file that ends in .csv.")
     with in_one_line():
         result, rows = _decided(old, new, margin, options)
-        if as_json:
-            click.echo(result.to_json())
-        elif markdown:
-            click.echo(result.to_markdown())
+        if form == "json":
+            print_data(result.to_json())
+        elif form == "markdown":
+            print_data(result.to_markdown())
         else:
             for sentence in result.sentences():
                 print_line(sentence)
@@ -93,6 +96,8 @@ def _decided(old, new, margin, options):
     names = [options.pop("baseline"), options.pop("candidate")]
     settings = {name: options.pop(name) for name in ("relative", "fail", "missing")}
     by, level = options.pop("by"), options.pop("confidence_level")
+    past, file = options.pop("past"), options.pop("bank")
+    with_past = pasts.check_past(past, file, settings["missing"])
     check_topics(by, options["model"])
     sides = [_one_model(*side, by, options) for side in zip((old, new), names, strict=True)]
     (baseline, rows_old), (candidate, rows_new) = sides
@@ -104,7 +109,10 @@ def _decided(old, new, margin, options):
     items = pd.concat(
         [rows_old.items.assign(model=baseline), rows_new.items.assign(model=candidate)]
     )
-    with working("comparing ..."):
+    if with_past:
+        settings["bank"] = bank = pasts.read_bank(past, file, by, options, [candidate])
+        items["item"] = pasts.as_in(items["item"], bank.items_["item"])
+    with working("comparing"):
         result = decide(
             items, baseline, candidate, margin, **settings, **columns, confidence_level=level
         )
@@ -127,8 +135,8 @@ def _one_model(file, name, by, roles):
             f"{file!r} holds {len(models)} models, such as {models[0]!r}. Name one of them: "
             "--baseline for OLD, --candidate for NEW."
         )
-    chosen = models[0] if name is None else next((m for m in models if str(m) == name), None)
-    if chosen is None:
+    chosen = models[0] if name is None else as_in(items["model"], name)
+    if chosen not in models:
         raise DataError(f"{file!r} has no model {name!r}, but {', '.join(map(repr, models[:5]))}.")
     return chosen, rows._replace(items=items[items["model"] == chosen])
 

@@ -62,7 +62,7 @@ def judge(file, confidence_level, seed, form, escape_formulas, card, first, **co
         return
     with in_one_line():
         data = read_judged(file, **columns)
-        with working("estimating ..."):
+        with working("estimating"):
             if data.groups is None:
                 table, estimate = _of_all(data, confidence_level)
             else:
@@ -79,15 +79,10 @@ def judge(file, confidence_level, seed, form, escape_formulas, card, first, **co
 
 def _estimator(data):
     """The method for these rows: exact where each of few verdicts has labels enough."""
-    from skbench.ppi import ChainRulePPI, ClassicalMean, PPIMean
-    from skbench.ppi._verdicts import has_enough_labels
+    from skbench.ppi.agreement import mean_estimator
 
-    if data.labeled.all():
-        return ClassicalMean()
-    if data.clusters is not None or not _is_binary(data):
-        return PPIMean()
-    enough = has_enough_labels(data.verdicts, data.human, data.groups)
-    return ChainRulePPI() if enough else PPIMean()
+    discrete = _is_binary(data)
+    return mean_estimator(data.verdicts, data.human, discrete, data.clusters, data.groups)
 
 
 def _is_binary(data):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from skbench._columns import with_winners
 from skbench.report.terminal import DataError, say
 
 _WORDS = {
@@ -120,7 +121,7 @@ def read_columns(file, wanted, human, labels=None, ids=None, label_columns=()):
     DataFrame
     """
     ids = ids or []
-    table = _load(file, [*wanted, *ids], label_columns=[*label_columns, *ids])
+    table = _load(file, [*wanted, *ids], label_columns=[*label_columns, *ids], maybe=[human])
     if labels is not None:
         return _with_labels(table, file, labels, ids, human)
     if human not in table:
@@ -218,10 +219,11 @@ def _with_event(table, judge, human, event):
     return table.assign(**happened)
 
 
-def _load(file, wanted, label_columns):
+def _load(file, wanted, label_columns, maybe=()):
     from skbench.readers._load import load_table
 
     table, _ = load_table(file, lambda columns: [c for c in label_columns if c is not None])
+    table = with_winners(table, [*wanted, *maybe])
     for name in wanted:
         if name not in table.columns:
             raise DataError(

@@ -99,7 +99,7 @@ def leaderboard(
                 rows.items, None, n_runs, confidence_level, form, escape_formulas
             )
         items = rows.items
-        with working("ranking ..."):
+        with working("ranking"):
             learned = pasts.learn(past, bank, rows, file, by, roles)
             if learned is not None:
                 items, columns = learned.comparable(columns)

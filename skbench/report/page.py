@@ -58,6 +58,7 @@ def rendered(findings, about, verdicts):
     )
     decimals = tables.decimals_for(findings.groups["direct"])
     environment.filters["score"] = lambda value: tables.rounded(value, decimals)
+    environment.filters["short"] = lambda value: _short(value, decimals)
     environment.filters["ranks"] = tables.rank_range
     environment.filters["sentence"] = lambda pair: verdict_in_words(pair, decimals)
     models, groups = findings.models(), findings.groups.head(MOST_GROUPS)
@@ -87,6 +88,12 @@ def rendered(findings, about, verdicts):
         verdicts=verdicts,
         version=__version__,
     )
+
+
+def _short(value, decimals):
+    """A score that fits a cell: one digit less, and no 0 before the point."""
+    text = tables.rounded(value, max(0, decimals - 1))
+    return text[1:] if text.startswith("0.") else text
 
 
 def _ends(table, columns):

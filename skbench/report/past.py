@@ -295,7 +295,7 @@ def learn(paths, file, rows, source, by=None, roles=None):
     bank = read_bank(paths, file, by, roles, items["model"].unique())
     if topics and list(bank.topics_) == ["all"] and by:
         raise DataError("the past has no topics: leave --by out, or name their column in it.")
-    items = items.assign(item=_as_in(items["item"], bank.items_["item"]))
+    items = items.assign(item=as_in(items["item"], bank.items_["item"]))
     if topics:
         items = items.assign(topic=_one_topic(items, topics, bank))
     keys = [name for name in ("topic", "item") if name in items]
@@ -338,7 +338,7 @@ def _one_topic(frame, topics, bank):
     values = frame[topics[0]] if len(topics) == 1 else pd.Series(_joined(frame[topics]))
     if list(bank.topics_) == ["all"]:
         return pd.Series("all", index=frame.index)
-    return _as_in(values.set_axis(frame.index), bank.topics_)
+    return as_in(values.set_axis(frame.index), bank.topics_)
 
 
 def _joined(columns):
@@ -346,7 +346,7 @@ def _joined(columns):
     return [" / ".join(row) for row in texts.itertuples(index=False, name=None)]
 
 
-def _as_in(values, known):
+def as_in(values, known):
     """Labels that read like one of the bank become that one: files differ in 7 and "7"."""
     by_text = {str(label): label for label in pd.unique(known)}
     renamed = {label: by_text.get(str(label), label) for label in pd.unique(values)}

@@ -44,7 +44,7 @@ def plan_with_bank(paths, file, roles, half_width, choose, output, seed, level, 
 
     with in_one_line():
         bank = read_bank(paths, file, roles=roles)
-        with working("trying it on earlier models ..."):
+        with working("trying it on earlier models"):
             needed = {
                 name: items_needed(
                     bank, half_width, name, confidence_level=level, random_state=seed

@@ -315,6 +315,11 @@ def read_models(file, by, roles, missing="drop", one_model=False, whole_sets=Fal
     return rows, {"by": topics if by else None, "cluster": cluster_name(rows)}
 
 
+def as_in(models, name):
+    """The name as the column has it: models may be numbers there."""
+    return next((model for model in models.unique() if str(model) == name), name)
+
+
 def check_topics(by, model):
     """Refuse models as topics: a topic is what several models are compared on.
 

@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from skbench import __version__
+from skbench._printed import known_or_none, records
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED
 from skbench.report.markup import Cells, no_formula
 from skbench.report.terminal import visible
@@ -140,7 +141,7 @@ def ratio_for_json(estimate):
     ratio = estimate.sample_size_ratio
     if ratio is None:
         return None
-    return {end: _known_or_none(float(x)) for end, x in ratio._asdict().items()}
+    return {end: known_or_none(float(x)) for end, x in ratio._asdict().items()}
 
 
 def records_json(estimate, head, name, table):
@@ -171,24 +172,6 @@ def records_json(estimate, head, name, table):
         name: records(table),
     }
     return json.dumps(document, indent=1, default=plain_value, allow_nan=False)
-
-
-def records(table):
-    """Rows of a table for JSON: what is not known, or not finite, is None.
-
-    Parameters
-    ----------
-    table : DataFrame
-        The rows.
-
-    Returns
-    -------
-    list of dict
-    """
-    return [
-        {column: _known_or_none(value) for column, value in row.items()}
-        for row in table.astype(object).to_dict("records")
-    ]
 
 
 def as_csv(table, estimate, escape_formulas=False):
@@ -330,11 +313,6 @@ def _cell(name, value, decimals):
     if name == "n":
         return f"{value:g}"
     return f"{value:z.{decimals}f}" if name in _NUMBERS else str(value)
-
-
-def _known_or_none(value):
-    unknown = value is None or (isinstance(value, float) and not np.isfinite(value))
-    return None if unknown else value
 
 
 def plain_value(value):

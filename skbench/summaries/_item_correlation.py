@@ -11,7 +11,7 @@ import pandas as pd
 from skbench._checks import check_named, require_columns
 from skbench._types import Names, Rows
 from skbench.stats.mixed import covariances
-from skbench.summaries._rows import SCORE, checked_scores
+from skbench.summaries._rows import SCORE, as_frame, checked_scores, refuse_unhashable
 
 _ARROW = nw.Implementation.POLARS, nw.Implementation.PYARROW  # text is told apart in place
 
@@ -78,6 +78,7 @@ def item_correlation(
     topic = [topic] if isinstance(topic, str) else list(topic)
     frame = _in_memory(items)
     require_columns(frame.columns, [model, *topic, item, score])
+    refuse_unhashable(frame, [model, *topic, item])
     frame = checked_scores(frame, [], score)
     column, models = _codes(frame, model)
     topic_of_row = _codes_of_pairs([_codes(frame, name)[0] for name in topic])
@@ -123,7 +124,7 @@ def shared_correlation(items, by, score, model, item, topics):
 
 
 def _in_memory(items):
-    frame = nw.from_native(items)
+    frame = as_frame(items)
     if isinstance(frame, nw.LazyFrame):
         raise ValueError(
             f"item_correlation needs rows in memory, but {type(items).__name__} is lazy. Select "

@@ -19,7 +19,7 @@ from skbench.stats.clusters.clustered import cluster_robust_by_size, mean_of_clu
 from skbench.stats.intervals import binomial, means
 from skbench.summaries._features import item_texts, joined_features
 from skbench.summaries._item_correlation import shared_correlation
-from skbench.summaries._rows import opened
+from skbench.summaries._rows import opened, refuse_unhashable
 from skbench.summaries._sharing import assumed_topics, shared_topics
 from skbench.summaries._spread import spread_of_rows
 from skbench.summaries._sums import group_sums
@@ -143,6 +143,7 @@ def summarize_items(
         )
     columns, table = _kinds_of_features(features)
     require_columns(names, [*by, score, *([cluster] if cluster else []), *columns])
+    refuse_unhashable(frame, [name for name in (*by, item, cluster) if name in names])
     item_means, texts = _numbers_and_texts(frame, columns, by)
 
     sums = group_sums(frame, by, score, cluster, item_means)

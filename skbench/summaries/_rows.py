@@ -5,8 +5,9 @@ from os import PathLike
 import narwhals as nw
 import numpy as np
 import pandas as pd
+from pandas.api.types import infer_dtype, is_hashable
 
-from skbench._checks import of_one_type
+from skbench._checks import LARGEST, of_one_type
 
 SCORE = "_skbench_score"  # kept apart from the caller's own columns
 _ROWS_OF_TEXT = 1000  # read to say what a column of text holds
@@ -18,7 +19,57 @@ def opened(items):
         from skbench.summaries._parquet import scanned
 
         items = scanned(items)
-    return nw.from_native(items)
+    return as_frame(items)
+
+
+def as_frame(rows, **options):
+    """Rows as a narwhals frame.
+
+    Parameters
+    ----------
+    rows : dataframe
+    **options
+        Of `narwhals.from_native`.
+
+    Raises
+    ------
+    TypeError
+        If it is no dataframe that narwhals reads.
+    ValueError
+        If two columns have one name.
+    """
+    try:
+        return nw.from_native(rows, **options)
+    except nw.exceptions.DuplicateError as error:
+        names = pd.Index(getattr(rows, "columns", []))
+        twice = names[names.duplicated()].tolist()
+        raise ValueError(
+            f"Several columns are called {', '.join(map(repr, twice)) or 'the same'}. Rename or "
+            "drop all but one of them."
+        ) from error
+    except TypeError as error:
+        raise TypeError(
+            f"Rows must be a dataframe (pandas, polars, pyarrow, DuckDB, Dask, PySpark), got "
+            f"{type(rows).__name__}. Make a frame of it, with one row per model and item."
+        ) from error
+
+
+def refuse_unhashable(frame, names):
+    """Refuse lists and dicts as labels of rows in memory."""
+    native = nw.to_native(frame)
+    for name in names:
+        if not isinstance(native, pd.DataFrame) or native[name].dtype != object:
+            continue
+        column = native[name]
+        if infer_dtype(column, skipna=True) != "mixed":
+            continue
+        bad = ~column.map(is_hashable).to_numpy()
+        if bad.any():
+            first = int(np.argmax(bad))
+            raise TypeError(
+                f"{name!r} must hold names or numbers, but row {first} has {column.iloc[first]!r}. "
+                "Turn it into text."
+            )
 
 
 def deferred(frame):
@@ -56,8 +107,10 @@ def checked_scores(frame, labels, score):
     ValueError
         For an empty table, and for scores or labels that are missing.
     """
+    refuse_unhashable(frame, labels)
     frame = with_score(frame, score)
     flags = frame.select(
+        (nw.col(SCORE).abs() > LARGEST).cast(nw.Float64).alias("huge"),
         (nw.col(SCORE).is_null() | ~nw.col(SCORE).is_finite()).cast(nw.Float64).alias("bad"),
         *[nw.col(c).is_null().cast(nw.Float64).alias(f"missing {c}") for c in labels],
     )
@@ -69,6 +122,11 @@ def checked_scores(frame, labels, score):
         raise ValueError(
             f"{int(counts['bad'])} of {int(counts['rows'])} rows have a missing or infinite "
             f"{score!r}. Leave out items that were not run, or score them (0 for a wrong answer)."
+        )
+    if counts["huge"]:
+        raise ValueError(
+            f"{int(counts['huge'])} of {int(counts['rows'])} values of {score!r} are beyond "
+            f"{LARGEST:g}, and sums of their squares would overflow. Rescale the scores."
         )
     for name in labels:
         if counts[f"missing {name}"]:

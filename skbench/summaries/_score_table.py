@@ -2,13 +2,12 @@
 
 from typing import NamedTuple
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 
 from skbench._checks import require_columns
 from skbench.stats.intervals.moments import ROUNDING
-from skbench.summaries._rows import SCORE, checked_scores, collected
+from skbench.summaries._rows import SCORE, as_frame, checked_scores, collected
 
 MISSING = ("drop", "wrong", "refuse")  # what an answer is that is not there
 _N_NAMED = 3
@@ -166,7 +165,7 @@ def score_table(items, *, model, item, score, cluster, by):
         For missing columns, labels or scores, items answered several times without
         `cluster`, and items in two clusters.
     """
-    frame = nw.from_native(items)
+    frame = as_frame(items)
     wanted = list(dict.fromkeys([model, *by, item, *([cluster] if cluster else [])]))
     require_columns(frame.collect_schema().names(), [*wanted, score])
     if model in by or item in by:

@@ -6,7 +6,6 @@ import warnings
 from dataclasses import replace
 from typing import Literal, Self
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
@@ -18,6 +17,7 @@ from skbench._random import as_generator
 from skbench._types import RandomState, Rows, Weights
 from skbench.containers import Estimate
 from skbench.stats.intervals.binomial import sampling_variance
+from skbench.summaries._rows import as_frame
 from skbench.tasks._batches import DrawnTasks
 from skbench.tasks._item_tasks import read_item_tasks
 from skbench.tasks._sources import BinomialTasks, NormalTasks
@@ -219,7 +219,7 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         """
         self._check_parameters()
         names = {"model": model, "task": task, "item": item, "score": score}
-        read = read_item_tasks(nw.from_native(items), names, cluster, category)
+        read = read_item_tasks(as_frame(items), names, cluster, category)
         return self._settle(*read)
 
     def estimate(self, weights: Weights = None, confidence_level: float = 0.95) -> Estimate:

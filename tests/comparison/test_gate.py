@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
-from scipy.optimize import minimize_scalar
 from scipy.stats import binom, fisher_exact, hypergeom
 
-from skbench import compare_models, gate
+from skbench import ItemBank, compare_models, gate
+from skbench.stats.clusters import paired
 from skbench.stats.ranking import noninferiority
 from skbench.stats.resampling import repeats
 
@@ -58,49 +58,24 @@ def single(rows, margin, sim, **options):
     return gate(rows[rows["sim"] == sim], "old", "new", margin, **options)
 
 
-def test_score_interval_solves_the_score_equation():
-    """Against the likelihood, maximised numerically instead of by the root of a quadratic."""
-    n, a, b = 50, 7, 2
-    z = 1.959963984540054
-    for difference in np.concatenate(noninferiority.score_interval([a], [b], [n])):
-        slack = 1 - abs(difference)
-
-        def minus(q, difference=difference):
-            p = q + difference
-            return -(a * np.log(p) + b * np.log(q) + (n - a - b) * np.log(max(1 - p - q, 1e-300)))
-
-        ends = (max(0, -difference) + 1e-12, max(0, -difference) + slack / 2 - 1e-12)
-        q = minimize_scalar(minus, bounds=ends, method="bounded", options={"xatol": 1e-13}).x
-        statistic = (a - b - n * difference) / np.sqrt(n * (2 * q + difference * (1 - difference)))
-        assert_allclose(abs(statistic), z, rtol=1e-6)  # xatol of the optimiser
-
-
-def test_score_interval_is_symmetric_and_wide_without_disagreement():
-    low, high = noninferiority.score_interval([3, 9, 0], [9, 3, 0], [80, 80, 100])
-    assert_allclose(low[:2], -high[1::-1], atol=1e-12)
-    assert_allclose(high[2], 3.8414588 / 103.8414588, rtol=1e-6)
-
-
 def test_gate_and_exact_test_agree():
-    lost = np.arange(1, 12)
-    low, high = noninferiority.gate_interval(0, lost, 300)
-    rows = [rows_of(np.ones((1, 300)), (np.arange(300) >= k)[None]) for k in lost]
-    p_value = [compare_models(r, "new", "old").p_value[0] for r in rows]
-    assert ((high < 0) == (np.array(p_value) <= 0.05)).all()
-    assert_allclose(noninferiority.gate_interval(lost, 0, 300), (-high, -low), atol=1e-12)
+    for lost in range(1, 12):
+        rows = rows_of(np.ones((1, 300)), (np.arange(300) >= lost)[None])
+        fails = single(rows, 0.001, 0).high < 0
+        assert fails == (compare_models(rows, "new", "old").p_value[0] <= 0.05)
 
 
-def test_power_of_counts_is_the_sum_over_all_tables():
-    n, disagreement, margin = 25, 0.3, 0.2
-    only_a, only_b = 0.05, 0.25
-    total = 0.0
-    for a in range(n + 1):
-        for b in range(n + 1 - a):
-            low, high = noninferiority.gate_interval([a], [b], [n])
-            if noninferiority.decide(low, high, margin)[0] == "fail":
-                total += binom.pmf(a, n, only_a) * binom.pmf(b, n - a, only_b / (1 - only_a))
-    found = noninferiority.power_of_counts(n, disagreement, margin)
-    assert_allclose(found, total, atol=1e-7)  # tails of 1e-9 are left out
+@pytest.mark.parametrize("fail", ["worse", "margin"])
+def test_power_of_counts_against_the_sum_over_all_tables(fail):
+    n, disagreement, margin = 60, 0.3, 0.15
+    only_a = (disagreement - margin * (fail == "worse")) / 2
+    only_b = disagreement - only_a
+    a, b = np.nonzero(np.add.outer(np.arange(n + 1), np.arange(n + 1)) <= n)
+    decided = noninferiority.decide(*paired.mcnemar_interval(a, b, n), margin, fail)
+    chance = binom.pmf(a, n, only_a) * binom.pmf(b, n - a, only_b / (1 - only_a))
+    total = chance[decided == ("fail" if fail == "worse" else "pass")].sum()
+    found = noninferiority.power_of_counts(n, disagreement, margin, fail=fail)
+    assert_allclose(found, total, atol=0.02)
 
 
 def test_binary_gate_and_its_three_verdicts():
@@ -109,7 +84,7 @@ def test_binary_gate_and_its_three_verdicts():
         new = old.copy()
         new[0, :lost] = 0
         result = single(rows_of(old, new), margin, 0)
-        expected = noninferiority.gate_interval(0, lost, 100)
+        expected = paired.mcnemar_interval(0, lost, 100)
         assert_allclose((result.low, result.high), expected)
         assert result.verdict == verdict
         assert_allclose(result.difference, -lost / 100)
@@ -129,8 +104,9 @@ def test_fail_at_the_margin_needs_more_than_worse():
     rest = share / 2 / (1 - share / 2)
     chance = binom.pmf(a, 100, share / 2) * binom.pmf(b, 100 - a, rest)
     low = np.full(a.shape, -1.0)
-    low[a + b <= 100] = noninferiority.score_interval(a[a + b <= 100], b[a + b <= 100], 100)[0]
-    assert_allclose(result.power, chance[low > -0.05].sum(), atol=1e-7)
+    inside = a + b <= 100
+    low[inside] = paired.mcnemar_interval(a[inside], b[inside], 100)[0]
+    assert_allclose(result.power, chance[low > -0.05].sum(), atol=0.02)  # normal, with steps
 
 
 def test_interval_is_that_of_compare_models():
@@ -352,3 +328,49 @@ def test_a_margin_beyond_the_score_is_refused():
     for margin, relative in ((2, False), (3, True)):
         with pytest.raises(ValueError, match=r"cannot lose more than 1.* margin=0\.02"):
             gate(items, "a", "b", margin, relative=relative)
+
+
+def bank_and_rows(rng, n_asked=200):
+    """Twelve earlier models on 2,000 items; a baseline among them, a candidate a bit worse."""
+    ease = rng.normal(0.5, 1.5, 2000)
+    ability = np.r_[np.linspace(-1, 1, 12), 0.6, 0.3]
+    right = rng.random((2000, 14)) < 1 / (1 + np.exp(-ease[:, None] - ability))
+    names = [*(f"m{i}" for i in range(12)), "old", "new"]
+    rows = pd.DataFrame(right * 1.0, columns=names).rename_axis("item").reset_index()
+    rows = rows.melt("item", var_name="model", value_name="score")
+    asked = rng.choice(2000, n_asked, replace=False)
+    new = rows[rows["model"].isin(["old", "new"]) & rows["item"].isin(asked)]
+    truth = right[:, 13].mean() - right[:, 12].mean()
+    return rows[rows["model"] != "new"], new, truth
+
+
+def test_a_bank_that_knows_the_baseline_sharpens_the_gate():
+    past, rows, truth = bank_and_rows(np.random.default_rng(0))
+    plain = gate(rows, "old", "new", 0.05)
+    known = gate(rows, "old", "new", 0.05, bank=ItemBank().fit(past))
+    assert known.high - known.low < 0.85 * (plain.high - plain.low)
+    assert known.items_needed < 0.75 * plain.items_needed
+    assert known.low < truth < known.high
+    assert_allclose(known.scores[0], past[past["model"] == "old"]["score"].mean())
+    other = gate(rows, "old", "new", 0.05, bank=ItemBank().fit(past[past["model"] != "old"]))
+    assert other.low < truth < other.high and other.n_items == 200
+
+
+def test_a_bank_takes_a_random_sample():
+    past, _, _ = bank_and_rows(np.random.default_rng(1))
+    ease = past.groupby("item")["score"].mean()
+    hard = past[past["item"].isin(ease.nsmallest(200).index) & past["model"].isin(["m5", "m7"])]
+    bank = ItemBank().fit(past[~past["model"].isin(["m5", "m7"])])
+    with pytest.raises(ValueError, match=r"easier or harder than the rest of the bank"):
+        gate(hard, "m5", "m7", 0.05, bank=bank)
+
+
+@pytest.mark.slow
+def test_with_a_bank_equal_models_seldom_fail_and_intervals_cover():
+    rng = np.random.default_rng(5)
+    hits = []
+    for _ in range(150):
+        past, rows, truth = bank_and_rows(rng)
+        found = gate(rows, "old", "new", 0.05, bank=ItemBank().fit(past))
+        hits.append(found.low < truth < found.high)
+    assert np.mean(hits) >= binom.ppf(0.001, 150, 0.95) / 150

@@ -142,11 +142,14 @@ def test_skewed_truths_are_covered(all_of_them):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("a", "b"), [(0.5, 0.2), (0.3, 0.6), (0.5, 0.5), (1, 3), (2, 2)])
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [(0.5, 0.2), (0.3, 0.6), (0.5, 0.5), (1, 3), (2, 2), (0.1, 1), (0.2, 4), (1, 20), (5, 0.3)],
+)
 def test_intervals_cover(a, b):
     for k in (1, 3, 5):
         for all_of_them in (False, True):
             share, truth = covered(a, b, k, all_of_them, 4000, 1)
-            if not 0.1 <= truth <= 0.9:
-                continue  # the docstring says how intervals fare beyond
-            assert 0.93 - 0.0075 <= share <= 0.97 + 0.0075, (k, all_of_them)  # two binomial sd
+            if 0.03 <= truth <= 0.95:
+                most = 0.97 if 0.1 <= truth <= 0.9 else 0.98
+                assert 0.93 - 0.0075 <= share <= most + 0.0075, (k, all_of_them)  # two binomial sd

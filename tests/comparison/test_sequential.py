@@ -8,11 +8,12 @@ import sys
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy.special import logsumexp, ndtri
 
-from skbench import InspectStopping, SequentialComparison, SequentialMean, decisive_order
+from skbench import InspectStopping, ItemBank, SequentialComparison, SequentialMean, decisive_order
 from skbench.stats.sequential import betting
 
 
@@ -160,6 +161,17 @@ def test_weighted_draws_are_about_the_mean_of_the_items_and_sooner():
     plain = d[rng.integers(0, n, (n_sets, 3000))]
     items = [np.mean(first_look(x, 20)[0]) for x in (drawn, plain)]
     assert items[0] < 0.8 * items[1]
+
+
+def test_a_bank_says_which_items_are_telling():
+    rng = np.random.default_rng(8)
+    chance = np.r_[np.full(300, 0.99), np.full(100, 0.5)]
+    cells = pd.MultiIndex.from_product([range(10), range(400)], names=["model", "item"])
+    rows = cells.to_frame(index=False).assign(score=rng.binomial(1, np.tile(chance, 10)) * 1.0)
+    bank = ItemBank().fit(rows)
+    draws, weights = decisive_order(bank, 4000, random_state=0)
+    assert np.mean(bank.items_["item"].to_numpy()[draws] >= 300) > 0.4  # a quarter of them
+    assert weights.max() <= 2
 
 
 def test_state_goes_through_json():

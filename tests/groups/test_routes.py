@@ -140,7 +140,8 @@ def of_file(suffix):
         file = io.BytesIO()
         if suffix == "csv":
             table.to_csv(file)
-            read = pd.read_csv(io.BytesIO(file.getvalue()), index_col=BY)
+            whole = {"index_col": BY, "float_precision": "round_trip"}
+            read = pd.read_csv(io.BytesIO(file.getvalue()), **whole)
         else:
             pytest.importorskip("pyarrow")
             table.to_parquet(file)

@@ -86,3 +86,24 @@ def test_pairs_of_models_and_who_was_shown_first(tmp_path):
 def test_options_of_the_card_need_it(file):
     result = run(file, "--judge", "j1", "--human", "human", "--first", "id")
     assert result.exit_code == 2 and "goes with --card" in result.stderr
+
+
+def test_winners_in_one_column_for_each_outcome(tmp_path):
+    rng = np.random.default_rng(3)
+    outcomes = np.array(["model_a", "model_b", "tie"])
+    human, judged = outcomes[rng.integers(0, 3, (2, 90))]
+    judged = np.where(rng.random(90) < 0.7, human, judged)
+    words = pd.DataFrame({"winner": human, "judge": judged})
+    hot = pd.DataFrame({f"winner_{end}": (human == end) * 1 for end in outcomes})
+    hot = hot.assign(judge=judged)
+    options = {"human": "winner", "judges": "judge", "event": "model_a", "random_state": 0}
+    expected = judge_agreement(words, **options).to_frame()
+    pd.testing.assert_frame_equal(judge_agreement(hot, **options).to_frame(), expected)
+    found = []
+    for frame in (words, hot):
+        frame.to_csv(tmp_path / "arena.csv", index=False)
+        arguments = ("--judge", "judge", "--human", "winner", "--json")
+        found.append(json.loads(run(tmp_path / "arena.csv", *arguments).stdout))
+    assert found[0] == found[1]
+    with pytest.raises(ValueError, match="one is 1 in a row"):
+        judge_agreement(hot.assign(winner_tie=1), **options)

@@ -340,7 +340,7 @@ def test_page_draws_what_the_table_says(file, tmp_path, document):
     rows = re.findall(r'<th scope="row" title="([^"]*)">.*?</tr>', heat)
     assert rows == sorted({row["topic"] for row in document["groups"]["rows"]})
     shades = re.findall(r'<td class="s(\d)[^"]*">([\d.]+)!?</td>', heat)
-    estimates = {f"{row['estimate']:.3f}" for row in document["groups"]["rows"]}
+    estimates = {f"{row['estimate']:.2f}"[1:] for row in document["groups"]["rows"]}
     assert {text for _, text in shades} == estimates
     assert len(shades) == len(document["groups"]["rows"])
     order = sorted(shades, key=lambda cell: float(cell[1]))

@@ -74,7 +74,8 @@ def krippendorff_alpha(ratings, level="nominal"):
     Parameters
     ----------
     ratings : array-like of shape (n_units, n_raters)
-        Numbers; nan where a rater did not rate a unit.
+        Numbers; nan where a rater did not rate a unit. Each unit with m >= 2 ratings adds its
+        pairs, over m - 1, to the table of coincidences.
     level : {"nominal", "ordinal", "interval"}, default="nominal"
         Of the labels.
 
@@ -82,12 +83,6 @@ def krippendorff_alpha(ratings, level="nominal"):
     -------
     float
         nan where only one label is used, or no unit has two ratings.
-
-    Notes
-    -----
-    Each unit with m >= 2 ratings adds its pairs, over m - 1, to the table of coincidences.
-
-    When not to use it: for raters one of which is right by definition, with TPR and TNR.
 
     Examples
     --------
@@ -178,21 +173,9 @@ def _design_effect(tables, total, statistic):
 
 
 def effective_number(correlation):
-    """Number of independent raters that correlated ones are worth.
+    """Number of independent raters that those with such errors are worth, from 1 to k.
 
-    Parameters
-    ----------
-    correlation : array-like of shape (..., n_raters, n_raters)
-        Of their errors.
-
-    Returns
-    -------
-    ndarray of shape (...)
-        ``k^2 / sum of the matrix``, from 1 to k: 1 where all err together.
-
-    Notes
-    -----
-    The variance of a mean of k errors over that of one, upside down.
+    ``k^2 / sum of the matrix``: the variance of one error over that of the mean of k.
 
     Examples
     --------
@@ -205,45 +188,44 @@ def effective_number(correlation):
     return np.clip(k**2 / np.maximum(total, k * 1e-9), 1, k)[()]
 
 
-def error_correlation(residuals, codes, n_left_out=0):
-    """Correlation of raters' errors, and the same with each cluster left out.
+def error_correlation(residuals, codes=None):
+    """Correlation of raters' errors.
 
     Parameters
     ----------
     residuals : array-like of shape (n_units, n_raters)
         Errors with mean 0 given the truth; nan where a rater did not rate.
-    codes : array-like of int of shape (n_units,)
-        Cluster of each unit.
-    n_left_out : int, default=0
-        Number of clusters; 0 leaves none out.
+    codes : array-like of int of shape (n_units,), default=None
+        Cluster of each unit: one matrix for each cluster, made without it.
 
     Returns
     -------
-    correlation : ndarray of shape (n_raters, n_raters)
+    ndarray of shape (n_raters, n_raters) or (n_clusters, n_raters, n_raters)
         nan for a rater that never errs.
-    left_out : ndarray of shape (n_left_out, n_raters, n_raters)
 
     Examples
     --------
-    >>> error_correlation([[1, 1], [-1, -1], [0, 0]], [0, 1, 2])[0].tolist()
+    >>> error_correlation([[1, 1], [-1, -1], [0, 0]]).tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
     e = np.asarray(residuals, dtype=float)
     there = np.isfinite(e)
     e = np.where(there, e, 0.0)
-    products = e[:, :, None] * e[:, None, :]
-    squares = (e**2)[:, :, None] * there[:, None, :]
-    sums = [np.zeros((n_left_out, *products.shape[1:])) for _ in range(2)]
-    for into, values in zip(sums, (products, squares), strict=True):
-        if n_left_out:
-            np.add.at(into, codes, values)
-    total, square = products.sum(axis=0), squares.sum(axis=0)
-    return _correlated(total, square), _correlated(total - sums[0], square - sums[1])
-
-
-def _correlated(products, squares):
+    parts = e[:, :, None] * e[:, None, :], (e**2)[:, :, None] * there[:, None, :]
+    products, squares = _sums(parts, codes)
     scale = np.sqrt(squares * np.swapaxes(squares, -1, -2))
     return np.divide(products, scale, where=scale > 1e-12, out=np.full(scale.shape, np.nan))
+
+
+def _sums(parts, codes):
+    """Sums over all units, or over those outside of each cluster."""
+    sums = [part.sum(axis=0) for part in parts]
+    if codes is None:
+        return sums
+    own = [np.zeros((np.max(codes) + 1, *part.shape[1:])) for part in parts]
+    for into, part in zip(own, parts, strict=True):
+        np.add.at(into, codes, part)
+    return [total - inside for total, inside in zip(sums, own, strict=True)]
 
 
 def linear_vote(verdicts, y, codes=None):
@@ -269,9 +251,7 @@ def linear_vote(verdicts, y, codes=None):
     -----
     Fisher's discriminant, ``S^-1 (m_1 - m_0)``, with the pooled covariance S of the
     verdicts and one pseudo unit of equal, uncorrelated errors; the threshold has the log
-    odds of `y`.
-
-    When not to use it: with fewer than ten units per rater, with a plain majority.
+    odds of `y`. When not to use it: with fewer than ten units per rater.
 
     Examples
     --------
@@ -282,13 +262,7 @@ def linear_vote(verdicts, y, codes=None):
     x, is_one = np.asarray(verdicts, dtype=float), np.asarray(y) == 1
     truth = np.column_stack([~is_one, is_one]).astype(float)
     parts = truth, truth[:, :, None] * x[:, None, :], x[:, :, None] * x[:, None, :]
-    sums = [part.sum(axis=0) for part in parts]
-    if codes is not None:
-        for i, part in enumerate(parts):
-            own = np.zeros((np.max(codes) + 1, *part.shape[1:]))
-            np.add.at(own, codes, part)
-            sums[i] = sums[i] - own
-    counts, totals, squares = sums
+    counts, totals, squares = _sums(parts, codes)
     n = counts.sum(axis=-1)
     means = totals / np.where(counts > 0, counts, np.nan)[..., None]
     scatter = squares - np.einsum("...c,...ci,...cj->...ij", counts, means, means)

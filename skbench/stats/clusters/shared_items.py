@@ -279,7 +279,8 @@ def _shared_clusters(answered, clusters):
 def _inverse(w, k):
     """Pseudo-inverse of the information on the model effects."""
     information = np.diag(w.sum(axis=0)) - w.T @ (w / k)
-    return np.linalg.pinv(information, hermitian=True)
+    # Its null space holds a constant per component; rounding makes it some 1e-15 of the rest.
+    return np.linalg.pinv(information, rcond=1e-10, hermitian=True)
 
 
 def _scaled(sums, w, k, clusters, inverse):

@@ -3,7 +3,13 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 from scipy.stats import hypergeom
+from scipy.stats import t as student_t
+
+from skbench.stats.intervals.binomial import wilson_interval_of_mean
+
+_UNSEEN = 0.3  # items at the far end that were not drawn (test_intervals_cover)
 
 
 def pass_at_k(n_correct, n_runs, k, all_of_them=False):
@@ -49,6 +55,52 @@ def pass_at_k(n_correct, n_runs, k, all_of_them=False):
     steps = np.arange(k)
     parts = np.maximum(chosen[..., None] - steps, 0) / (n_runs[..., None] - steps)
     return parts.prod(axis=-1) if all_of_them else 1 - parts.prod(axis=-1)
+
+
+def item_mean_interval(mean, variance, n_units, n_items, df=np.inf, confidence_level=0.95):
+    """Interval of a mean over items of values in [0, 1], few of which may matter.
+
+    Parameters
+    ----------
+    mean, variance : ndarray of shape (n_groups,)
+        Of the items drawn, and its sampling variance.
+    n_units, n_items : ndarray of shape (n_groups,)
+        Independent units (items, or clusters of them), and items.
+    df : float or ndarray, default=inf
+        Degrees of freedom of a variance by clusters.
+    confidence_level : float, default=0.95
+        Nominal level.
+
+    Returns
+    -------
+    low, high : ndarray of shape (n_groups,)
+        nan where `df` is.
+
+    Notes
+    -----
+    Wilson's interval for as many items as the variance is worth. A rare item that was not
+    drawn would have raised mean and variance alike, so each end has 0.3 of an item at 0 (at
+    1) in its variance, up to that of right and wrong answers.
+
+    When not to use it: for values beyond 0 and 1.
+
+    Examples
+    --------
+    >>> low, high = item_mean_interval(np.array([0.05]), np.array([0.0009]), 40, 40)
+    >>> print(low.round(3), high.round(3))
+    [0.016] [0.155]
+    """
+    tail, n = (1 + confidence_level) / 2, np.asarray(n_units, dtype=float)
+    wider = (student_t.ppf(tail, df) / ndtri(tail)) ** 2
+    ends = []
+    for far in (mean, 1 - mean):
+        unseen = n * _UNSEEN / (n + _UNSEEN) * far**2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            smoothed = (n * (n - 1) * variance + unseen) / (n * (n - 1 + _UNSEEN))
+            most = np.maximum(variance, mean * (1 - mean) / (n - 1))
+        smoothed = np.minimum(smoothed, most) * wider
+        ends.append(wilson_interval_of_mean(mean, smoothed, n_items, confidence_level))
+    return ends[0][0], ends[1][1]
 
 
 class Flips(NamedTuple):

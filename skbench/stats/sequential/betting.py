@@ -35,8 +35,7 @@ def log_capital(values, counts, mean, fractions=FRACTIONS):
     A test martingale, were `mean` the true one, for every share and so for their mean
     [1]_: by Ville's inequality it ever reaches ``1 / alpha`` with a chance of at most
     alpha, however often one looks. As no share depends on the scores, their order does
-    not matter and counts are all there is to keep. Shares that learn from the past bet
-    as well in the long run, but would need the order.
+    not matter and counts are all there is to keep.
 
     When not to use it: for scores that come in an order that tells of their values.
 
@@ -76,11 +75,8 @@ def confidence_sequence(values, counts, confidence_level=0.95):
     -----
     All means that neither the gamblers who bet on more, nor those who bet on less, can
     reject with a capital of ``2 / alpha``. The capital falls with the mean, so each end is
-    one root, found by bisection and rounded outwards. Open-ended: no number of scores has
-    to be fixed, unlike with `skbench.stats.means.betting_interval`, which is shorter for
-    the one number it was made for.
-
-    When not to use it: for dependent scores; take the means of clusters.
+    one root, by bisection. When not to use it: for dependent scores (take the means of
+    clusters); for a fixed number of scores (`skbench.stats.means.betting_interval`).
 
     Examples
     --------
@@ -105,21 +101,9 @@ def _low(values, counts, goal):
 
 
 def half_width(variance, n, confidence_level=0.95):
-    """About how far the ends of a confidence sequence are from the mean.
+    """About how far the ends of a confidence sequence are from the mean of n scores.
 
-    Parameters
-    ----------
-    variance : float
-        Of the scores.
-    n : float
-        Their number.
-    confidence_level : float, default=0.95
-        As in `confidence_sequence`.
-
-    Returns
-    -------
-    float
-        ``sqrt(2 variance (log(2 / alpha) + 1.2) / n)``.
+    ``sqrt(2 variance (log(2 / alpha) + 1.2) / n)``.
 
     Examples
     --------
@@ -147,13 +131,8 @@ def chance_of_decision(mean, variance, n, n_end, reference, confidence_level=0.9
     Returns
     -------
     float
-        Predictive probability, for a flat prior on the true mean.
-
-    Notes
-    -----
-    The mean at the end is ``N(mean, variance (1 / n - 1 / n_end))`` seen from here, and
-    decides if it is `half_width` away. What one does with the answer cannot harm the
-    confidence sequence, which is valid wherever one stops.
+        Predictive probability, for a flat prior on the true mean: that at the end is
+        ``N(mean, variance (1 / n - 1 / n_end))``, and decides if it is `half_width` away.
 
     Examples
     --------
@@ -166,49 +145,3 @@ def chance_of_decision(mean, variance, n, n_end, reference, confidence_level=0.9
         return float(abs(mean - reference) > needed)
     ends = np.array([mean - reference - needed, reference - needed - mean]) / ahead
     return float(ndtr(ends).sum())
-
-
-def informative_draws(spread, n_draws, rng, mixing=0.5):
-    """Items in an order that tells their mean soonest, and what each draw counts.
-
-    Parameters
-    ----------
-    spread : array-like of shape (n_items,)
-        How far the score (difference) of each item is expected to be from 0, in root
-        mean square; only ratios matter.
-    n_draws : int
-        Number of draws.
-    rng : numpy.random.Generator
-        Source of the draws.
-    mixing : float, default=0.5
-        Share of the draws that all items have alike, in (0, 1].
-
-    Returns
-    -------
-    items : ndarray of int of shape (n_draws,)
-        Positions of items, drawn with replacement.
-    weights : ndarray of shape (n_draws,)
-        ``1 / (n_items q)`` for an item drawn with probability `q`; at most
-        ``1 / mixing``.
-
-    Notes
-    -----
-    ``q = mixing / n_items + (1 - mixing) spread / sum(spread)``; weight times score has the
-    mean over all items as its mean, whatever `spread` says, and least variance where it
-    is right.
-
-    When not to use it: without the weights; for answers that differ each time, where
-    items should be asked again when they are drawn again.
-
-    Examples
-    --------
-    >>> items, weights = informative_draws([0, 0, 1, 1], 4, np.random.default_rng(0))
-    >>> print(items, weights.round(2))
-    [3 2 0 0] [0.67 0.67 2.   2.  ]
-    """
-    spread = np.asarray(spread, dtype=float)
-    total = spread.sum()
-    share = spread / total if total > 0 else np.full(spread.size, 1 / spread.size)
-    q = mixing / spread.size + (1 - mixing) * share
-    items = rng.choice(spread.size, size=n_draws, p=q)
-    return items, 1 / (spread.size * q[items])

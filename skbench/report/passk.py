@@ -1,0 +1,146 @@
+"""`skbench passk`: does one of k answers solve it, do all of them, and what is flaky?"""
+
+from pathlib import Path
+
+import click
+
+from skbench.report import tables
+from skbench.report.formats import form_option, show
+from skbench.report.reading import (
+    Names,
+    as_in,
+    check_topics,
+    cluster_name,
+    level_option,
+    reading_options,
+    renamed,
+)
+from skbench.report.terminal import DataError, in_one_line, say
+
+_FLAKY_SHOWN = 10
+
+
+@click.command()
+@click.argument("file")
+@click.option("-k", type=click.IntRange(1), default=3, show_default=True, help="Answers taken.")
+@click.option("--all", "all_of_them", is_flag=True, help="All k must be right: pass^k.")
+@click.option("--by", type=Names(), help="Topic column(s): one estimate per model and topic.")
+@click.option("--compare", type=Names(), metavar="A,B", help="Paired difference of two models.")
+@click.option("--flaky", is_flag=True, help="Name the items that are solved now and then.")
+@click.option("--correct", help="Column of right answers, where rows are counts.  [n_correct]")
+@click.option("--runs", help="Column of all answers, where rows are counts.  [n_runs]")
+@reading_options
+@level_option
+@form_option("json", "csv", "markdown")
+def passk(
+    file,
+    k,
+    all_of_them,
+    by,
+    compare,
+    flaky,
+    correct,
+    runs,
+    confidence_level,
+    form,
+    **roles,
+):
+    """Chance that one of k answers is right, or that all of them are.
+
+    FILE has one row per answer, items answered several times; or one row per model and
+    item with the columns n_correct and n_runs. Intervals are over items, not over runs.
+    """
+    if compare is not None and len(compare) != 2:
+        raise click.UsageError("--compare takes two models: A,B.")
+    with in_one_line():
+        from skbench import pass_at_k
+
+        rows, columns = _read(file, by, roles, (correct, runs))
+        found = pass_at_k(rows, k, all_of_them, confidence_level=confidence_level, **columns)
+        table = tables.with_text_labels(found.to_frame())
+        pair = (
+            None
+            if compare is None
+            else found.compare(*(as_in(rows["model"], name) for name in compare))
+        )
+        reliability = found.reliability()
+        sentences = _sentences(found, reliability, flaky)
+        if pair is not None:
+            for i in range(len(pair)):
+                sentences += pair.sentences(i)[:2]
+        numbers = table[["value", "low", "high"]].map("{:.3f}".format).to_numpy()
+        labels = found.labels if found.labels.nlevels > 1 else [(name,) for name in found.labels]
+        cells = [
+            [" / ".join(map(str, label)), *ends]
+            for label, ends in zip(labels, numbers, strict=True)
+        ]
+        document = {
+            "method": found.method,
+            "confidence_level": confidence_level,
+            "estimates": table,
+            "comparison": None if pair is None else tables.with_text_labels(pair.to_frame()),
+            "items": reliability if flaky else None,
+        }
+        names = " / ".join(found.labels.names)
+        show(
+            form, [names, found.method.split()[0], "low", "high"], cells, sentences, document, table
+        )
+
+
+def _read(file, by, roles, counts):
+    """Item rows, of answers or with counts, and the arguments for columns."""
+    from skbench.readers import read_with_notes
+    from skbench.report.understanding import understood
+
+    names = [name or usual for name, usual in zip(counts, ("n_correct", "n_runs"), strict=True)]
+    counted = counts != (None, None) or _has(file, names)
+    if counted and roles["score"] is not None:
+        raise DataError("--score is for single answers; counts have --correct and --runs.")
+    check_topics(by, roles["model"])
+    roles = dict(roles)
+    new_names = roles.pop("rename")
+    # Runs are not averaged here, whatever clusters there are.
+    rows, *runs = (
+        renamed(read_with_notes(file, topic=by, **(roles | {"score": score})), new_names)
+        for score in (names if counted else [roles["score"]])
+    )
+    for line in [*rows.notes, *([] if counted else understood(rows).lines())]:
+        say(line)
+    items = rows.items
+    if "model" not in items:
+        items = items.assign(model=Path(file).stem)
+    if "item" not in items:
+        raise DataError("no column has a usual name for the item. Pass --item COLUMN.")
+    if counted:
+        items = items.rename(columns={"score": "n_correct"})
+        items = items.assign(n_runs=runs[0].items["score"].to_numpy())
+    cluster = cluster_name(rows)  # runs of an item are no cluster of items
+    topics = by if by and len(by) > 1 else ["topic"]
+    return items, {"by": topics if by else None, "cluster": cluster if cluster != "item" else None}
+
+
+def _has(file, names):
+    from skbench.readers._load import load_table
+
+    try:
+        return set(names) <= set(load_table(file, lambda columns: [])[0].columns)
+    except (ValueError, OSError):  # logs, or a folder of them
+        return False
+
+
+def _sentences(found, reliability, flaky):
+    some = reliability[reliability["verdict"] == "flaky"]
+    counts = reliability["verdict"].value_counts()
+    words = [
+        f"{counts.get('always', 0):,} of {len(reliability):,} cells of a model and an item are "
+        f"always solved, {counts.get('never', 0):,} never, {len(some):,} now and then (flaky)."
+    ]
+    if flaky:
+        words += [
+            f"{' / '.join(map(str, row.Index))}: {row.n_correct} of {row.n_runs} "
+            f"({row.rate:.2f}, {row.low:.2f} to {row.high:.2f})"
+            for row in some.head(_FLAKY_SHOWN).itertuples()
+        ]
+        if len(some) > _FLAKY_SHOWN:
+            words.append(f"{len(some) - _FLAKY_SHOWN} more: --json has them all.")
+    return words

@@ -1,0 +1,112 @@
+"""`skbench sequential`: are the items so far enough, or may the run stop?"""
+
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+import numpy as np
+
+from skbench.report.formats import form_option, show
+from skbench.report.reading import (
+    as_in,
+    bounds_option,
+    level_option,
+    read_rows,
+    reading_options,
+    score_range,
+)
+from skbench.report.terminal import DataError, in_one_line
+
+GO_ON = 4  # exit code; 0 says stop
+
+
+@click.command()
+@click.argument("file")
+@click.argument("a", required=False)
+@click.argument("b", required=False)
+@click.option("--target", type=float, help="One model: is its mean above or below?")
+@click.option("--width", type=float, help="One model: until its interval is no wider.")
+@click.option("--margin", type=float, help="Two models: equivalent if they differ by less.")
+@click.option("--max-items", type=click.IntRange(1), help="Items there are, or are paid for.")
+@click.option("--state", type=click.Path(dir_okay=False), help="File of earlier looks (JSON).")
+@reading_options
+@bounds_option
+@level_option
+@form_option("json", "csv", "markdown")
+def sequential(file, a, b, state, bounds, form, **options):
+    """May the run stop? Verdicts on A and B that hold however often one looks.
+
+    FILE holds the items so far, in the order in which they were run, which must be random.
+    Look again whenever it has grown: A against B, or the mean of one model against
+    --target or until --width. With --state the narrowest ends of all looks are kept.
+
+    Exit codes: 0 stop (decided, or futile), 4 go on, 1 error, 2 mistyped.
+    """
+    names = ("target", "width", "margin", "max_items", "confidence_level")
+    settings = {name: options.pop(name) for name in names}
+    if b is None and (settings["target"] is None) == (settings["width"] is None):
+        raise click.UsageError("Name two models, or one and --target or --width.")
+    for name in ("target", "width") if b is not None else ("margin",):
+        if settings.pop(name) is not None:
+            raise click.UsageError(f"--{name} is for {'one model' if b else 'two models'}.")
+    with in_one_line():
+        scores, known = _scores(file, [name for name in (a, b) if name], bounds, options)
+        running = _running(state, list(scores.columns), known, settings)
+        new = scores.iloc[running.n_items :]
+        result = running.update(*new.to_numpy().T) if len(new) else running.result
+        if state is not None:
+            running.save(state)
+        frame = result.to_frame()
+        what = " - ".join(map(str, scores.columns))
+        cells = [what, result.verdict, f"{result.n_items:,}"]
+        cells += [f"{x:.4f}" for x in (result.value, result.low, result.high)]
+        headers = ["", "verdict", "items", "value", "low", "high"]
+        document = {"comparison": what} | asdict(result) | {"stop": result.stop}
+        show(form, headers, [cells], [f"{result}."], document, frame.set_index("verdict"))
+    sys.exit(0 if result.stop else GO_ON)
+
+
+def _running(state, names, bounds, settings):
+    """What decides: as it was saved, or new."""
+    from skbench import SequentialComparison, SequentialMean
+
+    kind = SequentialComparison if len(names) == 2 else SequentialMean
+    own = {"names": tuple(map(str, names))} if len(names) == 2 else {}
+    fresh = kind(bounds=bounds, **own, **settings)
+    if state is None or not Path(state).exists():
+        return fresh
+    found = kind.load(state)
+    for name in kind._settings:
+        if getattr(found, name) != getattr(fresh, name):
+            raise DataError(
+                f"{state!r} was made with {name}={getattr(found, name)!r}, and now it is "
+                f"{getattr(fresh, name)!r}: pass the same, or another --state."
+            )
+    return found
+
+
+def _scores(file, wanted, bounds, roles):
+    """Scores of the items that all these models answered, in the order they were complete."""
+    rows = read_rows(file, None, roles)
+    items = rows.items
+    if "item" not in items:
+        raise DataError(f"no column of {file!r} has a usual name for the item. Pass --item COLUMN.")
+    if "model" not in items:
+        items = items.assign(model=wanted[0] if wanted else Path(file).stem)
+    models = list(items["model"].unique())
+    chosen = [as_in(items["model"], name) for name in wanted] or models
+    if not set(chosen) <= set(models) or len(chosen) > 2 or len(set(chosen)) < len(chosen):
+        shown = ", ".join(map(repr, models[:5]))
+        raise DataError(f"name one or two of the models of {file!r}, which has {shown}.")
+    keys = [name for name in ("topic", "item") if name in items]
+    items = items[items["model"].isin(chosen)]
+    cells = items.assign(place=np.arange(len(items))).groupby([*keys, "model"], sort=False)
+    table = cells.agg(score=("score", "mean"), place=("place", "min")).unstack("model").dropna()
+    if table.empty or table["score"].shape[1] < len(chosen):
+        raise DataError(f"no item of {file!r} was answered by {' and '.join(map(repr, chosen))}.")
+    order = table["place"].max(axis=1).argsort(kind="stable")
+    known = score_range(rows, bounds)
+    if known is None:
+        raise DataError("the range of the scores is not known: pass --bounds LOW HIGH.")
+    return table["score"][chosen].iloc[order], known

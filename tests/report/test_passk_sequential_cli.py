@@ -1,0 +1,92 @@
+"""`skbench passk` and `skbench sequential`: the functions, on files."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from skbench import SequentialComparison, pass_at_k
+from skbench.report.passk import passk
+from skbench.report.sequential import sequential
+
+
+def run(command, *arguments):
+    return CliRunner().invoke(command, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Eight runs of 20 items by two models, as answers and as counts."""
+    rng = np.random.default_rng(0)
+    cells = pd.MultiIndex.from_product([["ada", "bob"], range(20)], names=["model", "item"])
+    counts = cells.to_frame(index=False).assign(topic=lambda x: x["item"] % 2, n_runs=8)
+    counts["n_correct"] = rng.binomial(8, np.tile(rng.beta(0.5, 0.5, 20), 2))
+    rows = counts.loc[counts.index.repeat(8)].assign(epoch=np.tile(range(8), 40))
+    rows["score"] = (rows["epoch"] < rows["n_correct"]) * 1
+    counts.to_csv(tmp_path / "counts.csv", index=False)
+    rows.drop(columns=["n_correct", "n_runs"]).to_csv(tmp_path / "runs.csv", index=False)
+    return tmp_path, counts
+
+
+def test_passk_is_the_function_on_answers_and_on_counts(runs):
+    folder, counts = runs
+    expected = pass_at_k(counts, 5, all_of_them=True)
+    for name in ("counts.csv", "runs.csv"):
+        result = run(passk, folder / name, "-k", 5, "--all", "--json", "--compare", "ada,bob")
+        document = json.loads(result.stdout)
+        assert [row["low"] for row in document["estimates"]] == pytest.approx(expected.low)
+        pair = expected.compare("ada", "bob").estimate.value[0]
+        assert document["comparison"][0]["difference"] == pytest.approx(pair)
+    assert run(passk, folder / "counts.csv", "--by", "topic", "--csv").stdout.count("\n") == 5
+    text = run(passk, folder / "counts.csv", "--flaky", "--markdown").stdout
+    assert text.startswith("| model | pass@3 | low | high |") and " of 8 (" in text
+    wrong = run(passk, folder / "counts.csv", "-k", 9)
+    assert wrong.exit_code == 1 and "Take k <= 8" in wrong.stderr
+    assert run(passk, folder / "counts.csv", "--compare", "ada").exit_code == 2
+
+
+@pytest.fixture
+def race(tmp_path):
+    """Rows as two models answer item after item, and the first 60 of them."""
+    rng = np.random.default_rng(0)
+    a, b = rng.random(300) < 0.8, rng.random(300) < 0.6
+    rows = pd.DataFrame({"model": np.tile(["ada", "bob"], 300), "item": np.arange(600) // 2,
+                         "score": np.ravel([a, b], order="F") * 1})  # fmt: skip
+    rows.to_csv(tmp_path / "all.csv", index=False)
+    rows.head(60).to_csv(tmp_path / "part.csv", index=False)
+    return tmp_path, a, b
+
+
+def test_sequential_goes_on_from_its_state(race):
+    folder, a, b = race
+    state = folder / "state.json"
+    first = run(sequential, folder / "part.csv", "ada", "bob", "--state", state)
+    assert (first.exit_code, "undecided" in first.stdout) == (4, True)
+    both = SequentialComparison(names=("ada", "bob"))
+    assert json.loads(state.read_text()) == json.loads(
+        (both.update(a[:30], b[:30]), both)[1].to_json()
+    )
+    result = run(sequential, folder / "all.csv", "ada", "bob", "--state", state, "--json")
+    expected = both.update(a[30:], b[30:])
+    document = json.loads(result.stdout)
+    assert result.exit_code == 0
+    assert (document["verdict"], document["low"]) == ("ada", expected.low)
+    again = run(sequential, folder / "all.csv", "ada", "bob", "--state", state, "--json")
+    assert json.loads(again.stdout) == document
+    other = run(sequential, folder / "all.csv", "ada", "bob", "--state", state, "--margin", 0.1)
+    assert other.exit_code == 1 and "was made with margin=None" in other.stderr
+
+
+def test_sequential_of_one_model_and_mistakes(race):
+    folder = race[0]
+    result = run(sequential, folder / "all.csv", "ada", "--target", 0.5, "--markdown")
+    assert result.exit_code == 0 and "| ada | above | 300 |" in result.stdout
+    for arguments, code, words in [
+        (["ada"], 2, "Name two models"),
+        (["ada", "bob", "--target", 0.5], 2, "--target is for one model"),
+        (["ada", "cat"], 1, "which has 'ada', 'bob'"),
+    ]:
+        wrong = run(sequential, folder / "all.csv", *arguments)
+        assert wrong.exit_code == code and words in wrong.stderr

@@ -1,0 +1,414 @@
+"""300 hostile inputs: a number that is right, or a sentence; never a traceback of another library.
+
+What is refused must be refused by this package or by scikit-learn's input checks, in words: the
+innermost frame says who spoke. What is accepted must be finite, or nan with a warning.
+"""
+
+import datetime
+import fractions
+import gzip
+import lzma
+import traceback
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from sklearn.linear_model import Ridge
+
+import skbench as sb
+from skbench.report.doctor import doctor
+from skbench.report.estimate import estimate as estimate_command
+from skbench.report.leaderboard import leaderboard as leaderboard_command
+
+_HERE = Path(sb.__file__).parent
+_RAW = (
+    "truth value",
+    "not supported between",
+    "could not convert",
+    "division by zero",
+    "Singular matrix",
+    "must be real number",
+    "invalid literal",
+    "NoneType",
+    "object is not",
+    "unhashable",
+    "index out of range",
+    "out of bounds",
+    "broadcast",
+    "zero-size array",
+    "cannot reindex",
+)
+
+
+def spoke(error):
+    """Whose frame raised, in words: the package or scikit-learn's checks."""
+    frame = traceback.extract_tb(error.__traceback__)[-1].filename
+    if frame.startswith(str(_HERE)):
+        return "skbench"
+    return "sklearn" if "sklearn" in frame and "validation" in frame else frame
+
+
+def outcome(call):
+    """What came of a call: its value, or the sentence of a refusal."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            value = call()
+        except (ValueError, TypeError, FileNotFoundError) as error:
+            words = str(error)
+            assert spoke(error) in ("skbench", "sklearn"), (spoke(error), words)
+            assert len(words) > 20 and not any(raw in words for raw in _RAW), words
+            return None
+    told = [w for w in caught if issubclass(w.category, UserWarning | RuntimeWarning)]
+    numeric = [w for w in told if issubclass(w.category, RuntimeWarning)]
+    numeric = [w for w in numeric if "site-packages" in w.filename or "numpy" in str(w.message)]
+    assert not numeric, [str(w.message) for w in numeric]
+    for numbers in _numbers(value):
+        assert not np.isposinf(np.abs(numbers)).any(), "infinite"
+        assert told or not np.isnan(numbers).all(), "all nan without a word"
+    return value
+
+
+def _numbers(value):
+    """The point estimates in a result, as arrays."""
+    if isinstance(value, (int, float, np.ndarray)):
+        yield np.asarray(value, dtype=float)
+    found = getattr(value, "estimate", value)
+    if isinstance(found, sb.containers.Estimate):
+        yield np.asarray(found.value, dtype=float)
+
+
+# --- arrays, through every estimator of groups ---------------------------------------------
+
+N = 12
+X = pd.DataFrame({"feature": np.linspace(-1, 1, N)}, index=[f"g{i}" for i in range(N)])
+Z = np.linspace(0.2, 0.8, N)
+SIGMA2 = np.full(N, 0.02)
+SIZE = np.full(N, 10)
+
+
+def with_first(values, value):
+    values = np.array(values, dtype=object)
+    values[0] = value
+    return values
+
+
+GROUPS = {
+    "no rows": lambda: (X.iloc[:0], Z[:0], SIGMA2[:0], SIZE[:0]),
+    "one row": lambda: (X.iloc[:1], Z[:1], SIGMA2[:1], SIZE[:1]),
+    "short z": lambda: (X, Z[:-1], SIGMA2, SIZE),
+    "z nan": lambda: (X, with_first(Z, np.nan), SIGMA2, SIZE),
+    "z infinite": lambda: (X, with_first(Z, np.inf), SIGMA2, SIZE),
+    "z text": lambda: (X, with_first(Z, "high"), SIGMA2, SIZE),
+    "z None": lambda: (X, with_first(Z, None), SIGMA2, SIZE),
+    "z a date": lambda: (X, with_first(Z, datetime.date(2026, 1, 1)), SIGMA2, SIZE),
+    "z of two columns": lambda: (X, np.column_stack([Z, Z]), SIGMA2, SIZE),
+    "z complex": lambda: (X, Z + 1j, SIGMA2, SIZE),
+    "z huge": lambda: (X, Z * 1e308, SIGMA2, SIZE),
+    "z constant": lambda: (X, np.full(N, 0.5), SIGMA2, SIZE),
+    "sigma2 negative": lambda: (X, Z, -SIGMA2, SIZE),
+    "sigma2 nan": lambda: (X, Z, with_first(SIGMA2, np.nan), SIZE),
+    "sigma2 infinite": lambda: (X, Z, with_first(SIGMA2, np.inf), SIZE),
+    "sigma2 zero": lambda: (X, Z, np.zeros(N), SIZE),
+    "sigma2 text": lambda: (X, Z, with_first(SIGMA2, "small"), SIZE),
+    "sigma2 huge": lambda: (X, Z, np.full(N, 1e308), SIZE),
+    "n zero": lambda: (X, Z, SIGMA2, np.zeros(N)),
+    "n half": lambda: (X, Z, SIGMA2, SIZE + 0.5),
+    "n text": lambda: (X, Z, SIGMA2, with_first(SIZE, "ten")),
+    "X infinite": lambda: (X.assign(feature=np.inf), Z, SIGMA2, SIZE),
+    "X a date": lambda: (X.assign(feature=pd.Timestamp("2026-01-01")), Z, SIGMA2, SIZE),
+    "X mixed": lambda: (X.assign(feature=with_first(Z, "a")), Z, SIGMA2, SIZE),
+    "X of lists": lambda: (X.assign(feature=[[1]] * N), Z, SIGMA2, SIZE),
+    "X without columns": lambda: (X[[]], Z, SIGMA2, SIZE),
+    "other index": lambda: (X, pd.Series(Z), SIGMA2, SIZE),
+}
+ESTIMATORS = {
+    "direct": sb.DirectEstimator(),
+    "EB": sb.EmpiricalBayes(Ridge(), random_state=0),
+    "synthetic": sb.SyntheticRegression(Ridge()),
+    "JS": sb.JamesStein(),
+    "FH": sb.FayHerriot(),
+}
+
+
+@pytest.mark.parametrize("kind", GROUPS)
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_arrays(name, kind):
+    from sklearn.base import clone
+
+    x, z, sigma2, n = GROUPS[kind]()
+    estimator = clone(ESTIMATORS[name])
+    outcome(lambda: estimator.fit(x, z, sigma2, n=n).estimate())
+
+
+# --- item rows, through everything that takes them -----------------------------------------
+
+
+def good_items():
+    rng = np.random.default_rng(0)
+    rows = pd.MultiIndex.from_product(
+        [["a", "b", "c"], ["t", "u"], range(12)], names=["model", "topic", "item"]
+    ).to_frame(index=False)
+    rows["item"] = rows["topic"] + rows["item"].astype(str)
+    return rows.assign(score=rng.integers(0, 2, len(rows)).astype(float))
+
+
+def spoiled(column, value, rows=1):
+    items = good_items()
+    values = items[column].astype(object)
+    values.iloc[:rows] = [value] * rows
+    return items.assign(**{column: values})
+
+
+ITEMS = {
+    "no rows": lambda: good_items().iloc[:0],
+    "one row": lambda: good_items().iloc[:1],
+    "no column of scores": lambda: good_items().drop(columns="score"),
+    "no column of models": lambda: good_items().drop(columns="model"),
+    "score nan": lambda: spoiled("score", np.nan),
+    "score infinite": lambda: spoiled("score", np.inf),
+    "score huge": lambda: spoiled("score", 1e308, 40).astype({"score": float}),
+    "score text": lambda: spoiled("score", "right"),
+    "score None": lambda: spoiled("score", None),
+    "score a list": lambda: spoiled("score", [1]),
+    "score a date": lambda: spoiled("score", pd.Timestamp("2026-01-01")),
+    "score complex": lambda: spoiled("score", 1j),
+    "scores of dates": lambda: good_items().assign(score=pd.Timestamp("2026-01-01")),
+    "scores all alike": lambda: good_items().assign(score=1.0),
+    "fractions": lambda: spoiled("score", fractions.Fraction(1, 3)),
+    "model None": lambda: spoiled("model", None),
+    "model mixed": lambda: spoiled("model", 7, 24),
+    "model a list": lambda: spoiled("model", ["a"]),
+    "topic nan": lambda: spoiled("topic", np.nan),
+    "item twice": lambda: spoiled("item", "t1", 2),
+    "item nan": lambda: spoiled("item", np.nan),
+    "columns twice": lambda: pd.concat([good_items(), good_items()[["score"]]], axis=1),
+    "no frame": lambda: [1, 2, 3],
+    "a number": lambda: 3.0,
+}
+ROW_FUNCTIONS = {
+    "summarize_items": lambda rows: sb.summarize_items(rows, by=["model", "topic"]).z,
+    "betting_estimate": lambda rows: sb.betting_estimate(rows, by="model", random_state=0),
+    "leaderboard": sb.leaderboard,
+    "compare_models": lambda rows: sb.compare_models(rows, "a", "b"),
+    "gate": lambda rows: sb.gate(rows, "a", "b", 0.1),
+    "item_correlation": lambda rows: sb.item_correlation(rows).to_numpy(),
+    "ItemBank": lambda rows: sb.ItemBank(n_components=2, random_state=0).fit(rows),
+    "pass_at_k": lambda rows: sb.pass_at_k(rows, k=1),
+}
+
+
+@pytest.mark.parametrize("kind", ITEMS)
+@pytest.mark.parametrize("name", ROW_FUNCTIONS)
+def test_item_rows(name, kind):
+    outcome(lambda: ROW_FUNCTIONS[name](ITEMS[kind]()))
+
+
+# --- judged rows, through every prediction-powered estimator -------------------------------
+
+SCORES = np.linspace(0, 1, 40)
+LABELS = np.where(np.arange(40) < 20, (np.arange(40) % 3 > 0) * 1.0, np.nan)
+JUDGED = {
+    "no rows": lambda: (SCORES[:0], LABELS[:0]),
+    "one row": lambda: (SCORES[:1], LABELS[:1]),
+    "no label": lambda: (SCORES, np.full(40, np.nan)),
+    "one label": lambda: (SCORES, np.r_[1.0, np.full(39, np.nan)]),
+    "short labels": lambda: (SCORES, LABELS[:-1]),
+    "score nan": lambda: (with_first(SCORES, np.nan).astype(float), LABELS),
+    "score infinite": lambda: (with_first(SCORES, np.inf).astype(float), LABELS),
+    "score text": lambda: (with_first(SCORES, "good"), LABELS),
+    "score huge": lambda: (SCORES * 1e308, LABELS),
+    "label infinite": lambda: (SCORES, with_first(LABELS, np.inf).astype(float)),
+    "label huge": lambda: (SCORES, LABELS * 1e308),
+    "label text": lambda: (SCORES, with_first(LABELS, "right")),
+    "labels all alike": lambda: (SCORES, np.where(np.isnan(LABELS), np.nan, 1.0)),
+    "scores all alike": lambda: (np.full(40, 0.5), LABELS),
+    "labels of dates": lambda: (SCORES, np.full(40, np.datetime64("2026-01-01"))),
+}
+JUDGES = {
+    "classical": sb.ClassicalMean(),
+    "ppi": sb.PPIMean(),
+    "stratified": sb.StratifiedPPI(),
+    "chain rule": sb.ChainRulePPI(bins=3),
+    "Rogan-Gladen": sb.RoganGladen(),
+    "side by side": sb.SideBySidePPI(),
+}
+
+
+@pytest.mark.parametrize("kind", JUDGED)
+@pytest.mark.parametrize("name", JUDGES)
+def test_judged_rows(name, kind):
+    from sklearn.base import clone
+
+    scores, labels = JUDGED[kind]()
+    estimator = clone(JUDGES[name])
+    outcome(lambda: estimator.fit(scores.reshape(-1, 1), labels).estimate())
+
+
+# --- single numbers ------------------------------------------------------------------------
+
+NUMBERS = {
+    "nothing to plan": lambda: sb.required_items(0, omega2=0.2),
+    "effect nan": lambda: sb.required_items(np.nan, omega2=0.2),
+    "effect text": lambda: sb.required_items("small", omega2=0.2),
+    "effect tiny": lambda: sb.required_items(1e-300, omega2=0.2),
+    "variance negative": lambda: sb.required_items(0.1, omega2=-1),
+    "variance infinite": lambda: sb.required_items(0.1, omega2=np.inf),
+    "power 1": lambda: sb.required_items(0.1, omega2=0.2, power=1),
+    "level 95": lambda: sb.required_items(0.1, omega2=0.2, confidence_level=95),
+    "no items": lambda: sb.minimum_detectable_effect(0, omega2=0.2),
+    "items text": lambda: sb.minimum_detectable_effect("many", omega2=0.2),
+    "items nan": lambda: sb.minimum_detectable_effect(np.nan, omega2=0.2),
+    "no models": lambda: sb.make_items(n_models=0),
+    "topics text": lambda: sb.make_items(n_topics="x"),
+    "items negative": lambda: sb.make_items(n_items=-1),
+    "ranks of nothing": lambda: sb.rank_confidence_sets([], []),
+    "ranks of one": lambda: sb.rank_confidence_sets([1.0], [0.1]).low,
+    "ranks of nan": lambda: sb.rank_confidence_sets([1.0, np.nan], [0.1, 0.1]),
+    "ranks of text": lambda: sb.rank_confidence_sets([1.0, "a"], [0.1, 0.1]),
+    "negative errors": lambda: sb.rank_confidence_sets([1.0, 2.0], [0.1, -0.1]),
+    "errors infinite": lambda: sb.rank_confidence_sets([1.0, 2.0], [0.1, np.inf]),
+    "covariance of another size": lambda: sb.rank_confidence_sets([1, 2], covariance=np.eye(3)),
+    "order of nothing": lambda: sb.kemeny_order(pd.DataFrame()),
+    "order of text": lambda: sb.kemeny_order(pd.DataFrame({"t": ["a", "b"]})),
+    "margin nan": lambda: sb.gate(good_items(), "a", "b", np.nan),
+    "margin text": lambda: sb.gate(good_items(), "a", "b", "small"),
+    "k of nothing": lambda: sb.pass_at_k(good_items(), k=0),
+    "k beyond runs": lambda: sb.pass_at_k(good_items(), k=5),
+    "bounds reversed": lambda: sb.betting_estimate(good_items(), "model", bounds=(1, 0)),
+    "bounds nan": lambda: sb.betting_estimate(good_items(), "model", bounds=(0, np.nan)),
+    "bounds of one": lambda: sb.betting_estimate(good_items(), "model", bounds=(0,)),
+    "sequence nan": lambda: sb.SequentialMean(0.5).update([np.nan]),
+    "sequence outside": lambda: sb.SequentialMean(0.5).update([2.0]),
+    "sequence text": lambda: sb.SequentialMean(0.5).update(["a"]),
+    "by of nothing": lambda: sb.summarize_items(good_items(), by=[]),
+    "by a number": lambda: sb.summarize_items(good_items(), by=3),
+    "model without a name": lambda: sb.compare_models(good_items(), "nobody", "a"),
+    "model with itself": lambda: sb.compare_models(good_items(), "a", "a"),
+}
+
+
+@pytest.mark.parametrize("kind", NUMBERS)
+def test_single_numbers(kind):
+    outcome(NUMBERS[kind])
+
+
+# --- files, through the readers and the command line ---------------------------------------
+
+GOOD = "model,task,id,correct\n" + "".join(
+    f"{m},{t},{t}{i},{(i * len(m)) % 2}\n"
+    for m in ("a", "bb", "ccc")
+    for t in "tu"
+    for i in range(9)
+)
+
+
+FILES = {
+    "empty.csv": b"",
+    "blank.csv": b"\n\n\n",
+    "header.csv": b"model,task,id,correct\n",
+    "one_row.csv": b"model,task,id,correct\na,t,1,1\n",
+    "nul.csv": b"model,task\x00,id,correct\na,t,1,1\n",
+    "no_text.csv": bytes(range(256)) * 4,
+    "utf16.csv": GOOD.encode("utf-16"),
+    "latin.csv": GOOD.replace("ccc", "\xe9").encode("latin-1"),
+    "infinite.csv": GOOD.replace(",1\n", ",inf\n", 1).encode(),
+    "huge.csv": GOOD.replace(",1\n", ",1e308\n", 20).encode(),
+    "words.csv": GOOD.replace(",1\n", ",maybe\n", 1).encode(),
+    "dates.csv": GOOD.replace(",1\n", ",2026-01-01\n").encode(),
+    "all_blank.csv": GOOD.replace(",1\n", ",\n").replace(",0\n", ",\n").encode(),
+    "no_model.csv": GOOD.replace("\na,", "\n,", 1).encode(),
+    "long_line.csv": (GOOD + "a,t,x,1,7,7,7\n").encode(),
+    "twice.csv": (GOOD + "a,t,t1,1\n").encode(),
+    "same_columns.csv": GOOD.replace("task", "model", 1).encode(),
+    "quote.csv": (GOOD + 'a,t,"x,1\n').encode(),
+    "count_above.csv": b"model,task,n,k\na,t,10,12\nb,t,10,2\n",
+    "count_negative.csv": b"model,task,n,k\na,t,10,-2\nb,t,10,2\n",
+    "count_half.csv": b"model,task,n,k\na,t,10,2.5\nb,t,10,2\n",
+    "error_negative.csv": b"model,task,acc,acc_stderr\na,t,.5,-.1\nb,t,.5,.1\n",
+    "error_blank.csv": b"model,task,acc,acc_stderr\na,t,.5,\nb,t,.5,.1\n",
+    "group_twice.csv": b"model,task,n,k,shots\na,t,10,5,0\na,t,10,6,5\n",
+    "two_settings.csv": b"model,task,shots,correct\na,t,0,1\na,t,5,0\nb,t,0,1\nb,t,5,0\n",
+    "percent_and_share.csv": b"model,id,score\na,1,87%\na,2,0.5\nb,1,3%\nb,2,1\n",
+    "human_and_judge.csv": b"id,judge,human\n1,1,1\n2,0,\n",
+    "list.json": b'[{"model": "a", "id": 1}]',
+    "number.json": b"17",
+    "deep.json": b"[" * 100_000,
+    "cut.json": b'[{"model": "a", "id": 1, "correct": 1}, {"mod',
+    "no_list.jsonl": b'{"model": "a", "id": 1, "correct": [1]}\n',
+    "not_gzip.csv.gz": GOOD.encode(),
+    "cut.csv.gz": gzip.compress(GOOD.encode())[:-20],
+    "bomb.csv.gz": "bomb",
+    "bomb.csv.xz": "bomb",
+    "bomb.jsonl.gz": "bomb",
+    "bomb.parquet": "bomb",
+    "cut.parquet": b"PAR1cut",
+    "no_log.eval": b"PK\x03\x04cut",
+    "what.xyz": GOOD.encode(),
+}
+
+
+def write_bomb(path):
+    """A few kilobytes that unpack to much more than any reader should hold."""
+    rows = b"model,id,correct\na,1,1\n" + b"\n" * (80 * 2**20)
+    if path.suffix == ".parquet":
+        pq = pytest.importorskip("pyarrow.parquet")
+        import pyarrow as pa
+
+        table = pa.table({"correct": pa.array(np.zeros(2**20))})
+        with pq.ParquetWriter(path, table.schema) as writer:
+            for _ in range(150):
+                writer.write_table(table)
+    elif path.suffix == ".xz":
+        path.write_bytes(lzma.compress(rows, preset=0))
+    else:
+        rows = b'{"model": "a", "correct": 1}\n' + b" " * len(rows) if "json" in path.name else rows
+        path.write_bytes(gzip.compress(rows, 6))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("hostile")
+    for name, content in FILES.items():
+        if content != "bomb":
+            (folder / name).write_bytes(content)
+    return folder
+
+
+def check_file(folder, name):
+    if name.endswith("parquet"):
+        pytest.importorskip("pyarrow")
+    path = folder / name
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            items = sb.read_items(path)
+            assert np.isfinite(items["score"]).all() and len(items)
+        except (ValueError, FileNotFoundError, ImportError) as error:
+            assert spoke(error) == "skbench" and len(str(error)) > 20
+    for command in (estimate_command, leaderboard_command, doctor):
+        result = CliRunner().invoke(command, [str(path)])
+        assert isinstance(result.exception, (SystemExit, type(None))), (name, result.exception)
+        assert result.exit_code in (0, 1), result.output
+        assert "Traceback" not in result.output
+        if result.exit_code:
+            last = result.stderr.strip().splitlines()[-1]
+            assert last.startswith("skbench: ") and not any(raw in last for raw in _RAW), last
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if "bomb" not in name])
+def test_files(folder, name):
+    check_file(folder, name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in FILES if "bomb" in name])
+def test_bombs(folder, name):
+    """Refused before they fill the memory."""
+    write_bomb(folder / name)
+    check_file(folder, name)
+    with pytest.raises(ValueError, match="refused as a bomb"):
+        sb.read_items(folder / name)

@@ -55,6 +55,8 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "download_all_examples": False,
     "show_signature": False,
+    # Of examples that print and do not draw.
+    "default_thumb_file": str(ROOT / "doc" / "_static" / "printed.png"),
     "reset_argv": "gallery_checks.arguments",
     "min_reported_time": 1e9,
     "write_computation_times": False,

@@ -1,4 +1,8 @@
-"""Draw the picture of the README: `python doc/make_picture.py`."""
+"""Draw the picture of the README: `python doc/make_picture.py`.
+
+That of the report on the first page is a screenshot (doc/check_site.py) of ``skbench report`` on
+this sample, with ``--features corruption,severity``.
+"""
 
 from pathlib import Path
 

@@ -7,11 +7,11 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from skbench._checks import plain, require_columns
+from skbench._checks import of_one_type, plain, require_columns
 from skbench.summaries._rows import SCORE, checked_scores, collected, opened
 
 _ROWS = 8192
-_LARGEST_TABLE = 20_000_000  # of places by topic and id
+_RADIX = 2**31  # more than there are ids
 
 
 class Past(NamedTuple):
@@ -37,88 +37,109 @@ def read_past(past, model, topic, item, score, exclude):
     topic = topic if topic in names else None
     keys = [model, *([topic] if topic else []), item]
     frame = checked_scores(frame.select([*keys, score]), keys, score)
-    models = collected(frame.select(model).unique(), [model])
-    items = collected(frame.select(keys[1:]).unique(), keys[1:])
-    kept = ~models[model].isin(list(exclude)).to_numpy()
-    absent = [name for name in exclude if name not in set(models[model])]
+    names = [_Names() for _ in keys]
+    numbers, grid, binary = _Names(), _Grid(), True
+    for columns, value in _batches(frame, keys):
+        binary = binary and bool(np.all((value == 0) | (value == 1)))
+        codes = [known.codes(found)[c] for known, (c, found) in zip(names, columns, strict=True)]
+        # Items are pairs of topic and id: one number each.
+        number = codes[-1] if topic is None else codes[1] * _RADIX + codes[-1]
+        grid.add(numbers.codes(number), codes[0], value)
+    models = names[0].index
+    absent = [name for name in exclude if name not in models]
     if absent:
         warnings.warn(
             f"exclude names {absent[0]!r}, which is no model of the past. Its names are like "
-            f"{plain(models[model].iloc[0])!r}.",
+            f"{plain(models[0])!r}.",
             stacklevel=4,
         )
-    if not kept.any():
+    columns = _sorted(pd.DataFrame({"model": models}))
+    columns = columns[~columns["model"].isin(list(exclude))]
+    if columns.empty:
         raise ValueError("past has no model left: all of them are excluded.")
-    indexes = [pd.Index(models[model]), *(pd.Index(items[name].unique()) for name in keys[1:])]
-    # Items are pairs of topic and id: one number each, and where it stands.
-    pairs = [
-        index.get_indexer(items[name]) for index, name in zip(indexes[1:], keys[1:], strict=True)
-    ]
-    place = _places(_paired(pairs, indexes), indexes)
-    sums = np.zeros((len(items), len(models)), dtype=np.float32)
-    counts = np.zeros(sums.shape, dtype=np.uint16)
-    binary = True
-    for codes, value in _batches(frame, keys, indexes):
-        binary = binary and bool(np.all((value == 0) | (value == 1)))
-        # Flat positions: numpy adds to those of one dimension many times faster.
-        at = place(_paired(codes[1:], indexes)) * len(models) + codes[0]
-        np.add.at(sums.ravel(), at, value.astype(np.float32))
-        np.add.at(counts.ravel(), at, np.uint16(1))
-    for start in range(0, len(sums), _ROWS):
-        rows = slice(start, start + _ROWS)
-        sums[rows][counts[rows] == 0] = np.nan
-        sums[rows] /= np.maximum(counts[rows], 1)
-    del counts
-    sums = sums if kept.all() else sums[:, kept]
-    answered = np.isfinite(sums).any(axis=1)
-    sums = sums if answered.all() else sums[answered]
+    of_topic, of_item = np.divmod(numbers.index.to_numpy(), _RADIX)
     items = pd.DataFrame(
-        {"topic": items[topic] if topic else "all", "item": items[item]}, columns=["topic", "item"]
+        {"topic": names[1].index[of_topic] if topic else "all", "item": names[-1].index[of_item]}
     )
+    items = _sorted(items)
+    scores = grid.means(items.index, columns.index)
+    answered = np.isfinite(scores).any(axis=1)
     return Past(
-        sums,
+        scores if answered.all() else scores[answered],
         items[answered].reset_index(drop=True),
-        pd.Index(models[model][kept], name="model"),
+        pd.Index(columns["model"], name="model"),
         binary,
     )
 
 
-def _paired(codes, indexes):
-    """One number per item, from the codes of topic and id."""
-    if len(codes) == 1:
-        return codes[0]
-    return codes[0].astype(np.int64) * len(indexes[2]) + codes[1]
+class _Names:
+    """Names in the order in which they are first seen, with a code each."""
+
+    def __init__(self):
+        self.index = pd.Index([])
+
+    def codes(self, found):
+        codes = self.index.get_indexer(found)
+        new = codes < 0
+        if new.any():
+            more = pd.Index(found[new]).unique()
+            self.index = self.index.append(more) if len(self.index) else more
+            codes = self.index.get_indexer(found)
+        return codes
 
 
-def _places(pairs, indexes):
-    """Function from numbers of items to where they stand among `pairs`."""
-    most = np.prod([len(index) for index in indexes[1:]], dtype=float)
-    if most <= _LARGEST_TABLE:
-        table = np.zeros(int(most), dtype=np.int64)
-        table[pairs] = np.arange(len(pairs))
-        return table.__getitem__
-    order = np.argsort(pairs)
-    return lambda numbers: order[np.searchsorted(pairs, numbers, sorter=order)]
+class _Grid:
+    """Sums and counts by item and model, which grow as items and models are seen."""
+
+    def __init__(self):
+        self.sums, self.counts = np.zeros((0, 0), np.float32), np.zeros((0, 0), np.uint16)
+
+    def add(self, row, column, value):
+        if not len(value):
+            return
+        self._reach(int(row.max()) + 1, int(column.max()) + 1)
+        # Flat positions: numpy adds to those of one dimension many times faster.
+        at = row * self.sums.shape[1] + column
+        np.add.at(self.sums.ravel(), at, value.astype(np.float32))
+        np.add.at(self.counts.ravel(), at, np.uint16(1))
+
+    def _reach(self, *shape):
+        old = self.sums.shape
+        if all(n <= most for n, most in zip(shape, old, strict=True)):
+            return
+        new = [most if n <= most else 2 * n for n, most in zip(shape, old, strict=True)]
+        for name in ("sums", "counts"):
+            part = getattr(self, name)
+            larger = np.zeros(new, part.dtype)
+            larger[: old[0], : old[1]] = part
+            setattr(self, name, larger)
+
+    def means(self, rows, columns):
+        means = np.empty((len(rows), len(columns)), np.float32)
+        for start in range(0, len(rows), _ROWS):
+            at = np.ix_(rows[start : start + _ROWS], columns)
+            with np.errstate(invalid="ignore"):
+                means[start : start + _ROWS] = self.sums[at] / self.counts[at]
+        return means
 
 
-def _batches(frame, keys, indexes):
-    """Codes of model, topic and item, and scores: at once or, from DuckDB, by the million."""
+def _sorted(table):
+    return table.sort_values(list(table.columns), key=of_one_type)
+
+
+def _batches(frame, keys):
+    """Codes and names of model, topic and item, and scores: from DuckDB, by the million."""
     frame = frame.select([*keys, SCORE])
     if not (isinstance(frame, nw.LazyFrame) and frame.implementation is nw.Implementation.DUCKDB):
         rows = collected(frame)
-        found = [pd.factorize(rows[name]) for name in keys]
-        codes = [
-            index.get_indexer(names)[c] for index, (c, names) in zip(indexes, found, strict=True)
-        ]
-        yield codes, rows[SCORE].to_numpy(dtype=float)
+        yield [pd.factorize(rows[name]) for name in keys], rows[SCORE].to_numpy(dtype=float)
         return
     relation = frame.to_native()
     # The older name until DuckDB 1.4, deprecated after it.
     name = "to_arrow_reader" if hasattr(relation, "to_arrow_reader") else "fetch_arrow_reader"
     for batch in getattr(relation, name)(1_000_000):
-        codes = []
-        for index, key in zip(indexes, keys, strict=True):
+        columns = []
+        for key in keys:
             column = batch.column(key).dictionary_encode()
-            there = index.get_indexer(column.dictionary.to_pandas())
-            codes.append(there[column.indices.to_numpy()])
-        yield codes, batch.column(SCORE).to_numpy(zero_copy_only=False)
+            columns.append((column.indices.to_numpy(), column.dictionary.to_pandas()))
+        yield columns, batch.column(SCORE).to_numpy(zero_copy_only=False)

@@ -143,9 +143,14 @@ class MixedModel(GroupEstimator):
 
     def _mixture_ends(self, confidence_level):
         """Interval ends of the fitted groups, on the scale of the model."""
-        fit, factor = self._result, np.sqrt(self.calibration_)
-        ends = mixed.mixture_interval(fit.components, fit.unlike_peers, confidence_level)
-        return tuple(fit.mean + factor * (end - fit.mean) for end in ends)
+        fit = self._result
+        return self._ends_of(fit.components, fit.unlike_peers, confidence_level)[0]
+
+    def _ends_of(self, parts, unlike, confidence_level):
+        """Ends of mixtures, widened around their means, and the moments of these."""
+        whole = mixed.mixture_moments(parts, np.stack([1 - unlike, unlike]))
+        ends = np.array(mixed.mixture_interval(parts, unlike, confidence_level))
+        return whole.mean + np.sqrt(self.calibration_) * (ends - whole.mean), whole
 
     def _unlike_peers(self):
         return self._result.unlike_peers

@@ -102,7 +102,7 @@ class AveragedEstimator(GroupEstimator):
     Estimators that err in different ways (a likelihood for counts and smooth effects of
     features, trees) have a mean that often errs less than each. The combination was chosen on
     one half of the data sets of ``benchmarks/precision.py`` and confirmed on the other;
-    :doc:`/user_guide/which_estimator` has the figures.
+    :ref:`precision` has the figures.
 
     The errors of the estimators are highly dependent, for they come from the same direct
     estimates. They count as perfectly dependent: the interval is the mean interval, widened

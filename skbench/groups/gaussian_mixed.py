@@ -111,17 +111,30 @@ class GaussianMixedModel(MixedModel):
         return Bounds(low + moved, high + moved, spread)
 
     def _value(self, X, z, sigma2, n):
-        return self._posterior(X, z, sigma2)[0]
+        if z is None:
+            return self._prior(X)[0]
+        unlike, (ordinary, alone) = self._against(X, z, sigma2)
+        return (1 - unlike) * ordinary.mean + unlike * alone.mean
 
     def _bounds(self, X, z, sigma2, n, confidence_level):
-        return self._normal_bounds(*self._posterior(X, z, sigma2), confidence_level)
+        if z is None:
+            return self._normal_bounds(*self._prior(X), confidence_level)
+        unlike, parts = self._against(X, z, sigma2)
+        ends, found = self._ends_of(parts, unlike, confidence_level)
+        return Bounds(*ends, np.sqrt(self.calibration_ * found.variance))
 
     def _normal_bounds(self, mean, variance, confidence_level):
         return Bounds.normal(mean, np.sqrt(self.calibration_ * variance), confidence_level)
 
-    def _posterior(self, X, z, sigma2):
+    def _against(self, X, z, sigma2):
+        """Probability of new groups to be unlike their peers, and both posteriors."""
         mean, variance = self._prior(X)
-        if z is None:
-            return mean, variance
-        weight = shrinkage_factor(variance, sigma2)
-        return posterior_mean(z, mean, sigma2, variance), weight * sigma2
+        like = posterior_mean(z, mean, sigma2, variance)
+        rest = shrinkage_factor(variance, sigma2) * sigma2
+        ordinary = mixed.Moments(like, rest, np.zeros_like(like), like, rest)
+        share = self._result.unlike_share
+        if share == 0:
+            return np.zeros_like(like), (ordinary, ordinary)
+        alone = mixed.alone_scores(z, sigma2, np.mean(self.z_), np.var(self.z_))
+        mass = mixed.log_mass_of_scores(z, sigma2, mean, variance), alone.log_mass
+        return mixed.alone_or_not(mass, share), (ordinary, alone.posterior)

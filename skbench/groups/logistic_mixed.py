@@ -15,7 +15,6 @@ from skbench.groups._base import Bounds
 from skbench.groups._mixed import MixedModel
 from skbench.stats import mixed
 from skbench.stats.intervals import binomial
-from skbench.stats.mixed._sites import tilted_moments
 
 
 class LogisticMixedModel(MixedModel):
@@ -167,20 +166,31 @@ class LogisticMixedModel(MixedModel):
         return Bounds(expit(low), expit(high), np.sqrt(factor * fit.score_variance))
 
     def _value(self, X, z, sigma2, n):
-        return mixed.logistic_moments(*self._posterior(X, z, n))[0]
+        prior = self._prior(X)
+        if z is None:
+            return mixed.logistic_moments(*prior)[0]
+        unlike, (ordinary, alone) = self._against(prior, z, n)
+        return (1 - unlike) * ordinary.score + unlike * alone.score
 
     def _bounds(self, X, z, sigma2, n, confidence_level):
-        mean, variance = self._posterior(X, z, n)
-        variance = self.calibration_ * variance
-        low, high = mixed.skewed_interval(mean, variance, np.zeros_like(mean), confidence_level)
-        return Bounds(expit(low), expit(high), np.sqrt(mixed.logistic_moments(mean, variance)[1]))
-
-    def _posterior(self, X, z, n):
-        mean, variance = self._prior(X)
+        mean, variance = prior = self._prior(X)
+        factor = self.calibration_
         if z is None:
-            return mean, variance
+            variance = factor * variance
+            ends = mixed.skewed_interval(mean, variance, np.zeros_like(mean), confidence_level)
+            return Bounds(*expit(ends), np.sqrt(mixed.logistic_moments(mean, variance)[1]))
+        unlike, parts = self._against(prior, z, n)
+        ends, found = self._ends_of(parts, unlike, confidence_level)
+        return Bounds(*expit(ends), np.sqrt(factor * found.score_variance))
+
+    def _against(self, prior, z, n):
+        """Probability of new groups to be unlike their peers, and both posteriors."""
         _require_counts(z, n)
-        return tilted_moments(np.round(z * n), n, mean, variance)[:2]
+        k, n = np.round(z * n), np.asarray(n, dtype=float)
+        alone = np.zeros(len(k)), np.full(len(k), mixed.UNLIKE_VARIANCE)
+        laws = [mixed.log_odds_of_counts(k, n, *law) for law in (prior, alone)]
+        mass, parts = zip(*laws, strict=True)
+        return mixed.alone_or_not(mass, self._result.unlike_share), parts
 
 
 def _or_stand_in(sigma2, n):

@@ -62,7 +62,8 @@ class SyntheticRegression(GroupEstimator):
     When not to use it: alone. Its error does not vanish for large groups: with 50 items
     each and features that say nothing it was 15 times that of the direct estimator
     (:doc:`/user_guide/reproducing_the_paper`). `EmpiricalBayes` uses the same regression
-    as a starting point and corrects it group by group.
+    as a starting point and corrects it group by group. Intervals covered .80 in the worst
+    corner of :doc:`/how_we_know`, a feature that says nearly all.
 
     References
     ----------

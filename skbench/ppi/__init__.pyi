@@ -1,10 +1,10 @@
 """The names of this room, for type checkers."""
 
-from skbench.ppi.arrays import rows_of_arrays as rows_of_arrays
 from skbench.ppi.agreement import (
     JudgeAgreement as JudgeAgreement,
     judge_agreement as judge_agreement,
 )
+from skbench.ppi.arrays import rows_of_arrays as rows_of_arrays
 from skbench.ppi.chain_rule import ChainRulePPI as ChainRulePPI
 from skbench.ppi.difference import ClassicalMean as ClassicalMean, PPIMean as PPIMean
 from skbench.ppi.grouped import GroupedPPI as GroupedPPI

@@ -60,6 +60,9 @@ class SideBySidePPI(ChainRulePPI):
     and loss probabilities of .8, .05 and .15, 95 % intervals cover .88 at 10 labels, .93
     at 30 and .94 at 100 (test_few_labels_per_verdict_under_cover).
 
+    Exact intervals of three verdicts and three labels are slower than 10,000 draws where labels
+    are few (some 30 ms against 5 ms at 30 labels) and as fast at 300.
+
     `predict` gives a row P(win) - P(loss) given its verdict, as in `ChainRulePPI`.
 
     When not to use it: where humans graded the two systems one at a time, on a scale;

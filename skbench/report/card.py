@@ -1,12 +1,9 @@
 """`skbench judge --card`: how far judges agree with people, on one card."""
 
-import json
-
 import numpy as np
 import pandas as pd
 
-from skbench.report import tables
-from skbench.report.formats import print_data
+from skbench.report.formats import print_result
 from skbench.report.labeled_rows import (
     as_event,
     as_one_word,
@@ -14,30 +11,13 @@ from skbench.report.labeled_rows import (
     read_columns,
     with_guessed_cluster,
 )
-from skbench.report.markup import Cells, as_latex, as_markdown, markdown_text, no_formula
-from skbench.report.terminal import print_prose, print_table
+from skbench.report.markup import Cells
 
 _FIGURES = ("kappa", "alpha", "tpr", "tnr", "bias", "calibration")
 
 
 def print_card(file, names, columns, confidence_level, seed, form):
-    """Read the columns, make the card and print it.
-
-    Parameters
-    ----------
-    file : str
-        A table with one row per answer.
-    names : list of str
-        Columns of the judges.
-    columns : dict
-        human, event, first, cluster, labels, ids and escape_formulas, as the command has them.
-    confidence_level : float
-        Of the intervals.
-    seed : int
-        Of the draws.
-    form : {"text", "json", "csv", "markdown", "latex"}
-        What to print.
-    """
+    """Read the columns (of judges, and those of the command), make the card and print it."""
     from skbench import judge_agreement, position_bias
 
     human, event, first = columns["human"], columns["event"], columns["first"]
@@ -60,32 +40,28 @@ def print_card(file, names, columns, confidence_level, seed, form):
         rows, human, names, event=event, cluster=cluster,
         confidence_level=confidence_level, random_state=seed,
     )  # fmt: skip
-    if form == "json":
-        print_data(_json(card, biases))
-    elif form == "csv":
-        table = card.to_frame().reset_index()
-        if columns["escape_formulas"]:
-            table = table.apply(lambda column: column.map(no_formula))
-        print_data(table.to_csv(index=False, lineterminator="\n").removesuffix("\n"))
-    elif form == "markdown":
-        told = [*card.sentences(), *_on_estimates(card), *_on_position(biases)]
-        lines = [as_markdown(_cells(card)), "", *(f"- {markdown_text(text)}" for text in told)]
-        print_data("\n".join(lines))
-    elif form == "latex":
-        print_data(as_latex(_cells(card), f"Judges against {card.n_labels} labels"))
-    else:
-        print_table(tables.plain_table(*_cells(card)))
-        for sentence in [*card.sentences(), *_on_estimates(card), *_on_position(biases)]:
-            print_prose(sentence)
-
-
-def _cells(card):
-    """A row per judge; each figure with its ends."""
-    rows = []
-    for name, row in card.to_frame().iterrows():
-        figures = [_ends(row[what], row[f"{what}_low"], row[f"{what}_high"]) for what in _FIGURES]
-        rows.append([str(name), f"{row['n_labels']:.0f}", *figures])
-    return Cells(["judge", "labels", *_FIGURES], rows, 1)
+    frame = card.to_frame()
+    cells = [
+        [str(name), f"{row['n_labels']:.0f}"]
+        + [_ends(row[what], row[f"{what}_low"], row[f"{what}_high"]) for what in _FIGURES]
+        for name, row in frame.iterrows()
+    ]
+    told = [*card.sentences(), *_on_estimates(card), *_on_position(biases)]
+    known = ("n_labels", "n_clusters", "alpha", "effective_judges", "confidence_level")
+    weights = card.vote_weights
+    document = {name: getattr(card, name) for name in known} | {
+        "effective_judges_interval": list(card.effective_judges_interval),
+        "remarks": list(card.remarks),
+        "judges": frame,
+        "vote": card.vote,
+        "corrected": card.corrected,
+        "vote_weights": None if weights is None else weights.to_dict(),
+        "position_bias": pd.DataFrame.from_dict(biases, "index").rename_axis("judge")
+        if biases
+        else None,
+    }
+    table = Cells(["judge", "labels", *_FIGURES], cells, 1)
+    print_result(form, table, told, document, frame, columns["escape_formulas"])
 
 
 def _ends(value, low, high):
@@ -109,24 +85,3 @@ def _on_position(biases):
            f"; shown the other way round, {100 * b['inconsistent']:.0f} % of verdicts change.")
         for name, b in biases.items()
     ]  # fmt: skip
-
-
-def _json(card, biases):
-    frames = {"judges": card.to_frame(), "vote": card.vote, "corrected": card.corrected}
-    document = {
-        "n_labels": card.n_labels,
-        "n_clusters": card.n_clusters,
-        "alpha": card.alpha,
-        "effective_judges": card.effective_judges,
-        "effective_judges_interval": list(card.effective_judges_interval),
-        "confidence_level": card.confidence_level,
-        "remarks": list(card.remarks),
-    }
-    document = tables.records(pd.DataFrame([document]))[0]
-    for name, frame in frames.items():
-        document[name] = None if frame is None else tables.records(frame.reset_index())
-    weights = card.vote_weights
-    document["vote_weights"] = None if weights is None else weights.to_dict()
-    found = pd.DataFrame.from_dict(biases, orient="index").rename_axis("judge").reset_index()
-    document["position_bias"] = tables.records(found) if biases else None
-    return json.dumps(document, indent=1, default=tables.plain_value, allow_nan=False)

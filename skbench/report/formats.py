@@ -8,7 +8,7 @@ import click
 import pandas as pd
 
 from skbench.report import tables
-from skbench.report.markup import Cells, as_latex, as_markdown, markdown_text
+from skbench.report.markup import as_latex, as_markdown, markdown_text, no_formula
 from skbench.report.terminal import print_prose, print_table, visible
 
 _FORMS = {"json": "JSON", "csv": "CSV", "markdown": "a Markdown table", "latex": "a LaTeX table"}
@@ -78,46 +78,38 @@ def print_form(form, table, estimate, head, name, cells, escape_formulas=False):
     print_data(text)
 
 
+def print_result(form, cells, sentences, document, frame, escape_formulas=False):
+    """Print a decision: table and sentences, or a document for JSON, or a frame for CSV."""
+    if form == "text":
+        print_table(tables.plain_table(*cells))
+        for sentence in sentences:
+            print_prose(sentence)
+        return
+    if form == "json":
+        document = {
+            name: tables.records(_flat(value)) if isinstance(value, pd.DataFrame) else value
+            for name, value in document.items()
+        }
+        document = tables.records(pd.DataFrame([document]))[0]
+        text = json.dumps(document, indent=1, default=tables.plain_value, allow_nan=False)
+    elif form == "csv":
+        frame = _flat(frame)
+        if escape_formulas:
+            frame = frame.apply(lambda column: column.map(no_formula))
+        text = frame.to_csv(index=False, lineterminator="\n").removesuffix("\n")
+    elif form == "markdown":
+        text = "\n".join([as_markdown(cells), "", *(f"- {markdown_text(x)}" for x in sentences)])
+    else:
+        text = as_latex(cells, sentences[0])
+    print_data(text)
+
+
+def _flat(frame):
+    return frame if isinstance(frame.index, pd.RangeIndex) else frame.reset_index()
+
+
 def print_data(text):
     """Print for programs; on a terminal control characters of names are shown, not sent."""
     if sys.stdout.isatty():
         text = "\n".join(map(visible, text.split("\n")))
     click.echo(text)
-
-
-def show(form, headers, rows, sentences, document, frame):
-    """Print one result.
-
-    Parameters
-    ----------
-    form : {"text", "json", "csv", "markdown"}
-    headers : list of str
-    rows : list of list of str
-        Cells of the table that people are shown, text in the first column.
-    sentences : list of str
-        What stands under it.
-    document : dict
-        For JSON; frames in it become lists of rows.
-    frame : DataFrame
-        For CSV.
-    """
-    cells = Cells(headers, rows, 1)
-    if form == "json":
-        found = {
-            name: tables.records(_flat(value)) if isinstance(value, pd.DataFrame) else value
-            for name, value in document.items()
-        }
-        found = tables.records(pd.DataFrame([found]))[0]
-        print_data(json.dumps(found, indent=1, default=tables.plain_value, allow_nan=False))
-    elif form == "csv":
-        print_data(_flat(frame).to_csv(index=False, lineterminator="\n").removesuffix("\n"))
-    elif form == "markdown":
-        print_data("\n".join([as_markdown(cells), "", *(f"- {text}" for text in sentences)]))
-    else:
-        print_table(tables.plain_table(*cells))
-        for sentence in sentences:
-            print_prose(sentence)
-
-
-def _flat(frame):
-    return frame if isinstance(frame.index, pd.RangeIndex) else frame.reset_index()

@@ -5,7 +5,8 @@ from pathlib import Path
 import click
 
 from skbench.report import tables
-from skbench.report.formats import form_option, show
+from skbench.report.formats import format_options, print_result
+from skbench.report.markup import Cells
 from skbench.report.reading import (
     Names,
     as_in,
@@ -31,7 +32,7 @@ _FLAKY_SHOWN = 10
 @click.option("--runs", help="Column of all answers, where rows are counts.  [n_runs]")
 @reading_options
 @level_option
-@form_option("json", "csv", "markdown")
+@format_options
 def passk(
     file,
     k,
@@ -43,6 +44,7 @@ def passk(
     runs,
     confidence_level,
     form,
+    escape_formulas,
     **roles,
 ):
     """Chance that one of k answers is right, or that all of them are.
@@ -82,9 +84,8 @@ def passk(
             "items": reliability if flaky else None,
         }
         names = " / ".join(found.labels.names)
-        show(
-            form, [names, found.method.split()[0], "low", "high"], cells, sentences, document, table
-        )
+        shown = Cells([names, found.method.split()[0], "low", "high"], cells, 1)
+        print_result(form, shown, sentences, document, table, escape_formulas)
 
 
 def _read(file, by, roles, counts):

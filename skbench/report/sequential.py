@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 import numpy as np
 
-from skbench.report.formats import form_option, show
+from skbench.report.formats import format_options, print_result
+from skbench.report.markup import Cells
 from skbench.report.reading import (
     as_in,
     bounds_option,
@@ -33,8 +34,8 @@ GO_ON = 4  # exit code; 0 says stop
 @reading_options
 @bounds_option
 @level_option
-@form_option("json", "csv", "markdown")
-def sequential(file, a, b, state, bounds, form, **options):
+@format_options
+def sequential(file, a, b, state, bounds, form, escape_formulas, **options):
     """May the run stop? Verdicts on A and B that hold however often one looks.
 
     FILE holds the items so far, in the order in which they were run, which must be random.
@@ -63,7 +64,8 @@ def sequential(file, a, b, state, bounds, form, **options):
         cells += [f"{x:.4f}" for x in (result.value, result.low, result.high)]
         headers = ["", "verdict", "items", "value", "low", "high"]
         document = {"comparison": what} | asdict(result) | {"stop": result.stop}
-        show(form, headers, [cells], [f"{result}."], document, frame.set_index("verdict"))
+        shown = Cells(headers, [cells], 1)
+        print_result(form, shown, [f"{result}."], document, frame, escape_formulas)
     sys.exit(0 if result.stop else GO_ON)
 
 

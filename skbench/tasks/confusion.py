@@ -26,7 +26,7 @@ from skbench.stats.resampling.confusion import (
     confusion_metric,
     confusion_metric_of_logs,
 )
-from skbench.stats.resampling.dirichlet_multinomial import gibbs
+from skbench.stats.resampling.dirichlet_multinomial import gibbs, log_uniform_prior
 from skbench.stats.resampling.markov_chains import r_hat
 from skbench.tasks._task_table import as_frame, task_table
 from skbench.tasks._task_weights import task_weights
@@ -50,10 +50,12 @@ class ConfusionPosterior(BaseEstimator):
     metric : str, default="f1"
         "accuracy", "precision", "recall", "specificity", "f1", "balanced accuracy" or
         "matthews".
-    prior : float, array-like of shape (4,) or frozen scipy distribution, default=0.5
-        Concentrations of the Dirichlet prior, in the order tp, fp, fn, tn. A
-        distribution is the prior of each concentration: each model then learns its
-        four from all of its tasks, by slice sampling within Gibbs.
+    prior : float, array-like of shape (4,), "uniform" or frozen scipy distribution, default=0.5
+        Concentrations of the Dirichlet prior, in the order tp, fp, fn, tn. "uniform" and
+        distributions are hierarchical: each model learns its four from all of its tasks, by
+        slice sampling within Gibbs. Under "uniform" the mean proportions are uniform, and so
+        is ``1 / (1 + sum of the four)``, the correlation of two items of one task, as in
+        `HierarchicalBetaBinomial`; a distribution is the prior of each concentration.
     n_draws : int, default=10_000
         Number of draws.
     random_state : None, int, RandomState or Generator, default=None
@@ -69,6 +71,8 @@ class ConfusionPosterior(BaseEstimator):
         The metric of the observed matrices; nan where it is 0 / 0.
     draws_ : Draws of shape (n_draws, n_models, n_tasks)
         Posterior draws of the metric.
+    concentrations_ : pandas.DataFrame of shape (n_models, 4)
+        Concentrations; with a hierarchical prior the posterior medians of those learned.
 
     Raises
     ------
@@ -174,17 +178,20 @@ class ConfusionPosterior(BaseEstimator):
 
     def _log_proportions(self, counts, rng):
         """Draws of shape (n_draws, n_models, n_tasks, 4)."""
-        if not hasattr(self.prior, "logpdf"):
-            prior = np.asarray(self.prior, dtype=float)
-            if prior.shape not in ((), (4,)) or not np.all(prior > 0):
-                raise ValueError(
-                    "prior must be one positive concentration, four of them, or a frozen scipy "
-                    f"distribution, got {self.prior!r}."
-                )
+        named = isinstance(self.prior, str) and self.prior == "uniform"
+        if not named and not hasattr(self.prior, "logpdf"):
+            prior = _concentrations(self.prior)
+            self._keep(np.broadcast_to(prior, (len(counts), 4)))
             return confusion_log_draws(counts, self.n_draws, rng, prior)
         per_chain = max(-(-self.n_draws // _N_CHAINS), _FEWEST_PER_CHAIN)
-        share = rng.uniform(0.01, 0.99, (_N_CHAINS, len(counts), 4)) * self.prior.sf(0)
-        chains = gibbs(counts, self._log_prior, self.prior.isf(share), per_chain, _N_WARMUP, rng)
+        share = rng.uniform(0.01, 0.99, (_N_CHAINS, len(counts), 4))
+        if named:
+            log_prior, start = log_uniform_prior, share / share.sum(axis=2, keepdims=True)
+            start = start * (1 / rng.uniform(0.01, 0.5, (_N_CHAINS, len(counts), 1)) - 1)
+        else:
+            log_prior, start = self._log_prior, self.prior.isf(share * self.prior.sf(0))
+        chains = gibbs(counts, log_prior, start, per_chain, _N_WARMUP, rng)
+        self._keep(np.median(chains.concentration, axis=(0, 1)))
         worst = np.nanmax(r_hat(np.log(chains.concentration)))
         if worst > _R_HAT:
             warnings.warn(
@@ -194,8 +201,24 @@ class ConfusionPosterior(BaseEstimator):
             )
         return chains.log_proportions.reshape((-1,) + counts.shape)[: self.n_draws]
 
+    def _keep(self, concentrations):
+        self.concentrations_ = pd.DataFrame(concentrations, self.models_, COUNTS)
+
     def _log_prior(self, category, values, rest):
         return np.where(values > 0, self.prior.logpdf(values), -np.inf)
+
+
+def _concentrations(given):
+    try:
+        prior = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        prior = np.empty(0)
+    if prior.shape not in ((), (4,)) or not np.all(prior > 0):
+        raise ValueError(
+            'prior must be one positive concentration, four of them, "uniform", or a frozen scipy '
+            f"distribution, got {given!r}."
+        )
+    return prior
 
 
 def _whole(frame, name):

@@ -437,7 +437,7 @@ DAYS = pd.Timestamp("2026-01-01") + pd.to_timedelta(np.arange(80) % 16, unit="D"
         (DAYS - DAYS[0], r"Column 'released' of X holds dates or durations \(timedelta64\)"),
         (DAYS.date, "Column 'released' of X holds dates"),
         (DAYS.to_period("M"), "Column 'released' of X holds dates"),
-        ([1, "a"] * 40, "Column 'released' of X holds values of several kinds, such as 1, 'a'"),
+        ([1, "a"] * 40, "Column 'released' of X holds values of several kinds, .*such as 1, 'a'"),
     ],
 )
 def test_columns_that_no_regression_reads_are_refused_by_name(groups, estimator, values, message):

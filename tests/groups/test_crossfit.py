@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -173,6 +175,12 @@ def test_threads_change_nothing():
 def test_refuses_splitters_that_leave_groups_out(splitter):
     with pytest.raises(ValueError, match="must hold out each group exactly once per repeat"):
         cross_fit(LinearRegression(), X, Z, None, splitter, None)
+
+
+def test_folds_of_one_group_are_no_constant_predictions():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cross_fit(Ridge(), X, Z, None, KFold(len(Z)), None)
 
 
 def test_constant_predictions_are_said():

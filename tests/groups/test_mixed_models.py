@@ -483,3 +483,19 @@ def test_tables_of_codes_and_frames_agree(groups):
     k = np.round(groups["y"] * groups["n"])
     fit = mixed.crossed_logit(k, groups["n"], model, topic)
     np.testing.assert_allclose(fitted.estimate().value, fit.score, rtol=1e-9)
+
+
+@pytest.mark.parametrize("family", [LogisticMixedModel, GaussianMixedModel])
+def test_a_new_group_may_be_unlike_the_fitted_ones(family):
+    rng = np.random.default_rng(0)
+    topic, model = np.divmod(np.arange(80), 4)
+    X = pd.DataFrame({"model": model, "topic": topic}).astype(str)
+    n = np.full(80, 20)
+    z = rng.binomial(n, rng.beta(25, 5, 80)) / n
+    fitted = family().fit(X, z, sigma2=(z * n + 1) / 22 * (1 - (z * n + 1) / 22) / n, n=n)
+    new = pd.DataFrame({"model": ["0", "0"], "topic": ["new", "newer"]})
+    told = {"z": [0.1, 0.85], "sigma2": [0.006, 0.006], "n": [20, 20]}
+    broken, ordinary = fitted.predict(new, **told)
+    assert broken < 0.2 and abs(ordinary - 0.85) < 0.03
+    low, high = fitted.predict_interval(new, **told).T
+    assert low[0] < 0.1 < high[0] < 0.4 and high[1] - low[1] < 0.25

@@ -7,8 +7,8 @@ from scipy.stats import t as student_t
 from sklearn.base import clone
 
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED
-from skbench.ppi import rows_of_arrays
 from skbench.ppi._data import PPIData
+from skbench.ppi.arrays import rows_of_arrays
 from skbench.ppi.difference import ClassicalMean, PPIMean
 from skbench.ppi.stratified import StratifiedPPI
 from skbench.stats.intervals import binomial

@@ -57,6 +57,8 @@ class CrossedFit(NamedTuple):
         Posterior probability that a group is unlike its peers; 0 where none was let be.
     components : tuple of two Moments
         Posterior of each group if it is like its peers, and if it is not.
+    unlike_share : float
+        Share of groups unlike their peers, as learned; 0 where none was let be.
     """
 
     mean: np.ndarray
@@ -74,6 +76,7 @@ class CrossedFit(NamedTuple):
     risk_ratio: float
     unlike_peers: np.ndarray
     components: tuple[Moments, Moments]
+    unlike_share: float
 
 
 def crossed_logit(
@@ -322,6 +325,7 @@ def _crossed_fit(likelihood, arranged, moments, unlike_share):
         ),
         unlike_peers=unlike,
         components=components,
+        unlike_share=peers.share,
     )
 
 

@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import betaln, expit, logsumexp
+from scipy.special import betaln, expit, logit, logsumexp
 from scipy.stats import norm
 
-from skbench.stats.mixed._moments import Moments
+from skbench.stats.mixed._moments import Cavity, Moments, binomial_moments
 from skbench.stats.mixed._peers import UNLIKE_VARIANCE
 from skbench.stats.mixed._sites import tilted_rule
 
@@ -122,3 +122,45 @@ def log_mass_of_scores(z, sigma2, mean, variance):
     ndarray of shape (n_groups,)
     """
     return norm.logpdf(z, mean, np.sqrt(variance + sigma2))
+
+
+def alone_or_not(mass, share):
+    """Probability that each group is unlike its peers.
+
+    Parameters
+    ----------
+    mass : tuple of two ndarray of shape (n_groups,)
+        Log probabilities of what was seen of it, if it is like them, and if not.
+    share : float
+        Of groups unlike their peers, before this one was seen.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+    """
+    if share == 0:
+        return np.zeros_like(mass[0])
+    return expit(logit(share) + mass[1] - mass[0])
+
+
+def log_odds_of_counts(k, n, mean, variance):
+    """Counts whose log odds have a normal law: their log probability, and the posterior.
+
+    Parameters
+    ----------
+    k, n : ndarray of shape (n_groups,)
+        Right answers and items.
+    mean, variance : ndarray of shape (n_groups,)
+        Of the log odds.
+
+    Returns
+    -------
+    log_mass : ndarray of shape (n_groups,)
+        Without the binomial coefficient.
+    posterior : Moments
+        Of log odds and accuracies.
+    """
+    _, log_weights = tilted_rule(k, n, mean, variance)
+    return logsumexp(log_weights, axis=1), binomial_moments(
+        k, n, Cavity(mean, variance, mean, None, None)
+    )

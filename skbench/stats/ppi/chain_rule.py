@@ -204,8 +204,8 @@ def chain_interval(unlabeled, label_counts, label_values, confidence_level=0.95)
     Any other number of values and labels, or so few unlabeled rows that they are the
     greater part of the variance: Fourier inversion, of the same accuracy
     (test_fourier_agrees_with_quadrature) but for values without any label and labels
-    of one kind only, where ends near the edge of the range can be off by 4e-4; and 30 to
-    80 times slower.
+    of one kind only, where ends near the edge of the range can be off by 4e-4; and 20 to
+    300 times slower, most with three labels and few rows.
     10,000 draws leave an error of 6e-4 in the same ends. With at least three but few
     unlabeled rows ends are off by up to .03 standard deviations; with fewer than three
     they are quantiles of 200,000 draws of a fixed seed, off by .01.

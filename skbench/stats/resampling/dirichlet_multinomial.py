@@ -88,6 +88,41 @@ def gibbs(counts, log_prior, start, n_draws, n_warmup, rng):
     return GibbsChains(concentration, log_proportions)
 
 
+def log_uniform_prior(category, values, rest, n_categories=4):
+    """Log prior of a concentration, uniform in mean proportions and in correlation.
+
+    Parameters
+    ----------
+    category : int
+        Which one; the prior is the same for all.
+    values, rest : ndarray
+        The concentration, and the sum of the others.
+    n_categories : int, default=4
+        Number of concentrations.
+
+    Returns
+    -------
+    ndarray
+        Up to a constant.
+
+    Notes
+    -----
+    With `s` the sum of all K, ``alpha / s`` uniform on the simplex and ``1 / (1 + s)`` uniform have
+    the joint density ``(1 + s)^-2 s^-(K - 1)``; ``1 / (1 + s)`` is the correlation of two items
+    of one task. With K = 2 it is the prior of `HierarchicalBetaBinomial`
+    (test_two_categories_are_the_beta_binomial).
+
+    When not to use it: where more is known, as that tasks are alike.
+
+    Examples
+    --------
+    >>> log_uniform_prior(0, np.array([1.0, 2.0]), np.array([3.0, 2.0])).round(3)
+    array([-7.378, -7.378])
+    """
+    size = values + rest
+    return np.where(values > 0, -2 * np.log1p(size) - (n_categories - 1) * np.log(size), -np.inf)
+
+
 def log_dirichlet(alpha, rng):
     """Logs of Dirichlet draws, which do not underflow for small concentrations.
 

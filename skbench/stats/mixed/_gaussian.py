@@ -178,6 +178,7 @@ def with_latent(W, noise, variances, structure, fit):
     variance = np.maximum(own + topic[:, None] - explained, 0)
     variance = variance + np.sum(acted * latent_left, axis=2)
     common = own * left[:, diagonal, diagonal] + topic[:, None] * left.sum(axis=2)
+    # Cut at 0, though noise that explains the latent value away may leave less.
     common = np.maximum(common, 0) + np.sum(acted * left, axis=2)
     return fit._replace(variance=variance, slope=common / fit.noisy_variance)
 

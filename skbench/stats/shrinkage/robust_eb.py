@@ -76,7 +76,11 @@ def cva(m2, kurtosis, confidence_level=0.95):
     m2, kurtosis = floats(m2, kurtosis)
     critical = np.full(m2.shape, np.nan)
     known = ~(np.isnan(m2) | np.isnan(kurtosis))
-    critical[known] = critical_values(m2[known], kurtosis[known], alpha)
+    # Groups of counts often have one of a few variances.
+    pairs = np.empty(m2[known].shape, dtype=complex)
+    pairs.real, pairs.imag = m2[known], kurtosis[known]
+    pairs, member = np.unique(pairs, return_inverse=True)
+    critical[known] = critical_values(pairs.real, pairs.imag, alpha)[member]
     return critical[()]
 
 

@@ -100,8 +100,8 @@ class ChainRulePPI(PPIEstimator):
     Warns
     -----
     UserWarning
-        If scores are cut into bins, the prior moves the estimate by more than half of its
-        standard error, or a value of 2 % of the rows or more has no label (see the notes).
+        If scores are cut into bins, a value of 2 % of the rows or more has no label, or
+        "jeffreys" moves the estimate by more than half of its standard error (see the notes).
 
     Notes
     -----
@@ -124,8 +124,8 @@ class ChainRulePPI(PPIEstimator):
     where each of two values has 10 labels, each of three 20, and so on by tens
     (test_coverage_with_enough_labels). Without that
     they can fail, the more the more values there are and the nearer the truth is to 0
-    or 1; a warning says where the prior moves the estimate by more than half of its standard
-    error, which takes an interval of 95 % to .92. With a truth of .95 they cover .91 at 10
+    or 1; with "jeffreys" a warning says where the prior moves the estimate by more than half of
+    its standard error, which takes an interval of 95 % to .92. With a truth of .95 they cover .91 at 10
     labels of two values, .84 at 15 labels of three, and hardly ever at 30 labels of ten. There
     `PPIMean` holds.
 

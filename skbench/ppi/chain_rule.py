@@ -124,10 +124,10 @@ class ChainRulePPI(PPIEstimator):
     where each of two values has 10 labels, each of three 20, and so on by tens
     (test_coverage_with_enough_labels). Without that
     they can fail, the more the more values there are and the nearer the truth is to 0
-    or 1; with "jeffreys" a warning says where the prior moves the estimate by more than half of
-    its standard error, which takes an interval of 95 % to .92. With a truth of .95 they cover .91 at 10
-    labels of two values, .84 at 15 labels of three, and hardly ever at 30 labels of ten. There
-    `PPIMean` holds.
+    or 1; a warning says where "jeffreys" moves the estimate by more than half of its standard
+    error, which takes an interval of 95 % to .92. With a truth of .95 its intervals cover .91
+    at 10 labels of two values, .84 at 15 labels of three, and hardly ever at 30 labels of ten.
+    There `PPIMean` holds.
 
     `predict` gives a row the posterior mean label given its verdict,
     ``sum_h h (n_ah + 1/K) / (n_a + 1)``, for labels 0 and 1 the probability of a 1; all moved

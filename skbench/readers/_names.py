@@ -57,7 +57,9 @@ _USUAL_NAMES = {
     ),
 }
 # Numbers of the repeats of one item, where an item was answered several times.
-REPEATS = ("repeat", "repeat_id", "epoch", "trial", "repetition", "attempt")
+REPEATS = (
+    "repeat repeat_id epoch trial repetition attempt replicate run run_id run_number seed".split()
+)
 ROLES = tuple(_USUAL_NAMES)
 OPTIONS = {"topic": "topic= (--by)"} | {
     role: f"{role}= (--{role})" for role in ROLES if role != "topic"
@@ -96,6 +98,9 @@ def find_roles(columns, named, guess=ROLES):
     for role in [role for role in guess if role not in roles]:
         taken = [name for names in roles.values() for name in names]
         matches = _matches(columns, _usual_names(role, roles), taken)
+        if role == "item" and not matches and named.get("cluster") is not None:
+            # Items answered several times are clusters: one column for both.
+            matches = _matches(roles["cluster"], _usual_names(role, roles), [])
         if matches:
             roles[role], rivals[role] = matches[:1], matches[1:]
     taken = [name for names in roles.values() for name in names]

@@ -371,38 +371,54 @@ def _without_spare_blanks(items):
 
 
 def _with_unique_items(items, roles, notes, path, bad):
-    """Make sure that a (model, item) pair is one row, unless the item is a cluster."""
-    if "item" not in items or roles.get("cluster") == roles.get("item"):
-        return items
-    repeat = None if "cluster" in items else _column_of_repeats(items)
-    if repeat is not None:
-        items = items.rename(columns={repeat: "repeat"})
-        items.insert(items.columns.get_loc("score") + 1, "cluster", items["item"])
-        roles["cluster"] = roles["item"]
-        notes.append(f"items have several answers, told apart by {repeat!r}: an item is a cluster")
-        return items
-    pair = [name for name in ("model", "item") if name in items]
-    if not items.duplicated(pair).any():
+    """Make sure that a (model, item) pair is one row, unless its rows are told apart."""
+    if "item" not in items or "item" not in roles:
         return items
     topics = roles.get("topic", [])
-    topics = ["topic"] if len(topics) == 1 else topics
-    repeated = items.duplicated([*pair, *topics])
+    keys = [name for name in ("model", "item") if name in items]
+    keys += ["topic"] if len(topics) == 1 else topics
+    item_is_cluster = roles.get("cluster") == roles["item"]
+    repeat = None if item_is_cluster else _column_of_repeats(items)
+    if repeat is not None:
+        items = items.rename(columns={repeat: "repeat"})
+        several = f"items have several answers, told apart by {repeat!r}"
+        if "cluster" not in items:
+            items.insert(items.columns.get_loc("score") + 1, "cluster", items["item"])
+            roles["cluster"] = roles["item"]
+            several += ": an item is a cluster"
+        notes.append(several)
+    elif not item_is_cluster:
+        items = _without_repeated(items, keys, path, bad)
+    return _unique_over_topics(items, keys, roles, notes)
+
+
+def _without_repeated(items, keys, path, bad):
+    repeated = items.duplicated(keys)
     if repeated.any() and not bad.skip:
-        _raise_repeated(items, [*pair, *topics], repeated)
+        _raise_repeated(items, keys, repeated)
     for row in np.flatnonzero(repeated):
         bad.refuse(path, f"row {row + 1}", f"repeats item {str(items['item'].iloc[row])!r}")
-    items = items[~repeated].reset_index(drop=True)
-    if not items.duplicated(pair).any():
+    return items[~repeated].reset_index(drop=True)
+
+
+def _unique_over_topics(items, keys, roles, notes):
+    """Items by other names where their ids start again in every topic."""
+    pair = [name for name in ("model", "item") if name in keys]
+    if not items.drop_duplicates(keys).duplicated(pair).any():
         return items
     notes.append("item ids start again in every topic: made unique by putting the topic in front")
+    topics = [name for name in keys if name not in pair]
     parts = [items[name].astype(str) for name in (*topics, "item")]
-    return items.assign(item=parts[0].str.cat(parts[1:], sep="/"))
+    items = items.assign(item=parts[0].str.cat(parts[1:], sep="/"))
+    return items.assign(cluster=items["item"]) if roles.get("cluster") == roles["item"] else items
 
 
 def _column_of_repeats(items):
     """The column that numbers the answers to an item, where items repeat, or None."""
     keys = [name for name in ("model", "topic", "item") if name in items]
     numbers = _numbers_of_repeats(items)
+    if "model" not in items:  # a run may be one
+        numbers = [name for name in numbers if items[name].astype(str).str.isdigit().all()]
     if not numbers or not items.duplicated(keys).any():
         return None
     apart = (name for name in numbers if not items.duplicated([*keys, name]).any())

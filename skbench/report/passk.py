@@ -91,15 +91,21 @@ def passk(
 def _read(file, by, roles, counts):
     """Item rows, of answers or with counts, and the arguments for columns."""
     from skbench.readers import read_with_notes
+    from skbench.readers._names import find_roles
     from skbench.report.understanding import understood
 
     names = [name or usual for name, usual in zip(counts, ("n_correct", "n_runs"), strict=True)]
-    counted = counts != (None, None) or _has(file, names)
+    columns = _columns(file)
+    counted = counts != (None, None) or set(names) <= set(columns)
     if counted and roles["score"] is not None:
         raise DataError("--score is for single answers; counts have --correct and --runs.")
     check_topics(by, roles["model"])
     roles = dict(roles)
     new_names = roles.pop("rename")
+    if not counted and columns and roles["cluster"] is None:
+        # Rows of one item are its runs, with or without a column that numbers them.
+        named = {role: roles[role] for role in ("model", "item", "score")} | {"topic": by}
+        roles["cluster"] = next(iter(find_roles(columns, named)[0].get("item", [])), None)
     # Runs are not averaged here, whatever clusters there are.
     rows, *runs = (
         renamed(read_with_notes(file, topic=by, **(roles | {"score": score})), new_names)
@@ -120,13 +126,14 @@ def _read(file, by, roles, counts):
     return items, {"by": topics if by else None, "cluster": cluster if cluster != "item" else None}
 
 
-def _has(file, names):
+def _columns(file):
+    """Columns of a table; none for logs, or a folder of them."""
     from skbench.readers._load import load_table
 
     try:
-        return set(names) <= set(load_table(file, lambda columns: [])[0].columns)
-    except (ValueError, OSError):  # logs, or a folder of them
-        return False
+        return list(load_table(file, lambda columns: [])[0].columns)
+    except (ValueError, OSError):
+        return []
 
 
 def _sentences(found, reliability, flaky):

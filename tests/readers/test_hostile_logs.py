@@ -361,6 +361,23 @@ def test_repeats_in_a_table(tmp_path):
     assert "told apart by 'epoch'" in said(read)
 
 
+def test_repeats_of_items_whose_ids_start_again_in_every_topic(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(
+        "model,task,item,run,page,score\na,x,1,1,p,1\na,x,1,2,p,0\na,y,1,1,q,1\na,y,1,2,q,1\n"
+    )
+    items = read_with_notes(path).items
+    assert items["item"].tolist() == ["x/1", "x/1", "y/1", "y/1"]
+    assert (items["cluster"] == items["item"]).all()
+    # The column of clusters is the one of items where no other names them.
+    named = read_with_notes(path, cluster="item").items
+    assert named["cluster"].tolist() == named["item"].tolist() == items["item"].tolist()
+    # Clusters may hold several repeated items, and a run may be the model: then it is asked.
+    assert read_with_notes(path, cluster="page").items["cluster"].tolist() == list("ppqq")
+    path.write_text("task,item,run,score\nx,1,gpt,1\nx,1,llama,0\n")
+    assert "is that the model?" in message(path)
+
+
 CSV = "model,task,item,score\na,x,1,1\na,x,2,0\n"
 BAD_ROWS = {
     "cells": ("a,x,3,1,extra\n", "line 4"),

@@ -33,8 +33,9 @@ def runs(tmp_path):
 def test_passk_is_the_function_on_answers_and_on_counts(runs):
     folder, counts = runs
     expected = pass_at_k(counts, 5, all_of_them=True)
+    asked = "-k", 5, "--all", "--json", "--compare", "ada,bob"
     for name in ("counts.csv", "runs.csv"):
-        result = run(passk, folder / name, "-k", 5, "--all", "--json", "--compare", "ada,bob")
+        result = run(passk, folder / name, *asked)
         document = json.loads(result.stdout)
         assert [row["low"] for row in document["estimates"]] == pytest.approx(expected.low)
         pair = expected.compare("ada", "bob").estimate.value[0]
@@ -42,6 +43,11 @@ def test_passk_is_the_function_on_answers_and_on_counts(runs):
     assert run(passk, folder / "counts.csv", "--by", "topic", "--csv").stdout.count("\n") == 5
     text = run(passk, folder / "counts.csv", "--flaky", "--markdown").stdout
     assert text.startswith("| model | pass@3 | low | high |") and " of 8 (" in text
+    # Rows that nothing tells apart are runs all the same, also where ids start again by topic.
+    rows = pd.read_csv(folder / "runs.csv")
+    rows.drop(columns="epoch").assign(item=rows["item"] // 2).to_csv(folder / "bare.csv")
+    bare = json.loads(run(passk, folder / "bare.csv", *asked).stdout)
+    assert [row["low"] for row in bare["estimates"]] == pytest.approx(expected.low)
     wrong = run(passk, folder / "counts.csv", "-k", 9)
     assert wrong.exit_code == 1 and "Take k <= 8" in wrong.stderr
     assert run(passk, folder / "counts.csv", "--compare", "ada").exit_code == 2

@@ -267,17 +267,18 @@ def _compared(table, level):
     fields = chosen(pair_table(table), [(0, 1)])
     found = comparison_from(table, fields, pair_labels(table, [(0, 1)]), level, "none")
     e, difference = found.estimate, found.estimate.value
+    alike = has_no_spread(table, fields) & ~fields["exact"]
     low, high, scores = e.low, e.high, table.scores[np.isfinite(table.scores)]
     if scores.min() >= 0 and scores.max() <= 1:
         # Models that never differ: at most as many clusters do as none seen allows.
-        same = has_no_spread(table, fields) & (difference == 0) & ~fields["exact"]
+        same = alike & (difference == 0)
         units = np.maximum(fields["n_clusters"], 1)
         most = binomial.clopper_pearson_interval(0, units, level)[1]
         low, high = np.where(same, -most, low), np.where(same, most, high)
     worse = np.where(difference < 0, found.p_value / 2, 1 - found.p_value / 2)
     exact = paired.mcnemar_exact_less(fields["only_a"], fields["only_b"])
     worse = np.where(fields["exact"], exact, worse)
-    error = np.sqrt(np.maximum(fields["variance"], 0))
+    error = np.where(alike, 0.0, np.sqrt(np.maximum(fields["variance"], 0)))
     own = {"difference": difference, "low": low, "high": high, "method": e.method,
            "worse": np.nan_to_num(worse, nan=1.0), "error": error}  # fmt: skip
     return fields | own
@@ -355,5 +356,8 @@ def _remarks(found, table, shared, delta, margin, relative):
     if left_out:
         remarks.append(f"{left_out} items that one model alone answered are left out.")
     if found["error"][0] == 0:
-        remarks.append("The models differ by the same amount on every item.")
+        remarks.append(
+            "The models differ by the same amount on every item: nothing tells how far they "
+            "would differ on others."
+        )
     return tuple(remarks)

@@ -52,6 +52,10 @@ def test_counts_are_results_of_groups(written, names):
         ("ada", "art"): 50, ("ada", "law"): 40, ("bob", "art"): 50, ("bob", "law"): 40,
     }  # fmt: skip
     assert table.loc[("ada", "law"), "estimate"] == 0.75
+    of_models = rows_of(estimate, "groups", path, "--by", "model", "--method", "direct")
+    assert of_models[["model", "n", "estimate"]].to_numpy().tolist() == [
+        ["ada", 90, 50 / 90], ["bob", 90, 45 / 90],
+    ]  # fmt: skip
     # The same as from the answers one by one.
     items = read_items(path)
     assert len(items) == 180 and "item" not in items
@@ -69,6 +73,7 @@ def test_a_mean_with_its_error_is_a_result_of_a_group(written):
     table = rows_of(estimate, "groups", path, "--method", "direct")
     np.testing.assert_allclose(table["standard_error"], [0.03, 0.03, 0.02, 0.02])
     assert table["n"].isna().all()
+    assert "are not added up" in run(estimate, path, "--by", "model").stderr
     with pytest.raises(ValueError, match="means with standard errors"):
         read_items(path)
 

@@ -46,7 +46,7 @@ def doctor(paths, by, as_json, **roles):
             document = about | found.to_dict()
             click.echo(json.dumps(document, indent=1, default=tables.plain_value))
             return
-        for line in (*rows.notes, *found.lines(), _next(rows, found)):
+        for line in filter(None, (*rows.notes, *found.lines(), found.units, _next(rows, found))):
             print_line(line)
 
 

@@ -14,6 +14,7 @@ from skbench.report import past as pasts
 from skbench.report import tables
 from skbench.report.reading import check_spread, within_scores
 from skbench.report.terminal import one_line
+from skbench.report.understanding import units_in_doubt
 from skbench.summaries import summarize_items
 from skbench.summaries._score_table import score_table
 
@@ -162,6 +163,7 @@ def find(
             board = past.with_method(board)
         board = replace(board, estimate=within_scores(board.estimate, known_range))
     told = [one_line(warning.message) for warning in caught]
+    beware = [units_in_doubt(items), *_beware(summary, table, unrelated, past), *told]
     return Findings(
         groups=tables.group_table(summary, direct, estimate, by),
         direct=direct,
@@ -169,7 +171,7 @@ def find(
         summary=summary,
         board=board,
         comparison=board.comparison,
-        warnings=tuple(dict.fromkeys([*_beware(summary, table, unrelated, past), *told])),
+        warnings=tuple(dict.fromkeys(filter(None, beware))),
         size={
             "models": len(board),
             "topics": len(items[topics].drop_duplicates()) if topics else 0,

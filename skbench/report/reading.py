@@ -1,5 +1,6 @@
 """Options and checks that the commands on several models share."""
 
+import warnings
 from pathlib import Path
 
 import click
@@ -140,6 +141,8 @@ def read_rows(paths, by, roles, missing="drop", whole_sets=False):
     found = understood(rows)
     for line in found.lines():
         say(line)
+    if found.units:
+        warnings.warn(found.units, stacklevel=2)
     rows = with_missing(rows, missing)
     return _with_repeats_averaged(rows) if found.repeats > 1 and found.clusters else rows
 

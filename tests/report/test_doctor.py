@@ -122,6 +122,21 @@ def test_gaps_have_a_map(written):
     assert not any("ada" in line for line in lines)
 
 
+@pytest.mark.parametrize("command", ALL)
+@pytest.mark.parametrize("column", [0, 1])
+def test_percents_beside_shares_are_asked_about(written, command, column):
+    rows = [(m, t, f"{t}{i}", i % 3 > 0) for m in "ab" for t in "uv" for i in range(9)]
+    lines = [f"{m},{t},{i},{x * (100 if (m, t)[column] in 'bv' else 1)}" for m, t, i, x in rows]
+    path = written("\n".join(["model,task,id,score", *lines]))
+    result = run(command, path)
+    asked = f"Scores of {'au'[column]!r} reach 1, those of {'bv'[column]!r} 100"
+    assert result.output.count(asked) == (2 if command is report else 1), result.output
+    if command is report:
+        assert asked in json.loads(run(report, path, "--json").stdout)["warnings"][0]
+    # One of right and wrong answers, all of them.
+    assert "same unit" not in run(command, written(path.read_text().replace("100", "1"))).output
+
+
 @pytest.mark.parametrize("command", [compare, doctor, estimate, report])
 def test_bootstrap_scores_are_no_items(written, command):
     raw = [{"mcc": 0.1 * i} for i in range(10)]

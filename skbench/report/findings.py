@@ -54,7 +54,7 @@ class Findings:
     warnings : tuple of str
         In sentences.
     size : dict
-        Numbers of models, topics (0 without a column of them), items and scores.
+        Numbers of models, topics and items (0 without a column of them), and scores.
     worth : Worth or None, default=None
         What earlier models were worth, where there are some.
     features : tuple of str, default=()
@@ -162,6 +162,9 @@ def find(
         if past is not None:
             board = past.with_method(board)
         board = replace(board, estimate=within_scores(board.estimate, known_range))
+        if unrelated:  # none is known to be shared
+            method = board.estimate.method.replace(", least squares on shared items", "")
+            board = replace(board, estimate=replace(board.estimate, method=method))
     told = [one_line(warning.message) for warning in caught]
     beware = [units_in_doubt(items), *_beware(summary, table, unrelated, past), *told]
     return Findings(
@@ -175,7 +178,7 @@ def find(
         size={
             "models": len(board),
             "topics": len(items[topics].drop_duplicates()) if topics else 0,
-            "items": items["item"].nunique(),
+            "items": 0 if unrelated and len(board) > 1 else items["item"].nunique(),
             "scores": len(items),
         },
         worth=None if past is None else pasts.worth(past, summary, estimate),
@@ -205,9 +208,8 @@ def _beware(summary, table, unrelated, past):
             f"{few.sum()} of {len(summary)} groups rest on fewer than {FEW_CLUSTERS} independent "
             "clusters: their intervals are wide, and rough."
         )
-    models_per_item = np.sum(table.n_answers > 0, axis=1)
-    if unrelated and len(table.models) > 1 and models_per_item.max() == 1:
+    if unrelated and len(table.models) > 1:
         yield (
-            "The models did not answer the same items: differences between them include the luck "
-            "of the draw of items, which pairing would have removed."
+            "Whether the models answered the same items is not known: they are compared as if on "
+            "different ones, with the luck of the draw of items, which pairing would remove."
         )

@@ -65,6 +65,10 @@ def test_counts_are_results_of_groups(written, names):
     pd.testing.assert_frame_equal(again.set_index(["model", "topic"]), table)
     refused = run(leaderboard, path)
     assert refused.exit_code == 1 and "counts of groups" in refused.stderr
+    # Which items are shared is not known, and nothing more is said of them.
+    told = run(report, path).stdout
+    assert "Whether the models answered the same items is not known" in " ".join(told.split())
+    assert "180 items" not in told and "shared items" not in told
 
 
 def test_a_mean_with_its_error_is_a_result_of_a_group(written):

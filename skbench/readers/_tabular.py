@@ -81,6 +81,7 @@ def table_items(path, named, models, bad):
 
 def _items(path, named, models, bad):
     table, of_file = load_table(path, lambda columns: _label_columns(columns, named), bad)
+    table = _with_shares(table, _label_columns(table.columns, named), of_file)
     columns = None if models is not None else group_columns(table, named)
     if columns is not None:
         return _of_groups(table, columns, named, path, bad, of_file)
@@ -110,6 +111,24 @@ def _items(path, named, models, bad):
     present = items["score"].notna()
     blank = items[~present].drop(columns="score")
     return ItemRows(items[present].reset_index(drop=True), _one_name(roles), notes, blank=blank)
+
+
+def _with_shares(table, labels, notes):
+    """The table with numbers where columns read like 87%."""
+    changed = []
+    for name in _without(table, labels):
+        if pd.api.types.is_numeric_dtype(table[name]):
+            continue
+        words = table[name].map(lambda cell: str(cell).strip(), na_action="ignore")
+        percent = words.map(_PERCENT.fullmatch, na_action="ignore").notna() & words.notna()
+        if percent.sum() >= (1 - _SPOILT) * words.notna().sum() > 0:
+            shares = words.where(percent).str.rstrip(" %").astype(float) / 100
+            whole = (percent | words.isna()).all()
+            table[name] = shares if whole else table[name].astype(object).mask(percent, shares)
+            changed.append(name)
+    if changed:
+        notes.append(f"percents, taken as shares of 1: {listed(changed, most=6)}")
+    return table
 
 
 def _of_groups(table, columns, named, path, bad, notes):
@@ -210,8 +229,11 @@ def _like_models(table, models, named):
 
 
 def _without_role(table, roles):
-    taken = {name for names in roles.values() for name in names}
-    return [name for name in table.columns if name not in taken]
+    return _without(table, [name for names in roles.values() for name in names])
+
+
+def _without(table, taken):
+    return [name for name in table.columns if name not in set(taken)]
 
 
 def _is_binary(column, least=1.0):
@@ -226,7 +248,7 @@ def _is_binary(column, least=1.0):
 
 
 def _is_proportion(column, least=1.0):
-    if _are_percents(column) or _are_mostly(column, _is_share, least):
+    if _are_mostly(column, _is_share, least):
         return True
     if not pd.api.types.is_numeric_dtype(column):
         return False
@@ -243,17 +265,9 @@ def _are_mostly(column, is_score, least):
 
 def _is_share(word):
     try:
-        return bool(_PERCENT.fullmatch(word)) or 0 <= float(word) <= 1
+        return 0 <= float(word) <= 1
     except ValueError:
         return False
-
-
-def _are_percents(column):
-    """Whether every cell reads like 87%."""
-    present = column.dropna()
-    if present.empty or pd.api.types.is_numeric_dtype(column):
-        return False
-    return all(_PERCENT.fullmatch(str(value).strip()) for value in present.unique())
 
 
 def _from_long(table, named, path, bad):
@@ -332,11 +346,7 @@ def _with_standard_names(table, roles):
 
 def _as_numbers(column, name, notes, path, bad, option=OPTIONS["score"]):
     """Scores as an array of floats, blank ones nan, and skipped ones too."""
-    if _are_percents(column):
-        words = column.astype(object).map(lambda x: str(x).strip(" %"), na_action="ignore")
-        scores = pd.to_numeric(words, errors="coerce").to_numpy(dtype=float) / 100
-        _note_once(notes, f"scores such as {str(column.dropna().iloc[0])!r} taken as shares of 1")
-    elif pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         scores = column.to_numpy(dtype=float, na_value=np.nan)
     else:
         words = column.astype(object).map(lambda x: str(x).strip().lower(), na_action="ignore")

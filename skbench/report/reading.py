@@ -10,6 +10,17 @@ import pandas as pd
 from skbench._checks import check_within
 from skbench.report.terminal import DataError, say
 
+ONE_SCORE = (
+    "Each group has a single score, and nothing tells how noisy that is. Add a column of the "
+    "numbers of items (n), or of standard errors (as acc_stderr beside acc); or rank models by "
+    "such scores: `skbench leaderboard --item TOPIC`, with the column of the topics."
+)
+_ALL_ALIKE = (
+    "The scores of each group are all alike, so nothing tells how far others would spread, and "
+    "no interval can be given. Give the scores of single items; where these have ids, `skbench "
+    "leaderboard` ranks models by them."
+)
+
 
 class Names(click.ParamType):
     """Column names separated by commas."""
@@ -373,11 +384,7 @@ def check_spread(summary):
         If their sampling variances are unknown.
     """
     if np.isnan(summary.sigma2).any():
-        raise DataError(
-            "The scores of each group are all alike, so nothing tells how far others would "
-            "spread, and no interval can be given. Give the scores of single items; `skbench "
-            "leaderboard` ranks models by these."
-        )
+        raise DataError(ONE_SCORE if (summary.n == 1).all() else _ALL_ALIKE)
 
 
 def score_range(rows, bounds=None):

@@ -106,9 +106,7 @@ def understood(rows):
     from skbench.readers._names import judge_columns
 
     items = rows.items
-    topics = rows.columns.get("topic", [])
-    topics = [topics] if isinstance(topics, str) else list(topics)
-    topics = ["topic"] if "topic" in items and len(topics) == 1 else topics
+    topics = topic_columns(rows)
     n_topics = len(items[topics].drop_duplicates()) if topics else 0
     has_items = "item" in items
     blank, gaps = _gaps(rows, topics) if has_items else (0.0, {})
@@ -137,6 +135,13 @@ def understood(rows):
         judges=judges,
         units=units_in_doubt(items),
     )
+
+
+def topic_columns(rows):
+    """Columns of the items that make up the topic."""
+    topics = rows.columns.get("topic", [])
+    topics = [topics] if isinstance(topics, str) else list(topics)
+    return ["topic"] if "topic" in rows.items and len(topics) == 1 else topics
 
 
 def units_in_doubt(items):

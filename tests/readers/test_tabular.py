@@ -331,6 +331,7 @@ ERRORS = [
         {},
         "row 10 of column 'bob' holds 'timeout'. Correct the file, or pass models= (--models).",
     ),
+    ("id,ada,bob\n" + "1,10%,0%\n" * 9 + "2,8%,-\n", {}, "row 10 of column 'bob' holds '-'."),
     ("model,item,score\na,1,\n", {}, "All scores are blank"),
     (
         "model,task,item,score\na,x,1,1\na,,2,1\n",

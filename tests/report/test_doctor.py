@@ -82,6 +82,21 @@ def test_a_mean_with_its_error_is_a_result_of_a_group(written):
         read_items(path)
 
 
+def test_a_mean_without_its_error_is_told_what_it_lacks(written):
+    rows = [f"{m},{t},{30 + len(m + t)}%" for m in ("a", "bb") for t in ("u", "vv")]
+    path = written("\n".join(["model,task,acc", *rows]))
+    told = "Each group has a single score, and nothing tells how noisy that is"
+    assert f"next: none. {told}" in run(doctor, path).stdout
+    for command in (estimate, report):
+        result = run(command, path)
+        assert result.exit_code == 1 and told in result.stderr
+    assert run(leaderboard, path, "--item", "task").exit_code == 0
+    # An error in percent is an error.
+    path = written("\n".join(["model,task,acc,acc_stderr", *(f"{row},4%" for row in rows)]))
+    table = rows_of(estimate, "groups", path, "--method", "direct")
+    assert set(table["standard_error"].round(9)) == {0.04} and table["estimate"].max() == 0.34
+
+
 def test_single_answers_beside_a_size_stay_items(written):
     path = written("model,id,n,correct\na,1,7,1\na,2,9,0\nb,1,7,1\nb,2,9,1\n")
     assert read_with_notes(path).groups is None

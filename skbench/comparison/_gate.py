@@ -16,7 +16,7 @@ from scipy.stats import t as student_t
 from skbench._checks import check_confidence_level, check_option
 from skbench._types import Names, Rows
 from skbench.comparison._gate_result import POWER, GateResult
-from skbench.comparison._pair_warnings import has_no_spread
+from skbench.comparison._pair_warnings import has_no_spread, warn_of_units
 from skbench.comparison._pairs import pair_table
 from skbench.comparison.compare import chosen, comparison_from, pair_labels, pair_positions
 from skbench.comparison.plan import required_items
@@ -237,14 +237,7 @@ def _check_shared(table, item, missing):
             'Pass missing="wrong" to score blanks 0.',
             stacklevel=3,
         )
-    tops = dict(zip(table.models, np.nanmax(np.abs(table.scores), axis=0), strict=True))
-    small, large = sorted(tops, key=tops.get)
-    if 0 < tops[small] <= 1 and tops[large] > 10:
-        warnings.warn(
-            f"Scores of {small!r} reach {tops[small]:g}, those of {large!r} {tops[large]:g}: are "
-            "they in the same unit? Their difference is taken as it is.",
-            stacklevel=3,
-        )
+    warn_of_units(table)
 
 
 def _in_score_units(margin, relative, mean, baseline, table):

@@ -35,8 +35,8 @@ from skbench.ppi import Mean  # noqa: E402
 OUT = ROOT / "doc" / "promises.inc"
 HOLDS = 0.93  # coverage that counts as .95, with its sampling error
 N_ALIKE = 400  # groups of one law: repetitions of one corner
-N_SETS = 12  # sets of models and topics of each corner
-N_SMALL = 5  # as many more where a set has six groups
+N_SETS = 8  # sets of models and topics of each corner
+N_SMALL = 3  # as many more where a set has six groups
 MOST_ERROR = 1.15  # of the direct estimates' squared error, beyond which it is named
 N_DRAWS = 200  # repetitions of pairs, tasks and judged rows
 

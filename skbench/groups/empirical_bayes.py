@@ -129,7 +129,7 @@ class EmpiricalBayes(GroupEstimator):
     -----
     UserWarning
         If `A` is estimated as 0 (intervals then have no width), if groups have
-        ``sigma2 = 0`` (they are not shrunk), if all direct estimates are equal,
+        ``sigma2 = 0`` (they are taken for exact), if all direct estimates are equal,
         if the regressor predicts a constant, or if columns show topics that several
         models share and `groups` was not given.
 

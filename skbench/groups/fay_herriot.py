@@ -12,7 +12,7 @@ from scipy.linalg import qr
 from skbench._checks import check_option
 from skbench._columns import indicator_encoder, nominal_columns, warn_of_numbered_names
 from skbench.groups._base import Bounds, GroupEstimator
-from skbench.groups._degenerate import refuse_noiseless
+from skbench.groups._degenerate import refuse_noiseless, warn_of_noiseless
 from skbench.stats import shrinkage
 from skbench.stats.intervals.means import normal_interval
 from skbench.stats.shrinkage import fay_herriot, robust_eb
@@ -57,7 +57,8 @@ class FayHerriot(GroupEstimator):
     Warns
     -----
     UserWarning
-        If the prior variance is estimated as 0, or columns are collinear.
+        If the prior variance is estimated as 0, a group has ``sigma2 = 0``, or columns are
+        collinear.
 
     Notes
     -----
@@ -114,6 +115,7 @@ class FayHerriot(GroupEstimator):
         self._kept = _independent_columns(design)
         self._fitted_design = design[:, self._kept]
         self._check_size(*self._fitted_design.shape, 1 + np.sum(np.ptp(design, axis=0) > 0))
+        warn_of_noiseless(self.sigma2_)
         fit = fay_herriot.fay_herriot(self.z_, self.sigma2_, self._fitted_design, self.method)
         self.prior_variance_ = fit.prior_variance
         self.mse_ = fit.mse

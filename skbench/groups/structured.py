@@ -18,6 +18,7 @@ from skbench._columns import (
 )
 from skbench._types import RandomState
 from skbench.groups._base import Bounds
+from skbench.groups._degenerate import warn_of_noiseless
 from skbench.groups._group_lasso import (
     GroupLasso,
     NumberScaler,
@@ -79,6 +80,11 @@ class StructuredRegression(SyntheticRegression):
     ------
     ValueError
         If a half of the split has fewer than two groups, as with fewer than four in all.
+
+    Warns
+    -----
+    UserWarning
+        If a group has ``sigma2 = 0``.
 
     Notes
     -----
@@ -154,8 +160,10 @@ class StructuredRegression(SyntheticRegression):
             self.intercepts_ = np.zeros(len(self.z_))
             self.penalty_ = self.risk_ = np.nan
             return
-        threshold = self.regressor_[-1].penalty / precision_weights(self.sigma2_)
+        warn_of_noiseless(self.sigma2_)
         noisy = self.sigma2_ > 0
+        # An exact group keeps its direct estimate, as new ones do.
+        threshold = noisy * self.regressor_[-1].penalty / precision_weights(self.sigma2_)
         self.penalty_ = (
             float((threshold[noisy] / self.sigma2_[noisy]).mean()) if noisy.any() else 0.0
         )

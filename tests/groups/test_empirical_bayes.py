@@ -347,7 +347,9 @@ def test_one_group_cannot_be_shrunk():
 def test_plug_in_variance_of_perfect_groups_is_said():
     X = np.arange(10.0)[:, None]
     z = np.array([1, 1, 0.5, 0.4, 0.6, 0.3, 0.7, 0, 0.2, 0.9])
-    with pytest.warns(UserWarning, match="3 of 10 groups have sigma2 = 0: they are not shrunk"):
+    with pytest.warns(
+        UserWarning, match="3 of 10 groups have sigma2 = 0: they are taken for exact"
+    ):
         eb = EmpiricalBayes(Ridge(), random_state=0).fit(X, z, z * (1 - z) / 10)
     estimate = eb.estimate()
     np.testing.assert_allclose(estimate.value[[0, 1, 7]], [1, 1, 0])

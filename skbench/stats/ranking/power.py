@@ -286,6 +286,27 @@ def power_mcnemar(effect, n_items, disagreement, confidence_level=0.95):
     return np.sum(binom.pmf(number, n_items, disagreement) * rejects)
 
 
+def fewest_disagreements(confidence_level=0.95):
+    """Fewest disagreements, all for one model, that McNemar's exact test takes for a difference.
+
+    Parameters
+    ----------
+    confidence_level : float, default=0.95
+        1 less the level of the two-sided test.
+
+    Returns
+    -------
+    int
+        The first n with ``2^(1 - n) < 1 - confidence_level``.
+
+    Examples
+    --------
+    >>> fewest_disagreements(), fewest_disagreements(0.99)
+    (6, 8)
+    """
+    return int(np.floor(2 - np.log2(1 - confidence_level)))
+
+
 def required_n_mcnemar(effect, disagreement, confidence_level=0.95, power=0.8):
     """Number of items at which McNemar's exact test finds a difference, by a formula.
 

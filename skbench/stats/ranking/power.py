@@ -216,7 +216,8 @@ def required_n_t(effect, variance, confidence_level=0.95, power=0.8, cluster_siz
 
     Notes
     -----
-    Solves ``power_t(n) = power`` from the normal formula on, by Newton's method.
+    Solves ``power_t(n) = power`` from the normal formula on, by Newton's method in brackets: with
+    few clusters power leaps (test_every_t_plan_is_the_first_that_has_the_power).
 
     When not to use it: with the effect that was just observed, to excuse a
     result.
@@ -231,17 +232,27 @@ def required_n_t(effect, variance, confidence_level=0.95, power=0.8, cluster_siz
         n = np.asarray(required_n(np.abs(effect), variance, confidence_level, power), dtype=float)
     n, least = n.copy(), np.broadcast_to(2.0 * size, n.shape)
     solve = np.isfinite(n) & (n > 0)
+    n[solve] = np.maximum(n[solve], least[solve])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        two_do = solve & (power_t(effect, least, variance, confidence_level, size) >= power)
+    n[two_do] = least[two_do]
+    solve &= ~two_do
     parts = [x[solve] for x in (effect, variance, size)]
-    for _ in range(20):
-        x = np.maximum(n[solve], least[solve])
+    x, low, high = n[solve], least[solve], np.full(n[solve].shape, np.inf)
+    for _ in range(60):
         found, beyond = (
             power_t(parts[0], y, parts[1], confidence_level, parts[2]) for y in (x, 1.001 * x)
         )
+        enough = found >= power
+        low, high = np.where(enough, low, x), np.where(enough, x, high)
         slope = np.maximum((beyond - found) / (0.001 * x), 1e-12)
-        step = np.clip((power - found) / slope, -x / 2, x)
-        n[solve] = np.maximum(x + step, least[solve])
-        if np.abs(step / x).max(initial=0) < 1e-8:
+        new = np.clip(x + (power - found) / slope, x / 2, 2 * x)
+        middle = np.where(np.isfinite(high), (low + high) / 2, 2 * x)
+        new = np.where((new > low) & (new < high), new, middle)
+        step, x = np.abs(new / x - 1), new
+        if step.max(initial=0) < 1e-8:
             break
+    n[solve] = x
     return n
 
 

@@ -16,6 +16,7 @@ from skbench._checks import are_named, named_estimators
 from skbench._random import as_generator, seeded
 from skbench._types import Estimator, RandomState
 from skbench.groups._base import Bounds, GroupEstimator
+from skbench.groups._degenerate import warn_of_noiseless
 from skbench.groups.crossfit import topics_to_keep
 from skbench.groups.crossfit_mixed import CrossFitMixedModel
 from skbench.groups.direct import DirectEstimator
@@ -290,7 +291,10 @@ class AveragedEstimator(GroupEstimator):
         known = [len(m.topics_) for m in self.estimators_ if hasattr(m, "topics_")]
         few = min([units, *known]) <= _FEW_TOPICS
         if risky > 0 or few:
-            self.direct_ = DirectEstimator().fit(X, *data)
+            with warnings.catch_warnings():
+                # Said below, where it counts.
+                warnings.filterwarnings("ignore", ".*have sigma2 = 0")
+                self.direct_ = DirectEstimator().fit(X, *data)
             if few and _width(self.estimate()) > _width(self.direct_.estimate()):
                 risky = 1.0
                 reason = f"with {_FEW_TOPICS} topics or fewer its intervals are the wider ones"
@@ -302,6 +306,8 @@ class AveragedEstimator(GroupEstimator):
             z + kept * (value - z), np.sqrt(kept) * standard_errors, *errors[1:]
         )
         self.squared_error_ = losses + 2 * self.direct_weight_ * noise
+        if self.direct_weight_ == 1 and self.direct_.interval_ in ("t", "normal"):
+            warn_of_noiseless(self.sigma2_, stacklevel=5)
         if self.direct_weight_ > 0:
             warnings.warn(
                 f"The estimates are {self.direct_weight_:.0%} direct ones: {reason}.", stacklevel=4

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 from scipy.special import expit, logit
+from scipy.stats import chi2
 
 from skbench._checks import are_counts, check_option, check_unit_interval
 from skbench._random import as_generator
@@ -71,9 +72,9 @@ class EmpiricalBayes(GroupEstimator):
     interval : {"robust", "length-optimal", "parametric", "fab"}, default="robust"
         Robust intervals promise average coverage whatever the shape of the prior; so do
         length-optimal ones, which shrink so as to be shortest and are not centered at
-        the estimate; parametric ones promise it if the prior is normal. With a handful of
-        groups, or a regression that is nearly perfect, the latter two are rough (.83 and .72
-        in the worst corner of :doc:`/how_we_know`).
+        the estimate; parametric ones promise it if the prior is normal. The latter two
+        reckon with an `A` that few topics (or groups) leave uncertain
+        (`skbench.stats.robust_eb.plausible_prior_variances`).
         "fab" covers EACH group at the level, exactly for counts ([4]_): the prior
         only decides where the interval may be short. It costs three times the
         fits.
@@ -128,7 +129,7 @@ class EmpiricalBayes(GroupEstimator):
     -----
     UserWarning
         If `A` is estimated as 0 (intervals then have no width), if groups have
-        ``sigma2 = 0`` (they are not shrunk), if all direct estimates are equal,
+        ``sigma2 = 0`` (they are taken for exact), if all direct estimates are equal,
         if the regressor predicts a constant, or if columns show topics that several
         models share and `groups` was not given.
 
@@ -415,7 +416,8 @@ class EmpiricalBayes(GroupEstimator):
 
     def _fitted_bounds_on_average(self, confidence_level):
         every_split = (self._prior_means, self._prior_variances, self._kurtoses)
-        span = self._span(*every_split, self._z, self._sigma2, confidence_level)
+        doubt = self._doubt(self._prior_variances)
+        span = self._span(*every_split, self._z, self._sigma2, doubt, confidence_level)
         bounds = self._on_score_scale(*(part.mean(axis=0) for part in span))
         if self._unlike is None:
             return bounds
@@ -466,7 +468,10 @@ class EmpiricalBayes(GroupEstimator):
             # The spread of new groups goes with a sigma2 that they do not have.
             return Bounds(*np.full((3, len(X)), np.nan))
         kurtosis = np.full(len(z), self.kurtosis_)
-        span = self._span(prior_mean, A, kurtosis, z, sigma2, confidence_level)
+        doubt = self._doubt(self.prior_variance_ * (unit := self._unit(self._sigma2)))
+        if doubt is not None:
+            doubt = (doubt / unit)[..., :1] * self._unit(sigma2)
+        span = self._span(prior_mean, A, kurtosis, z, sigma2, doubt, confidence_level)
         bounds = self._on_score_scale(*span)
         if data[0] is None:
             return bounds
@@ -479,7 +484,15 @@ class EmpiricalBayes(GroupEstimator):
         binary = self._binary and are_counts(z, n)
         return covering_interval(z, sigma2, n, binary, prior_mean, A, self.scale, confidence_level)
 
-    def _span(self, prior_mean, A, kurtosis, z, sigma2, confidence_level):
+    def _doubt(self, A):
+        """Values that a prior variance may well have, for the intervals that reckon with it."""
+        if self.interval not in ("parametric", "length-optimal"):
+            return None
+        n_units = len(self.z_) if self.groups_ is None else len(np.unique(self.groups_))
+        unit = self._unit(self._sigma2)
+        return robust_eb.plausible_prior_variances(A, self._sigma2, n_units, unit)
+
+    def _span(self, prior_mean, A, kurtosis, z, sigma2, doubt, confidence_level):
         """Center, half-width and posterior standard deviation on the working scale."""
         w = shrinkage.shrinkage_factor(A, sigma2)
         standard_deviation = np.sqrt(w * sigma2)
@@ -489,6 +502,10 @@ class EmpiricalBayes(GroupEstimator):
             half_width = robust_eb.robust_half_width(A, sigma2, kurtosis, confidence_level)
         else:
             w, half_width = robust_eb.length_optimal(A, sigma2, kurtosis, confidence_level)
+        if doubt is not None:
+            variance = robust_eb.posterior_variance(z - prior_mean, sigma2, doubt)
+            unknown = np.maximum(variance - standard_deviation**2, 0)
+            half_width = np.sqrt(half_width**2 + chi2.ppf(confidence_level, 1) * unknown)
         center = scales.within_scale(prior_mean + w * (z - prior_mean), self.scale)
         return center, half_width, standard_deviation
 

@@ -1,6 +1,7 @@
 """James-Stein, Fay-Herriot, synthetic and structured regression."""
 
 import json
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,9 @@ from sklearn.base import clone
 from sklearn.linear_model import Lasso, LinearRegression, Ridge
 
 from skbench import (
+    AveragedEstimator,
     DirectEstimator,
+    EmpiricalBayes,
     FayHerriot,
     IntervalPipeline,
     JamesStein,
@@ -164,6 +167,32 @@ def test_fay_herriot_covers_new_groups_without_items():
         shares.append(np.mean((low <= truth[200:]) & (truth[200:] <= high)))
     # Groups of one data set share the error of A: the band is over data sets.
     assert abs(np.mean(shares) - 0.95) < 4 * np.std(shares) / np.sqrt(100)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n_groups"),
+    [
+        (DirectEstimator("normal"), 12),
+        (FayHerriot(), 12),
+        (StructuredRegression(random_state=0), 12),
+        (JamesStein(), 3),
+        (EmpiricalBayes("ridge", random_state=0), 2),
+        (EmpiricalBayes("ridge", random_state=0), 3),
+        (EmpiricalBayes("ridge", interval="fab", random_state=0), 12),
+        (AveragedEstimator(random_state=0), 1),
+    ],
+)
+def test_groups_without_noise_are_said_once_and_divide_nothing_by_0(estimator, n_groups):
+    z = np.linspace(0.3, 0.9, n_groups)
+    sigma2 = np.where(np.arange(n_groups) == 0, 0.0, 0.01)
+    X = np.sin(np.arange(2.0 * n_groups)).reshape(n_groups, 2)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimate = estimator.fit(X, z, sigma2).estimate()
+    assert sum("have sigma2 = 0: they are taken" in str(w.message) for w in caught) == 1
+    assert not [w for w in caught if issubclass(w.category, RuntimeWarning)]
+    ends = [estimate.low[0], estimate.value[0], estimate.high[0]]
+    np.testing.assert_allclose(ends, z[0], rtol=1e-12)
 
 
 def test_fay_herriot_with_collinear_columns():

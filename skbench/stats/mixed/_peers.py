@@ -50,17 +50,17 @@ def fit_peers(likelihood, structure, prior_std, variances, share):
         With the variances of those that were set apart.
     peers : Peers
     """
+    plain, structure = structure, fitting.with_kinds(likelihood, structure)
     fit = fitting.fit_blocks(likelihood, structure, prior_std, variances)
     peers = Peers(share, np.zeros(fit.W.shape, dtype=bool), np.ones(len(fit.W)))
     if share == 0:
         return fit, structure, peers
-    plain = structure
     for _ in range(_ROUNDS):
         before, peers = peers, _regarded(likelihood, structure, fit, share)
         moved = np.max(np.abs(np.log(peers.stretch / before.stretch)))
         if np.array_equal(before.wide, peers.wide) and moved < _SAME:
             return fit, structure, peers
-        structure = _set_apart(plain, peers)
+        structure = fitting.with_kinds(likelihood, _set_apart(plain, peers))
         fit = fitting.fit_blocks(likelihood, structure, prior_std, fit.variances, fit, learn=True)
     return fit, structure, peers
 
@@ -123,7 +123,7 @@ def topic_effects(structure, fit):
     """Posterior means, variances and prior variances of the topics, coefficients known."""
     prior = structure.topic_variance(fit.variances)
     mean = prior * fit.posterior.residual.sum(axis=1)
-    seen = fit.posterior.precision.sum(axis=(1, 2))
+    seen = fit.posterior.precision.sum(axis=(1, 2))[structure.kinds.member]
     return mean, prior - prior**2 * seen, prior
 
 

@@ -19,10 +19,9 @@ class Noise(NamedTuple):
     scale: np.ndarray
     shared: np.ndarray
 
-    def covariance(self, kinds):
-        """Of each kind of blocks, of shape (n_kinds, B, B)."""
-        scale, shared = kinds.of(self.scale), kinds.of(self.shared)
-        return scale[:, :, None] * shared * scale[:, None, :]
+    def covariance(self):
+        """Of shape (n_blocks, B, B)."""
+        return self.scale[:, :, None] * self.shared * self.scale[:, None, :]
 
     def times(self, values):
         """Covariance times values of shape (n_blocks, B)."""

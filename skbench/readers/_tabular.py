@@ -133,6 +133,11 @@ def _with_shares(table, labels, notes):
 
 def _of_groups(table, columns, named, path, bad, notes):
     """Rows that are results of groups already."""
+    empty = np.flatnonzero(table[columns["n"]] == 0) if "n" in columns else []
+    if len(empty):
+        where = f"{len(empty)} of {len(table)} rows, first in row {empty[0] + 1}"
+        notes = [*notes, f"{columns['n']!r} is 0 in {where}: left out, as not run"]
+        table = table.drop(index=table.index[empty]).reset_index(drop=True)
     free = table.drop(columns=list(dict.fromkeys(columns.values())))
     roles, said = find_roles(
         free.columns, named | {"score": None, "item": None}, guess=("model", "topic")
@@ -336,6 +341,12 @@ def _from_wide(table, models, named, path, bad):
 def _with_standard_names(table, roles):
     """Columns in a role under its name and in front; impostors get a suffix."""
     played = {role: names[0] for role, names in roles.items() if len(names) == 1}
+    for name in roles.get("topic", []):
+        if name not in played.values() and name in played:
+            raise ValueError(
+                f"Column {name!r} cannot be of the topic while {played[name]!r} is the {name}: "
+                "rename it in the file."
+            )
     others = table.drop(columns=list(played.values()))
     impostors = [name for name in ROLES if name not in roles.get("topic", [])]
     others = others.rename(columns={name: f"{name}_in_file" for name in impostors})
@@ -424,14 +435,14 @@ def _with_unique_items(items, roles, notes, path, bad):
             several += ": an item is a cluster"
         notes.append(several)
     elif not item_is_cluster:
-        items = _without_repeated(items, keys, path, bad)
+        items = _without_repeated(items, keys, path, bad, topics)
     return _unique_over_topics(items, keys, roles, notes)
 
 
-def _without_repeated(items, keys, path, bad):
+def _without_repeated(items, keys, path, bad, topics):
     repeated = items.duplicated(keys)
     if repeated.any() and not bad.skip:
-        _raise_repeated(items, keys, repeated)
+        _raise_repeated(items, keys, repeated, topics)
     for row in np.flatnonzero(repeated):
         bad.refuse(path, f"row {row + 1}", f"repeats item {str(items['item'].iloc[row])!r}")
     return items[~repeated].reset_index(drop=True)
@@ -465,15 +476,22 @@ def _numbers_of_repeats(columns):
     return [name for name in columns if str(name).lower() in REPEATS]
 
 
-def _raise_repeated(items, keys, repeated):
+def _raise_repeated(items, keys, repeated, topics):
     row = items[repeated].iloc[0]
     where = ", ".join(f"{key} {str(row[key])!r}" for key in keys)
     tell_apart = [
-        name
+        name.removesuffix("_in_file") if name.removesuffix("_in_file") in ROLES else name
         for name in items.columns.difference([*keys, *ROLES], sort=False)
         if pd.api.types.is_hashable(row[name]) and not items.duplicated([*keys, name]).any()
     ]
-    hint = f" They differ in {listed(tell_apart)}: is that the model?" if tell_apart else ""
+    hint = f" They differ in {listed(tell_apart)}: " if tell_apart else ""
+    if hint and tell_apart[0] in ROLES:
+        hint = f" They differ in {tell_apart[0]!r}, which is not the {tell_apart[0]} as named."
+    elif hint and "model" in items:
+        beside = "".join(f"{name}," for name in topics)
+        hint += f"keep them apart with topic= (--by {beside}{tell_apart[0]})."
+    elif hint:
+        hint += "is that the model?"
     raise ValueError(
         f"{int(repeated.sum())} of {len(items)} rows repeat an item that is already there, "
         f"first {where}.{hint} Pass {OPTIONS['model']} or {OPTIONS['item']}; if items were "

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import of_one_type
+from skbench.readers._doubtful import doubtful_columns
 from skbench.readers._group_results import group_columns, group_results
 from skbench.readers._load import load_table
 from skbench.readers._names import (
@@ -85,20 +86,16 @@ def _items(path, named, models, bad):
     columns = None if models is not None else group_columns(table, named)
     if columns is not None:
         return _of_groups(table, columns, named, path, bad, of_file)
-    left_out = []
-    if models is None:
-        models = _wide_models(table, named)
-        left_out = [] if models is None else _like_models(table, models, named)
-    else:
+    guessed = _wide_models(table, named) if models is None else None
+    if models is not None:
         check_exist(models, table.columns, _MODELS)
-    if models is None:
+    if models is None and guessed is None:
         items, roles, notes = _from_long(table, named, path, bad)
     else:
-        items, roles, notes = _from_wide(table, list(models), named, path, bad)
-    if left_out:
-        notes.insert(
-            1, f"not taken for models: {listed(left_out)}; to change it, name all models (--models)"
-        )
+        items, roles, notes = _from_wide(table, list(models or guessed), named, path, bad)
+    if guessed is not None:
+        scores = items["score"].to_numpy().reshape(len(guessed), -1)
+        notes[1:1] = [*_left_out(table, guessed, named), *doubtful_columns(guessed, scores)]
     notes[:0] = of_file
     items = _with_labels(items, roles, path, bad)
     _refuse_two_settings(items, roles)
@@ -222,15 +219,17 @@ def _wide_models(table, named):
     return candidates
 
 
-def _like_models(table, models, named):
-    """Other columns whose cells might be scores."""
+def _left_out(table, models, named):
+    """Other columns whose cells might be scores, in words."""
     roles, _ = find_roles(table.columns, named)
-    return [
+    others = [
         name
         for name in _without_role(table, roles)
         if name not in models
         and (_is_binary(table[name], _MIGHT_BE) or _is_proportion(table[name], _MIGHT_BE))
     ]
+    if others:
+        yield f"not taken for models: {listed(others)}; to change it, name all models (--models)"
 
 
 def _without_role(table, roles):

@@ -223,6 +223,23 @@ def test_no_model_of_a_wide_file_is_left_out_in_silence(written):
     assert "not taken for models: eve; " in read.notes[1]
 
 
+def test_columns_that_may_be_no_models_are_told(written):
+    """A flag that goes with no scores, and the vote of the others."""
+    rng = np.random.default_rng(0)
+    right = rng.random((200, 4)) < rng.choice([0.2, 0.9], (200, 1))
+    table = pd.DataFrame(right * 1, columns=["ada", "bob", "eve", "sue"])
+    clean = read_with_notes(written(table.to_csv(index=False))).notes
+    assert not any("no model" in note for note in clean)
+    table["image"], table["vote"] = rng.permutation(200) % 2, (right.sum(axis=1) > 2) * 1
+    notes = read_with_notes(written(table.to_csv(index=False))).notes
+    assert notes[1].startswith("scores of image go with no other's: if that is no model")
+    table = table.drop(columns="image")
+    notes = read_with_notes(written(table.to_csv(index=False))).notes
+    assert notes[1].startswith("scores of vote follow from the others': if that is no model")
+    named = read_with_notes(written(table.to_csv(index=False)), models=list(table)).notes
+    assert not any("no model" in note for note in named)
+
+
 def test_words_of_a_wide_file_are_said_once(written):
     read = read_with_notes(written("id,ada,bob\n1,True,False\n2,False,True\n"))
     items = read.items

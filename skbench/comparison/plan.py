@@ -66,8 +66,8 @@ def required_items(
     Raises
     ------
     ValueError
-        If a number is out of range, `effect` is 0, or with "mcnemar" repeats or clusters
-        are given, or `omega2` or `effect` are impossible for right and wrong answers.
+        If a number is out of range, `effect` or all variance is 0, or with "mcnemar" repeats or
+        clusters are given, or `omega2` or `effect` are impossible for right and wrong answers.
 
     Notes
     -----
@@ -108,6 +108,12 @@ def required_items(
         omega2, sigma2_a, sigma2_b, n_repeats, design_effect, confidence_level, power
     )
     _check_test(test, variance, cluster_size, n_repeats, design_effect, effect)
+    if variance == 0 and test != "mcnemar":
+        raise ValueError(
+            "omega2, sigma2_a and sigma2_b are 0: a difference that is the same on every item "
+            "needs no plan. Take omega2 of a pilot, compare_models(...).omega2, or a guess by "
+            "skbench.stats.aggregation.difference_variance."
+        )
     goal = confidence_level, power
     if test == "mcnemar":
         return _first_n(effect, _disagreement(variance, effect), *goal)
@@ -183,13 +189,13 @@ def minimum_detectable_effect(
     Returns
     -------
     float
-        In the units of the score; nan with "mcnemar" where no difference is shown with
-        that power.
+        In the units of the score.
 
     Raises
     ------
     ValueError
-        As `required_items`, and for fewer than two clusters.
+        As `required_items`, and for fewer than two clusters, or fewer items than McNemar's test
+        takes to find anything (6 at level .95).
 
     Notes
     -----
@@ -223,6 +229,12 @@ def minimum_detectable_effect(
             power,
             1e3 * normal,
         )
+    fewest = formulas.fewest_disagreements(confidence_level)
+    if n_items < fewest:
+        raise ValueError(
+            f"{n_items} items are too few for McNemar's exact test: it finds no difference at "
+            f"level {confidence_level:g} with fewer than {fewest}, whatever the answers."
+        )
     return _solved(
         lambda x: formulas.power_mcnemar(
             x, n_items, min(_disagreement(variance, x), 1.0), confidence_level
@@ -233,9 +245,9 @@ def minimum_detectable_effect(
 
 
 def _solved(power_of, power, largest):
-    """The effect at which a power is reached; nan if that is beyond the largest."""
+    """The effect at which a power is reached."""
     if power_of(largest) < power:
-        return math.nan
+        raise ValueError(f"No difference is found with power {power:g}. Take more items.")
     return float(brentq(lambda x: power_of(x) - power, 1e-9 * largest, largest, xtol=1e-12))
 
 

@@ -152,8 +152,8 @@ def rank_confidence_sets(
     ------
     ValueError
         If both or none of `standard_error` and `covariance` are given, if a number is
-        not finite or a variance negative, if `df` is below 1 or comes with "mogstad", or
-        if the labels of the inputs differ.
+        not finite or a variance negative, if `df` is below 1 or comes with "mogstad", if the
+        labels of the inputs differ, or two models have one name.
 
     Warns
     -----
@@ -206,6 +206,12 @@ def rank_confidence_sets(
     labels = estimate.index if isinstance(estimate, pd.Series) else pd.RangeIndex(len(estimate))
     check_same_index(estimate=estimate, standard_error=standard_error, covariance=covariance)
     x = check_column("estimate", estimate, labels)
+    if not labels.is_unique:
+        twice = labels[labels.duplicated()][0]
+        raise ValueError(
+            f"Two models have the name {twice!r}: ranks are of models. Leave one out, or give them "
+            "names of their own."
+        )
     root, difference_error = _errors(standard_error, covariance, labels)
     together = kind == "simultaneous"
     if method == "mogstad":

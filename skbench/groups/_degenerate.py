@@ -27,6 +27,32 @@ def refuse_noiseless(z, sigma2):
         )
 
 
+def warn_of_noiseless(sigma2, stacklevel=4):
+    """Warn the caller of `fit` of groups whose intervals have no width.
+
+    Parameters
+    ----------
+    sigma2 : ndarray of shape (n_groups,)
+        Sampling variances.
+    stacklevel : int, default=4
+        Of the warning.
+
+    Returns
+    -------
+    bool
+        Whether there are any.
+    """
+    noiseless = int(np.sum(sigma2 == 0))
+    if noiseless:
+        warnings.warn(
+            f"{noiseless} of {len(sigma2)} groups have sigma2 = 0: they are taken for exact and "
+            "their intervals have no width. A smoothed sampling variance avoids this "
+            '(summarize_items(..., variance="smoothed")).',
+            stacklevel=stacklevel,
+        )
+    return noiseless > 0
+
+
 def warn_of_degenerate_cases(z, sigma2, prior_variances, method):
     """Warn the caller of `fit` of data that leave nothing to shrink, or to tell apart.
 
@@ -39,15 +65,7 @@ def warn_of_degenerate_cases(z, sigma2, prior_variances, method):
     method : str
         How.
     """
-    noiseless = int(np.sum(sigma2 == 0))
-    if noiseless:
-        warnings.warn(
-            f"{noiseless} of {len(z)} groups have sigma2 = 0: they are not shrunk and "
-            "their intervals have no width. A smoothed sampling variance avoids this "
-            '(summarize_items(..., variance="smoothed")).',
-            stacklevel=4,
-        )
-    elif np.any(prior_variances == 0):
+    if not warn_of_noiseless(sigma2, stacklevel=5) and np.any(prior_variances == 0):
         warnings.warn(
             f"The prior variance ({method}) is estimated as 0 in some splits: "
             "the estimates there are the regression alone and the intervals have no width. "

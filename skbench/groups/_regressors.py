@@ -178,9 +178,17 @@ def _lightgbm_preset():
     return make_pipeline(NumberedColumns(), small)
 
 
+class _SilentRidgeCV(RidgeCV):
+    """Of two rows or fewer, which tell no penalties apart: 0 / 0 is silent there."""
+
+    def fit(self, X, y, sample_weight=None):
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return super().fit(X, y, sample_weight)
+
+
 def _ridge_preset():
     """Ridge regression of standardized features, its penalty by generalized cross-validation."""
-    return make_pipeline(SimpleImputer(), StandardScaler(), RidgeCV(_PENALTIES))
+    return make_pipeline(SimpleImputer(), StandardScaler(), _SilentRidgeCV(_PENALTIES))
 
 
 _PRESETS = {"xgboost": TunedXGBRegressor, "lightgbm": _lightgbm_preset, "ridge": _ridge_preset}

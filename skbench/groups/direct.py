@@ -18,10 +18,12 @@ from skbench._checks import (
     check_sizes,
     check_unit_interval,
     check_within,
+    plain,
 )
 from skbench._types import Table
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Sampling
 from skbench.groups._base import Bounds, GroupEstimator, as_pandas
+from skbench.groups._degenerate import warn_of_noiseless
 from skbench.stats.intervals import binomial, means
 
 _NAMES = {
@@ -81,9 +83,10 @@ class DirectEstimator(GroupEstimator):
     Warns
     -----
     UserWarning
-        If "auto" falls back on t intervals of few scores that look skewed: some groups
-        have no spread, or spread grows or falls with the mean, or is as large as the
-        distance to the end of the range. They may cover far less than they say.
+        If "auto" falls back on t intervals of few scores that look skewed: spread grows or
+        falls with the mean, or is as large as the distance to the end of the range. They may
+        cover far less than they say. If t or normal intervals have no width (``sigma2 = 0``) or
+        are unknown (one score).
 
     Notes
     -----
@@ -189,6 +192,8 @@ class DirectEstimator(GroupEstimator):
         if self.bounds is not None:
             check_within("groups have means", self.z_, self.bounds, _ROUNDING)
         self.interval_ = self._resolved(self.z_, self.sigma2_, self.n_)
+        if self.interval_ in ("t", "normal"):
+            self._warn_of_unknown()
 
     @property
     def _method(self):
@@ -233,8 +238,22 @@ class DirectEstimator(GroupEstimator):
             return "normal"
         if self._binary and are_counts(z, n):
             return "wilson"
-        _warn_of_t(z, sigma2, n)
+        _warn_of_t(z[sigma2 > 0], sigma2[sigma2 > 0], n[sigma2 > 0])
         return "t"
+
+    def _warn_of_unknown(self):
+        """Warn of groups whose intervals have no width or are not known."""
+        known = self.interval_ == "normal" or self.n_ is None
+        single = np.zeros(len(self.z_), dtype=bool) if known else self.n_ <= 1
+        warn_of_noiseless(np.where(single, 1, self.sigma2_), stacklevel=5)
+        if np.any(single):
+            warnings.warn(
+                f"{int(single.sum())} of {len(single)} groups have a single score (or cluster), "
+                f"such as {plain(self.labels_[np.argmax(single)])!r}: one has no spread, and their "
+                'intervals are unknown (nan). For scores within bounds take interval="bounded", or '
+                "borrow from the others (EmpiricalBayes).",
+                stacklevel=4,
+            )
 
     def _require(self, kind, z, n):
         """Refuse groups that this kind of interval is not for."""
@@ -282,11 +301,11 @@ def _binomial_variance(y, n, labels):
 
 
 def _warn_of_t(z, sigma2, n):
-    few = (n < _FEW_ITEMS) | (sigma2 == 0)
+    few = n < _FEW_ITEMS
     reason = _skewed(z[few], np.sqrt(n[few] * sigma2[few]))
     if reason is not None:
         warnings.warn(
-            f"{int(few.sum())} of {len(z)} groups have fewer than {_FEW_ITEMS} items or no spread, "
+            f"{int(few.sum())} of {len(z)} groups have fewer than {_FEW_ITEMS} items, "
             f"and their scores look skewed ({reason}): t intervals may cover far less than they "
             'say. For scores within bounds interval="bounded" keeps its level.',
             stacklevel=5,
@@ -297,8 +316,6 @@ def _skewed(mean, std):
     """Why groups of few scores look skewed, from their means and spreads; None if not."""
     if not mean.size:
         return None
-    if np.any(std == 0):
-        return f"{int(np.sum(std == 0))} groups have no spread"
     # The sampling errors of mean and spread are correlated where scores are skewed.
     if mean.size >= _FEW_GROUPS and np.ptp(mean) > 0 and np.ptp(std) > 0:
         r = spearmanr(mean, std).statistic

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 from scipy.special import expit, logit
+from scipy.stats import chi2
 
 from skbench._checks import are_counts, check_option, check_unit_interval
 from skbench._random import as_generator
@@ -71,9 +72,9 @@ class EmpiricalBayes(GroupEstimator):
     interval : {"robust", "length-optimal", "parametric", "fab"}, default="robust"
         Robust intervals promise average coverage whatever the shape of the prior; so do
         length-optimal ones, which shrink so as to be shortest and are not centered at
-        the estimate; parametric ones promise it if the prior is normal. With a handful of
-        groups, or a regression that is nearly perfect, the latter two are rough (.83 and .72
-        in the worst corner of :doc:`/how_we_know`).
+        the estimate; parametric ones promise it if the prior is normal. The latter two
+        reckon with an `A` that few topics (or groups) leave uncertain
+        (`skbench.stats.robust_eb.plausible_prior_variances`).
         "fab" covers EACH group at the level, exactly for counts ([4]_): the prior
         only decides where the interval may be short. It costs three times the
         fits.
@@ -128,7 +129,7 @@ class EmpiricalBayes(GroupEstimator):
     -----
     UserWarning
         If `A` is estimated as 0 (intervals then have no width), if groups have
-        ``sigma2 = 0`` (they are not shrunk), if all direct estimates are equal,
+        ``sigma2 = 0`` (they are taken for exact), if all direct estimates are equal,
         if the regressor predicts a constant, or if columns show topics that several
         models share and `groups` was not given.
 
@@ -270,7 +271,8 @@ class EmpiricalBayes(GroupEstimator):
     def _learn_prior(self, prior_means, folds):
         """Prior variance and kurtosis of every split, and their means over splits."""
         self._prior_means = prior_means
-        self._learn_moments(folds, np.zeros(prior_means.shape, dtype=bool))
+        self._prior_variances, self._kurtoses = np.empty((2, *prior_means.shape))
+        self._learn_moments(folds, np.zeros(prior_means.shape, dtype=bool), range(len(folds)))
         self._unlike = None
         if self._looks_for_unlike():
             self._learn_unlike(folds)
@@ -299,13 +301,15 @@ class EmpiricalBayes(GroupEstimator):
         tries = [self._log_odds(shares, part) for part in _PARTS]
         best = np.argmax([fit for _, fit in tries], axis=0)
         apart = np.array([tries[number][0][split] for split, number in enumerate(best)]) > 0
+        learned = np.zeros_like(apart)
         for _ in range(_ROUNDS):
             before = apart
             if apart.mean(axis=1).max() <= _MOST_APART:
-                self._learn_moments(folds, apart)
+                self._learn_moments(folds, apart, np.flatnonzero((apart != learned).any(axis=1)))
+                learned = apart
             log_odds, _ = self._log_odds(shares)
             factors = log_odds - logit(shares)[:, None]
-            shares = np.array([mixed.posterior_share(each, self.unlike_share) for each in factors])
+            shares = mixed.posterior_share(factors, self.unlike_share)
             log_odds = factors + logit(shares)[:, None]
             apart = log_odds > 0
             if np.array_equal(apart, before):
@@ -316,8 +320,7 @@ class EmpiricalBayes(GroupEstimator):
     def _log_odds(self, shares, part=1.0):
         """Of every split with a part of `A` and a prior share, and how likely these are."""
         data = self.z_, self.sigma2_, self.n_
-        priors = zip(self._prior_means, part * self._prior_variances, strict=True)
-        ordinary = np.array([self._log_mass(*data, *prior) for prior in priors])
+        ordinary = self._log_mass(*data, self._prior_means, part * self._prior_variances)
         log_odds = self._alone.log_mass - ordinary + logit(shares)[:, None]
         return log_odds, np.sum(ordinary + np.logaddexp(0, log_odds), axis=1)
 
@@ -336,11 +339,10 @@ class EmpiricalBayes(GroupEstimator):
             return mixed.log_mass_of_counts(np.round(z * n), n, *prior)
         return mixed.log_mass_of_scores(z, sigma2, *prior)
 
-    def _learn_moments(self, folds, apart):
-        """Prior variance and kurtosis of every split and part, from those not set apart."""
-        self._prior_variances = np.empty_like(self._prior_means)
-        self._kurtoses = np.empty_like(self._prior_means)
-        for split, (prior_mean, fold) in enumerate(zip(self._prior_means, folds, strict=True)):
+    def _learn_moments(self, folds, apart, splits):
+        """Prior variance and kurtosis of splits and their parts, from those not set apart."""
+        for split in splits:
+            prior_mean, fold = self._prior_means[split], folds[split]
             parts = [fold >= 0] if self.pool else [fold == k for k in np.unique(fold)]
             for part in parts:
                 A, kurtosis = self._prior_moments(prior_mean, part & ~apart[split])
@@ -415,7 +417,8 @@ class EmpiricalBayes(GroupEstimator):
 
     def _fitted_bounds_on_average(self, confidence_level):
         every_split = (self._prior_means, self._prior_variances, self._kurtoses)
-        span = self._span(*every_split, self._z, self._sigma2, confidence_level)
+        doubt = self._doubt(self._prior_variances)
+        span = self._span(*every_split, self._z, self._sigma2, doubt, confidence_level)
         bounds = self._on_score_scale(*(part.mean(axis=0) for part in span))
         if self._unlike is None:
             return bounds
@@ -466,7 +469,10 @@ class EmpiricalBayes(GroupEstimator):
             # The spread of new groups goes with a sigma2 that they do not have.
             return Bounds(*np.full((3, len(X)), np.nan))
         kurtosis = np.full(len(z), self.kurtosis_)
-        span = self._span(prior_mean, A, kurtosis, z, sigma2, confidence_level)
+        doubt = self._doubt(self.prior_variance_ * (unit := self._unit(self._sigma2)))
+        if doubt is not None:
+            doubt = (doubt / unit)[..., :1] * self._unit(sigma2)
+        span = self._span(prior_mean, A, kurtosis, z, sigma2, doubt, confidence_level)
         bounds = self._on_score_scale(*span)
         if data[0] is None:
             return bounds
@@ -479,7 +485,15 @@ class EmpiricalBayes(GroupEstimator):
         binary = self._binary and are_counts(z, n)
         return covering_interval(z, sigma2, n, binary, prior_mean, A, self.scale, confidence_level)
 
-    def _span(self, prior_mean, A, kurtosis, z, sigma2, confidence_level):
+    def _doubt(self, A):
+        """Values that a prior variance may well have, for the intervals that reckon with it."""
+        if self.interval not in ("parametric", "length-optimal"):
+            return None
+        n_units = len(self.z_) if self.groups_ is None else len(np.unique(self.groups_))
+        unit = self._unit(self._sigma2)
+        return robust_eb.plausible_prior_variances(A, self._sigma2, n_units, unit)
+
+    def _span(self, prior_mean, A, kurtosis, z, sigma2, doubt, confidence_level):
         """Center, half-width and posterior standard deviation on the working scale."""
         w = shrinkage.shrinkage_factor(A, sigma2)
         standard_deviation = np.sqrt(w * sigma2)
@@ -489,6 +503,10 @@ class EmpiricalBayes(GroupEstimator):
             half_width = robust_eb.robust_half_width(A, sigma2, kurtosis, confidence_level)
         else:
             w, half_width = robust_eb.length_optimal(A, sigma2, kurtosis, confidence_level)
+        if doubt is not None:
+            variance = robust_eb.posterior_variance(z - prior_mean, sigma2, doubt)
+            unknown = np.maximum(variance - standard_deviation**2, 0)
+            half_width = np.sqrt(half_width**2 + chi2.ppf(confidence_level, 1) * unknown)
         center = scales.within_scale(prior_mean + w * (z - prior_mean), self.scale)
         return center, half_width, standard_deviation
 

@@ -12,9 +12,10 @@ from scipy.linalg import qr
 from skbench._checks import check_option
 from skbench._columns import indicator_encoder, nominal_columns, warn_of_numbered_names
 from skbench.groups._base import Bounds, GroupEstimator
-from skbench.groups._degenerate import refuse_noiseless
+from skbench.groups._degenerate import refuse_noiseless, warn_of_noiseless
 from skbench.stats import shrinkage
-from skbench.stats.shrinkage import fay_herriot
+from skbench.stats.intervals.means import normal_interval
+from skbench.stats.shrinkage import fay_herriot, robust_eb
 
 METHODS = ("reml", "ml", "adjusted-ml", "fay-herriot", "paule-mandel", "prasad-rao", "moments")
 _RANK_TOLERANCE = 1e-10  # of columns of length 1
@@ -56,14 +57,17 @@ class FayHerriot(GroupEstimator):
     Warns
     -----
     UserWarning
-        If the prior variance is estimated as 0, or columns are collinear.
+        If the prior variance is estimated as 0, a group has ``sigma2 = 0``, or columns are
+        collinear.
 
     Notes
     -----
     Model ``z = X beta + u + e``, ``u ~ N(0, A)``, ``e ~ N(0, sigma2)`` [1]_; the
     estimate is ``X beta + A / (A + sigma2) (z - X beta)`` and the interval
     ``+- z sqrt(mse)`` with the second-order mean squared error of Prasad and Rao
-    ([2]_, section 6.2). Its guarantee is "model": normal scatter around a linear
+    ([2]_, section 6.2), at `A` or at the mean of the values that it may well have, whichever is
+    larger (`skbench.stats.robust_eb.plausible_prior_variances`; as many of them as there are
+    topics, or groups less columns). Its guarantee is "model": normal scatter around a linear
     regression, and many groups. Where `A` is far below the sampling variances the
     intervals fall short (about .89 of nominal .95 at a sixth of their mean, with
     60 to 200 groups; test_fay_herriot_intervals_fall_short_where_noise_dominates):
@@ -71,8 +75,7 @@ class FayHerriot(GroupEstimator):
 
     When not to use it: with more features than a linear model can carry, or where
     models share items: the regression then also fits the common noise. Use
-    `EmpiricalBayes` with folds by topic there. In single sets of 48 groups intervals can be
-    rough: .85 in the worst corner of :doc:`/how_we_know`.
+    `EmpiricalBayes` with folds by topic there.
 
     References
     ----------
@@ -112,9 +115,12 @@ class FayHerriot(GroupEstimator):
         self._kept = _independent_columns(design)
         self._fitted_design = design[:, self._kept]
         self._check_size(*self._fitted_design.shape, 1 + np.sum(np.ptp(design, axis=0) > 0))
+        warn_of_noiseless(self.sigma2_)
         fit = fay_herriot.fay_herriot(self.z_, self.sigma2_, self._fitted_design, self.method)
         self.prior_variance_ = fit.prior_variance
         self.mse_ = fit.mse
+        n_units = len(design) - len(self._kept)
+        self._n_units = n_units if groups is None else min(n_units, len(np.unique(groups)))
         coefficients = np.zeros(design.shape[1])
         coefficients[self._kept] = fit.beta
         self.intercept_, self.coef_ = float(coefficients[0]), coefficients[1:]
@@ -143,7 +149,9 @@ class FayHerriot(GroupEstimator):
         return self._combined(self._prior_mean(self._fitted_design), self.z_, self.sigma2_)
 
     def _fitted_bounds(self, confidence_level):
-        return Bounds.normal(self._fitted_value(), np.sqrt(self.mse_), confidence_level)
+        return self._around(
+            self._fitted_value(), self.sigma2_, self._fitted_design, confidence_level
+        )
 
     def _value(self, X, z, sigma2, n):
         prior_mean = self._prior_mean(self._design(X)[:, self._kept])
@@ -152,10 +160,18 @@ class FayHerriot(GroupEstimator):
     def _bounds(self, X, z, sigma2, n, confidence_level):
         design = self._design(X)[:, self._kept]
         sigma2 = np.full(len(design), np.inf) if z is None else sigma2
-        mse = fay_herriot.fay_herriot_mse(
-            sigma2, design, self.prior_variance_, self.method, self.sigma2_, self._fitted_design
+        return self._around(self._value(X, z, sigma2, n), sigma2, design, confidence_level)
+
+    def _around(self, value, sigma2, design, confidence_level):
+        """Intervals by the larger error: at `A`, or the mean of what it may well be."""
+        A, fitted = self.prior_variance_, (self.sigma2_, self._fitted_design)
+        likely = robust_eb.plausible_prior_variances(A, self.sigma2_, self._n_units)[:, 0].mean()
+        mse, doubted = (
+            fay_herriot.fay_herriot_mse(sigma2, design, each, self.method, *fitted)
+            for each in (A, likely)
         )
-        return Bounds.normal(self._value(X, z, sigma2, n), np.sqrt(mse), confidence_level)
+        ends = normal_interval(value, np.sqrt(np.maximum(mse, doubted)), confidence_level)
+        return Bounds(*ends, np.sqrt(mse))
 
     def _prior_mean(self, kept_design):
         return kept_design @ np.concatenate([[self.intercept_], self.coef_])[self._kept]

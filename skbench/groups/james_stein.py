@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from skbench.groups._base import Bounds, GroupEstimator
-from skbench.groups._degenerate import refuse_noiseless
+from skbench.groups._degenerate import refuse_noiseless, warn_of_noiseless
 from skbench.stats import shrinkage
 
 
@@ -97,6 +97,7 @@ class JamesStein(GroupEstimator):
                 f"{len(self.z_)}: nothing is shrunk.",
                 stacklevel=3,
             )
+            warn_of_noiseless(self.sigma2_)
 
     def _fitted_value(self):
         return self._value(None, self.z_, None, None)

@@ -16,6 +16,7 @@ from skbench.groups._regressors import (
     prepared_regressor,
 )
 from skbench.groups.crossfit import as_splitter, content_order, cross_fit
+from skbench.stats.intervals.means import normal_interval
 from skbench.stats.shrinkage import robust_eb
 
 
@@ -56,14 +57,15 @@ class SyntheticRegression(GroupEstimator):
     -----
     Section 3 and A.1 of [1]_. As there, the regression is fitted on all groups,
     so the estimate of a group has seen its own direct estimate. The interval
-    is ``f(X) +- z sqrt(A)``, with `A` from a 2-fold cross-fit; its guarantee is
-    "model": that the performances scatter normally around the regression.
+    is ``f(X) +- z sqrt(A)``, with `A` from a 2-fold cross-fit, or rather the mean of the values
+    that it may well have, given so many groups (or topics)
+    (`skbench.stats.robust_eb.plausible_prior_variances`); the standard error is that at `A`
+    itself. Its guarantee is "model": that the performances scatter normally around the regression.
 
     When not to use it: alone. Its error does not vanish for large groups: with 50 items
     each and features that say nothing it was 15 times that of the direct estimator
     (:doc:`/user_guide/reproducing_the_paper`). `EmpiricalBayes` uses the same regression
-    as a starting point and corrects it group by group. Intervals covered .80 in the worst
-    corner of :doc:`/how_we_know`, a feature that says nearly all.
+    as a starting point and corrects it group by group.
 
     References
     ----------
@@ -107,6 +109,7 @@ class SyntheticRegression(GroupEstimator):
         prior_means, _ = cross_fit(regressor, X, self.z_, weights, splitter, groups, self.n_jobs)
         residuals = self.z_ - prior_means[0]
         self.prior_variance_ = robust_eb.prior_moments(residuals, self.sigma2_).prior_variance
+        self._n_units = len(self.z_) if groups is None else len(np.unique(groups))
         self.regressor_ = fit_on_all(regressor, X, self.z_, weights)
         self.prior_mean_ = self._value(X, None, None, None)
 
@@ -130,8 +133,15 @@ class SyntheticRegression(GroupEstimator):
         return self._around(self._value(X, z, sigma2, n), confidence_level)
 
     def _around(self, prior_mean, confidence_level):
-        standard_error = np.full(len(prior_mean), np.sqrt(self.prior_variance_))
-        return Bounds.normal(prior_mean, standard_error, confidence_level)
+        error = np.full(len(prior_mean), np.sqrt(self.prior_variance_))
+        low, high = normal_interval(prior_mean, np.sqrt(self._doubted_variance), confidence_level)
+        return Bounds(low, high, error)
+
+    @property
+    def _doubted_variance(self):
+        """Mean of the prior variances that may well be: one that is 0 by chance is not believed."""
+        A, units = self.prior_variance_, self._n_units
+        return robust_eb.plausible_prior_variances(A, self.sigma2_, units)[:, 0].mean()
 
 
 def fit_on_all(regressor, X, z, weights):

@@ -40,7 +40,8 @@ class RepeatedRuns(BaseEstimator):
     Warns
     -----
     UserWarning
-        If all evaluations of something gave the same score: its interval is unknown (nan).
+        If something was evaluated once, or gave the same score every time: its interval is
+        unknown (nan).
 
     Notes
     -----
@@ -105,6 +106,14 @@ class RepeatedRuns(BaseEstimator):
                 f"{len(constant)} of {len(moments)} have the same score in every run, such as "
                 f"{constant[0]!r}: nothing tells how far others would be, and their intervals are "
                 "unknown (nan).",
+                stacklevel=2,
+            )
+        single = moments.index[moments["n"] == 1]
+        if len(single):
+            warnings.warn(
+                f"{len(single)} of {len(moments)} have one run only, such as {single[0]!r}: one "
+                "score has no spread, and the interval is unknown (nan). Evaluate more bootstrap "
+                "samples, or take DirectEstimator(n=...) for one score of a test set.",
                 stacklevel=2,
             )
         self.moments_ = moments.drop(columns="n_missing")

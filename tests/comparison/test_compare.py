@@ -402,7 +402,6 @@ def test_plan_counts_repeats_and_clusters():
         0.05, omega2=0.1, sigma2_a=0.2, sigma2_b=0.2, n_repeats=4
     ) == required_items(0.05, omega2=0.2)
     assert required_items(0.05, omega2=0.1, design_effect=3) == required_items(0.05, omega2=0.3)
-    assert required_items(0.05, omega2=0.0) == 0
     effect = minimum_detectable_effect(base, omega2=0.1, sigma2_a=0.2, sigma2_b=0.2)
     assert effect == pytest.approx(0.05, rel=1 / base)
     halved = difference_variance(0.2, 0.2, 0.5)
@@ -428,7 +427,10 @@ def test_plans_are_inverse(test, components):
 
 
 def test_few_answers_show_nothing_by_mcnemar():
-    assert np.isnan(minimum_detectable_effect(5, omega2=0.2, test="mcnemar"))
+    with pytest.raises(ValueError, match="5 items are too few for McNemar's .* fewer than 6"):
+        minimum_detectable_effect(5, omega2=0.2, test="mcnemar")
+    with pytest.raises(ValueError, match="fewer than 6"):
+        minimum_detectable_effect(5, omega2=0.2, test="mcnemar", confidence_level=0.9375)
     assert minimum_detectable_effect(6, omega2=0.0, test="mcnemar") > 0.9
 
 
@@ -443,6 +445,7 @@ PLAN_ERRORS = [
     (dict(effect=0.1, omega2=0.1, cluster_size=0.5), "cluster_size must be at least 1"),
     (dict(effect=0.1, omega2=0.1, test="mcnemar", n_repeats=2), "single answers to independent"),
     (dict(effect=0.1, omega2=1.2, test="mcnemar"), "would disagree on 1.21 of all items"),
+    (dict(effect=0.1, omega2=0), "the same on every item needs no plan"),
     (dict(effect=0.1, omega2=0.1, design_effect=None), "design_effect must be at least 0"),
 ]
 

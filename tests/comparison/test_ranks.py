@@ -132,6 +132,12 @@ def test_one_model_is_first():
     assert indistinguishable_groups(sets).to_numpy().tolist() == [[True]]
 
 
+def test_a_name_stands_for_one_model():
+    twice = pd.Series([0.9, 0.8, 0.7], index=["a", "a", "b"])
+    with pytest.raises(ValueError, match="Two models have the name 'a'"):
+        rank_confidence_sets(twice, [0.1, 0.1, 0.1])
+
+
 def test_zero_errors_are_warned_of():
     with pytest.warns(
         UserWarning, match="1 of 2 models show no spread, such as 'ada': their standard"

@@ -86,8 +86,15 @@ def test_words_are_what_the_formulas_hold(interval, promise):
 
 
 def test_auto_warns_of_t_where_nothing_is_seen_to_vary():
-    with pytest.warns(UserWarning, match="1 of 2 groups .*1 groups have no spread"):
+    with pytest.warns(UserWarning, match="1 of 2 groups have sigma2 = 0") as caught:
         DirectEstimator().fit(np.zeros((2, 1)), [0.123, 0.456], [0.0, 0.01], [50, 50])
+    assert len(caught) == 1
+
+
+def test_a_group_of_one_score_is_named():
+    rows = pd.DataFrame({"topic": ["a", "a", "b"], "score": [0.3, 0.4, 0.5]})
+    with pytest.warns(UserWarning, match="1 of 2 groups have a single score .* such as 'b'"):
+        DirectEstimator().fit(**summarize_items(rows, "topic").fit_args)
 
 
 def test_one_item_has_no_t_interval():

@@ -85,6 +85,27 @@ def test_t_power_is_the_noncentral_t():
     assert required_n_t(0.0, 1.0) == np.inf
 
 
+@pytest.mark.parametrize("confidence_level", [0.9, 0.95, 0.99])
+@pytest.mark.parametrize("size", [1, 4, 10])
+def test_every_t_plan_is_the_first_that_has_the_power(size, confidence_level):
+    """.80 to .86, but where one item less is too few: with a handful of clusters power leaps."""
+    effects = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.8, 1, 1.25, 1.5, 2, 3, 5, 10, 100)
+    for effect in effects:
+        n = required_items(effect, omega2=1.0, cluster_size=size, confidence_level=confidence_level)
+        at, before = (power_t(effect, m, 1.0, confidence_level, size) for m in (n, n - 1))
+        assert at >= 0.8 - 1e-9 and (before < 0.8 or n == 2 * size)
+        assert at <= 0.86 or n < 8 * size
+
+
+def test_every_mcnemar_plan_is_the_first_that_has_the_power():
+    for m in (0.02, 0.1, 0.3, 0.7, 1.0):
+        for effect in m * np.array([0.1, 0.2, 0.5, 0.9, 1.0]):
+            n = required_items(effect, omega2=m - effect**2, test="mcnemar")
+            at, before = (power_mcnemar(effect, k, m) for k in (n, n - 1))
+            assert before < 0.8 <= at
+            assert at <= 0.86 or n < 30
+
+
 def test_mcnemar_power_by_every_table():
     """All tables of 12 items, counted one by one."""
     n, effect, m = 12, 0.35, 0.5

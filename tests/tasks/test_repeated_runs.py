@@ -51,6 +51,12 @@ def test_scandeval_intervals(data_folder):
     assert_allclose(estimate.value - estimate.low, reach, rtol=1e-9, atol=1e-12)
 
 
+def test_one_run_has_no_interval_and_that_is_said():
+    with pytest.warns(UserWarning, match="1 of 1 have one run only, such as 'ada'"):
+        estimate = RepeatedRuns().fit(pd.DataFrame({"model": ["ada"]}), [[1.0]]).estimate()
+    assert estimate.value == 1 and np.isnan([estimate.low, estimate.high]).all()
+
+
 @pytest.mark.parametrize("interval", ["bootstrap", "sem"])
 def test_shapes_of_scores_are_the_same(interval):
     table = np.random.default_rng(0).normal(70, 2, (3, 5))

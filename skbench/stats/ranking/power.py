@@ -216,7 +216,8 @@ def required_n_t(effect, variance, confidence_level=0.95, power=0.8, cluster_siz
 
     Notes
     -----
-    Solves ``power_t(n) = power`` from the normal formula on, by Newton's method.
+    Solves ``power_t(n) = power`` from the normal formula on, by Newton's method in brackets: with
+    few clusters power leaps (test_every_t_plan_is_the_first_that_has_the_power).
 
     When not to use it: with the effect that was just observed, to excuse a
     result.
@@ -231,17 +232,27 @@ def required_n_t(effect, variance, confidence_level=0.95, power=0.8, cluster_siz
         n = np.asarray(required_n(np.abs(effect), variance, confidence_level, power), dtype=float)
     n, least = n.copy(), np.broadcast_to(2.0 * size, n.shape)
     solve = np.isfinite(n) & (n > 0)
+    n[solve] = np.maximum(n[solve], least[solve])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        two_do = solve & (power_t(effect, least, variance, confidence_level, size) >= power)
+    n[two_do] = least[two_do]
+    solve &= ~two_do
     parts = [x[solve] for x in (effect, variance, size)]
-    for _ in range(20):
-        x = np.maximum(n[solve], least[solve])
+    x, low, high = n[solve], least[solve], np.full(n[solve].shape, np.inf)
+    for _ in range(60):
         found, beyond = (
             power_t(parts[0], y, parts[1], confidence_level, parts[2]) for y in (x, 1.001 * x)
         )
+        enough = found >= power
+        low, high = np.where(enough, low, x), np.where(enough, x, high)
         slope = np.maximum((beyond - found) / (0.001 * x), 1e-12)
-        step = np.clip((power - found) / slope, -x / 2, x)
-        n[solve] = np.maximum(x + step, least[solve])
-        if np.abs(step / x).max(initial=0) < 1e-8:
+        new = np.clip(x + (power - found) / slope, x / 2, 2 * x)
+        middle = np.where(np.isfinite(high), (low + high) / 2, 2 * x)
+        new = np.where((new > low) & (new < high), new, middle)
+        step, x = np.abs(new / x - 1), new
+        if step.max(initial=0) < 1e-8:
             break
+    n[solve] = x
     return n
 
 
@@ -284,6 +295,27 @@ def power_mcnemar(effect, n_items, disagreement, confidence_level=0.95):
     share = (1 - np.abs(effect) / disagreement) / 2
     rejects = np.where(lost >= 0, binom.cdf(lost, number, share), 0.0)
     return np.sum(binom.pmf(number, n_items, disagreement) * rejects)
+
+
+def fewest_disagreements(confidence_level=0.95):
+    """Fewest disagreements, all for one model, that McNemar's exact test takes for a difference.
+
+    Parameters
+    ----------
+    confidence_level : float, default=0.95
+        1 less the level of the two-sided test.
+
+    Returns
+    -------
+    int
+        The first n with ``2^(1 - n) < 1 - confidence_level``.
+
+    Examples
+    --------
+    >>> fewest_disagreements(), fewest_disagreements(0.99)
+    (6, 8)
+    """
+    return int(np.floor(2 - np.log2(1 - confidence_level)))
 
 
 def required_n_mcnemar(effect, disagreement, confidence_level=0.95, power=0.8):

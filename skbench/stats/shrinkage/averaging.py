@@ -187,4 +187,6 @@ def weight_of_direct(value, standard_errors, z, noise, weights=None):
     if np.mean(lost) <= np.std(lost) / np.sqrt(len(lost)):
         return 0.0
     variance = np.mean(np.average(np.square(standard_errors), axis=0, weights=weights))
-    return float(1 - np.clip((np.mean(noise) - variance) / np.mean((value - z) ** 2), 0, 1))
+    gain, apart = np.mean(noise) - variance, np.mean((value - z) ** 2)
+    # Estimates that are the direct ones have nowhere to move, but their intervals have.
+    return float(1 - np.clip(gain / apart, 0, 1)) if apart > 0 else float(gain < 0)

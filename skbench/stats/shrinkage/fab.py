@@ -224,7 +224,8 @@ def _high_end(z, error, sigma, variance, df, confidence_level):
     """Upper ends for a prior mean of 0, by bisection over the log odds of w."""
     alpha = 1 - confidence_level
     low, high = np.full(z.shape, -700.0), np.full(z.shape, 700.0)
-    slope = np.minimum(variance / (2 * sigma), _STEEPEST)
+    steep = np.divide(variance, 2 * sigma, out=np.full_like(sigma, _STEEPEST), where=sigma > 0)
+    slope = np.minimum(steep, _STEEPEST)
     for _ in range(_STEPS):
         logit_w = (low + high) / 2
         theta = _center(logit_w, alpha) * slope

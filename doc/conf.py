@@ -1,6 +1,7 @@
 """Sphinx configuration: ``python -m sphinx -W --keep-going -b html doc build/html``."""
 
 import sys
+import warnings
 from pathlib import Path
 
 import matplotlib
@@ -8,8 +9,11 @@ import matplotlib
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "doc")]
 matplotlib.use("agg")
+# Examples show what is warned of, not where this copy of the package lies.
+warnings.formatwarning = lambda message, category, *_: f"{category.__name__}: {message}\n"
 
 import gallery_checks  # noqa: E402
+import thumbnails  # noqa: E402
 
 import skbench  # noqa: E402
 
@@ -55,8 +59,6 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "download_all_examples": False,
     "show_signature": False,
-    # Of examples that print and do not draw.
-    "default_thumb_file": str(ROOT / "doc" / "_static" / "printed.png"),
     "reset_argv": "gallery_checks.arguments",
     "min_reported_time": 1e9,
     "write_computation_times": False,
@@ -81,4 +83,5 @@ html_theme_options = {
 
 def setup(app):
     """Examples that say nothing, save no picture or leave files behind stop the build."""
+    app.connect("builder-inited", thumbnails.draw, priority=900)  # after the gallery
     app.connect("build-finished", gallery_checks.check)

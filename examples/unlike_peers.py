@@ -17,6 +17,7 @@ items = rows.to_frame(index=False, name=["model", "topic", "item"])
 accuracy = 0.8 + 0.03 * items["model"] + 0.005 * (items["topic"] % 4)
 broken = (items["model"] == 2) & (items["topic"] == 7)
 items["score"] = (rng.random(len(items)) < accuracy.mask(broken, 0.1)).astype(int)
+items = items.assign(model="m" + items["model"].astype(str), topic="t" + items["topic"].astype(str))
 
 g = summarize_items(items, by=["model", "topic"])
 estimate = AveragedEstimator(random_state=0).fit(**g.fit_args).estimate()

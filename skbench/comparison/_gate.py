@@ -16,7 +16,7 @@ from scipy.stats import t as student_t
 from skbench._checks import check_confidence_level, check_option
 from skbench._types import Names, Rows
 from skbench.comparison._gate_result import POWER, GateResult
-from skbench.comparison._pair_warnings import has_no_spread
+from skbench.comparison._pair_warnings import has_no_spread, warn_of_units
 from skbench.comparison._pairs import pair_table
 from skbench.comparison.compare import chosen, comparison_from, pair_labels, pair_positions
 from skbench.comparison.plan import required_items
@@ -237,14 +237,7 @@ def _check_shared(table, item, missing):
             'Pass missing="wrong" to score blanks 0.',
             stacklevel=3,
         )
-    tops = dict(zip(table.models, np.nanmax(np.abs(table.scores), axis=0), strict=True))
-    small, large = sorted(tops, key=tops.get)
-    if 0 < tops[small] <= 1 and tops[large] > 10:
-        warnings.warn(
-            f"Scores of {small!r} reach {tops[small]:g}, those of {large!r} {tops[large]:g}: are "
-            "they in the same unit? Their difference is taken as it is.",
-            stacklevel=3,
-        )
+    warn_of_units(table)
 
 
 def _in_score_units(margin, relative, mean, baseline, table):
@@ -267,17 +260,18 @@ def _compared(table, level):
     fields = chosen(pair_table(table), [(0, 1)])
     found = comparison_from(table, fields, pair_labels(table, [(0, 1)]), level, "none")
     e, difference = found.estimate, found.estimate.value
+    alike = has_no_spread(table, fields) & ~fields["exact"]
     low, high, scores = e.low, e.high, table.scores[np.isfinite(table.scores)]
     if scores.min() >= 0 and scores.max() <= 1:
         # Models that never differ: at most as many clusters do as none seen allows.
-        same = has_no_spread(table, fields) & (difference == 0) & ~fields["exact"]
+        same = alike & (difference == 0)
         units = np.maximum(fields["n_clusters"], 1)
         most = binomial.clopper_pearson_interval(0, units, level)[1]
         low, high = np.where(same, -most, low), np.where(same, most, high)
     worse = np.where(difference < 0, found.p_value / 2, 1 - found.p_value / 2)
     exact = paired.mcnemar_exact_less(fields["only_a"], fields["only_b"])
     worse = np.where(fields["exact"], exact, worse)
-    error = np.sqrt(np.maximum(fields["variance"], 0))
+    error = np.where(alike, 0.0, np.sqrt(np.maximum(fields["variance"], 0)))
     own = {"difference": difference, "low": low, "high": high, "method": e.method,
            "worse": np.nan_to_num(worse, nan=1.0), "error": error}  # fmt: skip
     return fields | own
@@ -355,5 +349,8 @@ def _remarks(found, table, shared, delta, margin, relative):
     if left_out:
         remarks.append(f"{left_out} items that one model alone answered are left out.")
     if found["error"][0] == 0:
-        remarks.append("The models differ by the same amount on every item.")
+        remarks.append(
+            "The models differ by the same amount on every item: nothing tells how far they "
+            "would differ on others."
+        )
     return tuple(remarks)

@@ -17,6 +17,7 @@ from skbench.comparison._pair_warnings import (
     warn_of_no_spread,
     warn_of_skewness,
     warn_of_strangers,
+    warn_of_units,
 )
 from skbench.comparison._pairs import averaged, pair_table
 from skbench.comparison.compare import all_pairs
@@ -220,6 +221,7 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
     estimate = _reordered(estimate, order)
     estimate = replace(estimate, value=_with_ties(estimate.value, table.rounding))
     covariance = _covariance(pairs.fits, variance)[np.ix_(order, order)]
+    warn_of_units(table)
     warn_of_strangers(table, pairs, unrelated)
     warn_of_skewness(table, pairs.fits)
     warn_of_no_spread(estimate, variance.sum(axis=1)[order])

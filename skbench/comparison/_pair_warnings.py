@@ -151,6 +151,32 @@ def warn_of_no_spread(estimate, variance):
         )
 
 
+def unlike_units(tops):
+    """Whether some scores look like shares and others like percents, in words; None if not.
+
+    Parameters
+    ----------
+    tops : dict of str to float
+        Largest absolute score of each model, or topic.
+    """
+    least = min((name for name, top in tops.items() if top > 0), key=tops.get, default=None)
+    most = max(tops, key=tops.get)
+    if least is None or not tops[least] <= 1 < 10 < tops[most]:
+        return None
+    return (
+        f"Scores of {str(plain(least))!r} reach {tops[least]:g}, those of {str(plain(most))!r} "
+        f"{tops[most]:g}: are they in the same unit? They are taken as they are."
+    )
+
+
+def warn_of_units(table):
+    """Models whose scores look to be in different units."""
+    tops = np.abs(np.nan_to_num(table.scores)).max(axis=0)
+    told = unlike_units(dict(zip(table.models, tops.tolist(), strict=True)))
+    if told is not None:
+        warnings.warn(told, stacklevel=4)
+
+
 def warn_of_strangers(table, pairs, unrelated):
     """Models that share no items with some others."""
     related = pairs.related[0]

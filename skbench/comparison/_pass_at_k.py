@@ -12,7 +12,7 @@ from skbench._checks import check_confidence_level, check_whole, plain
 from skbench._types import Names, Rows
 from skbench.comparison._comparison import ModelComparison
 from skbench.comparison.compare import compare_models
-from skbench.containers import Estimate, GroupSummary
+from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate, GroupSummary
 from skbench.stats.clusters import clustered
 from skbench.stats.intervals import binomial
 from skbench.stats.resampling import repeats
@@ -150,8 +150,9 @@ def pass_at_k(
     table, correct, runs = _counted(items, names, score, (n_correct, n_runs), cluster)
     given = np.isfinite(table.scores)
     least = runs[given].min()
-    few = f"runs, and k = {k} answers cannot be chosen from these. Take k <= {least}"
-    _refuse(table, given & (runs < k), lambda at: f"{runs[at]} {few}, or run it more often")
+    few = f"runs, and k = {k} answers cannot be chosen from these. "
+    few += f"Take k <= {least}, or run it more often" if least else "Run it, or leave it out"
+    _refuse(table, given & (runs < k), lambda at: f"{runs[at]} {few}")
     # Runs of items that a model lacks only keep the formula from dividing by 0.
     values = repeats.pass_at_k(correct, np.where(runs > 0, runs, k), k, all_of_them)
     parts = [_of_model(table, x, there, confidence_level)
@@ -178,7 +179,7 @@ def pass_at_k(
         confidence_level=confidence_level,
         labels=index[known],
         method=f"pass{'^' if all_of_them else '@'}{k} over items",
-        guarantee="each group",
+        guarantee=ON_AVERAGE if np.isin(values[given], (0, 1)).all() else UNLESS_SKEWED,
         items=frame.assign(**{name: cell[row, column] for name, cell in cells.items()}),
         columns=names | {"cluster": cluster if cluster != item else None},
     )

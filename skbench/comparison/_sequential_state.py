@@ -17,6 +17,7 @@ from skbench._files import write_whole
 from skbench.stats.sequential import betting
 
 _FEWEST = 10  # items before anything is called futile
+_ROUNDING = 1e-9  # of the range, by which sums of decimals may leave it
 
 
 @dataclass(frozen=True)
@@ -144,8 +145,8 @@ class Sequential:
         column = np.atleast_1d(floats(f"scores of {name}", scores)).ravel()
         if not np.isfinite(column).all():
             raise ValueError(f"{name} has a score that is missing or infinite; leave it out.")
-        check_within(f"scores of {name} lie", column, self.bounds)
-        return column
+        check_within(f"scores of {name} lie", column, self.bounds, _ROUNDING)
+        return np.clip(column, *self.bounds)
 
     def to_json(self) -> str:
         """The state as text: settings, counts, ends and verdict."""

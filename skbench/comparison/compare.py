@@ -11,7 +11,7 @@ import pandas as pd
 from skbench._checks import check_confidence_level, check_option
 from skbench._types import Names, Rows
 from skbench.comparison._comparison import POWER, ModelComparison
-from skbench.comparison._pair_warnings import has_no_spread, warn_of_pairs
+from skbench.comparison._pair_warnings import has_no_spread, warn_of_pairs, warn_of_units
 from skbench.comparison._pairs import FEW_CLUSTERS, intervals, pair_table
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate
 from skbench.stats.intervals.moments import divided
@@ -170,6 +170,7 @@ def comparison_of(table, a=None, b=None, *, item, confidence_level, adjust):
         _refuse_shared_clusters(table, pairs, item)
     labels = pair_labels(table, positions)
     fields = chosen(pairs, positions)
+    warn_of_units(table)
     warn_of_pairs(table, pairs, fields, labels)
     return comparison_from(table, fields, labels, confidence_level, adjust)
 

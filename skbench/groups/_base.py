@@ -259,8 +259,9 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         check_confidence_level(confidence_level)
-        bounds = self._cut_bounds(self._fitted_bounds(confidence_level))
-        value, unlike = self._cut(self._fitted_value()), self._unlike_peers()
+        value, unlike = self._fitted_value(), self._unlike_peers()
+        bounds = self._cut_bounds(self._fitted_bounds(confidence_level), value)
+        value = self._cut(value)
         if unlike is not None:
             # The mean of a mixture may lie beyond a quantile of it: far off, with a small chance.
             low, high = np.minimum(bounds.low, value), np.maximum(bounds.high, value)
@@ -335,13 +336,18 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         """Scores cut to [0, 1], where no accuracy can leave it: binary scores were fitted."""
         return np.clip(scores, 0, 1) if self._binary else scores
 
-    def _cut_bounds(self, bounds):
-        return bounds._replace(low=self._cut(bounds.low), high=self._cut(bounds.high))
+    def _cut_bounds(self, bounds, value):
+        """Ends around the value that is given, which may have been cut itself, cut like it."""
+        moved = self._cut(value) - value
+        return bounds._replace(
+            low=self._cut(bounds.low + moved), high=self._cut(bounds.high + moved)
+        )
 
     def _new_bounds(self, X, z, sigma2, n, confidence_level):
         """Checked and cut `Bounds` of new groups."""
         new_groups = self._checked_new_groups(X, z, sigma2, n)
-        return self._cut_bounds(self._bounds(*new_groups, confidence_level))
+        bounds = self._bounds(*new_groups, confidence_level)
+        return self._cut_bounds(bounds, self._value(*new_groups))
 
     def _checked_training_data(self, X, y):
         X = as_pandas(X)

@@ -187,7 +187,12 @@ def _for_these_sides(X, z, weight, penalty, found, back):
         root = np.linalg.cholesky(gram + back * np.eye(size)).T
         cross = X.T @ pull - center * pull.sum() + back * coef
         lasso = Lasso(
-            penalty / size, fit_intercept=False, warm_start=True, max_iter=_MOST_PASSES, tol=_CLOSE
+            penalty / size,
+            fit_intercept=False,
+            warm_start=True,
+            max_iter=_MOST_PASSES,
+            tol=_CLOSE,
+            random_state=0,  # never used: without one the global generator is moved
         )
         lasso.coef_ = coef.copy()
         with warnings.catch_warnings():

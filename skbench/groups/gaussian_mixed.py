@@ -104,11 +104,8 @@ class GaussianMixedModel(MixedModel):
         return self._result.mean
 
     def _fitted_bounds(self, confidence_level):
-        # Around the estimate that is given: one outside [0, 1] is cut.
-        moved = self._cut(self._result.mean) - self._result.mean
-        low, high = self._mixture_ends(confidence_level)
         spread = np.sqrt(self.calibration_ * self._result.variance)
-        return Bounds(low + moved, high + moved, spread)
+        return Bounds(*self._mixture_ends(confidence_level), spread)
 
     def _value(self, X, z, sigma2, n):
         if z is None:

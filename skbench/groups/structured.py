@@ -162,8 +162,7 @@ class StructuredRegression(SyntheticRegression):
             return
         warn_of_noiseless(self.sigma2_)
         noisy = self.sigma2_ > 0
-        # An exact group keeps its direct estimate, as new ones do.
-        threshold = noisy * self.regressor_[-1].penalty / precision_weights(self.sigma2_)
+        threshold = self.regressor_[-1].penalty / precision_weights(self.sigma2_) * noisy
         self.penalty_ = (
             float((threshold[noisy] / self.sigma2_[noisy]).mean()) if noisy.any() else 0.0
         )
@@ -198,12 +197,12 @@ class StructuredRegression(SyntheticRegression):
             return self._with_least_risk(X)
         n_folds = max(2, min(self.cv, len(X) // 4))
         folds = _KFoldOfFew(n_folds, shuffle=True, random_state=seed)
-        lasso = LassoCV(alphas=self.alphas, cv=folds)
+        lasso = LassoCV(alphas=self.alphas, cv=folds, random_state=seed)
         refuse_unreadable(X)
         warn_of_numbered_names(X)
         nominal = nominal_columns(X)
         encoder = [indicator_encoder(X, groups, nominal)] if nominal else []
-        return make_pipeline(*encoder, StandardScaler(), lasso)
+        return make_pipeline(*encoder, StandardScaler().set_output(transform="default"), lasso)
 
     def _with_least_risk(self, X):
         """Columns to intercepts and standardized features, and the lasso of one penalty."""
@@ -211,7 +210,7 @@ class StructuredRegression(SyntheticRegression):
         warn_of_numbered_names(X)
         nominal = nominal_columns(X)
         encoder = [indicator_encoder(X, None, nominal)] if nominal else []
-        columns = make_pipeline(*encoder, NumberScaler())
+        columns = make_pipeline(*encoder, NumberScaler().set_output(transform="default"))
         order = content_order(X, self.z_, [self.sigma2_])
         design, z, sigma2 = columns.fit_transform(X)[order], self.z_[order], self.sigma2_[order]
         weight = precision_weights(sigma2)
@@ -220,7 +219,7 @@ class StructuredRegression(SyntheticRegression):
             shares = np.geomspace(1, _SMALLEST, int(shares))
         penalties = largest_penalty(design, z, weight) * np.sort(shares)[::-1]
         penalty, self.risk_ = least_risk(design, z, sigma2, weight, penalties)
-        return make_pipeline(*encoder, NumberScaler(), GroupLasso(float(penalty)))
+        return make_pipeline(*(step for _, step in columns.steps), GroupLasso(float(penalty)))
 
 
 class _KFoldOfFew(KFold):

@@ -307,7 +307,8 @@ def t_interval_of(value, standard_error, df, bounds=None):
 
 
 def _cut_t_interval(value, standard_error, df, bounds, confidence_level):
-    low, high = t_interval(value, standard_error, df, confidence_level)
+    # Around the estimate that is given: an interval beyond the range would have no width.
+    low, high = t_interval(cut(value, bounds), standard_error, df, confidence_level)
     return cut(low, bounds), cut(high, bounds)
 
 

@@ -299,4 +299,6 @@ def _remarks(correlation, judges):
     never = [name for name, r in zip(judges, np.diag(correlation), strict=True) if np.isnan(r)]
     if not never:
         return ()
-    return (f"Without errors given the label, and left out of effective judges: {never}.",)
+    return (
+        f"Always right or always wrong given the label, and left out of effective judges: {never}.",
+    )

@@ -292,7 +292,8 @@ class GroupedPPI(BaseEstimator):
         check_is_fitted(self)
         confidence_level = level_or(self.estimator_.confidence_level, confidence_level)
         low, high = self._result.interval(confidence_level)
-        from_others = normal_interval(self._result.value, self.standard_error_, confidence_level)
+        within = cut(self._result.value, self._bounds)
+        from_others = normal_interval(within, self.standard_error_, confidence_level)
         unknown = self.n_labeled_ == 0
         low, high = np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
         borrows, guarantee = self._borrows, self.estimator_._guarantee

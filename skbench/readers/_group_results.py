@@ -186,6 +186,40 @@ def _refuse_repeated(result, roles):
         )
 
 
+def added_up(rows, by):
+    """The same results with one row per group of `by`, whose counts are those of all its rows.
+
+    Parameters
+    ----------
+    rows : ItemRows
+        Of results of groups.
+    by : list of str
+        Columns, such as model alone.
+
+    Returns
+    -------
+    ItemRows
+
+    Raises
+    ------
+    ValueError
+        If rows are to be added of which no counts are known.
+    """
+    groups = rows.groups
+    repeated = groups.duplicated(by)
+    if not repeated.any():
+        return rows
+    if "k" not in groups:
+        first = ", ".join(f"{name} {str(groups[repeated][name].iloc[0])!r}" for name in by)
+        raise ValueError(
+            f"Several rows are of {first}: means with standard errors are not added up, counts of "
+            "right answers (n and k) are. Pass --by with all columns that tell the rows apart."
+        )
+    sums = groups.groupby(by, sort=False)[["n", "k"]].sum().reset_index()
+    sums.insert(len(by), "score", sums["k"] / sums["n"])
+    return rows._replace(items=sums, groups=sums)
+
+
 def unfolded(rows):
     """Item rows of counts: as many rows per group as it has answers, without names of items.
 

@@ -28,6 +28,10 @@ _WORDS = {
 }
 ONE_MODEL = f"no model column: all rows taken as one model ({OPTIONS['model']})"
 _BINARY = {"0", "1", "0.0", "1.0", "true", "false", "correct", "incorrect"}
+_HUNDREDS = ({"0", "100"}, {"0.0", "100.0"})  # right and wrong in percent
+_SPOILT = 0.1  # share of a model's cells that may be no scores; beyond, it may be a feature
+_MIGHT_BE = 0.5  # share of scores among the cells of a column that is told to be left out
+_MODELS = "models= (--models)"
 # A column called is_multiple_choice or n_options describes the item, not a model; sd or ci
 # describe a number, and one letter names one.
 _DESCRIBES_THE_ITEM = re.compile(
@@ -77,6 +81,7 @@ def table_items(path, named, models, bad):
 
 def _items(path, named, models, bad):
     table, of_file = load_table(path, lambda columns: _label_columns(columns, named), bad)
+    table = _with_shares(table, _label_columns(table.columns, named), of_file)
     columns = None if models is not None else group_columns(table, named)
     if columns is not None:
         return _of_groups(table, columns, named, path, bad, of_file)
@@ -85,7 +90,7 @@ def _items(path, named, models, bad):
         models = _wide_models(table, named)
         left_out = [] if models is None else _like_models(table, models, named)
     else:
-        check_exist(models, table.columns, "models= (--models)")
+        check_exist(models, table.columns, _MODELS)
     if models is None:
         items, roles, notes = _from_long(table, named, path, bad)
     else:
@@ -106,6 +111,24 @@ def _items(path, named, models, bad):
     present = items["score"].notna()
     blank = items[~present].drop(columns="score")
     return ItemRows(items[present].reset_index(drop=True), _one_name(roles), notes, blank=blank)
+
+
+def _with_shares(table, labels, notes):
+    """The table with numbers where columns read like 87%."""
+    changed = []
+    for name in _without(table, labels):
+        if pd.api.types.is_numeric_dtype(table[name]):
+            continue
+        words = table[name].map(lambda cell: str(cell).strip(), na_action="ignore")
+        percent = words.map(_PERCENT.fullmatch, na_action="ignore").notna() & words.notna()
+        if percent.sum() >= (1 - _SPOILT) * words.notna().sum() > 0:
+            shares = words.where(percent).str.rstrip(" %").astype(float) / 100
+            whole = (percent | words.isna()).all()
+            table[name] = shares if whole else table[name].astype(object).mask(percent, shares)
+            changed.append(name)
+    if changed:
+        notes.append(f"percents, taken as shares of 1: {listed(changed, most=6)}")
+    return table
 
 
 def _of_groups(table, columns, named, path, bad, notes):
@@ -178,16 +201,18 @@ def _wide_models(table, named):
     humans, judges = judge_columns(free)
     if humans and judges:  # what people and an autorater say of one model's answers
         free = [name for name in free if name not in (*humans, *judges)]
-    candidates = [name for name in free if _is_binary(table[name])]
+    # Where no column can be the score, one cell such as "timeout" makes no feature of a model.
+    least = 1.0 if "score" in roles else 1 - _SPOILT
+    candidates = [name for name in free if _is_binary(table[name], least)]
     if len(candidates) < 2:
-        candidates = [name for name in free if _is_proportion(table[name])]
+        candidates = [name for name in free if _is_proportion(table[name], least)]
     if len(candidates) < 2:
         return None
     if "score" in roles:
         raise ValueError(
             f"The file can be read in two ways: with the scores in column "
             f"{roles['score'][0]!r}, or with one column of scores per model, "
-            f"{listed(candidates)}. Pass {OPTIONS['score']} or models= (--models)."
+            f"{listed(candidates)}. Pass {OPTIONS['score']} or {_MODELS}."
         )
     return candidates
 
@@ -198,36 +223,51 @@ def _like_models(table, models, named):
     return [
         name
         for name in _without_role(table, roles)
-        if name not in models and (_is_binary(table[name]) or _is_proportion(table[name]))
+        if name not in models
+        and (_is_binary(table[name], _MIGHT_BE) or _is_proportion(table[name], _MIGHT_BE))
     ]
 
 
 def _without_role(table, roles):
-    taken = {name for names in roles.values() for name in names}
-    return [name for name in table.columns if name not in taken]
+    return _without(table, [name for names in roles.values() for name in names])
 
 
-def _is_binary(column):
+def _without(table, taken):
+    return [name for name in table.columns if name not in set(taken)]
+
+
+def _is_binary(column, least=1.0):
+    """Whether cells are right or wrong, or of a column of text at least this share of them."""
     present = column.dropna()
-    if present.empty or str(present.iloc[0]).strip().lower() not in _BINARY:
+    if present.empty:
         return False
-    return {str(value).strip().lower() for value in present.unique()} <= _BINARY
+    words = {str(value).strip().lower() for value in present.unique()[:50]}
+    return (
+        words <= _BINARY or words in _HUNDREDS or _are_mostly(column, _BINARY.__contains__, least)
+    )
 
 
-def _is_proportion(column):
-    if _are_percents(column):
+def _is_proportion(column, least=1.0):
+    if _are_mostly(column, _is_share, least):
         return True
     if not pd.api.types.is_numeric_dtype(column):
         return False
     return bool(column.notna().any() and column.min() >= 0 and column.max() <= 1)
 
 
-def _are_percents(column):
-    """Whether every cell reads like 87%."""
-    present = column.dropna()
-    if present.empty or pd.api.types.is_numeric_dtype(column):
+def _are_mostly(column, is_score, least):
+    """Whether at least this share of the cells of a column of text are scores."""
+    if least == 1 or pd.api.types.is_numeric_dtype(column):
         return False
-    return all(_PERCENT.fullmatch(str(value).strip()) for value in present.unique())
+    cells = column.dropna().map(lambda value: str(value).strip().lower()).value_counts()
+    return bool(cells[[*map(is_score, cells.index)]].sum() >= least * cells.sum() > 0)
+
+
+def _is_share(word):
+    try:
+        return 0 <= float(word) <= 1
+    except ValueError:
+        return False
 
 
 def _from_long(table, named, path, bad):
@@ -287,7 +327,7 @@ def _from_wide(table, models, named, path, bad):
         described.insert(0, "item", np.arange(1, len(table) + 1))
     items = described.iloc[np.tile(np.arange(len(table)), len(models))].reset_index(drop=True)
     items.insert(0, "model", np.repeat(np.array(models, dtype=object), len(table)))
-    scores = [_as_numbers(table[name], name, notes, path, bad) for name in models]
+    scores = [_as_numbers(table[name], name, notes, path, bad, _MODELS) for name in models]
     items.insert(items.columns.get_loc("item") + 1, "score", np.concatenate(scores))
     roles |= {"score": models}
     return items, roles, notes
@@ -304,13 +344,9 @@ def _with_standard_names(table, roles):
     return pd.concat([*(table[played[role]].rename(role) for role in order), others], axis=1)
 
 
-def _as_numbers(column, name, notes, path, bad):
+def _as_numbers(column, name, notes, path, bad, option=OPTIONS["score"]):
     """Scores as an array of floats, blank ones nan, and skipped ones too."""
-    if _are_percents(column):
-        words = column.astype(object).map(lambda x: str(x).strip(" %"), na_action="ignore")
-        scores = pd.to_numeric(words, errors="coerce").to_numpy(dtype=float) / 100
-        _note_once(notes, f"scores such as {str(column.dropna().iloc[0])!r} taken as shares of 1")
-    elif pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         scores = column.to_numpy(dtype=float, na_value=np.nan)
     else:
         words = column.astype(object).map(lambda x: str(x).strip().lower(), na_action="ignore")
@@ -321,7 +357,7 @@ def _as_numbers(column, name, notes, path, bad):
     if wrong.size and not bad.skip:
         raise ValueError(
             f"Scores must be finite numbers, but row {wrong[0] + 1} of column {name!r} holds "
-            f"{str(column.iloc[wrong[0]])!r}. Correct the file, or pass {OPTIONS['score']}."
+            f"{str(column.iloc[wrong[0]])!r}. Correct the file, or pass {option}."
         )
     for row in wrong:
         bad.refuse(path, f"row {row + 1}", f"score {str(column.iloc[row])!r} is no finite number")

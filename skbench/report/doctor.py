@@ -7,9 +7,9 @@ import click
 import pandas as pd
 
 from skbench.report import tables
-from skbench.report.reading import Names, check_topics, reading_options, renamed
+from skbench.report.reading import ONE_SCORE, Names, check_topics, reading_options, renamed
 from skbench.report.terminal import DataError, in_one_line, print_line, print_table
-from skbench.report.understanding import understood
+from skbench.report.understanding import topic_columns, understood
 
 _MOST_COLUMNS = 40
 _LONGEST_EXAMPLE = 30  # letters
@@ -46,7 +46,7 @@ def doctor(paths, by, as_json, **roles):
             document = about | found.to_dict()
             click.echo(json.dumps(document, indent=1, default=tables.plain_value))
             return
-        for line in (*rows.notes, *found.lines(), _next(rows, found)):
+        for line in filter(None, (*rows.notes, *found.lines(), found.units, _next(rows, found))):
             print_line(line)
 
 
@@ -59,6 +59,10 @@ def _next(rows, found):
         return f"next: skbench estimate{more}"
     if found.models > 1 and found.items:
         return "next: skbench report, leaderboard, compare or estimate"
+    groups = [name for name in ("model", *topic_columns(rows)) if name in rows.items]
+    single = groups and not rows.items.duplicated(groups).any()
+    if single and not rows.items["score"].isin((0, 1)).all():
+        return f"next: none. {ONE_SCORE}"
     if found.topics or found.models > 1:
         return "next: skbench report or estimate"
     return "next: skbench estimate --by COLUMN, or gate against another file"

@@ -177,6 +177,8 @@ def _check_usage(method, sample_size, options):
 
 def _read(file, options):
     """Item rows and the columns that make up the topic; says what was guessed."""
+    from skbench.readers._group_results import added_up
+
     by = options["by"] or []
     topics = [name for name in by if name not in ("model", options["model"])]
     reserved = {"item", "score"} & set(topics)
@@ -193,7 +195,7 @@ def _read(file, options):
     if by and not topics:
         if "model" not in items:
             raise DataError("--by model needs a model column. Pass --model COLUMN.")
-        return rows, []
+        return (rows if rows.groups is None else added_up(rows, ["model"])), []
     if "topic" not in rows.columns:
         others = ", ".join(other_columns(items)) or "none left in this file"
         raise DataError(

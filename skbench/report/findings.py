@@ -14,6 +14,7 @@ from skbench.report import past as pasts
 from skbench.report import tables
 from skbench.report.reading import check_spread, within_scores
 from skbench.report.terminal import one_line
+from skbench.report.understanding import units_in_doubt
 from skbench.summaries import summarize_items
 from skbench.summaries._score_table import score_table
 
@@ -53,7 +54,7 @@ class Findings:
     warnings : tuple of str
         In sentences.
     size : dict
-        Numbers of models, topics (0 without a column of them), items and scores.
+        Numbers of models, topics and items (0 without a column of them), and scores.
     worth : Worth or None, default=None
         What earlier models were worth, where there are some.
     features : tuple of str, default=()
@@ -161,7 +162,11 @@ def find(
         if past is not None:
             board = past.with_method(board)
         board = replace(board, estimate=within_scores(board.estimate, known_range))
+        if unrelated:  # none is known to be shared
+            method = board.estimate.method.replace(", least squares on shared items", "")
+            board = replace(board, estimate=replace(board.estimate, method=method))
     told = [one_line(warning.message) for warning in caught]
+    beware = [units_in_doubt(items), *_beware(summary, table, unrelated, past), *told]
     return Findings(
         groups=tables.group_table(summary, direct, estimate, by),
         direct=direct,
@@ -169,11 +174,11 @@ def find(
         summary=summary,
         board=board,
         comparison=board.comparison,
-        warnings=tuple(dict.fromkeys([*_beware(summary, table, unrelated, past), *told])),
+        warnings=tuple(dict.fromkeys(filter(None, beware))),
         size={
             "models": len(board),
             "topics": len(items[topics].drop_duplicates()) if topics else 0,
-            "items": items["item"].nunique(),
+            "items": 0 if unrelated and len(board) > 1 else items["item"].nunique(),
             "scores": len(items),
         },
         worth=None if past is None else pasts.worth(past, summary, estimate),
@@ -203,9 +208,8 @@ def _beware(summary, table, unrelated, past):
             f"{few.sum()} of {len(summary)} groups rest on fewer than {FEW_CLUSTERS} independent "
             "clusters: their intervals are wide, and rough."
         )
-    models_per_item = np.sum(table.n_answers > 0, axis=1)
-    if unrelated and len(table.models) > 1 and models_per_item.max() == 1:
+    if unrelated and len(table.models) > 1:
         yield (
-            "The models did not answer the same items: differences between them include the luck "
-            "of the draw of items, which pairing would have removed."
+            "Whether the models answered the same items is not known: they are compared as if on "
+            "different ones, with the luck of the draw of items, which pairing would remove."
         )

@@ -1,5 +1,6 @@
 """Options and checks that the commands on several models share."""
 
+import warnings
 from pathlib import Path
 
 import click
@@ -8,6 +9,17 @@ import pandas as pd
 
 from skbench._checks import check_within
 from skbench.report.terminal import DataError, say
+
+ONE_SCORE = (
+    "Each group has a single score, and nothing tells how noisy that is. Add a column of the "
+    "numbers of items (n), or of standard errors (as acc_stderr beside acc); or rank models by "
+    "such scores: `skbench leaderboard --item TOPIC`, with the column of the topics."
+)
+_ALL_ALIKE = (
+    "The scores of each group are all alike, so nothing tells how far others would spread, and "
+    "no interval can be given. Give the scores of single items; where these have ids, `skbench "
+    "leaderboard` ranks models by them."
+)
 
 
 class Names(click.ParamType):
@@ -140,6 +152,8 @@ def read_rows(paths, by, roles, missing="drop", whole_sets=False):
     found = understood(rows)
     for line in found.lines():
         say(line)
+    if found.units:
+        warnings.warn(found.units, stacklevel=2)
     rows = with_missing(rows, missing)
     return _with_repeats_averaged(rows) if found.repeats > 1 and found.clusters else rows
 
@@ -370,11 +384,7 @@ def check_spread(summary):
         If their sampling variances are unknown.
     """
     if np.isnan(summary.sigma2).any():
-        raise DataError(
-            "The scores of each group are all alike, so nothing tells how far others would "
-            "spread, and no interval can be given. Give the scores of single items; `skbench "
-            "leaderboard` ranks models by these."
-        )
+        raise DataError(ONE_SCORE if (summary.n == 1).all() else _ALL_ALIKE)
 
 
 def score_range(rows, bounds=None):

@@ -30,6 +30,8 @@ class Understanding:
     known_range : tuple of two floats or None
     humans, judges : list of str
         Columns of human labels and of an autorater's verdicts.
+    units : str or None
+        A question, where some models or topics look to be scored in percent and others not.
     """
 
     models: int
@@ -45,6 +47,7 @@ class Understanding:
     known_range: tuple | None
     humans: list
     judges: list
+    units: str | None
 
     def lines(self):
         """The same in lines of text, a small map of gaps among them."""
@@ -103,9 +106,7 @@ def understood(rows):
     from skbench.readers._names import judge_columns
 
     items = rows.items
-    topics = rows.columns.get("topic", [])
-    topics = [topics] if isinstance(topics, str) else list(topics)
-    topics = ["topic"] if "topic" in items and len(topics) == 1 else topics
+    topics = topic_columns(rows)
     n_topics = len(items[topics].drop_duplicates()) if topics else 0
     has_items = "item" in items
     blank, gaps = _gaps(rows, topics) if has_items else (0.0, {})
@@ -132,7 +133,24 @@ def understood(rows):
         known_range=known,
         humans=humans,
         judges=judges,
+        units=units_in_doubt(items),
     )
+
+
+def topic_columns(rows):
+    """Columns of the items that make up the topic."""
+    topics = rows.columns.get("topic", [])
+    topics = [topics] if isinstance(topics, str) else list(topics)
+    return ["topic"] if "topic" in rows.items and len(topics) == 1 else topics
+
+
+def units_in_doubt(items):
+    """A question, where some models or topics look to be scored in percent and others not."""
+    from skbench.comparison._pair_warnings import unlike_units
+
+    named = [name for name in ("model", "topic") if name in items]
+    tops = (items["score"].abs().groupby(items[name]).max().to_dict() for name in named)
+    return next(filter(None, map(unlike_units, tops)), None)
 
 
 def _keys(items):

@@ -96,33 +96,6 @@ def item_correlation(
     return pd.DataFrame(matrix, index=names, columns=names)
 
 
-def shared_correlation(items, by, score, model, item, topics):
-    """`item_correlation` of items in memory whose models share them, else None.
-
-    Parameters
-    ----------
-    items : dataframe
-        Item rows; None is returned for those that are not in memory.
-    by : list of str
-        Columns that define the groups.
-    score, model, item : str
-        Columns of scores, models and item ids.
-    topics : ndarray or None
-        What `shared_topics` found.
-
-    Returns
-    -------
-    DataFrame of shape (n_models, n_models) or None
-    """
-    frame = nw.from_native(items, pass_through=True)
-    if topics is None or not isinstance(frame, nw.DataFrame):
-        return None
-    if model not in by or item in by or item not in frame.columns:
-        return None
-    topic = [name for name in by if name != model]
-    return item_correlation(items, model, topic, item, score)
-
-
 def _in_memory(items):
     frame = as_frame(items)
     if isinstance(frame, nw.LazyFrame):

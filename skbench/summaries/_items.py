@@ -18,8 +18,8 @@ from skbench.containers import GroupSummary, Sampling
 from skbench.stats.clusters.clustered import cluster_robust_by_size, mean_of_cluster_means
 from skbench.stats.intervals import binomial, means
 from skbench.summaries._features import item_texts, joined_features
-from skbench.summaries._item_correlation import shared_correlation
-from skbench.summaries._rows import opened, refuse_unhashable
+from skbench.summaries._item_correlation import item_correlation
+from skbench.summaries._rows import in_memory, opened, refuse_unhashable
 from skbench.summaries._sharing import assumed_topics, shared_topics
 from skbench.summaries._spread import spread_of_rows
 from skbench.summaries._sums import group_sums
@@ -115,9 +115,9 @@ def summarize_items(
     clusters, borrows the design effect of the other groups.
 
     The rows are read once, plus a few of them to center the scores, and once more
-    for the ids; all engines give the same numbers but for rounding. The
-    correlation of models on shared items, and how far groups differ in spread, are estimated
-    from eager frames only.
+    for the ids; all engines give the same numbers but for rounding. For the
+    correlation of models on shared items, and for how far groups differ in spread, up to 2
+    million rows are fetched from lazy frames and paths; of more, both are left out, with a warning.
 
     When not to use it: when the summaries exist already. Estimators take plain
     arrays.
@@ -177,6 +177,12 @@ def summarize_items(
         topics = assumed_topics(sums.labels, by, model, warn=item is not None and item not in by)
     _warn_of_missing_groups(sums.labels)
     _warn_of_unknown_variances(sigma2, score)
+    spreads = outcome != "binomial"
+    correlates = topics is not None and has_ids and model in by
+    rows = None
+    if spreads or correlates:
+        rows = in_memory(frame, [*by, score, item if has_ids else None, cluster], sums.n.sum())
+        _warn_of_rows_not_fetched(rows, spreads, correlates)
     return GroupSummary(
         z=z,
         sigma2=sigma2,
@@ -190,13 +196,17 @@ def summarize_items(
         sampling=Sampling(
             outcome,
             items_shared=topics is not None,
-            item_correlation=shared_correlation(items, by, score, model, item, topics),
+            item_correlation=(
+                item_correlation(rows, model, [x for x in by if x != model], item, score)
+                if correlates and rows is not None
+                else None
+            ),
             spread=(
-                None
-                if outcome == "binomial"
-                else spread_of_rows(
-                    frame, by, score, cluster, sigma2, n_independent, variance, cluster_weight
+                spread_of_rows(
+                    rows, by, score, cluster, sigma2, n_independent, variance, cluster_weight
                 )
+                if spreads and rows is not None
+                else None
             ),
             most_independent=None if cluster is None else int(n_independent.max()),
         ),
@@ -204,6 +214,19 @@ def summarize_items(
 
 
 _DF_SLACK = 1e-9  # degrees of freedom of equal clusters are whole but for rounding
+
+
+def _warn_of_rows_not_fetched(rows, spreads, correlates):
+    if rows is not None:
+        return
+    left_out = ["how far groups differ in spread"] * spreads
+    left_out += ["how errors of models on shared items correlate"] * correlates
+    warnings.warn(
+        f"More rows than are fetched into memory: {' and '.join(left_out)} is not estimated, and "
+        "estimators take every variance as it is and errors as independent. Pass the rows as a "
+        "frame in memory to have it.",
+        stacklevel=3,
+    )
 
 
 def _kinds_of_features(features):

@@ -10,6 +10,7 @@ from pandas.api.types import infer_dtype, is_hashable
 from skbench._checks import LARGEST, of_one_type
 
 SCORE = "_skbench_score"  # kept apart from the caller's own columns
+_MOST_FETCHED = 2_000_000
 _ROWS_OF_TEXT = 1000  # read to say what a column of text holds
 
 
@@ -151,6 +152,27 @@ def _refuse_text(frame, score):
         f"{score!r} must be numeric, but row {bad.index[0]} has {bad.iloc[0]!r}. "
         "Map the outcomes to numbers, for example correct to 1 and incorrect to 0."
     )
+
+
+def in_memory(frame, names, n_rows):
+    """Columns of rows in memory, fetched where they are not and are at most 2 million; else None.
+
+    Parameters
+    ----------
+    frame : narwhals frame
+    names : iterable of str or None
+        Columns; None stands for one that is not there.
+    n_rows : int
+
+    Returns
+    -------
+    narwhals DataFrame or None
+    """
+    if isinstance(frame, nw.DataFrame):
+        return frame
+    if n_rows > _MOST_FETCHED:
+        return None
+    return frame.select(*dict.fromkeys(name for name in names if name is not None)).collect()
 
 
 def collected(frame, keys=()):

@@ -12,12 +12,12 @@ _POWERS = {"_skbench_square": 2, "_skbench_fourth": 4}
 def spread_of_rows(
     frame, by, score, cluster, sigma2, n_independent, variance, cluster_weight="item"
 ):
-    """How far the sampling variances of item rows in memory may be believed, else None.
+    """How far the sampling variances of item rows may be believed.
 
     Parameters
     ----------
-    frame : narwhals frame
-        Item rows without missing scores; None is returned for those that are not in memory.
+    frame : narwhals DataFrame
+        Item rows without missing scores.
     by : list of str
         Columns that define the groups.
     score : str
@@ -33,8 +33,6 @@ def spread_of_rows(
     -------
     Spread or None
     """
-    if not isinstance(frame, nw.DataFrame):
-        return None
     rows = with_score(frame, score)
     if cluster is None:
         rows = _distances(rows, by)

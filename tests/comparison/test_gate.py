@@ -210,6 +210,14 @@ def test_flips_against_fisher_and_enumeration():
         assert_allclose(found.chance[i], chance)
 
 
+@pytest.mark.parametrize("unit", [1, 100])
+def test_scores_that_differ_by_a_constant(unit):
+    old = unit * np.tile([0.5, 0.6, 0.7], 20)
+    found = gate(rows_of(old[None], old[None] + 0.1 * unit), "old", "new", 0.05 * unit)
+    assert found.verdict == "undecided" and np.isnan([found.low, found.power]).all()
+    assert "same amount" in " ".join(found.remarks)
+
+
 def test_result_as_table_json_and_markdown():
     rows = rows_of(*binary(np.random.default_rng(0), 3, 60, 0.2, -0.1))
     result = gate(rows, "old", "new", 0.05, by="sim")

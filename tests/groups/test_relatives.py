@@ -6,7 +6,9 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from scipy.stats import binom, norm
+from sklearn.base import clone
 from sklearn.linear_model import Lasso, LinearRegression, Ridge
 
 from skbench import (
@@ -16,6 +18,7 @@ from skbench import (
     FayHerriot,
     IntervalPipeline,
     JamesStein,
+    Sampling,
     StructuredRegression,
     SyntheticRegression,
 )
@@ -290,6 +293,43 @@ def test_no_penalty_leaves_the_direct_estimates():
     # All of it leaves the precision-weighted mean.
     mean = StructuredRegression(alphas=[1.0], random_state=0).fit(X, z, sigma2).estimate().value
     np.testing.assert_allclose(mean, np.average(z, weights=1 / sigma2), rtol=1e-9)
+
+
+def test_structured_keeps_what_is_known_exactly():
+    rng = np.random.default_rng(0)
+    X, sigma2 = np.linspace(0, 1, 12)[:, None], np.r_[0.0, np.ones(11)]
+    z = np.r_[1.8, rng.normal(size=11)]
+    lasso = StructuredRegression(random_state=0).fit(X, z, sigma2)
+    np.testing.assert_allclose(lasso.estimate().value[0], 1.8)
+    np.testing.assert_allclose(lasso.predict(X, z=z, sigma2=sigma2), lasso.estimate().value)
+
+
+@pytest.mark.parametrize("output", ["pandas", "polars"])
+@pytest.mark.parametrize("group_intercepts", [True, False])
+def test_structured_takes_any_output_and_leaves_the_global_generator(output, group_intercepts):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"model": list("AB") * 15, "x": rng.normal(size=30)})
+    z = rng.random(30)
+    lasso = StructuredRegression(group_intercepts=group_intercepts, random_state=0)
+    expected = lasso.fit(X, z, sigma2=0.01).estimate().value
+    before = np.random.get_state()[1:3]  # noqa: NPY002
+    with sklearn.config_context(transform_output=output):
+        np.testing.assert_array_equal(lasso.fit(X, z, sigma2=0.01).estimate().value, expected)
+        np.testing.assert_array_equal(lasso.predict(X), clone(lasso).fit(X, z, 0.01).predict(X))
+    after = np.random.get_state()[1:3]  # noqa: NPY002
+    assert before[1] == after[1] and (before[0] == after[0]).all()
+
+
+def test_ends_of_an_estimate_that_is_cut_keep_their_distance():
+    """Both ends beyond 1 would otherwise be 1."""
+    X = np.arange(12.0)[:, None]
+    g = {"sigma2": np.full(12, 1e-4), "n": np.full(12, 400), "sampling": Sampling("binomial")}
+    z = np.rint(400 * np.linspace(0.6, 0.99, 12)) / 400
+    fitted = SyntheticRegression(LinearRegression()).fit(X, z, **g)
+    assert fitted.predict([[20.0]])[0] == 1
+    low, high = fitted.predict_interval([[20.0]])[0]
+    inside = fitted.predict_interval([[5.0]])[0]
+    assert high == 1 and 1 - low == pytest.approx(np.diff(inside)[0] / 2)
 
 
 @pytest.mark.parametrize("share", [0.5, 0.1, 0.02])

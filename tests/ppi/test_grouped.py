@@ -155,6 +155,16 @@ def test_one_label_borrows_the_spread_of_the_others(few):
     assert (fitted.summary_.n_independent[fitted.summary_.n == 1] == 1).all()
 
 
+def test_an_estimate_beyond_the_range_keeps_its_width():
+    """One label, right where the autorater says wrong: the mean would be 1.5."""
+    autorater = np.tile([0.0, 1.0], 20)
+    y = np.r_[np.tile([0.0, 1.0], 5), np.full(10, np.nan), 1.0, np.full(19, np.nan)]
+    with pytest.warns(UserWarning, match="too few labels"):
+        estimate = GroupedPPI().fit(autorater, y, np.repeat(["g", "h"], 20)).estimate()
+    assert estimate.value[1] == estimate.high[1] == 1
+    assert 1 - estimate.low[1] == pytest.approx(1.96 * estimate.standard_error[1], rel=1e-3)
+
+
 def test_borrowed_intervals_cover():
     """Normal scores of equal spread: with 2000 labels elsewhere it is as good as known."""
     rng = np.random.default_rng(4)

@@ -211,6 +211,14 @@ def test_columns_that_might_be_models_are_said_where_they_are_left_out(written):
     assert not any("not taken" in note for note in named_read.notes)
 
 
+def test_no_model_of_a_wide_file_is_left_out_in_silence(written):
+    """One in percent beside one of 0 and 1; a column that is half scores is told."""
+    text = "id,ada,bob,eve,answer\n1,1,100,1,C\n2,0,0,-,B\n3,0,100,-,true\n4,1,0,0,A\n"
+    read = read_with_notes(written(text))
+    assert read.items["model"].unique().tolist() == ["ada", "bob"]
+    assert "not taken for models: eve; " in read.notes[1]
+
+
 def test_words_of_a_wide_file_are_said_once(written):
     read = read_with_notes(written("id,ada,bob\n1,True,False\n2,False,True\n"))
     items = read.items
@@ -318,6 +326,12 @@ ERRORS = [
         {"models": ["ada", "bob"]},
         "row 2 of column 'bob' holds 'maybe'",
     ),
+    (
+        "id,ada,bob\n" + "1,1,0\n" * 9 + "2,0,timeout\n",
+        {},
+        "row 10 of column 'bob' holds 'timeout'. Correct the file, or pass models= (--models).",
+    ),
+    ("id,ada,bob\n" + "1,10%,0%\n" * 9 + "2,8%,-\n", {}, "row 10 of column 'bob' holds '-'."),
     ("model,item,score\na,1,\n", {}, "All scores are blank"),
     (
         "model,task,item,score\na,x,1,1\na,,2,1\n",

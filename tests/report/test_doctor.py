@@ -52,6 +52,10 @@ def test_counts_are_results_of_groups(written, names):
         ("ada", "art"): 50, ("ada", "law"): 40, ("bob", "art"): 50, ("bob", "law"): 40,
     }  # fmt: skip
     assert table.loc[("ada", "law"), "estimate"] == 0.75
+    of_models = rows_of(estimate, "groups", path, "--by", "model", "--method", "direct")
+    assert of_models[["model", "n", "estimate"]].to_numpy().tolist() == [
+        ["ada", 90, 50 / 90], ["bob", 90, 45 / 90],
+    ]  # fmt: skip
     # The same as from the answers one by one.
     items = read_items(path)
     assert len(items) == 180 and "item" not in items
@@ -61,6 +65,10 @@ def test_counts_are_results_of_groups(written, names):
     pd.testing.assert_frame_equal(again.set_index(["model", "topic"]), table)
     refused = run(leaderboard, path)
     assert refused.exit_code == 1 and "counts of groups" in refused.stderr
+    # Which items are shared is not known, and nothing more is said of them.
+    told = run(report, path).stdout
+    assert "Whether the models answered the same items is not known" in " ".join(told.split())
+    assert "180 items" not in told and "shared items" not in told
 
 
 def test_a_mean_with_its_error_is_a_result_of_a_group(written):
@@ -69,8 +77,24 @@ def test_a_mean_with_its_error_is_a_result_of_a_group(written):
     table = rows_of(estimate, "groups", path, "--method", "direct")
     np.testing.assert_allclose(table["standard_error"], [0.03, 0.03, 0.02, 0.02])
     assert table["n"].isna().all()
+    assert "are not added up" in run(estimate, path, "--by", "model").stderr
     with pytest.raises(ValueError, match="means with standard errors"):
         read_items(path)
+
+
+def test_a_mean_without_its_error_is_told_what_it_lacks(written):
+    rows = [f"{m},{t},{30 + len(m + t)}%" for m in ("a", "bb") for t in ("u", "vv")]
+    path = written("\n".join(["model,task,acc", *rows]))
+    told = "Each group has a single score, and nothing tells how noisy that is"
+    assert f"next: none. {told}" in run(doctor, path).stdout
+    for command in (estimate, report):
+        result = run(command, path)
+        assert result.exit_code == 1 and told in result.stderr
+    assert run(leaderboard, path, "--item", "task").exit_code == 0
+    # An error in percent is an error.
+    path = written("\n".join(["model,task,acc,acc_stderr", *(f"{row},4%" for row in rows)]))
+    table = rows_of(estimate, "groups", path, "--method", "direct")
+    assert set(table["standard_error"].round(9)) == {0.04} and table["estimate"].max() == 0.34
 
 
 def test_single_answers_beside_a_size_stay_items(written):
@@ -115,6 +139,21 @@ def test_gaps_have_a_map(written):
     assert "with gaps: 29.2 % of the answers are not there" in " ".join(lines)
     assert "#-. bob" in lines
     assert not any("ada" in line for line in lines)
+
+
+@pytest.mark.parametrize("command", ALL)
+@pytest.mark.parametrize("column", [0, 1])
+def test_percents_beside_shares_are_asked_about(written, command, column):
+    rows = [(m, t, f"{t}{i}", i % 3 > 0) for m in "ab" for t in "uv" for i in range(9)]
+    lines = [f"{m},{t},{i},{x * (100 if (m, t)[column] in 'bv' else 1)}" for m, t, i, x in rows]
+    path = written("\n".join(["model,task,id,score", *lines]))
+    result = run(command, path)
+    asked = f"Scores of {'au'[column]!r} reach 1, those of {'bv'[column]!r} 100"
+    assert result.output.count(asked) == (2 if command is report else 1), result.output
+    if command is report:
+        assert asked in json.loads(run(report, path, "--json").stdout)["warnings"][0]
+    # One of right and wrong answers, all of them.
+    assert "same unit" not in run(command, written(path.read_text().replace("100", "1"))).output
 
 
 @pytest.mark.parametrize("command", [compare, doctor, estimate, report])

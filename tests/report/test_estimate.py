@@ -280,15 +280,18 @@ def test_features_from_a_file(written, file, items):
 
 def test_items_answered_several_times_are_clusters(written):
     rows = "".join(
-        f"m{m},t{t},{i},{run},{(i + run + m) % 2}\n"
+        f"m{m},t{t},{i},{again},{(i + again + m) % 2}\n"
         for m in (1, 2)
         for t in range(3)
         for i in range(6)
-        for run in range(3)
+        for again in range(3)
     )
-    path = written(f"model,topic,item,run,score\n{rows}")
+    numbered = run(written(f"model,topic,item,run,score\n{rows}"), "--method", "direct")
+    assert "told apart by 'run'" in numbered.stderr
+    path = written(f"model,topic,item,again,score\n{rows}")
     assert "rows repeat an item" in run(path).stderr
     result = run(path, "--item", "item", "--cluster", "item", "--method", "direct")
+    assert result.stdout == numbered.stdout
     assert result.exit_code == 0
     assert "54" not in result.stdout.splitlines()[0]
     assert "items in clusters; models share items" in result.stdout

@@ -125,10 +125,13 @@ def assert_same(summary, expected):
     pd.testing.assert_frame_equal(
         summary.X, expected.X, check_dtype=False, check_categorical=False, rtol=1e-12
     )
-    if summary.item_correlation is not None:  # which takes rows in memory
+    found, told = summary.sampling, expected.sampling
+    assert (found.item_correlation is None) == (told.item_correlation is None)
+    if told.item_correlation is not None:
         np.testing.assert_allclose(
-            summary.item_correlation, expected.item_correlation, rtol=1e-12, atol=1e-12
+            found.item_correlation, told.item_correlation, rtol=1e-12, atol=1e-12
         )
+    assert found.spread == (None if told.spread is None else pytest.approx(told.spread, rel=1e-9))
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +143,15 @@ def rows():
 @pytest.mark.parametrize("engine", ENGINES)
 def test_same_numbers(rows, engine, case, tmp_path):
     assert_same(summary(engine(rows, tmp_path), case), summary(rows, case))
+
+
+def test_more_rows_than_are_fetched_are_told(rows, tmp_path, monkeypatch):
+    monkeypatch.setattr("skbench.summaries._rows._MOST_FETCHED", len(rows) - 1)
+    with pytest.warns(UserWarning, match="differ in spread and how errors .* not estimated"):
+        many = summarize_items(
+            as_lazy_polars(rows, tmp_path), BY, score=CASES["continuous"]["score"]
+        )
+    assert many.sampling.spread is None and many.sampling.item_correlation is None
 
 
 @pytest.mark.scale

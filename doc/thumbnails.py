@@ -1,0 +1,31 @@
+"""Thumbnails of examples that print and do not draw: the longest thing they print."""
+
+import re
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+GALLERY = Path(__file__).parent / "gallery"
+_PRINTED = re.compile(r"sphx-glr-script-out\n\n \.\. code-block:: none\n\n((?:    .*\n|\n)+)")
+_LINES, _WIDTH = 15, 60
+_SYMBOLS = re.compile(r"[\u2700-\uffff\U00010000-\U0010ffff]")  # not in every font
+
+
+def draw(app):
+    """Draw them over the gallery's own stand-in, after it ran the examples."""
+    for page in GALLERY.glob("*.rst"):
+        thumbnail = GALLERY / "images" / "thumb" / f"sphx_glr_{page.stem}_thumb.png"
+        text = page.read_text()
+        printed = _PRINTED.findall(text)
+        if printed and "image-sg::" not in text and thumbnail.exists():
+            _picture(max(printed, key=len)).savefig(thumbnail)
+
+
+def _picture(printed):
+    lines = [_SYMBOLS.sub("", line[4:]).rstrip() for line in printed.strip("\n").splitlines()]
+    figure = Figure(figsize=(4, 2.8), dpi=100, facecolor="white")
+    shown = "\n".join(line[:_WIDTH] for line in lines[:_LINES])
+    figure.text(
+        0.04, 0.94, shown, family="monospace", size=7.5, va="top", color="#333", parse_math=False
+    )
+    return figure

@@ -32,6 +32,7 @@ from skbench.stats.shrinkage.averaging import (
 
 _RECOMMENDED = 2.0, 1.0  # weights of the mixed model and of the boosted trees
 _LEAST_SHARE = 1e-3  # of its weight that a member keeps where it is biased
+_ANY_LEVEL = 0.95  # values and standard errors do not depend on it
 _FEW_TOPICS = 3  # so few that there is next to nothing to borrow from
 
 
@@ -183,7 +184,8 @@ class AveragedEstimator(GroupEstimator):
             delayed(member.fit)(X, *data) for member in members.values()
         )
         self.named_estimators_ = dict(zip(members, self.estimators_, strict=True))
-        every = [member.estimate() for member in self.estimators_]
+        self._found = {}
+        every = self._every(_ANY_LEVEL)
         self._values = values = np.array([e.value for e in every])
         self._unlike = [e.unlike_peers for e in every]
         standard_errors = np.array([e.standard_error for e in every])
@@ -328,11 +330,18 @@ class AveragedEstimator(GroupEstimator):
         return self._with_direct(self._mean(self._values, self.group_weights_), self.z_)
 
     def _fitted_bounds(self, confidence_level):
-        every = [member.estimate(confidence_level) for member in self.estimators_]
+        every = self._every(confidence_level)
         bounds = self._widened(self._values, every, self.group_weights_, self.inflation_)
         if self.direct_weight_ == 0:
             return bounds
         return self._with_direct_bounds(bounds, self.direct_.estimate(confidence_level))
+
+    def _every(self, confidence_level):
+        """Estimates of the members, found once for each level."""
+        if confidence_level not in self._found:
+            found = [member.estimate(confidence_level) for member in self.estimators_]
+            self._found[confidence_level] = found
+        return self._found[confidence_level]
 
     def _with_direct(self, value, z):
         share = self.direct_weight_

@@ -174,7 +174,9 @@ def content_order(X, y=None, ties=()):
     columns = [_hashed(frame.iloc[:, at]) for at in range(frame.shape[1])]
     # The second sum tells apart what the first, of many columns of few levels, may not.
     sums = [np.sum(power, axis=0, dtype=np.uint64) for power in (columns, np.square(columns))]
-    return np.lexsort([*numbers[::-1], *sums])
+    order = np.argsort(sums[1])
+    distinct = np.all(np.diff(sums[1][order]) > 0)  # the rule, and then the other keys say nothing
+    return order if distinct else np.lexsort([*numbers[::-1], *sums])
 
 
 def _hashed(column):

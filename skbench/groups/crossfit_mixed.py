@@ -151,7 +151,7 @@ class CrossFitMixedModel(GroupEstimator):
             X, groups, self.cv, self._said, self.model, self.topic
         )
         z, sigma2 = self._on_scale(self.z_, self.sigma2_, self.n_)
-        self._noise = sigma2
+        self._noise, self._found = sigma2, {}
         self._prior_means = self._cross_fitted(X, z, groups)
         self.prior_mean_ = self._prior_means.mean(axis=0)
         family = _KnownNoise if self._binary else GaussianMixedModel
@@ -189,8 +189,12 @@ class CrossFitMixedModel(GroupEstimator):
         return self._fitted(confidence_level)[1]
 
     def _fitted(self, confidence_level):
-        every = [effect.estimate(confidence_level) for effect in self.effects_]
-        return self._around(self._prior_means, [e.value for e in every], every, self._noise)
+        """Value and bounds, found once for each level."""
+        if confidence_level not in self._found:
+            every = [effect.estimate(confidence_level) for effect in self.effects_]
+            found = self._around(self._prior_means, [e.value for e in every], every, self._noise)
+            self._found[confidence_level] = found
+        return self._found[confidence_level]
 
     def _unlike_peers(self):
         return np.mean([effect._unlike_peers() for effect in self.effects_], axis=0)

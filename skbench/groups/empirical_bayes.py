@@ -271,7 +271,8 @@ class EmpiricalBayes(GroupEstimator):
     def _learn_prior(self, prior_means, folds):
         """Prior variance and kurtosis of every split, and their means over splits."""
         self._prior_means = prior_means
-        self._learn_moments(folds, np.zeros(prior_means.shape, dtype=bool))
+        self._prior_variances, self._kurtoses = np.empty((2, *prior_means.shape))
+        self._learn_moments(folds, np.zeros(prior_means.shape, dtype=bool), range(len(folds)))
         self._unlike = None
         if self._looks_for_unlike():
             self._learn_unlike(folds)
@@ -300,13 +301,15 @@ class EmpiricalBayes(GroupEstimator):
         tries = [self._log_odds(shares, part) for part in _PARTS]
         best = np.argmax([fit for _, fit in tries], axis=0)
         apart = np.array([tries[number][0][split] for split, number in enumerate(best)]) > 0
+        learned = np.zeros_like(apart)
         for _ in range(_ROUNDS):
             before = apart
             if apart.mean(axis=1).max() <= _MOST_APART:
-                self._learn_moments(folds, apart)
+                self._learn_moments(folds, apart, np.flatnonzero((apart != learned).any(axis=1)))
+                learned = apart
             log_odds, _ = self._log_odds(shares)
             factors = log_odds - logit(shares)[:, None]
-            shares = np.array([mixed.posterior_share(each, self.unlike_share) for each in factors])
+            shares = mixed.posterior_share(factors, self.unlike_share)
             log_odds = factors + logit(shares)[:, None]
             apart = log_odds > 0
             if np.array_equal(apart, before):
@@ -317,8 +320,7 @@ class EmpiricalBayes(GroupEstimator):
     def _log_odds(self, shares, part=1.0):
         """Of every split with a part of `A` and a prior share, and how likely these are."""
         data = self.z_, self.sigma2_, self.n_
-        priors = zip(self._prior_means, part * self._prior_variances, strict=True)
-        ordinary = np.array([self._log_mass(*data, *prior) for prior in priors])
+        ordinary = self._log_mass(*data, self._prior_means, part * self._prior_variances)
         log_odds = self._alone.log_mass - ordinary + logit(shares)[:, None]
         return log_odds, np.sum(ordinary + np.logaddexp(0, log_odds), axis=1)
 
@@ -337,11 +339,10 @@ class EmpiricalBayes(GroupEstimator):
             return mixed.log_mass_of_counts(np.round(z * n), n, *prior)
         return mixed.log_mass_of_scores(z, sigma2, *prior)
 
-    def _learn_moments(self, folds, apart):
-        """Prior variance and kurtosis of every split and part, from those not set apart."""
-        self._prior_variances = np.empty_like(self._prior_means)
-        self._kurtoses = np.empty_like(self._prior_means)
-        for split, (prior_mean, fold) in enumerate(zip(self._prior_means, folds, strict=True)):
+    def _learn_moments(self, folds, apart, splits):
+        """Prior variance and kurtosis of splits and their parts, from those not set apart."""
+        for split in splits:
+            prior_mean, fold = self._prior_means[split], folds[split]
             parts = [fold >= 0] if self.pool else [fold == k for k in np.unique(fold)]
             for part in parts:
                 A, kurtosis = self._prior_moments(prior_mean, part & ~apart[split])

@@ -162,7 +162,8 @@ class StructuredRegression(SyntheticRegression):
             return
         warn_of_noiseless(self.sigma2_)
         noisy = self.sigma2_ > 0
-        threshold = self.regressor_[-1].penalty / precision_weights(self.sigma2_) * noisy
+        # An exact group keeps its direct estimate, as new ones do.
+        threshold = noisy * self.regressor_[-1].penalty / precision_weights(self.sigma2_)
         self.penalty_ = (
             float((threshold[noisy] / self.sigma2_[noisy]).mean()) if noisy.any() else 0.0
         )

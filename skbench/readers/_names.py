@@ -197,6 +197,28 @@ def listed(names, most=40):
     return ", ".join(names[:most]) + more
 
 
+_WHOLE = re.compile(r"0*([0-9]+)(\.0+)?")
+
+
+def labels_alike(items):
+    """Labels of models, topics and items that differ in blanks, case or zeros alone, in words."""
+    for role in ("model", "topic", "item"):
+        if role not in items or pd.api.types.is_numeric_dtype(items[role]):
+            continue
+        forms = {}
+        for label in items[role].unique():
+            form = " ".join(str(label).casefold().split())
+            whole = _WHOLE.fullmatch(form)
+            forms.setdefault(whole[1] if whole else form, []).append(str(label))
+        alike = [labels for labels in forms.values() if len(labels) > 1]
+        if alike:
+            yield (
+                f"{role}: {' and '.join(map(repr, alike[0][:2]))} differ in blanks, case or zeros "
+                f"alone{f', as {len(alike) - 1} more do' * (len(alike) > 1)}; they are taken for "
+                "different ones"
+            )
+
+
 def n_shared(paths):
     """With how many parts all paths begin; the last part of a path does not count."""
     levels = list(zip(*(path[:-1] for path in paths), strict=False))

@@ -11,7 +11,7 @@ from skbench.readers._helm import helm_logs
 from skbench.readers._inspect import inspect_logs
 from skbench.readers._lm_eval import lm_eval_logs
 from skbench.readers._logs import Options, assemble
-from skbench.readers._names import listed
+from skbench.readers._names import labels_alike, listed
 from skbench.readers._promptfoo import promptfoo_logs
 from skbench.readers._several_tables import tables_items
 
@@ -76,7 +76,7 @@ def read_paths(
         if not logs:
             raise ValueError(f"No item is left to read in {listed(paths, most=3)}.")
         rows = assemble(logs, model, notes)
-    notes += [*_unit_of(rows.items["score"]), *bad.notes()]
+    notes += [*_unit_of(rows.items["score"]), *labels_alike(rows.items), *bad.notes()]
     return rows._replace(notes=notes, formats=list(found))
 
 

@@ -9,6 +9,7 @@ from skbench.report.labeled_rows import (
     as_one_word,
     as_yes_or_no,
     read_columns,
+    say_silent,
     with_guessed_cluster,
 )
 from skbench.report.markup import Cells
@@ -26,6 +27,8 @@ def print_card(file, names, columns, confidence_level, seed, form):
     cluster = columns["cluster"]
     if cluster is None:
         table, cluster = with_guessed_cluster(table, [])
+    for name in names:
+        say_silent(table, name, human)
     biases = {}
     if first is not None:
         item = columns["ids"][0] if columns["ids"] else None
@@ -35,7 +38,7 @@ def print_card(file, names, columns, confidence_level, seed, form):
     if event is None and rows[human].dropna().isin((0, 1)).all():
         rows = rows.assign(**{name: as_yes_or_no(rows[name]) for name in names})
     if event is not None:
-        event = as_event(rows[human], event)
+        event = as_event(table[human], event)
     card = judge_agreement(
         rows, human, names, event=event, cluster=cluster,
         confidence_level=confidence_level, random_state=seed,
@@ -46,7 +49,7 @@ def print_card(file, names, columns, confidence_level, seed, form):
         + [_ends(row[what], row[f"{what}_low"], row[f"{what}_high"]) for what in _FIGURES]
         for name, row in frame.iterrows()
     ]
-    told = [*card.sentences(), *_on_estimates(card), *_on_position(biases)]
+    told = [*card.sentences(), *_on_estimates(card, rows), *_on_position(biases)]
     known = ("n_labels", "n_clusters", "alpha", "effective_judges", "confidence_level")
     weights = card.vote_weights
     document = {name: getattr(card, name) for name in known} | {
@@ -68,11 +71,11 @@ def _ends(value, low, high):
     return "unknown" if np.isnan(value) else f"{value:.2f} ({low:.2f} to {high:.2f})"
 
 
-def _on_estimates(card):
+def _on_estimates(card, rows):
     if card.corrected is None:
         return []
     return [
-        f"By {name} and the labels, the mean over all rows is "
+        f"By {name} and the labels, the mean over the {rows[name].count():,} rows it judged is "
         f"{_ends(row.value, row.low, row.high)}, by {row.method}."
         for name, row in zip(card.corrected.index, card.corrected.itertuples(), strict=True)
     ]

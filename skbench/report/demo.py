@@ -58,7 +58,8 @@ def demo(seed, n_images, output):
         _print_setting(items, n_images, len(summary))
         scores = method_scores(estimates, truth)
         _print_scores(scores)
-        print_prose("\n" + "\n".join(_verdict(scores, estimates, truth, summary.groups)) + "\n")
+        for line in ("", *_verdict(scores, estimates, truth, summary.groups), ""):
+            print_prose(line)
         display = _shrinkage(estimates, truth, summary)
         _print_moves(display.moves_)
         _save(output, display, sample)

@@ -29,6 +29,8 @@ def doctor(paths, by, as_json, **roles):
     which command takes it. Where a table cannot be read as results, its columns are listed.
     """
     with in_one_line():
+        # As `estimate` takes it: model by itself is one group per model.
+        by = [name for name in by or [] if name not in ("model", roles["model"])] or None
         check_topics(by, roles["model"])
         new_names = roles.pop("rename")
         try:

@@ -112,4 +112,4 @@ def print_data(text):
     """Print for programs; on a terminal control characters of names are shown, not sent."""
     if sys.stdout.isatty():
         text = "\n".join(map(visible, text.split("\n")))
-    click.echo(text)
+    click.echo(text, color=True)  # else it would take colors out of names

@@ -87,7 +87,12 @@ def _settled(findings, best):
         others = pairs["model_a"].where(pairs["model_b"] == leader, pairs["model_b"])
         rivals = with_leader & others.isin(best)
         needed = dict(zip(others[rivals], pairs["more_items"][rivals], strict=True))
-        yield _needed(leader, {name: n for name, n in needed.items() if not np.isnan(n)})
+        needed = {name: n for name, n in needed.items() if not np.isnan(n)}
+        if needed:
+            yield _needed(leader, needed)
+    apart = int(pairs["difference"].isna().sum())
+    if apart:
+        yield f"{apart} of {len(pairs)} pairs cannot be compared: they share no items."
     tied = int((pairs["verdict"] == "tied").sum())
     yield f"{tied} of {len(pairs)} pairs of models are tied."
 

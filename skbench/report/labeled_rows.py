@@ -159,13 +159,14 @@ def as_yes_or_no(column):
 def as_event(column, event, what="human label"):
     """The event as it is written in a column, a number where that holds numbers."""
     text = event.strip().lower()
-    known = {str(x).removesuffix(".0"): x for x in column.dropna().unique()}
+    known = {str(x).removesuffix(".0"): x for x in as_one_word(column).dropna().unique()}
     as_number = str(_WORDS.get(text, text)).removesuffix(".0")
     alike = [word for word, number in _WORDS.items() if f"{number:g}" == as_number]
     found = next((known[word] for word in (text, as_number, *alike) if word in known), None)
     if found is None:
+        written = sorted({str(x).removesuffix(".0") for x in column.dropna().unique()})
         raise DataError(
-            f"--event {event}: no {what} says so. There are: {', '.join(sorted(known)[:10])}."
+            f"--event {event}: no {what} says so. There are: {', '.join(written[:10])}."
         )
     return found
 
@@ -214,7 +215,7 @@ def _with_event(table, judge, human, event):
     for name in (judge, human):
         column = as_one_word(table[name])
         # Each column by itself: one may write y and n, the other 1 and 0.
-        said = as_event(column, event, "human label" if name == human else "verdict")
+        said = as_event(table[name], event, "human label" if name == human else "verdict")
         happened[name] = (column == said).astype(float).where(column.notna())
     return table.assign(**happened)
 
@@ -297,14 +298,19 @@ def _refuse_repeated(keys, file, remedy):
         )
 
 
-def _with_verdict(table, judge, human):
-    """Rows with a verdict; says how many have none."""
+def say_silent(table, judge, human):
+    """Say how many rows have no verdict."""
     silent = table[judge].isna()
     if silent.any():
         with_label = int(table.loc[silent, human].notna().sum())
         lost = f", {with_label} of them with a human label" if with_label else ""
         say(f"{int(silent.sum())} of {len(table)} rows have no {judge}: left out{lost}")
-    table = table[~silent]
+
+
+def _with_verdict(table, judge, human):
+    """Rows with a verdict; says how many have none."""
+    say_silent(table, judge, human)
+    table = table[table[judge].notna()]
     if table[human].notna().sum() == 0:
         raise DataError(
             f"none of the {len(table)} rows with a verdict in {judge!r} has a label in {human!r}. "

@@ -54,7 +54,8 @@ def as_markdown(cells):
     | a\\|b | 0.5 |
     """
     marks = [":--" if at < cells.n_text else "--:" for at in range(len(cells.headers))]
-    told = [list(map(markdown_text, row)) for row in (cells.headers, *cells.rows)]
+    headers = [header.replace("\n", " ") for header in cells.headers]
+    told = [list(map(markdown_text, row)) for row in (headers, *cells.rows)]
     return "\n".join(f"| {' | '.join(row)} |" for row in (told[0], marks, *told[1:]))
 
 

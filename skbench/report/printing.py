@@ -268,6 +268,8 @@ def verdict_in_words(pair, decimals):
     -------
     str
     """
+    if np.isnan(pair.difference):
+        return f"{pair.model_a} and {pair.model_b} cannot be compared: they share no items."
     difference, low, high = (
         "unknown" if np.isnan(x) else f"{x:+.{decimals}f}"
         for x in (pair.difference, pair.low, pair.high)

@@ -207,8 +207,12 @@ def ascii_only():
 
 
 def print_prose(text):
-    """Print a paragraph on stdout, wrapped to the width of the terminal."""
-    Console().print(Text("\n".join(map(visible, text.split("\n")))))
+    """Print a paragraph on stdout, wrapped to the width of the terminal.
+
+    Line breaks before and after it are kept; others are of a name, and shown.
+    """
+    inner = text.strip("\n")
+    Console().print(Text(text.replace(inner, visible(inner)) if inner else text))
 
 
 def print_line(text):

@@ -233,6 +233,20 @@ def test_other_units_are_kept_and_said(written):
     assert read.notes[-1] == "scores run from 70 to 100: kept in that unit, as continuous"
 
 
+@pytest.mark.parametrize(
+    ("role", "one", "other"),
+    [("item", "7", "007"), ("item", "7.0", "7"), ("model", "a", "a "), ("topic", "Law", "law")],
+)
+def test_labels_that_look_alike_are_told(written, role, one, other):
+    row = {"model": "m", "topic": "t", "item": "i", "score": "1"}
+    lines = [",".join((row | {role: label, "item": item}).values()) for label, item in
+             ((one, one), (other, other), ("z", "z"))]  # fmt: skip
+    notes = read_with_notes(written("\n".join(["model,topic,item,score", *lines]))).notes
+    told = f"{role}: {one!r} and {other!r} differ in blanks, case or zeros alone; they are taken"
+    assert any(note.startswith(told) for note in notes)
+    assert not any("'z'" in note for note in notes)
+
+
 def test_label_called_na_is_a_label(written):
     """Namibia is no missing value, but a blank score is."""
     items = read_items(written("model,topic,item,score\nNone,NA,1,1\nNone,NA,2,NA\n"))

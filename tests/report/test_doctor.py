@@ -52,6 +52,7 @@ def test_counts_are_results_of_groups(written, names):
         ("ada", "art"): 50, ("ada", "law"): 40, ("bob", "art"): 50, ("bob", "law"): 40,
     }  # fmt: skip
     assert table.loc[("ada", "law"), "estimate"] == 0.75
+    assert run(doctor, path, "--by", "model").output == run(doctor, path).output
     of_models = rows_of(estimate, "groups", path, "--by", "model", "--method", "direct")
     assert of_models[["model", "n", "estimate"]].to_numpy().tolist() == [
         ["ada", 90, 50 / 90], ["bob", 90, 45 / 90],

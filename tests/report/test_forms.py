@@ -66,6 +66,19 @@ def test_control_characters_of_names_are_shown_and_not_sent(evil_file, arguments
     assert "x1b" in result.stdout + result.stderr or "u001b" in result.stdout
 
 
+@pytest.mark.parametrize("command", [report, leaderboard, compare])
+def test_a_name_breaks_no_line_and_keeps_its_colors_in_csv(items, tmp_path, command):
+    path = tmp_path / "broken.csv"
+    name, known = "a\nde|l\x1b[31m", items["model"].iloc[0]
+    items[items["model"].isin(items["model"].unique()[:2])].replace(
+        {"model": {known: name}}
+    ).to_csv(path, index=False)  # fmt: skip
+    told = run(command, path).stdout
+    assert "a\\x0ade|l" in told and not re.search(r"^de\|l", told, re.MULTILINE)
+    if command is not report:
+        assert f'"{name}"' in run(command, path, "--csv").stdout
+
+
 def test_page_holds_no_control_characters(evil_file, tmp_path):
     page = tmp_path / "report.html"
     assert run(report, evil_file, "--html", page).exit_code == 0
@@ -89,7 +102,7 @@ def test_tables_of_papers_have_the_numbers_of_json(file, command):
     numbers = [row["low"] for row in rows]
     markdown = run(command, file, "--markdown").stdout
     cells = [line.split(" | ") for line in markdown.splitlines() if line.startswith("| ")]
-    assert len({len(row) for row in cells}) == 1
+    assert len({len(row) for row in cells}) == 1 and "x0a" not in markdown
     at = len(cells[0]) - 1 - [name.strip("| ") for name in cells[0]][::-1].index("low")
     assert [float(row[at]) for row in cells[2:]] == pytest.approx(numbers, abs=5e-4)
     latex = run(command, file, "--latex").stdout

@@ -22,7 +22,7 @@ def file(tmp_path):
     rows = pd.DataFrame({"id": np.arange(200), "human": np.where(human, "Yes", "no")})
     for name, error in (("j1", 0.1), ("j2", 0.3)):
         rows[name] = np.where(rng.random(200) < error, ~human, human) * 1
-    rows.loc[120:, "human"] = None
+    rows.loc[120:, "human"] = rows.loc[150:, "j2"] = None
     path = tmp_path / "judged.csv"
     rows.to_csv(path, index=False)
     return path
@@ -42,9 +42,14 @@ def test_json_is_the_function(file):
 
 def test_card_in_words_and_as_markdown(file):
     arguments = (file, "--judge", "j1,j2", "--human", "human", "--card")
-    text = run(*arguments).stdout
+    result = run(*arguments)
+    text = " ".join(result.stdout.split())
     assert "rests on 120 human labels" in text
-    assert "the mean over all rows is" in " ".join(text.split())
+    assert "By j1 and the labels, the mean over the 200 rows it judged is" in text
+    assert "By j2 and the labels, the mean over the 150 rows it judged is" in text
+    assert "50 of 200 rows have no j2: left out" in result.stderr
+    wrong = run(*arguments, "--event", "u")
+    assert wrong.exit_code == 1 and "There are: Yes, no." in wrong.stderr
     assert run(*arguments, "--markdown").stdout.startswith("| judge | labels | kappa |")
 
 

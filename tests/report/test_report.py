@@ -194,6 +194,11 @@ def test_models_on_different_items_are_warned_about(items, tmp_path):
     document = json.loads(run(path, "--json").stdout)
     assert {row["verdict"] for row in document["pairs"]["rows"]} == {"unknown"}
     assert any("share no items with some others" in text for text in document["warnings"])
+    told = document["headline"]
+    assert "3 of 3 pairs cannot be compared: they share no items." in told
+    assert not any("No number of items" in sentence for sentence in told)
+    pairs = run(path).stdout.partition("Pairs\n")[2]
+    assert " cannot be compared: they share no items." in pairs and "(unknown" not in pairs
 
 
 def test_equal_totals_are_a_tie_that_no_items_decide(tmp_path):

@@ -250,6 +250,50 @@ def test_products_of_designs_against_tables(own_per_topic, rest):
     assert_allclose(design.collected(values), rows.T @ values.reshape(-1, 2), atol=1e-12)
 
 
+@pytest.mark.parametrize("correlated", [True, False])
+def test_blocks_of_a_kind_are_computed_once(correlated):
+    rng = np.random.default_rng(0)
+    topic, model = np.divmod(np.arange(80), 4)
+    arranged = mixed._arranged(
+        model, topic, 0.7 * np.eye(4) + 0.3 if correlated else None, (), 1e-8
+    )
+    precision = np.repeat(rng.uniform(2, 20, 4), 5)[:, None] * np.ones(4)
+    precision[3, 2] = 0.0
+    likelihood = fitting.Gaussian(rng.normal(size=(20, 4)), precision, arranged.correlation)
+    (W, b), noise = likelihood.start, likelihood.start_noise
+    grouped = fitting.with_kinds(likelihood, arranged.structure)
+    assert len(grouped.kinds.first) == 5
+    found = []
+    for structure in (arranged.structure, grouped):
+        fit = gaussian.posterior(W, b, noise, np.array([0.5, 0.2]), structure)
+        fit = gaussian.with_latent(W, noise, np.array([0.5, 0.2]), structure, fit)
+        risk = gaussian.unbiased_risk(W, b, noise, fit, structure)
+        found.append([risk, *fit._replace(precision=None, slope=fit.slope if correlated else None)])
+    for each, once in zip(*found, strict=True):
+        assert each is once is None or np.allclose(each, once, rtol=1e-10, atol=1e-12)
+
+
+def test_steps_to_the_fixed_point_are_few_and_end_there(monkeypatch):
+    rng = np.random.default_rng(0)
+    topic, model = np.divmod(np.arange(600), 30)
+    eta = rng.normal(size=20)[topic] + 0.4 * rng.normal(size=600)
+    k = rng.binomial(10, expit(eta)).astype(float)
+    arranged = mixed._arranged(model, topic, 0.5 * np.eye(30) + 0.5, (), 0.16)
+    likelihood = fitting.Binomial(
+        *map(arranged.where.blocks, (k, np.full(600, 10.0))), arranged.correlation
+    )
+    problem = likelihood, arranged.structure, arranged.prior_std, arranged.start
+    calls, posterior = [], gaussian.posterior
+    monkeypatch.setattr(
+        gaussian, "posterior", lambda *a, **kw: calls.append(1) or posterior(*a, **kw)
+    )
+    fit = fitting.fit_blocks(*problem)
+    assert len(calls) <= 18  # 35 where each step starts from the last alone
+    monkeypatch.setattr(fitting, "_TOLERANCE", 1e-10)
+    # A third of the tolerance of the steps, on the scale of log odds.
+    assert_allclose(fit.posterior.mean, fitting.fit_blocks(*problem).posterior.mean, atol=1e-5)
+
+
 def test_inverses_by_halves():
     root = np.random.default_rng(0).normal(size=(2, 50, 70))
     inverse, log_determinant = gaussian._inverse(root @ np.swapaxes(root, 1, 2))

@@ -128,6 +128,14 @@ def test_monotone():
 
 
 @pytest.mark.parametrize("kurtosis", [1.0, 1.2, 3.0, 30.0, np.inf])
+def test_interpolated_values_are_those_of_a_direct_solve(kurtosis, monkeypatch):
+    m2 = spread_m2(10_000, 0.05, 50)  # where the worst law turns from two points to one
+    interpolated = cva(m2, kurtosis)
+    monkeypatch.setattr(_critical_values, "_TABLE_FROM", np.inf)
+    np.testing.assert_allclose(interpolated, cva(m2, kurtosis), rtol=2e-11)
+
+
+@pytest.mark.parametrize("kurtosis", [1.0, 1.2, 3.0, 30.0, np.inf])
 def test_table_and_direct_solve_agree(kurtosis, monkeypatch):
     m2 = np.r_[0, spread_m2(3000, 1e-10, 1e6)]
     with_table = cva(m2, kurtosis)

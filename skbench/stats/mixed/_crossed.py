@@ -7,7 +7,6 @@ from scipy.special import expit, logit
 
 from skbench.stats.mixed import _fit as fitting
 from skbench.stats.mixed import _peers
-from skbench.stats.mixed._gaussian import Structure
 from skbench.stats.mixed._layout import Layout, layout
 from skbench.stats.mixed._moments import (
     Cavity,
@@ -16,6 +15,7 @@ from skbench.stats.mixed._moments import (
     gaussian_moments,
     mixture_moments,
 )
+from skbench.stats.mixed._structure import Structure
 
 _NODES, _WEIGHTS = np.polynomial.hermite.hermgauss(30)
 _MODEL_STD = 2.5  # of the weak prior of a model's log odds

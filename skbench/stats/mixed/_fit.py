@@ -7,10 +7,12 @@ import numpy as np
 from scipy.special import expit
 
 from skbench.stats.mixed import _gaussian as gaussian
+from skbench.stats.mixed._extrapolation import Extrapolation, State
 from skbench.stats.mixed._sites import site_evidence, tilted_moments, updated_sites
+from skbench.stats.mixed._structure import Noise, kinds_of
 
 _MAX_STEPS = 200
-_TOLERANCE = 1e-4  # of log odds (or standardized scores), and of the log likelihood
+_TOLERANCE = 3e-5  # of log odds (or standardized scores), and of the log likelihood
 _LONGEST_STEP = 1.5  # of a log variance
 _LEAST_VARIANCE = 1e-7
 _LARGEST_VARIANCE = 1e3
@@ -21,6 +23,7 @@ _NEGLIGIBLE = 5.0  # log weight below the best that the rough evidence rules out
 _MARGIN = 2.0  # by which points beyond may be better than the ones on the way there
 _LARGEST_RATIO = 2.0
 _LEAST_OWN = 0.1  # part of its errors that a model shares with nobody
+_STRIDE = 0.7  # of the way to new shared noise
 _DOUBTFUL = 0.01  # accuracies nearer to 0 or 1 do not widen the noise further
 
 
@@ -30,7 +33,7 @@ class BlockFit(NamedTuple):
     variances: np.ndarray
     W: np.ndarray
     b: np.ndarray
-    noise: np.ndarray | None
+    noise: Noise | None
     posterior: gaussian.Posterior
 
 
@@ -58,11 +61,14 @@ class Binomial:
             return None
         p = np.clip(p, _DOUBTFUL, 1 - _DOUBTFUL)
         scale = np.where(self.n > 0, 1 / np.sqrt(np.maximum(self.n, 1) * p * (1 - p)), 0)
-        return scale[:, :, None] * self._shared * scale[:, None, :]
+        return Noise(scale, self._shared)
 
     def noise(self, posterior, noise):
-        """New shared noise, half way from the old: a full step may swing for ever."""
-        return None if noise is None else (noise + self._noise(expit(posterior.mean))) / 2
+        """New shared noise, most of the way from the old: a full step may swing for ever."""
+        if noise is None:
+            return None
+        wanted = self._noise(expit(posterior.mean)).scale
+        return noise._replace(scale=noise.scale + _STRIDE * (wanted - noise.scale))
 
     def update(self, W, b, posterior):
         """New pseudo-observations, given the posterior."""
@@ -96,7 +102,7 @@ class Gaussian:
         self.start = (precision / own, precision / own * z)
         self.start_noise = None
         if shared is not None:
-            self.start_noise = scale[:, :, None] * shared * scale[:, None, :]
+            self.start_noise = Noise(scale, shared)
 
     def update(self, W, b, posterior):
         """Nothing changes: the observations are Gaussian already."""
@@ -139,6 +145,14 @@ def split_correlation(correlation):
     return correlation - own * np.eye(correlation.shape[-1]), own
 
 
+def with_kinds(likelihood, structure):
+    """The structure, told which blocks are the same where precisions do not change."""
+    if not likelihood.is_gaussian:
+        return structure
+    (W, _), noise = likelihood.start, likelihood.start_noise
+    return structure._replace(kinds=kinds_of(W, noise, structure))
+
+
 def fit_blocks(likelihood, structure, prior_std, variances, start=None, *, learn=None):
     """Alternate between variances, posterior and pseudo-observations until nothing moves.
 
@@ -163,9 +177,11 @@ def fit_blocks(likelihood, structure, prior_std, variances, start=None, *, learn
     if start is not None:
         W, b, noise = start.W, start.b, start.noise
     learn = start is None if learn is None else learn
-    log_variances = np.log(variances)
+    state = State(np.log(variances), W, b, noise)
+    extrapolated = Extrapolation(state.units())
     previous = np.full(W.shape, np.inf)
     for _ in range(_MAX_STEPS):
+        log_variances, W, b, noise = state
         variances = np.exp(log_variances)
         posterior = gaussian.posterior(W, b, noise, variances, structure, learn=learn)
         step, gain = 0.0, 0.0
@@ -178,10 +194,10 @@ def fit_blocks(likelihood, structure, prior_std, variances, start=None, *, learn
         if max(np.max(np.abs(posterior.mean - previous)), gain) < _TOLERANCE:
             break
         previous = posterior.mean
-        log_variances = log_variances + step
         W, b = likelihood.update(W, b, posterior)
-        if learn:
-            noise = likelihood.noise(posterior, noise)
+        noise = likelihood.noise(posterior, noise) if learn else noise
+        after = State(log_variances + step, W, b, noise)
+        state = after if likelihood.is_gaussian else extrapolated(state, after)
     posterior = gaussian.with_latent(W, noise, variances, structure, posterior)
     return BlockFit(np.exp(log_variances), W, b, noise, posterior)
 

@@ -13,49 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skbench.stats.mixed._design import Design
+from skbench.stats.mixed._structure import Noise, apply
 
 _SMALL = 16  # size up to which a matrix is inverted whole, larger ones by halves
+_ENTRIES = 100_000  # of the matrices that are worked on at a time
 _FAINT = 1e-4  # precision times variance below which ``1 - (1 - small)`` would lose digits
-
-
-class Structure(NamedTuple):
-    """Which latent values there are and how they hang together.
-
-    topic : ndarray of shape (n_blocks or 1,), factors of the first variance in each block:
-        the effect that its values share; None where there is none
-    own : ndarray of shape (n_blocks or 1, B), factors of the next variance: interactions
-    design : Design
-    prior_precision : float, of coefficients whose variance is not learned
-    batch : ndarray of int of shape (n_coefficients,), which of the further variances a
-        coefficient has; -1 where it is not learned
-    known : ndarray of shape (n_blocks, B), variance of interactions besides; 0.0 for nothing
-    """
-
-    topic: np.ndarray | None
-    own: np.ndarray
-    design: Design
-    prior_precision: float
-    batch: np.ndarray
-    known: np.ndarray | float = 0.0
-
-    @property
-    def n_effects(self):
-        """Variances that are not of coefficients."""
-        return 1 if self.topic is None else 2
-
-    def own_variance(self, variances):
-        """Prior variance of the interaction of each latent value, of shape (n_blocks or 1, B)."""
-        return variances[self.n_effects - 1] * self.own + self.known
-
-    def topic_variance(self, variances):
-        """Prior variance of the effect of each block, of shape (n_blocks or 1,)."""
-        return np.zeros(1) if self.topic is None else variances[0] * self.topic
-
-    def precisions(self, variances):
-        """Prior precisions of the coefficients."""
-        learned = np.append(variances[self.n_effects :], 1.0)[self.batch]
-        return np.where(self.batch < 0, self.prior_precision, 1 / learned)
 
 
 class Posterior(NamedTuple):
@@ -67,7 +29,7 @@ class Posterior(NamedTuple):
     coefficients, covariance : of the fixed effects
     gradient, information : of the restricted likelihood in the log variances
     residual : ndarray of shape (n_blocks, B), ``V^-1 (y - X beta)``
-    precision : ndarray of shape (n_blocks, B, B), ``V^-1`` with ``V = Omega + C + 1 / W``
+    precision : ndarray of shape (n_kinds, B, B), ``V^-1`` with ``V = Omega + C + 1 / W``
     log_evidence : float, see the function
     """
 
@@ -86,12 +48,8 @@ class Posterior(NamedTuple):
 
 
 class _Solution(NamedTuple):
-    """What the pseudo-observations say of the coefficients.
+    """What the pseudo-observations say of the coefficients; `precision` as in `Posterior`."""
 
-    inner : ``(1 + W^1/2 total W^1/2)^-1``
-    """
-
-    inner: np.ndarray
     precision: np.ndarray
     coefficients: np.ndarray
     covariance: np.ndarray
@@ -105,8 +63,8 @@ def posterior(W, b, noise, variances, structure, *, learn=True):
     ----------
     W, b : ndarray of shape (n_blocks, B)
         Precisions of the pseudo-observations, and precisions times values.
-    noise : ndarray of shape (n_blocks, B, B) or None
-        Covariance of the noise that observations share.
+    noise : Noise or None
+        That observations share.
     variances : ndarray of shape (n_variances,)
     structure : Structure
     learn : bool, default=True
@@ -117,26 +75,24 @@ def posterior(W, b, noise, variances, structure, *, learn=True):
     Posterior
         Without `variance` and `slope`, where noise is shared: see `with_latent`.
     """
-    own, topic = structure.own_variance(variances), structure.topic_variance(variances)
-    design, total = structure.design, _total(W, own, topic, noise)
-    solution = _solution(W, b, total, noise is None, variances, structure)
+    kinds, design = structure.kinds, structure.design
+    solution = _solution(W, b, noise, variances, structure)
     precision = solution.precision
     fixed = design.times(solution.coefficients)
-    residual = _solved(W, b - W * fixed, solution.inner)
-    mean = fixed + own * residual + topic[:, None] * residual.sum(axis=1, keepdims=True)
-    left = _left(W, total, precision)
+    residual = _solved(W, b - W * fixed, precision, kinds)
+    mean = fixed + _acted(residual, None, variances, structure)
     known = design.covariance(solution.covariance)
-    # What the observations leave of the fixed part.
-    spread = np.sum(_product(left, known) * left, axis=2)
-    noisy_variance = np.sum(left * total, axis=2) + spread
+    law = _law(W, noise, variances, structure)
+    noisy_variance, spread = _in_parts(_noisy_variances, *law, precision, known)
+    noisy_variance = noisy_variance[kinds.member]
     gradient = information = None
     if learn:
-        traces = _traces(W, precision, known, spread, structure)
+        traces = _traces(kinds.of(W), precision, known, spread, structure)
         gradient, information = _slopes(variances, residual, traces, solution, structure)
     return Posterior(
         mean=mean,
         variance=noisy_variance if noise is None else None,
-        noisy_mean=mean if noise is None else mean + _apply(noise, residual),
+        noisy_mean=mean if noise is None else mean + noise.times(residual),
         noisy_variance=noisy_variance,
         slope=None,
         coefficients=solution.coefficients,
@@ -165,22 +121,10 @@ def with_latent(W, noise, variances, structure, fit):
     """
     if noise is None:
         return fit
-    own, topic = structure.own_variance(variances), structure.topic_variance(variances)
-    precision, total = fit.precision, _total(W, own, topic, noise)
-    left = _left(W, total, precision)
-    known = structure.design.covariance(fit.covariance)
-    gain = own[:, :, None] * precision + (topic[:, None] * precision.sum(axis=1))[:, None]
-    diagonal = np.arange(W.shape[1])
-    explained = own * gain[:, diagonal, diagonal] + topic[:, None] * gain.sum(axis=2)
-    latent_left = np.eye(W.shape[1]) - gain
-    acted = _product(latent_left, known)
-    # Rounding may leave nothing, or less, of the variance of what is known exactly.
-    variance = np.maximum(own + topic[:, None] - explained, 0)
-    variance = variance + np.sum(acted * latent_left, axis=2)
-    common = own * left[:, diagonal, diagonal] + topic[:, None] * left.sum(axis=2)
-    # Cut at 0, though noise that explains the latent value away may leave less.
-    common = np.maximum(common, 0) + np.sum(acted * left, axis=2)
-    return fit._replace(variance=variance, slope=common / fit.noisy_variance)
+    member, known = structure.kinds.member, structure.design.covariance(fit.covariance)
+    law = _law(W, noise, variances, structure)
+    variance, common = _in_parts(_latent_variances, *law, fit.precision, known)
+    return fit._replace(variance=variance[member], slope=common[member] / fit.noisy_variance)
 
 
 def log_evidence(W, b, noise, variances, structure):
@@ -196,9 +140,7 @@ def log_evidence(W, b, noise, variances, structure):
         ``log int N(eta + shared noise) exp(b' x - x' W x / 2)`` over all latent
         values and coefficients; a flat prior of the coefficients counts as density 1.
     """
-    own, topic = structure.own_variance(variances), structure.topic_variance(variances)
-    total = _total(W, own, topic, noise)
-    return _solution(W, b, total, noise is None, variances, structure).log_evidence
+    return _solution(W, b, noise, variances, structure).log_evidence
 
 
 def unbiased_risk(W, b, noise, fit, structure):
@@ -218,49 +160,107 @@ def unbiased_risk(W, b, noise, fit, structure):
         ``y = b / W``, their noise ``S`` and ``P`` the inverse covariance of `y` without
         the fixed effects; 0 where nothing was seen.
     """
-    seen = W > 0
+    kinds, seen = structure.kinds, W > 0
     own = np.where(seen, 1 / np.where(seen, W, 1), 0)
-    S = own[:, :, None] * np.eye(W.shape[1])
+    S = kinds.of(own)[:, :, None] * np.eye(W.shape[1])
     if noise is not None:
-        S = S + noise
+        S = S + Noise(*map(kinds.of, noise)).covariance()
     known = structure.design.covariance(fit.covariance)
     P = fit.precision - _product(fit.precision, known) @ fit.precision
     shrinking = np.sum((S @ P) * np.swapaxes(S, 1, 2), axis=2)
-    risk = (own * b - fit.mean) ** 2 + np.diagonal(S, axis1=1, axis2=2) - 2 * shrinking
-    return np.where(seen, risk, 0)
+    added = np.diagonal(S, axis1=1, axis2=2) - 2 * shrinking
+    return np.where(seen, (own * b - fit.mean) ** 2 + added[kinds.member], 0)
 
 
-def _total(W, own, topic, noise):
+def _law(W, noise, variances, structure):
+    """What decides the matrices of each kind of blocks: precisions, prior variances, noise."""
+    own, topic = structure.own_variance(variances), structure.topic_variance(variances)
+    parts = W, own, topic, *((None, None) if noise is None else noise)
+    return [None if part is None else structure.kinds.of(part) for part in parts]
+
+
+def _in_parts(function, W, *arrays):
+    """Results for a few blocks after the other: three times faster where caches are too small."""
+    step = max(1, _ENTRIES // W.shape[1] ** 2)
+    if len(W) <= step:
+        return function(W, *arrays)
+    parts = [
+        function(*(x if x is None or len(x) == 1 else x[at : at + step] for x in (W, *arrays)))
+        for at in range(0, len(W), step)
+    ]
+    return [np.concatenate(results) for results in zip(*parts, strict=True)]
+
+
+def _total(own, topic, scale, shared):
     """Covariance of the latent values plus the noise that they share."""
-    total = np.zeros((*W.shape, W.shape[1])) if noise is None else noise.copy()
+    size = own.shape[1]
+    if scale is None:
+        total = np.zeros((max(len(own), len(topic)), size, size))
+    else:
+        total = Noise(scale, shared).covariance()
     total += topic[:, None, None]
-    diagonal = np.arange(W.shape[1])
+    diagonal = np.arange(size)
     total[:, diagonal, diagonal] += own
     return total
 
 
-def _solution(W, b, total, separate, variances, structure):
-    """Coefficients, and the evidence; `separate` says that no noise is shared."""
-    design, prior = structure.design, structure.precisions(variances)
+def _precisions(W, own, topic, scale, shared):
+    """``V^-1``, and the log determinants of ``1 + W^1/2 (V - 1 / W) W^1/2``."""
     root = np.sqrt(W)
-    if separate:
-        own, topic = structure.own_variance(variances), structure.topic_variance(variances)
+    if scale is None:
         inner, log_determinant = _inverse_of_sum(1 + W * own, root, topic)
     else:
-        scaled = root[:, :, None] * total * root[:, None, :]
+        scaled = root[:, :, None] * _total(own, topic, scale, shared) * root[:, None, :]
         diagonal = np.arange(W.shape[1])
         scaled[:, diagonal, diagonal] += 1
         inner, log_determinant = _inverse(scaled)
-    precision = root[:, :, None] * inner * root[:, None, :]
-    information = design.information(precision) + np.diag(prior)
+    return root[:, :, None] * inner * root[:, None, :], log_determinant
+
+
+def _noisy_variances(W, own, topic, scale, shared, precision, known):
+    """Posterior variances with the noise, and what the observations leave of the fixed part."""
+    total = _total(own, topic, scale, shared)
+    left = _left(W, total, precision)
+    spread = np.sum(_product(left, known) * left, axis=2)
+    return np.sum(left * total, axis=2) + spread, spread
+
+
+def _latent_variances(W, own, topic, scale, shared, precision, known):
+    """Posterior variances without the noise, and covariances with the values that have it."""
+    left = _left(W, _total(own, topic, scale, shared), precision)
+    gain = own[:, :, None] * precision + (topic[:, None] * precision.sum(axis=1))[:, None]
+    diagonal = np.arange(W.shape[1])
+    explained = own * gain[:, diagonal, diagonal] + topic[:, None] * gain.sum(axis=2)
+    latent_left = np.eye(W.shape[1]) - gain
+    acted = _product(latent_left, known)
+    # Rounding may leave nothing, or less, of the variance of what is known exactly.
+    variance = np.maximum(own + topic[:, None] - explained, 0)
+    common = own * left[:, diagonal, diagonal] + topic[:, None] * left.sum(axis=2)
+    # Cut at 0, though noise that explains the latent value away may leave less.
+    common = np.maximum(common, 0) + np.sum(acted * left, axis=2)
+    return variance + np.sum(acted * latent_left, axis=2), common
+
+
+def _acted(values, noise, variances, structure):
+    """Covariance of the latent values, plus the noise that they share, times values of blocks."""
+    own, topic = structure.own_variance(variances), structure.topic_variance(variances)
+    acted = own * values + topic[:, None] * values.sum(axis=1, keepdims=True)
+    return acted if noise is None else acted + noise.times(values)
+
+
+def _solution(W, b, noise, variances, structure):
+    """Coefficients, and the evidence."""
+    design, prior, kinds = structure.design, structure.precisions(variances), structure.kinds
+    precision, log_determinant = _in_parts(_precisions, *_law(W, noise, variances, structure))
+    information = design.information(kinds.counted(precision)) + np.diag(prior)
     covariance, log_information = (part[0] for part in _inverse(information[None]))
-    solved = _solved(W, b, inner)
+    solved = _solved(W, b, precision, kinds)
     pull = design.collected(solved)
     coefficients = covariance @ pull
-    value = 0.5 * (np.sum(b * _apply(total, solved)) - log_determinant.sum())
-    value += 0.5 * (pull @ coefficients - log_information)
+    value = 0.5 * np.sum(b * _acted(solved, noise, variances, structure))
+    value += 0.5 * (pull @ coefficients - log_information - kinds.counted(log_determinant).sum())
     value += 0.5 * np.sum(np.log(prior[prior > 0]))
-    return _Solution(inner, precision, coefficients, covariance, float(value))
+    return _Solution(precision, coefficients, covariance, float(value))
 
 
 def _inverse_of_sum(diagonal, root, factor):
@@ -295,10 +295,9 @@ def _inverse(matrices):
     return inverse, log_first + log_second
 
 
-def _solved(W, b, inner):
-    """``(total + 1 / W)^-1 b / W``, in the form that loses no digits where W is large."""
-    root = np.sqrt(W)
-    return root * _apply(inner, np.divide(b, root, out=np.zeros_like(b), where=root > 0))
+def _solved(W, b, precision, kinds):
+    """``V^-1 b / W``."""
+    return kinds.times(precision, np.divide(b, W, out=np.zeros_like(b), where=W > 0))
 
 
 def _left(W, total, precision):
@@ -313,10 +312,6 @@ def _left(W, total, precision):
     return left
 
 
-def _apply(matrices, vectors):
-    return (matrices @ vectors[:, :, None])[:, :, 0]
-
-
 def _product(matrices, others):
     """Products of matrices, where the others may be one and the same for all."""
     if len(others) > 1:
@@ -327,12 +322,15 @@ def _product(matrices, others):
 
 def _traces(W, precision, known, spread, structure):
     """Traces of the kernels of topic and interaction with the precision, less the fixed part."""
+    kinds = structure.kinds
     diagonal = np.diagonal(precision, axis1=1, axis2=2)
-    traces = [np.sum(structure.own * (diagonal - W**2 * spread))]
+    traces = [np.sum(kinds.counted(kinds.of(structure.own) * (diagonal - W**2 * spread)))]
     if structure.topic is not None:
         sums = precision.sum(axis=2)
-        fixed = np.sum(sums * _apply(known, sums), axis=1)
-        traces.insert(0, np.sum(structure.topic * (sums.sum(axis=1) - fixed)))
+        fixed = np.sum(sums * apply(known, sums), axis=1)
+        traces.insert(
+            0, np.sum(kinds.counted(kinds.of(structure.topic) * (sums.sum(axis=1) - fixed)))
+        )
     return traces
 
 
@@ -353,7 +351,7 @@ def _slopes(variances, residual, traces, solution, structure):
         square.append(pull @ pull)
         traces.append(np.sum((prior - prior**2 * np.diag(covariance))[batch]))
     pulled = np.stack(pulled, axis=2)
-    seen = solution.precision @ pulled
+    seen = structure.kinds.times(solution.precision, pulled)
     fixed = structure.design.collected(seen)
     information = np.tensordot(pulled, seen, axes=((0, 1), (0, 1))) - fixed.T @ covariance @ fixed
     gradient = 0.5 * variances * (np.array(square) - traces)

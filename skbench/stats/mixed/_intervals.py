@@ -68,14 +68,14 @@ def mixture_interval(components, unlike, confidence_level=0.95):
     laws = [tuple(x[doubtful] for x in law) for law in laws]
     low, high = ends[..., doubtful].min(axis=0), ends[..., doubtful].max(axis=0)
     wanted = np.array([[(1 - confidence_level) / 2], [(1 + confidence_level) / 2]])
-    certain[:, doubtful] = _roots(laws, unlike[doubtful], wanted, low, high)
+    start = certain[:, doubtful]
+    certain[:, doubtful] = _roots(laws, unlike[doubtful], wanted, low, high, start)
     return certain[0], certain[1]
 
 
-def _roots(laws, share, wanted, low, high):
-    """Where the distribution function of the mixture is `wanted`, between `low` and `high`."""
+def _roots(laws, share, wanted, low, high, x):
+    """Where the distribution function of the mixture is `wanted`, searched from `x` on."""
     least = _EXACT * (high - low)
-    x = (low + high) / 2
     before = moved = high - low
     for _ in range(_STEPS):
         parts = [_cdf(x, *law) for law in laws]

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit
+from scipy.special import logit
 
 from skbench.stats.mixed import _fit as fitting
 from skbench.stats.mixed._moments import Cavity
@@ -13,6 +13,8 @@ UNLIKE_VARIANCE = 2.5**2  # of a group unlike its peers, around 0: nothing is bo
 _APART = 100.0  # variance of an interaction that lets a group say nothing of the others
 _PRIOR_WORTH = 40  # groups that the prior of their share is worth
 _SHARE_STEPS = 50
+_SHARE_EXACT = 1e-14  # relative change that is rounding
+_LARGEST_LOG = 700.0  # of a number that is not infinite
 _FREEDOM = 3  # of the t law of the topics' effects
 _HEAVY = 2.0  # factor of a topic's variance below which it counts as normal
 _SAME = 0.1  # change of the log of that factor that needs no other fit
@@ -50,17 +52,17 @@ def fit_peers(likelihood, structure, prior_std, variances, share):
         With the variances of those that were set apart.
     peers : Peers
     """
+    plain, structure = structure, fitting.with_kinds(likelihood, structure)
     fit = fitting.fit_blocks(likelihood, structure, prior_std, variances)
     peers = Peers(share, np.zeros(fit.W.shape, dtype=bool), np.ones(len(fit.W)))
     if share == 0:
         return fit, structure, peers
-    plain = structure
     for _ in range(_ROUNDS):
         before, peers = peers, _regarded(likelihood, structure, fit, share)
         moved = np.max(np.abs(np.log(peers.stretch / before.stretch)))
         if np.array_equal(before.wide, peers.wide) and moved < _SAME:
             return fit, structure, peers
-        structure = _set_apart(plain, peers)
+        structure = fitting.with_kinds(likelihood, _set_apart(plain, peers))
         fit = fitting.fit_blocks(likelihood, structure, prior_std, fit.variances, fit, learn=True)
     return fit, structure, peers
 
@@ -123,7 +125,7 @@ def topic_effects(structure, fit):
     """Posterior means, variances and prior variances of the topics, coefficients known."""
     prior = structure.topic_variance(fit.variances)
     mean = prior * fit.posterior.residual.sum(axis=1)
-    seen = fit.posterior.precision.sum(axis=(1, 2))
+    seen = fit.posterior.precision.sum(axis=(1, 2))[structure.kinds.member]
     return mean, prior - prior**2 * seen, prior
 
 
@@ -144,25 +146,29 @@ def posterior_share(log_factors, prior_share):
 
     Parameters
     ----------
-    log_factors : ndarray of shape (n_groups,)
+    log_factors : ndarray of shape (..., n_groups)
         Logs of Bayes factors for being unlike them.
     prior_share : float
         Expected share before any data, as if seen in 40 groups.
 
     Returns
     -------
-    float
+    ndarray of shape (...)
 
     Examples
     --------
     >>> import numpy as np
-    >>> print(round(posterior_share(np.append(np.full(79, -2.0), 8.0), 0.01), 3))
+    >>> print(posterior_share(np.append(np.full(79, -2.0), 8.0), 0.01).round(3))
     0.013
     """
-    share, worth = prior_share, _PRIOR_WORTH + len(log_factors)
+    against = np.exp(np.clip(-log_factors, -_LARGEST_LOG, _LARGEST_LOG))
+    share, worth = np.full(log_factors.shape[:-1], prior_share), _PRIOR_WORTH + against.shape[-1]
     for _ in range(_SHARE_STEPS):
-        unlike = expit(logit(share) + log_factors).sum()
+        before, odds = share, share / (1 - share)
+        unlike = np.sum(odds[..., None] / (odds[..., None] + against), axis=-1)
         share = (_PRIOR_WORTH * prior_share + unlike) / worth
+        if np.all(np.abs(share - before) <= _SHARE_EXACT * before):
+            break
     return share
 
 

@@ -1,9 +1,9 @@
 """Solvers behind the robust critical value and the length-optimal shrinkage.
 
 Newton's method for all groups at once. Groups that share a kurtosis see a function
-of one variable: where there are thousands of them, an interpolation of a few hundred
-exact values supplies the start, and one or two steps polish it, so that the answer
-does not depend on the table.
+of one variable: where there are thousands of them, they are interpolated between a few
+hundred exact values; where that is off by more than 1e-11 half way between two of these,
+one or two steps polish it, so that the answer does not depend on the table.
 """
 
 import numpy as np
@@ -15,6 +15,9 @@ from skbench.stats.shrinkage._worst_case import falling_root, worst_case
 # Groups that share a kurtosis and are at least this many start from an interpolation.
 _TABLE_FROM = 2000
 _TABLE_STEP = 0.08  # in log m2; the start is then right to about 1e-7
+_FINE_STEP = 0.01  # then right to 1e-12 but where the worst law turns from two points to one
+_RIGHT = 1e-11  # relative error that is left alone
+_WORTH = 8  # groups per exact value from which the finer table pays
 _LENGTH_TABLE_STEP = 0.25  # in log A / sigma2
 _ROOT_RTOL = 1e-7  # Newton's last step squares it
 _LOG_FLAT = 23.0  # log m2 beyond which no interval is worth shortening
@@ -26,21 +29,36 @@ _LARGEST_M2 = 1e16
 def critical_values(m2, kurtosis, alpha):
     """Critical values of non-nan arguments; large groups of one kurtosis start from a table."""
     m2, scale = tame(m2)
-    start = np.ones_like(m2)
+    critical, found = np.ones_like(m2), np.zeros(m2.shape, dtype=bool)
     for value, members in _shared(kurtosis):
-        start[members] = _interpolated_start(m2[members], value, alpha)
-    return _solve(m2, kurtosis, alpha, start) * scale
+        critical[members], found[members] = _interpolated(m2[members], value, alpha)
+    rest = ~found
+    critical[rest] = _solve(m2[rest], kurtosis[rest], alpha, critical[rest])
+    return critical * scale
 
 
-def _interpolated_start(m2, kurtosis, alpha):
-    """Critical values to about 1e-7, as functions of log m2 with their exact slopes."""
+def _interpolated(m2, kurtosis, alpha):
+    """Critical values from a table in log m2, and which of them are right to `_RIGHT`."""
     log_m2 = np.log(np.maximum(m2, _SMALLEST_M2))
-    nodes = _nodes(log_m2, _TABLE_STEP)
-    knots = np.exp(nodes)
-    kurtosis = np.full_like(knots, kurtosis)
-    chi = _solve(knots, kurtosis, alpha, np.ones_like(knots))
-    slope = _elasticity(chi, knots, kurtosis)
-    return np.exp(CubicHermiteSpline(nodes, np.log(chi), slope)(log_m2))
+    coarse = _table(_nodes(log_m2, _TABLE_STEP), kurtosis, alpha, np.ones_like)
+    nodes = _nodes(log_m2, _FINE_STEP)
+    if _WORTH * len(nodes) > len(m2):
+        return coarse(log_m2), np.zeros(m2.shape, dtype=bool)
+    fine = _table(nodes, kurtosis, alpha, coarse)
+    between = nodes[:-1] + _FINE_STEP / 2
+    start = fine(between)
+    exact = _solve(np.exp(between), np.full_like(between, kurtosis), alpha, start)
+    right = np.abs(start / exact - 1) < _RIGHT
+    interval = ((log_m2 - nodes[0]) / _FINE_STEP).astype(int)
+    return fine(log_m2), right[interval] & (m2 > _SMALLEST_M2)
+
+
+def _table(nodes, kurtosis, alpha, start):
+    """Critical values as a function of log m2, from those at nodes with their exact slopes."""
+    knots, kurtosis = np.exp(nodes), np.full_like(nodes, kurtosis)
+    chi = _solve(knots, kurtosis, alpha, start(nodes))
+    spline = CubicHermiteSpline(nodes, np.log(chi), _elasticity(chi, knots, kurtosis))
+    return lambda log_m2: np.exp(spline(log_m2))
 
 
 def _solve(m2, kurtosis, alpha, start):

@@ -172,8 +172,9 @@ def prior_moments(residuals, sigma2, weights=None, correction="pmt", noise=None)
     """
     weights = np.ones_like(residuals) if weights is None else weights
     noise = sigma2 if noise is None else np.where(weights > 0, noise, 0.0)
-    second = residuals**2 - noise
-    fourth = residuals**4 - 6 * noise * residuals**2 + 3 * noise**2
+    square = residuals**2
+    second = square - noise
+    fourth = square**2 - 6 * noise * square + 3 * noise**2
     mean2, mean4 = np.average(second, weights=weights), np.average(fourth, weights=weights)
     raw = max(mean2, 0.0)
     raw_kurtosis = np.maximum(divided(mean4, raw**2), 1)

@@ -6,7 +6,7 @@ from scipy.special import expit
 _NODES, _WEIGHTS = np.polynomial.hermite.hermgauss(24)
 _LOG_WEIGHTS = np.log(_WEIGHTS) + _NODES**2
 _MODE_STEPS = 40
-_AT_ONCE = 2048  # groups whose nodes stay in the cache
+_AT_ONCE = 2048  # groups with 24 nodes each
 
 
 def tilted_moments(k, n, mean, variance):
@@ -24,12 +24,18 @@ def tilted_moments(k, n, mean, variance):
     mean, variance, log_mass : ndarray
         Posterior mean and variance, and ``log int p^k (1 - p)^(n - k) dN``.
     """
-    arrays = [np.ravel(x) for x in np.broadcast_arrays(k, n, mean, variance)]
-    found = np.empty((3, len(arrays[0])))
-    for start in range(0, len(arrays[0]), _AT_ONCE):
-        at = slice(start, start + _AT_ONCE)
-        found[:, at] = _moments_of_a_few(*(x[at] for x in arrays))
-    return found.reshape(3, *np.shape(mean))
+    flat = [np.ravel(x) for x in np.broadcast_arrays(k, n, mean, variance)]
+    return tuple(x.reshape(np.shape(mean)) for x in in_parts(_AT_ONCE, _moments_of_a_few, *flat))
+
+
+def in_parts(size, function, *arrays):
+    """Results of a function of rows, `size` rows after the other: their nodes stay in the cache."""
+    starts = range(0, max(1, len(arrays[0])), size)
+    parts = [
+        function(*(None if x is None else x[start : start + size] for x in arrays))
+        for start in starts
+    ]
+    return parts[0] if len(parts) == 1 else [np.concatenate(x) for x in zip(*parts, strict=True)]
 
 
 def _moments_of_a_few(k, n, mean, variance):

@@ -14,6 +14,7 @@ from skbench.report.reading import (
     bounds_option,
     check_spread,
     cluster_name,
+    cluster_weight,
     level_option,
     missing_option,
     past_options,
@@ -226,6 +227,7 @@ def _summary_options(rows, by, options):
     return {
         "by": by,
         "cluster": cluster_name(rows),
+        "cluster_weight": cluster_weight(cluster_name(rows)),
         "variance": options["variance"],
         "features": find_features(rows, by, options["features"], options["population"]),
     }

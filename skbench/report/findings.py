@@ -12,7 +12,7 @@ from skbench.containers import Estimate, GroupSummary
 from skbench.groups import DirectEstimator
 from skbench.report import past as pasts
 from skbench.report import tables
-from skbench.report.reading import check_spread, within_scores
+from skbench.report.reading import check_spread, cluster_weight, within_scores
 from skbench.report.terminal import one_line
 from skbench.report.understanding import units_in_doubt
 from skbench.summaries import summarize_items
@@ -142,7 +142,9 @@ def find(
         warnings.simplefilter("always")
         for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
-        summary = summarize_items(items, by=by, cluster=cluster, features=features)
+        summary = summarize_items(
+            items, by=by, cluster=cluster, cluster_weight=cluster_weight(cluster), features=features
+        )
         check_spread(summary)
         direct = DirectEstimator().fit(**summary.fit_args).estimate(confidence_level)
         topics = [name for name in by if name != "model"]

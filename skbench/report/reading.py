@@ -370,6 +370,11 @@ def cluster_name(rows):
     return "item" if columns["cluster"] == columns.get("item") else "cluster"
 
 
+def cluster_weight(cluster):
+    """Every item counts once, however often it was answered, as in rankings and pairs."""
+    return "cluster" if cluster == "item" else "item"
+
+
 def check_spread(summary):
     """Refuse groups of which nothing tells how noisy they are.
 

@@ -297,6 +297,19 @@ def test_items_answered_several_times_are_clusters(written):
     assert "items in clusters; models share items" in result.stdout
 
 
+def test_items_count_once_however_often_they_were_answered(written):
+    """As in the ranking: one item answered four times, and wrong, is one of six."""
+    rows = "".join(
+        f"a,t{t},{i},{again},{int(i > 0)}\n"
+        for t in range(3)
+        for i in range(6)
+        for again in range(4 if i == 0 else 1)
+    )
+    path = written(f"model,topic,item,run,score\n{rows}")
+    groups = json.loads(run(path, "--method", "direct", "--json").stdout)["groups"]
+    assert [group["direct"] for group in groups] == pytest.approx([5 / 6] * 3)
+
+
 def test_unknown_sharing_is_said_to_be_unknown(written):
     rows = "".join(f"m{m},t{t},{i % 2}\n" for m in (1, 2) for t in range(3) for i in range(6))
     result = run(written(f"model,topic,score\n{rows}"), "--method", "direct")

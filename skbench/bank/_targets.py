@@ -8,6 +8,7 @@ _LEAST_ITEMS = 30
 _COPY = 0.97
 _LEAST_MINORITY = 5  # answers of the rarer kind, without which agreement proves nothing
 _ODD_SAMPLE = 4.5  # standard errors
+_ROUNDING = 1e-12  # relative, of squares of easiness
 
 
 def warn_of_copies(bank, name, fitted):
@@ -49,6 +50,7 @@ def warn_of_sample(bank, name, fitted, sampled):
     spread = np.bincount(bank.topic_codes_, away, k) / np.maximum(size - 1, 1)
     n = np.bincount(topic, minlength=k)
     # Under random sampling the sums are independent, with these variances.
+    spread[spread <= _ROUNDING * np.mean(bank.easiness_**2)] = 0
     variance = np.sum(n * (1 - n / size) * spread)
     excess = np.sum(bank.easiness_[position] - mean[topic])
     if variance <= 0 or abs(excess) <= _ODD_SAMPLE * np.sqrt(variance):

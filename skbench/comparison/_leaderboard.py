@@ -29,6 +29,7 @@ from skbench.stats.ranking import ranks
 from skbench.summaries._score_table import MISSING, plain, score_table, some_of
 
 _MUCH = 0.05  # share of blanks from which on bounds are told
+_MOST_TOLD = 5  # models whose blanks are told one by one
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -288,6 +289,14 @@ def _range(scores):
 
 def _bounds_in_words(bounds, missing):
     if missing == "wrong":
+        return
+    if len(bounds) > _MOST_TOLD:
+        yield (
+            f"{len(bounds)} models left {100 * bounds['blank'].min():.0f} to "
+            f"{100 * bounds['blank'].max():.0f} % of the items blank: all of these wrong or all "
+            "right moves scores by up to "
+            f"{(bounds['high'] - bounds['low']).max():.3g} (bounds has each model's)."
+        )
         return
     for row in bounds.itertuples():
         yield (

@@ -307,7 +307,7 @@ def _warn_of_t(z, sigma2, n):
         warnings.warn(
             f"{int(few.sum())} of {len(z)} groups have fewer than {_FEW_ITEMS} items, "
             f"and their scores look skewed ({reason}): t intervals may cover far less than they "
-            'say. For scores within bounds interval="bounded" keeps its level.',
+            'say. For scores within bounds DirectEstimator(interval="bounded") keeps its level.',
             stacklevel=5,
         )
 

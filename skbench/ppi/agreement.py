@@ -253,7 +253,11 @@ def _scores(column, name, labels, event):
         return np.where(missing, np.nan, (column == event).to_numpy(dtype=float))
     if any(isinstance(x, str) for x in column[~missing]):
         return np.full(len(column), np.nan)
-    return column.to_numpy(dtype=float)
+    return _floats(column)
+
+
+def _floats(column):
+    return column.to_numpy(dtype=float, na_value=np.nan)
 
 
 def _verdict(column, score, labels, event, threshold, name):
@@ -262,8 +266,7 @@ def _verdict(column, score, labels, event, threshold, name):
     words = any(isinstance(x, str) for x in labels)
     strange = [x for x in said.unique() if plain(x) not in labels]
     if not strange:
-        found = column.map(labels.index) if words else column
-        return found.to_numpy(dtype=float)
+        return _floats(column.map(labels.index, na_action="ignore") if words else column)
     binary = labels == [0, 1] and not any(isinstance(x, str) for x in strange)
     if binary and said.between(0, 1).all():
         return np.where(np.isnan(score), np.nan, score >= threshold)
@@ -272,7 +275,7 @@ def _verdict(column, score, labels, event, threshold, name):
             f"{name!r} says {plain(strange[0])!r}, which no person says. Map verdicts to the "
             f"labels {labels[:10]}, or to scores from 0 to 1 where people say 0 or 1."
         )
-    return column.to_numpy(dtype=float)
+    return _floats(column)
 
 
 def _corrected(table, human, labels, event, scores, cluster, confidence_level):

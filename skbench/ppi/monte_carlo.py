@@ -221,6 +221,10 @@ class MonteCarloPPI(BaseEstimator):
             self.draws_.interval(confidence_level),
             method=f"{_METHODS[self.integration]} ({self.n_draws} draws)",
         )
+        # Rows that are all alike cannot tell how far others would be.
+        known = found.high > found.low
+        ends = (np.where(known, x, np.nan) for x in (found.low, found.high, found.standard_error))
+        found = replace(found, **dict(zip(("low", "high", "standard_error"), ends, strict=True)))
         if self._moments is None:
             return found
         mean, standard_error = self._moments

@@ -80,6 +80,13 @@ class Mean(_OneNumber):
                 "and standard_error_ says nothing. Use the interval.",
                 stacklevel=5,
             )
+        if np.ptp(values) == 0:
+            warnings.warn(
+                f"The mean {name!r} has the same value in all {values.size} rows: nothing tells "
+                "how far other rows would be, and intervals miss its uncertainty. Take Proportion "
+                "for shares of 0 and 1, or label more.",
+                stacklevel=5,
+            )
         return values.mean(), values.var(ddof=1), values.size
 
     @staticmethod

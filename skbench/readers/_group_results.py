@@ -21,6 +21,7 @@ _MEANS = (
 _SHARES = ("acc", "accuracy", "exact_match", "em", "acc_norm", "pass_rate", "rate")
 _ERRORS = ("stderr", "se", "std_err", "std_error", "standard_error", "sem")
 _FILTER = re.compile(r"_(none|strict_match|flexible_extract|get_answer)$")
+_MOST = 0.5  # share of the rows that show what two columns are; the others are then wrong
 _MOST_ROWS = 2_000_000  # answers that counts are unfolded to
 
 
@@ -45,11 +46,14 @@ def group_columns(table, named):
     n = next((numeric[name] for name in _SIZES if name in numeric and name != score), None)
     if n is not None and not _are_sizes(table[n]):
         n = None
+    if n is not None:
+        table = table[table[n] != 0]
     k = next((numeric[name] for name in _COUNTS if name in numeric and numeric[name] != n), None)
     if n is not None and k is not None and _are_counts(table[k], table[n]):
         # A named score that is no mean of these counts is something else.
         if score in (None, k, n) or _is_mean(table[score], table[k] / table[n]):
-            return {"n": n, "k": k}
+            if _are_possible(table, k, n, refuse=score is None):
+                return {"n": n, "k": k}
     means = [score] if score is not None else [numeric[m] for m in _MEANS if m in numeric]
     for mean in means:
         error = _error_of(mean, numeric)
@@ -68,15 +72,27 @@ def _is_number(column):
 
 def _are_sizes(column):
     values = column.to_numpy(dtype=float, na_value=np.nan)
-    return bool(np.isfinite(values).all() and (values >= 1).all() and values.max() > 1
-                and (values == np.round(values)).all())  # fmt: skip
+    fit = (values >= 0) & (values == np.round(values))
+    return bool(fit.mean() >= _MOST and np.nanmax(values) > 1)
 
 
 def _are_counts(k, n):
-    k = k.to_numpy(dtype=float, na_value=np.nan)
-    inside = np.isfinite(k) & (k >= 0) & (k <= n.to_numpy(dtype=float)) & (k == np.round(k))
     # 0 and 1 beside an unrelated size: single answers.
-    return bool(inside.all() and k.max() > 1)
+    return bool(((k >= 0) & (k <= n)).mean() >= _MOST and k.max() > 1)
+
+
+def _are_possible(table, k, n, refuse):
+    """Whether counts are whole and k of n in every row, or an error that names the first other."""
+    right, size = (table[name].to_numpy(dtype=float, na_value=np.nan) for name in (k, n))
+    fit = (right >= 0) & (right <= size) & (right == np.round(right)) & (size == np.round(size))
+    if refuse and not fit.all():
+        row = table[~fit].iloc[0]
+        raise ValueError(
+            f"{n!r} and {k!r} look like counts, but row {row.name + 1} has {row[k]:g} right of "
+            f"{row[n]:g}. Counts are whole numbers, k of n: correct the file, or name the column "
+            "of scores, score= (--score)."
+        )
+    return bool(fit.all())
 
 
 def _is_mean(mean, share):

@@ -19,7 +19,10 @@ _FIELDS = frozenset(
 _TIME = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(?:\.\d+)?"
 _SAMPLES_NAME = re.compile(rf"samples_(.+?)(?:_({_TIME}))?\.jsonl?(?:\.(?:gz|bz2|xz))?$")
 # Keys of model_args that name the model, in the order in which the program looks for them.
-_NAMING = re.compile(r"(?:^|,)\s*(?:peft|delta|pretrained|model|path|engine)=([^,]+)")
+_NAMING = [
+    re.compile(rf"(?:^|,)\s*{key}=([^,]+)")
+    for key in ("peft", "delta", "pretrained", "model", "path", "engine")
+]
 
 
 class _Samples:
@@ -183,8 +186,7 @@ def _filters(path, options, bad):
             if samples is None:
                 samples = found[name] = _Samples()
             if doc_id in samples.seen:
-                bad.refuse(path, number, f"repeats doc_id {doc_id!r} of filter {name!r}")
-                continue
+                raise ValueError(f"repeats doc_id {doc_id!r} of filter {name!r}")
             names = record.get("metrics")
             if names is None:
                 names = [key for key in record if key not in _FIELDS]
@@ -246,7 +248,7 @@ def _model(path, results, notes):
     arguments = (results.get("config") or {}).get("model_args") or ""
     if isinstance(arguments, dict):
         arguments = ",".join(f"{key}={value}" for key, value in arguments.items())
-    named = _NAMING.search(arguments)
+    named = next(filter(None, (key.search(arguments) for key in _NAMING)), None)
     if results.get("model_name"):
         return results["model_name"], not named
     if named:

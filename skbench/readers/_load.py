@@ -105,7 +105,10 @@ def _read_parquet(path):
         ) from None
     with _naming(path):
         _refuse_parquet_bomb(path)
-        return pd.read_parquet(path, engine="pyarrow").reset_index(drop=True)
+        frame = pd.read_parquet(path, engine="pyarrow")
+    # An index that pandas kept under a name of its own is a column like the others.
+    levels = [name for name in frame.index.names if name is not None and name not in frame]
+    return frame.reset_index(level=levels).reset_index(drop=True)
 
 
 def _refuse_parquet_bomb(path):

@@ -111,7 +111,8 @@ def _refuse_topics_without(wanted, shared, everything, what, option):
     for topic, names in shared.items():
         if not everything[topic]:
             raise ValueError(
-                f"Topic {topic!r} has no {what} that is a number. Leave its files out."
+                f"Topic {topic!r} has no {what} that is a number of which more is better. Leave "
+                "its files out."
             )
         if not names:
             raise ValueError(

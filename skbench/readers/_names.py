@@ -46,6 +46,7 @@ _USUAL_NAMES = {
         "is_correct",
         "accuracy",
         "acc",
+        "acc_norm",
         "exact_match",
         "em",
         "pass",

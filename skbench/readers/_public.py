@@ -65,7 +65,8 @@ default=None
     models : list of str, default=None
         The score columns of a wide table, one per model. None guesses: where
         neither a score nor a model column is found, the columns that hold only
-        0 and 1, or failing that only numbers between 0 and 1.
+        0 and 1 (or 0 and 100), or failing that only numbers between 0 and 1. Of a column
+        of text a tenth of the cells may be something else, which is then refused by name.
     filter : str, default=None
         lm-evaluation-harness: whose answers to take where a task has several filters.
         None takes the first that all files of the task have.

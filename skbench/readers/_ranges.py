@@ -30,7 +30,7 @@ _RANGES = {
 }
 # Names that say what a column of a table is, whoever wrote it.
 _SHARES_OF_TABLES = (
-    "correct is_correct accuracy acc exact_match em pass passed pass1 pass_1 f1".split()
+    "correct is_correct accuracy acc acc_norm exact_match em pass passed pass1 pass_1 f1".split()
 )
 
 

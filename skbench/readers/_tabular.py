@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import of_one_type
+from skbench.readers._doubtful import doubtful_columns
 from skbench.readers._group_results import group_columns, group_results
 from skbench.readers._load import load_table
 from skbench.readers._names import (
@@ -85,20 +86,16 @@ def _items(path, named, models, bad):
     columns = None if models is not None else group_columns(table, named)
     if columns is not None:
         return _of_groups(table, columns, named, path, bad, of_file)
-    left_out = []
-    if models is None:
-        models = _wide_models(table, named)
-        left_out = [] if models is None else _like_models(table, models, named)
-    else:
+    guessed = _wide_models(table, named) if models is None else None
+    if models is not None:
         check_exist(models, table.columns, _MODELS)
-    if models is None:
+    if models is None and guessed is None:
         items, roles, notes = _from_long(table, named, path, bad)
     else:
-        items, roles, notes = _from_wide(table, list(models), named, path, bad)
-    if left_out:
-        notes.insert(
-            1, f"not taken for models: {listed(left_out)}; to change it, name all models (--models)"
-        )
+        items, roles, notes = _from_wide(table, list(models or guessed), named, path, bad)
+    if guessed is not None:
+        scores = items["score"].to_numpy().reshape(len(guessed), -1)
+        notes[1:1] = [*_left_out(table, guessed, named), *doubtful_columns(guessed, scores)]
     notes[:0] = of_file
     items = _with_labels(items, roles, path, bad)
     _refuse_two_settings(items, roles)
@@ -133,6 +130,11 @@ def _with_shares(table, labels, notes):
 
 def _of_groups(table, columns, named, path, bad, notes):
     """Rows that are results of groups already."""
+    empty = np.flatnonzero(table[columns["n"]] == 0) if "n" in columns else []
+    if len(empty):
+        where = f"{len(empty)} of {len(table)} rows, first in row {empty[0] + 1}"
+        notes = [*notes, f"{columns['n']!r} is 0 in {where}: left out, as not run"]
+        table = table.drop(index=table.index[empty]).reset_index(drop=True)
     free = table.drop(columns=list(dict.fromkeys(columns.values())))
     roles, said = find_roles(
         free.columns, named | {"score": None, "item": None}, guess=("model", "topic")
@@ -217,15 +219,17 @@ def _wide_models(table, named):
     return candidates
 
 
-def _like_models(table, models, named):
-    """Other columns whose cells might be scores."""
+def _left_out(table, models, named):
+    """Other columns whose cells might be scores, in words."""
     roles, _ = find_roles(table.columns, named)
-    return [
+    others = [
         name
         for name in _without_role(table, roles)
         if name not in models
         and (_is_binary(table[name], _MIGHT_BE) or _is_proportion(table[name], _MIGHT_BE))
     ]
+    if others:
+        yield f"not taken for models: {listed(others)}; to change it, name all models (--models)"
 
 
 def _without_role(table, roles):
@@ -336,6 +340,12 @@ def _from_wide(table, models, named, path, bad):
 def _with_standard_names(table, roles):
     """Columns in a role under its name and in front; impostors get a suffix."""
     played = {role: names[0] for role, names in roles.items() if len(names) == 1}
+    for name in roles.get("topic", []):
+        if name not in played.values() and name in played:
+            raise ValueError(
+                f"Column {name!r} cannot be of the topic while {played[name]!r} is the {name}: "
+                "rename it in the file."
+            )
     others = table.drop(columns=list(played.values()))
     impostors = [name for name in ROLES if name not in roles.get("topic", [])]
     others = others.rename(columns={name: f"{name}_in_file" for name in impostors})
@@ -424,14 +434,14 @@ def _with_unique_items(items, roles, notes, path, bad):
             several += ": an item is a cluster"
         notes.append(several)
     elif not item_is_cluster:
-        items = _without_repeated(items, keys, path, bad)
+        items = _without_repeated(items, keys, path, bad, topics)
     return _unique_over_topics(items, keys, roles, notes)
 
 
-def _without_repeated(items, keys, path, bad):
+def _without_repeated(items, keys, path, bad, topics):
     repeated = items.duplicated(keys)
     if repeated.any() and not bad.skip:
-        _raise_repeated(items, keys, repeated)
+        _raise_repeated(items, keys, repeated, topics)
     for row in np.flatnonzero(repeated):
         bad.refuse(path, f"row {row + 1}", f"repeats item {str(items['item'].iloc[row])!r}")
     return items[~repeated].reset_index(drop=True)
@@ -465,15 +475,22 @@ def _numbers_of_repeats(columns):
     return [name for name in columns if str(name).lower() in REPEATS]
 
 
-def _raise_repeated(items, keys, repeated):
+def _raise_repeated(items, keys, repeated, topics):
     row = items[repeated].iloc[0]
     where = ", ".join(f"{key} {str(row[key])!r}" for key in keys)
     tell_apart = [
-        name
+        name.removesuffix("_in_file") if name.removesuffix("_in_file") in ROLES else name
         for name in items.columns.difference([*keys, *ROLES], sort=False)
         if pd.api.types.is_hashable(row[name]) and not items.duplicated([*keys, name]).any()
     ]
-    hint = f" They differ in {listed(tell_apart)}: is that the model?" if tell_apart else ""
+    hint = f" They differ in {listed(tell_apart)}: " if tell_apart else ""
+    if hint and tell_apart[0] in ROLES:
+        hint = f" They differ in {tell_apart[0]!r}, which is not the {tell_apart[0]} as named."
+    elif hint and "model" in items:
+        beside = "".join(f"{name}," for name in topics)
+        hint += f"keep them apart with topic= (--by {beside}{tell_apart[0]})."
+    elif hint:
+        hint += "is that the model?"
     raise ValueError(
         f"{int(repeated.sum())} of {len(items)} rows repeat an item that is already there, "
         f"first {where}.{hint} Pass {OPTIONS['model']} or {OPTIONS['item']}; if items were "

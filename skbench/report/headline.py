@@ -94,7 +94,10 @@ def _settled(findings, best):
     if apart:
         yield f"{apart} of {len(pairs)} pairs cannot be compared: they share no items."
     tied = int((pairs["verdict"] == "tied").sum())
-    yield f"{tied} of {len(pairs)} pairs of models are tied."
+    if len(pairs) > 1:
+        yield f"{tied} of {len(pairs)} pairs of models are tied."
+    elif tied:
+        yield "The two models are tied."
 
 
 def _needed(leader, needed):

@@ -107,7 +107,7 @@ def report(paths, by, bounds, confidence_level, missing, seed, rows, form, **opt
                 equal_topics=bool(by),
             )
         say_if_beyond(findings.estimate, rows_read.items, known_range)
-        verdicts = thresholds.verdicts(findings, **limits)
+        verdicts = thresholds.verdicts(findings, known_range, **limits)
         about = {
             "read": _read_in_words(findings, paths),
             "notes": [without_folders(note, paths) for note in rows_read.notes],

@@ -23,13 +23,15 @@ class Verdict(NamedTuple):
     sentence: str
 
 
-def verdicts(findings, fail_under, fail_if_worse_than):
+def verdicts(findings, known_range, fail_under, fail_if_worse_than):
     """What became of the thresholds that were set.
 
     Parameters
     ----------
     findings : Findings
         What was found.
+    known_range : tuple of two floats or None
+        Least and greatest possible score.
     fail_under : float or None
         Crossed if the whole interval of a model's score lies below.
     fail_if_worse_than : str or None
@@ -42,10 +44,16 @@ def verdicts(findings, fail_under, fail_if_worse_than):
     Raises
     ------
     DataError
-        If there is no such model, or only one.
+        If there is no such model, or only one; for a limit that no score can have.
     """
     found = []
     if fail_under is not None:
+        low, high = known_range or (fail_under, fail_under)
+        if not low <= fail_under <= high:
+            raise DataError(
+                f"--fail-under {fail_under:g}: scores are from {low:g} to {high:g}. Give the limit "
+                "in their unit."
+            )
         found.append(_under(findings, fail_under))
     if fail_if_worse_than is not None:
         found.append(_worse(findings, fail_if_worse_than))

@@ -104,8 +104,8 @@ class RepeatedRuns(BaseEstimator):
         if len(constant):
             warnings.warn(
                 f"{len(constant)} of {len(moments)} have the same score in every run, such as "
-                f"{constant[0]!r}: nothing tells how far others would be, and their intervals are "
-                "unknown (nan).",
+                f"{constant[0]!r}: nothing tells how far others would be, and their intervals "
+                + ("have no width." if self.interval == "sem" else "are unknown (nan)."),
                 stacklevel=2,
             )
         single = moments.index[moments["n"] == 1]
@@ -140,9 +140,8 @@ class RepeatedRuns(BaseEstimator):
             error = np.sqrt(variance / n)
             low, high = normal_interval(mean, error, confidence_level)
         else:
-            error = np.sqrt(variance * (1 + 1 / n))
             # Runs that are all alike cannot tell how far others would be.
-            error = np.where(variance == 0, np.nan, error)
+            error = np.sqrt(np.where(variance == 0, np.nan, variance) * (1 + 1 / n))
             low, high = t_interval(mean, error, n - 1, confidence_level)
         return Estimate(
             value=mean,

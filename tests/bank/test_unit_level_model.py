@@ -148,6 +148,16 @@ def test_a_sample_that_is_not_random_is_told(bank, past, new):
         fitted(bank, new.groupby("topic").sample(12, random_state=3))
 
 
+def test_items_that_are_alike_to_earlier_models_are_no_odd_sample(past, new):
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*same answers throughout|.*right")
+        bank = ItemBank().fit(past[past["model"] == "m00"].assign(score=1))
+    asked = new.groupby("topic").sample(4, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fitted(bank, asked).random_sample_ == {"m12": True}
+
+
 @pytest.mark.parametrize("kind", ["one", "identical", "coin", "contaminated"])
 def test_poor_pasts_stay_close_to_direct(past, new, kind):
     rng = np.random.default_rng(0)

@@ -83,6 +83,22 @@ def test_words_and_an_event():
     assert_allclose(about.corrected["value"].iloc[0], np.mean(human == "good"))
 
 
+def test_a_judge_that_said_nothing_of_words_and_nullable_columns():
+    rows = pd.DataFrame({"human": ["yes", "no"] * 20, "j": ["yes", "no"] * 18 + ["no"] * 4})
+    silent = rows.assign(k=rows["j"].where(np.arange(40) < 30))
+    frame = judge_agreement(silent, judges=["j", "k"], random_state=0).to_frame()
+    assert_allclose(
+        frame.loc["k", "kappa"], cohen_kappa_score(silent["human"][:30], silent["k"][:30])
+    )
+    coded = silent.replace({"yes": 1, "no": 0}).astype("Int64")
+    coded.loc[35:, "human"] = pd.NA
+    plain = coded.astype(float)
+    found, expected = (
+        judge_agreement(x, judges=["j", "k"], random_state=0) for x in (coded, plain)
+    )
+    pd.testing.assert_frame_equal(found.to_frame(), expected.to_frame())
+
+
 def test_scores_are_verdicts_from_the_threshold_on_and_calibrated_by_slope():
     rng = np.random.default_rng(13)
     score = rng.random(300)

@@ -100,6 +100,15 @@ def test_difference_estimate_has_its_normal_interval(table):
     assert (found.n_labeled_, found.n_unlabeled_) == (150, 1050)
 
 
+def test_rows_that_are_all_alike_leave_the_interval_unknown():
+    y = np.r_[np.ones(10), np.full(40, np.nan)]
+    with pytest.warns(UserWarning, match="'r' has the same value in all 10 rows"):
+        model = MonteCarloPPI({"r": Mean("y")}, lambda r: r, random_state=0).fit(
+            pd.DataFrame({"judge": np.ones(50)}), y
+        )
+    assert model.estimate_ == 1 and np.isnan([*model.interval_, model.standard_error_]).all()
+
+
 def test_few_labels_have_students_t(table):
     X, y = table
     y = np.where(np.arange(len(y)) < 12, y, np.nan)

@@ -130,7 +130,7 @@ def test_one_value_that_is_no_number_takes_no_metric_away(tmp_path):
 
 def test_task_without_a_metric_that_is_a_number(tmp_path):
     write_samples(tmp_path, "good", "bad", metric="f1")
-    with pytest.raises(ValueError, match=r"Topic 'x' has no score that is a number\. Leave its"):
+    with pytest.raises(ValueError, match=r"Topic 'x' has no score that is a number of which more"):
         read_items(tmp_path)
 
 

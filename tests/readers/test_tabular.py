@@ -51,12 +51,14 @@ def test_long_and_wide_give_the_same_rows(written):
     assert long["length"].tolist() == wide["length"].tolist() == [10, 20, 10, 20]
 
 
-@pytest.mark.parametrize("name", ["r.tsv", "r.csv.gz", "r.parquet", "semicolons.csv", "bom.csv"])
+@pytest.mark.parametrize(
+    "name", ["r.tsv", "r.csv.gz", "r.parquet", "index.parquet", "semicolons.csv", "bom.csv"]
+)
 def test_every_kind_of_file_gives_the_same_rows(tmp_path, name):
     table = pd.DataFrame({"model": ["a", "b"], "task": ["x", "x"], "id": [1, 1], "score": [1, 0]})
     path = tmp_path / name
     if name.endswith("parquet"):
-        table.to_parquet(path)
+        (table.set_index("model") if name == "index.parquet" else table).to_parquet(path)
     else:
         separator = {"r.tsv": "\t", "semicolons.csv": ";"}.get(name, ",")
         table.to_csv(
@@ -82,6 +84,8 @@ def test_guesses_are_written_down(written):
 
 
 def test_rival_columns_are_mentioned(written):
+    notes = read_with_notes(written("model,item,acc,acc_norm\na,1,1,0\n")).notes
+    assert "score: column 'acc' (it might be acc_norm: score= (--score))" in notes
     read = read_with_notes(written("model,dataset,category,item,em,f1\na,d,c,1,1,0.5\n"))
     items = read.items
     assert items["topic"].tolist() == ["c"]
@@ -219,6 +223,23 @@ def test_no_model_of_a_wide_file_is_left_out_in_silence(written):
     assert "not taken for models: eve; " in read.notes[1]
 
 
+def test_columns_that_may_be_no_models_are_told(written):
+    """A flag that goes with no scores, and the vote of the others."""
+    rng = np.random.default_rng(0)
+    right = rng.random((200, 4)) < rng.choice([0.2, 0.9], (200, 1))
+    table = pd.DataFrame(right * 1, columns=["ada", "bob", "eve", "sue"])
+    clean = read_with_notes(written(table.to_csv(index=False))).notes
+    assert not any("no model" in note for note in clean)
+    table["image"], table["vote"] = rng.permutation(200) % 2, (right.sum(axis=1) > 2) * 1
+    notes = read_with_notes(written(table.to_csv(index=False))).notes
+    assert notes[1].startswith("scores of image go with no other's: if that is no model")
+    table = table.drop(columns="image")
+    notes = read_with_notes(written(table.to_csv(index=False))).notes
+    assert notes[1].startswith("scores of vote follow from the others': if that is no model")
+    named = read_with_notes(written(table.to_csv(index=False)), models=list(table)).notes
+    assert not any("no model" in note for note in named)
+
+
 def test_words_of_a_wide_file_are_said_once(written):
     read = read_with_notes(written("id,ada,bob\n1,True,False\n2,False,True\n"))
     items = read.items
@@ -287,6 +308,15 @@ def test_labels_that_are_integers_are_in_their_order(written, written_as):
 def test_integers_stay_integers_beside_a_blank_label(written):
     items = read_items(written("model,item,score\na,7,1\na,,0\n"), skip_bad_lines=True)
     assert items["item"].tolist() == [7] and items["item"].dtype == "int64"
+
+
+def test_groups_of_no_items_are_left_out_aloud(written):
+    path = written("model,topic,k,n\na,x,3,9\na,y,0,0\nb,x,2,9\n")
+    read = read_with_notes(path)
+    assert read.groups["n"].tolist() == [9, 9]
+    assert read.notes[0] == "'n' is 0 in 1 of 3 rows, first in row 2: left out, as not run"
+    points = read_items(written("model,item,n,correct\na,1,4,2.5\na,2,4,3\n"), score="correct")
+    assert points["score"].tolist() == [2.5, 3]
 
 
 def test_features_go_with_labels_that_are_one_number(written):
@@ -363,6 +393,14 @@ ERRORS = [
         "1 of 2 rows repeat an item that is already there, first model 'a', item '1'. Pass",
     ),
     ("mode,item,score\ncot,1,1\ndirect,1,0\n", {}, "They differ in mode: is that the model?"),
+    ("model,mode,item,score\nm,cot,1,1\nm,no,1,0\n", {}, "apart with topic= (--by mode)"),
+    ("model,k,n\na,3,9\nb,9,8\n", {}, "look like counts, but row 2 has 9 right of 8."),
+    ("model,correct,total\na,3,9\nb,2.5,8\n", {}, "but row 2 has 2.5 right of 8."),
+    (
+        "model,topic,shots,item,score\nm,x,0,1,1\n",
+        {"model": "shots", "topic": ["topic", "model"]},
+        "Column 'model' cannot be of the topic while 'shots' is the model",
+    ),
     ("", {}, "is empty."),
     ("model,item,score\n", {}, "has column names but no rows."),
     ('model,item,score\n"a,1,1\n', {}, "Cannot read"),

@@ -331,6 +331,12 @@ def test_rank_sets_by_hand():
     assert_allclose(sets["score"], ranking.scores_.sort_index(), rtol=1e-12)
 
 
+def test_means_that_differ_by_rounding_are_equal():
+    X = pd.DataFrame({"model": list("abc"), "dataset": "d", "task": "t", "language": "en"})
+    ranking = MeanRankScore().fit(X, [[70.3] * 10, [70.3] * 7, [70.3] * 9])
+    assert_allclose(ranking.rank_sets()["distance"], 1, rtol=1e-12)
+
+
 def test_rank_sets_of_a_part_are_those_of_its_own_rows():
     truth = np.random.default_rng(2).uniform(0.4, 0.8, (4, 5))
     X, raw = bootstrapped(np.random.default_rng(3), truth, 400)

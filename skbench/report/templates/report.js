@@ -6,9 +6,14 @@ const textOf = (cell) => cell.textContent.trim();
 function key(row, column, kind) {
   const cell = row.cells[column];
   const text = cell.dataset.value ?? textOf(cell);
-  if (kind === "t") return text.toLocaleLowerCase();
+  if (kind === "t") return text.toLocaleLowerCase() || null;
   const number = Number.parseFloat(text);
-  return Number.isNaN(number) ? Infinity : number;
+  return Number.isNaN(number) ? null : number;
+}
+// What is blank comes last, whichever way.
+function order(a, b, way) {
+  if (a === null || b === null) return (a === null) - (b === null);
+  return (a < b ? -1 : a > b ? 1 : 0) * way;
 }
 for (const button of document.querySelectorAll(".sortable th button")) {
   button.addEventListener("click", () => {
@@ -17,7 +22,7 @@ for (const button of document.querySelectorAll(".sortable th button")) {
     for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", descending ? "descending" : "ascending");
     const rows = [...table.tBodies[0].rows].map((row) => [key(row, head.cellIndex, head.dataset.kind), row]);
-    rows.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0) * (descending ? -1 : 1));
+    rows.sort(([a], [b]) => order(a, b, descending ? -1 : 1));
     table.tBodies[0].append(...rows.map(([, row]) => row));
   });
 }

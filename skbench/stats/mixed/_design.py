@@ -16,18 +16,14 @@ class Design(NamedTuple):
     rest : ndarray of shape (n_blocks, B, n_rest), all others
     order : ndarray of int of shape (n_coefficients,), which columns these are: those
         of the first slot, of the second and so on, the shared ones, the rest
+    is_identity : bool, whether each slot has one coefficient, and that is all
     """
 
     own: np.ndarray
     shared: np.ndarray
     rest: np.ndarray
     order: np.ndarray
-
-    @property
-    def is_identity(self):
-        """Whether each slot has one coefficient, and that is all."""
-        plain = self.own.shape[2] == 1 and not self.shared.shape[1] + self.rest.shape[2]
-        return plain and bool(np.all(self.own == 1))
+    is_identity: bool
 
     def _parts(self, coefficients):
         """Coefficients (rows of a matrix) of the three parts."""
@@ -36,12 +32,16 @@ class Design(NamedTuple):
 
     def times(self, coefficients):
         """The design times coefficients, of shape (n_blocks, B)."""
+        if self.is_identity:
+            return np.broadcast_to(coefficients, self.own.shape[:2])
         own, shared, rest = self._parts(coefficients)
         values = np.einsum("tbj,bj->tb", self.own, own.reshape(self.own.shape[1:]))
         return values + (self.shared @ shared)[:, None] + self.rest @ rest
 
     def collected(self, values):
         """The transposed design times values, or several, of shape (n_blocks, B, ...)."""
+        if self.is_identity:
+            return values.sum(axis=0)
         several = values.reshape(*values.shape[:2], -1)
         parts = [
             _stacked(np.einsum("tbj,tbv->bjv", self.own, several)),
@@ -140,4 +140,5 @@ def design_of(indicators, columns, filled):
     same = ~single & alike.all(axis=(0, 1))
     rest = ~single & ~same
     order = np.concatenate([own_at, np.flatnonzero(same), np.flatnonzero(rest)])
-    return Design(own, first[:, same], table[:, :, rest], order)
+    alone = own.shape[2] == 1 and not same.any() and not rest.any() and bool(np.all(own == 1))
+    return Design(own, first[:, same], table[:, :, rest], order, alone)

@@ -73,12 +73,15 @@ def mixture_interval(components, unlike, confidence_level=0.95):
     return certain[0], certain[1]
 
 
-def _roots(laws, share, wanted, low, high, x):
-    """Where the distribution function of the mixture is `wanted`, searched from `x` on."""
-    least = _EXACT * (high - low)
-    before = moved = high - low
+def _roots(laws, share, wanted, low, high, start):
+    """Where the distribution function of the mixture is `wanted`, searched from `start` on."""
+    width = high - low
+    known = start, low, high, width, _EXACT * width, share, wanted, *laws[0], *laws[1]
+    table = np.array([part.ravel() for part in np.broadcast_arrays(*known)])
+    found, going = start.ravel(), np.arange(start.size)
     for _ in range(_STEPS):
-        parts = [_cdf(x, *law) for law in laws]
+        x, low, high, before, least, share, wanted, *laws = table
+        parts = _cdf(x, *laws[:3]), _cdf(x, *laws[3:])
         excess, slope = (
             (1 - share) * first + share * second for first, second in zip(*parts, strict=True)
         )
@@ -88,10 +91,13 @@ def _roots(laws, share, wanted, low, high, x):
         newton = np.clip(x - step, low, high)
         # Half way where steps do not get shorter: between two components the slope misleads.
         new = np.where(np.abs(newton - x) <= _SHORTER * before, newton, (low + high) / 2)
-        before, moved, x = moved, np.abs(new - x), new
-        if np.all((moved <= least) | (high - low <= least)):
+        moved, found[going] = np.abs(new - x), new
+        table[:4] = new, low, high, moved
+        on = (moved > least) & (high - low > least)
+        if not on.any():
             break
-    return x
+        going, table = going[on], table[:, on]
+    return found.reshape(start.shape)
 
 
 def _skewness(part):

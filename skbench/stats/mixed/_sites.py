@@ -6,6 +6,7 @@ from scipy.special import expit
 _NODES, _WEIGHTS = np.polynomial.hermite.hermgauss(24)
 _LOG_WEIGHTS = np.log(_WEIGHTS) + _NODES**2
 _MODE_STEPS = 40
+_AT_ONCE = 2048  # groups with 24 nodes each
 
 
 def tilted_moments(k, n, mean, variance):
@@ -23,14 +24,29 @@ def tilted_moments(k, n, mean, variance):
     mean, variance, log_mass : ndarray
         Posterior mean and variance, and ``log int p^k (1 - p)^(n - k) dN``.
     """
+    flat = [np.ravel(x) for x in np.broadcast_arrays(k, n, mean, variance)]
+    return tuple(x.reshape(np.shape(mean)) for x in in_parts(_AT_ONCE, _moments_of_a_few, *flat))
+
+
+def in_parts(size, function, *arrays):
+    """Results of a function of rows, `size` rows after the other: their nodes stay in the cache."""
+    starts = range(0, max(1, len(arrays[0])), size)
+    parts = [
+        function(*(None if x is None else x[start : start + size] for x in arrays))
+        for start in starts
+    ]
+    return parts[0] if len(parts) == 1 else [np.concatenate(x) for x in zip(*parts, strict=True)]
+
+
+def _moments_of_a_few(k, n, mean, variance):
     points, log_weights = tilted_rule(k, n, mean, variance)
-    top = log_weights.max(axis=-1, keepdims=True)
+    top = log_weights.max(axis=1, keepdims=True)
     weights = np.exp(log_weights - top)
-    mass = weights.sum(axis=-1)
-    weights /= mass[..., None]
-    tilted_mean = np.sum(weights * points, axis=-1)
-    tilted_variance = np.sum(weights * (points - tilted_mean[..., None]) ** 2, axis=-1)
-    return tilted_mean, tilted_variance, top[..., 0] + np.log(mass)
+    mass = weights.sum(axis=1)
+    weights /= mass[:, None]
+    tilted_mean = np.sum(weights * points, axis=1)
+    tilted_variance = np.sum(weights * (points - tilted_mean[:, None]) ** 2, axis=1)
+    return tilted_mean, tilted_variance, top[:, 0] + np.log(mass)
 
 
 def tilted_rule(k, n, mean, variance):
@@ -39,7 +55,9 @@ def tilted_rule(k, n, mean, variance):
     p = expit(center)
     spread = np.sqrt(2 / (n * p * (1 - p) + 1 / variance))
     points = center[..., None] + spread[..., None] * _NODES
-    log_likelihood = k[..., None] * points - n[..., None] * np.logaddexp(0, points)
+    # log(1 + e^x) to an absolute 1e-16, a third of the time of np.logaddexp.
+    log_both = np.maximum(points, 0) + np.log(1 + np.exp(-np.abs(points)))
+    log_likelihood = k[..., None] * points - n[..., None] * log_both
     log_prior = -0.5 * (points - mean[..., None]) ** 2 / variance[..., None]
     scale = np.log(spread) - 0.5 * np.log(2 * np.pi * variance)
     return points, log_likelihood + log_prior + _LOG_WEIGHTS + scale[..., None]

@@ -6,6 +6,7 @@ from scipy.stats import t as student_t
 from skbench.stats.intervals.moments import ROUNDING, satterthwaite_df
 
 _SIGNIFICANCE = 0.05
+_ROUNDING = 1e-12  # of means, relative
 
 
 def welch_p_value(higher, lower):
@@ -189,6 +190,7 @@ def rank_score_errors(mean, variance, n, weight, pooled=False):
         sd = np.array([_pooled_sd(*column) for column in columns])
     else:
         sd = mean.std(axis=0)
+        sd[sd <= _ROUNDING * np.abs(mean).max(axis=0)] = 0
     # A data set on which all models are the same parts none of them.
     unit = np.divide(weight, sd, out=np.zeros_like(sd), where=sd > 0)
     parts = unit**2 * variance * (1 + 1 / n)

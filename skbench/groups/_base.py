@@ -33,7 +33,9 @@ from skbench.groups._assumptions import (
     check_sampling,
     topics_of_shared_items,
 )
+from skbench.groups._degenerate import warn_of_risk
 from skbench.stats.intervals import moderated
+from skbench.stats.intervals.binomial import unbiased_variance
 from skbench.stats.intervals.means import normal_interval
 
 
@@ -68,6 +70,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
     """
 
     _moderates = True
+    _watches_risk = False  # of its estimates, next to that of the direct ones
     _reads_correlation = False  # of the errors of models on shared items
     _reads_topics = False  # as features, unless they are given as groups
 
@@ -256,12 +259,20 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
             Before `fit`.
         ValueError
             For a level outside (0, 1).
+
+        Warns
+        -----
+        UserWarning
+            Where the method borrows, and its estimated squared error is clearly above that of
+            the direct estimates.
         """
         check_is_fitted(self)
         check_confidence_level(confidence_level)
         value, unlike = self._fitted_value(), self._unlike_peers()
         bounds = self._cut_bounds(self._fitted_bounds(confidence_level), value)
         value = self._cut(value)
+        if self._watches_risk:
+            warn_of_risk(value, self._posterior_errors(bounds), self.z_, self._unbiased_noise())
         if unlike is not None:
             # The mean of a mixture may lie beyond a quantile of it: far off, with a small chance.
             low, high = np.minimum(bounds.low, value), np.maximum(bounds.high, value)
@@ -322,6 +333,17 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         error = np.average((y - predicted) ** 2 - noise, weights=weights)
         spread = np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)
         return float(1 - error / spread) if spread > 0 else float(error <= 0)
+
+    def _posterior_errors(self, bounds):
+        """Roots of the posterior variances of the fitted groups."""
+        return bounds.standard_error
+
+    def _unbiased_noise(self):
+        """Sampling variances that are right on average: smoothed ones are not."""
+        if not self._binary:
+            return self.sigma2_
+        noise = unbiased_variance(np.round(self.z_ * self.n_), self.n_)
+        return np.where(np.isnan(noise), self.sigma2_, noise)
 
     def _unlike_peers(self):
         """Probability that each fitted group is unlike its peers, where the method knows."""

@@ -1,10 +1,15 @@
 """Groups that no prior can be learned from."""
 
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 
 from skbench.stats.intervals.moments import ROUNDING
+from skbench.stats.shrinkage.averaging import weight_of_direct
+
+_FEWEST = 10  # groups, whose errors tell a risk from luck
+_RISK = "The estimated squared error of these estimates is above that of the direct ones"
 
 
 def refuse_noiseless(z, sigma2):
@@ -51,6 +56,32 @@ def warn_of_noiseless(sigma2, stacklevel=4):
             stacklevel=stacklevel,
         )
     return noiseless > 0
+
+
+def warn_of_risk(value, standard_error, z, noise):
+    """Warn the caller of `estimate` of estimates that seem to be worse than the direct ones.
+
+    Parameters
+    ----------
+    value, standard_error : ndarray of shape (n_groups,)
+        Estimates, and roots of their posterior variances; 0 where none has seen its own `z`.
+    z, noise : ndarray of shape (n_groups,)
+        Direct estimates and their sampling variances, right on average.
+    """
+    if len(z) >= _FEWEST and weight_of_direct(value, standard_error[None], z, noise) > 0:
+        warnings.warn(
+            f"{_RISK}: some groups are unlike what is borrowed for them. Take AveragedEstimator, "
+            "which moves to the direct estimates where it must, or DirectEstimator.",
+            stacklevel=3,
+        )
+
+
+@contextmanager
+def risk_unsaid():
+    """Where estimates are parts of others."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", _RISK)
+        yield
 
 
 def warn_of_degenerate_cases(z, sigma2, prior_variances, method):

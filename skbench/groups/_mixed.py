@@ -25,6 +25,7 @@ class MixedModel(GroupEstimator):
     """
 
     _guarantee = "posterior"
+    _watches_risk = True
 
     def __init__(
         self,

@@ -16,13 +16,12 @@ from skbench._checks import are_named, named_estimators
 from skbench._random import as_generator, seeded
 from skbench._types import Estimator, RandomState
 from skbench.groups._base import Bounds, GroupEstimator
-from skbench.groups._degenerate import warn_of_noiseless
+from skbench.groups._degenerate import risk_unsaid, warn_of_noiseless
 from skbench.groups.crossfit import topics_to_keep
 from skbench.groups.crossfit_mixed import CrossFitMixedModel
 from skbench.groups.direct import DirectEstimator
 from skbench.groups.gaussian_mixed import GaussianMixedModel
 from skbench.groups.logistic_mixed import LogisticMixedModel
-from skbench.stats.intervals.binomial import unbiased_variance
 from skbench.stats.shrinkage.averaging import (
     interval_inflation,
     mean_standard_errors,
@@ -190,7 +189,7 @@ class AveragedEstimator(GroupEstimator):
         self._unlike = [e.unlike_peers for e in every]
         standard_errors = np.array([e.standard_error for e in every])
         self.group_weights_ = self._weights_of(values, self.n_)
-        errors = standard_errors, self.z_, self._noise(), self.group_weights_
+        errors = standard_errors, self.z_, self._unbiased_noise(), self.group_weights_
         size = 1 / np.maximum(self.sigma2_, 1e-300) if self.n_ is None else self.n_
         self.common_inflation_, self.inflation_ = interval_inflation(
             values, *errors, size=size, largest_noise=self.sigma2_
@@ -319,13 +318,6 @@ class AveragedEstimator(GroupEstimator):
     def _mean(values, weights):
         return np.average(values, axis=0, weights=weights)
 
-    def _noise(self):
-        """Sampling variances that are right on average: smoothed ones are not."""
-        if not self._binary:
-            return self.sigma2_
-        noise = unbiased_variance(np.round(self.z_ * self.n_), self.n_)
-        return np.where(np.isnan(noise), self.sigma2_, noise)
-
     def _fitted_value(self):
         return self._with_direct(self._mean(self._values, self.group_weights_), self.z_)
 
@@ -339,7 +331,8 @@ class AveragedEstimator(GroupEstimator):
     def _every(self, confidence_level):
         """Estimates of the members, found once for each level."""
         if confidence_level not in self._found:
-            found = [member.estimate(confidence_level) for member in self.estimators_]
+            with risk_unsaid():
+                found = [member.estimate(confidence_level) for member in self.estimators_]
             self._found[confidence_level] = found
         return self._found[confidence_level]
 

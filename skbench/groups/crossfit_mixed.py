@@ -15,6 +15,7 @@ from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import Estimator, RandomState, Splitter
 from skbench.groups._base import Bounds, GroupEstimator
+from skbench.groups._degenerate import risk_unsaid
 from skbench.groups._regressors import predictions, prepared_regressor
 from skbench.groups.crossfit import as_splitter, cross_fit, topics_to_keep, tuned_once
 from skbench.groups.gaussian_mixed import GaussianMixedModel
@@ -114,6 +115,7 @@ class CrossFitMixedModel(GroupEstimator):
     """
 
     _guarantee = "posterior"
+    _watches_risk = True
 
     def __init__(
         self,
@@ -191,7 +193,8 @@ class CrossFitMixedModel(GroupEstimator):
     def _fitted(self, confidence_level):
         """Value and bounds, found once for each level."""
         if confidence_level not in self._found:
-            every = [effect.estimate(confidence_level) for effect in self.effects_]
+            with risk_unsaid():
+                every = [effect.estimate(confidence_level) for effect in self.effects_]
             found = self._around(self._prior_means, [e.value for e in every], every, self._noise)
             self._found[confidence_level] = found
         return self._found[confidence_level]

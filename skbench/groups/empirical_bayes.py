@@ -204,6 +204,7 @@ class EmpiricalBayes(GroupEstimator):
     """
 
     _method = "empirical Bayes"
+    _watches_risk = True
 
     def __init__(
         self,

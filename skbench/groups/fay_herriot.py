@@ -94,6 +94,7 @@ class FayHerriot(GroupEstimator):
 
     _method = "Fay-Herriot"
     _guarantee = "model"
+    _watches_risk = True
     _reads_topics = True
 
     def __init__(
@@ -151,6 +152,11 @@ class FayHerriot(GroupEstimator):
     def _fitted_bounds(self, confidence_level):
         return self._around(
             self._fitted_value(), self.sigma2_, self._fitted_design, confidence_level
+        )
+
+    def _posterior_errors(self, bounds):
+        return np.sqrt(
+            shrinkage.shrinkage_factor(self.prior_variance_, self.sigma2_) * self.sigma2_
         )
 
     def _value(self, X, z, sigma2, n):

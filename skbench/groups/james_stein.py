@@ -48,7 +48,8 @@ class JamesStein(GroupEstimator):
     ``w = max(0, 1 - (G - 3) / sum((z - center)^2 / sigma2))``. The interval is
     that of [2]_ on the scale of ``z / sigma``: normal, with the variance
     ``sigma2 (1 - B (G - 1) / G) + 2 B^2 (z - center)^2 / (G - 3)``, where
-    ``B = 1 - w`` is at most ``(G - 3) / (G - 1)``. Its guarantee is "model":
+    ``B = 1 - w`` is at most ``(G - 3) / (G - 1)``, and G counts topics in the last term, where
+    models share them: as many tell how far the groups scatter. Its guarantee is "model":
     performances normal around the center, with variances in proportion to
     `sigma2`. Features are ignored. Groups without noise count with the smallest
     positive variance.
@@ -74,6 +75,7 @@ class JamesStein(GroupEstimator):
 
     _method = "James-Stein"
     _guarantee = "model"
+    _watches_risk = True
     _ignores_numbers = True
 
     def __init__(
@@ -87,6 +89,7 @@ class JamesStein(GroupEstimator):
         if self.center != "mean" and not known:
             raise ValueError(f"center must be 'mean' or a number, got {self.center!r}.")
         refuse_noiseless(self.z_, self.sigma2_)
+        self._n_units = len(self.z_) if groups is None else len(np.unique(groups))
         noisy = self.sigma2_ > 0
         variance = np.maximum(self.sigma2_, self.sigma2_[noisy].min())
         fit = shrinkage.james_stein(self.z_, variance, self.center)
@@ -124,5 +127,5 @@ class JamesStein(GroupEstimator):
         # Morris keeps B below 1: were it 1, no uncertainty would be left.
         shrunk = min(1 - self.shrinkage_factor_, degrees / (degrees + 2))
         spread = (n_groups - 1) / n_groups if self.center == "mean" else 1.0
-        doubt = 2 * shrunk**2 / max(degrees, 1)
+        doubt = 2 * shrunk**2 / max(degrees - n_groups + self._n_units, 1)
         return sigma2 * (1 - spread * shrunk) + doubt * (z - self.center_) ** 2

@@ -153,6 +153,10 @@ class StructuredRegression(SyntheticRegression):
 
     _weighted = True
 
+    @property
+    def _watches_risk(self):
+        return not self.group_intercepts  # with them, the penalty is the one of least risk
+
     def _fit(self, X, groups):
         check_option("group_intercepts", self.group_intercepts, (True, False))
         super()._fit(X, groups)

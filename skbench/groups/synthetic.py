@@ -84,6 +84,7 @@ class SyntheticRegression(GroupEstimator):
 
     _method = "synthetic regression"
     _guarantee = "model"
+    _watches_risk = True
     _reads_topics = True
 
     def __init__(
@@ -125,6 +126,9 @@ class SyntheticRegression(GroupEstimator):
 
     def _fitted_bounds(self, confidence_level):
         return self._around(self.prior_mean_, confidence_level)
+
+    def _posterior_errors(self, bounds):
+        return np.zeros(len(self.z_))  # what the regression has seen of a group is not reckoned
 
     def _value(self, X, z, sigma2, n):
         return predictions(self.regressor_, X)

@@ -31,5 +31,11 @@ def test_words_about_each_group_are_kept(found):
     assert not (each["kept"] == "no").any()
 
 
+def test_errors_beyond_the_direct_ones_are_named(found):
+    worse = found.loc[found["error"] > promises.MOST_ERROR, "interval"].str.split("(").str[0]
+    assert set(worse) <= set(promises.WORSE_THAN_DIRECT)
+    assert "AveragedEstimator" not in promises.WORSE_THAN_DIRECT
+
+
 def test_no_interval_that_promises_has_no_width(found):
     assert (found.loc[found["word"] != "none", "no_width"] == 0).all()

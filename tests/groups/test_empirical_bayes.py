@@ -498,6 +498,23 @@ def test_a_broken_cell_is_seen_and_does_not_widen_the_others(interval):
     assert low <= 0.1 <= high
 
 
+def test_estimates_worse_than_the_direct_ones_are_said():
+    rng = np.random.default_rng(0)
+    p = np.where(np.arange(80) % 10 == 3, 0.3, 0.995)
+    k = rng.binomial(10, p)
+    smoothed = (k + 1) / 12
+    X = pd.DataFrame({"topic": np.arange(80) % 20, "model": np.arange(80) // 20}).astype(str)
+    data = {"X": X, "sigma2": smoothed * (1 - smoothed) / 10, "n": np.full(80, 10)}
+    eb = EmpiricalBayes(Ridge(), random_state=0)
+    options = {"groups": X["topic"], "sampling": Sampling("binomial", items_shared=True)}
+    with pytest.warns(UserWarning, match="squared error of these estimates is above that of the"):
+        eb.fit(y=k / 10, **data, **options).estimate()
+    ordinary = rng.binomial(10, rng.uniform(0.5, 0.9, 80)) / 10
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        eb.fit(y=ordinary, **data, **options).estimate()
+
+
 def test_without_odd_groups_the_common_prior_is_left_alone():
     data, _ = one_broken_cell()
     data["y"] = np.where(np.arange(80) == 17, 0.85, data["y"])

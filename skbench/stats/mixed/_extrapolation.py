@@ -8,6 +8,9 @@ from skbench.stats.mixed._structure import Noise
 
 _REMEMBERED = 5  # steps that are combined
 _NEAR = 0.3  # length of a step, as a share, from which on changes are about linear
+_PATIENCE = 25  # steps after which they are shortened instead: they swing
+_FAR = 1.0  # between log variances
+_SHORT = 0.2  # of a step
 _RIDGE = 1e-10  # relative, of the squares of changes that are all but the same
 
 
@@ -35,13 +38,14 @@ class State(NamedTuple):
         return np.concatenate([part.ravel() for part in self._parts()])
 
     def with_vector(self, vector):
-        """A state of these numbers; itself where precisions or noise would be negative."""
+        """A state of these numbers; itself where they are negative, or far from it."""
         parts = self._parts()
         found = np.split(vector, np.cumsum([part.size for part in parts])[:-1])
         variances, W, b, *scale = (
             x.reshape(part.shape) for x, part in zip(found, parts, strict=True)
         )
-        if any(np.any(part < 0) for part in (W, *scale)):
+        far = np.any(np.abs(variances - self.log_variances) > _FAR)
+        if far or any(np.any(part < 0) for part in (W, *scale)):
             return self
         noise = self.noise._replace(scale=scale[0]) if scale else None
         return State(variances, W, b, noise)
@@ -63,10 +67,15 @@ class Extrapolation:
     def __init__(self, units):
         self._units = units
         self._steps, self._residuals = [], []
+        self._patience = _PATIENCE
 
     def __call__(self, before, after):
         """The state to go on with, after one that a step has led to from another."""
+        self._patience -= 1
         new = after.vector()
+        if self._patience < 0:
+            old = before.vector()
+            return after.with_vector(old + _SHORT * (new - old))
         residual = (new - before.vector()) / self._units
         if np.sqrt(np.mean(residual**2)) > _NEAR:
             self._steps, self._residuals = [], []

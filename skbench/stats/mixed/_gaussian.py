@@ -12,10 +12,11 @@ where nothing was seen, and `C` the part of the noise that observations of a blo
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import lapack
 
 from skbench.stats.mixed._structure import Noise, apply
 
-_SMALL = 16  # size up to which a matrix is inverted whole, larger ones by halves
+_SMALL = 48  # size up to which matrices are inverted all at once
 _ENTRIES = 100_000  # of the matrices that are worked on at a time
 _FAINT = 1e-4  # precision times variance below which ``1 - (1 - small)`` would lose digits
 
@@ -276,23 +277,19 @@ def _inverse_of_sum(diagonal, root, factor):
 def _inverse(matrices):
     """Inverses of positive definite matrices, and their log determinants.
 
-    By halves, so that most of the work is in products: 2.5 times faster at size 100.
+    Large ones by Cholesky factors: twice as fast, and as exact where they are nearly singular.
     """
-    size = matrices.shape[1]
-    if size <= _SMALL:
+    if matrices.shape[1] <= _SMALL:
         return np.linalg.inv(matrices), np.linalg.slogdet(matrices)[1]
-    half = size // 2
-    first, log_first = _inverse(matrices[:, :half, :half])
-    across = matrices[:, half:, :half]
-    gain = across @ first
-    second, log_second = _inverse(matrices[:, half:, half:] - gain @ np.swapaxes(across, 1, 2))
-    inverse = np.empty(matrices.shape)
-    off = -second @ gain
-    inverse[:, half:, half:] = second
-    inverse[:, half:, :half] = off
-    inverse[:, :half, half:] = np.swapaxes(off, 1, 2)
-    inverse[:, :half, :half] = first - np.swapaxes(gain, 1, 2) @ off
-    return inverse, log_first + log_second
+    inverse, log_determinant = np.empty(matrices.shape), np.empty(len(matrices))
+    for at, matrix in enumerate(matrices):
+        factor, failed = lapack.dpotrf(matrix, lower=1, clean=0)
+        if failed:
+            raise np.linalg.LinAlgError("covariance matrix is not positive definite")
+        log_determinant[at] = 2 * np.log(np.diagonal(factor)).sum()
+        lower = np.tril(lapack.dpotri(factor, lower=1, overwrite_c=1)[0])
+        inverse[at] = lower + np.tril(lower, -1).T
+    return inverse, log_determinant
 
 
 def _solved(W, b, precision, kinds):

@@ -12,6 +12,7 @@ from skbench.stats.mixed._sites import site_evidence, tilted_moments, updated_si
 from skbench.stats.mixed._structure import Noise, kinds_of
 
 _MAX_STEPS = 200
+_SWINGING = 80  # steps from which on the shared noise no longer follows the accuracies
 _TOLERANCE = 3e-5  # of log odds (or standardized scores), and of the log likelihood
 _LONGEST_STEP = 1.5  # of a log variance
 _LEAST_VARIANCE = 1e-7
@@ -176,10 +177,13 @@ def fit_blocks(likelihood, structure, prior_std, variances, start=None, *, learn
     if start is not None:
         W, b, noise = start.W, start.b, start.noise
     learn = start is None if learn is None else learn
-    state = State(np.log(variances), W, b, noise)
+    begin = state = State(np.log(variances), W, b, noise)
     extrapolated = Extrapolation(state.units())
     previous = np.full(W.shape, np.inf)
-    for _ in range(_MAX_STEPS):
+    for number in range(_MAX_STEPS):
+        if number == _SWINGING and noise is not None:
+            # The noise follows accuracies that follow the noise: it stays where it began.
+            state, extrapolated = begin, Extrapolation(begin.units())
         log_variances, W, b, noise = state
         variances = np.exp(log_variances)
         posterior = gaussian.posterior(W, b, noise, variances, structure, learn=learn)
@@ -194,7 +198,8 @@ def fit_blocks(likelihood, structure, prior_std, variances, start=None, *, learn
             break
         previous = posterior.mean
         W, b = likelihood.update(W, b, posterior)
-        noise = likelihood.noise(posterior, noise) if learn else noise
+        if learn and number < _SWINGING:
+            noise = likelihood.noise(posterior, noise)
         after = State(log_variances + step, W, b, noise)
         state = after if likelihood.is_gaussian else extrapolated(state, after)
     posterior = gaussian.with_latent(W, noise, variances, structure, posterior)

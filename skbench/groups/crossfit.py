@@ -171,7 +171,8 @@ def content_order(X, y=None, ties=()):
     """
     frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     numbers = [np.asarray(v, dtype=float).ravel() for v in (y, *ties) if v is not None]
-    columns = [_hashed(frame.iloc[:, at]) for at in range(frame.shape[1])]
+    columns = [np.zeros(len(frame), dtype=np.uint64)]  # for tables without any
+    columns += [_hashed(frame.iloc[:, at]) for at in range(frame.shape[1])]
     # The second sum tells apart what the first, of many columns of few levels, may not.
     sums = [np.sum(power, axis=0, dtype=np.uint64) for power in (columns, np.square(columns))]
     order = np.argsort(sums[1])

@@ -83,7 +83,7 @@ def kinds_of(W, noise, structure):
     parts = [part.reshape(len(part), -1) for part in parts if part.ndim]
     table = np.concatenate([part for part in parts if len(part) == len(W)], axis=1)
     _, first, member = np.unique(table, axis=0, return_index=True, return_inverse=True)
-    return Kinds(first, member) if len(first) <= _MOST_KINDS * len(W) else Kinds()
+    return Kinds(first, member.ravel()) if len(first) <= _MOST_KINDS * len(W) else Kinds()
 
 
 class Structure(NamedTuple):

@@ -1,6 +1,7 @@
 """Mixed models as estimators: contract, edge cases, new groups, item correlation."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -262,6 +263,8 @@ EDGES = {
     ],
 )
 def test_edges(data, kind, correlation):
+    # Told a correlation that the counts do not have, 200 models may do worse than alone.
+    warnings.filterwarnings("ignore", "The estimated squared error")
     with np.errstate(all="raise", under="ignore"):
         fitted = kind(item_correlation=correlation).fit(**data)
         finite_and_ordered(fitted.estimate())

@@ -34,12 +34,12 @@ class Peers(NamedTuple):
     stretch: np.ndarray
 
 
-def fit_peers(likelihood, structure, prior_std, variances, share):
+def fit_peers(likelihood, structure, prior_std, variances, share, tell=None):
     """Variances at their maximum, groups and topics unlike the others set apart.
 
     Parameters
     ----------
-    likelihood, structure, prior_std, variances
+    likelihood, structure, prior_std, variances, tell
         As in `skbench.stats.mixed._fit.fit_blocks`. The last of the kernels is the
         interaction; the one before it, if any, the topic.
     share : float
@@ -53,7 +53,7 @@ def fit_peers(likelihood, structure, prior_std, variances, share):
     peers : Peers
     """
     plain, structure = structure, fitting.with_kinds(likelihood, structure)
-    fit = fitting.fit_blocks(likelihood, structure, prior_std, variances)
+    fit = fitting.fit_blocks(likelihood, structure, prior_std, variances, tell=tell)
     peers = Peers(share, np.zeros(fit.W.shape, dtype=bool), np.ones(len(fit.W)))
     if share == 0:
         return fit, structure, peers
@@ -63,7 +63,9 @@ def fit_peers(likelihood, structure, prior_std, variances, share):
         if np.array_equal(before.wide, peers.wide) and moved < _SAME:
             return fit, structure, peers
         structure = fitting.with_kinds(likelihood, _set_apart(plain, peers))
-        fit = fitting.fit_blocks(likelihood, structure, prior_std, fit.variances, fit, learn=True)
+        fit = fitting.fit_blocks(
+            likelihood, structure, prior_std, fit.variances, fit, learn=True, tell=tell
+        )
     return fit, structure, peers
 
 

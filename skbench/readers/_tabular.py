@@ -93,9 +93,11 @@ def _items(path, named, models, bad):
         items, roles, notes = _from_long(table, named, path, bad)
     else:
         items, roles, notes = _from_wide(table, list(models or guessed), named, path, bad)
+    doubts = []
     if guessed is not None:
         scores = items["score"].to_numpy().reshape(len(guessed), -1)
-        notes[1:1] = [*_left_out(table, guessed, named), *doubtful_columns(guessed, scores)]
+        doubts += doubtful_columns(guessed, scores)
+        notes[1:1] = [*_left_out(table, guessed, named), *doubts]
     notes[:0] = of_file
     items = _with_labels(items, roles, path, bad)
     _refuse_two_settings(items, roles)
@@ -107,7 +109,8 @@ def _items(path, named, models, bad):
     items = _with_unique_items(_without_spare_blanks(items), roles, notes, path, bad)
     present = items["score"].notna()
     blank = items[~present].drop(columns="score")
-    return ItemRows(items[present].reset_index(drop=True), _one_name(roles), notes, blank=blank)
+    items = items[present].reset_index(drop=True)
+    return ItemRows(items, _one_name(roles), notes, blank=blank, doubts=doubts)
 
 
 def _with_shares(table, labels, notes):

@@ -159,6 +159,7 @@ def _found(
         past=past,
         equal_topics=equal_topics,
         features=features,
+        doubts=read.doubts,
     )
 
 

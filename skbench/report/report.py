@@ -166,6 +166,12 @@ def _found(
 def _write(findings, about, verdicts, rows, form, html, summary):
     from skbench.report import documents, page, printing
 
+    # Files first: stdout may be full.
+    if html is not None:
+        page.write(html, findings, about, verdicts)
+        say(f"page: {html}")
+    if summary is not None:
+        documents.write_summary(summary, findings, about, verdicts)
     if form == "json":
         print_data(printing.as_json(findings, about, verdicts))
     elif form == "markdown":
@@ -174,11 +180,6 @@ def _write(findings, about, verdicts, rows, form, html, summary):
         print_data(documents.as_latex_report(findings, rows))
     else:
         printing.print_report(findings, about, rows)
-    if html is not None:
-        page.write(html, findings, about, verdicts)
-        say(f"page: {html}")
-    if summary is not None:
-        documents.write_summary(summary, findings, about, verdicts)
 
 
 def _read_in_words(findings, paths):

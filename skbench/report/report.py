@@ -12,16 +12,18 @@ from skbench.report import past as pasts
 from skbench.report import thresholds
 from skbench.report.features import features_option, find_features
 from skbench.report.formats import form_option, print_data
-from skbench.report.reading import (
+from skbench.report.options import (
     Names,
     bounds_option,
-    check_topics,
-    cluster_name,
     level_option,
     missing_option,
     past_options,
-    read_rows,
     reading_options,
+)
+from skbench.report.reading import (
+    check_topics,
+    cluster_name,
+    read_rows,
     say_if_beyond,
     score_name,
     score_range,

@@ -19,6 +19,7 @@ _FREEDOM = 3  # of the t law of the topics' effects
 _HEAVY = 2.0  # factor of a topic's variance below which it counts as normal
 _SAME = 0.1  # change of the log of that factor that needs no other fit
 _ROUNDS = 4
+_NO_PEERS = 2.0  # times the variance of a group unlike its peers
 
 
 class Peers(NamedTuple):
@@ -75,13 +76,13 @@ def log_bayes_factors(likelihood, structure, fit):
     Returns
     -------
     ndarray of shape (n_blocks, B)
-        Logs; 0 where nothing was seen.
+        Logs; 0 where nothing was seen, or no other group says anything of this one.
     """
-    ordinary, unlike = (
-        likelihood.log_mass(cavity.noisy_mean, cavity.noisy_variance)
-        for cavity in components(structure, fit)
-    )
-    return np.where(fit.W > 0, unlike - ordinary, 0)
+    laws = components(structure, fit)
+    ordinary, unlike = (likelihood.log_mass(law.noisy_mean, law.noisy_variance) for law in laws)
+    # Of the only group of a model, all others say nothing: there are no peers to be unlike.
+    has_peers = laws[0].noisy_variance < _NO_PEERS * laws[1].noisy_variance
+    return np.where((fit.W > 0) & has_peers, unlike - ordinary, 0)
 
 
 def components(structure, fit):

@@ -387,7 +387,7 @@ def choose_table(options):
     )
     table = pd.DataFrame(rows).set_index("data")
     table.loc["geometric mean"] = np.exp(np.log(table).mean())
-    print(f"\nchosen items: MSE / random items, same model\n{table.round(3)}")
+    print(f"\nchosen items: MSE / random items, same model\n{table.round(3).to_string()}")
 
 
 CHOICES = {

@@ -100,7 +100,7 @@ class Population(NamedTuple):
         value = design.center + design.scale * value
         variance = design.scale**2 * variance
         scores = design.center + design.scale * fitted.y
-        alike = (np.full(len(size), np.all(scores == end)) for end in (low, high))
+        alike = (np.full(len(size), np.allclose(scores, end, 1e-9, 1e-9)) for end in (low, high))
         if fitted.noise is None:
             return np.clip(value, least, largest), variance, least, largest, *alike
         return *moments_within(value, variance, least, largest), least, largest, *alike

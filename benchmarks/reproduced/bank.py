@@ -24,8 +24,8 @@ TINY = {
 }
 MATRIX_OF = {
     "ARC": ("arc_challenge", "the same 1,172 items, but 218 other models"),
-    "GSM8K": ("gsm", "1,000 of 1,319 items, 83 models of HELM Lite, not 395"),
-    "MMLU": ("mmlu", "567 items of five subjects, 83 models of HELM Lite, not 395"),
+    "GSM8K": ("gsm", "1,000 of 1,319 items, 83 models of HELM Lite, not some 400"),
+    "MMLU": ("mmlu", "567 items of five subjects, 83 models of HELM Lite, not some 400"),
 }
 N_ANCHORS, N_CORE = 100, 50
 GAPS = {

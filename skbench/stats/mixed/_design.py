@@ -50,11 +50,11 @@ class Design(NamedTuple):
         ]
         return np.concatenate(parts).reshape(len(self.order), *values.shape[2:])
 
-    def information(self, precision):
-        """``X' P X`` with a block-diagonal `P` of shape (n_blocks, B, B)."""
+    def information(self, precision, kinds):
+        """``X' P X`` with the precisions of the kinds of blocks."""
         if self.is_identity:
-            return precision.sum(axis=0)
-        own, shared, rest = self.own, self.shared, self.rest
+            return precision.added(kinds)
+        precision, own, shared, rest = precision.dense(), self.own, self.shared, self.rest
         n_blocks, size, n_own = own.shape
         among = np.empty((size, n_own, size * n_own))
         for slot in range(size):

@@ -9,7 +9,7 @@ from scipy.special import expit
 from skbench.stats.mixed import _gaussian as gaussian
 from skbench.stats.mixed._extrapolation import Extrapolation, State
 from skbench.stats.mixed._sites import site_evidence, tilted_moments, updated_sites
-from skbench.stats.mixed._structure import Noise, kinds_of
+from skbench.stats.mixed._structure import Noise, factor_of, kinds_of
 
 _MAX_STEPS = 200
 _SWINGING = 80  # steps from which on the shared noise no longer follows the accuracies
@@ -50,6 +50,7 @@ class Binomial:
     def __init__(self, k, n, correlation=None):
         self.n = n
         self._shared, own = split_correlation(correlation)
+        self._factor = None if self._shared is None else factor_of(self._shared)
         self.k_own, self.n_own = k / own, n / own
         p = (k + 1) / (n + 2)
         self.start = (self.n_own * p * (1 - p), self.n_own * p * (1 - p) * np.log(p / (1 - p)))
@@ -61,7 +62,7 @@ class Binomial:
             return None
         p = np.clip(p, _DOUBTFUL, 1 - _DOUBTFUL)
         scale = np.where(self.n > 0, 1 / np.sqrt(np.maximum(self.n, 1) * p * (1 - p)), 0)
-        return Noise(scale, self._shared)
+        return Noise(scale, self._shared, self._factor)
 
     def noise(self, posterior, noise):
         """New shared noise, half way from the old: .7 of the way swing for ever with 250 models."""
@@ -102,7 +103,7 @@ class Gaussian:
         self.start = (precision / own, precision / own * z)
         self.start_noise = None
         if shared is not None:
-            self.start_noise = Noise(scale, shared)
+            self.start_noise = Noise(scale, shared, factor_of(shared))
 
     def update(self, W, b, posterior):
         """Nothing changes: the observations are Gaussian already."""
@@ -202,7 +203,7 @@ def fit_blocks(likelihood, structure, prior_std, variances, start=None, *, learn
             noise = likelihood.noise(posterior, noise)
         after = State(log_variances + step, W, b, noise)
         state = after if likelihood.is_gaussian else extrapolated(state, after)
-    posterior = gaussian.with_latent(W, noise, variances, structure, posterior)
+    posterior = gaussian.with_latent(structure, posterior)
     return BlockFit(np.exp(log_variances), W, b, noise, posterior)
 
 

@@ -125,7 +125,7 @@ def topic_effects(structure, fit):
     """Posterior means, variances and prior variances of the topics, coefficients known."""
     prior = structure.topic_variance(fit.variances)
     mean = prior * fit.posterior.residual.sum(axis=1)
-    seen = fit.posterior.precision.sum(axis=(1, 2))[structure.kinds.member]
+    seen = fit.posterior.precision.sums().sum(axis=1)[structure.kinds.member]
     return mean, prior - prior**2 * seen, prior
 
 

@@ -7,6 +7,8 @@ import numpy as np
 from skbench.stats.mixed._design import Design
 
 _MOST_KINDS = 0.5  # of the blocks, for which keeping count is worth it
+_FEW = 0.15  # of the directions, for which keeping them apart is worth it
+_NOTHING = 1e-13  # eigenvalue, relative to the largest, that is rounding
 
 
 class Noise(NamedTuple):
@@ -14,10 +16,12 @@ class Noise(NamedTuple):
 
     scale : ndarray of shape (n_blocks, B), of `D`
     shared : ndarray of shape (n_blocks or 1, B, B), `S`
+    factor : ndarray of shape (n_blocks or 1, B, r), ``S = F F'``, or None unless `r` is small
     """
 
     scale: np.ndarray
     shared: np.ndarray
+    factor: np.ndarray | None = None
 
     def covariance(self):
         """Of shape (n_blocks, B, B)."""
@@ -26,6 +30,21 @@ class Noise(NamedTuple):
     def times(self, values):
         """Covariance times values of shape (n_blocks, B)."""
         return self.scale * apply(self.shared, self.scale * values)
+
+    def of(self, kinds):
+        """The noise of kinds of blocks."""
+        return Noise(*(None if part is None else kinds.of(part) for part in self))
+
+
+def factor_of(shared):
+    """Columns `F` with ``F F'`` the matrices, None unless they are few."""
+    values, vectors = np.linalg.eigh(shared)
+    size = shared.shape[-1]
+    rank = int(np.sum(values > _NOTHING * values[:, -1:], axis=1).max(initial=0))
+    if rank > size * _FEW:
+        return None
+    kept = slice(size - rank, None)
+    return vectors[:, :, kept] * np.sqrt(np.maximum(values[:, None, kept], 0))
 
 
 class Kinds(NamedTuple):
@@ -78,7 +97,8 @@ def kinds_of(W, noise, structure):
     """
     if not structure.design.is_identity:
         return Kinds()
-    parts = [W, *([] if noise is None else noise), structure.own, np.asarray(structure.known)]
+    shared = [] if noise is None else [noise.scale, noise.shared]
+    parts = [W, *shared, structure.own, np.asarray(structure.known)]
     parts.append(np.zeros(1) if structure.topic is None else structure.topic)
     parts = [part.reshape(len(part), -1) for part in parts if part.ndim]
     table = np.concatenate([part for part in parts if len(part) == len(W)], axis=1)

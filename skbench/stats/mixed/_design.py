@@ -31,30 +31,37 @@ class Design(NamedTuple):
         return np.split(coefficients, [n_own, n_own + self.shared.shape[1]])
 
     def times(self, coefficients):
-        """The design times coefficients, of shape (n_blocks, B)."""
+        """The design times coefficients, of shape (..., n_blocks, B)."""
         if self.is_identity:
-            return np.broadcast_to(coefficients, self.own.shape[:2])
+            shape = (*coefficients.shape[:-1], *self.own.shape[:2])
+            return np.broadcast_to(coefficients[..., None, :], shape)
+        return _each(self._times, coefficients, 1)
+
+    def _times(self, coefficients):
         own, shared, rest = self._parts(coefficients)
         values = np.einsum("tbj,bj->tb", self.own, own.reshape(self.own.shape[1:]))
         return values + (self.shared @ shared)[:, None] + self.rest @ rest
 
     def collected(self, values):
-        """The transposed design times values, or several, of shape (n_blocks, B, ...)."""
-        if self.is_identity:
-            return values.sum(axis=0)
-        several = values.reshape(*values.shape[:2], -1)
+        """The transposed design times values of shape (..., n_blocks, B)."""
+        return values.sum(axis=-2) if self.is_identity else _each(self._collected, values, 2)
+
+    def _collected(self, values):
         parts = [
-            _stacked(np.einsum("tbj,tbv->bjv", self.own, several)),
-            self.shared.T @ several.sum(axis=1),
-            _stacked(self.rest).T @ _stacked(several),
+            np.einsum("tbj,tb->bj", self.own, values).ravel(),
+            self.shared.T @ values.sum(axis=1),
+            _stacked(self.rest).T @ values.ravel(),
         ]
-        return np.concatenate(parts).reshape(len(self.order), *values.shape[2:])
+        return np.concatenate(parts)
 
     def information(self, precision, kinds):
         """``X' P X`` with the precisions of the kinds of blocks."""
         if self.is_identity:
             return precision.added(kinds)
-        precision, own, shared, rest = precision.dense(), self.own, self.shared, self.rest
+        return _each(self._information, precision.dense(), 3)
+
+    def _information(self, precision):
+        own, shared, rest = self.own, self.shared, self.rest
         n_blocks, size, n_own = own.shape
         among = np.empty((size, n_own, size * n_own))
         for slot in range(size):
@@ -75,9 +82,12 @@ class Design(NamedTuple):
         )
 
     def covariance(self, matrix):
-        """``X C X'`` within each block, of shape (n_blocks or 1, B, B)."""
+        """``X C X'`` within each block, of shape (..., n_blocks or 1, B, B)."""
         if self.is_identity:
-            return matrix[None]
+            return matrix[..., None, :, :]
+        return _each(self._covariance, matrix, 2)
+
+    def _covariance(self, matrix):
         own, shared, rest = self.own, self.shared, self.rest
         n_blocks, size, n_own = own.shape
         flat = own.reshape(n_blocks, -1)
@@ -99,6 +109,13 @@ class Design(NamedTuple):
             found += across + np.swapaxes(across, 1, 2)
             found += (_stacked(rest) @ to_rest).reshape(rest.shape) @ np.swapaxes(rest, 1, 2)
         return found
+
+
+def _each(function, values, n_axes):
+    """Results for all in front of the last few axes."""
+    if values.ndim == n_axes:
+        return function(values)
+    return np.stack([function(each) for each in values])
 
 
 def _summed(values, own):

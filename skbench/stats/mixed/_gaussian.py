@@ -7,6 +7,8 @@ Coefficients are independent and normal around 0, with a precision that is known
 one of the variances that follow those of topic and interaction. What is seen of the latent
 values is a pseudo-observation ``b / W`` with noise ``1 / W + C``: `W` is its own precision, 0
 where nothing was seen, and `C` the part of the noise that observations of a block share.
+
+Arrays may have more axes in front: several sets of variances and pseudo-observations at once.
 """
 
 from typing import NamedTuple
@@ -80,7 +82,7 @@ def posterior(W, b, noise, variances, structure, *, learn=True):
     mean = fixed + _acted(residual, None, variances, structure)
     known = design.covariance(solution.covariance)
     noisy_variance, spread = precision.noisy_variances(known)
-    noisy_variance = noisy_variance[kinds.member]
+    noisy_variance = noisy_variance[..., kinds.member, :]
     gradient = information = None
     if learn:
         traces = _traces(kinds.of(W), precision, known, spread, structure)
@@ -118,7 +120,8 @@ def with_latent(structure, fit):
         return fit
     member, known = structure.kinds.member, structure.design.covariance(fit.covariance)
     variance, common = fit.precision.latent_variances(known)
-    return fit._replace(variance=variance[member], slope=common[member] / fit.noisy_variance)
+    slope = common[..., member, :] / fit.noisy_variance
+    return fit._replace(variance=variance[..., member, :], slope=slope)
 
 
 def log_evidence(W, b, noise, variances, structure):
@@ -156,28 +159,29 @@ def unbiased_risk(W, b, noise, fit, structure):
     """
     kinds, seen = structure.kinds, W > 0
     own = np.where(seen, 1 / np.where(seen, W, 1), 0)
-    S = kinds.of(own)[:, :, None] * np.eye(W.shape[1])
+    S = kinds.of(own)[..., None] * np.eye(W.shape[-1])
     if noise is not None:
         S = S + noise.of(kinds).covariance()
     known = structure.design.covariance(fit.covariance)
     precision = fit.precision.dense()
     P = precision - precision @ known @ precision
-    shrinking = np.sum((S @ P) * np.swapaxes(S, 1, 2), axis=2)
-    added = np.diagonal(S, axis1=1, axis2=2) - 2 * shrinking
-    return np.where(seen, (own * b - fit.mean) ** 2 + added[kinds.member], 0)
+    shrinking = np.sum((S @ P) * np.swapaxes(S, -1, -2), axis=-1)
+    added = np.diagonal(S, axis1=-2, axis2=-1) - 2 * shrinking
+    return np.where(seen, (own * b - fit.mean) ** 2 + added[..., kinds.member, :], 0)
 
 
 def _law(W, noise, variances, structure):
     """What decides the matrices of each kind of blocks: precisions, prior variances, noise."""
     own, topic = structure.own_variance(variances), structure.topic_variance(variances)
-    parts = map(structure.kinds.of, (W, own, topic))
-    return Law(*parts, None if noise is None else noise.of(structure.kinds))
+    kinds = structure.kinds
+    shared = None if noise is None else noise.of(kinds)
+    return Law(kinds.of(W), kinds.of(own), kinds.of(topic, -1), shared)
 
 
 def _acted(values, noise, variances, structure):
     """Covariance of the latent values, plus the noise that they share, times values of blocks."""
     own, topic = structure.own_variance(variances), structure.topic_variance(variances)
-    acted = own * values + topic[:, None] * values.sum(axis=1, keepdims=True)
+    acted = own * values + topic[..., None] * values.sum(axis=-1, keepdims=True)
     return acted if noise is None else acted + noise.times(values)
 
 
@@ -185,16 +189,17 @@ def _solution(W, b, noise, variances, structure):
     """Coefficients, and the evidence."""
     design, prior, kinds = structure.design, structure.precisions(variances), structure.kinds
     precision = precision_of(_law(W, noise, variances, structure))
-    information = design.information(precision, kinds) + np.diag(prior)
-    covariance, log_information = (part[0] for part in inverse(information[None]))
+    information = design.information(precision, kinds)
+    information = information + prior[..., None] * np.eye(prior.shape[-1])
+    covariance, log_information = inverse(information)
     solved = precision.times(kinds, _values(W, b))
     pull = design.collected(solved)
-    coefficients = covariance @ pull
-    value = 0.5 * np.sum(b * _acted(solved, noise, variances, structure))
-    value += 0.5 * (pull @ coefficients - log_information)
-    value -= 0.5 * kinds.counted(precision.log_determinant).sum()
-    value += 0.5 * np.sum(np.log(prior[prior > 0]))
-    return _Solution(precision, coefficients, covariance, float(value))
+    coefficients = (covariance @ pull[..., None])[..., 0]
+    value = np.sum(b * _acted(solved, noise, variances, structure), axis=(-2, -1))
+    value += np.sum(pull * coefficients, axis=-1) - log_information
+    value -= kinds.counted(precision.log_determinant, -1).sum(axis=-1)
+    value += np.sum(np.log(np.where(prior > 0, prior, 1)), axis=-1)
+    return _Solution(precision, coefficients, covariance, value / 2)
 
 
 def _values(W, b):
@@ -205,14 +210,12 @@ def _values(W, b):
 def _traces(W, precision, known, spread, structure):
     """Traces of the kernels of topic and interaction with the precision, less the fixed part."""
     kinds = structure.kinds
-    left = precision.diagonal() - W**2 * spread
-    traces = [np.sum(kinds.counted(kinds.of(structure.own) * left))]
+    left = kinds.of(structure.own) * (precision.diagonal() - W**2 * spread)
+    traces = [np.sum(kinds.counted(left, -2), axis=(-2, -1))]
     if structure.topic is not None:
         sums = precision.sums()
-        fixed = np.sum(sums * apply(known, sums), axis=1)
-        traces.insert(
-            0, np.sum(kinds.counted(kinds.of(structure.topic) * (sums.sum(axis=1) - fixed)))
-        )
+        left = sums.sum(axis=-1) - np.sum(sums * apply(known, sums), axis=-1)
+        traces.insert(0, np.sum(kinds.counted(kinds.of(structure.topic, -1) * left, -1), axis=-1))
     return traces
 
 
@@ -220,21 +223,27 @@ def _slopes(variances, residual, traces, solution, structure):
     """Gradient and average information of the restricted likelihood, in log variances."""
     beta, covariance = solution.coefficients, solution.covariance
     prior = structure.precisions(variances)
-    sums = residual.sum(axis=1, keepdims=True)
     pulled = [structure.own * residual]
     if structure.topic is not None:
-        pulled.insert(0, structure.topic[:, None] * np.broadcast_to(sums, residual.shape))
-    square = [np.sum(residual * f) for f in pulled]
-    for number in range(len(variances) - len(pulled)):
+        sums = residual.sum(axis=-1)
+        pulled.insert(0, (structure.topic * sums)[..., None] + np.zeros_like(residual))
+    square = [np.sum(residual * f, axis=(-2, -1)) for f in pulled]
+    certain = np.diagonal(covariance, axis1=-2, axis2=-1)
+    for number in range(variances.shape[-1] - len(pulled)):
         batch = structure.batch == number
         # The design times the residual is the coefficient times its prior precision.
         pull = np.where(batch, prior * beta, 0)
         pulled.append(structure.design.times(pull))
-        square.append(pull @ pull)
-        traces.append(np.sum((prior - prior**2 * np.diag(covariance))[batch]))
-    pulled = np.stack(pulled, axis=2)
-    seen = solution.precision.times(structure.kinds, pulled)
-    fixed = structure.design.collected(seen)
-    information = np.tensordot(pulled, seen, axes=((0, 1), (0, 1))) - fixed.T @ covariance @ fixed
-    gradient = 0.5 * variances * (np.array(square) - traces)
-    return gradient, 0.5 * np.outer(variances, variances) * information
+        square.append(np.sum(pull**2, axis=-1))
+        traces.append(np.sum((prior - prior**2 * certain)[..., batch], axis=-1))
+    seen = [solution.precision.times(structure.kinds, f) for f in pulled]
+    fixed = np.stack([structure.design.collected(f) for f in seen], axis=-1)
+    pulled, seen = (
+        np.stack(parts, axis=-1).reshape(*beta.shape[:-1], -1, len(parts))
+        for parts in (pulled, seen)
+    )
+    information = np.swapaxes(pulled, -1, -2) @ seen
+    information = information - np.swapaxes(fixed, -1, -2) @ covariance @ fixed
+    square, traces = np.stack(square, axis=-1), np.stack(traces, axis=-1)
+    scale = variances[..., :, None] * variances[..., None, :]
+    return 0.5 * variances * (square - traces), 0.5 * scale * information

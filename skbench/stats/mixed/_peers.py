@@ -124,8 +124,8 @@ def _cavity(noisy_mean, noisy_variance, mean, common, variance):
 def topic_effects(structure, fit):
     """Posterior means, variances and prior variances of the topics, coefficients known."""
     prior = structure.topic_variance(fit.variances)
-    mean = prior * fit.posterior.residual.sum(axis=1)
-    seen = fit.posterior.precision.sums().sum(axis=1)[structure.kinds.member]
+    mean = prior * fit.posterior.residual.sum(axis=-1)
+    seen = fit.posterior.precision.sums().sum(axis=-1)[..., structure.kinds.member]
     return mean, prior - prior**2 * seen, prior
 
 
@@ -180,4 +180,4 @@ def _set_apart(structure, peers):
 
 
 def _narrow_variance(structure, variances):
-    return variances[structure.n_effects - 1]
+    return variances[..., structure.n_effects - 1, None, None]

@@ -41,14 +41,13 @@ def test_mixture_against_quadrature():
     start = fitting.BlockFit(None, *likelihood.start, None, None)
     peers = _peers.Peers(0.02, k == 0, np.ones(6))
     structure = _peers._set_apart(arranged.structure, peers)
-    free = np.full(2, np.inf)
-    fit = fitting.fit_blocks(likelihood, structure, free, np.array([TAU2, OMEGA2]), start)
+    fits = fitting.fits_at(likelihood, structure, np.array([[TAU2, OMEGA2]]), start)
 
     def moments(_, cavity):
         return mixed._moments.binomial_moments(k.ravel(), n.ravel(), cavity)
 
     known = likelihood, structure, 0.02
-    found, parts = _crossed._components([fit], np.ones(1), known, arranged.where, moments)
+    found, parts = _crossed._components(fits, np.ones(1), known, arranged.where, moments)
     score = (1 - found) * parts[0].score + found * parts[1].score
     # The odd cell counts as odd in the cavities of the others: its odds are 250 to 1.
     assert_allclose(found.reshape(k.shape), unlike, rtol=0, atol=1e-3)

@@ -137,6 +137,7 @@ def log_evidence(W, b, noise, variances, structure):
         ``log int N(eta + shared noise) exp(b' x - x' W x / 2)`` over all latent
         values and coefficients; a flat prior of the coefficients counts as density 1.
     """
+    W, b = (np.broadcast_to(x, (*variances.shape[:-1], *x.shape[-2:])) for x in (W, b))
     return _solution(W, b, noise, variances, structure).log_evidence
 
 

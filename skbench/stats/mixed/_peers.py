@@ -63,12 +63,19 @@ def fit_peers(likelihood, structure, prior_std, variances, share):
         if np.array_equal(before.wide, peers.wide) and moved < _SAME:
             return fit, structure, peers
         structure = fitting.with_kinds(likelihood, _set_apart(plain, peers))
-        fit = fitting.fit_blocks(likelihood, structure, prior_std, fit.variances, fit, learn=True)
+        fit = fitting.fit_blocks(likelihood, structure, prior_std, fit.variances, fit)
     return fit, structure, peers
 
 
-def log_bayes_factors(likelihood, structure, fit):
+def log_bayes_factors(likelihood, fit, laws):
     """How much better each observation is predicted if its group is unlike its peers.
+
+    Parameters
+    ----------
+    likelihood : Binomial or Gaussian
+    fit : BlockFit
+    laws : tuple of two Cavity
+        Its `components`.
 
     Returns
     -------
@@ -76,8 +83,7 @@ def log_bayes_factors(likelihood, structure, fit):
         Logs; 0 where nothing was seen.
     """
     ordinary, unlike = (
-        likelihood.log_mass(cavity.noisy_mean, cavity.noisy_variance)
-        for cavity in components(structure, fit)
+        likelihood.log_mass(cavity.noisy_mean, cavity.noisy_variance) for cavity in laws
     )
     return np.where(fit.W > 0, unlike - ordinary, 0)
 
@@ -130,7 +136,7 @@ def topic_effects(structure, fit):
 
 
 def _regarded(likelihood, structure, fit, prior_share):
-    factors = log_bayes_factors(likelihood, structure, fit)
+    factors = log_bayes_factors(likelihood, fit, components(structure, fit))
     share = posterior_share(factors[fit.W > 0], prior_share)
     stretch = np.ones(len(fit.W))
     if structure.topic is not None:

@@ -178,7 +178,9 @@ def _factored(law):
     weight = law.W * share
     columns = np.broadcast_to(np.sqrt(law.topic)[..., None], share.shape)[..., None]
     if law.noise is not None:
-        columns = np.concatenate([law.noise.scale[..., None] * law.noise.factor, columns], axis=-1)
+        noise = law.noise.scale[..., None] * law.noise.factor
+        noise = np.broadcast_to(noise, (*share.shape, noise.shape[-1]))
+        columns = np.concatenate([noise, columns], axis=-1)
     rows = np.swapaxes(columns, -1, -2)
     inner = np.eye(columns.shape[-1]) + rows @ (weight[..., None] * columns)
     root = np.linalg.cholesky(inner)

@@ -32,6 +32,7 @@ SCALES = ("identity", "arcsine", "logit")
 _NO_INFORMATION = 1e6
 _NEARLY_EXACT = 1e-6  # sampling variance, of the variance of z, where odds lose their digits
 _ROUNDS = 4  # of setting groups apart
+_AT_ONCE = 4096  # groups whose probabilities are found in one go
 _PARTS = 1.0, 0.25, 0.06, 0.015  # of the prior variance, to start from
 _MOST_APART = 0.5  # of the groups: more are the rule and not the exception
 # Least mean squared slope of a scale, reached where all accuracies are .00025.
@@ -298,18 +299,19 @@ class EmpiricalBayes(GroupEstimator):
         self._law = np.mean(self.z_), np.var(self.z_)
         self._alone = self._without_prior(self.z_, self.sigma2_, self.n_)
         # Odd groups hide behind the variance that they have inflated: start from the likeliest.
-        shares = np.full(len(self._prior_means), float(self.unlike_share))
-        tries = [self._log_odds(shares, part) for part in _PARTS]
-        best = np.argmax([fit for _, fit in tries], axis=0)
-        apart = np.array([tries[number][0][split] for split, number in enumerate(best)]) > 0
-        learned = np.zeros_like(apart)
+        every = np.arange(len(self._prior_means))
+        shares = np.full(len(every), float(self.unlike_share))
+        tries = [self._log_factors(every, part) for part in _PARTS]
+        best = np.argmax([_log_mass_of_both(factors, shares) for factors in tries], axis=0)
+        log_odds = np.stack([tries[number][split] for split, number in enumerate(best)])
+        apart = log_odds + logit(shares)[:, None] > 0
+        factors, learned = tries[0], np.zeros_like(apart)
         for _ in range(_ROUNDS):
             before = apart
             if apart.mean(axis=1).max() <= _MOST_APART:
-                self._learn_moments(folds, apart, np.flatnonzero((apart != learned).any(axis=1)))
-                learned = apart
-            log_odds, _ = self._log_odds(shares)
-            factors = log_odds - logit(shares)[:, None]
+                changed = np.flatnonzero((apart != learned).any(axis=1))
+                self._learn_moments(folds, apart, changed)
+                factors[changed], learned = self._log_factors(changed), apart
             shares = mixed.posterior_share(factors, self.unlike_share)
             log_odds = factors + logit(shares)[:, None]
             apart = log_odds > 0
@@ -318,12 +320,16 @@ class EmpiricalBayes(GroupEstimator):
         self._share = float(np.mean(shares))
         self._unlike = expit(log_odds).mean(axis=0)
 
-    def _log_odds(self, shares, part=1.0):
-        """Of every split with a part of `A` and a prior share, and how likely these are."""
-        data = self.z_, self.sigma2_, self.n_
-        ordinary = self._log_mass(*data, self._prior_means, part * self._prior_variances)
-        log_odds = self._alone.log_mass - ordinary + logit(shares)[:, None]
-        return log_odds, np.sum(ordinary + np.logaddexp(0, log_odds), axis=1)
+    def _log_factors(self, splits, part=1.0):
+        """How much better each group is predicted if it is unlike its peers, with a part of `A`."""
+        factors = np.empty((len(splits), len(self.z_)))
+        for at in range(0, len(self.z_), _AT_ONCE):  # few enough to stay in the cache
+            some = slice(at, at + _AT_ONCE)
+            data = (None if x is None else x[some] for x in (self.z_, self.sigma2_, self.n_))
+            A = part * self._prior_variances[splits, some]
+            ordinary = self._log_mass(*data, self._prior_means[splits, some], A)
+            np.subtract(self._alone.log_mass[some], ordinary, out=factors[:, some])
+        return factors
 
     def _without_prior(self, z, sigma2, n):
         if self._counts:
@@ -559,3 +565,10 @@ class EmpiricalBayes(GroupEstimator):
             raise ValueError(
                 f"kurtosis must be 'estimate' or a number of at least 1, got {self.kurtosis!r}."
             )
+
+
+def _log_mass_of_both(log_factors, shares):
+    """Log probability of all groups, like their peers or not, less that of all if unlike them."""
+    log_odds = log_factors + logit(shares)[:, None]
+    both = np.maximum(log_odds, 0) + np.log(1 + np.exp(-np.abs(log_odds)))
+    return np.sum(both - log_factors, axis=1)

@@ -55,6 +55,15 @@ def test_mixture_against_quadrature():
     assert unlike[2, 1] > 0.99
 
 
+@pytest.mark.parametrize("shift", [-3.0, -0.3, 0.3])
+def test_the_share_is_where_expectation_and_maximization_end(shift):
+    factors = np.random.default_rng(0).normal(shift, 1, size=(3, 2000))
+    share = _peers.posterior_share(factors, 0.01)
+    unlike = expit(np.log(share / (1 - share))[:, None] + factors).sum(axis=1)
+    assert_allclose(share, (40 * 0.01 + unlike) / 2040, rtol=1e-12)
+    assert_allclose(share[0], _peers.posterior_share(factors[0], 0.01), rtol=1e-12)
+
+
 def test_no_share_is_the_normal_model():
     k, n, model, topic, _ = table(broken=())
     plain = mixed.crossed_logit(k, n, model, topic, unlike_share=0)

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+_ENTRIES = 100_000  # that are worked on at a time
+
 
 class Design(NamedTuple):
     """Which coefficients act on which latent value.
@@ -29,6 +31,11 @@ class Design(NamedTuple):
         """Coefficients (rows of a matrix) of the three parts."""
         n_own = self.own.shape[1] * self.own.shape[2]
         return np.split(coefficients, [n_own, n_own + self.shared.shape[1]])
+
+    def _some_slots(self):
+        """Slots to work on at a time: as many as stay in the cache with all others."""
+        step = max(1, _ENTRIES // max(1, self.own.size))
+        return [slice(at, at + step) for at in range(0, self.own.shape[1], step)]
 
     def times(self, coefficients):
         """The design times coefficients, of shape (..., n_blocks, B)."""
@@ -64,9 +71,10 @@ class Design(NamedTuple):
         own, shared, rest = self.own, self.shared, self.rest
         n_blocks, size, n_own = own.shape
         among = np.empty((size, n_own, size * n_own))
-        for slot in range(size):
-            seen = (precision[:, slot, :, None] * own).reshape(n_blocks, -1)
-            among[slot] = own[:, slot].T @ seen
+        for slots in self._some_slots():
+            seen = precision[:, slots].swapaxes(0, 1)[..., None] * own
+            seen = seen.reshape(len(seen), n_blocks, size * n_own)
+            among[slots] = own[:, slots].transpose(1, 2, 0) @ seen
         sums = precision.sum(axis=2)
         to_shared = (own * sums[:, :, None]).reshape(n_blocks, -1).T @ shared
         whole = shared.T @ (sums.sum(axis=1)[:, None] * shared)
@@ -94,9 +102,11 @@ class Design(NamedTuple):
         own_rows, shared_rows, rest_rows = self._parts(matrix)
         found = np.empty((n_blocks, size, size))
         among = self._parts(own_rows.T)[0]
-        for slot in range(size):
-            acted = own[:, slot] @ among[:, slot * n_own : (slot + 1) * n_own].T
-            found[:, slot] = _summed(acted * flat, own)
+        among = among.T.reshape(size, n_own, size * n_own)
+        for slots in self._some_slots():
+            acted = own[:, slots].swapaxes(0, 1) @ among[slots] * flat
+            acted = acted.reshape(*acted.shape[:2], size, n_own)
+            found[:, slots] = acted.sum(axis=3).swapaxes(0, 1)
         to_own, to_shared, to_rest = self._parts(shared_rows.T)
         one_sided = _summed((shared @ to_own.T) * flat, own)
         one_sided += (rest @ (shared @ to_rest.T)[:, :, None])[:, :, 0]

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 import shapes
 
 BOUNDS = {
-    "default_estimator": {"50x20x0": 3},
+    "default_estimator": {"50x20x0": 3, "100x10x0": 3},
     "empirical_bayes": {"fit, 2000": 1.7, "with unlike, 2000": 2.5},
     "comparisons": {"compare_models": 9, "leaderboard": 9, "clusters over items": 3},
     "grouped_ppi": {"summary_": 4},

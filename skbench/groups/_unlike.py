@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
+from scipy.special import logit
 from scipy.stats import norm
 
 from skbench.groups._base import Bounds
@@ -91,9 +92,45 @@ def _mean_correlation(sampling):
     return max(_LEAST_CORRELATION, matrix[~np.eye(len(matrix), dtype=bool)].mean())
 
 
-def either(log_odds, others):
-    """Log odds that one of two independent things, or both, are so."""
-    return np.logaddexp(np.logaddexp(log_odds, others), log_odds + others)
+class Odd(NamedTuple):
+    """What speaks for groups, and for topics as a whole, being unlike their peers.
+
+    factors : ndarray of shape (n_splits, n_groups), log Bayes factors
+    topic_odds : ndarray of shape (n_splits, n_topics) or None, log odds of topics
+    topics : Topics or None
+    """
+
+    factors: np.ndarray
+    topic_odds: np.ndarray | None
+    topics: Topics | None
+
+    def replace(self, splits, new):
+        """Write those of some splits over the old ones."""
+        self.factors[splits] = new.factors
+        if self.topics is not None:
+            self.topic_odds[splits] = new.topic_odds
+
+    def log_odds(self, shares):
+        """Of each group that it, its topic, or both are odd, by the share of odd groups."""
+        own = self.factors + logit(shares)[:, None]
+        if self.topics is None:
+            return own
+        whole = self.topics.to_groups(self.topic_odds)
+        return np.logaddexp(np.logaddexp(own, whole), own + whole)
+
+    def likelihood(self, shares):
+        """Log probability of all groups, less that of all if unlike their peers."""
+        own = self.factors + logit(shares)[:, None]
+        gain = np.maximum(own, 0) + np.log(1 + np.exp(-np.abs(own)))
+        if self.topics is not None:
+            return self.topics.likelier(gain, self.topic_odds) - self.factors.sum(axis=1)
+        return np.sum(gain - self.factors, axis=1)
+
+    def of_single_groups(self):
+        """The factors; 0 where the topic is odd, which says nothing of single groups."""
+        if self.topics is None:
+            return self.factors
+        return np.where(self.topics.to_groups(self.topic_odds) > 0, 0.0, self.factors)
 
 
 def _heeded(unlike):

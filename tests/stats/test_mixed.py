@@ -12,7 +12,9 @@ from skbench.stats.mixed._design import design_of
 from skbench.stats.mixed._intervals import skewed_interval
 from skbench.stats.mixed._layout import layout
 from skbench.stats.mixed._moments import Moments, mixture_moments
+from skbench.stats.mixed._precision import Factored, Full, _inverses, inverse, precision_of
 from skbench.stats.mixed._sites import tilted_moments
+from skbench.stats.mixed._structure import Kinds, Noise, factor_of
 from skbench.stats.mixed.covariances import feature_basis, feature_factors, item_correlation
 
 PRIOR_STD = np.array([1.0, 0.5])
@@ -242,12 +244,16 @@ def test_products_of_designs_against_tables(own_per_topic, rest):
     root, effects = rng.normal(size=(7, 4, 4)), rng.normal(size=K)
     P, C = root @ np.swapaxes(root, 1, 2) * both, effects[:, None] * effects + np.eye(K)
     rows = table.reshape(-1, K)
-    assert_allclose(design.information(P), rows.T @ (P @ table).reshape(-1, K), atol=1e-12)
+    assert_allclose(
+        design.information(Full(None, P, None), Kinds()),
+        rows.T @ (P @ table).reshape(-1, K),
+        atol=1e-12,
+    )
     covariance = table @ C @ np.swapaxes(table, 1, 2)
     assert_allclose(design.covariance(C) * both, covariance * both, atol=1e-12)
     assert_allclose(design.times(effects)[filled], (table @ effects)[filled], atol=1e-12)
-    values = rng.normal(size=(7, 4, 2)) * filled[:, :, None]
-    assert_allclose(design.collected(values), rows.T @ values.reshape(-1, 2), atol=1e-12)
+    values = rng.normal(size=(2, 7, 4)) * filled
+    assert_allclose(design.collected(values), values.reshape(2, -1) @ rows, atol=1e-12)
 
 
 @pytest.mark.parametrize("correlated", [True, False])
@@ -266,11 +272,42 @@ def test_blocks_of_a_kind_are_computed_once(correlated):
     found = []
     for structure in (arranged.structure, grouped):
         fit = gaussian.posterior(W, b, noise, np.array([0.5, 0.2]), structure)
-        fit = gaussian.with_latent(W, noise, np.array([0.5, 0.2]), structure, fit)
+        fit = gaussian.with_latent(structure, fit)
         risk = gaussian.unbiased_risk(W, b, noise, fit, structure)
         found.append([risk, *fit._replace(precision=None, slope=fit.slope if correlated else None)])
     for each, once in zip(*found, strict=True):
         assert each is once is None or np.allclose(each, once, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_families", [None, 1, 2])
+@pytest.mark.parametrize("with_factor", [False, True])
+def test_few_columns_are_the_whole_matrices(n_families, with_factor):
+    rng = np.random.default_rng(0)
+    topic, model = np.divmod(np.arange(120), 20)
+    W, values = rng.uniform(1e-5, 5, (6, 20)), rng.normal(size=(6, 20))
+    W[2, 3] = 0.0
+    matrix = noise = None
+    if n_families:
+        alike = np.kron(np.eye(n_families), np.ones((20 // n_families,) * 2))
+        matrix = 0.6 * np.eye(20) + 0.4 * alike
+        shared = fitting.split_correlation(matrix[None])[0]
+        noise = Noise(rng.uniform(0.3, 1, (6, 20)), shared, factor_of(shared))
+        assert noise.factor.shape[2] == n_families
+    factors = [rng.normal(size=(120, 2))] if with_factor else ()
+    structure = mixed._arranged(model, topic, matrix, factors, 0.16).structure
+    structure = structure._replace(known=np.where(rng.random((6, 20)) < 0.1, 100.0, 0.0))
+    known = structure.design.covariance(np.eye(structure.design.order.size) + 0.1)
+    variances = np.array([0.5, 0.2, 0.3])[: 2 + with_factor]
+    law = gaussian._law(W, noise, variances, structure)
+    few, whole = precision_of(law), Full(law, *_inverses(law))
+    assert isinstance(few, Factored)
+    for part in ("dense", "diagonal", "sums"):
+        assert_allclose(getattr(few, part)(), getattr(whole, part)(), atol=1e-12)
+    assert_allclose(few.log_determinant, whole.log_determinant, rtol=1e-12)
+    assert_allclose(few.added(Kinds()), whole.added(Kinds()), atol=1e-12)
+    assert_allclose(few.times(Kinds(), values), whole.times(Kinds(), values), atol=1e-12)
+    for part in ("noisy_variances", "latent_variances"):
+        assert_allclose(getattr(few, part)(known), getattr(whole, part)(known), rtol=1e-9)
 
 
 def test_steps_to_the_fixed_point_are_few_and_end_there(monkeypatch):
@@ -296,9 +333,9 @@ def test_steps_to_the_fixed_point_are_few_and_end_there(monkeypatch):
 
 def test_inverses_by_halves():
     root = np.random.default_rng(0).normal(size=(2, 50, 70))
-    inverse, log_determinant = gaussian._inverse(root @ np.swapaxes(root, 1, 2))
     matrices = root @ np.swapaxes(root, 1, 2)
-    assert_allclose(inverse @ matrices, np.broadcast_to(np.eye(50), (2, 50, 50)), atol=1e-10)
+    found, log_determinant = inverse(matrices)
+    assert_allclose(found @ matrices, np.broadcast_to(np.eye(50), (2, 50, 50)), atol=1e-10)
     assert_allclose(log_determinant, np.linalg.slogdet(matrices)[1], rtol=1e-12)
 
 
@@ -476,8 +513,7 @@ def test_risk_estimate_is_unbiased():
         found = gaussian.posterior(*problem, variances, arranged.structure)
         risks.append(gaussian.unbiased_risk(*problem, found, arranged.structure).mean())
         errors.append(np.mean((found.mean - eta) ** 2))
-    noise = likelihood.start_noise
-    found = gaussian.with_latent(problem[0], noise, variances, arranged.structure, found)
+    found = gaussian.with_latent(arranged.structure, found)
     gap = np.array(risks) - errors
     assert abs(gap.mean()) < 3.3 * gap.std(ddof=1) / np.sqrt(len(gap))
     assert np.mean(errors) > 1.1 * found.variance.mean()

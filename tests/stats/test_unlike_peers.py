@@ -41,19 +41,27 @@ def test_mixture_against_quadrature():
     start = fitting.BlockFit(None, *likelihood.start, None, None)
     peers = _peers.Peers(0.02, k == 0, np.ones(6))
     structure = _peers._set_apart(arranged.structure, peers)
-    free = np.full(2, np.inf)
-    fit = fitting.fit_blocks(likelihood, structure, free, np.array([TAU2, OMEGA2]), start)
+    fits = fitting.fits_at(likelihood, structure, np.array([[TAU2, OMEGA2]]), start)
 
     def moments(_, cavity):
         return mixed._moments.binomial_moments(k.ravel(), n.ravel(), cavity)
 
     known = likelihood, structure, 0.02
-    found, parts = _crossed._components([fit], np.ones(1), known, arranged.where, moments)
+    found, parts = _crossed._components(fits, np.ones(1), known, arranged.where, moments)
     score = (1 - found) * parts[0].score + found * parts[1].score
     # The odd cell counts as odd in the cavities of the others: its odds are 250 to 1.
     assert_allclose(found.reshape(k.shape), unlike, rtol=0, atol=1e-3)
     assert_allclose(score.reshape(k.shape), mean, rtol=0, atol=4e-3)
     assert unlike[2, 1] > 0.99
+
+
+@pytest.mark.parametrize("shift", [-3.0, -0.3, 0.3])
+def test_the_share_is_where_expectation_and_maximization_end(shift):
+    factors = np.random.default_rng(0).normal(shift, 1, size=(3, 2000))
+    share = _peers.posterior_share(factors, 0.01)
+    unlike = expit(np.log(share / (1 - share))[:, None] + factors).sum(axis=1)
+    assert_allclose(share, (40 * 0.01 + unlike) / 2040, rtol=1e-12)
+    assert_allclose(share[0], _peers.posterior_share(factors[0], 0.01), rtol=1e-12)
 
 
 def test_no_share_is_the_normal_model():

@@ -310,11 +310,11 @@ def _arranged(model, topic, item_correlation, factors, prior_precision):
 def _crossed_fit(likelihood, arranged, moments, unlike_share, tell):
     problem = likelihood, arranged.structure, arranged.prior_std
     fit, structure, peers = _peers.fit_peers(*problem, arranged.start, unlike_share, tell)
-    fits, weights = fitting.integrated(likelihood, structure, arranged.prior_std, fit)
+    fits, weights = fitting.integrated(likelihood, structure, arranged.prior_std, fit, tell)
     known = likelihood, structure, peers.share
     unlike, components = _components(fits, weights, known, arranged.where, moments)
     mixed = mixture_moments(components, np.stack([1 - unlike, unlike]))
-    variances = weights @ [part.variances for part in fits]
+    variances = weights @ fits.variances
     coefficients, covariance = _coefficients(fits, weights, structure.design.order)
     topic_mean, topic_mean_variance = _topic_effects(fits, weights, structure, arranged.nested)
     return CrossedFit(
@@ -345,26 +345,23 @@ def _components(fits, weights, known, where, moments):
     Where nobody was let be unlike them, the second moments are the first.
     """
     likelihood, structure, share = known
-    rows = where.rows
-    unlike, narrow, wide = [], [], []
-    for part in fits:
-        cavities = [
-            Cavity(*(None if x is None else rows(x) for x in cavity))
-            for cavity in _peers.components(structure, part)
-        ]
-        narrow.append(moments(part, cavities[0]))
-        if share == 0:
-            unlike.append(np.zeros(len(narrow[0].mean)))
-            continue
-        factors = rows(_peers.log_bayes_factors(likelihood, structure, part))
-        unlike.append(expit(logit(share) + factors))
-        wide.append(moments(part, cavities[1]))
-    unlike = np.array(unlike)
-    mean = weights @ unlike
-    ordinary = mixture_moments(narrow, _shares(weights, 1 - unlike))
+    laws = _peers.components(structure, fits)
+    narrow, *wide = (
+        moments(fits, Cavity(*(None if x is None else where.rows(x) for x in law)))
+        for law in laws[: 1 if share == 0 else 2]
+    )
     if share == 0:
-        return mean, (ordinary, ordinary)
-    return mean, (ordinary, mixture_moments(wide, _shares(weights, unlike)))
+        ordinary = mixture_moments(_each(narrow), weights)
+        return np.zeros(len(ordinary.mean)), (ordinary, ordinary)
+    factors = where.rows(_peers.log_bayes_factors(likelihood, fits, laws))
+    unlike = expit(logit(share) + factors)
+    ordinary = mixture_moments(_each(narrow), _shares(weights, 1 - unlike))
+    return weights @ unlike, (ordinary, mixture_moments(_each(*wide), _shares(weights, unlike)))
+
+
+def _each(several):
+    """The moments of each of several fits."""
+    return [Moments(*part) for part in zip(*several, strict=True)]
 
 
 def _shares(weights, probability):
@@ -381,20 +378,18 @@ def _rescaled(part, center, scale):
 
 def _coefficients(fits, weights, order):
     """Posterior mean and covariance of the coefficients, in the order of the columns."""
-    place = np.argsort(order)
-    effects = np.array([part.posterior.coefficients[place] for part in fits])
+    place, posterior = np.argsort(order), fits.posterior
+    effects = posterior.coefficients[:, place]
     mean = weights @ effects
     away = effects - mean
-    within = np.tensordot(weights, [part.posterior.covariance for part in fits], axes=1)
+    within = np.tensordot(weights, posterior.covariance, axes=1)
     return mean, within[np.ix_(place, place)] + (weights * away.T) @ away
 
 
 def _topic_effects(fits, weights, structure, nested):
     """Posterior mean and variance of the topics' effects, coefficients taken as known."""
     if nested:
-        return np.zeros((2, len(fits[0].W)))
-    means, variances, _ = map(
-        np.array, zip(*(_peers.topic_effects(structure, part) for part in fits), strict=True)
-    )
+        return np.zeros((2, fits.W.shape[1]))
+    means, variances, _ = _peers.topic_effects(structure, fits)
     mean = weights @ means
     return mean, weights @ (variances + (means - mean) ** 2)

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+_ENTRIES = 100_000  # that are worked on at a time
+
 
 class Design(NamedTuple):
     """Which coefficients act on which latent value.
@@ -30,36 +32,49 @@ class Design(NamedTuple):
         n_own = self.own.shape[1] * self.own.shape[2]
         return np.split(coefficients, [n_own, n_own + self.shared.shape[1]])
 
+    def _some_slots(self):
+        """Slots to work on at a time: as many as stay in the cache with all others."""
+        step = max(1, _ENTRIES // max(1, self.own.size))
+        return [slice(at, at + step) for at in range(0, self.own.shape[1], step)]
+
     def times(self, coefficients):
-        """The design times coefficients, of shape (n_blocks, B)."""
+        """The design times coefficients, of shape (..., n_blocks, B)."""
         if self.is_identity:
-            return np.broadcast_to(coefficients, self.own.shape[:2])
+            shape = (*coefficients.shape[:-1], *self.own.shape[:2])
+            return np.broadcast_to(coefficients[..., None, :], shape)
+        return _each(self._times, coefficients, 1)
+
+    def _times(self, coefficients):
         own, shared, rest = self._parts(coefficients)
         values = np.einsum("tbj,bj->tb", self.own, own.reshape(self.own.shape[1:]))
         return values + (self.shared @ shared)[:, None] + self.rest @ rest
 
     def collected(self, values):
-        """The transposed design times values, or several, of shape (n_blocks, B, ...)."""
-        if self.is_identity:
-            return values.sum(axis=0)
-        several = values.reshape(*values.shape[:2], -1)
-        parts = [
-            _stacked(np.einsum("tbj,tbv->bjv", self.own, several)),
-            self.shared.T @ several.sum(axis=1),
-            _stacked(self.rest).T @ _stacked(several),
-        ]
-        return np.concatenate(parts).reshape(len(self.order), *values.shape[2:])
+        """The transposed design times values of shape (..., n_blocks, B)."""
+        return values.sum(axis=-2) if self.is_identity else _each(self._collected, values, 2)
 
-    def information(self, precision):
-        """``X' P X`` with a block-diagonal `P` of shape (n_blocks, B, B)."""
+    def _collected(self, values):
+        parts = [
+            np.einsum("tbj,tb->bj", self.own, values).ravel(),
+            self.shared.T @ values.sum(axis=1),
+            _stacked(self.rest).T @ values.ravel(),
+        ]
+        return np.concatenate(parts)
+
+    def information(self, precision, kinds):
+        """``X' P X`` with the precisions of the kinds of blocks."""
         if self.is_identity:
-            return precision.sum(axis=0)
+            return precision.added(kinds)
+        return _each(self._information, precision.dense(), 3)
+
+    def _information(self, precision):
         own, shared, rest = self.own, self.shared, self.rest
         n_blocks, size, n_own = own.shape
         among = np.empty((size, n_own, size * n_own))
-        for slot in range(size):
-            seen = (precision[:, slot, :, None] * own).reshape(n_blocks, -1)
-            among[slot] = own[:, slot].T @ seen
+        for slots in self._some_slots():
+            seen = precision[:, slots].swapaxes(0, 1)[..., None] * own
+            seen = seen.reshape(len(seen), n_blocks, size * n_own)
+            among[slots] = own[:, slots].transpose(1, 2, 0) @ seen
         sums = precision.sum(axis=2)
         to_shared = (own * sums[:, :, None]).reshape(n_blocks, -1).T @ shared
         whole = shared.T @ (sums.sum(axis=1)[:, None] * shared)
@@ -75,18 +90,23 @@ class Design(NamedTuple):
         )
 
     def covariance(self, matrix):
-        """``X C X'`` within each block, of shape (n_blocks or 1, B, B)."""
+        """``X C X'`` within each block, of shape (..., n_blocks or 1, B, B)."""
         if self.is_identity:
-            return matrix[None]
+            return matrix[..., None, :, :]
+        return _each(self._covariance, matrix, 2)
+
+    def _covariance(self, matrix):
         own, shared, rest = self.own, self.shared, self.rest
         n_blocks, size, n_own = own.shape
         flat = own.reshape(n_blocks, -1)
         own_rows, shared_rows, rest_rows = self._parts(matrix)
         found = np.empty((n_blocks, size, size))
         among = self._parts(own_rows.T)[0]
-        for slot in range(size):
-            acted = own[:, slot] @ among[:, slot * n_own : (slot + 1) * n_own].T
-            found[:, slot] = _summed(acted * flat, own)
+        among = among.T.reshape(size, n_own, size * n_own)
+        for slots in self._some_slots():
+            acted = own[:, slots].swapaxes(0, 1) @ among[slots] * flat
+            acted = acted.reshape(*acted.shape[:2], size, n_own)
+            found[:, slots] = acted.sum(axis=3).swapaxes(0, 1)
         to_own, to_shared, to_rest = self._parts(shared_rows.T)
         one_sided = _summed((shared @ to_own.T) * flat, own)
         one_sided += (rest @ (shared @ to_rest.T)[:, :, None])[:, :, 0]
@@ -99,6 +119,13 @@ class Design(NamedTuple):
             found += across + np.swapaxes(across, 1, 2)
             found += (_stacked(rest) @ to_rest).reshape(rest.shape) @ np.swapaxes(rest, 1, 2)
         return found
+
+
+def _each(function, values, n_axes):
+    """Results for all in front of the last few axes."""
+    if values.ndim == n_axes:
+        return function(values)
+    return np.stack([function(each) for each in values])
 
 
 def _summed(values, own):

@@ -9,7 +9,7 @@ from scipy.special import expit
 from skbench.stats.mixed import _gaussian as gaussian
 from skbench.stats.mixed._extrapolation import Extrapolation, State
 from skbench.stats.mixed._sites import site_evidence, tilted_moments, updated_sites
-from skbench.stats.mixed._structure import Noise, kinds_of
+from skbench.stats.mixed._structure import Noise, factor_of, kinds_of
 
 _MAX_STEPS = 200
 _SWINGING = 80  # steps from which on the shared noise no longer follows the accuracies
@@ -28,7 +28,10 @@ _DOUBTFUL = 0.01  # accuracies nearer to 0 or 1 do not widen the noise further
 
 
 class BlockFit(NamedTuple):
-    """A fitted mixed model: variances, pseudo-observations, posterior, shared noise."""
+    """A fitted mixed model: variances, pseudo-observations, posterior, shared noise.
+
+    Or several with the same noise: all other arrays have one more axis in front.
+    """
 
     variances: np.ndarray
     W: np.ndarray
@@ -50,6 +53,7 @@ class Binomial:
     def __init__(self, k, n, correlation=None):
         self.n = n
         self._shared, own = split_correlation(correlation)
+        self._factor = None if self._shared is None else factor_of(self._shared)
         self.k_own, self.n_own = k / own, n / own
         p = (k + 1) / (n + 2)
         self.start = (self.n_own * p * (1 - p), self.n_own * p * (1 - p) * np.log(p / (1 - p)))
@@ -61,7 +65,7 @@ class Binomial:
             return None
         p = np.clip(p, _DOUBTFUL, 1 - _DOUBTFUL)
         scale = np.where(self.n > 0, 1 / np.sqrt(np.maximum(self.n, 1) * p * (1 - p)), 0)
-        return Noise(scale, self._shared)
+        return Noise(scale, self._shared, self._factor)
 
     def noise(self, posterior, noise):
         """New shared noise, half way from the old: .7 of the way swing for ever with 250 models."""
@@ -102,7 +106,7 @@ class Gaussian:
         self.start = (precision / own, precision / own * z)
         self.start_noise = None
         if shared is not None:
-            self.start_noise = Noise(scale, shared)
+            self.start_noise = Noise(scale, shared, factor_of(shared))
 
     def update(self, W, b, posterior):
         """Nothing changes: the observations are Gaussian already."""
@@ -153,7 +157,7 @@ def with_kinds(likelihood, structure):
     return structure._replace(kinds=kinds_of(W, noise, structure))
 
 
-def fit_blocks(likelihood, structure, prior_std, variances, start=None, *, learn=None, tell=None):
+def fit_blocks(likelihood, structure, prior_std, variances, start=None, *, tell=None):
     """Alternate between variances, posterior and pseudo-observations until nothing moves.
 
     Parameters
@@ -163,11 +167,9 @@ def fit_blocks(likelihood, structure, prior_std, variances, start=None, *, learn
     prior_std : ndarray of shape (n_variances,)
         Scales of half-normal priors of the roots of the variances.
     variances : ndarray of shape (n_variances,)
-        Where to start, or what they are.
+        Where to start.
     start : BlockFit, default=None
         A fit whose pseudo-observations and noise to start from.
-    learn : bool, default=None
-        Whether variances and noise are learned; None where there is no `start`.
     tell : callable, default=None
         Called at every step, for those who wait.
 
@@ -178,7 +180,6 @@ def fit_blocks(likelihood, structure, prior_std, variances, start=None, *, learn
     W, b, noise = (*likelihood.start, likelihood.start_noise)
     if start is not None:
         W, b, noise = start.W, start.b, start.noise
-    learn = start is None if learn is None else learn
     begin = state = State(np.log(variances), W, b, noise)
     extrapolated = Extrapolation(state.units())
     previous = np.full(W.shape, np.inf)
@@ -190,24 +191,67 @@ def fit_blocks(likelihood, structure, prior_std, variances, start=None, *, learn
             state, extrapolated = begin, Extrapolation(begin.units())
         log_variances, W, b, noise = state
         variances = np.exp(log_variances)
-        posterior = gaussian.posterior(W, b, noise, variances, structure, learn=learn)
-        step, gain = 0.0, 0.0
-        if learn:
-            step = variance_step(posterior, prior_std, log_variances)
-            # A variance on its way to 0 takes long steps that no longer gain anything.
-            gain = np.sum(np.abs(step * posterior.gradient))
-        elif likelihood.is_gaussian:
-            break
+        posterior = gaussian.posterior(W, b, noise, variances, structure)
+        step = variance_step(posterior, prior_std, log_variances)
+        # A variance on its way to 0 takes long steps that no longer gain anything.
+        gain = np.sum(np.abs(step * posterior.gradient))
         if max(np.max(np.abs(posterior.mean - previous)), gain) < _TOLERANCE:
             break
         previous = posterior.mean
         W, b = likelihood.update(W, b, posterior)
-        if learn and number < _SWINGING:
+        if number < _SWINGING:
             noise = likelihood.noise(posterior, noise)
         after = State(log_variances + step, W, b, noise)
         state = after if likelihood.is_gaussian else extrapolated(state, after)
-    posterior = gaussian.with_latent(W, noise, variances, structure, posterior)
-    return BlockFit(np.exp(log_variances), W, b, noise, posterior)
+    posterior = gaussian.with_latent(structure, posterior)
+    return BlockFit(variances, W, b, noise, posterior)
+
+
+def fits_at(likelihood, structure, variances, start, n_steps=_MAX_STEPS, tell=None):
+    """Fits with known variances, all at once.
+
+    Parameters
+    ----------
+    likelihood, structure
+        As in `fit_blocks`.
+    variances : ndarray of shape (n_fits, n_variances)
+    start : BlockFit
+        A fit whose pseudo-observations to start from; its noise stays as it is.
+    n_steps : int, default=200
+        Of counts, at most; 0 leaves the pseudo-observations as they are.
+    tell : callable, default=None
+        As in `fit_blocks`.
+
+    Returns
+    -------
+    BlockFit
+        Several.
+    """
+    shape = len(variances), *start.W.shape
+    W, b = (np.array(np.broadcast_to(x, shape)) for x in (start.W, start.b))
+    noise = start.noise
+
+    def posterior_of(some):
+        return gaussian.posterior(W[some], b[some], noise, variances[some], structure, learn=False)
+
+    going, previous = np.arange(len(variances)), np.full(shape, np.inf)
+    extrapolated = [Extrapolation(State(v, W[0], b[0], noise).units()) for v in variances]
+    for _ in range(0 if likelihood.is_gaussian else n_steps):
+        if tell is not None:
+            tell()
+        found = posterior_of(going)
+        moved = np.abs(found.mean - previous[going]).max(axis=(-2, -1)) >= _TOLERANCE
+        previous[going], going = found.mean, going[moved]
+        if not moved.any():
+            break
+        noisy = found._replace(
+            noisy_mean=found.noisy_mean[moved], noisy_variance=found.noisy_variance[moved]
+        )
+        for at, *new in zip(going, *likelihood.update(W[going], b[going], noisy), strict=True):
+            states = (State(np.log(variances[at]), *x, noise) for x in ((W[at], b[at]), new))
+            W[at], b[at] = extrapolated[at](*states)[1:3]
+    posterior = gaussian.with_latent(structure, posterior_of(np.arange(len(variances))))
+    return BlockFit(variances, W, b, noise, posterior)
 
 
 def risk_ratio(likelihood, structure, fit, claimed):
@@ -264,7 +308,8 @@ def integrated(likelihood, structure, prior_std, fit, tell=None):
 
     Returns
     -------
-    fits : list of BlockFit
+    fits : BlockFit
+        Several.
     weights : ndarray of shape (n_fits,)
         Adding up to 1.
 
@@ -275,20 +320,18 @@ def integrated(likelihood, structure, prior_std, fit, tell=None):
     """
     points, log_prior, first = _grid(fit, prior_std[: structure.n_effects])
     if log_prior.size == 1:
-        return [fit], np.ones(1)
+        return fits_at(likelihood, structure, fit.variances[None], fit, n_steps=0), np.ones(1)
 
-    def rough(at):
+    def rough(some):
         if tell is not None:
             tell()
+        at = tuple(np.transpose(some))
         variances = np.exp(2 * points[at])
         return log_prior[at] + gaussian.log_evidence(fit.W, fit.b, fit.noise, variances, structure)
 
     kept = _not_negligible(rough, log_prior.shape, first)
-    fits = [
-        fit_blocks(likelihood, structure, prior_std, np.exp(2 * point), fit, tell=tell)
-        for point in points[kept]
-    ]
-    log_weights = log_prior[kept] + [log_evidence(likelihood, part) for part in fits]
+    fits = fits_at(likelihood, structure, np.exp(2 * points[kept]), fit, tell=tell)
+    log_weights = log_prior[kept] + log_evidence(likelihood, fits)
     weights = np.exp(log_weights - log_weights.max())
     return fits, weights / weights.sum()
 
@@ -301,15 +344,17 @@ def _not_negligible(rough, shape, first):
     found, waiting = np.full(shape, -np.inf), [first]
     seen = set(waiting)
     while waiting:
-        at = waiting.pop(0)
-        found[at] = rough(at)
-        if found[at] < found.max() - _NEGLIGIBLE - _MARGIN:
-            continue
-        for axis, step in itertools.product(range(len(shape)), (-1, 1)):
-            near = (*at[:axis], at[axis] + step, *at[axis + 1 :])
-            if 0 <= near[axis] < shape[axis] and near not in seen:
-                seen.add(near)
-                waiting.append(near)
+        values, near = rough(waiting), []
+        for at, value in zip(waiting, values, strict=True):
+            found[at] = value
+            if value < found.max() - _NEGLIGIBLE - _MARGIN:
+                continue
+            for axis, step in itertools.product(range(len(shape)), (-1, 1)):
+                next_to = (*at[:axis], at[axis] + step, *at[axis + 1 :])
+                if 0 <= next_to[axis] < shape[axis] and next_to not in seen:
+                    seen.add(next_to)
+                    near.append(next_to)
+        waiting = near
     return found > found.max() - _NEGLIGIBLE
 
 

@@ -30,7 +30,7 @@ class Layout(NamedTuple):
 
     def rows(self, table):
         """The entries of blocks that belong to rows."""
-        return table[self.block, self.slot]
+        return table[..., self.block, self.slot]
 
     def design(self, columns):
         """Indicators of the model in each slot, then the columns of each row."""

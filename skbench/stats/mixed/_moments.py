@@ -8,6 +8,7 @@ from scipy.special import expit
 from skbench.stats.mixed._sites import in_parts, tilted_rule
 
 _AT_ONCE = 512  # groups with 24 x 8 nodes each
+_LARGEST_LOG = 300.0  # of odds whose products are finite
 _INNER, _INNER_WEIGHTS = np.polynomial.hermite.hermgauss(8)
 
 
@@ -74,7 +75,9 @@ def binomial_moments(k, n, cavity):
     -------
     Moments
     """
-    return Moments(*in_parts(_AT_ONCE, _moments_of_a_few, k, n, *cavity))
+    shape = np.shape(cavity.mean)
+    flat = [None if x is None else np.ravel(np.broadcast_to(x, shape)) for x in (k, n, *cavity)]
+    return Moments(*(x.reshape(shape) for x in in_parts(_AT_ONCE, _moments_of_a_few, *flat)))
 
 
 def _moments_of_a_few(k, n, *law):
@@ -94,9 +97,11 @@ def _moments_of_a_few(k, n, *law):
         away, variance = slope[:, None] * away, cavity.rest + slope**2 * variance
         # What the group's own count does not determine is Gaussian around it.
         spread = np.sqrt(2 * cavity.rest)[:, None] * _INNER
-        p = expit(mean[:, None, None] + away[:, :, None] + spread[:, None, :])
         inner = _INNER_WEIGHTS / np.sqrt(np.pi)
-        first, second = p @ inner, p**2 @ inner
+        # Odds of sums are products of odds: an exponential for each node, none for each pair.
+        p = _odds_against(mean[:, None] + away)[:, :, None] * _odds_against(spread)[:, None, :]
+        np.divide(1, p + 1, out=p)
+        first, second = p @ inner, np.square(p, out=p) @ inner
     score = np.sum(weights * first, axis=1)
     return Moments(
         mean,
@@ -105,6 +110,10 @@ def _moments_of_a_few(k, n, *law):
         score,
         np.sum(weights * second, axis=1) - score**2,
     )
+
+
+def _odds_against(log_odds):
+    return np.exp(-np.clip(log_odds, -_LARGEST_LOG, _LARGEST_LOG))
 
 
 def mixture_moments(parts, weights):

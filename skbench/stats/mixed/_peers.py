@@ -12,7 +12,7 @@ from skbench.stats.mixed._sites import cavity
 UNLIKE_VARIANCE = 2.5**2  # of a group unlike its peers, around 0: nothing is borrowed
 _APART = 100.0  # variance of an interaction that lets a group say nothing of the others
 _PRIOR_WORTH = 40  # groups that the prior of their share is worth
-_SHARE_STEPS = 50
+_SHARE_STEPS = 25  # pairs of them
 _SHARE_EXACT = 1e-14  # relative change that is rounding
 _LARGEST_LOG = 700.0  # of a number that is not infinite
 _FREEDOM = 3  # of the t law of the topics' effects
@@ -64,21 +64,25 @@ def fit_peers(likelihood, structure, prior_std, variances, share, tell=None):
         if np.array_equal(before.wide, peers.wide) and moved < _SAME:
             return fit, structure, peers
         structure = fitting.with_kinds(likelihood, _set_apart(plain, peers))
-        fit = fitting.fit_blocks(
-            likelihood, structure, prior_std, fit.variances, fit, learn=True, tell=tell
-        )
+        fit = fitting.fit_blocks(likelihood, structure, prior_std, fit.variances, fit, tell=tell)
     return fit, structure, peers
 
 
-def log_bayes_factors(likelihood, structure, fit):
+def log_bayes_factors(likelihood, fit, laws):
     """How much better each observation is predicted if its group is unlike its peers.
+
+    Parameters
+    ----------
+    likelihood : Binomial or Gaussian
+    fit : BlockFit
+    laws : tuple of two Cavity
+        Its `components`.
 
     Returns
     -------
     ndarray of shape (n_blocks, B)
         Logs; 0 where nothing was seen, or no other group says anything of this one.
     """
-    laws = components(structure, fit)
     ordinary, unlike = (likelihood.log_mass(law.noisy_mean, law.noisy_variance) for law in laws)
     # Of the only group of a model, all others say nothing: there are no peers to be unlike.
     has_peers = laws[0].noisy_variance < _NO_PEERS * laws[1].noisy_variance
@@ -127,13 +131,13 @@ def _cavity(noisy_mean, noisy_variance, mean, common, variance):
 def topic_effects(structure, fit):
     """Posterior means, variances and prior variances of the topics, coefficients known."""
     prior = structure.topic_variance(fit.variances)
-    mean = prior * fit.posterior.residual.sum(axis=1)
-    seen = fit.posterior.precision.sum(axis=(1, 2))[structure.kinds.member]
+    mean = prior * fit.posterior.residual.sum(axis=-1)
+    seen = fit.posterior.precision.sums().sum(axis=-1)[..., structure.kinds.member]
     return mean, prior - prior**2 * seen, prior
 
 
 def _regarded(likelihood, structure, fit, prior_share):
-    factors = log_bayes_factors(likelihood, structure, fit)
+    factors = log_bayes_factors(likelihood, fit, components(structure, fit))
     share = posterior_share(factors[fit.W > 0], prior_share)
     stretch = np.ones(len(fit.W))
     if structure.topic is not None:
@@ -166,13 +170,23 @@ def posterior_share(log_factors, prior_share):
     """
     against = np.exp(np.clip(-log_factors, -_LARGEST_LOG, _LARGEST_LOG))
     share, worth = np.full(log_factors.shape[:-1], prior_share), _PRIOR_WORTH + against.shape[-1]
+    room = np.empty_like(against)
+
+    def step(share):
+        odds = (share / (1 - share))[..., None]
+        unlike = np.divide(odds, np.add(odds, against, out=room), out=room).sum(axis=-1)
+        return (_PRIOR_WORTH * prior_share + unlike) / worth
+
     for _ in range(_SHARE_STEPS):
-        before, odds = share, share / (1 - share)
-        unlike = np.sum(odds[..., None] / (odds[..., None] + against), axis=-1)
-        share = (_PRIOR_WORTH * prior_share + unlike) / worth
-        if np.all(np.abs(share - before) <= _SHARE_EXACT * before):
+        first = step(share)
+        second = step(first)
+        if np.all(np.abs(second - first) <= _SHARE_EXACT * first):
             break
-    return share
+        # Steps shrink by the same factor: on to where they lead, as Aitken has it.
+        bend = second - 2 * first + share
+        ahead = share - (first - share) ** 2 / np.where(bend == 0, np.inf, bend)
+        share = np.where((ahead > 0) & (ahead < 1), ahead, second)
+    return second
 
 
 def _set_apart(structure, peers):
@@ -183,4 +197,4 @@ def _set_apart(structure, peers):
 
 
 def _narrow_variance(structure, variances):
-    return variances[structure.n_effects - 1]
+    return variances[..., structure.n_effects - 1, None, None]

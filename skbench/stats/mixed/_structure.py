@@ -7,6 +7,8 @@ import numpy as np
 from skbench.stats.mixed._design import Design
 
 _MOST_KINDS = 0.5  # of the blocks, for which keeping count is worth it
+_FEW = 0.15  # of the directions, for which keeping them apart is worth it
+_NOTHING = 1e-13  # eigenvalue, relative to the largest, that is rounding
 
 
 class Noise(NamedTuple):
@@ -14,18 +16,36 @@ class Noise(NamedTuple):
 
     scale : ndarray of shape (n_blocks, B), of `D`
     shared : ndarray of shape (n_blocks or 1, B, B), `S`
+    factor : ndarray of shape (n_blocks or 1, B, r), ``S = F F'``, or None unless `r` is small
     """
 
     scale: np.ndarray
     shared: np.ndarray
+    factor: np.ndarray | None = None
 
     def covariance(self):
         """Of shape (n_blocks, B, B)."""
-        return self.scale[:, :, None] * self.shared * self.scale[:, None, :]
+        return self.scale[..., :, None] * self.shared * self.scale[..., None, :]
 
     def times(self, values):
         """Covariance times values of shape (n_blocks, B)."""
         return self.scale * apply(self.shared, self.scale * values)
+
+    def of(self, kinds):
+        """The noise of kinds of blocks."""
+        factor = None if self.factor is None else kinds.of(self.factor, -3)
+        return Noise(kinds.of(self.scale), kinds.of(self.shared, -3), factor)
+
+
+def factor_of(shared):
+    """Columns `F` with ``F F'`` the matrices, None unless they are few."""
+    values, vectors = np.linalg.eigh(shared)
+    size = shared.shape[-1]
+    rank = int(np.sum(values > _NOTHING * values[:, -1:], axis=1).max(initial=0))
+    if rank > size * _FEW:
+        return None
+    kept = slice(size - rank, None)
+    return vectors[:, :, kept] * np.sqrt(np.maximum(values[:, None, kept], 0))
 
 
 class Kinds(NamedTuple):
@@ -40,26 +60,26 @@ class Kinds(NamedTuple):
     first: np.ndarray | slice = slice(None)
     member: np.ndarray | slice = slice(None)
 
-    def of(self, values):
-        """Values of blocks as values of kinds; those that all blocks share stay as they are."""
-        return values[self.first] if len(values) > 1 else values
+    def of(self, values, axis=-2):
+        """Values of blocks, on this axis, as those of kinds; what all share stays as it is."""
+        if values.shape[axis] == 1:
+            return values
+        return values[(..., self.first, *[slice(None)] * (-axis - 1))]
 
-    def counted(self, values):
-        """Values of kinds times the number of their blocks."""
+    def counted(self, values, axis):
+        """Values of kinds, that stand on this axis, times the number of their blocks."""
         if isinstance(self.member, slice):
             return values
-        return (np.bincount(self.member) * values.T).T
+        return values * np.bincount(self.member).reshape(-1, *[1] * (-axis - 1))
 
     def times(self, matrices, values):
-        """Matrices of kinds times values of blocks, of shape (n_blocks, B) or (n_blocks, B, v)."""
+        """Matrices of kinds times values of blocks, of shape (n_blocks, B)."""
         if isinstance(self.member, slice):
-            return apply(matrices, values) if values.ndim == 2 else matrices @ values
+            return apply(matrices, values)
         product = np.empty_like(values)
-        for kind, matrix in enumerate(matrices):
+        for kind in range(matrices.shape[-3]):
             at = self.member == kind
-            product[at] = (
-                apply(matrix[None], values[at]) if values.ndim == 2 else matrix @ values[at]
-            )
+            product[..., at, :] = apply(matrices[..., kind : kind + 1, :, :], values[..., at, :])
         return product
 
 
@@ -78,7 +98,8 @@ def kinds_of(W, noise, structure):
     """
     if not structure.design.is_identity:
         return Kinds()
-    parts = [W, *([] if noise is None else noise), structure.own, np.asarray(structure.known)]
+    shared = [] if noise is None else [noise.scale, noise.shared]
+    parts = [W, *shared, structure.own, np.asarray(structure.known)]
     parts.append(np.zeros(1) if structure.topic is None else structure.topic)
     parts = [part.reshape(len(part), -1) for part in parts if part.ndim]
     table = np.concatenate([part for part in parts if len(part) == len(W)], axis=1)
@@ -115,20 +136,21 @@ class Structure(NamedTuple):
 
     def own_variance(self, variances):
         """Prior variance of the interaction of each latent value, of shape (n_blocks or 1, B)."""
-        return variances[self.n_effects - 1] * self.own + self.known
+        return variances[..., self.n_effects - 1, None, None] * self.own + self.known
 
     def topic_variance(self, variances):
         """Prior variance of the effect of each block, of shape (n_blocks or 1,)."""
-        return np.zeros(1) if self.topic is None else variances[0] * self.topic
+        return np.zeros(1) if self.topic is None else variances[..., :1] * self.topic
 
     def precisions(self, variances):
         """Prior precisions of the coefficients."""
-        learned = np.append(variances[self.n_effects :], 1.0)[self.batch]
+        ones = np.ones_like(variances[..., :1])
+        learned = np.concatenate([variances[..., self.n_effects :], ones], axis=-1)[..., self.batch]
         return np.where(self.batch < 0, self.prior_precision, 1 / learned)
 
 
 def apply(matrices, vectors):
     """Matrices times vectors of blocks, where one matrix may be the same for all."""
-    if len(matrices) == 1:
-        return vectors @ matrices[0].T
-    return (matrices @ vectors[:, :, None])[:, :, 0]
+    if matrices.shape[-3] == 1:
+        return vectors @ np.swapaxes(matrices[..., 0, :, :], -1, -2)
+    return (matrices @ vectors[..., None])[..., 0]

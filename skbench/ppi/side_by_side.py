@@ -58,7 +58,8 @@ class SideBySidePPI(ChainRulePPI):
     Intervals keep their level where each of three autorater values has 20 labels; where the
     prior says too much a warning tells, as in `ChainRulePPI`. With a useless autorater and win, tie
     and loss probabilities of .8, .05 and .15, 95 % intervals cover .93 at 10 labels, .94
-    at 30 and .96 at 100; with the prior of [1]_ alone .87, .91 and .96.
+    at 30 and .96 at 100; with the prior of [1]_ alone .88, .93 and .94
+    (test_few_labels_per_verdict_under_cover).
 
     Exact intervals of three verdicts and three labels are slower than 10,000 draws where labels
     are few (some 30 ms against 5 ms at 30 labels) and as fast at 300.

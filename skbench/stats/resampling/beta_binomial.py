@@ -7,7 +7,6 @@ and (a, b) is two-dimensional with a marginal likelihood in closed form: a grid 
 """
 
 from functools import partial
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np

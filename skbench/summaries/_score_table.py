@@ -225,7 +225,7 @@ def _refuse_repeats(sizes, items, models, item):
     *groups, repeated_item = labels if isinstance(items, pd.MultiIndex) else [labels]
     remedy = "" if groups else ", or by=... if item ids start again in every topic"
     raise ValueError(
-        f"{len(repeated)} of {np.count_nonzero(sizes)} cells have several rows: {model} "
+        f"{len(repeated)} of {np.count_nonzero(sizes)} cells have several rows: {models.name} "
         f"{plain(name)!r} has {sizes[repeated[0]]} for {item} {plain(repeated_item)!r}. Pass "
         f"cluster={item!r} if items were answered several times{remedy}."
     )

@@ -73,6 +73,7 @@ class ReadOptions(TypedDict, total=False):
     models: Sequence[str] | None
     filter: str | None
     skip_bad_lines: bool
+    n_jobs: int | None
 
 
 class RankSets(Protocol):

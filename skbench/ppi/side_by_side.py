@@ -62,7 +62,7 @@ class SideBySidePPI(ChainRulePPI):
     (test_few_labels_per_verdict_under_cover).
 
     Exact intervals of three verdicts and three labels are slower than 10,000 draws where labels
-    are few (some 30 ms against 5 ms at 30 labels) and as fast at 300.
+    are few (two to three times the time, at 10 to 60 labels) and as fast from 100 on.
 
     `predict` gives a row P(win) - P(loss) given its verdict, as in `ChainRulePPI`.
 

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 
+from skbench.readers._each_file import each_file
 from skbench.readers._json import document, label_at, numbers, records
 from skbench.readers._load import without_suffixes
 from skbench.readers._logs import Log, choose
@@ -120,11 +121,11 @@ def lm_eval_logs(paths, options, bad, notes):
     """
     results_of = cache(_results)
     files = []
-    for path in paths:
+    for path, found in zip(paths, each_file(_filters, paths, options, bad), strict=True):
         task, time = _task_and_time(path)
         results = results_of(path.parent, time)
         task = task or _task_in_old_name(path, results)
-        files.append((path, task, time, results, _filters(path, options, bad)))
+        files.append((path, task, time, results, found))
     files = [file for file in files if file[4]]
     filters = choose(
         [(task, list(found)) for _, task, _, _, found in files],

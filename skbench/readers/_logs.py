@@ -19,6 +19,7 @@ class Options(NamedTuple):
     topic: str | None = None
     cluster: str | None = None
     declared: bool = True  # whether the topic that a log declares is taken
+    n_jobs: int | None = None  # processes that read large folders
 
     def labels_of(self, record):
         """Topic and cluster of a record, None where the caller names no field for them."""

@@ -27,6 +27,7 @@ def read_items(
     models: Sequence[str] | None = None,
     filter: str | None = None,
     skip_bad_lines: bool = False,
+    n_jobs: int | None = None,
 ) -> pd.DataFrame:
     """Item rows from files or folders of evaluation results, in any known format.
 
@@ -72,6 +73,9 @@ default=None
         None takes the first that all files of the task have.
     skip_bad_lines : bool, default=False
         Count lines that cannot be read in the notes, instead of refusing them.
+    n_jobs : int, default=None
+        Processes that read samples of lm-evaluation-harness of over 1 GiB in all, joblib's
+        numbers; the rows and their order are the same. None reads in this one.
 
     Returns
     -------
@@ -136,6 +140,7 @@ default=None
         models=models,
         filter=filter,
         skip_bad_lines=skip_bad_lines,
+        n_jobs=n_jobs,
     )
     return unfolded(rows).items
 
@@ -160,7 +165,7 @@ def read_with_notes(
         The one format to read; None reads all that `skbench.read_items` would.
     **options
         Its other arguments: model, topic, item, score, cluster, models, filter,
-        skip_bad_lines.
+        skip_bad_lines, n_jobs.
 
     Returns
     -------

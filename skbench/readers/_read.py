@@ -47,6 +47,7 @@ def read_paths(
     models=None,
     filter=None,
     skip_bad_lines=False,
+    n_jobs=None,
 ):
     """`ItemRows` of files and folders; parameters as in `read_items`, `only` a format or None."""
     paths = [Path(path) for path in ([paths] if isinstance(paths, (str, os.PathLike)) else paths)]
@@ -62,7 +63,7 @@ def read_paths(
         rows = tables_items(found["table"], named, models, bad)
         notes += rows.notes
     else:
-        options = Options(score, filter, _one_field(topic), cluster, topic is None)
+        options = Options(score, filter, _one_field(topic), cluster, topic is None, n_jobs)
         if filter is not None and "lm_eval" not in found:
             raise ValueError(
                 "filter= (--filter) is for lm-evaluation-harness, of which there are no logs here."

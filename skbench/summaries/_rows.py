@@ -11,6 +11,7 @@ from skbench._checks import LARGEST, of_one_type
 
 SCORE = "_skbench_score"  # kept apart from the caller's own columns
 _MOST_FETCHED = 2_000_000
+_TEXT = pd.Series(["text"]).dtype  # what pandas makes of a list of text
 _ROWS_OF_TEXT = 1000  # read to say what a column of text holds
 
 
@@ -193,6 +194,8 @@ def _plain(column):
     is_numpy = isinstance(values, pd.Series) and isinstance(values.dtype, np.dtype)
     if is_numpy and values.dtype.kind in "biuf":
         return values.to_numpy()
+    if isinstance(_TEXT, pd.StringDtype) and getattr(values, "dtype", None) == _TEXT:
+        return values.array
     if column.dtype.is_decimal() or (_counts_or_flags(column) and column.null_count()):
         return column.cast(nw.Float64).to_numpy()
     return column.to_list()

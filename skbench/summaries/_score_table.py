@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import require_columns
-from skbench.stats.intervals.moments import ROUNDING
+from skbench.stats.intervals.moments import ROUNDING, divided
 from skbench.summaries._rows import SCORE, as_frame, checked_scores, collected
 
 MISSING = ("drop", "wrong", "refuse")  # what an answer is that is not there
@@ -176,21 +176,29 @@ def score_table(items, *, model, item, score, cluster, by):
     frame = checked_scores(frame, wanted, score)
     rows = collected(frame.select([*wanted, SCORE]))
     keys = [*by, item]
-    cells = rows.groupby([*keys, model], sort=True)[SCORE].agg(["mean", "size", "var"])
+    by_item, by_model = rows.groupby(keys, sort=True)[SCORE], rows.groupby(model, sort=True)[SCORE]
+    items, models = by_item.size().index, by_model.size().index
+    row, scored = by_item.ngroup().to_numpy(), rows[SCORE].to_numpy()
+    cell = row * len(models) + by_model.ngroup().to_numpy()
+    size = np.bincount(cell, minlength=len(items) * len(models))
     if cluster is None:
-        _refuse_repeats(cells["size"], model, item)
-    mean, size, noise = (cells[name].unstack(model) for name in ("mean", "size", "var"))
-    clusters, cluster_groups, groups = _clusters(rows, mean.index, keys, cluster)
+        _refuse_repeats(size, items, models, item)
+    mean = divided(np.bincount(cell, scored, size.size), size)
+    noise = np.full(size.shape, np.nan)
+    if size.max() > 1:
+        noise = divided(np.bincount(cell, (scored - mean[cell]) ** 2, size.size), size - 1)
+    clusters, cluster_groups, groups = _clusters(rows, row, items, keys, cluster)
+    shape = len(items), len(models)
     return ScoreTable(
-        scores=mean.to_numpy(dtype=float),
-        n_answers=size.fillna(0).to_numpy(dtype=int),
-        noise=noise.to_numpy(dtype=float),
-        models=mean.columns,
-        items=mean.index,
+        scores=mean.reshape(shape),
+        n_answers=size.reshape(shape),
+        noise=noise.reshape(shape),
+        models=models,
+        items=items,
         clusters=clusters,
         cluster_groups=cluster_groups,
         groups=groups,
-        right_or_wrong=bool(rows[SCORE].isin((0, 1)).all()),
+        right_or_wrong=bool(np.all((scored == 0) | (scored == 1))),
     )
 
 
@@ -208,20 +216,22 @@ def some_of(names):
     return f"{shown} and {more} more" if more > 0 else shown
 
 
-def _refuse_repeats(sizes, model, item):
-    repeated = sizes[sizes > 1]
-    if repeated.empty:
+def _refuse_repeats(sizes, items, models, item):
+    repeated = np.flatnonzero(sizes > 1)
+    if not repeated.size:
         return
-    *groups, repeated_item, name = repeated.index[0]
+    row, column = divmod(repeated[0], len(models))
+    labels, name = items[row], models[column]
+    *groups, repeated_item = labels if isinstance(items, pd.MultiIndex) else [labels]
     remedy = "" if groups else ", or by=... if item ids start again in every topic"
     raise ValueError(
-        f"{len(repeated)} of {len(sizes)} cells have several rows: {model} {plain(name)!r} has "
-        f"{repeated.iloc[0]} for {item} {plain(repeated_item)!r}. Pass cluster={item!r} if items "
-        f"were answered several times{remedy}."
+        f"{len(repeated)} of {np.count_nonzero(sizes)} cells have several rows: {models.name} "
+        f"{plain(name)!r} has {sizes[repeated[0]]} for {item} {plain(repeated_item)!r}. Pass "
+        f"cluster={item!r} if items were answered several times{remedy}."
     )
 
 
-def _clusters(rows, items, keys, cluster):
+def _clusters(rows, row, items, keys, cluster):
     """Cluster of each item, group of each cluster, and labels of the groups."""
     by, item = keys[:-1], keys[-1]
     if by:
@@ -232,13 +242,16 @@ def _clusters(rows, items, keys, cluster):
         group_codes, groups = np.zeros(len(items), dtype=int), None
     if cluster is None or cluster == item:
         return np.arange(len(items)), group_codes, groups
-    own = rows.drop_duplicates([*keys, cluster]).set_index(keys)[cluster]
-    if own.index.has_duplicates:
+    codes, names = rows[cluster].factorize()
+    of_item = np.empty(len(items), dtype=int)
+    of_item[row] = codes
+    if np.any(of_item[row] != codes):
+        own = rows.drop_duplicates([*keys, cluster]).set_index(keys)[cluster]
         twice = own.index[own.index.duplicated()][0]
         raise ValueError(
             f"{item} {plain(twice)!r} is in several clusters: {some_of(list(own.loc[[twice]]))}. "
             "Make item ids unique, or pass by=... if they start again in every topic."
         )
-    pairs = pd.MultiIndex.from_arrays([group_codes, own.reindex(items).to_numpy()])
+    pairs = pd.MultiIndex.from_arrays([group_codes, names.take(of_item)])
     codes, clusters = pairs.factorize()
     return codes, clusters.get_level_values(0).to_numpy(), groups

@@ -9,7 +9,7 @@ from scipy.stats import beta, norm
 
 from skbench.stats.resampling import beta_binomial
 from skbench.stats.resampling.beta_binomial import (
-    _log_linear_quantile,
+    _log_linear_quantiles,
     draw_accuracies,
     log_marginal_likelihood,
     posterior_accuracy,
@@ -227,7 +227,7 @@ def test_quantiles_between_the_points(right):
 def test_log_linear_law_of_a_normal():
     """Half a standard deviation between points: moments to four digits."""
     x = np.linspace(-8, 8, 33)
-    cell, place = _log_linear_quantile(norm.pdf(x), (np.arange(100_000) + 0.5) / 100_000)
+    cell, place = _log_linear_quantiles(norm.pdf(x)[None], 0, (np.arange(100_000) + 0.5) / 100_000)
     values = x[cell] + place * (x[1] - x[0])
     np.testing.assert_allclose([values.mean(), values.std()], [0, 1], atol=2e-4)
     levels = [0.025, 0.2, 0.5, 0.9, 0.975]

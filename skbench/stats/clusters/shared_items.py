@@ -298,8 +298,9 @@ def _scaled(sums, w, k, clusters, inverse):
 
 def _from_products(f):
     """Second and third moments of all differences from products of the influences."""
-    products, mixed = f.T @ f, (f**2).T @ f
-    cubes = np.sum(f**3, axis=0)
+    squares = f * f
+    products, mixed = f.T @ f, squares.T @ f
+    cubes = np.einsum("ij,ij->j", squares, f)
     third = cubes[:, None] - cubes - 3 * mixed + 3 * mixed.T
     own = np.diag(products)
     sums = own[:, None] + own

@@ -88,36 +88,44 @@ def label_rule(label_counts, label_values, n_nodes):
     for label in range(n_labels - 3, -1, -1):
         rest = beta[:, label + 1 :].sum(axis=1)
         share, share_weights = beta_rule(beta[:, label], rest, n_nodes)
-        product = share[:, :, None] * label_values[label] + (1 - share)[:, :, None] * nodes[:, None]
-        both = share_weights[:, :, None] * weights[:, None]
-        nodes, weights = _compressed(
-            product.reshape(len(beta), -1), both.reshape(len(beta), -1), n_nodes
+        products = (
+            (own * label_values[label])[:, None] + np.outer(1 - own, inner)
+            for own, inner in zip(share, nodes, strict=True)
         )
+        both = map(np.outer, share_weights, weights)
+        recurrences = [_recurrence(*pair, n_nodes) for pair in zip(products, both, strict=True)]
+        center, scale, *rest = map(np.array, zip(*recurrences, strict=True))
+        nodes, weights = gauss_rule(*rest)
+        nodes = center[:, None] + scale[:, None] * nodes
     return nodes.reshape(*shape, n_nodes), weights.reshape(*shape, n_nodes)
 
 
-def _compressed(nodes, weights, n_nodes):
-    """The Gauss rule of a discrete distribution, by the procedure of Stieltjes.
+def _recurrence(nodes, weights, n_nodes):
+    """Recurrence of a discrete distribution's polynomials, by the procedure of Stieltjes.
 
-    Many more nodes come in than go out, so that the recurrence of the orthogonal
-    polynomials keeps its digits without orthogonalizing again.
+    Many more nodes come in than go out, so that it keeps its digits without orthogonalizing
+    again. Returns center and scale of the nodes, and the two diagonals.
     """
-    center = (nodes * weights).sum(axis=1, keepdims=True)
-    scale = np.sqrt((weights * (nodes - center) ** 2).sum(axis=1, keepdims=True))
-    x = (nodes - center) / scale
-    diagonal, off_diagonal = np.zeros((len(x), n_nodes)), np.zeros((len(x), n_nodes - 1))
-    before, vector = np.zeros_like(x), np.sqrt(weights)
+    # One distribution at a time: its few vectors stay in the cache.
+    x, weights = nodes.ravel(), weights.ravel()
+    center = x @ weights
+    x = x - center
+    scale = np.sqrt(weights @ x**2)
+    x /= scale
+    diagonal, off_diagonal = np.zeros(n_nodes), np.zeros(n_nodes - 1)
+    before, vector, norm = np.zeros_like(x), np.sqrt(weights), 0.0
     for j in range(n_nodes):
         following = x * vector
-        diagonal[:, j] = (following * vector).sum(axis=1)
+        diagonal[j] = following @ vector
         if j == n_nodes - 1:
             break
-        following -= diagonal[:, j, None] * vector
-        following -= before * (off_diagonal[:, j - 1, None] if j else 0)
-        off_diagonal[:, j] = np.linalg.norm(following, axis=1)
-        before, vector = vector, following / off_diagonal[:, j, None]
-    nodes, weights = gauss_rule(diagonal, off_diagonal)
-    return center + scale * nodes, weights
+        following -= diagonal[j] * vector
+        before *= norm
+        following -= before
+        off_diagonal[j] = norm = np.sqrt(following @ following)
+        following /= norm
+        before, vector = vector, following
+    return center, scale, diagonal, off_diagonal
 
 
 def _nodes_needed(unlabeled, label_counts, unlabeled_variance):

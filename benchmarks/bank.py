@@ -1,6 +1,8 @@
 """What earlier models' answers are worth: a new model on few items of real benchmarks.
 
     python benchmarks/bank.py topics     # per topic: one new model, 5, 10 and 20 items per topic
+    python benchmarks/bank.py topics --items 10 --draws 12
+    python benchmarks/bank.py bounds     # per topic: what told variances would give; least coverage
     python benchmarks/bank.py whole      # whole benchmarks from 50 items, seven matrices
     python benchmarks/bank.py choose     # items chosen along predicted easiness
     python benchmarks/bank.py cost       # seconds and memory, by size
@@ -28,16 +30,19 @@ import sys
 import tempfile
 import time
 import warnings
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 from scipy.special import expit, logit
+from scipy.stats import norm
 from sklearn.cluster import KMeans
 from sklearn.linear_model import RidgeCV
 
 from skbench import AveragedEstimator, ItemBank, UnitLevelModel, choose_items, summarize_items
+from skbench.bank import _fitted
 from skbench.stats.intervals.binomial import wilson_interval
 
 ROOT = Path(__file__).parents[1]
@@ -174,8 +179,8 @@ def whole(kind, name, n_targets, n_draws, seed=0):
 METHODS = ("unit level", "ridge-AIPW", "p-IRT", "anchors")
 
 
-def whole_table(quick):
-    n_targets, n_draws = (10, 10) if quick else (20, 25)
+def whole_table(options):
+    n_targets, n_draws = (10, 10) if options.quick else (20, 25)
     for kind in ("inter", "extra"):
         table = {}
         for name in MATRICES:
@@ -200,75 +205,175 @@ def pasts(scores, names, target, rng):
     return sets
 
 
-def topics_table(quick):
+def topics_table(options):
     cuts = {"46 subjects": ("src", 60), "14 categories": ("category", 60)}
-    sizes = (10,) if quick else (5, 10, 20)
+    sizes = (5, 10, 20)
+    if options.quick or options.items:
+        sizes = (options.items or 10,)
+    n_draws = options.draws or (2 if options.quick else 6)
     for title, (by, least) in cuts.items():
         for n in sizes:
-            print(f"\nMMLU-Pro, {title}, {n} items per topic: MSE / direct")
-            print(topics_of(by, least, n, 2 if quick else 6).round(3).to_string(), flush=True)
+            print(f"\nMMLU-Pro, {title}, {n} items per topic, {n_draws} draws: MSE / direct")
+            print(by_past(topics_of(by, least, n, n_draws)).round(3).to_string(), flush=True)
 
 
-def topics_of(by, least, n, n_draws, seed=0):
+def topics_of(by, least, n, n_draws, seed=0, oracles=(None,), step=1):
+    """Errors and intervals of every topic, draw, past and target."""
     scores, items, topics, names = mmlu_pro(by, least)
-    rng = np.random.default_rng(seed)
     found = []
-    for target in range(len(names)):
+    for target in range(0, len(names), step):
+        rng = np.random.default_rng([seed, target])
         known = np.isfinite(scores[:, target])
         y = scores[:, target]
         truth = pd.Series(y[known]).groupby(topics[known]).mean()
         answered = pd.DataFrame({"topic": topics[known], "item": items[known]})
         sets = pasts(scores, names, target, rng)
         banks = {name: bank_of(scores[:, c], items, topics, names[c]) for name, c in sets.items()}
-        for _ in range(n_draws):
+        told = {}
+        if oracles != (None,):
+            told = {k: told_of(b, items[known], topics[known], y[known]) for k, b in banks.items()}
+        for draw in range(n_draws):
             shuffled = pd.Series(rng.permutation(np.flatnonzero(known)))
             asked = shuffled.groupby(topics[shuffled]).head(n).to_numpy()
             direct = pd.Series(y[asked]).groupby(topics[asked]).mean()
             low, high = wilson_interval((direct * n).round().to_numpy(), n)
-            summary = summarize_items(
-                pd.DataFrame({"topic": topics[asked], "score": y[asked]}), "topic", item=None
-            )
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                area = AveragedEstimator(random_state=0).fit(**summary.fit_args).estimate()
-            row = {"direct": np.mean((direct - truth) ** 2), "width": np.mean(high - low)}
-            row["area"] = np.mean((area.value - truth) ** 2)
+            area = area_level(topics[asked], y[asked]) if draw < 2 else np.nan
             for name, bank in banks.items():
-                e = unit_level(bank, items[asked], topics[asked], y[asked], "topic", answered)[1]
-                at = truth.loc[list(e.labels)]
-                found.append(
-                    row
-                    | {
-                        "past": name,
-                        "target": names[target],
-                        "unit": np.mean((e.value - at) ** 2),
-                        "covered": np.mean((e.low <= at) & (at <= e.high)),
-                        "unit width": np.mean(e.high - e.low),
-                    }
-                )
-    sets = pd.DataFrame(found).groupby(["past", "target"]).mean()
-    ratio = sets["unit"] / sets["direct"]
-    area = sets["area"] / sets["direct"]
-    by_past = pd.DataFrame(
+                for oracle in oracles:
+                    with told_variances(oracle, told.get(name)):
+                        e = unit_level(
+                            bank, items[asked], topics[asked], y[asked], "topic", answered
+                        )[1]
+                    found.append(
+                        pd.DataFrame(
+                            {
+                                "past": name if oracle is None else f"{name}, told {oracle}",
+                                "target": names[target],
+                                "truth": truth.loc[list(e.labels)].to_numpy(),
+                                "direct": direct.to_numpy(),
+                                "area": area,
+                                "value": e.value,
+                                "low": e.low,
+                                "high": e.high,
+                                "Wilson": high - low,
+                            }
+                        )
+                    )
+    return pd.concat(found, ignore_index=True)
+
+
+def area_level(topics, y):
+    """Estimates of the area-level default, which knows topics only."""
+    summary = summarize_items(pd.DataFrame({"topic": topics, "score": y}), "topic", item=None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return AveragedEstimator(random_state=0).fit(**summary.fit_args).estimate().value
+
+
+def by_past(rows):
+    """Medians and worst of the sets, a past and a target each; coverage and widths.
+
+    "width at .95" is what the widths would be if all were stretched until they cover .95.
+    """
+    away = rows["truth"] - rows["value"]
+    side = np.where(away > 0, rows["high"] - rows["value"], rows["value"] - rows["low"])
+    rows = rows.assign(
+        width=rows["high"] - rows["low"],
+        stretch=np.abs(away) / side,
+        unit=away**2,
+        direct=(rows["direct"] - rows["truth"]) ** 2,
+        area_of=(rows["area"] - rows["truth"]) ** 2,
+        direct_of=np.where(rows["area"].isna(), np.nan, (rows["direct"] - rows["truth"]) ** 2),
+        covered=(rows["low"] <= rows["truth"]) & (rows["truth"] <= rows["high"]),
+    )
+    numbers = rows.drop(columns=["truth", "value", "low", "high", "area"])
+    sets = numbers.groupby(["past", "target"]).mean()
+    ratio, past = sets["unit"] / sets["direct"], sets.index.get_level_values("past")
+    width = (sets["width"] / sets["Wilson"]).groupby("past").mean()
+    return pd.DataFrame(
         {
-            "median": ratio.groupby("past").median(),
-            "worst": ratio.groupby("past").max(),
-            "area level": area.groupby("past").median(),
-            "coverage": sets["covered"].groupby("past").mean(),
-            "least": sets["covered"].groupby("past").min(),
-            "width / Wilson": (sets["unit width"] / sets["width"]).groupby("past").mean(),
+            "sets": ratio.groupby(past).size(),
+            "median": ratio.groupby(past).median(),
+            "worst": ratio.groupby(past).max(),
+            "area level": (sets["area_of"] / sets["direct_of"]).groupby(past).median(),
+            "coverage": sets["covered"].groupby(past).mean(),
+            "least": sets["covered"].groupby(past).min(),
+            "below .91": (sets["covered"] < 0.91).groupby(past).sum(),
+            "width / Wilson": width,
+            "width at .95": width * rows.groupby("past")["stretch"].quantile(0.95),
         }
     )
-    return by_past
 
 
-def choose_table(quick):
+def bounds_table(options):
+    """What nothing per topic goes below, with these pasts and 10 items per topic."""
+    n_draws, step = options.draws or 4, 4 if options.quick else 2
+    rows = topics_of("src", 60, 10, n_draws, oracles=(None, *TOLD), step=step)
+    print("MMLU-Pro, 46 subjects, 10 items per topic; told what 2,500 answers of the new model say")
+    print(by_past(rows).drop(columns="area level").round(3).to_string())
+    print("\nleast coverage of 29 sets of 31 topics, intervals exactly right, any number of draws")
+    for level in (0.95, 0.96, 0.97):
+        least = [least_of_right(level, 29, 31, np.random.default_rng(seed)) for seed in range(40)]
+        low, high = np.quantile(least, [0.05, 0.95])
+        print(f"covering {level:.2f} on average: {np.mean(least):.3f} ({low:.3f} to {high:.3f})")
+
+
+TOLD = ("variances", "variances, ability, slopes")
+
+
+def told_of(bank, items, topics, y, n=2500):
+    """Posterior of the variances and of the first coefficients from many answers."""
+    some = np.random.default_rng(1).permutation(len(y))[:n]
+    fit = unit_level(bank, items[some], topics[some], y[some], "model")[0]._fits["new"].fit
+    mean = fit.weights @ fit.coefficients
+    around = np.diagonal(fit.covariance, axis1=1, axis2=2) + (fit.coefficients - mean) ** 2
+    return dict(zip(fit.kept, fit.weights, strict=True)), mean, fit.weights @ around
+
+
+@contextmanager
+def told_variances(oracle, told):
+    """The unit-level model with a prior that knows the new model better than its few answers do."""
+    prior_of = _fitted.prior_of
+
+    def prior_told(design, noise):
+        prior, (weights, mean, variance) = prior_of(design, noise), told
+        log_weight = np.log([max(weights.get(j, 0), 1e-4) for j in range(len(prior.noise))])
+        prior = prior._replace(log_weight=log_weight)
+        if oracle == "variances":
+            return prior
+        first = slice(len(design.prior_mean))
+        prior.mean[first], prior.precision[:, first] = mean[first], 1 / variance[first]
+        return prior
+
+    if oracle is not None:
+        _fitted.prior_of = prior_told
+    try:
+        yield
+    finally:
+        _fitted.prior_of = prior_of
+
+
+def least_of_right(level, n_sets, n_topics, rng, std=0.35, noise=0.65, n_draws=300):
+    """Least coverage of sets of topics by posterior intervals that are exactly right.
+
+    Effects of topics are normal with a known standard deviation, in log odds, and so is the noise
+    of ten answers. A topic's effect is the same in all draws, so that intervals which cover at
+    this level over topics cover more of some sets and less of others, however many draws there are.
+    """
+    effect = rng.normal(0, std, (n_sets, n_topics, 1))
+    seen = effect + rng.normal(0, noise, (n_sets, n_topics, n_draws))
+    share = std**2 / (std**2 + noise**2)
+    half = norm.isf((1 - level) / 2) * noise * np.sqrt(share)
+    return (np.abs(share * seen - effect) <= half).mean(axis=(1, 2)).min()
+
+
+def choose_table(options):
     """Whole benchmarks from chosen items against random ones, by the same model.
 
     "bound" is what no choice of items goes below, random or not, if the model is right: the
     posterior variance left by the best items that an exchange of items finds.
     """
-    n_targets, n_draws = (10, 6) if quick else (20, 15)
+    n_targets, n_draws = (10, 6) if options.quick else (20, 15)
     rows = []
     for name in MATRICES:
         scores = pd.read_csv(DATA / f"item_matrix_{name}.csv.gz").drop(columns="item")
@@ -282,7 +387,7 @@ def choose_table(quick):
     )
     table = pd.DataFrame(rows).set_index("data")
     table.loc["geometric mean"] = np.exp(np.log(table).mean())
-    print(f"\nchosen items: MSE / random items, same model\n{table.round(3)}")
+    print(f"\nchosen items: MSE / random items, same model\n{table.round(3).to_string()}")
 
 
 CHOICES = {
@@ -348,7 +453,7 @@ def bound(bank, n_asked, rng, n_steps=1500):
     return least / np.mean(at_random)
 
 
-def cost_table(quick):
+def cost_table(options):
     """Seconds of processor time of the steps, and the peak of memory, by size."""
     for n_items, n_models in ((3000, 28), (12000, 28), (12000, 400)):
         rng = np.random.default_rng(0)
@@ -375,7 +480,11 @@ def cost_table(quick):
         warnings.simplefilter("ignore")
         UnitLevelModel(bank).fit(X, y).estimate()
     print(f"20 new models: {time.process_time() - start:.2f} s")
-    for n_items, n_models in ((10_000, 100), (31_600, 316), *(() if quick else ((100_000, 1000),))):
+    for n_items, n_models in (
+        (10_000, 100),
+        (31_600, 316),
+        *(() if options.quick else ((100_000, 1000),)),
+    ):
         from_parquet(n_items, n_models)
 
 
@@ -416,14 +525,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     tables = {
         "topics": topics_table,
+        "bounds": bounds_table,
         "whole": whole_table,
         "choose": choose_table,
         "cost": cost_table,
     }
     parser.add_argument("part", choices=list(tables))
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--items", type=int, help="per topic, instead of 5, 10 and 20")
+    parser.add_argument("--draws", type=int, help="of items, for every target and past, by topic")
     options = parser.parse_args()
-    tables[options.part](options.quick)
+    tables[options.part](options)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
-"""The tables and figures of five papers, beside what comes out here.
+"""The tables and figures of papers, beside what comes out here.
 
-    python benchmarks/reproduce.py f24|l24|euroeval|h24|cse [--doc]
+    python benchmarks/reproduce.py f24|l24|euroeval|h24|cse|bank [--doc]
 
 f24: Fogliato, Patil, Akpinar and Monfort (2024). l24: Longjohn, Gopalan and Casleton (2024).
 euroeval: the leaderboards of April 2026. h24: Hofer et al. (2024). cse: the report on clustered
-standard errors. Every table has the columns paper, here, and why they differ; rows that no
-public data allow are listed with the reason. ``--doc`` writes them where the documentation
-includes them. The data are read from $SKBENCH_DATA or ../shared/data, where each module in
-``benchmarks/reproduced`` says which files; ``python benchmarks/reproduce.py f24 --help`` has
-the options of one paper.
+standard errors. bank: tinyBenchmarks and others on few items with earlier models. Every table
+has the columns paper, here, and why they differ; rows that no public data allow are listed with
+the reason. ``--doc`` writes them where the documentation includes them. The data are read from
+$SKBENCH_DATA or ../shared/data, where each module in ``benchmarks/reproduced`` says which files;
+``python benchmarks/reproduce.py f24 --help`` has the options of one paper.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from importlib import import_module
 
 from reproduced import ROOT, as_rst, printed
 
-PAPERS = ("f24", "l24", "euroeval", "h24", "cse")
+PAPERS = ("f24", "l24", "euroeval", "h24", "cse", "bank")
 
 
 def main():

@@ -1,5 +1,6 @@
 """How far long loops are, for whoever wants to know."""
 
+import itertools
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -13,7 +14,7 @@ def told_to(listener):
     Parameters
     ----------
     listener : callable
-        Called as ``listener(done, total, what)``.
+        Called as ``listener(done, total, what)``; `total` is None where it is not known.
     """
     token = _LISTENER.set(listener)
     try:
@@ -56,3 +57,27 @@ def steps(things, what, total=None):
         listener(done, total, what)
         yield thing
     listener(total, total, what)
+
+
+def counter(what):
+    """A function to call after every step of a loop whose end nobody knows.
+
+    Parameters
+    ----------
+    what : str
+        What the loop does, in a word or two.
+
+    Returns
+    -------
+    callable or None
+        Without arguments; None where nobody listens.
+
+    Examples
+    --------
+    >>> with told_to(print):
+    ...     tell = counter("fitting")
+    >>> tell()
+    1 None fitting
+    """
+    listener, numbers = _LISTENER.get(), itertools.count(1)
+    return None if listener is None else lambda: listener(next(numbers), None, what)

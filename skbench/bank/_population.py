@@ -19,6 +19,8 @@ class Moments(NamedTuple):
 
     labels : list of arrays, one per level
     mean, variance, least, largest : ndarray of shape (n_groups,)
+    all_least, all_largest : ndarray of bool of shape (n_groups,)
+        Whether every score seen of the model was the least, or the largest, there is.
     """
 
     labels: list
@@ -26,6 +28,8 @@ class Moments(NamedTuple):
     variance: np.ndarray
     least: np.ndarray
     largest: np.ndarray
+    all_least: np.ndarray
+    all_largest: np.ndarray
 
 
 class Population(NamedTuple):
@@ -51,12 +55,13 @@ class Population(NamedTuple):
         if levels == ["model"]:
             return Moments([models], *(part[:, 0] for part in parts))
         if levels == ["topic"]:
-            mean, variance, least, largest = parts
+            mean, variance, least, largest, *alike = parts
             rho = _shared_noise(self.estimator)
             std = np.sqrt(variance)
             together = rho * std.mean(axis=0) ** 2 + (1 - rho) * (std**2).mean(axis=0) / len(std)
             ends = least.mean(axis=0), largest.mean(axis=0)
-            return Moments([topics], mean.mean(axis=0), together, *ends)
+            alike = (part.all(axis=0) for part in alike)
+            return Moments([topics], mean.mean(axis=0), together, *ends, *alike)
         labels = [np.repeat(models, len(topics)), np.tile(topics, len(models))]
         if levels == ["topic", "model"]:
             order = np.arange(len(labels[0])).reshape(len(models), -1).T.ravel()
@@ -94,9 +99,11 @@ class Population(NamedTuple):
         )
         value = design.center + design.scale * value
         variance = design.scale**2 * variance
+        scores = design.center + design.scale * fitted.y
+        alike = (np.full(len(size), np.allclose(scores, end, 1e-9, 1e-9)) for end in (low, high))
         if fitted.noise is None:
-            return np.clip(value, least, largest), variance, least, largest
-        return *moments_within(value, variance, least, largest), least, largest
+            return np.clip(value, least, largest), variance, least, largest, *alike
+        return *moments_within(value, variance, least, largest), least, largest, *alike
 
     def _seen(self, fitted):
         """Sums and numbers of scores seen, of items that belong to the benchmark."""

@@ -238,6 +238,12 @@ class UnitLevelModel(BaseEstimator):
         -------
         Estimate
             Guarantee "posterior".
+
+        Notes
+        -----
+        A model whose answers were all right may be right throughout, which no quantile of a
+        posterior reaches: its intervals end at the largest score possible, as Brown, Cai and
+        DasGupta (2001) modify Jeffreys' interval; likewise where all were wrong.
         """
         check_is_fitted(self, "summary_")
         check_confidence_level(confidence_level)
@@ -252,6 +258,8 @@ class UnitLevelModel(BaseEstimator):
         low, high = bounded_interval(
             found.mean, found.variance, found.least, found.largest, confidence_level
         )
+        low = np.where(found.all_least, found.least, low)
+        high = np.where(found.all_largest, found.largest, high)
         return Estimate(
             value=found.mean,
             low=low,

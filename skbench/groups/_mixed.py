@@ -68,7 +68,7 @@ class MixedModel(GroupEstimator):
 
     @property
     def _reads_correlation(self):
-        return isinstance(self.item_correlation, str)
+        return "independent" if isinstance(self.item_correlation, str) else None
 
     def _models(self, X):
         self._model_column = role_column(X, self.model)

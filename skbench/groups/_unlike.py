@@ -1,6 +1,9 @@
 """Estimates of groups that may be unlike their peers, for methods with one prior for all."""
 
+from typing import NamedTuple
+
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.stats import norm
 
 from skbench.groups._base import Bounds
@@ -10,6 +13,87 @@ from skbench.stats.mixed import Moments
 FEWEST_SCORES = 20  # behind a sampling variance, to tell who is unlike its peers
 _HEEDED = 0.1  # least probability that moves a group: with less, all stays as it was
 _LEAST_VARIANCE = 1e-12
+_LEAST_CORRELATION = 0.05  # of models' errors on a topic: a hundred models are no sure mean
+
+
+class Topics(NamedTuple):
+    """Groups of one topic taken together, for all topics with more than one group.
+
+    member : sparse matrix of shape (n_groups, n_topics), 1 where a group is of a topic
+    weights : the same shape, the groups' parts of the items of their topic
+    z, sigma2, n : ndarray of shape (n_topics,); n is None where sizes are unknown
+    """
+
+    member: csr_array
+    weights: csr_array
+    z: np.ndarray
+    sigma2: np.ndarray
+    n: np.ndarray | None
+
+    def to_groups(self, log_odds):
+        """Log odds of topics, (..., n_topics), for each of their groups; -inf without a topic."""
+        topic = self.member.argmax(axis=1)
+        return np.where(self._inside, log_odds[..., topic], -np.inf)
+
+    def likelier(self, gain, log_odds):
+        """Log of how much likelier all becomes by odd groups, or topics that are odd as a whole."""
+        in_topics = np.logaddexp(gain @ self.member, log_odds).sum(axis=-1)
+        return in_topics + gain[..., ~self._inside].sum(axis=-1)
+
+    @property
+    def _inside(self):
+        return np.diff(self.member.indptr) > 0
+
+
+def pooled_topics(z, sigma2, n, groups, sampling):
+    """Direct estimates of topics over all models, with no more certainty than they have.
+
+    Parameters
+    ----------
+    z, sigma2 : ndarray of shape (n_groups,)
+    n : ndarray of shape (n_groups,) or None
+    groups : ndarray of shape (n_groups,) or None
+        Topic of each group.
+    sampling : Sampling
+        Models that answered the same items say less together: the variance of their mean
+        is multiplied by ``1 + (m - 1) r``, and their items are divided by it. `r` is the mean
+        correlation of their errors, at least .05; 1 where it is not known.
+
+    Returns
+    -------
+    Topics or None
+        None where no topic has two groups.
+    """
+    if groups is None:
+        return None
+    _, code, count = np.unique(groups, return_inverse=True, return_counts=True)
+    several = np.flatnonzero(count > 1)
+    if not len(several):
+        return None
+    size = np.ones(len(z)) if n is None else n.astype(float)
+    code = np.where(count > 1, np.cumsum(count > 1) - 1, -1)[code.ravel()]
+    inside = np.flatnonzero(code >= 0)
+    place = (inside, code[inside]), (len(z), len(several))
+    total = np.bincount(code[inside], size[inside])
+    member = csr_array((np.ones(len(inside)), place[0]), shape=place[1])
+    weights = csr_array((size[inside] / total[code[inside]], place[0]), shape=place[1])
+    design = 1 + (count[several] - 1) * _mean_correlation(sampling)
+    sigma2 = design * (sigma2 @ weights**2)
+    return Topics(member, weights, z @ weights, sigma2, n if n is None else total / design)
+
+
+def _mean_correlation(sampling):
+    if not sampling.items_shared:
+        return _LEAST_CORRELATION
+    if sampling.item_correlation is None:
+        return 1.0
+    matrix = sampling.item_correlation.to_numpy()
+    return max(_LEAST_CORRELATION, matrix[~np.eye(len(matrix), dtype=bool)].mean())
+
+
+def either(log_odds, others):
+    """Log odds that one of two independent things, or both, are so."""
+    return np.logaddexp(np.logaddexp(log_odds, others), log_odds + others)
 
 
 def _heeded(unlike):

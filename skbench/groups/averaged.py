@@ -145,7 +145,7 @@ class AveragedEstimator(GroupEstimator):
     """
 
     _guarantee = "average over groups"
-    _reads_correlation = True
+    _reads_correlation = "independent"
 
     def __init__(
         self,

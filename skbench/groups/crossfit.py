@@ -16,6 +16,7 @@ from sklearn.model_selection import BaseCrossValidator, check_cv
 
 from skbench._checks import check_named, check_whole, require_columns
 from skbench._columns import informative_columns, role_column
+from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import RandomState, Table
 from skbench.groups._regressors import (
@@ -309,7 +310,8 @@ def cross_fit(regressor, X, z, weights, splitter, groups, n_jobs=None):
     folds = _repeats(splits, len(z))
     inner, columns = encoded_once(regressor, X)
     held_out = Parallel(n_jobs=n_jobs)(
-        delayed(_held_out)(clone(inner), columns, z, weights, train, test) for train, test in splits
+        delayed(_held_out)(clone(inner), columns, z, weights, train, test)
+        for train, test in steps(splits, "folds")
     )
     prior_means = np.empty(folds.shape)
     for number, ((_, test), predicted) in enumerate(zip(splits, held_out, strict=True)):

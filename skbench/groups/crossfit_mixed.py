@@ -140,7 +140,7 @@ class CrossFitMixedModel(GroupEstimator):
 
     @property
     def _reads_correlation(self):
-        return isinstance(self.item_correlation, str)
+        return "independent" if isinstance(self.item_correlation, str) else None
 
     @property
     def _method(self):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
@@ -17,7 +17,7 @@ from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import warn_of_degenerate_cases
 from skbench.groups._outside_priors import covering_interval, outside_variances
 from skbench.groups._regressors import precision_weights, predictions, prepared_regressor
-from skbench.groups._unlike import FEWEST_SCORES, mixed_bounds, mixed_mean
+from skbench.groups._unlike import FEWEST_SCORES, either, mixed_bounds, mixed_mean, pooled_topics
 from skbench.groups.crossfit import as_splitter, cross_fit, topics_to_keep
 from skbench.groups.synthetic import fit_on_all
 from skbench.stats import mixed, scales, shrinkage
@@ -36,6 +36,14 @@ _PARTS = 1.0, 0.25, 0.06, 0.015  # of the prior variance, to start from
 _MOST_APART = 0.5  # of the groups: more are the rule and not the exception
 # Least mean squared slope of a scale, reached where all accuracies are .00025.
 _FLATTEST = 1e-3
+
+
+class _Odds(NamedTuple):
+    """Of being unlike their peers: log odds and Bayes factors of groups, likelihood of splits."""
+
+    odds: np.ndarray
+    factors: np.ndarray
+    fit: np.ndarray
 
 
 class EmpiricalBayes(GroupEstimator):
@@ -249,6 +257,10 @@ class EmpiricalBayes(GroupEstimator):
         self.n_jobs = n_jobs
 
     @property
+    def _reads_correlation(self):
+        return "the same" if self.unlike_share else None  # where topics as a whole are judged
+
+    @property
     def _moderates(self):
         return self.interval != "fab"  # which covers a group by its own scores
 
@@ -295,35 +307,50 @@ class EmpiricalBayes(GroupEstimator):
 
     def _learn_unlike(self, folds):
         """Who is unlike its peers; those set apart say nothing of the others' variance."""
+        data = self.z_, self.sigma2_, self.n_
         self._law = np.mean(self.z_), np.var(self.z_)
-        self._alone = self._without_prior(self.z_, self.sigma2_, self.n_)
+        self._alone = self._without_prior(*data)
+        self._topics = pooled_topics(*data, self.groups_, self.sampling_)
         # Odd groups hide behind the variance that they have inflated: start from the likeliest.
         shares = np.full(len(self._prior_means), float(self.unlike_share))
-        tries = [self._log_odds(shares, part) for part in _PARTS]
-        best = np.argmax([fit for _, fit in tries], axis=0)
-        apart = np.array([tries[number][0][split] for split, number in enumerate(best)]) > 0
+        tries = [self._odds_of_all(shares, part) for part in _PARTS]
+        best = np.argmax([odds.fit for odds in tries], axis=0)
+        apart = np.array([tries[number].odds[split] for split, number in enumerate(best)]) > 0
         learned = np.zeros_like(apart)
         for _ in range(_ROUNDS):
             before = apart
             if apart.mean(axis=1).max() <= _MOST_APART:
                 self._learn_moments(folds, apart, np.flatnonzero((apart != learned).any(axis=1)))
                 learned = apart
-            log_odds, _ = self._log_odds(shares)
-            factors = log_odds - logit(shares)[:, None]
-            shares = mixed.posterior_share(factors, self.unlike_share)
-            log_odds = factors + logit(shares)[:, None]
+            shares = mixed.posterior_share(self._odds_of_all(shares).factors, self.unlike_share)
+            log_odds = self._odds_of_all(shares).odds
             apart = log_odds > 0
             if np.array_equal(apart, before):
                 break
         self._share = float(np.mean(shares))
         self._unlike = expit(log_odds).mean(axis=0)
 
-    def _log_odds(self, shares, part=1.0):
-        """Of every split with a part of `A` and a prior share, and how likely these are."""
+    def _odds_of_all(self, shares, part=1.0):
+        """Of every split, with a part of `A` and a prior share."""
         data = self.z_, self.sigma2_, self.n_
         ordinary = self._log_mass(*data, self._prior_means, part * self._prior_variances)
-        log_odds = self._alone.log_mass - ordinary + logit(shares)[:, None]
-        return log_odds, np.sum(ordinary + np.logaddexp(0, log_odds), axis=1)
+        factors = self._alone.log_mass - ordinary
+        log_odds = factors + logit(shares)[:, None]
+        gain = np.logaddexp(0, log_odds)
+        if self._topics is None:
+            return _Odds(log_odds, factors, np.sum(ordinary + gain, axis=1))
+        of_topics = self._odds_of_topics(part)
+        of_groups = self._topics.to_groups(of_topics)
+        fit = np.sum(ordinary, axis=1) + self._topics.likelier(gain, of_topics)
+        # A topic that is odd as a whole says nothing of how often single groups are.
+        return _Odds(either(log_odds, of_groups), np.where(of_groups > 0, 0.0, factors), fit)
+
+    def _odds_of_topics(self, part):
+        """Log odds of every split that a topic as a whole is unlike the others."""
+        _, weights, *data = self._topics
+        prior = self._prior_means @ weights, part * self._prior_variances @ weights
+        factors = self._without_prior(*data).log_mass - self._log_mass(*data, *prior)
+        return factors + logit(self.unlike_share)
 
     def _without_prior(self, z, sigma2, n):
         if self._counts:

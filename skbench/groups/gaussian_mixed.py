@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skbench._progress import counter
 from skbench.groups._base import Bounds
 from skbench.groups._mixed import MixedModel
 from skbench.groups._unlike import FEWEST_SCORES
@@ -89,9 +90,10 @@ class GaussianMixedModel(MixedModel):
     _ignores_numbers = True
 
     def _fit_codes(self, model, topic, correlation, factors):
+        tell = counter("mixed model")
         told = {} if self._variances_are_known() else {"unlike_share": 0}
         return mixed.crossed_normal(
-            self.z_, self.sigma2_, model, topic, correlation, factors, **told
+            self.z_, self.sigma2_, model, topic, correlation, factors, tell=tell, **told
         )
 
     def _variances_are_known(self):

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from skbench._checks import are_counts
+from skbench._progress import counter
 from skbench._types import Table
 from skbench.containers import Sampling
 from skbench.groups._base import Bounds
@@ -155,7 +156,8 @@ class LogisticMixedModel(MixedModel):
             )
         k = np.round(self.z_ * self.n_)
         self.sigma2_ = binomial.sampling_variance(k, self.n_)
-        return mixed.crossed_logit(k, self.n_, model, topic, correlation, factors)
+        tell = counter("mixed model")
+        return mixed.crossed_logit(k, self.n_, model, topic, correlation, factors, tell=tell)
 
     def _fitted_value(self):
         return self._result.score

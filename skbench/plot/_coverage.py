@@ -159,7 +159,8 @@ class CoverageDisplay:
         Parameters
         ----------
         ax : array-like of two matplotlib Axes, default=None
-            Axes to draw on; by default a new figure, as high as the rows need.
+            Axes to draw on; rows that they are too low for are left out, and a note says so. By
+            default a new figure is made, as high as the rows need.
 
         Returns
         -------
@@ -173,15 +174,18 @@ class CoverageDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        points, texts = self.points_, list(self.legend.values())
-        names = _study_rows.row_names(points)
-        panels = _panels(names, texts + self.notes) if ax is None else np.ravel(ax)
+        panels = [None, None] if ax is None else list(np.ravel(ax))
         if len(panels) != 2:
             raise ValueError(
                 f"ax must be two, one for coverage and one for width, got {len(panels)}. "
                 "plt.subplots(1, 2) makes them."
             )
-        left, right = panels
+        texts = list(self.legend.values())
+        notes = [f"line on the left: the nominal {100 * self.confidence_level:g} %", *self.notes]
+        points, left_out = _study_rows.fitting(panels, self.points_, len(notes))
+        names = _study_rows.row_names(points)
+        notes += left_out
+        left, right = _panels(names, texts + self.notes) if ax is None else panels
         _style.dress_rows(left, names, self._coverage_limits(), "coverage")
         left.axvline(self.confidence_level, color=_style.INK, linewidth=1.1, zorder=2)
         handles = _study_rows.draw_marks(left, points["coverage"], self.names)
@@ -193,8 +197,7 @@ class CoverageDisplay:
         right.xaxis.label.set_parse_math(False)
         right.axvline(1, color=_style.INK, linewidth=1.1, zorder=2)
         _study_rows.draw_marks(right, width, self.names)
-        nominal = f"line on the left: the nominal {100 * self.confidence_level:g} %"
-        _style.draw_heading(left, handles, texts, [nominal, *self.notes])
+        _style.draw_heading(left, handles, texts, notes, may_run_on=True)
         self.ax_, self.figure_ = np.array([left, right]), left.figure
         return self
 

@@ -220,8 +220,8 @@ class ForestDisplay:
 
     def _fitting(self, ax):
         """This display, or one with the rows that fit."""
-        n_rows, least = len(self.remarks), max(0.16, 0.06 + 0.055 * len(self.rows))
-        shown = _style.fitting_rows(ax, n_rows, len(self.legend) + len(self.notes) + 1, least)
+        n_rows, n_lines = len(self.remarks), len(self.legend) + len(self.notes) + 1
+        shown = _style.fitting_rows([ax], n_rows, n_lines, len(self.rows))
         if len(shown) == n_rows:
             return self
         return type(self)(

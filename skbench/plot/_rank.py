@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _DARK = 0.8  # from here on white numbers are as easy to read as dark ones
 _CELL = 0.34  # inches per rank, enough for "100"
 _SMALLEST_CELL = 0.16
+_TICK, _MOST_TICKS = 0.3, 40  # inches that the number of a rank needs; on any width
 
 
 class RankDisplay:
@@ -186,7 +187,10 @@ class RankDisplay:
         ax.set_ylim(n_rows - 0.5, -0.5)
         ax.spines["bottom"].set_visible(False)
         ax.tick_params(axis="x", length=0)
-        handles = [self._draw_cells(ax)]
+        cell = _width(ax) / n_ranks
+        step = int(np.ceil(max(_TICK / cell, n_ranks / _MOST_TICKS)))
+        ax.set_xticks(np.arange(1, n_ranks + 1, step))
+        handles = [self._draw_cells(ax, cell)]
         if self.sets is not None:
             handles.append(_draw_frames(ax, self.sets))
         _style.draw_heading(ax, handles, texts, self.notes)
@@ -195,7 +199,7 @@ class RankDisplay:
     def _fitting(self, ax):
         """This display, or one with the rows that fit."""
         n_rows = len(self.probabilities)
-        shown = _style.fitting_rows(ax, n_rows, len(self.legend) + len(self.notes) + 1)
+        shown = _style.fitting_rows([ax], n_rows, len(self.legend) + len(self.notes) + 1)
         if len(shown) == n_rows:
             return self
         return type(self)(
@@ -213,12 +217,10 @@ class RankDisplay:
             cell = max(_SMALLEST_CELL, min(_CELL, 20 / n_ranks))
             room = 0.9 + 0.072 * max(map(len, names))
             ax.figure.set_figwidth(max(ax.figure.get_figwidth(), room + cell * n_ranks))
-        step = int(np.ceil(n_ranks / 40))
-        ax.set_xticks(np.arange(1, n_ranks + 1, step))
         return ax
 
-    def _draw_cells(self, ax):
-        """Shaded cells with their numbers; returns the legend handle."""
+    def _draw_cells(self, ax, cell):
+        """Shaded cells, with numbers where they are wide enough; returns the legend handle."""
         from matplotlib.colors import LinearSegmentedColormap
         from matplotlib.patches import Patch
 
@@ -226,12 +228,9 @@ class RankDisplay:
         values = self.probabilities.to_numpy()
         n_rows, n_ranks = values.shape
         edges = np.arange(n_ranks + 1) + 0.5, np.arange(n_rows + 1) - 0.5
-        ax.pcolormesh(
-            *edges, values, cmap=shades, vmin=0, vmax=1, edgecolors="white", linewidth=1.2
-        )
-        ax.figure.canvas.figure.draw_without_rendering()  # settles how wide a cell is
-        inches = ax.get_window_extent().width / ax.figure.dpi / n_ranks
-        if inches >= 0.75 * _CELL:
+        look = {"edgecolors": "white", "linewidth": 1.2} if cell >= _SMALLEST_CELL / 2 else {}
+        ax.pcolormesh(*edges, values, cmap=shades, vmin=0, vmax=1, **look)
+        if cell >= 0.75 * _CELL:
             for (row, column), p in np.ndenumerate(values):
                 percent = f"{100 * p:.0f}"
                 if percent != "0":
@@ -245,6 +244,12 @@ class RankDisplay:
                         color="white" if p > _DARK else _style.INK,
                     )
         return Patch(facecolor=shades(0.6), edgecolor="none")
+
+
+def _width(ax):
+    """Inches of axes, once their names have taken what they need."""
+    ax.figure.canvas.figure.draw_without_rendering()
+    return ax.get_window_extent().width / ax.figure.dpi
 
 
 def _check_distributions(table):

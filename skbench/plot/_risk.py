@@ -155,7 +155,8 @@ class RiskDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; by default a new figure, as high as the rows need.
+            Axes to draw on; rows that they are too low for are left out, and a note says so. By
+            default a new figure is made, as high as the rows need.
 
         Returns
         -------
@@ -167,10 +168,10 @@ class RiskDisplay:
         ImportError
             If matplotlib is not installed.
         """
-        points = self.points_
+        points, left_out = _study_rows.fitting([ax], self.points_, len(self.notes))
         names, texts = _study_rows.row_names(points), list(points.index.unique(1))
-        height = _study_rows.row_height(len(texts))
-        ax = _style.row_axes(ax, names, [""], texts + self.notes, height)
+        notes, height = [*self.notes, *left_out], _study_rows.row_height(len(texts))
+        ax = _style.row_axes(ax, names, [""], texts + notes, height)
         ax.set_xscale("log")
         _style.dress_rows(ax, names, _limits(points), self.xlabel)
         ax.xaxis.label.set_parse_math(False)
@@ -178,7 +179,7 @@ class RiskDisplay:
         ax.axvline(1, color=_style.INK, linewidth=1.1, zorder=2)
         ends = points[["low", "high"]]
         handles = _study_rows.draw_marks(ax, points["ratio"], self.names, ends)
-        _style.draw_heading(ax, handles, texts, self.notes)
+        _style.draw_heading(ax, handles, texts, notes)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 

@@ -156,7 +156,8 @@ class SamplingDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; by default a new figure, as high as the rows need.
+            Axes to draw on; rows that they are too low for are left out, and a note says so. By
+            default a new figure is made, as high as the rows need.
         xlabel : str, default="score"
             Name of the score axis.
 
@@ -170,6 +171,11 @@ class SamplingDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        self.ax_ = self._fitting(ax)._drawn(ax, xlabel)
+        self.figure_ = self.ax_.figure
+        return self
+
+    def _drawn(self, ax, xlabel):
         first = next(iter(self.estimates_.values()))
         rows, texts = _style.row_names(first.index), [*self.estimates_, "truth"]
         n_lanes = len(self.estimates_)
@@ -183,8 +189,19 @@ class SamplingDisplay:
         ]
         handles.append(_style.draw_truth(ax, self.truth, half_height=0.44))
         _style.draw_heading(ax, handles, texts, self.notes)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return ax
+
+    def _fitting(self, ax):
+        """This display, or one with the rows that fit."""
+        n_rows, n_lines = len(self.truth), len(self.estimates_) + len(self.notes) + 2
+        shown = _style.fitting_rows([ax], n_rows, n_lines, len(self.estimates_))
+        if len(shown) == n_rows:
+            return self
+        return type(self)(
+            estimates={name: table.iloc[shown] for name, table in self.estimates_.items()},
+            truth=self.truth[shown],
+            notes=[*self.notes, _style.fitting_note(len(shown), n_rows)],
+        )
 
 
 def _label_columns(results):

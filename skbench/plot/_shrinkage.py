@@ -241,7 +241,7 @@ class ShrinkageDisplay:
     def _fitting(self, ax):
         """This display, or one with the rows that fit."""
         n_rows = len(self.rows)
-        shown = _style.fitting_rows(ax, n_rows, len(self.legend) + len(self.notes) + 1)
+        shown = _style.fitting_rows([ax], n_rows, len(self.legend) + len(self.notes) + 1)
         if len(shown) == n_rows:
             return self
         return type(self)(

@@ -37,6 +37,8 @@ _LARGEST_BLUR = 8.0  # pixels; coarse grids keep their cells
 _CORNER_WIDTH = 26  # characters, so that the two names at the bottom stay apart
 _CORNER_LINE = 0.05  # height of a line of a name, in sides of the triangle
 _TICKS = (0.25, 0.5, 0.75)
+_MORE_LINES = 4  # of the legend, besides the models
+_TRIANGLE = 0.7  # of the height that the other lines leave
 _TIE = {"color": _style.INK, "linewidth": 0.7}  # solid: neighbors draw their border twice
 
 
@@ -158,7 +160,8 @@ class SimplexDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; a new figure by default.
+            Axes to draw on; its height says how many models the legend names (at most 8, and
+            how many others there are). A new figure by default.
 
         Returns
         -------
@@ -171,7 +174,7 @@ class SimplexDisplay:
             If matplotlib is not installed.
         """
         names = [*self.fractions.index]
-        shown = names[:-1][: len(_PALETTE)]
+        shown = names[:-1][: self._most_named(ax)]
         texts = [self.legend[name] for name in shown]
         if len(names) - 1 > len(shown):
             rest = self.fractions.iloc[len(shown) : -1]
@@ -180,7 +183,7 @@ class SimplexDisplay:
         texts += [self.legend[names[-1]], "equal scores of the two best", "equal weights"]
         if ax is None:
             ax = _style.new_axes(6.0, 5.1 + 0.19 * len(texts + self.notes))
-        colors = self._colors(len(names))
+        colors = self._colors(len(names), len(shown))
         self._draw_regions(ax, colors)
         handles = _handles([*dict.fromkeys(colors[:-1]), colors[-1]])
         handles += [*ax.plot([], [], **_TIE), _draw_frame(ax, self.categories)]
@@ -188,11 +191,17 @@ class SimplexDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _colors(self, n_regions):
+    def _most_named(self, ax):
+        """Models that the legend has room for beside the triangle."""
+        if ax is None:
+            return len(_PALETTE)
+        free = _style.height_of([ax], len(self.notes) + _MORE_LINES) * (1 - _TRIANGLE)
+        return int(np.clip(free / _style.INCHES_PER_LINE, 1, len(_PALETTE)))
+
+    def _colors(self, n_regions, n_shown):
         """A color per region: winners, the rest of them alike, undecided."""
-        winners = [*_PALETTE[: n_regions - 1]]
-        winners += [_OTHERS] * (n_regions - 1 - len(winners))
-        return [*winners, _GREY]
+        rest = [_OTHERS] * (n_regions - 1 - n_shown)
+        return [*_PALETTE[:n_shown], *rest, _GREY]
 
     def _draw_regions(self, ax, colors):
         from matplotlib.colors import to_rgba

@@ -132,6 +132,34 @@ def _span(counts):
     return f"{low}" if low == high else f"{low} to {high}"
 
 
+def fitting(axes, points, n_lines):
+    """The points of the rows that the caller's axes have the height for.
+
+    Parameters
+    ----------
+    axes : list of matplotlib Axes, or of None
+        Those that share the rows; None has room for all.
+    points : DataFrame indexed by (row, estimator)
+        What is to be drawn.
+    n_lines : int
+        Lines of text above the axes.
+
+    Returns
+    -------
+    points : DataFrame
+        Rows evenly spaced where some are left out.
+    notes : list of str
+        How many are left out; 0 or 1 lines.
+    """
+    rows = points.index.unique(0)
+    n_marks = points.index.unique(1).size
+    shown = _style.fitting_rows(axes, len(rows), n_lines + n_marks + 1, n_marks)
+    if len(shown) == len(rows):
+        return points, []
+    kept = points[points.index.isin(rows[shown], level=0)]
+    return kept, [_style.fitting_note(len(shown), len(rows))]
+
+
 def row_names(table):
     """Names of the rows, from top to bottom."""
     return _style.row_names(table.index.unique(0))

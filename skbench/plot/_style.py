@@ -21,7 +21,7 @@ _LABEL_SIZE = 8.5
 _NOTE_SIZE = 8.5
 # Average advance of a character at these sizes, on the wide side of DejaVu Sans.
 _INCHES_PER_CHARACTER = 0.072
-_INCHES_PER_LINE = 0.19  # above the axes
+INCHES_PER_LINE = 0.19  # above the axes
 _LUMINANCE = (0.299, 0.587, 0.114)  # of red, green and blue
 _ROWS_NEEDING_TOP_TICKS = 25
 # The two guarantees that are not a phrase by themselves.
@@ -248,46 +248,59 @@ def row_axes(ax, names, remarks, texts, row_height):
     )
     width = max(5.2, 0.7 + _INCHES_PER_CHARACTER * longest_text)
     width += 0.4 + _INCHES_PER_CHARACTER * (longest_name + longest_remark)
-    return new_axes(width, 0.85 + _INCHES_PER_LINE * len(texts) + row_height * max(len(names), 2))
+    return new_axes(width, 0.85 + INCHES_PER_LINE * len(texts) + row_height * max(len(names), 2))
 
 
-def fitting_rows(ax, n_rows, n_lines, least=0.16):
+def fitting_rows(axes, n_rows, n_lines, n_marks=1):
     """Which rows the caller's axes have the height for.
 
     Parameters
     ----------
-    ax : matplotlib Axes or None
-        None has room for all.
+    axes : list of matplotlib Axes, or of None
+        Those that share the rows; None has room for all.
     n_rows : int
         Rows there are.
     n_lines : int
-        Lines of text above the axes, which a layout engine takes off their height.
-    least : float, default=0.16
-        Inches that a row needs for its name to be read.
+        Lines of text above the axes.
+    n_marks : int, default=1
+        Marks in a row, one above the other.
 
     Returns
     -------
     ndarray of int
         Evenly spaced, the first and the last row among them where two fit.
     """
-    if ax is None:
+    if axes[0] is None:
         return np.arange(n_rows)
-    _make_room(ax)
-    inches = ax.get_window_extent().height / ax.figure.dpi
-    if ax.figure.get_layout_engine() is not None:
-        inches -= _INCHES_PER_LINE * n_lines
-    fit = max(1, int(inches / least))
+    # A name must be read, and marks must not touch.
+    fit = max(1, int(height_of(axes, n_lines) / max(0.16, 0.06 + 0.055 * n_marks)))
     if fit >= n_rows:
         return np.arange(n_rows)
     return np.linspace(0, n_rows - 1, fit).round().astype(int)
 
 
-def _make_room(ax):
+def height_of(axes, n_lines):
+    """Inches of the caller's axes, without what lines of text above them take.
+
+    Parameters
+    ----------
+    axes : list of matplotlib Axes
+        Those that stand beside each other; the lowest counts.
+    n_lines : int
+        Lines of text above the axes, which a layout engine takes off their height.
+    """
+    figure = _make_room(axes)
+    inches = min(ax.get_window_extent().height for ax in axes) / figure.dpi
+    return inches - INCHES_PER_LINE * n_lines * (figure.get_layout_engine() is not None)
+
+
+def _make_room(axes):
     """Lay out a figure that has these axes alone and no layout: names would be cut at its edge."""
-    figure = ax.figure.canvas.figure  # the whole, where the axes are on a part of it
-    alone = figure.axes == [ax] and ax.get_subplotspec() is not None
+    figure = axes[0].figure.canvas.figure  # the whole, where the axes are on a part of it
+    alone = figure.axes == list(axes) and all(ax.get_subplotspec() is not None for ax in axes)
     if alone and figure.get_layout_engine() is None:
         figure.set_layout_engine("constrained")
+    return figure
 
 
 def fitting_note(n_shown, n_rows):
@@ -367,7 +380,7 @@ def draw_remarks(ax, remarks):
     column.spines["right"].set_visible(False)
 
 
-def draw_heading(ax, handles, texts, notes):
+def draw_heading(ax, handles, texts, notes, *, may_run_on=False):
     """Stack above the axes: the legend, then the notes, then any title there was.
 
     Parameters
@@ -378,6 +391,9 @@ def draw_heading(ax, handles, texts, notes):
         Legend entries.
     notes : list of str
         What the reader must know about the rows, one line each.
+    may_run_on : bool, default=False
+        Whether words may stand above the axes to the right too. A layout engine would else
+        make these axes narrow, or all of them, until the words fit above the first.
     """
     from matplotlib.transforms import ScaledTranslation
 
@@ -419,6 +435,14 @@ def draw_heading(ax, handles, texts, notes):
             parse_math=False,
         )
         height += note.get_window_extent().height * points + 4
+        note.set_in_layout(not may_run_on)
+    if may_run_on:
+        legend.set_in_layout(False)
+        # Nothing to see, but it keeps the height.
+        ax.annotate(
+            " ", (0, 1), xycoords="axes fraction", xytext=(0, height), textcoords="offset points",
+            va="top", fontsize=_NOTE_SIZE,
+        )  # fmt: skip
     # A title given before would be drawn across the legend.
     ax.set_title(ax.get_title(), pad=height + 4)
 

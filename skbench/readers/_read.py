@@ -77,8 +77,9 @@ def read_paths(
         if not logs:
             raise ValueError(f"No item is left to read in {listed(paths, most=3)}.")
         rows = assemble(logs, model, notes)
-    notes += [*_unit_of(rows.items["score"]), *labels_alike(rows.items), *bad.notes()]
-    return rows._replace(notes=notes, formats=list(found))
+    alike = list(labels_alike(rows.items))
+    notes += [*_unit_of(rows.items["score"]), *alike, *bad.notes()]
+    return rows._replace(notes=notes, formats=list(found), doubts=[*rows.doubts, *alike])
 
 
 def _unit_of(score):

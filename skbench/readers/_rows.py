@@ -23,6 +23,8 @@ class ItemRows(NamedTuple):
         and k, or standard_error. `items` are then these rows.
     blank : DataFrame or None
         Rows without a score (blank, failed or refused), which `items` leaves out.
+    doubts : list of str
+        Those of the notes that ask whether all is what it was taken for.
 
     Notes
     -----
@@ -40,3 +42,4 @@ class ItemRows(NamedTuple):
     formats: list = []
     groups: pd.DataFrame | None = None
     blank: pd.DataFrame | None = None
+    doubts: list = []

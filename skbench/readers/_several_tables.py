@@ -52,6 +52,7 @@ def tables_items(files, named, models, bad):
         notes,
         groups=None if parts[0].groups is None else items,
         blank=pd.concat(blank, ignore_index=True) if blank else None,
+        doubts=list(dict.fromkeys(doubt for part in parts for doubt in part.doubts)),
     )
 
 

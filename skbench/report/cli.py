@@ -1,5 +1,6 @@
 """The `skbench` command: each subcommand lives in a file of its own."""
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -27,6 +28,9 @@ COMMANDS = {
 def main(args=None):
     """Run the command line.
 
+    Whoever reads stdout or stderr may stop reading: files are still written, and the exit code
+    is what it would have been.
+
     Exit codes: 0 all is well, 1 the data or the installation are at fault (one
     line on stderr says what and what to do), 2 the command was mistyped.
 
@@ -40,6 +44,8 @@ def main(args=None):
         import rich  # noqa: F401
     except ImportError:
         sys.exit('skbench: the command line needs click and rich: pip install "skbench[cli]"')
+    for name in ("stdout", "stderr"):
+        setattr(sys, name, _unread(getattr(sys, name)))
     # Read when numpy is loaded. Matrices have a few dozen rows here: threads only wait.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from skbench import __version__
@@ -63,3 +69,33 @@ def main(args=None):
         Commands("skbench", help=_HELP)
     )
     commands.main(args, prog_name="skbench")
+
+
+class _Unread(io.FileIO):
+    """A pipe that swallows what is written after its reader has gone, as after ``| head -1``."""
+
+    def write(self, data):
+        try:
+            return super().write(data)
+        except OSError as error:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.fileno())  # what is left to write must not fail again
+            os.close(nowhere)
+            if not isinstance(error, BrokenPipeError):
+                raise
+            return len(data)
+
+
+def _unread(stream):
+    """The stream of a process as one that nobody need read; others and terminals as they are."""
+    if stream is None:  # closed from the start
+        return open(os.devnull, "w", encoding="utf-8")
+    if stream not in (sys.__stdout__, sys.__stderr__) or stream.isatty():
+        return stream
+    stream.flush()
+    return io.TextIOWrapper(
+        io.BufferedWriter(_Unread(stream.fileno(), "w", closefd=False)),
+        stream.encoding,
+        stream.errors,
+        line_buffering=stream.line_buffering,
+    )

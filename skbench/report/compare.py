@@ -11,19 +11,15 @@ from skbench.report import past as pasts
 from skbench.report import tables
 from skbench.report.formats import format_options, print_form
 from skbench.report.markup import Cells
-from skbench.report.reading import (
+from skbench.report.options import (
     Names,
-    as_in,
     bounds_option,
     level_option,
     missing_option,
     past_options,
-    read_models,
     reading_options,
-    score_name,
-    score_range,
-    with_missing,
 )
+from skbench.report.reading import as_in, read_models, score_name, score_range, with_missing
 from skbench.report.terminal import (
     DataError,
     in_one_line,

@@ -7,7 +7,8 @@ import click
 import pandas as pd
 
 from skbench.report import tables
-from skbench.report.reading import ONE_SCORE, Names, check_topics, reading_options, renamed
+from skbench.report.options import Names, reading_options
+from skbench.report.reading import ONE_SCORE, check_topics, renamed
 from skbench.report.terminal import DataError, in_one_line, print_line, print_table
 from skbench.report.understanding import topic_columns, understood
 

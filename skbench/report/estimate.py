@@ -9,15 +9,11 @@ from skbench.report import past as pasts
 from skbench.report import tables
 from skbench.report.features import features_option, find_features, other_columns
 from skbench.report.formats import format_options, print_form
+from skbench.report.options import Names, bounds_option, level_option, missing_option, past_options
 from skbench.report.reading import (
-    Names,
-    bounds_option,
     check_spread,
     cluster_name,
     cluster_weight,
-    level_option,
-    missing_option,
-    past_options,
     read_rows,
     say_if_beyond,
     score_name,

@@ -59,6 +59,8 @@ class Findings:
         What earlier models were worth, where there are some.
     features : tuple of str, default=()
         What groups were predicted from besides their labels.
+    doubts : tuple of str, default=()
+        Whether all is what it was taken for: units, columns, names.
     """
 
     groups: pd.DataFrame
@@ -71,6 +73,7 @@ class Findings:
     size: dict
     worth: pasts.Worth | None = None
     features: tuple = ()
+    doubts: tuple = ()
 
     def models(self):
         """One row per model, best first: score, interval, ranks, ties."""
@@ -106,6 +109,7 @@ def find(
     past=None,
     equal_topics=False,
     features=None,
+    doubts=(),
 ):
     """Compute what a report says.
 
@@ -133,6 +137,8 @@ def find(
         Whether topics count equally in the ranking, as in `skbench leaderboard --by`.
     features : DataFrame or list of str, default=None
         What to predict groups from besides their labels.
+    doubts : sequence of str, default=()
+        What reading the rows left in doubt.
 
     Returns
     -------
@@ -168,7 +174,8 @@ def find(
             method = board.estimate.method.replace(", least squares on shared items", "")
             board = replace(board, estimate=replace(board.estimate, method=method))
     told = [one_line(warning.message) for warning in caught]
-    beware = [units_in_doubt(items), *_beware(summary, table, unrelated, past), *told]
+    units = units_in_doubt(items)
+    beware = [units, *_beware(summary, table, unrelated, past), *told]
     return Findings(
         groups=tables.group_table(summary, direct, estimate, by),
         direct=direct,
@@ -185,6 +192,7 @@ def find(
         },
         worth=None if past is None else pasts.worth(past, summary, estimate),
         features=() if features is None else tuple(summary.X.columns.difference(by, sort=False)),
+        doubts=tuple(filter(None, (units, *doubts))),
     )
 
 

@@ -7,16 +7,8 @@ import click
 
 from skbench.report import past as pasts
 from skbench.report.formats import form_option, print_data
-from skbench.report.reading import (
-    Names,
-    as_in,
-    check_topics,
-    cluster_name,
-    level_option,
-    past_options,
-    read_rows,
-    reading_options,
-)
+from skbench.report.options import Names, level_option, past_options, reading_options
+from skbench.report.reading import as_in, check_topics, cluster_name, read_rows
 from skbench.report.terminal import DataError, in_one_line, print_line, say, working
 
 EXIT_CODES = {"pass": 0, "fail": 3, "undecided": 4}

@@ -1,4 +1,4 @@
-"""A report in a few sentences: who may be best, what is odd, what would settle the rest."""
+"""A report in a few sentences: what is in doubt, who may be best, what would settle the rest."""
 
 import numpy as np
 
@@ -21,17 +21,18 @@ def headline(findings):
     -------
     list of str
     """
+    doubts = [f"Check first: {doubt.rstrip('.')}." for doubt in findings.doubts]
     models = list(findings.models().itertuples())
     decimals = tables.decimals_for(findings.board.estimate.value)
     if len(models) == 1:
         (one,) = models
         ends = (tables.rounded(x, decimals) for x in (one.estimate, one.low, one.high))
         first = "{} scores {} ({} to {}).".format(one.model, *ends)
-        return [first, *_odd(findings.groups)]
+        return [*doubts, first, *_odd(findings.groups)]
     best = [str(name) for name in findings.board.rank_sets.best()]
     scores = {row.model: tables.rounded(row.estimate, decimals) for row in models}
     told = _best(best, scores)
-    return [told, *_odd(findings.groups), *_settled(findings, best)]
+    return [*doubts, told, *_odd(findings.groups), *_settled(findings, best)]
 
 
 def listed(names):

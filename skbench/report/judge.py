@@ -10,7 +10,7 @@ from skbench.report import tables
 from skbench.report.formats import format_options, print_form
 from skbench.report.labeled_rows import read_judged
 from skbench.report.markup import Cells
-from skbench.report.reading import Names, level_option
+from skbench.report.options import Names, level_option
 from skbench.report.terminal import in_one_line, print_prose, print_table, working
 
 _FEWEST_GROUPS = 10  # with a label; fewer say too little of the spread between groups

@@ -8,15 +8,17 @@ from skbench.report import past as pasts
 from skbench.report import tables
 from skbench.report.formats import format_options, print_form
 from skbench.report.markup import Cells
-from skbench.report.rank_scores import print_rank_scores, published_rows, refuse_options
-from skbench.report.reading import (
+from skbench.report.options import (
     Names,
     bounds_option,
     level_option,
     missing_option,
     past_options,
-    read_models,
     reading_options,
+)
+from skbench.report.rank_scores import print_rank_scores, published_rows, refuse_options
+from skbench.report.reading import (
+    read_models,
     say_if_beyond,
     score_name,
     score_range,

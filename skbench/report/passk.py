@@ -7,15 +7,8 @@ import click
 from skbench.report import tables
 from skbench.report.formats import format_options, print_result
 from skbench.report.markup import Cells
-from skbench.report.reading import (
-    Names,
-    as_in,
-    check_topics,
-    cluster_name,
-    level_option,
-    reading_options,
-    renamed,
-)
+from skbench.report.options import Names, level_option, reading_options
+from skbench.report.reading import as_in, check_topics, cluster_name, renamed
 from skbench.report.terminal import DataError, in_one_line, say
 
 _FLAKY_SHOWN = 10

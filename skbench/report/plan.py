@@ -6,14 +6,9 @@ import math
 import click
 
 from skbench.report import plan_bank
+from skbench.report.options import level_option, past_options, reading_options
 from skbench.report.past import check_past
-from skbench.report.reading import (
-    level_option,
-    past_options,
-    read_models,
-    reading_options,
-    score_range,
-)
+from skbench.report.reading import read_models, score_range
 from skbench.report.tables import plain_table
 from skbench.report.terminal import DataError, in_one_line, print_prose, print_table, say
 

@@ -12,16 +12,18 @@ from skbench.report import past as pasts
 from skbench.report import thresholds
 from skbench.report.features import features_option, find_features
 from skbench.report.formats import form_option, print_data
-from skbench.report.reading import (
+from skbench.report.options import (
     Names,
     bounds_option,
-    check_topics,
-    cluster_name,
     level_option,
     missing_option,
     past_options,
-    read_rows,
     reading_options,
+)
+from skbench.report.reading import (
+    check_topics,
+    cluster_name,
+    read_rows,
     say_if_beyond,
     score_name,
     score_range,
@@ -159,12 +161,19 @@ def _found(
         past=past,
         equal_topics=equal_topics,
         features=features,
+        doubts=read.doubts,
     )
 
 
 def _write(findings, about, verdicts, rows, form, html, summary):
     from skbench.report import documents, page, printing
 
+    # Files first: stdout may be full.
+    if html is not None:
+        page.write(html, findings, about, verdicts)
+        say(f"page: {html}")
+    if summary is not None:
+        documents.write_summary(summary, findings, about, verdicts)
     if form == "json":
         print_data(printing.as_json(findings, about, verdicts))
     elif form == "markdown":
@@ -173,11 +182,6 @@ def _write(findings, about, verdicts, rows, form, html, summary):
         print_data(documents.as_latex_report(findings, rows))
     else:
         printing.print_report(findings, about, rows)
-    if html is not None:
-        page.write(html, findings, about, verdicts)
-        say(f"page: {html}")
-    if summary is not None:
-        documents.write_summary(summary, findings, about, verdicts)
 
 
 def _read_in_words(findings, paths):

@@ -9,14 +9,8 @@ import numpy as np
 
 from skbench.report.formats import format_options, print_result
 from skbench.report.markup import Cells
-from skbench.report.reading import (
-    as_in,
-    bounds_option,
-    level_option,
-    read_rows,
-    reading_options,
-    score_range,
-)
+from skbench.report.options import bounds_option, level_option, reading_options
+from skbench.report.reading import as_in, read_rows, score_range
 from skbench.report.terminal import DataError, in_one_line
 
 GO_ON = 4  # exit code; 0 says stop

@@ -148,7 +148,12 @@ def working(text):
 
         def report(done, total, what=""):
             told = f"{text}: {visible(what)}" if what else text
+            if total is None:  # a step on the way: the bar stays where it is, or pulses
+                bar.update(task, description=f"{told}, step {done}")
+                return
             bar.update(task, completed=done, total=total, description=told)
+            if done == total:  # what comes next has no length yet
+                bar.tasks[0].total = None
 
         with _progress.told_to(report):
             yield report
@@ -162,7 +167,8 @@ def _now_and_then(text):
         nonlocal last
         if time.monotonic() - last > _PLAIN_SECONDS:
             last = time.monotonic()
-            say(f"{text}: {f'{what}, ' if what else ''}{done} of {total}")
+            far = f"step {done}" if total is None else f"{done} of {total}"
+            say(f"{text}: {f'{what}, ' if what else ''}{far}")
 
     return report
 

@@ -82,6 +82,10 @@ def test_all_right_or_all_wrong(bank, new, answer, n):
     # Seen answers bound what is possible.
     bound = n * answer / 50, 1 - n * (1 - answer) / 50
     assert np.all(e.low >= bound[0] - 1e-9) and np.all(e.high <= bound[1] + 1e-9)
+    # The model may be all right, or all wrong, throughout.
+    for by in ("topic", "model"):
+        e = fitted(bank, asked).estimate(by=by)
+        np.testing.assert_allclose(e.high if answer else e.low, answer)
 
 
 def test_one_item_and_topics_never_asked(bank, new):

@@ -3,6 +3,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 from scipy.stats import binom, norm
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression, Ridge
@@ -17,6 +18,7 @@ from skbench import (
     make_items,
     summarize_items,
 )
+from skbench.groups._unlike import pooled_topics
 from skbench.groups.empirical_bayes import PRIOR_VARIANCES
 from skbench.stats import scales, shrinkage
 from skbench.stats.shrinkage import robust_eb
@@ -496,6 +498,75 @@ def test_a_broken_cell_is_seen_and_does_not_widen_the_others(interval):
     assert abs(robust.predict(X, **new) - data["y"][17]) < 0.05
     low, high = robust.predict_interval(X, **new)[0]
     assert low <= 0.1 <= high
+
+
+def topics_of_sizes(seed, *, broken, n_models=4):
+    """Twenty topics near .85, the first with 4 items and the others with 60."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {"topic": np.repeat(np.arange(20), n_models), "model": np.tile(np.arange(n_models), 20)}
+    ).astype(str)
+    topic = rng.normal(0, 0.5, 20)[X["topic"].astype(int)]
+    p = expit(1.7 + topic + rng.normal(0, 0.2, len(X)))
+    small = (X["topic"] == "0").to_numpy()
+    p = np.where(small & broken, 0.1, p)
+    n = np.where(small, 4, 60)
+    k = rng.binomial(n, p)
+    smooth = (k + 1) / (n + 2)
+    arguments = dict(y=k / n, sigma2=smooth * (1 - smooth) / n, n=n, sampling=Sampling("binomial"))
+    return {"X": X, "groups": X["topic"], **arguments}, p, small
+
+
+def test_a_small_topic_that_breaks_for_all_models_is_seen_as_one():
+    covered, listed, width = [], [], {True: [], False: []}
+    for seed in range(10):
+        for is_broken in (True, False):
+            data, p, small = topics_of_sizes(seed, broken=is_broken)
+            e = EmpiricalBayes(Ridge(), random_state=0).fit(**data).estimate()
+            width[is_broken].append((e.high - e.low)[~small].mean())
+            if is_broken:
+                covered.append(((e.low <= p) & (p <= e.high))[small])
+                listed.append(e.is_unlike[small])
+            assert np.mean(e.is_unlike[~small]) <= 2 / 76
+    assert np.mean(covered) >= binom.ppf(0.001, 40, 0.93) / 40 and np.mean(listed) >= 0.8
+    assert np.mean(width[True]) < 1.02 * np.mean(width[False])
+
+
+def test_a_topic_says_no_more_than_the_items_its_models_share():
+    z, sigma2, n = np.array([0.2, 0.4, 0.9]), np.full(3, 0.02), np.array([10, 30, 20])
+    groups, names = np.array(["a", "a", "b"]), ["x", "y"]
+    half = pd.DataFrame([[1, 0.5], [0.5, 1]], index=names, columns=names)
+    for sampling, design in (
+        (Sampling("binomial", items_shared=True, item_correlation=half), 1.5),
+        (Sampling("binomial", items_shared=True), 2),
+        (Sampling("binomial"), 1.05),
+    ):
+        topics = pooled_topics(z, sigma2, n, groups, sampling)
+        np.testing.assert_allclose(topics.z, [0.35])
+        np.testing.assert_allclose(topics.n, [40 / design])
+        np.testing.assert_allclose(topics.sigma2, [design * 0.02 * (0.25**2 + 0.75**2)])
+        assert topics.to_groups(np.array([[3.0]])).tolist() == [[3.0, 3.0, -np.inf]]
+        # log(e^(1 + 2) + e^3), and the group that stands alone.
+        np.testing.assert_allclose(
+            topics.likelier(np.array([[1.0, 2.0, 0.5]]), np.array([[3.0]])), [3.5 + np.log(2)]
+        )
+    assert pooled_topics(z, sigma2, n, np.arange(3), Sampling("binomial")) is None
+
+
+def test_hard_items_that_all_models_share_make_no_odd_topic():
+    listed = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        eta = 1 + rng.normal(0, 0.5, (1, 20, 1)) + rng.normal(0, 1.5, (1, 20, 10))
+        right = rng.random((12, 20, 10)) < expit(eta + rng.normal(0, 0.3, (12, 1, 1)))
+        model, topic, item = np.indices(right.shape).reshape(3, -1)
+        items = pd.DataFrame({"model": model, "topic": topic, "item": item}).astype(str)
+        g = summarize_items(items.assign(score=right.ravel() * 1.0), ["model", "topic"])
+        for sampling in (g.sampling, Sampling("binomial", items_shared=True)):
+            data = g.fit_args | {"sampling": sampling}
+            e = EmpiricalBayes(Ridge(), random_state=0).fit(**data).estimate()
+            listed.append(e.is_unlike.mean())
+    assert np.mean(listed) <= 0.005
 
 
 def test_estimates_worse_than_the_direct_ones_are_said():

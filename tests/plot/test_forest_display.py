@@ -519,19 +519,3 @@ def test_height_grows_with_the_rows(pyplot):
     # Equal steps, as every row adds the same height.
     assert heights[1] - heights[0] == pytest.approx(heights[2] - heights[1], rel=1e-12)
     assert heights[1] - heights[0] > 10 * 0.2
-
-
-@pytest.mark.parametrize("layout", [None, "constrained"])
-def test_rows_are_thinned_to_the_height_of_axes(pyplot, layout):
-    """177 groups on a figure of 6 x 4 inches: names apart, within the figure, and a note."""
-    figure, ax = pyplot.subplots(figsize=(6, 4), layout=layout)
-    display = ForestDisplay.from_estimates(make_many(177), max_rows=177).plot(ax)
-    figure.draw_without_rendering()
-    boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
-    assert 8 <= len(boxes) < 30
-    assert all(a.y0 >= b.y1 for a, b in pairwise(boxes))
-    assert min(box.x0 for box in boxes) >= 0
-    (note,) = ax.texts
-    assert note.get_text().startswith(f"{len(boxes)} of 177 rows drawn")
-    assert note.get_window_extent().y1 <= figure.bbox.height
-    assert len(display.remarks) == 177  # what is computed stays

@@ -1,5 +1,6 @@
 """The `skbench` command itself."""
 
+import os
 import subprocess
 import sys
 from importlib import import_module
@@ -31,3 +32,23 @@ def test_a_mistyped_command_is_named():
     done = run("-m", "skbench", "estimat")
     assert done.returncode == 2
     assert "No such command 'estimat'" in done.stderr
+
+
+def test_files_are_whole_where_nobody_reads_on(tmp_path):
+    """As after ``| head -1``, or on a full disk: the page is there, the exit code is kept."""
+    rows = [f"{m},{i},{(i * m) % 3 % 2}" for m in (1, 2) for i in range(30)]
+    (tmp_path / "r.csv").write_text("\n".join(["model,item,score", *rows]))
+    page = tmp_path / "page.html"
+    reading, writing = os.pipe()
+    os.close(reading)
+    cases = [({"stdout": writing, "stderr": writing}, ["--fail-under", "1"], 3)]
+    if os.path.exists("/dev/full"):
+        full = os.open("/dev/full", os.O_WRONLY)
+        cases.append(({"stdout": full, "stderr": subprocess.PIPE}, [], 1))
+    for streams, options, code in cases:
+        page.unlink(missing_ok=True)
+        command = [sys.executable, "-m", "skbench", "report", tmp_path / "r.csv", "--html", page]
+        done = subprocess.run([*command, *options], text=True, **streams)
+        assert done.returncode == code
+        assert page.read_text().rstrip().endswith("</html>")
+        assert "Traceback" not in (done.stderr or "")

@@ -9,7 +9,13 @@ import pytest
 from click.testing import CliRunner
 from scipy.stats import binom
 
-from skbench import AveragedEstimator, read_items, summarize_items
+from skbench import (
+    AveragedEstimator,
+    LogisticMixedModel,
+    make_items,
+    read_items,
+    summarize_items,
+)
 from skbench._progress import steps
 from skbench.containers import Estimate
 from skbench.datasets import load_digits_c
@@ -129,6 +135,17 @@ def test_progress_of_long_work_is_shown_on_stderr(monkeypatch, capsys):
         said = capsys.readouterr()
         assert said.err.splitlines()[:2] == lines
         assert said.out == ""
+
+
+def test_steps_of_one_long_fit_are_shown(monkeypatch, capsys):
+    data = make_items(n_models=3, n_topics=5, n_items=6, random_state=0)
+    g = summarize_items(data.items, ["model", "topic"])
+    monkeypatch.setattr(terminal, "_PLAIN_SECONDS", 0)
+    with terminal.working("estimating"):
+        LogisticMixedModel().fit(**g.fit_args)
+    said = capsys.readouterr().err.splitlines()
+    expected = [f"estimating: mixed model, step {n}" for n in range(1, len(said) + 1)]
+    assert len(said) > 5 and said == expected
 
 
 def test_figures_are_those_of_the_package(result, folder, benchmark):

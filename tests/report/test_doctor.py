@@ -150,9 +150,11 @@ def test_percents_beside_shares_are_asked_about(written, command, column):
     path = written("\n".join(["model,task,id,score", *lines]))
     result = run(command, path)
     asked = f"Scores of {'au'[column]!r} reach 1, those of {'bv'[column]!r} 100"
-    assert result.output.count(asked) == (2 if command is report else 1), result.output
+    # The report asks in its headline too, and among what to beware of.
+    assert result.output.count(asked) == (3 if command is report else 1), result.output
     if command is report:
-        assert asked in json.loads(run(report, path, "--json").stdout)["warnings"][0]
+        told = json.loads(run(report, path, "--json").stdout)
+        assert asked in told["warnings"][0] and asked in told["headline"][0]
     # One of right and wrong answers, all of them.
     assert "same unit" not in run(command, written(path.read_text().replace("100", "1"))).output
 

@@ -1,5 +1,6 @@
 """What commands print for programs, papers and job pages, and what they never send."""
 
+import html
 import json
 import os
 import re
@@ -145,6 +146,30 @@ def test_headline_follows_from_the_verdicts(file):
     assert " ".join(document["headline"]) in text
     assert text.index(first) < text.index("Ranking") < text.index("Topics and models")
     assert listed("abcdef") == "a, b, c and 3 others"
+
+
+def test_headline_begins_with_what_is_in_doubt(items, tmp_path):
+    """Percent beside shares, a column that is no model, one model under two names."""
+    items = items.drop(columns="topic")
+    percent = items.assign(score=items["score"].mask(items["model"] == "model-1", 100.0))
+    wide = items.pivot(index="item", columns="model", values="score")
+    wide = wide.assign(any_right=wide.max(axis=1)).reset_index()
+    named = items.assign(model=items["model"].replace("model-1", "Model-0 "))
+    cases = [
+        (percent, "in the same unit?"),
+        (wide, "scores of any_right follow from the others'"),
+        (named, "'model-0' and 'Model-0 ' differ in blanks, case"),
+    ]
+    for table, doubt in cases:
+        path, page = tmp_path / "doubtful.csv", tmp_path / "page.html"
+        table.to_csv(path, index=False)
+        first = json.loads(run(report, path, "--json", "--html", page).stdout)["headline"][0]
+        assert first.startswith("Check first: ") and doubt in first
+        headline = re.search('<p class="headline">(.*?)</p>', page.read_text(), re.DOTALL)[1]
+        assert html.unescape(headline).startswith(first)
+        text = " ".join(run(report, path).stdout.split())
+        assert text.index(first) < text.index("best") < text.index("Ranking")
+        assert f"**{markdown_text(first)}" in run(report, path, "--markdown").stdout
 
 
 def test_report_holds_no_folder_of_the_machine(file, items, tmp_path, monkeypatch):

@@ -141,3 +141,12 @@ def test_odds_against_one_prior_by_integration():
     ordinary = beta.pdf(q, mean * precision, (1 - mean) * precision) * q**k * (1 - q) ** (n - k)
     expected = np.log(np.trapezoid(ordinary, q, axis=0))
     assert_allclose(mixed.log_mass_of_counts(k, n, mean, variance), expected, atol=1e-6)
+
+
+def test_a_group_without_peers_is_unlike_none():
+    """Models of one group each: nobody says anything of them, whatever they score."""
+    z = 60 + 12 * np.random.default_rng(0).normal(size=37)
+    codes = np.arange(37)
+    fit = mixed.crossed_normal(z, np.full(37, 4.0), codes, codes)
+    assert fit.unlike_peers.max() < 0.02 and fit.unlike_share < 0.02
+    assert_allclose(fit.score, z, atol=0.02)  # nothing is borrowed either

@@ -80,7 +80,7 @@ class CrossedFit(NamedTuple):
 
 
 def crossed_logit(
-    k, n, model, topic, item_correlation=None, factors=(), *, unlike_share=_UNLIKE_SHARE
+    k, n, model, topic, item_correlation=None, factors=(), *, unlike_share=_UNLIKE_SHARE, tell=None
 ):
     """Crossed random effects on the logit scale, for counts.
 
@@ -99,6 +99,8 @@ def crossed_logit(
     unlike_share : float, default=0.01
         Expected share of groups unlike their peers, before any data; 0 takes all
         interactions and topics as normal.
+    tell : callable, default=None
+        Called without arguments at every step of the fit, for those who wait.
 
     Returns
     -------
@@ -168,11 +170,19 @@ def crossed_logit(
     def moments(_, cavity):
         return binomial_moments(*own, cavity)
 
-    return _crossed_fit(likelihood, arranged, moments, unlike_share)
+    return _crossed_fit(likelihood, arranged, moments, unlike_share, tell)
 
 
 def crossed_normal(
-    z, sigma2, model, topic, item_correlation=None, factors=(), *, unlike_share=_UNLIKE_SHARE
+    z,
+    sigma2,
+    model,
+    topic,
+    item_correlation=None,
+    factors=(),
+    *,
+    unlike_share=_UNLIKE_SHARE,
+    tell=None,
 ):
     """Crossed random effects for direct estimates with known sampling variances.
 
@@ -180,7 +190,7 @@ def crossed_normal(
     ----------
     z, sigma2 : ndarray of shape (n_groups,)
         Direct estimates and their sampling variances.
-    model, topic, item_correlation, factors, unlike_share
+    model, topic, item_correlation, factors, unlike_share, tell
         As in `crossed_logit`.
 
     Returns
@@ -219,7 +229,7 @@ def crossed_normal(
         mean, variance = where.rows(part.posterior.mean), where.rows(part.posterior.variance)
         return Moments(mean, variance, np.zeros_like(mean), mean, variance)
 
-    fit = _crossed_fit(likelihood, arranged, moments, unlike_share)
+    fit = _crossed_fit(likelihood, arranged, moments, unlike_share, tell)
     squared = {
         name: scale**2 * getattr(fit, name)
         for name in fit._fields
@@ -297,9 +307,9 @@ def _arranged(model, topic, item_correlation, factors, prior_precision):
     return _Arranged(where, structure, np.array(start), np.array(prior_std), correlation, nested)
 
 
-def _crossed_fit(likelihood, arranged, moments, unlike_share):
+def _crossed_fit(likelihood, arranged, moments, unlike_share, tell):
     problem = likelihood, arranged.structure, arranged.prior_std
-    fit, structure, peers = _peers.fit_peers(*problem, arranged.start, unlike_share)
+    fit, structure, peers = _peers.fit_peers(*problem, arranged.start, unlike_share, tell)
     fits, weights = fitting.integrated(likelihood, structure, arranged.prior_std, fit)
     known = likelihood, structure, peers.share
     unlike, components = _components(fits, weights, known, arranged.where, moments)

@@ -153,7 +153,7 @@ def with_kinds(likelihood, structure):
     return structure._replace(kinds=kinds_of(W, noise, structure))
 
 
-def fit_blocks(likelihood, structure, prior_std, variances, start=None, *, learn=None):
+def fit_blocks(likelihood, structure, prior_std, variances, start=None, *, learn=None, tell=None):
     """Alternate between variances, posterior and pseudo-observations until nothing moves.
 
     Parameters
@@ -168,6 +168,8 @@ def fit_blocks(likelihood, structure, prior_std, variances, start=None, *, learn
         A fit whose pseudo-observations and noise to start from.
     learn : bool, default=None
         Whether variances and noise are learned; None where there is no `start`.
+    tell : callable, default=None
+        Called at every step, for those who wait.
 
     Returns
     -------
@@ -181,6 +183,8 @@ def fit_blocks(likelihood, structure, prior_std, variances, start=None, *, learn
     extrapolated = Extrapolation(state.units())
     previous = np.full(W.shape, np.inf)
     for number in range(_MAX_STEPS):
+        if tell is not None:
+            tell()
         if number == _SWINGING and noise is not None:
             # The noise follows accuracies that follow the noise: it stays where it began.
             state, extrapolated = begin, Extrapolation(begin.units())
@@ -246,7 +250,7 @@ def variance_step(posterior, prior_std, log_variances):
     return np.clip(log_variances + step, *ends) - log_variances
 
 
-def integrated(likelihood, structure, prior_std, fit):
+def integrated(likelihood, structure, prior_std, fit, tell=None):
     """Fits over a grid of variances, weighted by their posterior probability.
 
     Parameters
@@ -255,6 +259,8 @@ def integrated(likelihood, structure, prior_std, fit):
         As in `fit_blocks`.
     fit : BlockFit
         At the restricted maximum.
+    tell : callable, default=None
+        As in `fit_blocks`.
 
     Returns
     -------
@@ -272,12 +278,14 @@ def integrated(likelihood, structure, prior_std, fit):
         return [fit], np.ones(1)
 
     def rough(at):
+        if tell is not None:
+            tell()
         variances = np.exp(2 * points[at])
         return log_prior[at] + gaussian.log_evidence(fit.W, fit.b, fit.noise, variances, structure)
 
     kept = _not_negligible(rough, log_prior.shape, first)
     fits = [
-        fit_blocks(likelihood, structure, prior_std, np.exp(2 * point), fit)
+        fit_blocks(likelihood, structure, prior_std, np.exp(2 * point), fit, tell=tell)
         for point in points[kept]
     ]
     log_weights = log_prior[kept] + [log_evidence(likelihood, part) for part in fits]

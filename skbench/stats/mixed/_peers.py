@@ -19,6 +19,7 @@ _FREEDOM = 3  # of the t law of the topics' effects
 _HEAVY = 2.0  # factor of a topic's variance below which it counts as normal
 _SAME = 0.1  # change of the log of that factor that needs no other fit
 _ROUNDS = 4
+_NO_PEERS = 2.0  # times the variance of a group unlike its peers
 
 
 class Peers(NamedTuple):
@@ -34,12 +35,12 @@ class Peers(NamedTuple):
     stretch: np.ndarray
 
 
-def fit_peers(likelihood, structure, prior_std, variances, share):
+def fit_peers(likelihood, structure, prior_std, variances, share, tell=None):
     """Variances at their maximum, groups and topics unlike the others set apart.
 
     Parameters
     ----------
-    likelihood, structure, prior_std, variances
+    likelihood, structure, prior_std, variances, tell
         As in `skbench.stats.mixed._fit.fit_blocks`. The last of the kernels is the
         interaction; the one before it, if any, the topic.
     share : float
@@ -53,7 +54,7 @@ def fit_peers(likelihood, structure, prior_std, variances, share):
     peers : Peers
     """
     plain, structure = structure, fitting.with_kinds(likelihood, structure)
-    fit = fitting.fit_blocks(likelihood, structure, prior_std, variances)
+    fit = fitting.fit_blocks(likelihood, structure, prior_std, variances, tell=tell)
     peers = Peers(share, np.zeros(fit.W.shape, dtype=bool), np.ones(len(fit.W)))
     if share == 0:
         return fit, structure, peers
@@ -63,7 +64,9 @@ def fit_peers(likelihood, structure, prior_std, variances, share):
         if np.array_equal(before.wide, peers.wide) and moved < _SAME:
             return fit, structure, peers
         structure = fitting.with_kinds(likelihood, _set_apart(plain, peers))
-        fit = fitting.fit_blocks(likelihood, structure, prior_std, fit.variances, fit, learn=True)
+        fit = fitting.fit_blocks(
+            likelihood, structure, prior_std, fit.variances, fit, learn=True, tell=tell
+        )
     return fit, structure, peers
 
 
@@ -73,13 +76,13 @@ def log_bayes_factors(likelihood, structure, fit):
     Returns
     -------
     ndarray of shape (n_blocks, B)
-        Logs; 0 where nothing was seen.
+        Logs; 0 where nothing was seen, or no other group says anything of this one.
     """
-    ordinary, unlike = (
-        likelihood.log_mass(cavity.noisy_mean, cavity.noisy_variance)
-        for cavity in components(structure, fit)
-    )
-    return np.where(fit.W > 0, unlike - ordinary, 0)
+    laws = components(structure, fit)
+    ordinary, unlike = (likelihood.log_mass(law.noisy_mean, law.noisy_variance) for law in laws)
+    # Of the only group of a model, all others say nothing: there are no peers to be unlike.
+    has_peers = laws[0].noisy_variance < _NO_PEERS * laws[1].noisy_variance
+    return np.where((fit.W > 0) & has_peers, unlike - ordinary, 0)
 
 
 def components(structure, fit):

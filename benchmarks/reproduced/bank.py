@@ -1,0 +1,169 @@
+"""Few items and earlier models: tinyBenchmarks; Zhang and Hardt; metabench; FAQ.
+
+Data: item_matrix_*.csv.gz, seven of the 19 matrices that Zhang, Dorner and Hardt (2025) published.
+The models behind tinyBenchmarks' and metabench's tables are others; their matrices are published
+as pickles only, or to be scraped.
+"""
+
+import numpy as np
+import pandas as pd
+from bank import MATRICES, anchor_points, bank_of, rasch_p_irt, unit_level
+from scipy.special import logit
+from sklearn.linear_model import Ridge, RidgeCV
+
+from reproduced import Row, Table, data_folder, figure
+
+# README of github.com/felipemaiapolo/tinyBenchmarks, each benchmark by itself: IRT, p-IRT, gp-IRT.
+TINY = {
+    "TruthfulQA": (".013 (.010)", ".010 (.009)", ".011 (.009)"),
+    "GSM8K": (".022 (.017)", ".029 (.022)", ".020 (.017)"),
+    "Winogrande": (".022 (.017)", ".016 (.014)", ".015 (.013)"),
+    "ARC": (".022 (.018)", ".017 (.014)", ".017 (.013)"),
+    "HellaSwag": (".013 (.016)", ".015 (.012)", ".015 (.012)"),
+    "MMLU": (".024 (.017)", ".016 (.015)", ".016 (.015)"),
+}
+MATRIX_OF = {
+    "ARC": ("arc_challenge", "the same 1,172 items, but 218 other models"),
+    "GSM8K": ("gsm", "1,000 of 1,319 items, 83 models of HELM Lite, not some 400"),
+    "MMLU": ("mmlu", "567 items of five subjects, 83 models of HELM Lite, not some 400"),
+}
+N_ANCHORS, N_CORE = 100, 50
+GAPS = {
+    "random-sampling-learn": "37 % less",
+    "AIPW (ridge, not cross-fitted)": "-",
+    "unit-level model": "-",
+}
+
+
+def add_arguments(parser):
+    """Options of ``reproduce.py bank``."""
+    parser.add_argument("--splits", type=int, default=8, help="random splits of the models")
+
+
+def tables(arguments):
+    """Errors at 100 items, gaps at 50, and what cannot be had."""
+    return [_tiny(arguments.splits), _gaps(arguments.splits), _not_had()]
+
+
+def _scores(name):
+    table = pd.read_csv(data_folder() / f"item_matrix_{name}.csv.gz")
+    return table.drop(columns="item").to_numpy(float)
+
+
+def _unit_level(scores, past):
+    """A function of a new model's answers and the items asked: score of the whole."""
+    items, topics = np.arange(len(scores)), np.full(len(scores), "all")
+    bank = bank_of(scores[:, past], items, topics, past.astype(str))
+    return lambda y, asked: unit_level(bank, items[asked], topics[asked], y[asked], "model")[
+        1
+    ].value[0]
+
+
+def _tiny(n_splits):
+    """Mean absolute errors at 100 items, a quarter of the models new."""
+    rows = []
+    for name, printed in TINY.items():
+        if name not in MATRIX_OF:
+            why = "no matrix of items and models in the public tables at hand"
+            rows.append(Row(f"{name}: IRT, p-IRT, gp-IRT", ", ".join(printed), "-", why))
+            continue
+        matrix, why = MATRIX_OF[name]
+        found = _errors_at_anchors(_scores(matrix), n_splits)
+        ours = [f"{figure(e.mean(), 3)} ({figure(e.std(), 3)})" for e in found.T]
+        rows += [
+            Row(
+                f"{name}: IRT, weighted anchors", printed[0], ours[0], f"{why}; anchors by answers"
+            ),
+            Row(f"{name}: p-IRT on anchors", printed[1], ours[1], "one ability, not many"),
+            Row(f"{name}: gp-IRT", printed[2], ours[2], "the mean of the two above"),
+            Row(f"{name}: unit-level model, random items", "-", ours[3], "asked at random"),
+            Row(f"{name}: mean of 100 random items", "-", ours[4], "what all have to beat"),
+        ]
+    title = "tinyBenchmarks: mean absolute error (standard deviation over models) at 100 items"
+    return Table(f"{title}; the paper's are of the best of five seeds", rows)
+
+
+def _errors_at_anchors(scores, n_splits):
+    """Absolute errors of the five estimates, one row per new model and split."""
+    rows = []
+    for seed in range(n_splits):
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(scores.shape[1])
+        new, past = np.split(order, [scores.shape[1] // 4])
+        chosen, share = anchor_points(scores[:, past], N_ANCHORS, seed)
+        easiness = logit((scores[:, past].sum(axis=1) + 1) / (len(past) + 2))
+        assisted = _unit_level(scores, past)
+        for target in new:
+            y = scores[:, target]
+            asked = rng.permutation(len(y))[:N_ANCHORS]
+            anchors, p_irt = share @ y[chosen], rasch_p_irt(y[chosen], easiness, chosen)
+            estimates = (anchors, p_irt, (anchors + p_irt) / 2, assisted(y, asked), y[asked].mean())
+            rows.append(np.abs(np.array(estimates) - y.mean()))
+    return np.array(rows)
+
+
+def _gaps(n_splits):
+    """Mean absolute errors at 50 items by the rules of the authors' published script."""
+    rows = []
+    for kind in ("interpolation", "extrapolation"):
+        gaps = np.array([_gaps_of(_scores(name), kind, n_splits) for name in MATRICES])
+        less = 1 - gaps[:, 1:].mean(axis=0) / gaps[:, 0].mean()
+        for (method, printed), share in zip(GAPS.items(), less, strict=True):
+            here = f"{abs(100 * share):.0f} % {'less' if share > 0 else 'more'}"
+            why = "7 of 19 matrices; the paper's figure by second hand, its tables are not at hand"
+            known = kind == "interpolation" and printed != "-"
+            rows.append(
+                Row(f"{kind}: {method}", printed if known else "-", here, why if known else "")
+            )
+    return Table("Zhang, Dorner and Hardt: mean gap at 50 items, of that of random sampling", rows)
+
+
+def _gaps_of(scores, kind, n_splits):
+    """Mean gaps: random sampling, and the methods of `GAPS`."""
+    n_models, found = scores.shape[1], []
+    for seed in range(n_splits):
+        rng = np.random.default_rng(seed)
+        order = rng.permutation(n_models)
+        new, past = np.split(order, [int(0.25 * n_models)])
+        if kind == "extrapolation":
+            order = np.argsort(scores.mean(axis=0), kind="stable")
+            past, new = order[: n_models // 2], order[-int(0.3 * n_models) :]
+        asked = rng.permutation(len(scores))[:N_CORE]
+        learned = RidgeCV().fit(scores[np.ix_(asked, past)].T, scores[:, past].mean(axis=0))
+        assisted = _unit_level(scores, past)
+        for y in scores[:, new].T:
+            estimates = (
+                y[asked].mean(),
+                learned.predict(y[None, asked])[0],
+                _aipw(y[asked], scores[:, past], asked),
+                assisted(y, asked),
+            )
+            found.append(np.abs(np.array(estimates) - y.mean()))
+    return np.mean(found, axis=0)
+
+
+def _aipw(y, past, asked):
+    """Their AIPW: a ridge on the items asked, corrected by its own residuals."""
+    f = Ridge(alpha=10).fit(past[asked], y).predict(past)
+    rest = np.delete(f, asked)
+    return y.mean() + (rest.mean() - f[asked].mean()) / (1 + len(asked) / len(rest))
+
+
+def _not_had():
+    return Table(
+        "Without public data at hand",
+        [
+            Row(
+                "metabench: mean absolute error of single scores, of the whole",
+                "about .01, .006",
+                "-",
+                "over 5,000 models, to be scraped; items chosen on them",
+            ),
+            Row(
+                "FAQ (Wu, Nair and Candes 2026): effective sample size",
+                "up to 5 x",
+                "-",
+                "its two suites are not at hand; items chosen while asking",
+            ),
+        ],
+    )

@@ -32,7 +32,7 @@ SCALES = ("identity", "arcsine", "logit")
 _NO_INFORMATION = 1e6
 _NEARLY_EXACT = 1e-6  # sampling variance, of the variance of z, where odds lose their digits
 _ROUNDS = 4  # of setting groups apart
-_AT_ONCE = 4096  # groups whose probabilities are found in one go
+_AT_ONCE = 2048  # groups whose probabilities are found in one go
 _PARTS = 1.0, 0.25, 0.06, 0.015  # of the prior variance, to start from
 _MOST_APART = 0.5  # of the groups: more are the rule and not the exception
 # Least mean squared slope of a scale, reached where all accuracies are .00025.

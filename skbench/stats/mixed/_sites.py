@@ -6,7 +6,7 @@ from scipy.special import expit
 _NODES, _WEIGHTS = np.polynomial.hermite.hermgauss(24)
 _LOG_WEIGHTS = np.log(_WEIGHTS) + _NODES**2
 _MODE_STEPS = 40
-_AT_ONCE = 2048  # groups with 24 nodes each
+_AT_ONCE = 1024  # groups with 24 nodes each
 
 
 def tilted_moments(k, n, mean, variance):

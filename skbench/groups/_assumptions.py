@@ -99,11 +99,8 @@ def assumed_sampling(X, z, sigma2, n, groups, *, moderates, reads_correlation, r
         Sizes.
     groups : ndarray of shape (n_groups,) or None
         Topics.
-    moderates, reads_topics : bool
+    moderates, reads_correlation, reads_topics : bool
         What the estimator would have made use of.
-    reads_correlation : str or None
-        What it takes errors of models on the same items for, where it makes use of their
-        correlation: "independent" or "the same".
 
     Returns
     -------
@@ -125,8 +122,7 @@ def assumed_sampling(X, z, sigma2, n, groups, *, moderates, reads_correlation, r
         assumed.append("sigma2 is taken as known, not as estimated from the few scores of a group")
     if reads_correlation and _shared(X, groups):
         assumed.append(
-            "models seem to have answered the same items, and their errors are taken as "
-            f"{reads_correlation}"
+            "models seem to have answered the same items, and their errors are taken as independent"
         )
     if reads_topics and groups is None and _shared(X, None):
         assumed.append(

@@ -71,7 +71,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
 
     _moderates = True
     _watches_risk = False  # of its estimates, next to that of the direct ones
-    _reads_correlation = None  # what errors on shared items are taken for, if it matters
+    _reads_correlation = False  # of the errors of models on shared items
     _reads_topics = False  # as features, unless they are given as groups
 
     __metadata_request__fit = {"sigma2": True, "n": True, "groups": True, "sampling": True}

@@ -68,7 +68,7 @@ class MixedModel(GroupEstimator):
 
     @property
     def _reads_correlation(self):
-        return "independent" if isinstance(self.item_correlation, str) else None
+        return isinstance(self.item_correlation, str)
 
     def _models(self, X):
         self._model_column = role_column(X, self.model)

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.special import logit
+from scipy.special import expit, logit
 from scipy.stats import norm
 
 from skbench.groups._base import Bounds
@@ -55,7 +55,7 @@ def pooled_topics(z, sigma2, n, groups, sampling):
     n : ndarray of shape (n_groups,) or None
     groups : ndarray of shape (n_groups,) or None
         Topic of each group.
-    sampling : Sampling
+    sampling : Sampling or None
         Models that answered the same items say less together: the variance of their mean
         is multiplied by ``1 + (m - 1) r``, and their items are divided by it. `r` is the mean
         correlation of their errors, at least .05; 1 where it is not known.
@@ -84,10 +84,10 @@ def pooled_topics(z, sigma2, n, groups, sampling):
 
 
 def _mean_correlation(sampling):
+    if sampling is None or (sampling.items_shared and sampling.item_correlation is None):
+        return 1.0
     if not sampling.items_shared:
         return _LEAST_CORRELATION
-    if sampling.item_correlation is None:
-        return 1.0
     matrix = sampling.item_correlation.to_numpy()
     return max(_LEAST_CORRELATION, matrix[~np.eye(len(matrix), dtype=bool)].mean())
 
@@ -136,6 +136,11 @@ class Odd(NamedTuple):
 def _heeded(unlike):
     """Probabilities of being unlike the others, 0 where they are small."""
     return np.where(unlike > _HEEDED, unlike, 0.0)
+
+
+def heeded_odds(log_odds):
+    """Log odds of being unlike the others, -inf where the probability is small."""
+    return np.where(expit(log_odds) > _HEEDED, log_odds, -np.inf)
 
 
 def mixed_mean(value, alone, unlike):

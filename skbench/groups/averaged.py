@@ -145,7 +145,7 @@ class AveragedEstimator(GroupEstimator):
     """
 
     _guarantee = "average over groups"
-    _reads_correlation = "independent"
+    _reads_correlation = True
 
     def __init__(
         self,

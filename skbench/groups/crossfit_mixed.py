@@ -140,7 +140,7 @@ class CrossFitMixedModel(GroupEstimator):
 
     @property
     def _reads_correlation(self):
-        return "independent" if isinstance(self.item_correlation, str) else None
+        return isinstance(self.item_correlation, str)
 
     @property
     def _method(self):

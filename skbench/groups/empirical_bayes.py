@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from typing import Literal
 
 import numpy as np
@@ -12,12 +13,19 @@ from scipy.stats import chi2
 from skbench._checks import are_counts, check_option, check_unit_interval
 from skbench._random import as_generator
 from skbench._types import Estimator, RandomState, Splitter
-from skbench.containers import UNLESS_SKEWED
+from skbench.containers import UNLESS_SKEWED, Sampling
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import warn_of_degenerate_cases
 from skbench.groups._outside_priors import covering_interval, outside_variances
 from skbench.groups._regressors import precision_weights, predictions, prepared_regressor
-from skbench.groups._unlike import FEWEST_SCORES, Odd, mixed_bounds, mixed_mean, pooled_topics
+from skbench.groups._unlike import (
+    FEWEST_SCORES,
+    Odd,
+    heeded_odds,
+    mixed_bounds,
+    mixed_mean,
+    pooled_topics,
+)
 from skbench.groups.crossfit import as_splitter, cross_fit, topics_to_keep
 from skbench.groups.synthetic import fit_on_all
 from skbench.stats import mixed, scales, shrinkage
@@ -250,10 +258,6 @@ class EmpiricalBayes(GroupEstimator):
         self.n_jobs = n_jobs
 
     @property
-    def _reads_correlation(self):
-        return "the same" if self.unlike_share else None  # where topics as a whole are judged
-
-    @property
     def _moderates(self):
         return self.interval != "fab"  # which covers a group by its own scores
 
@@ -303,7 +307,7 @@ class EmpiricalBayes(GroupEstimator):
         data = self.z_, self.sigma2_, self.n_
         self._law = np.mean(self.z_), np.var(self.z_)
         self._alone = self._without_prior(*data)
-        self._topics = pooled_topics(*data, self.groups_, self.sampling_)
+        self._topics = pooled_topics(*data, self.groups_, self._said)
         # Odd groups hide behind the variance that they have inflated: start from the likeliest.
         every = np.arange(len(self._prior_means))
         shares = np.full(len(every), float(self.unlike_share))
@@ -325,6 +329,22 @@ class EmpiricalBayes(GroupEstimator):
                 break
         self._share = float(np.mean(shares))
         self._unlike = expit(log_odds).mean(axis=0)
+        if self._said is None and self._topics is not None:
+            self._say_if_correlation_matters(every)
+
+    def _say_if_correlation_matters(self, splits):
+        """Whether a topic would be odd if models erred independently, as far as one knows."""
+        data = self.z_, self.sigma2_, self.n_
+        topics = pooled_topics(*data, self.groups_, Sampling(self.sampling_.outcome))
+        odd = (self._odds_of_topics(splits, topics) > -np.inf).any(axis=0)
+        if odd.any():
+            name = self.groups_[topics.member[:, [np.argmax(odd)]].indices[0]]
+            warnings.warn(
+                f"sampling was not given: if models do not err on the same items, topic {name!r} "
+                "as a whole may be unlike the others; their errors are taken as the same. Pass "
+                "sampling=g.sampling of the GroupSummary g that the numbers come from.",
+                stacklevel=6,
+            )
 
     def _log_factors(self, splits, part=1.0):
         """How much better each group is predicted if it is unlike its peers, with a part of `A`."""
@@ -337,10 +357,14 @@ class EmpiricalBayes(GroupEstimator):
             np.subtract(self._alone.log_mass[some], ordinary, out=factors[:, some])
         if self._topics is None:
             return Odd(factors, None, None)
-        _, weights, *data = self._topics
+        return Odd(factors, self._odds_of_topics(splits, self._topics, part), self._topics)
+
+    def _odds_of_topics(self, splits, topics, part=1.0):
+        """Log odds that topics as a whole are unlike the others, -inf where that is unlikely."""
+        _, weights, *data = topics
         prior = self._prior_means[splits] @ weights, part * self._prior_variances[splits] @ weights
-        of_topics = self._without_prior(*data).log_mass - self._log_mass(*data, *prior)
-        return Odd(factors, of_topics + logit(self.unlike_share), self._topics)
+        factors = self._without_prior(*data).log_mass - self._log_mass(*data, *prior)
+        return heeded_odds(factors + logit(self.unlike_share))
 
     def _without_prior(self, z, sigma2, n):
         if self._counts:

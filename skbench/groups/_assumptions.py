@@ -175,7 +175,7 @@ def _of_answers(z, sigma2, n):
 def _shared(X, groups):
     """Whether several rows stand on one topic that the caller named, or several models."""
     if groups is not None:
-        return len(np.unique(groups)) < len(groups)
+        return len(pd.unique(pd.Series(groups))) < len(groups)
     if not isinstance(X, pd.DataFrame) or not {"model", "topic"} <= set(X.columns):
         return False
     return X["model"].groupby(X["topic"].to_numpy(), observed=True).nunique().max() > 1

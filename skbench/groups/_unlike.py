@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy.sparse import csr_array
 from scipy.special import expit, logit
 from scipy.stats import norm
@@ -67,12 +68,13 @@ def pooled_topics(z, sigma2, n, groups, sampling):
     """
     if groups is None:
         return None
-    _, code, count = np.unique(groups, return_inverse=True, return_counts=True)
+    code, _ = pd.factorize(np.asarray(groups, dtype=object))
+    count = np.bincount(code)
     several = np.flatnonzero(count > 1)
     if not len(several):
         return None
     size = np.ones(len(z)) if n is None else n.astype(float)
-    code = np.where(count > 1, np.cumsum(count > 1) - 1, -1)[code.ravel()]
+    code = np.where(count > 1, np.cumsum(count > 1) - 1, -1)[code]
     inside = np.flatnonzero(code >= 0)
     place = (inside, code[inside]), (len(z), len(several))
     total = np.bincount(code[inside], size[inside])
@@ -133,7 +135,7 @@ class Odd(NamedTuple):
         return np.where(self.topics.to_groups(self.topic_odds) > 0, 0.0, self.factors)
 
 
-def _heeded(unlike):
+def heeded(unlike):
     """Probabilities of being unlike the others, 0 where they are small."""
     return np.where(unlike > _HEEDED, unlike, 0.0)
 
@@ -159,7 +161,7 @@ def mixed_mean(value, alone, unlike):
     -------
     ndarray of shape (n_groups,)
     """
-    share = _heeded(unlike)
+    share = heeded(unlike)
     return np.where(share > 0, (1 - share) * value + share * alone.score, value)
 
 
@@ -178,7 +180,7 @@ def mixed_bounds(bounds, alone, unlike, confidence_level):
     -------
     Bounds
     """
-    share = _heeded(unlike)
+    share = heeded(unlike)
     moved = np.flatnonzero(share > 0)
     if not len(moved):
         return bounds

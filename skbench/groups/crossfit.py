@@ -195,7 +195,8 @@ def _units(rows, groups):
     """Distinct units that folds keep whole, and the unit of each ordered row."""
     if groups is None:
         return rows, np.arange(len(rows))
-    return np.unique(np.asarray(groups)[rows], return_inverse=True)
+    codes, names = pd.factorize(np.asarray(groups)[rows], sort=True)
+    return names, codes
 
 
 def as_splitter(cv, random_state, ties=()):

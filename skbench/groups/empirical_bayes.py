@@ -21,6 +21,7 @@ from skbench.groups._regressors import precision_weights, predictions, prepared_
 from skbench.groups._unlike import (
     FEWEST_SCORES,
     Odd,
+    heeded,
     heeded_odds,
     mixed_bounds,
     mixed_mean,
@@ -42,7 +43,7 @@ _NEARLY_EXACT = 1e-6  # sampling variance, of the variance of z, where odds lose
 _ROUNDS = 4  # of setting groups apart
 _AT_ONCE = 2048  # groups whose probabilities are found in one go
 _PARTS = 1.0, 0.25, 0.06, 0.015  # of the prior variance, to start from
-_MOST_APART = 0.5  # of the groups: more are the rule and not the exception
+_MOST_APART = 1 / 3  # of the groups: more are the spread and not the exception
 # Least mean squared slope of a scale, reached where all accuracies are .00025.
 _FLATTEST = 1e-3
 
@@ -174,8 +175,11 @@ class EmpiricalBayes(GroupEstimator):
     `LogisticMixedModel` (:doc:`/user_guide/unlike_peers`): with probability `unlike_share`,
     learned from the groups, its log odds are ``N(0, 2.5^2)`` (other scores: normal, with 2.5^2
     times the variance of `z`). Groups with odds above 1 do not count in `A`; where the
-    probability exceeds .1, estimate and interval are those of the mixture. Where sampling
-    variances rest on fewer than 20 scores that are not binary, nobody is looked for.
+    probability exceeds .1, estimate and interval are those of the mixture. A topic
+    that models share is judged as a whole too, by their pooled scores, which count for less
+    the more `sampling` says that their errors correlate. Where more than a third would be
+    unlike the others, sampling variances rest on fewer than 20 scores that are not binary, or
+    one of them is 0, nobody is looked for.
 
     Where models answered the same items, pass the topic as `groups`:
     `summarize_items` does. Folds then keep topics together; random folds would
@@ -312,23 +316,24 @@ class EmpiricalBayes(GroupEstimator):
         every = np.arange(len(self._prior_means))
         shares = np.full(len(every), float(self.unlike_share))
         tries = [self._log_factors(every, part) for part in _PARTS]
-        best = np.argmax([odd.likelihood(shares) for odd in tries], axis=0)
-        apart = np.stack([tries[at].log_odds(shares)[split] for split, at in enumerate(best)]) > 0
-        odd, learned = tries[0], np.zeros_like(apart)
+        starts = np.stack([odd.log_odds(shares) > 0 for odd in tries])
+        fits = np.stack([odd.likelihood(shares) for odd in tries])
+        best = np.argmax(np.where(_are_few(starts), fits, -np.inf), axis=0)
+        apart, odd = starts[best, every], tries[0]
+        learned = np.zeros_like(apart)
         for _ in range(_ROUNDS):
             before = apart
-            if apart.mean(axis=1).max() <= _MOST_APART:
-                changed = np.flatnonzero((apart != learned).any(axis=1))
-                self._learn_moments(folds, apart, changed)
-                odd.replace(changed, self._log_factors(changed))
-                learned = apart
+            changed = np.flatnonzero((apart != learned).any(axis=1) & _are_few(apart))
+            self._learn_moments(folds, apart, changed)
+            odd.replace(changed, self._log_factors(changed))
+            learned[changed] = apart[changed]
             shares = mixed.posterior_share(odd.of_single_groups(), self.unlike_share)
             log_odds = odd.log_odds(shares)
             apart = log_odds > 0
             if np.array_equal(apart, before):
                 break
         self._share = float(np.mean(shares))
-        self._unlike = expit(log_odds).mean(axis=0)
+        self._unlike = np.where(_are_few(apart)[:, None], expit(log_odds), 0).mean(axis=0)
         if self._said is None and self._topics is not None:
             self._say_if_correlation_matters(every)
 
@@ -336,7 +341,8 @@ class EmpiricalBayes(GroupEstimator):
         """Whether a topic would be odd if models erred independently, as far as one knows."""
         data = self.z_, self.sigma2_, self.n_
         topics = pooled_topics(*data, self.groups_, Sampling(self.sampling_.outcome))
-        odd = (self._odds_of_topics(splits, topics) > -np.inf).any(axis=0)
+        log_odds = self._odds_of_topics(splits, topics)
+        odd = (log_odds > 0).any(axis=0) | (heeded(expit(log_odds).mean(axis=0)) > 0)
         if odd.any():
             name = self.groups_[topics.member[:, [np.argmax(odd)]].indices[0]]
             warnings.warn(
@@ -600,3 +606,8 @@ class EmpiricalBayes(GroupEstimator):
             raise ValueError(
                 f"kurtosis must be 'estimate' or a number of at least 1, got {self.kurtosis!r}."
             )
+
+
+def _are_few(apart):
+    """Whether the groups set apart, (..., n_groups), are the exception."""
+    return apart.mean(axis=-1) <= _MOST_APART

@@ -2,6 +2,7 @@
 
 import re
 from itertools import zip_longest
+from textwrap import wrap
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ _LABEL_SIZE = 8.5
 _NOTE_SIZE = 8.5
 # Average advance of a character at these sizes, on the wide side of DejaVu Sans.
 _INCHES_PER_CHARACTER = 0.072
+_FEWEST_CHARACTERS = 24  # in a line of a note
 INCHES_PER_LINE = 0.19  # above the axes
 _LUMINANCE = (0.299, 0.587, 0.114)  # of red, green and blue
 _ROWS_NEEDING_TOP_TICKS = 25
@@ -422,8 +424,12 @@ def draw_heading(ax, handles, texts, notes, *, may_run_on=False):
         text.set_parse_math(False)
     height += legend.get_window_extent().height * points + 4
     if notes:
+        box = ax.get_window_extent()
+        right = ax.figure.bbox.x1 if may_run_on else box.x1
+        inches = (right - box.x0) / ax.figure.dpi
+        width = max(_FEWEST_CHARACTERS, int(inches / _INCHES_PER_CHARACTER))
         note = ax.annotate(
-            "\n".join(notes),
+            "\n".join(line for text in notes for line in wrap(text, width)),
             (0, 1),
             xycoords="axes fraction",
             xytext=(2, height),

@@ -137,7 +137,7 @@ def test_topics_are_kept_together_and_said_aloud(g):
     assert split.groups_ is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        EmpiricalBayes(Ridge()).fit(X, g.z, g.sigma2, g.n, X["topic"])
+        EmpiricalBayes(Ridge(), random_state=0).fit(X, g.z, g.sigma2, g.n, X["topic"])
         own = make_items(3, 12, 10, shared_items=False, random_state=0)
         unshared = summarize_items(own.items, ["model", "topic"], features=own.features)
         assert EmpiricalBayes(Ridge()).fit(**unshared.fit_args).groups_ is None

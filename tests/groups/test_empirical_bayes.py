@@ -569,6 +569,24 @@ def test_hard_items_that_all_models_share_make_no_odd_topic():
     assert np.mean(listed) <= 0.005
 
 
+@pytest.mark.parametrize("seed", [0, 4])
+def test_topics_that_all_differ_are_the_rule(seed):
+    rng = np.random.default_rng(seed)
+    eta = 2.5 * rng.normal(size=20) + 0.3 * rng.normal(size=(10, 1))
+    model, topic = np.indices((10, 20)).reshape(2, -1)
+    X = pd.DataFrame({"model": model, "topic": topic}).astype(str)
+    k = rng.binomial(50, expit(eta.ravel()))
+    smooth = (k + 1) / 52
+    data = dict(y=k / 50, sigma2=smooth * (1 - smooth) / 50, n=np.full(200, 50))
+    eb = EmpiricalBayes(Ridge(), random_state=0)
+    sampling = Sampling("binomial")
+    e = eb.fit(X[["model"]], **data, groups=X["topic"], sampling=sampling).estimate()
+    assert e.is_unlike.mean() <= 0.02
+    # Topics may be called by words and numbers.
+    mixed = np.where(topic % 2, X["topic"].to_numpy(dtype=object), topic.astype(object))
+    eb.fit(X[["model"]], **data, groups=mixed, sampling=sampling)
+
+
 def test_estimates_worse_than_the_direct_ones_are_said():
     rng = np.random.default_rng(0)
     p = np.where(np.arange(80) % 10 == 3, 0.3, 0.995)

@@ -146,3 +146,11 @@ def test_a_triangle_names_as_many_models_as_there_is_room_for(pyplot):
         n_others = len(display.fractions) - 1 - named[-1]
         assert any(text.startswith(f"{n_others} other model") for text in texts) == (n_others > 0)
     assert 1 <= named[0] < named[1]
+
+
+@pytest.mark.parametrize("make", [forest, rank], ids=lambda m: m.__name__)
+def test_notes_leave_small_axes_their_width(pyplot, make):
+    figure, ax = pyplot.subplots(figsize=(4, 3))
+    make().plot(ax)
+    figure.canvas.draw()
+    assert ax.get_window_extent().width > 2.2 * figure.dpi

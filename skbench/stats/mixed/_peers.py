@@ -19,7 +19,7 @@ _FREEDOM = 3  # of the t law of the topics' effects
 _HEAVY = 2.0  # factor of a topic's variance below which it counts as normal
 _SAME = 0.1  # change of the log of that factor that needs no other fit
 _ROUNDS = 4
-_NO_PEERS = 2.0  # times the variance of a group unlike its peers
+_NO_PEERS = 1e4  # times the variance of a group unlike its peers: from a flat prior alone
 
 
 class Peers(NamedTuple):

@@ -1,6 +1,7 @@
 """The regressor inside: presets, names turned into numbers, seeds, weights."""
 
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 import pandas as pd
@@ -294,7 +295,20 @@ def rows_of(X, positions):
 
 def predictions(regressor, X):
     """What a fitted regressor predicts, a float array of shape (n_groups,)."""
-    return np.asarray(regressor.predict(X), dtype=float).ravel()
+    with _columns_named(X):
+        return np.asarray(regressor.predict(X), dtype=float).ravel()
+
+
+@contextmanager
+def _columns_named(X):
+    """Errors of a regressor tell which columns it was given."""
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        if isinstance(X, pd.DataFrame):
+            kinds = ", ".join(f"{name} ({dtype})" for name, dtype in X.dtypes.items())
+            error.add_note(f"The regressor was given these columns: {kinds}.")
+        raise
 
 
 def fit_regressor(regressor, X, z, weights, rows):
@@ -333,17 +347,12 @@ def fit_regressor(regressor, X, z, weights, rows):
             )
         else:
             keywords[name] = weights[rows]
-    try:
+    with _columns_named(X):
         if not keywords:
             return regressor.fit(X, z)
         # The keyword names a step by itself; routing would refuse it.
         with config_context(enable_metadata_routing=False):
             return regressor.fit(X, z, **keywords)
-    except (ValueError, TypeError) as error:
-        if isinstance(X, pd.DataFrame):
-            kinds = ", ".join(f"{name} ({dtype})" for name, dtype in X.dtypes.items())
-            error.add_note(f"The regressor was given these columns: {kinds}.")
-        raise
 
 
 def _weight_keyword(regressor):

@@ -66,7 +66,8 @@ def _best(best, scores):
 
 def _odd(groups):
     odd = unlike_groups(groups)
-    if groups["unlike_peers"].isna().all():
+    has_peers = groups["model"].duplicated().any()  # another group of a model
+    if groups["unlike_peers"].isna().all() or (odd.empty and not has_peers):
         return
     if odd.empty:
         yield "No group is unlike its peers."

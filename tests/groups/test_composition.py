@@ -319,10 +319,12 @@ def test_thread_count_changes_nothing(groups):
     np.testing.assert_array_equal(one, two)
 
 
-def test_errors_of_the_regressor_name_the_columns(groups):
+@pytest.mark.parametrize("seed", [0, 12])
+def test_errors_of_the_regressor_name_the_columns(groups, seed):
+    """Whether the missing value stands in the first fold to learn from, or the one held out."""
     X = groups["X"][["length"]].where(groups["X"]["length"] > groups["X"]["length"].min())
     with pytest.raises(ValueError) as caught:
-        EmpiricalBayes(Ridge()).fit(X, groups["y"], groups["sigma2"])
+        EmpiricalBayes(Ridge(), cv=2, random_state=seed).fit(X, groups["y"], groups["sigma2"])
     assert "length (float64)" in caught.value.__notes__[0]
 
 

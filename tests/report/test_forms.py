@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
@@ -225,3 +226,15 @@ def test_no_color_where_none_is_wanted(wish, colored):
     )
     assert "ranking" in done.stderr
     assert bool(re.search(r"\x1b\[[\d;]*3\d", done.stderr)) == colored
+
+
+def test_models_of_one_group_each_have_no_peers(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"model": np.repeat(list("abc"), 40), "item": np.tile(np.arange(40), 3)})
+    rows["score"] = (rng.random(120) < 0.7).astype(int)
+    said = {}
+    for name, topic in (("one", "t"), ("two", np.where(rows["item"] < 20, "t", "u"))):
+        path = tmp_path / f"{name}.csv"
+        rows.assign(topic=topic).to_csv(path, index=False)
+        said[name] = CliRunner().invoke(report, [str(path)]).stdout
+    assert "unlike its peers" in said["two"] and "unlike its peers" not in said["one"]

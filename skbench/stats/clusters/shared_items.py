@@ -149,11 +149,11 @@ def pair_errors(scores, clusters, fit):
     answered = np.isfinite(np.asarray(scores, dtype=float))
     f = fit.influence
     difference = fit.mean[:, None] - fit.mean
+    variance, third = _from_products(f)
     if answered.all():
-        variance, third = _from_products(f)
         df = np.full(difference.shape, fit.df[0])
     else:
-        variance, third, df = _pair_by_pair(answered & fit.used[:, None], np.asarray(clusters), f)
+        df = _own_df(answered & fit.used[:, None], np.asarray(clusters))
     apart = fit.component[:, None] != fit.component
     if apart.any():
         both = np.stack(np.broadcast_arrays(fit.variance[:, None], fit.variance), axis=-1)
@@ -314,20 +314,18 @@ def _from_products(f):
     return variance, third
 
 
-def _pair_by_pair(answered, clusters, f):
-    """Moments, and degrees of freedom by each pair's own shares of the information."""
+def _own_df(answered, clusters):
+    """Degrees of freedom of each pair by its own shares of the information."""
     w = answered.astype(float)
     k = np.maximum(w.sum(axis=1), 1)[:, None]
     inverse = _inverse(w, k)
-    variance, third, df = np.empty((3, *inverse.shape))
-    for a in range(len(inverse)):
-        apart = f[:, [a]] - f
-        variance[a], third[a] = np.sum(apart**2, axis=0), np.sum(apart**3, axis=0)
-        weights = inverse[:, [a]] - inverse
+    df = np.full(inverse.shape, np.nan)
+    for a in range(len(inverse) - 1):
+        weights = inverse[:, [a]] - inverse[:, a + 1 :]
         information = _sums(w @ weights**2 - (w @ weights) ** 2 / k, clusters)
-        total = information.sum(axis=0)
-        df[a] = cluster_df(np.maximum(divided(information, total), 0))
-    return variance, third, df
+        shares = np.maximum(divided(information, information.sum(axis=0)), 0)
+        df[a, a + 1 :] = df[a + 1 :, a] = cluster_df(shares)
+    return df
 
 
 def _sums(values, clusters):

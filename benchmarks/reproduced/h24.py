@@ -36,7 +36,7 @@ BY_MATCH = "exact match in place of Gemini, five systems in place of ten"
 
 def add_arguments(parser):
     """Options of ``reproduce.py h24``."""
-    parser.add_argument("--trials", type=int, default=200, help="simulated data sets")
+    parser.add_argument("--trials", type=int, default=1000, help="simulated data sets")
 
 
 def tables(arguments):
@@ -237,7 +237,7 @@ def _coverage(n_trials):
     gold = json.loads((GOLD / "ppi_chain.json").read_text())["binary"]
     systems = [row for row in gold if row["N"] > 3000]
     hits = []
-    for trial in range(5 * n_trials):
+    for trial in range(n_trials):
         s = systems[trial % len(systems)]
         p = rng.beta(s["A1_unlab"] + 0.5, s["N"] - s["A1_unlab"] + 0.5)
         m = [rng.beta(s[f"k{v}"] + 0.5, s[f"n{v}"] - s[f"k{v}"] + 0.5) for v in (1, 0)]

@@ -119,7 +119,7 @@ class PPIEstimator(BaseEstimator):
             estimates one per group.
         clusters : array-like of shape (n_rows,), default=None
             What depends on each other: several answers to one question, several
-            labels of one item.
+            labels of one item. Clusters of one row each change nothing.
         sample_weight : array-like of shape (n_rows,), default=None
             One over the probability that the row was chosen for labeling, up to a
             common factor; may be nan on unlabeled rows.

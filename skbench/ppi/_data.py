@@ -88,7 +88,9 @@ def read_ppi_data(X, y, groups=None, clusters=None, sample_weight=None, numeric=
     if clusters is not None:
         clusters, _ = _factorized("clusters", clusters, n_rows)
         pair = clusters * np.int64(len(index)) + codes
-        clusters = np.unique(pair, return_inverse=True)[1]
+        _, clusters, size = np.unique(pair, return_inverse=True, return_counts=True)
+        # Clusters of one row each say nothing: the same numbers as without them.
+        clusters = clusters if (size > 1).any() else None
     weights = None if sample_weight is None else _weights(sample_weight, labeled)
     return PPIData(autorater, y, labeled, codes, len(index), index, clusters, weights)
 

@@ -62,7 +62,8 @@ def summarize_items(
         step whose cost grows with the number of items rather than of groups.
     cluster : str, default=None
         Column of clusters of dependent items: a passage with several questions,
-        or the question itself where it was answered several times.
+        or the question itself where it was answered several times. Where no cluster has two
+        items of a group, the summary is that without clusters.
     cluster_weight : {"item", "cluster"}, default="item"
         Whether a direct estimate is the mean over items, or the mean of the means of
         clusters, in which each counts the same: two different questions
@@ -157,7 +158,9 @@ def summarize_items(
         variance=variance,
     )
     n_independent = sums.n
-    if cluster is not None:
+    # Clusters of one item each say nothing: the same numbers as without them.
+    depends = cluster if cluster is not None and (sums.clusters["size"] > 1).any() else None
+    if depends is not None:
         outcome = "clustered"
         z, sigma2, n_independent = _clustered(sums, z, sigma2, cluster_weight)
     model = model if model in names else None
@@ -181,7 +184,7 @@ def summarize_items(
     correlates = topics is not None and has_ids and model in by
     rows = None
     if spreads or correlates:
-        rows = in_memory(frame, [*by, score, item if has_ids else None, cluster], sums.n.sum())
+        rows = in_memory(frame, [*by, score, item if has_ids else None, depends], sums.n.sum())
         _warn_of_rows_not_fetched(rows, spreads, correlates)
     return GroupSummary(
         z=z,
@@ -203,12 +206,12 @@ def summarize_items(
             ),
             spread=(
                 spread_of_rows(
-                    rows, by, score, cluster, sigma2, n_independent, variance, cluster_weight
+                    rows, by, score, depends, sigma2, n_independent, variance, cluster_weight
                 )
                 if spreads and rows is not None
                 else None
             ),
-            most_independent=None if cluster is None else int(n_independent.max()),
+            most_independent=None if depends is None else int(n_independent.max()),
         ),
     )
 

@@ -162,6 +162,13 @@ def test_clusters_never_span_groups():
 # -- how many labels ---------------------------------------------------------------
 
 
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_clusters_of_one_row_change_nothing(estimator, table):
+    plain = clone(estimator).fit(table[["judge"]], table["human"])
+    same = clone(estimator).fit(table[["judge"]], table["human"], clusters=table.index)
+    assert same.interval_ == plain.interval_
+
+
 def test_effective_sample_size_is_what_the_classical_mean_needs():
     rng = np.random.default_rng(1)
     n, N = 4000, 400_000

@@ -202,6 +202,17 @@ def test_repeated_answers_are_clusters(items):
     np.testing.assert_allclose(g.sigma2[spread > 0], (spread / 5)[spread > 0])
 
 
+@pytest.mark.parametrize("fraction", [1, 0.5])
+def test_clusters_of_one_item_change_nothing(items, fraction):
+    """Right answers keep their exact intervals, other scores their own spread."""
+    items = items.assign(score=items["score"] * fraction)
+    plain = summarize_items(items, ["model", "topic"])
+    same = summarize_items(items, ["model", "topic"], cluster="item")
+    pd.testing.assert_frame_equal(same.to_frame(), plain.to_frame())
+    assert same.sampling == plain.sampling
+    assert same.outcome == ("binomial" if fraction == 1 else "continuous")
+
+
 @pytest.mark.parametrize("engine", [pl.from_pandas, lambda f: pl.from_pandas(f).lazy()])
 @pytest.mark.parametrize("cluster", [None, "item"])
 def test_polars_gives_the_same(items, engine, cluster):

@@ -70,8 +70,6 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
 
     def fit(self, X, y, sample_weight=None):
         """Choose depth and number of trees, then boost on all rows."""
-        import xgboost
-
         data, self._unit = self._data(X, y, sample_weight)
         chosen = self.chosen
         if chosen is None:
@@ -79,7 +77,9 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
             folds = list(shuffled.split(y)) if len(y) >= 4 else []
             chosen = self._best(data, folds)
         self.max_depth_, self.n_estimators_ = chosen
-        self.booster_ = xgboost.train(self._settings(self.max_depth_), data, self.n_estimators_)
+        self.booster_ = self._booster(self.max_depth_, data)
+        for tree in range(self.n_estimators_):
+            self.booster_.update(data, tree)
         return self
 
     def tuned(self, X, y, folds):
@@ -128,10 +128,7 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
 
     def _held_out_errors(self, depth, parts):
         """Mean error after each tree, until 10 more no longer lower it."""
-        # xgboost.cv does the same, but its callbacks cost as much as the trees.
-        import xgboost
-
-        boosters = [xgboost.Booster(self._settings(depth), part) for part in parts]
+        boosters = [self._booster(depth, *part) for part in parts]
         history = []
         for tree in range(_MAX_TREES):
             total = 0.0
@@ -143,13 +140,20 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
                 break
         return history
 
-    def _settings(self, depth):
-        return {
+    def _booster(self, depth, *data):
+        """Without trees. Those of `xgboost.train` and `xgboost.cv` are the same.
+
+        But callbacks cost as much as small trees, and `train` copies the whole model at the end.
+        """
+        import xgboost
+
+        settings = {
             "max_depth": depth,
             "eta": _LEARNING_RATE,
             "nthread": self.n_jobs,
             "seed": self.random_state or 0,
         }
+        return xgboost.Booster(settings, data)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

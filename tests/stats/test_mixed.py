@@ -250,7 +250,13 @@ def test_products_of_designs_against_tables(own_per_topic, rest):
         atol=1e-12,
     )
     covariance = table @ C @ np.swapaxes(table, 1, 2)
-    assert_allclose(design.covariance(C) * both, covariance * both, atol=1e-12)
+    known = design.covariance(C)
+    assert_allclose(known.dense() * both, covariance * both, atol=1e-12)
+    diagonal = np.diagonal(covariance, axis1=1, axis2=2)
+    assert_allclose(known.diagonal()[filled], diagonal[filled], atol=1e-12)
+    tables = rng.normal(size=(2, 7, 4, 3)) * filled[:, :, None]
+    acted = known._replace(matrix=np.stack([C, 2 * C])).times(tables)
+    assert_allclose(acted[1][filled], (2 * covariance @ tables[1])[filled], atol=1e-12)
     assert_allclose(design.times(effects)[filled], (table @ effects)[filled], atol=1e-12)
     values = rng.normal(size=(2, 7, 4)) * filled
     assert_allclose(design.collected(values), values.reshape(2, -1) @ rows, atol=1e-12)
@@ -305,6 +311,8 @@ def test_few_columns_are_the_whole_matrices(n_families, with_factor):
         assert_allclose(getattr(few, part)(), getattr(whole, part)(), atol=1e-12)
     assert_allclose(few.log_determinant, whole.log_determinant, rtol=1e-12)
     assert_allclose(few.added(Kinds()), whole.added(Kinds()), atol=1e-12)
+    design = structure.design
+    assert_allclose(few.information(design), whole.information(design), atol=1e-12)
     assert_allclose(few.times(Kinds(), values), whole.times(Kinds(), values), atol=1e-12)
     for part in ("noisy_variances", "latent_variances"):
         assert_allclose(getattr(few, part)(known), getattr(whole, part)(known), rtol=1e-9)

@@ -42,30 +42,82 @@ class Design(NamedTuple):
         if self.is_identity:
             shape = (*coefficients.shape[:-1], *self.own.shape[:2])
             return np.broadcast_to(coefficients[..., None, :], shape)
-        return _each(self._times, coefficients, 1)
-
-    def _times(self, coefficients):
-        own, shared, rest = self._parts(coefficients)
-        values = np.einsum("tbj,bj->tb", self.own, own.reshape(self.own.shape[1:]))
-        return values + (self.shared @ shared)[:, None] + self.rest @ rest
+        own, shared, rest = (part.T for part in self._parts(coefficients.T))
+        own = own.reshape(*own.shape[:-1], *self.own.shape[1:])
+        values = np.einsum("tbj,...bj->...tb", self.own, own)
+        values += (shared @ self.shared.T)[..., None]
+        return values + (rest @ _stacked(self.rest).T).reshape(values.shape)
 
     def collected(self, values):
         """The transposed design times values of shape (..., n_blocks, B)."""
-        return values.sum(axis=-2) if self.is_identity else _each(self._collected, values, 2)
-
-    def _collected(self, values):
+        if self.is_identity:
+            return values.sum(axis=-2)
+        front = values.shape[:-2]
         parts = [
-            np.einsum("tbj,tb->bj", self.own, values).ravel(),
-            self.shared.T @ values.sum(axis=1),
-            _stacked(self.rest).T @ values.ravel(),
+            np.einsum("tbj,...tb->...bj", self.own, values).reshape(*front, -1),
+            values.sum(axis=-1) @ self.shared,
+            values.reshape(*front, -1) @ _stacked(self.rest),
         ]
-        return np.concatenate(parts)
+        return np.concatenate(parts, axis=-1)
 
     def information(self, precision, kinds):
         """``X' P X`` with the precisions of the kinds of blocks."""
-        if self.is_identity:
-            return precision.added(kinds)
-        return _each(self._information, precision.dense(), 3)
+        return precision.added(kinds) if self.is_identity else precision.information(self)
+
+    def information_of_few(self, weight, columns):
+        """``X' P X`` where ``P`` is ``diag(weight) - columns columns'`` in each block."""
+        return _few_at_a_time(
+            self._information_of_few, self._gathered_size(columns), weight, columns
+        )
+
+    def _information_of_few(self, weight, columns):
+        drawn = self._gathered(columns)
+        drawn = drawn.reshape(*drawn.shape[:-3], -1, drawn.shape[-1])
+        return self._weighted(weight) - np.swapaxes(drawn, -1, -2) @ drawn
+
+    def _gathered_size(self, tables):
+        return self.own.shape[0] * tables.shape[-1] * len(self.order)
+
+    def _gathered(self, tables):
+        """``X' A`` of tables of shape (..., n_blocks, B, r), transposed: (..., n_blocks, r, K)."""
+        turned = np.swapaxes(tables, -1, -2)
+        own = turned[..., None] * self.own[:, None]
+        parts = [
+            own.reshape(*turned.shape[:-1], -1),
+            turned.sum(axis=-1)[..., None] * self.shared[:, None],
+            turned @ self.rest,
+        ]
+        return np.concatenate(parts, axis=-1)
+
+    def _weighted(self, weight):
+        """``X' diag(weight) X``."""
+        (n_blocks, size, n_own), front = self.own.shape, weight.shape[:-2]
+        shared, rest = self.shared, self.rest
+        turned, n_all = self.own.transpose(1, 2, 0), size * n_own
+        own, others = weight[..., None] * self.own, weight[..., None] * rest
+        to_shared = np.swapaxes(own.reshape(*front, n_blocks, n_all), -1, -2) @ shared
+        to_rest = turned @ np.swapaxes(others, -2, -3)
+        among = np.zeros((*front, size, n_own, size, n_own))
+        of_slot, slot = turned @ np.swapaxes(own, -2, -3), np.arange(size)
+        among[..., slot, :, slot, :] = np.moveaxis(of_slot, -3, 0)
+        whole = shared.T @ (weight.sum(axis=-1)[..., None] * shared)
+        found = np.empty((*front, len(self.order), len(self.order)))
+        own, common = slice(n_all), slice(n_all, n_all + shared.shape[1])
+        other = slice(common.stop, None)
+        found[..., own, own] = among.reshape(*front, n_all, n_all)
+        found[..., own, common] = to_shared
+        found[..., own, other] = to_rest.reshape(*front, n_all, rest.shape[2])
+        found[..., common, common] = whole
+        found[..., common, other] = shared.T @ others.sum(axis=-2)
+        stacked = others.reshape(*front, n_blocks * size, -1)
+        found[..., other, other] = _stacked(rest).T @ stacked
+        for above, below in ((own, common), (own, other), (common, other)):
+            found[..., below, above] = np.swapaxes(found[..., above, below], -1, -2)
+        return found
+
+    def information_of_all(self, matrices):
+        """``X' P X`` of matrices of shape (..., n_blocks, B, B)."""
+        return _each(self._information, matrices, 3)
 
     def _information(self, precision):
         own, shared, rest = self.own, self.shared, self.rest
@@ -90,10 +142,8 @@ class Design(NamedTuple):
         )
 
     def covariance(self, matrix):
-        """``X C X'`` within each block, of shape (..., n_blocks or 1, B, B)."""
-        if self.is_identity:
-            return matrix[..., None, :, :]
-        return _each(self._covariance, matrix, 2)
+        """``X C X'`` within each block."""
+        return Known(self, matrix)
 
     def _covariance(self, matrix):
         own, shared, rest = self.own, self.shared, self.rest
@@ -119,6 +169,86 @@ class Design(NamedTuple):
             found += across + np.swapaxes(across, 1, 2)
             found += (_stacked(rest) @ to_rest).reshape(rest.shape) @ np.swapaxes(rest, 1, 2)
         return found
+
+    def _acted(self, matrix, tables):
+        """``X C X'`` times tables of shape (..., n_blocks, B, r)."""
+        rows = self._gathered(tables)
+        rows = (rows.reshape(*rows.shape[:-3], -1, rows.shape[-1]) @ matrix).reshape(rows.shape)
+        n_own = self.own.shape[1] * self.own.shape[2]
+        own, shared, rest = np.split(rows, [n_own, n_own + self.shared.shape[1]], axis=-1)
+        own = own.reshape(*own.shape[:-1], *self.own.shape[1:])
+        values = np.sum(own * self.own[:, None], axis=-1)
+        values += (shared @ self.shared[..., None]) + rest @ np.swapaxes(self.rest, -1, -2)
+        return np.swapaxes(values, -1, -2)
+
+    def _variances(self, matrix):
+        """The diagonal of ``X C X'``, of shape (..., n_blocks, B)."""
+        (_, size, n_own), front = self.own.shape, matrix.shape[:-2]
+        n_all, n_shared, slot = size * n_own, self.shared.shape[1], np.arange(size)
+        from_own = matrix[..., :n_all, :].reshape(*front, size, n_own, matrix.shape[-1])
+        among = from_own[..., :n_all].reshape(*front, size, n_own, size, n_own)
+        among = np.moveaxis(among[..., slot, :, slot, :], 0, -3)
+        common = matrix[..., n_all:, n_all:]
+        rest, turned = self.rest.swapaxes(0, 1), self.own.swapaxes(0, 1)
+        to_shared = from_own[..., n_all : n_all + n_shared] @ self.shared.T
+        acted = turned @ among + 2 * np.swapaxes(to_shared, -1, -2)
+        acted += 2 * rest @ np.swapaxes(from_own[..., n_all + n_shared :], -1, -2)
+        found = np.swapaxes(np.sum(acted * turned, axis=-1), -1, -2)
+        acted = self.shared @ common[..., :n_shared, :n_shared]
+        found += np.sum(acted * self.shared, axis=-1)[..., None]
+        if rest.shape[2]:
+            acted = _stacked(self.rest) @ common[..., n_shared:, n_shared:]
+            acted = acted.reshape(*front, *self.rest.shape)
+            acted += 2 * (self.shared @ common[..., :n_shared, n_shared:])[..., None, :]
+            found += np.sum(acted * self.rest, axis=-1)
+        return found
+
+
+class Known(NamedTuple):
+    """Covariance within each block of what coefficients predict there, ``X C X'``.
+
+    design : Design
+    matrix : ndarray of shape (..., n_coefficients, n_coefficients)
+    """
+
+    design: Design
+    matrix: np.ndarray
+
+    def dense(self):
+        """Of shape (..., n_blocks or 1, B, B)."""
+        if self.design.is_identity:
+            return self.matrix[..., None, :, :]
+        return _each(self.design._covariance, self.matrix, 2)
+
+    def times(self, tables):
+        """Times tables of shape (..., n_blocks, B, r)."""
+        if self.design.is_identity:
+            return _product(self.matrix, tables)
+        size = self.design._gathered_size(tables)
+        return _few_at_a_time(self.design._acted, size, self.matrix, tables)
+
+    def diagonal(self):
+        """Of shape (..., n_blocks or 1, B)."""
+        if self.design.is_identity:
+            return np.diagonal(self.matrix, axis1=-2, axis2=-1)[..., None, :]
+        size = self.design.own.size + self.design.rest.size
+        return _few_at_a_time(self.design._variances, size, self.matrix)
+
+
+def _product(matrix, tables):
+    """One matrix times the tables of all blocks."""
+    *front, n_blocks, size, rank = tables.shape
+    rows = np.moveaxis(tables, -3, -2).reshape(*front, size, n_blocks * rank)
+    return np.moveaxis((matrix @ rows).reshape(*front, size, n_blocks, rank), -2, -3)
+
+
+def _few_at_a_time(function, entries, *arrays):
+    """Results for all in front, a few after the other where one works on so many entries."""
+    step = max(1, _ENTRIES // max(1, entries))
+    if arrays[0].ndim == 2 or len(arrays[0]) <= step:
+        return function(*arrays)
+    starts = range(0, len(arrays[0]), step)
+    return np.concatenate([function(*(x[at : at + step] for x in arrays)) for at in starts])
 
 
 def _each(function, values, n_axes):

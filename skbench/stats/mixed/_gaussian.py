@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from skbench.stats.mixed._precision import Factored, Full, Law, inverse, precision_of
-from skbench.stats.mixed._structure import apply
 
 
 class Posterior(NamedTuple):
@@ -163,7 +162,7 @@ def unbiased_risk(W, b, noise, fit, structure):
     S = kinds.of(own)[..., None] * np.eye(W.shape[-1])
     if noise is not None:
         S = S + noise.of(kinds).covariance()
-    known = structure.design.covariance(fit.covariance)
+    known = structure.design.covariance(fit.covariance).dense()
     precision = fit.precision.dense()
     P = precision - precision @ known @ precision
     shrinking = np.sum((S @ P) * np.swapaxes(S, -1, -2), axis=-1)
@@ -215,7 +214,7 @@ def _traces(W, precision, known, spread, structure):
     traces = [np.sum(kinds.counted(left, -2), axis=(-2, -1))]
     if structure.topic is not None:
         sums = precision.sums()
-        left = sums.sum(axis=-1) - np.sum(sums * apply(known, sums), axis=-1)
+        left = sums.sum(axis=-1) - np.sum(sums * known.times(sums[..., None])[..., 0], axis=-1)
         traces.insert(0, np.sum(kinds.counted(kinds.of(structure.topic, -1) * left, -1), axis=-1))
     return traces
 

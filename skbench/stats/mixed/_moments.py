@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from skbench.stats.mixed._sites import in_parts, tilted_rule
+from skbench.stats.mixed._sites import in_parts, tilted_rule, weighted_sums
 
 _AT_ONCE = 512  # groups with 24 x 8 nodes each
 _LARGEST_LOG = 300.0  # of odds whose products are finite
@@ -85,9 +85,11 @@ def _moments_of_a_few(k, n, *law):
     points, log_weights = tilted_rule(k, n, cavity.noisy_mean, cavity.noisy_variance)
     weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
     weights /= weights.sum(axis=1, keepdims=True)
-    noisy_mean = np.sum(weights * points, axis=1)
+    noisy_mean = weighted_sums(weights, points)
     away = points - noisy_mean[:, None]
-    variance, mean = np.sum(weights * away**2, axis=1), noisy_mean
+    square = away**2
+    variance, mean = weighted_sums(weights, square), noisy_mean
+    third = weighted_sums(weights, square * away)
     if cavity.slope is None:
         first = expit(points)
         second = first**2
@@ -95,21 +97,31 @@ def _moments_of_a_few(k, n, *law):
         slope = cavity.slope
         mean = cavity.mean + slope * (noisy_mean - cavity.noisy_mean)
         away, variance = slope[:, None] * away, cavity.rest + slope**2 * variance
+        third = slope**3 * third
         # What the group's own count does not determine is Gaussian around it.
-        spread = np.sqrt(2 * cavity.rest)[:, None] * _INNER
-        inner = _INNER_WEIGHTS / np.sqrt(np.pi)
-        # Odds of sums are products of odds: an exponential for each node, none for each pair.
-        p = _odds_against(mean[:, None] + away)[:, :, None] * _odds_against(spread)[:, None, :]
-        np.divide(1, p + 1, out=p)
-        first, second = p @ inner, np.square(p, out=p) @ inner
-    score = np.sum(weights * first, axis=1)
+        spread = np.sqrt(2 * cavity.rest) * _INNER[:, None]
+        first, second = _means_over(_odds_against(mean[:, None] + away), _odds_against(spread))
+    score = weighted_sums(weights, first)
     return Moments(
         mean,
         variance,
-        np.sum(weights * away**3, axis=1),
+        third,
         score,
-        np.sum(weights * second, axis=1) - score**2,
+        weighted_sums(weights, second) - score**2,
     )
+
+
+def _means_over(outer, inner):
+    """Means of accuracies and of their squares over the inner nodes, given odds against both.
+
+    Odds of sums are products of odds: an exponential for each node, none for each pair. The
+    inner nodes come first, so that numpy works along all the others.
+    """
+    p = np.multiply(inner[:, :, None], outer, out=np.empty((len(inner), *outer.shape)))
+    np.divide(1, np.add(p, 1, out=p), out=p)
+    weights, flat = _INNER_WEIGHTS / np.sqrt(np.pi), p.reshape(len(inner), -1)
+    means = weights @ flat, weights @ np.square(flat, out=flat)
+    return (mean.reshape(outer.shape) for mean in means)
 
 
 def _odds_against(log_odds):
@@ -138,7 +150,7 @@ def mixture_moments(parts, weights):
     return Moments(
         center,
         np.sum(weights * (variance + away**2), axis=0),
-        np.sum(weights * (third + 3 * away * variance + away**3), axis=0),
+        np.sum(weights * (third + away * (3 * variance + away**2)), axis=0),
         score_center,
         np.sum(weights * (score_variance + (score - score_center) ** 2), axis=0),
     )

@@ -89,13 +89,17 @@ class Full(NamedTuple):
         """Sum over blocks."""
         return kinds.counted(self.matrices, -3).sum(axis=-3)
 
+    def information(self, design):
+        """``X' P X``."""
+        return design.information_of_all(self.matrices)
+
     def noisy_variances(self, known):
         """Posterior variances with the noise, and what observations leave of the fixed part."""
-        return _in_parts(_noisy_variances, self.law, self.matrices, known)
+        return _in_parts(_noisy_variances, self.law, self.matrices, known.dense())
 
     def latent_variances(self, known):
         """Posterior variances without the noise, and covariances with the values that have it."""
-        return _in_parts(_latent_variances, self.law, self.matrices, known)
+        return _in_parts(_latent_variances, self.law, self.matrices, known.dense())
 
 
 class Factored(NamedTuple):
@@ -150,6 +154,10 @@ class Factored(NamedTuple):
         diagonal = weight[..., None] * np.eye(weight.shape[-1])
         return diagonal - np.swapaxes(rows.reshape(several), -1, -2) @ counted
 
+    def information(self, design):
+        """``X' P X``."""
+        return design.information_of_few(self.weight, self._weighted)
+
     def noisy_variances(self, known):
         """Posterior variances with the noise, and what observations leave of the fixed part."""
         own, share, columns = self.law.own, self.share, self.columns
@@ -192,9 +200,9 @@ def _factored(law):
 
 def _quadratic(known, along, first, second):
     """``a K b'`` with rows ``a = number e_i + factors along'`` of two tables, for all i."""
-    acted = np.swapaxes(_product(np.swapaxes(along, -1, -2), known), -1, -2)
+    acted = known.times(along)
     (number, factors), (other, others) = first, second
-    found = number * other * np.diagonal(known, axis1=-2, axis2=-1)
+    found = number * other * known.diagonal()
     found += number * np.sum(others * acted, axis=-1) + other * np.sum(factors * acted, axis=-1)
     return found + np.sum((factors @ (np.swapaxes(along, -1, -2) @ acted)) * others, axis=-1)
 

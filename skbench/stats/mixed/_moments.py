@@ -75,16 +75,35 @@ def binomial_moments(k, n, cavity):
     -------
     Moments
     """
+    return binomial_posterior(k, n, cavity)[1]
+
+
+def binomial_posterior(k, n, cavity):
+    """The same, after the log probability of each count, as `tilted_moments` has it.
+
+    Parameters
+    ----------
+    k, n, cavity
+        As in `binomial_moments`.
+
+    Returns
+    -------
+    log_mass : ndarray of shape (n_groups,)
+    moments : Moments
+    """
     shape = np.shape(cavity.mean)
     flat = [None if x is None else np.ravel(np.broadcast_to(x, shape)) for x in (k, n, *cavity)]
-    return Moments(*(x.reshape(shape) for x in in_parts(_AT_ONCE, _moments_of_a_few, *flat)))
+    log_mass, *moments = (x.reshape(shape) for x in in_parts(_AT_ONCE, _moments_of_a_few, *flat))
+    return log_mass, Moments(*moments)
 
 
 def _moments_of_a_few(k, n, *law):
     cavity = Cavity(*law)
     points, log_weights = tilted_rule(k, n, cavity.noisy_mean, cavity.noisy_variance)
-    weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
-    weights /= weights.sum(axis=1, keepdims=True)
+    top = log_weights.max(axis=1, keepdims=True)
+    weights = np.exp(log_weights - top)
+    mass = weights.sum(axis=1)
+    weights /= mass[:, None]
     noisy_mean = weighted_sums(weights, points)
     away = points - noisy_mean[:, None]
     square = away**2
@@ -102,13 +121,8 @@ def _moments_of_a_few(k, n, *law):
         spread = np.sqrt(2 * cavity.rest) * _INNER[:, None]
         first, second = _means_over(_odds_against(mean[:, None] + away), _odds_against(spread))
     score = weighted_sums(weights, first)
-    return Moments(
-        mean,
-        variance,
-        third,
-        score,
-        weighted_sums(weights, second) - score**2,
-    )
+    score_variance = weighted_sums(weights, second) - score**2
+    return top[:, 0] + np.log(mass), mean, variance, third, score, score_variance
 
 
 def _means_over(outer, inner):
@@ -141,16 +155,26 @@ def mixture_moments(parts, weights):
     -------
     Moments
     """
-    mean, variance, third, score, score_variance = (
-        np.stack(values) for values in zip(*parts, strict=True)
+    return mean_moments(
+        Moments(*(np.stack(values) for values in zip(*parts, strict=True))), weights
     )
+
+
+def mean_moments(several, weights):
+    """The same for parts of which each moment is one array, of shape (n_parts, n_groups)."""
+    mean, variance, third, score, score_variance = several
     weights = np.broadcast_to(weights.T, mean.T.shape).T
-    center, score_center = np.sum(weights * mean, axis=0), np.sum(weights * score, axis=0)
-    away = mean - center
+
+    def averaged(values):
+        return np.einsum("ij,ij->j", weights, values)
+
+    center, score_center = averaged(mean), averaged(score)
+    away, score_away = mean - center, score - score_center
+    square = away**2
     return Moments(
         center,
-        np.sum(weights * (variance + away**2), axis=0),
-        np.sum(weights * (third + away * (3 * variance + away**2)), axis=0),
+        averaged(variance + square),
+        averaged(third + away * (3 * variance + square)),
         score_center,
-        np.sum(weights * (score_variance + (score - score_center) ** 2), axis=0),
+        averaged(score_variance + score_away**2),
     )

@@ -68,25 +68,26 @@ def fit_peers(likelihood, structure, prior_std, variances, share, tell=None):
     return fit, structure, peers
 
 
-def log_bayes_factors(likelihood, fit, laws):
+def log_bayes_factors(masses, W, laws):
     """How much better each observation is predicted if its group is unlike its peers.
 
     Parameters
     ----------
-    likelihood : Binomial or Gaussian
-    fit : BlockFit
+    masses : tuple of two ndarray
+        Log probabilities of the observations by these laws.
+    W : ndarray
+        Precisions of the pseudo-observations.
     laws : tuple of two Cavity
-        Its `components`.
+        `components` of a fit; all may be blocks or rows.
 
     Returns
     -------
-    ndarray of shape (n_blocks, B)
+    ndarray
         Logs; 0 where nothing was seen, or no other group says anything of this one.
     """
-    ordinary, unlike = (likelihood.log_mass(law.noisy_mean, law.noisy_variance) for law in laws)
     # Of the only group of a model, all others say nothing: there are no peers to be unlike.
     has_peers = laws[0].noisy_variance < _NO_PEERS * laws[1].noisy_variance
-    return np.where((fit.W > 0) & has_peers, unlike - ordinary, 0)
+    return np.where((W > 0) & has_peers, masses[1] - masses[0], 0)
 
 
 def components(structure, fit):
@@ -137,7 +138,9 @@ def topic_effects(structure, fit):
 
 
 def _regarded(likelihood, structure, fit, prior_share):
-    factors = log_bayes_factors(likelihood, fit, components(structure, fit))
+    laws = components(structure, fit)
+    masses = [likelihood.log_mass(law.noisy_mean, law.noisy_variance) for law in laws]
+    factors = log_bayes_factors(masses, fit.W, laws)
     share = posterior_share(factors[fit.W > 0], prior_share)
     stretch = np.ones(len(fit.W))
     if structure.topic is not None:

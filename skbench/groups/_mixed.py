@@ -45,6 +45,10 @@ class MixedModel(GroupEstimator):
         self.sampling_variance = sampling_variance
 
     def _fit(self, X, groups):
+        self._learn(self._fit_codes(*self._codes(X, groups)))
+
+    def _codes(self, X, groups):
+        """Models and topics of the rows as numbers, correlation of errors, factors of kernels."""
         if self.calibration is not None:
             check_option("calibration", self.calibration, ("risk",))
         self.topics_, topic = self._topics(X, groups)
@@ -58,7 +62,11 @@ class MixedModel(GroupEstimator):
         self._table, factors = None, ()
         if self.kernels is not None:
             self._table, factors = self._learned_factors(X, model, topic)
-        self._result = self._fit_codes(model, topic, self.item_correlation_, factors)
+        return model, topic, self.item_correlation_, factors
+
+    def _learn(self, result):
+        """Keep what was found."""
+        self._result = result
         self.calibration_ = 1.0 if self.calibration is None else self._result.risk_ratio
         self.topic_variance_ = self._result.topic_variance
         self.interaction_variance_ = self._result.interaction_variance

@@ -551,3 +551,32 @@ def test_uncertain_variances_are_integrated_over():
 def test_variances_at_their_maximum_cover_too_little():
     coverage, error = coverage_of_the_model_itself()
     assert coverage < 0.95 - 2 * error
+
+
+@pytest.mark.parametrize("shape", ["shared items", "own items", "one model", "gaps", "exact"])
+def test_several_fits_together_are_those_alone(shape):
+    rng = np.random.default_rng(0)
+    topic, model = np.divmod(np.arange(120), 1 if shape == "one model" else 6)
+    correlation = 0.6 * np.eye(6) + 0.4 if shape == "shared items" else None
+    if shape == "gaps":
+        # No common correlation: whole matrices, of topics of different models.
+        correlation = np.corrcoef(rng.normal(size=(6, 12)))
+        kept = rng.random(120) < 0.7
+        topic, model = topic[kept], model[kept]
+    eta = rng.normal(size=topic.max() + 1)[topic]
+    sigma2 = rng.choice([0.3, 0.5], size=topic.max() + 1)[topic]
+    several = eta + rng.normal(0, [[0.2], [0.7], [1.5]], (3, len(topic)))
+    several += rng.normal(size=several.shape) * np.sqrt(sigma2)
+    several[1, 7] -= 9  # unlike its peers, in one of the fits alone
+    if shape == "exact":
+        several[2] *= 1e-3
+        sigma2 = np.where(topic % 2, 1e-9, sigma2)
+    data = sigma2, model, topic, correlation
+    found = mixed.crossed_normal_each(several, *data)
+    for z, fit in zip(several, found, strict=True):
+        apart = mixed.crossed_normal(z, *data)
+        for name in fit._fields:
+            assert_allclose(
+                getattr(fit, name), getattr(apart, name), rtol=1e-9, atol=1e-11, err_msg=name
+            )
+    assert shape == "exact" or found[1].unlike_peers[7] > 0.9 > found[0].unlike_peers[7]

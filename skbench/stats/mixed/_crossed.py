@@ -17,6 +17,7 @@ from skbench.stats.mixed._moments import (
     mixture_moments,
 )
 from skbench.stats.mixed._structure import Structure
+from skbench.stats.mixed._together import alone, together
 
 _NODES, _WEIGHTS = np.polynomial.hermite.hermgauss(30)
 _MODEL_STD = 2.5  # of the weak prior of a model's log odds
@@ -171,7 +172,7 @@ def crossed_logit(
     def posterior(_, law):
         return binomial_posterior(*own, _rows(where, law))
 
-    return _crossed_fit(likelihood, arranged, posterior, unlike_share, tell)
+    return alone(_crossed_fit(likelihood, arranged, posterior, unlike_share, tell))
 
 
 def crossed_normal(
@@ -214,7 +215,48 @@ def crossed_normal(
     >>> fit.score[[0, 1, 38, 39]].round(2)
     array([0.23, 0.33, 0.77, 0.87])
     """
+    data = [z], sigma2, model, topic, item_correlation, factors
+    return crossed_normal_each(*data, unlike_share=unlike_share, tell=tell)[0]
+
+
+def crossed_normal_each(
+    several,
+    sigma2,
+    model,
+    topic,
+    item_correlation=None,
+    factors=(),
+    *,
+    unlike_share=_UNLIKE_SHARE,
+    tell=None,
+):
+    """`crossed_normal` of several direct estimates of the same groups, in one go.
+
+    Parameters
+    ----------
+    several : sequence of ndarray of shape (n_groups,)
+        Direct estimates.
+    sigma2, model, topic, item_correlation, factors, unlike_share, tell
+        As in `crossed_normal`.
+
+    Returns
+    -------
+    list of CrossedFit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> topic, model = np.divmod(np.arange(40), 2)
+    >>> z = np.where(topic < 10, 0.2, 0.8) + 0.1 * model
+    >>> fits = crossed_normal_each([z, z + 0.1], np.full(40, 0.02), model, topic)
+    >>> [fit.score[0].round(2) for fit in fits]
+    [np.float64(0.23), np.float64(0.33)]
+    """
     arranged = _arranged(model, topic, item_correlation, factors, _FLAT)
+    return together([_crossed_normal(z, sigma2, arranged, unlike_share, tell) for z in several])
+
+
+def _crossed_normal(z, sigma2, arranged, unlike_share, tell):
     where = arranged.where
     center, scale = np.mean(z), np.std(z) if np.ptp(z) > 0 else 1.0
     if np.any(sigma2 < _NEARLY_EXACT * scale**2):
@@ -232,13 +274,13 @@ def crossed_normal(
         mean, variance = where.rows(part.posterior.mean), where.rows(part.posterior.variance)
         return None, Moments(mean, variance, np.zeros_like(mean), mean, variance)
 
-    fit = _crossed_fit(likelihood, arranged, posterior, unlike_share, tell)
+    fit = yield from _crossed_fit(likelihood, arranged, posterior, unlike_share, tell)
     squared = {
         name: scale**2 * getattr(fit, name)
         for name in fit._fields
         if "variance" in name or "covariance" in name
     }
-    n_models = model.max() + 1
+    n_models = where.n_models
     return fit._replace(
         mean=center + scale * fit.mean,
         score=center + scale * fit.score,
@@ -317,8 +359,11 @@ def _rows(where, law):
 
 def _crossed_fit(likelihood, arranged, posterior, unlike_share, tell):
     problem = likelihood, arranged.structure, arranged.prior_std
-    fit, structure, peers = _peers.fit_peers(*problem, arranged.start, unlike_share, tell)
-    fits, weights = fitting.integrated(likelihood, structure, arranged.prior_std, fit, tell)
+    found = yield from _peers.fitting_peers(*problem, arranged.start, unlike_share, tell)
+    fit, structure, peers = found
+    fits, weights = yield from fitting.integrating(
+        likelihood, structure, arranged.prior_std, fit, tell
+    )
     laws = _peers.components(structure, fits)
     unlike, components = _components(fits, weights, laws, peers.share, arranged.where, posterior)
     mixed = mixture_moments(components, np.stack([1 - unlike, unlike]))

@@ -117,7 +117,7 @@ def with_latent(structure, fit):
     """
     if fit.precision.law.noise is None:
         return fit
-    member, known = structure.kinds.member, structure.design.covariance(fit.covariance)
+    member, known = fit.precision.law.kinds.member, structure.design.covariance(fit.covariance)
     variance, common = fit.precision.latent_variances(known)
     slope = common[..., member, :] / fit.noisy_variance
     return fit._replace(variance=variance[..., member, :], slope=slope)
@@ -157,7 +157,7 @@ def unbiased_risk(W, b, noise, fit, structure):
         ``y = b / W``, their noise ``S`` and ``P`` the inverse covariance of `y` without
         the fixed effects; 0 where nothing was seen.
     """
-    kinds, seen = structure.kinds, W > 0
+    kinds, seen = fit.precision.law.kinds, W > 0
     own = np.where(seen, 1 / np.where(seen, W, 1), 0)
     S = kinds.of(own)[..., None] * np.eye(W.shape[-1])
     if noise is not None:
@@ -175,7 +175,7 @@ def _law(W, noise, variances, structure):
     own, topic = structure.own_variance(variances), structure.topic_variance(variances)
     kinds = structure.kinds
     shared = None if noise is None else noise.of(kinds)
-    return Law(kinds.of(W), kinds.of(own), kinds.of(topic, -1), shared)
+    return Law(kinds.of(W), kinds.of(own), kinds.of(topic, -1), shared, kinds)
 
 
 def _acted(values, noise, variances, structure):

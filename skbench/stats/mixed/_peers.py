@@ -35,13 +35,15 @@ class Peers(NamedTuple):
     stretch: np.ndarray
 
 
-def fit_peers(likelihood, structure, prior_std, variances, share, tell=None):
+def fitting_peers(likelihood, structure, prior_std, variances, share, tell=None):
     """Variances at their maximum, groups and topics unlike the others set apart.
+
+    A generator, as `skbench.stats.mixed._together` has them.
 
     Parameters
     ----------
     likelihood, structure, prior_std, variances, tell
-        As in `skbench.stats.mixed._fit.fit_blocks`. The last of the kernels is the
+        As in `skbench.stats.mixed._fit.fitting_blocks`. The last of the kernels is the
         interaction; the one before it, if any, the topic.
     share : float
         Prior share of groups unlike their peers; 0 for none, and for normal topics.
@@ -54,7 +56,7 @@ def fit_peers(likelihood, structure, prior_std, variances, share, tell=None):
     peers : Peers
     """
     plain, structure = structure, fitting.with_kinds(likelihood, structure)
-    fit = fitting.fit_blocks(likelihood, structure, prior_std, variances, tell=tell)
+    fit = yield from fitting.fitting_blocks(likelihood, structure, prior_std, variances, tell=tell)
     peers = Peers(share, np.zeros(fit.W.shape, dtype=bool), np.ones(len(fit.W)))
     if share == 0:
         return fit, structure, peers
@@ -64,7 +66,9 @@ def fit_peers(likelihood, structure, prior_std, variances, share, tell=None):
         if np.array_equal(before.wide, peers.wide) and moved < _SAME:
             return fit, structure, peers
         structure = fitting.with_kinds(likelihood, _set_apart(plain, peers))
-        fit = fitting.fit_blocks(likelihood, structure, prior_std, fit.variances, fit, tell=tell)
+        fit = yield from fitting.fitting_blocks(
+            likelihood, structure, prior_std, fit.variances, fit, tell=tell
+        )
     return fit, structure, peers
 
 
@@ -133,7 +137,8 @@ def topic_effects(structure, fit):
     """Posterior means, variances and prior variances of the topics, coefficients known."""
     prior = structure.topic_variance(fit.variances)
     mean = prior * fit.posterior.residual.sum(axis=-1)
-    seen = fit.posterior.precision.sums().sum(axis=-1)[..., structure.kinds.member]
+    precision = fit.posterior.precision
+    seen = precision.sums().sum(axis=-1)[..., precision.law.kinds.member]
     return mean, prior - prior**2 * seen, prior
 
 

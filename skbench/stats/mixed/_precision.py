@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from skbench.stats.mixed._structure import Noise, apply
+from skbench.stats.mixed._structure import Kinds, Noise, apply
 
 _SMALL = 48  # size up to which matrices are inverted all at once
 _ENTRIES = 100_000  # of the matrices that are worked on at a time
@@ -22,12 +22,14 @@ class Law(NamedTuple):
     own : ndarray of shape (n_kinds or 1, B), variances of interactions
     topic : ndarray of shape (n_kinds or 1,), variances of the effects of blocks
     noise : Noise or None, that observations share
+    kinds : Kinds, which blocks these are
     """
 
     W: np.ndarray
     own: np.ndarray
     topic: np.ndarray
     noise: Noise | None
+    kinds: Kinds = Kinds()
 
     def part(self, rows):
         """The law of some kinds; what all have in common stays as it is."""
@@ -36,7 +38,7 @@ class Law(NamedTuple):
             scale, shared, factor = self.noise
             noise = Noise(_some(scale, rows, -2), _some(shared, rows), _some(factor, rows))
         W, own = (_some(x, rows, -2) for x in (self.W, self.own))
-        return Law(W, own, _some(self.topic, rows, -1), noise)
+        return Law(W, own, _some(self.topic, rows, -1), noise, self.kinds)
 
     def total(self):
         """Covariance of the latent values plus the noise that they share."""

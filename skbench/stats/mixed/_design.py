@@ -66,9 +66,8 @@ class Design(NamedTuple):
 
     def information_of_few(self, weight, columns):
         """``X' P X`` where ``P`` is ``diag(weight) - columns columns'`` in each block."""
-        return _few_at_a_time(
-            self._information_of_few, self._gathered_size(columns), weight, columns
-        )
+        size = self._gathered_size(columns)
+        return _few_at_a_time(self._information_of_few, size, 2, weight, columns)
 
     def _information_of_few(self, weight, columns):
         drawn = self._gathered(columns)
@@ -91,83 +90,85 @@ class Design(NamedTuple):
 
     def _weighted(self, weight):
         """``X' diag(weight) X``."""
-        (n_blocks, size, n_own), front = self.own.shape, weight.shape[:-2]
-        shared, rest = self.shared, self.rest
-        turned, n_all = self.own.transpose(1, 2, 0), size * n_own
-        own, others = weight[..., None] * self.own, weight[..., None] * rest
-        to_shared = np.swapaxes(own.reshape(*front, n_blocks, n_all), -1, -2) @ shared
-        to_rest = turned @ np.swapaxes(others, -2, -3)
+        (_, size, n_own), front = self.own.shape, weight.shape[:-2]
+        turned, slot = self.own.transpose(1, 2, 0), np.arange(size)
+        own, rest = weight[..., None] * self.own, weight[..., None] * self.rest
         among = np.zeros((*front, size, n_own, size, n_own))
-        of_slot, slot = turned @ np.swapaxes(own, -2, -3), np.arange(size)
+        of_slot = turned @ np.swapaxes(own, -2, -3)
         among[..., slot, :, slot, :] = np.moveaxis(of_slot, -3, 0)
-        whole = shared.T @ (weight.sum(axis=-1)[..., None] * shared)
+        return self._assembled(among, own, weight.sum(axis=-1), rest)
+
+    def _assembled(self, among, own, sums, rest):
+        """``X' P X`` from that of the own columns, and ``P`` times all columns.
+
+        own : ndarray of shape (..., n_blocks, B, n_own), columns of each slot, times sums of P
+        sums : ndarray of shape (..., n_blocks), of all of P
+        rest : ndarray of shape (..., n_blocks, B, n_rest)
+        """
+        (n_blocks, size, n_own), front = self.own.shape, sums.shape[:-1]
+        shared, n_all, n_rest = self.shared, size * n_own, self.rest.shape[2]
+        own_at, shared_at = slice(n_all), slice(n_all, n_all + shared.shape[1])
+        rest_at = slice(shared_at.stop, None)
+        to_rest = self.own.transpose(1, 2, 0) @ np.swapaxes(rest, -2, -3)
+        to_shared = np.swapaxes(own.reshape(*front, n_blocks, n_all), -1, -2) @ shared
         found = np.empty((*front, len(self.order), len(self.order)))
-        own, common = slice(n_all), slice(n_all, n_all + shared.shape[1])
-        other = slice(common.stop, None)
-        found[..., own, own] = among.reshape(*front, n_all, n_all)
-        found[..., own, common] = to_shared
-        found[..., own, other] = to_rest.reshape(*front, n_all, rest.shape[2])
-        found[..., common, common] = whole
-        found[..., common, other] = shared.T @ others.sum(axis=-2)
-        stacked = others.reshape(*front, n_blocks * size, -1)
-        found[..., other, other] = _stacked(rest).T @ stacked
-        for above, below in ((own, common), (own, other), (common, other)):
+        found[..., own_at, own_at] = among.reshape(*front, n_all, n_all)
+        found[..., own_at, shared_at] = to_shared
+        found[..., own_at, rest_at] = to_rest.reshape(*front, n_all, n_rest)
+        found[..., shared_at, shared_at] = shared.T @ (sums[..., None] * shared)
+        found[..., shared_at, rest_at] = shared.T @ rest.sum(axis=-2)
+        stacked = rest.reshape(*front, n_blocks * size, n_rest)
+        found[..., rest_at, rest_at] = _stacked(self.rest).T @ stacked
+        for above, below in ((own_at, shared_at), (own_at, rest_at), (shared_at, rest_at)):
             found[..., below, above] = np.swapaxes(found[..., above, below], -1, -2)
         return found
 
     def information_of_all(self, matrices):
         """``X' P X`` of matrices of shape (..., n_blocks, B, B)."""
-        return _each(self._information, matrices, 3)
+        return _few_at_a_time(self._information, self._all_pairs(), 3, matrices)
+
+    def _all_pairs(self):
+        n_blocks, size, n_own = self.own.shape
+        return n_blocks * size**2 * max(1, n_own)
 
     def _information(self, precision):
-        own, shared, rest = self.own, self.shared, self.rest
-        n_blocks, size, n_own = own.shape
-        among = np.empty((size, n_own, size * n_own))
+        (_, size, n_own), front = self.own.shape, precision.shape[:-3]
+        among = np.empty((*front, size, n_own, size * n_own))
         for slots in self._some_slots():
-            seen = precision[:, slots].swapaxes(0, 1)[..., None] * own
-            seen = seen.reshape(len(seen), n_blocks, size * n_own)
-            among[slots] = own[:, slots].transpose(1, 2, 0) @ seen
-        sums = precision.sum(axis=2)
-        to_shared = (own * sums[:, :, None]).reshape(n_blocks, -1).T @ shared
-        whole = shared.T @ (sums.sum(axis=1)[:, None] * shared)
-        known = precision @ rest
-        to_rest = _stacked(own.transpose(1, 2, 0) @ known.transpose(1, 0, 2))
-        between = shared.T @ known.sum(axis=1)
-        return np.block(
-            [
-                [_stacked(among), to_shared, to_rest],
-                [to_shared.T, whole, between],
-                [to_rest.T, between.T, _stacked(rest).T @ _stacked(known)],
-            ]
-        )
+            seen = np.swapaxes(precision[..., slots, :], -2, -3)[..., None] * self.own
+            seen = seen.reshape(*seen.shape[:-2], size * n_own)
+            among[..., slots, :, :] = self.own[:, slots].transpose(1, 2, 0) @ seen
+        sums = precision.sum(axis=-1)
+        own = sums[..., None] * self.own
+        return self._assembled(among, own, sums.sum(axis=-1), precision @ self.rest)
 
     def covariance(self, matrix):
         """``X C X'`` within each block."""
         return Known(self, matrix)
 
     def _covariance(self, matrix):
-        own, shared, rest = self.own, self.shared, self.rest
-        n_blocks, size, n_own = own.shape
-        flat = own.reshape(n_blocks, -1)
-        own_rows, shared_rows, rest_rows = self._parts(matrix)
-        found = np.empty((n_blocks, size, size))
-        among = self._parts(own_rows.T)[0]
-        among = among.T.reshape(size, n_own, size * n_own)
+        (n_blocks, size, n_own), front = self.own.shape, matrix.shape[:-2]
+        shared, rest, flat = self.shared, self.rest, self.own.reshape(n_blocks, -1)
+        n_all, n_shared = size * n_own, shared.shape[1]
+        found = np.empty((*front, n_blocks, size, size))
+        among = matrix[..., :n_all, :n_all].reshape(*front, size, n_own, n_all)
         for slots in self._some_slots():
-            acted = own[:, slots].swapaxes(0, 1) @ among[slots] * flat
-            acted = acted.reshape(*acted.shape[:2], size, n_own)
-            found[:, slots] = acted.sum(axis=3).swapaxes(0, 1)
-        to_own, to_shared, to_rest = self._parts(shared_rows.T)
-        one_sided = _summed((shared @ to_own.T) * flat, own)
-        one_sided += (rest @ (shared @ to_rest.T)[:, :, None])[:, :, 0]
-        found += one_sided[:, :, None] + one_sided[:, None, :]
-        found += np.sum((shared @ to_shared) * shared, axis=1)[:, None, None]
+            acted = self.own[:, slots].swapaxes(0, 1) @ among[..., slots, :, :] * flat
+            acted = acted.reshape(*acted.shape[:-1], size, n_own)
+            found[..., slots, :] = np.swapaxes(acted.sum(axis=-1), -2, -3)
+        common = shared @ matrix[..., n_all : n_all + n_shared, :]
+        own, same, other = np.split(common, [n_all, n_all + n_shared], axis=-1)
+        one_sided = (own * flat).reshape(*front, n_blocks, size, n_own).sum(axis=-1)
+        one_sided += (rest @ other[..., None])[..., 0]
+        found += one_sided[..., :, None] + one_sided[..., None, :]
+        found += np.sum(same * shared, axis=-1)[..., None, None]
         if rest.shape[2]:
-            to_own, _, to_rest = self._parts(rest_rows.T)
-            acted = (_stacked(rest) @ to_own.T).reshape(n_blocks, size, size, n_own)
-            across = np.einsum("tijk,tjk->tij", acted, own)
-            found += across + np.swapaxes(across, 1, 2)
-            found += (_stacked(rest) @ to_rest).reshape(rest.shape) @ np.swapaxes(rest, 1, 2)
+            rows = matrix[..., n_all + n_shared :, :]
+            acted = (_stacked(rest) @ rows[..., :n_all]).reshape(*found.shape, n_own)
+            across = np.einsum("...tijk,tjk->...tij", acted, self.own)
+            found += across + np.swapaxes(across, -1, -2)
+            acted = (_stacked(rest) @ rows[..., n_all + n_shared :]).reshape(*front, *rest.shape)
+            found += acted @ np.swapaxes(rest, 1, 2)
         return found
 
     def _acted(self, matrix, tables):
@@ -218,21 +219,22 @@ class Known(NamedTuple):
         """Of shape (..., n_blocks or 1, B, B)."""
         if self.design.is_identity:
             return self.matrix[..., None, :, :]
-        return _each(self.design._covariance, self.matrix, 2)
+        pairs = self.design._all_pairs()
+        return _few_at_a_time(self.design._covariance, pairs, 2, self.matrix)
 
     def times(self, tables):
         """Times tables of shape (..., n_blocks, B, r)."""
         if self.design.is_identity:
             return _product(self.matrix, tables)
         size = self.design._gathered_size(tables)
-        return _few_at_a_time(self.design._acted, size, self.matrix, tables)
+        return _few_at_a_time(self.design._acted, size, 2, self.matrix, tables)
 
     def diagonal(self):
         """Of shape (..., n_blocks or 1, B)."""
         if self.design.is_identity:
             return np.diagonal(self.matrix, axis1=-2, axis2=-1)[..., None, :]
         size = self.design.own.size + self.design.rest.size
-        return _few_at_a_time(self.design._variances, size, self.matrix)
+        return _few_at_a_time(self.design._variances, size, 2, self.matrix)
 
 
 def _product(matrix, tables):
@@ -242,24 +244,13 @@ def _product(matrix, tables):
     return np.moveaxis((matrix @ rows).reshape(*front, size, n_blocks, rank), -2, -3)
 
 
-def _few_at_a_time(function, entries, *arrays):
-    """Results for all in front, a few after the other where one works on so many entries."""
+def _few_at_a_time(function, entries, n_axes, *arrays):
+    """Results for all in front of axes, a few after the other where one has many entries."""
     step = max(1, _ENTRIES // max(1, entries))
-    if arrays[0].ndim == 2 or len(arrays[0]) <= step:
+    if arrays[0].ndim == n_axes or len(arrays[0]) <= step:
         return function(*arrays)
     starts = range(0, len(arrays[0]), step)
     return np.concatenate([function(*(x[at : at + step] for x in arrays)) for at in starts])
-
-
-def _each(function, values, n_axes):
-    """Results for all in front of the last few axes."""
-    if values.ndim == n_axes:
-        return function(values)
-    return np.stack([function(each) for each in values])
-
-
-def _summed(values, own):
-    return values.reshape(own.shape).sum(axis=2)
 
 
 def _stacked(blocks):

@@ -238,8 +238,10 @@ def fitting_at(likelihood, structure, variances, start, n_steps=_MAX_STEPS, tell
         return Wanted(W[some], b[some], noise, variances[some], structure, what)
 
     going, previous = np.arange(len(variances)), np.full(shape, np.inf)
-    extrapolated = [Extrapolation(State(v, W[0], b[0], noise).units()) for v in variances]
-    for _ in range(0 if likelihood.is_gaussian else n_steps):
+    n_steps = 0 if likelihood.is_gaussian else n_steps
+    units = State(variances[0], W[0], b[0], noise).units() if n_steps else None
+    extrapolated = [Extrapolation(units) for _ in variances]
+    for _ in range(n_steps):
         if tell is not None:
             tell()
         found = yield wanted(going, POSTERIOR)

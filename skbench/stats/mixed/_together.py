@@ -140,8 +140,11 @@ def _joined_structures(structures, sizes):
 def _stacked(arrays, sizes, n_axes):
     """Arrays of the fits one after the other, repeated where several have the same."""
     shape = np.broadcast_shapes(*(array.shape[-n_axes:] for array in arrays))
-    pairs = zip(arrays, sizes, strict=True)
-    return np.concatenate([np.broadcast_to(array, (size, *shape)) for array, size in pairs])
+    found, at = np.empty((sum(sizes), *shape)), 0
+    for array, size in zip(arrays, sizes, strict=True):
+        found[at : at + size] = array
+        at += size
+    return found
 
 
 def _common_kinds(every):

@@ -157,9 +157,7 @@ class MixedModel(GroupEstimator):
 
     def _ends_of(self, parts, unlike, confidence_level):
         """Ends of mixtures, widened around their means, and the moments of these."""
-        whole = mixed.mixture_moments(parts, np.stack([1 - unlike, unlike]))
-        ends = np.array(mixed.mixture_interval(parts, unlike, confidence_level))
-        return whole.mean + np.sqrt(self.calibration_) * (ends - whole.mean), whole
+        return widened_ends(parts, unlike, self.calibration_, confidence_level)
 
     def _unlike_peers(self):
         return self._result.unlike_peers
@@ -205,6 +203,13 @@ class MixedModel(GroupEstimator):
             else self._result.coefficient_covariance[0, 0]
         )
         return spread * (1 + 1 / len(effects))
+
+
+def widened_ends(parts, unlike, factor, confidence_level):
+    """Ends of mixtures of two parts, their variances times a factor, and their moments."""
+    whole = mixed.mixture_moments(parts, np.stack([1 - unlike, unlike]))
+    ends = np.array(mixed.mixture_interval(parts, unlike, confidence_level))
+    return whole.mean + np.sqrt(factor) * (ends - whole.mean), whole
 
 
 def _named(X, column):

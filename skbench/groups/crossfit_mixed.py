@@ -15,10 +15,9 @@ from skbench._progress import counter, steps
 from skbench._random import as_generator
 from skbench._types import Estimator, RandomState, Splitter
 from skbench.groups._base import Bounds, GroupEstimator
-from skbench.groups._degenerate import risk_unsaid
 from skbench.groups._regressors import predictions, prepared_regressor
 from skbench.groups.crossfit import as_splitter, cross_fit, topics_to_keep, tuned_once
-from skbench.groups.gaussian_mixed import GaussianMixedModel
+from skbench.groups.gaussian_mixed import GaussianMixedModel, estimates_of_each
 from skbench.groups.synthetic import fit_on_all
 from skbench.stats import mixed, scales
 
@@ -208,9 +207,9 @@ class CrossFitMixedModel(GroupEstimator):
     def _fitted(self, confidence_level):
         """Value and bounds, found once for each level."""
         if confidence_level not in self._found:
-            with risk_unsaid():
-                every = [effect.estimate(confidence_level) for effect in self.effects_]
-            found = self._around(self._prior_means, [e.value for e in every], every, self._noise)
+            value, *ends = estimates_of_each(self.effects_, confidence_level)
+            every = [Bounds(*each) for each in zip(*ends, strict=True)]
+            found = self._around(self._prior_means, value, every, self._noise)
             self._found[confidence_level] = found
         return self._found[confidence_level]
 

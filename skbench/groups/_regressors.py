@@ -70,6 +70,16 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
 
     def fit(self, X, y, sample_weight=None):
         """Choose depth and number of trees, then boost on all rows."""
+        return self._boost(*self._checked(X, y), sample_weight)
+
+    def held_out(self, X, y, sample_weight, new):
+        """What `predict` says of new rows after `fit`: of arrays of floats, checked before.
+
+        Checks take as long as twenty small trees.
+        """
+        return self._boost(X, y, sample_weight)._predicted(new)
+
+    def _boost(self, X, y, sample_weight):
         data, self._unit = self._data(X, y, sample_weight)
         chosen = self.chosen
         if chosen is None:
@@ -97,21 +107,27 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
         TunedXGBRegressor
             Unfitted; `fit` only boosts.
         """
-        return clone(self).set_params(chosen=self._best(self._data(X, y)[0], folds))
+        data, _ = self._data(*self._checked(X, y))
+        return clone(self).set_params(chosen=self._best(data, folds))
 
     def predict(self, X):
         """Predict rows of features."""
-        import xgboost
-
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=float, ensure_all_finite="allow-nan")
+        return self._predicted(X)
+
+    def _predicted(self, X):
+        import xgboost
+
         return self.booster_.predict(xgboost.DMatrix(X)).astype(float) * self._unit
+
+    def _checked(self, X, y):
+        return validate_data(self, X, y, dtype=float, y_numeric=True, ensure_all_finite="allow-nan")
 
     def _data(self, X, y, sample_weight=None):
         """Rows for XGBoost, and the unit in which it is given their scores."""
         import xgboost
 
-        X, y = validate_data(self, X, y, dtype=float, y_numeric=True, ensure_all_finite="allow-nan")
         unit = _unit_of_small(y)
         return xgboost.DMatrix(X, y / unit, weight=sample_weight), unit
 
@@ -357,6 +373,27 @@ def fit_regressor(regressor, X, z, weights, rows):
         # The keyword names a step by itself; routing would refuse it.
         with config_context(enable_metadata_routing=False):
             return regressor.fit(X, z, **keywords)
+
+
+def held_out(regressor, X, z, weights, train, test):
+    """What a regressor fitted to some groups predicts of others.
+
+    Parameters
+    ----------
+    regressor, X, z, weights
+        As in `fit_regressor`; X as `encoded_once` has it.
+    train, test : ndarray of int
+        Positions of the groups to learn from, and of the others.
+
+    Returns
+    -------
+    ndarray of shape (n_test,)
+    """
+    if isinstance(regressor, TunedXGBRegressor):
+        weights = None if weights is None else weights[train]
+        return regressor.held_out(X[train], z[train], weights, X[test])
+    fit_regressor(regressor, X, z, weights, train)
+    return predictions(regressor, rows_of(X, test))
 
 
 def _weight_keyword(regressor):

@@ -16,7 +16,7 @@ from skbench._random import as_generator
 from skbench._types import Estimator, RandomState, Splitter
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._regressors import predictions, prepared_regressor
-from skbench.groups.crossfit import as_splitter, cross_fit, topics_to_keep, tuned_once
+from skbench.groups.crossfit import as_splitter, cross_fit_dealt, dealt, topics_to_keep, tuned_once
 from skbench.groups.gaussian_mixed import GaussianMixedModel, estimates_of_each
 from skbench.groups.synthetic import fit_on_all
 from skbench.stats import mixed, scales
@@ -187,9 +187,9 @@ class CrossFitMixedModel(GroupEstimator):
         seed, fold_seed = as_generator(self.random_state).integers(2**31, size=2)
         splitter = as_splitter(self.cv, int(fold_seed), (self.sigma2_, self.n_))
         regressor = prepared_regressor(self.regressor, X, groups, int(seed))
-        regressor = tuned_once(regressor, X, z, splitter, groups)
-        prior_means, _ = cross_fit(regressor, X, z, None, splitter, groups, self.n_jobs)
-        self.regressor_ = fit_on_all(regressor, X, z, None)
+        tuned = tuned_once(dealt(regressor, X, z, splitter, groups), z)
+        prior_means, _ = cross_fit_dealt(tuned, X, z, None, groups, self.n_jobs)
+        self.regressor_ = fit_on_all(tuned.regressor, X, z, None)
         return prior_means
 
     def _on_scale(self, z, sigma2, n):

@@ -19,6 +19,7 @@ class Design(NamedTuple):
     order : ndarray of int of shape (n_coefficients,), which columns these are: those
         of the first slot, of the second and so on, the shared ones, the rest
     is_identity : bool, whether each slot has one coefficient, and that is all
+    is_repeated : bool, whether own columns, few of them, are the same in all slots of a block
     """
 
     own: np.ndarray
@@ -26,6 +27,7 @@ class Design(NamedTuple):
     rest: np.ndarray
     order: np.ndarray
     is_identity: bool
+    is_repeated: bool
 
     def _parts(self, coefficients):
         """Coefficients (rows of a matrix) of the three parts."""
@@ -132,15 +134,31 @@ class Design(NamedTuple):
         return n_blocks * size**2 * max(1, n_own)
 
     def _information(self, precision):
+        (n_blocks, size, n_own), front = self.own.shape, precision.shape[:-3]
+        if self.is_repeated:
+            pairs = self._pairs().T @ precision.reshape(*front, n_blocks, size**2)
+            pairs = pairs.reshape(*front, n_own, n_own, size, size)
+            among = np.moveaxis(pairs, (-2, -1), (-4, -2))
+        else:
+            among = self._among(precision)
+        sums = precision.sum(axis=-1)
+        own = sums[..., None] * self.own
+        return self._assembled(among, own, sums.sum(axis=-1), precision @ self.rest)
+
+    def _pairs(self):
+        """Products of two of the columns that all slots have, (n_blocks, n_own^2)."""
+        own = self.own[:, 0]
+        return (own[:, :, None] * own[:, None, :]).reshape(len(own), -1)
+
+    def _among(self, precision):
+        """``X' P X`` of the own columns."""
         (_, size, n_own), front = self.own.shape, precision.shape[:-3]
         among = np.empty((*front, size, n_own, size * n_own))
         for slots in self._some_slots():
             seen = np.swapaxes(precision[..., slots, :], -2, -3)[..., None] * self.own
             seen = seen.reshape(*seen.shape[:-2], size * n_own)
             among[..., slots, :, :] = self.own[:, slots].transpose(1, 2, 0) @ seen
-        sums = precision.sum(axis=-1)
-        own = sums[..., None] * self.own
-        return self._assembled(among, own, sums.sum(axis=-1), precision @ self.rest)
+        return among
 
     def covariance(self, matrix):
         """``X C X'`` within each block."""
@@ -150,12 +168,14 @@ class Design(NamedTuple):
         (n_blocks, size, n_own), front = self.own.shape, matrix.shape[:-2]
         shared, rest, flat = self.shared, self.rest, self.own.reshape(n_blocks, -1)
         n_all, n_shared = size * n_own, shared.shape[1]
-        found = np.empty((*front, n_blocks, size, size))
-        among = matrix[..., :n_all, :n_all].reshape(*front, size, n_own, n_all)
-        for slots in self._some_slots():
-            acted = self.own[:, slots].swapaxes(0, 1) @ among[..., slots, :, :] * flat
-            acted = acted.reshape(*acted.shape[:-1], size, n_own)
-            found[..., slots, :] = np.swapaxes(acted.sum(axis=-1), -2, -3)
+        among = matrix[..., :n_all, :n_all]
+        if self.is_repeated:
+            pairs = among.reshape(*front, size, n_own, size, n_own)
+            pairs = np.moveaxis(pairs, (-4, -2), (-2, -1))
+            found = self._pairs() @ pairs.reshape(*front, n_own**2, size**2)
+            found = found.reshape(*front, n_blocks, size, size)
+        else:
+            found = self._own_covariance(among.reshape(*front, size, n_own, n_all))
         common = shared @ matrix[..., n_all : n_all + n_shared, :]
         own, same, other = np.split(common, [n_all, n_all + n_shared], axis=-1)
         one_sided = (own * flat).reshape(*front, n_blocks, size, n_own).sum(axis=-1)
@@ -169,6 +189,17 @@ class Design(NamedTuple):
             found += across + np.swapaxes(across, -1, -2)
             acted = (_stacked(rest) @ rows[..., n_all + n_shared :]).reshape(*front, *rest.shape)
             found += acted @ np.swapaxes(rest, 1, 2)
+        return found
+
+    def _own_covariance(self, among):
+        """``X C X'`` of the own columns."""
+        (n_blocks, size, n_own), front = self.own.shape, among.shape[:-3]
+        flat = self.own.reshape(n_blocks, -1)
+        found = np.empty((*front, n_blocks, size, size))
+        for slots in self._some_slots():
+            acted = self.own[:, slots].swapaxes(0, 1) @ among[..., slots, :, :] * flat
+            acted = acted.reshape(*acted.shape[:-1], size, n_own)
+            found[..., slots, :] = np.swapaxes(acted.sum(axis=-1), -2, -3)
         return found
 
     def _acted(self, matrix, tables):
@@ -289,4 +320,7 @@ def design_of(indicators, columns, filled):
     rest = ~single & ~same
     order = np.concatenate([own_at, np.flatnonzero(same), np.flatnonzero(rest)])
     alone = own.shape[2] == 1 and not same.any() and not rest.any() and bool(np.all(own == 1))
-    return Design(own, first[:, same], table[:, :, rest], order, alone)
+    of_first = own[np.arange(n_blocks), filled.argmax(axis=1)][:, None]
+    repeated = own.shape[2] <= size and np.all((own == of_first) | ~filled[:, :, None])
+    own = np.repeat(of_first, size, axis=1) if repeated else own
+    return Design(own, first[:, same], table[:, :, rest], order, alone, bool(repeated))

@@ -245,14 +245,15 @@ def correlation_matrix(given, models):
 
 
 def _refuse_repeated_models(model, topic, models, topics):
+    if len(np.unique(topic * len(models) + model)) == len(topic):
+        return
     pairs = pd.DataFrame({"model": model, "topic": topic})
-    if pairs.duplicated().any():
-        first = pairs[pairs.duplicated()].iloc[0]
-        raise ValueError(
-            f"Model {models[first['model']]} occurs more than once in topic "
-            f"{topics[first['topic']]}, so it is not known which groups share items. "
-            "Pass as groups what shares items, or item_correlation=None."
-        )
+    first = pairs[pairs.duplicated()].iloc[0]
+    raise ValueError(
+        f"Model {models[first['model']]} occurs more than once in topic "
+        f"{topics[first['topic']]}, so it is not known which groups share items. "
+        "Pass as groups what shares items, or item_correlation=None."
+    )
 
 
 def _column_of(X, groups):

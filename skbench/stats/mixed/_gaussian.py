@@ -229,18 +229,20 @@ def _slopes(variances, residual, traces, solution, structure):
         pulled.insert(0, (structure.topic * sums)[..., None] + np.zeros_like(residual))
     square = [np.sum(residual * f, axis=(-2, -1)) for f in pulled]
     certain = np.diagonal(covariance, axis1=-2, axis2=-1)
-    for number in range(variances.shape[-1] - len(pulled)):
-        batch = structure.batch == number
-        # The design times the residual is the coefficient times its prior precision.
-        pull = np.where(batch, prior * beta, 0)
-        pulled.append(structure.design.times(pull))
+    n_effects = len(pulled)
+    batches = structure.batch == np.arange(variances.shape[-1] - n_effects)[:, None]
+    # The design times the residual is the coefficient times its prior precision.
+    pulls = [np.where(batch, prior * beta, 0) for batch in batches]
+    for batch, pull in zip(batches, pulls, strict=True):
         square.append(np.sum(pull**2, axis=-1))
         traces.append(np.sum((prior - prior**2 * certain)[..., batch], axis=-1))
-    seen = [solution.precision.times(structure.kinds, f) for f in pulled]
-    fixed = np.stack([structure.design.collected(f) for f in seen], axis=-1)
+    pulled = np.stack(pulled)
+    if pulls:
+        pulled = np.concatenate([pulled, structure.design.times(np.stack(pulls))])
+    seen = solution.precision.times(structure.kinds, pulled)
+    fixed = np.moveaxis(structure.design.collected(seen), 0, -1)
     pulled, seen = (
-        np.stack(parts, axis=-1).reshape(*beta.shape[:-1], -1, len(parts))
-        for parts in (pulled, seen)
+        np.moveaxis(parts.reshape(*parts.shape[:-2], -1), 0, -1) for parts in (pulled, seen)
     )
     information = np.swapaxes(pulled, -1, -2) @ seen
     information = information - np.swapaxes(fixed, -1, -2) @ covariance @ fixed

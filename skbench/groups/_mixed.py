@@ -45,6 +45,10 @@ class MixedModel(GroupEstimator):
         self.sampling_variance = sampling_variance
 
     def _fit(self, X, groups):
+        self._learn(self._fit_codes(*self._codes(X, groups)))
+
+    def _codes(self, X, groups):
+        """Models and topics of the rows as numbers, correlation of errors, factors of kernels."""
         if self.calibration is not None:
             check_option("calibration", self.calibration, ("risk",))
         self.topics_, topic = self._topics(X, groups)
@@ -58,7 +62,11 @@ class MixedModel(GroupEstimator):
         self._table, factors = None, ()
         if self.kernels is not None:
             self._table, factors = self._learned_factors(X, model, topic)
-        self._result = self._fit_codes(model, topic, self.item_correlation_, factors)
+        return model, topic, self.item_correlation_, factors
+
+    def _learn(self, result):
+        """Keep what was found."""
+        self._result = result
         self.calibration_ = 1.0 if self.calibration is None else self._result.risk_ratio
         self.topic_variance_ = self._result.topic_variance
         self.interaction_variance_ = self._result.interaction_variance
@@ -149,9 +157,7 @@ class MixedModel(GroupEstimator):
 
     def _ends_of(self, parts, unlike, confidence_level):
         """Ends of mixtures, widened around their means, and the moments of these."""
-        whole = mixed.mixture_moments(parts, np.stack([1 - unlike, unlike]))
-        ends = np.array(mixed.mixture_interval(parts, unlike, confidence_level))
-        return whole.mean + np.sqrt(self.calibration_) * (ends - whole.mean), whole
+        return widened_ends(parts, unlike, self.calibration_, confidence_level)
 
     def _unlike_peers(self):
         return self._result.unlike_peers
@@ -199,6 +205,13 @@ class MixedModel(GroupEstimator):
         return spread * (1 + 1 / len(effects))
 
 
+def widened_ends(parts, unlike, factor, confidence_level):
+    """Ends of mixtures of two parts, their variances times a factor, and their moments."""
+    whole = mixed.mixture_moments(parts, np.stack([1 - unlike, unlike]))
+    ends = np.array(mixed.mixture_interval(parts, unlike, confidence_level))
+    return whole.mean + np.sqrt(factor) * (ends - whole.mean), whole
+
+
 def _named(X, column):
     """A column of models or topics, none of which is missing."""
     check_named(f"Column {column!r} of X", X[column], X.index)
@@ -232,14 +245,15 @@ def correlation_matrix(given, models):
 
 
 def _refuse_repeated_models(model, topic, models, topics):
+    if len(np.unique(topic * len(models) + model)) == len(topic):
+        return
     pairs = pd.DataFrame({"model": model, "topic": topic})
-    if pairs.duplicated().any():
-        first = pairs[pairs.duplicated()].iloc[0]
-        raise ValueError(
-            f"Model {models[first['model']]} occurs more than once in topic "
-            f"{topics[first['topic']]}, so it is not known which groups share items. "
-            "Pass as groups what shares items, or item_correlation=None."
-        )
+    first = pairs[pairs.duplicated()].iloc[0]
+    raise ValueError(
+        f"Model {models[first['model']]} occurs more than once in topic "
+        f"{topics[first['topic']]}, so it is not known which groups share items. "
+        "Pass as groups what shares items, or item_correlation=None."
+    )
 
 
 def _column_of(X, groups):

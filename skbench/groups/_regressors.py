@@ -70,8 +70,16 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
 
     def fit(self, X, y, sample_weight=None):
         """Choose depth and number of trees, then boost on all rows."""
-        import xgboost
+        return self._boost(*self._checked(X, y), sample_weight)
 
+    def held_out(self, X, y, sample_weight, new):
+        """What `predict` says of new rows after `fit`: of arrays of floats, checked before.
+
+        Checks take as long as twenty small trees.
+        """
+        return self._boost(X, y, sample_weight)._predicted(new)
+
+    def _boost(self, X, y, sample_weight):
         data, self._unit = self._data(X, y, sample_weight)
         chosen = self.chosen
         if chosen is None:
@@ -79,7 +87,9 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
             folds = list(shuffled.split(y)) if len(y) >= 4 else []
             chosen = self._best(data, folds)
         self.max_depth_, self.n_estimators_ = chosen
-        self.booster_ = xgboost.train(self._settings(self.max_depth_), data, self.n_estimators_)
+        self.booster_ = self._booster(self.max_depth_, data)
+        for tree in range(self.n_estimators_):
+            self.booster_.update(data, tree)
         return self
 
     def tuned(self, X, y, folds):
@@ -97,21 +107,27 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
         TunedXGBRegressor
             Unfitted; `fit` only boosts.
         """
-        return clone(self).set_params(chosen=self._best(self._data(X, y)[0], folds))
+        data, _ = self._data(*self._checked(X, y))
+        return clone(self).set_params(chosen=self._best(data, folds))
 
     def predict(self, X):
         """Predict rows of features."""
-        import xgboost
-
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, dtype=float, ensure_all_finite="allow-nan")
+        return self._predicted(X)
+
+    def _predicted(self, X):
+        import xgboost
+
         return self.booster_.predict(xgboost.DMatrix(X)).astype(float) * self._unit
+
+    def _checked(self, X, y):
+        return validate_data(self, X, y, dtype=float, y_numeric=True, ensure_all_finite="allow-nan")
 
     def _data(self, X, y, sample_weight=None):
         """Rows for XGBoost, and the unit in which it is given their scores."""
         import xgboost
 
-        X, y = validate_data(self, X, y, dtype=float, y_numeric=True, ensure_all_finite="allow-nan")
         unit = _unit_of_small(y)
         return xgboost.DMatrix(X, y / unit, weight=sample_weight), unit
 
@@ -128,10 +144,7 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
 
     def _held_out_errors(self, depth, parts):
         """Mean error after each tree, until 10 more no longer lower it."""
-        # xgboost.cv does the same, but its callbacks cost as much as the trees.
-        import xgboost
-
-        boosters = [xgboost.Booster(self._settings(depth), part) for part in parts]
+        boosters = [self._booster(depth, *part) for part in parts]
         history = []
         for tree in range(_MAX_TREES):
             total = 0.0
@@ -143,13 +156,20 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
                 break
         return history
 
-    def _settings(self, depth):
-        return {
+    def _booster(self, depth, *data):
+        """Without trees. Those of `xgboost.train` and `xgboost.cv` are the same.
+
+        But callbacks cost as much as small trees, and `train` copies the whole model at the end.
+        """
+        import xgboost
+
+        settings = {
             "max_depth": depth,
             "eta": _LEARNING_RATE,
             "nthread": self.n_jobs,
             "seed": self.random_state or 0,
         }
+        return xgboost.Booster(settings, data)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -353,6 +373,27 @@ def fit_regressor(regressor, X, z, weights, rows):
         # The keyword names a step by itself; routing would refuse it.
         with config_context(enable_metadata_routing=False):
             return regressor.fit(X, z, **keywords)
+
+
+def held_out(regressor, X, z, weights, train, test):
+    """What a regressor fitted to some groups predicts of others.
+
+    Parameters
+    ----------
+    regressor, X, z, weights
+        As in `fit_regressor`; X as `encoded_once` has it.
+    train, test : ndarray of int
+        Positions of the groups to learn from, and of the others.
+
+    Returns
+    -------
+    ndarray of shape (n_test,)
+    """
+    if isinstance(regressor, TunedXGBRegressor):
+        weights = None if weights is None else weights[train]
+        return regressor.held_out(X[train], z[train], weights, X[test])
+    fit_regressor(regressor, X, z, weights, train)
+    return predictions(regressor, rows_of(X, test))
 
 
 def _weight_keyword(regressor):

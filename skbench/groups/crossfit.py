@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -18,13 +19,11 @@ from skbench._checks import check_named, check_whole, require_columns
 from skbench._columns import informative_columns, role_column
 from skbench._progress import steps
 from skbench._random import as_generator
-from skbench._types import RandomState, Table
+from skbench._types import Estimator, RandomState, Table
 from skbench.groups._regressors import (
     TunedXGBRegressor,
     encoded_once,
-    fit_regressor,
-    predictions,
-    rows_of,
+    held_out,
 )
 
 
@@ -307,29 +306,27 @@ def cross_fit(regressor, X, z, weights, splitter, groups, n_jobs=None):
         If the regressor predicts one constant although features and direct
         estimates vary.
     """
-    splits = list(splitter.split(X, z, groups))
-    folds = _repeats(splits, len(z))
-    inner, columns = encoded_once(regressor, X)
-    held_out = Parallel(n_jobs=n_jobs)(
-        delayed(_held_out)(clone(inner), columns, z, weights, train, test)
-        for train, test in steps(splits, "folds")
-    )
-    prior_means = np.empty(folds.shape)
-    for number, ((_, test), predicted) in enumerate(zip(splits, held_out, strict=True)):
-        prior_means[folds[:, test[0]].tolist().index(number), test] = predicted
-    # A fold of one group is constant whatever the regressor.
-    several = [predicted for predicted in held_out if len(predicted) > 1]
-    if several and all(np.ptp(predicted) == 0 for predicted in several) and np.ptp(z) > 0:
-        _warn_constant(X, groups)
-    return prior_means, folds
+    return cross_fit_dealt(dealt(regressor, X, z, splitter, groups), X, z, weights, groups, n_jobs)
 
 
-def tuned_once(regressor, X, z, splitter, groups):
-    """The regressor, with what it would tune in every fold chosen once for all of them.
+class Dealt(NamedTuple):
+    """A regressor and what it needs to be cross-fitted, found once for all that do so.
 
-    The default regressor tunes two numbers, depth and number of trees. Tuning them in every
-    fold costs six times as much as the folds themselves, and with rows of one topic on
-    both sides it prefers trees that are too large.
+    regressor, inner : estimator, with the encoder in front and without it
+    columns : what the encoder makes of the features
+    splits : list of (train, test), positions of rows
+    folds : ndarray of int of shape (n_repeats, n_groups), as in `cross_fit`
+    """
+
+    regressor: Estimator
+    inner: Estimator
+    columns: Table
+    splits: list[tuple[np.ndarray, np.ndarray]]
+    folds: np.ndarray
+
+
+def dealt(regressor, X, z, splitter, groups):
+    """Columns encoded, and folds dealt.
 
     Parameters
     ----------
@@ -338,22 +335,60 @@ def tuned_once(regressor, X, z, splitter, groups):
 
     Returns
     -------
-    estimator
-        Tuned by the held-out error in the first repeat of the splitter; a regressor that
+    Dealt
+
+    Raises
+    ------
+    ValueError
+        As in `cross_fit`.
+    """
+    splits = list(splitter.split(X, z, groups))
+    folds = _repeats(splits, len(z))
+    return Dealt(regressor, *encoded_once(regressor, X), splits, folds)
+
+
+def cross_fit_dealt(dealt, X, z, weights, groups, n_jobs=None):
+    """The same as `cross_fit`, where folds are dealt already."""
+    predicted = Parallel(n_jobs=n_jobs)(
+        delayed(held_out)(clone(dealt.inner), dealt.columns, z, weights, train, test)
+        for train, test in steps(dealt.splits, "folds")
+    )
+    folds = dealt.folds
+    prior_means = np.empty(folds.shape)
+    for number, ((_, test), values) in enumerate(zip(dealt.splits, predicted, strict=True)):
+        prior_means[folds[:, test[0]].tolist().index(number), test] = values
+    # A fold of one group is constant whatever the regressor.
+    several = [values for values in predicted if len(values) > 1]
+    if several and all(np.ptp(values) == 0 for values in several) and np.ptp(z) > 0:
+        _warn_constant(X, groups)
+    return prior_means, folds
+
+
+def tuned_once(dealt, z):
+    """With the regressor that has what it would tune in every fold chosen once for all.
+
+    The default regressor tunes two numbers, depth and number of trees. Tuning them in every
+    fold costs six times as much as the folds themselves, and with rows of one topic on
+    both sides it prefers trees that are too large.
+
+    Parameters
+    ----------
+    dealt : Dealt
+    z : ndarray of shape (n_groups,)
+        As in `cross_fit`.
+
+    Returns
+    -------
+    Dealt
+        Tuned by the held-out error in the first repeat of the folds; a regressor that
         is not the default is left alone.
     """
-    inner, columns = encoded_once(regressor, X)
+    regressor, inner, columns, splits, folds = dealt
     if not isinstance(inner, TunedXGBRegressor):
-        return regressor
-    splits = list(splitter.split(X, z, groups))
-    first = np.unique(_repeats(splits, len(z))[0])
-    tuned = inner.tuned(columns, z, [splits[number] for number in first])
-    return tuned if inner is regressor else clone(regressor).set_params(regressor=tuned)
-
-
-def _held_out(regressor, X, z, weights, train, test):
-    fit_regressor(regressor, X, z, weights, train)
-    return predictions(regressor, rows_of(X, test))
+        return dealt
+    tuned = inner.tuned(columns, z, [splits[number] for number in np.unique(folds[0])])
+    whole = tuned if inner is regressor else clone(regressor).set_params(regressor=tuned)
+    return dealt._replace(regressor=whole, inner=tuned)
 
 
 def _repeats(splits, n_groups):

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
-from sklearn.base import clone
 
 from skbench._checks import check_unit_interval
-from skbench._progress import steps
+from skbench._progress import counter, steps
 from skbench._random import as_generator
 from skbench._types import Estimator, RandomState, Splitter
 from skbench.groups._base import Bounds, GroupEstimator
-from skbench.groups._degenerate import risk_unsaid
 from skbench.groups._regressors import predictions, prepared_regressor
-from skbench.groups.crossfit import as_splitter, cross_fit, topics_to_keep, tuned_once
-from skbench.groups.gaussian_mixed import GaussianMixedModel
+from skbench.groups.crossfit import as_splitter, cross_fit_dealt, dealt, topics_to_keep, tuned_once
+from skbench.groups.gaussian_mixed import GaussianMixedModel, estimates_of_each
 from skbench.groups.synthetic import fit_on_all
-from skbench.stats import scales
+from skbench.stats import mixed, scales
 
 _FEWEST_UNITS = 4  # topics, or groups: fewer cannot be halved and still teach a regression
+_FEW_GROUPS = 2000  # whose splits are worked on at once
 _ANY_LEVEL = 0.95  # values do not depend on it
 
 
-class _KnownNoise(GaussianMixedModel):
-    """Effects of counts on the arcsine scale, where the noise is known from their sizes."""
+class _Checked(GaussianMixedModel):
+    """Whose `fit` checks and arranges the groups, and learns nothing from their scores."""
 
-    def _variances_are_known(self):
-        return True
+    def _fit(self, X, groups):
+        self._arranged = self._codes(X, groups)
 
 
 class CrossFitMixedModel(GroupEstimator):
@@ -156,14 +156,28 @@ class CrossFitMixedModel(GroupEstimator):
         self._noise, self._found = sigma2, {}
         self._prior_means = self._cross_fitted(X, z, groups)
         self.prior_mean_ = self._prior_means.mean(axis=0)
-        family = _KnownNoise if self._binary else GaussianMixedModel
-        effects = family(self.model, self.topic, item_correlation=self.item_correlation)
+        self.effects_ = self._effects(X, z - self._prior_means, sigma2, groups)
+
+    def _effects(self, X, residuals, sigma2, groups):
+        """Effects in what the regression of each split left, checked once."""
         # What a regression leaves is no count, and its variances are moderated already.
         sampling = replace(self.sampling_, outcome="continuous", spread=None)
-        self.effects_ = Parallel(n_jobs=self.n_jobs)(
-            delayed(clone(effects).fit)(X, z - prior_mean, sigma2, self.n_, groups, sampling)
-            for prior_mean in steps(self._prior_means, "splits")
+        checked = _Checked(self.model, self.topic, item_correlation=self.item_correlation)
+        checked.fit(X, residuals[0], sigma2, self.n_, groups, sampling)
+        # On the arcsine scale of counts the noise is known from their sizes.
+        unsure = not (self._binary or checked._variances_are_known())
+        told = {"unlike_share": 0} if unsure else {}
+        # Where many groups keep numpy busy, together is no faster.
+        size = len(residuals) if len(X) <= _FEW_GROUPS else 1
+        parts = [residuals[at : at + size] for at in range(0, len(residuals), size)]
+        data = checked.sigma2_, *checked._arranged
+        found = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fits_of)(part, data, told) for part in steps(parts, "splits")
         )
+        return [
+            _learned(checked, *pair)
+            for pair in zip(residuals, itertools.chain(*found), strict=True)
+        ]
 
     def _cross_fitted(self, X, z, groups):
         """Prior means of every split; zeros where there is too little to learn from."""
@@ -173,9 +187,9 @@ class CrossFitMixedModel(GroupEstimator):
         seed, fold_seed = as_generator(self.random_state).integers(2**31, size=2)
         splitter = as_splitter(self.cv, int(fold_seed), (self.sigma2_, self.n_))
         regressor = prepared_regressor(self.regressor, X, groups, int(seed))
-        regressor = tuned_once(regressor, X, z, splitter, groups)
-        prior_means, _ = cross_fit(regressor, X, z, None, splitter, groups, self.n_jobs)
-        self.regressor_ = fit_on_all(regressor, X, z, None)
+        tuned = tuned_once(dealt(regressor, X, z, splitter, groups), z)
+        prior_means, _ = cross_fit_dealt(tuned, X, z, None, groups, self.n_jobs)
+        self.regressor_ = fit_on_all(tuned.regressor, X, z, None)
         return prior_means
 
     def _on_scale(self, z, sigma2, n):
@@ -193,9 +207,9 @@ class CrossFitMixedModel(GroupEstimator):
     def _fitted(self, confidence_level):
         """Value and bounds, found once for each level."""
         if confidence_level not in self._found:
-            with risk_unsaid():
-                every = [effect.estimate(confidence_level) for effect in self.effects_]
-            found = self._around(self._prior_means, [e.value for e in every], every, self._noise)
+            value, *ends = estimates_of_each(self.effects_, confidence_level)
+            every = [Bounds(*each) for each in zip(*ends, strict=True)]
+            found = self._around(self._prior_means, value, every, self._noise)
             self._found[confidence_level] = found
         return self._found[confidence_level]
 
@@ -240,3 +254,16 @@ class CrossFitMixedModel(GroupEstimator):
         )
         curved = scales.from_scale_mean(inside, variance, scale) - scales.from_scale(inside, scale)
         return (back(inside) + curved).mean(axis=0), bounds
+
+
+def _fits_of(several, data, told):
+    return mixed.crossed_normal_each(several, *data, tell=counter("mixed model"), **told)
+
+
+def _learned(checked, z, result):
+    """A model of the checked groups that has learned from these scores."""
+    model = GaussianMixedModel(**checked.get_params())
+    vars(model).update(vars(checked) | {"z_": z})
+    del model._arranged
+    model._learn(result)
+    return model

@@ -4,7 +4,7 @@ import numpy as np
 
 from skbench._progress import counter
 from skbench.groups._base import Bounds
-from skbench.groups._mixed import MixedModel
+from skbench.groups._mixed import MixedModel, widened_ends
 from skbench.groups._unlike import FEWEST_SCORES
 from skbench.stats import mixed
 from skbench.stats.shrinkage import posterior_mean, shrinkage_factor
@@ -137,3 +137,34 @@ class GaussianMixedModel(MixedModel):
         alone = mixed.alone_scores(z, sigma2, np.mean(self.z_), np.var(self.z_))
         mass = mixed.log_mass_of_scores(z, sigma2, mean, variance), alone.log_mass
         return mixed.alone_or_not(mass, share), (ordinary, alone.posterior)
+
+
+def estimates_of_each(models, confidence_level):
+    """Value, low, high and standard error of the groups of several models, all at once.
+
+    Parameters
+    ----------
+    models : list of GaussianMixedModel
+        Fitted to the same number of groups.
+    confidence_level : float
+
+    Returns
+    -------
+    ndarray of shape (4, n_models, n_groups)
+        What `estimate` of each has.
+    """
+    results = [model._result for model in models]
+    each = zip(*(result.components for result in results), strict=True)
+    parts = [
+        mixed.Moments(*(np.concatenate(values) for values in zip(*component, strict=True)))
+        for component in each
+    ]
+    unlike, value, variance = (
+        np.concatenate([getattr(result, name) for result in results])
+        for name in ("unlike_peers", "mean", "variance")
+    )
+    factor = np.repeat([model.calibration_ for model in models], len(results[0].mean))
+    low, high = widened_ends(parts, unlike, factor, confidence_level)[0]
+    # The mean of a mixture may lie beyond a quantile of it: far off, with a small chance.
+    ends = np.minimum(low, value), np.maximum(high, value)
+    return np.array([value, *ends, np.sqrt(factor * variance)]).reshape(4, len(models), -1)

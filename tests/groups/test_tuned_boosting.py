@@ -10,7 +10,7 @@ from sklearn.model_selection import KFold
 
 from skbench import CrossFitKFold
 from skbench.groups._regressors import TunedXGBRegressor, prepared_regressor
-from skbench.groups.crossfit import tuned_once
+from skbench.groups.crossfit import dealt, tuned_once
 
 
 @pytest.mark.parametrize("n_groups", [4, 25, 300])
@@ -59,7 +59,7 @@ def test_tuned_once_for_all_folds(text):
     X["kind"] = X["kind"].map({0: "a", 1: "b", 2: "c"}) if text else X["kind"]
     splitter = CrossFitKFold(n_repeats=3, random_state=0)
     regressor = prepared_regressor("xgboost", X, topic, 5)
-    tuned = tuned_once(regressor, X, y, splitter, topic)
+    tuned = tuned_once(dealt(regressor, X, y, splitter, topic), y).regressor
     chosen = (tuned[-1] if text else tuned).chosen
     errors = {}
     for depth in (2, 3, 4):
@@ -88,7 +88,8 @@ def test_tuned_once_for_all_folds(text):
 
 def test_other_regressors_are_not_tuned():
     ridge = Ridge()
-    assert tuned_once(ridge, np.zeros((4, 1)), np.zeros(4), CrossFitKFold(), None) is ridge
+    X, z = np.zeros((4, 1)), np.zeros(4)
+    assert tuned_once(dealt(ridge, X, z, CrossFitKFold(), None), z).regressor is ridge
 
 
 def test_what_was_chosen_is_kept():

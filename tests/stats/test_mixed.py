@@ -250,7 +250,13 @@ def test_products_of_designs_against_tables(own_per_topic, rest):
         atol=1e-12,
     )
     covariance = table @ C @ np.swapaxes(table, 1, 2)
-    assert_allclose(design.covariance(C) * both, covariance * both, atol=1e-12)
+    known = design.covariance(C)
+    assert_allclose(known.dense() * both, covariance * both, atol=1e-12)
+    diagonal = np.diagonal(covariance, axis1=1, axis2=2)
+    assert_allclose(known.diagonal()[filled], diagonal[filled], atol=1e-12)
+    tables = rng.normal(size=(2, 7, 4, 3)) * filled[:, :, None]
+    acted = known._replace(matrix=np.stack([C, 2 * C])).times(tables)
+    assert_allclose(acted[1][filled], (2 * covariance @ tables[1])[filled], atol=1e-12)
     assert_allclose(design.times(effects)[filled], (table @ effects)[filled], atol=1e-12)
     values = rng.normal(size=(2, 7, 4)) * filled
     assert_allclose(design.collected(values), values.reshape(2, -1) @ rows, atol=1e-12)
@@ -305,6 +311,8 @@ def test_few_columns_are_the_whole_matrices(n_families, with_factor):
         assert_allclose(getattr(few, part)(), getattr(whole, part)(), atol=1e-12)
     assert_allclose(few.log_determinant, whole.log_determinant, rtol=1e-12)
     assert_allclose(few.added(Kinds()), whole.added(Kinds()), atol=1e-12)
+    design = structure.design
+    assert_allclose(few.information(design), whole.information(design), atol=1e-12)
     assert_allclose(few.times(Kinds(), values), whole.times(Kinds(), values), atol=1e-12)
     for part in ("noisy_variances", "latent_variances"):
         assert_allclose(getattr(few, part)(known), getattr(whole, part)(known), rtol=1e-9)
@@ -543,3 +551,32 @@ def test_uncertain_variances_are_integrated_over():
 def test_variances_at_their_maximum_cover_too_little():
     coverage, error = coverage_of_the_model_itself()
     assert coverage < 0.95 - 2 * error
+
+
+@pytest.mark.parametrize("shape", ["shared items", "own items", "one model", "gaps", "exact"])
+def test_several_fits_together_are_those_alone(shape):
+    rng = np.random.default_rng(0)
+    topic, model = np.divmod(np.arange(120), 1 if shape == "one model" else 6)
+    correlation = 0.6 * np.eye(6) + 0.4 if shape == "shared items" else None
+    if shape == "gaps":
+        # No common correlation: whole matrices, of topics of different models.
+        correlation = np.corrcoef(rng.normal(size=(6, 12)))
+        kept = rng.random(120) < 0.7
+        topic, model = topic[kept], model[kept]
+    eta = rng.normal(size=topic.max() + 1)[topic]
+    sigma2 = rng.choice([0.3, 0.5], size=topic.max() + 1)[topic]
+    several = eta + rng.normal(0, [[0.2], [0.7], [1.5]], (3, len(topic)))
+    several += rng.normal(size=several.shape) * np.sqrt(sigma2)
+    several[1, 7] -= 9  # unlike its peers, in one of the fits alone
+    if shape == "exact":
+        several[2] *= 1e-3
+        sigma2 = np.where(topic % 2, 5e-7, sigma2)  # exact but for rounding in the first two
+    data = sigma2, model, topic, correlation
+    # The last digit of an all but exact score moves all estimates by 2e-9, alone too.
+    exact_to = {"rtol": 1e-7, "atol": 2e-8} if shape == "exact" else {"rtol": 1e-9, "atol": 1e-11}
+    found = mixed.crossed_normal_each(several, *data)
+    for z, fit in zip(several, found, strict=True):
+        apart = mixed.crossed_normal(z, *data)
+        for name in fit._fields:
+            assert_allclose(getattr(fit, name), getattr(apart, name), err_msg=name, **exact_to)
+    assert shape == "exact" or found[1].unlike_peers[7] > 0.9 > found[0].unlike_peers[7]

@@ -43,11 +43,12 @@ def test_mixture_against_quadrature():
     structure = _peers._set_apart(arranged.structure, peers)
     fits = fitting.fits_at(likelihood, structure, np.array([[TAU2, OMEGA2]]), start)
 
-    def moments(_, cavity):
-        return mixed._moments.binomial_moments(k.ravel(), n.ravel(), cavity)
+    where, laws = arranged.where, _peers.components(structure, fits)
 
-    known = likelihood, structure, 0.02
-    found, parts = _crossed._components(fits, np.ones(1), known, arranged.where, moments)
+    def posterior(_, law):
+        return mixed._moments.binomial_posterior(k.ravel(), n.ravel(), _crossed._rows(where, law))
+
+    found, parts = _crossed._components(fits, np.ones(1), laws, 0.02, where, posterior)
     score = (1 - found) * parts[0].score + found * parts[1].score
     # The odd cell counts as odd in the cavities of the others: its odds are 250 to 1.
     assert_allclose(found.reshape(k.shape), unlike, rtol=0, atol=1e-3)

@@ -4,6 +4,7 @@ from skbench.stats.mixed._crossed import (
     CrossedFit,
     crossed_logit,
     crossed_normal,
+    crossed_normal_each,
     logistic_moments,
 )
 from skbench.stats.mixed._intervals import mixture_interval, skewed_interval
@@ -27,6 +28,7 @@ __all__ = [
     "alone_scores",
     "crossed_logit",
     "crossed_normal",
+    "crossed_normal_each",
     "log_mass_of_counts",
     "log_mass_of_scores",
     "log_odds_of_counts",

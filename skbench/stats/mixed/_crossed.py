@@ -11,11 +11,13 @@ from skbench.stats.mixed._layout import Layout, layout
 from skbench.stats.mixed._moments import (
     Cavity,
     Moments,
-    binomial_moments,
+    binomial_posterior,
     gaussian_moments,
+    mean_moments,
     mixture_moments,
 )
 from skbench.stats.mixed._structure import Structure
+from skbench.stats.mixed._together import alone, together
 
 _NODES, _WEIGHTS = np.polynomial.hermite.hermgauss(30)
 _MODEL_STD = 2.5  # of the weak prior of a model's log odds
@@ -167,10 +169,10 @@ def crossed_logit(
     likelihood = fitting.Binomial(where.blocks(k), where.blocks(n), arranged.correlation)
     own = where.rows(likelihood.k_own), where.rows(likelihood.n_own)
 
-    def moments(_, cavity):
-        return binomial_moments(*own, cavity)
+    def posterior(_, law):
+        return binomial_posterior(*own, _rows(where, law))
 
-    return _crossed_fit(likelihood, arranged, moments, unlike_share, tell)
+    return alone(_crossed_fit(likelihood, arranged, posterior, unlike_share, tell))
 
 
 def crossed_normal(
@@ -213,7 +215,48 @@ def crossed_normal(
     >>> fit.score[[0, 1, 38, 39]].round(2)
     array([0.23, 0.33, 0.77, 0.87])
     """
+    data = [z], sigma2, model, topic, item_correlation, factors
+    return crossed_normal_each(*data, unlike_share=unlike_share, tell=tell)[0]
+
+
+def crossed_normal_each(
+    several,
+    sigma2,
+    model,
+    topic,
+    item_correlation=None,
+    factors=(),
+    *,
+    unlike_share=_UNLIKE_SHARE,
+    tell=None,
+):
+    """`crossed_normal` of several direct estimates of the same groups, in one go.
+
+    Parameters
+    ----------
+    several : sequence of ndarray of shape (n_groups,)
+        Direct estimates.
+    sigma2, model, topic, item_correlation, factors, unlike_share, tell
+        As in `crossed_normal`.
+
+    Returns
+    -------
+    list of CrossedFit
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> topic, model = np.divmod(np.arange(40), 2)
+    >>> z = np.where(topic < 10, 0.2, 0.8) + 0.1 * model
+    >>> fits = crossed_normal_each([z, z + 0.1], np.full(40, 0.02), model, topic)
+    >>> [fit.score[0].round(2) for fit in fits]
+    [np.float64(0.23), np.float64(0.33)]
+    """
     arranged = _arranged(model, topic, item_correlation, factors, _FLAT)
+    return together([_crossed_normal(z, sigma2, arranged, unlike_share, tell) for z in several])
+
+
+def _crossed_normal(z, sigma2, arranged, unlike_share, tell):
     where = arranged.where
     center, scale = np.mean(z), np.std(z) if np.ptp(z) > 0 else 1.0
     if np.any(sigma2 < _NEARLY_EXACT * scale**2):
@@ -222,20 +265,22 @@ def crossed_normal(
     standardized = where.blocks((z - center) / scale)
     likelihood = fitting.Gaussian(standardized, where.blocks(precision), arranged.correlation)
 
-    def moments(part, cavity):
+    def posterior(part, law):
         if unlike_share:
-            return gaussian_moments(where.rows(part.W), where.rows(part.b), cavity)
+            mass = likelihood.log_mass(law.noisy_mean, law.noisy_variance)
+            seen = where.rows(part.W), where.rows(part.b)
+            return where.rows(mass), gaussian_moments(*seen, _rows(where, law))
         # The same, without dividing an exact observation out and in again.
         mean, variance = where.rows(part.posterior.mean), where.rows(part.posterior.variance)
-        return Moments(mean, variance, np.zeros_like(mean), mean, variance)
+        return None, Moments(mean, variance, np.zeros_like(mean), mean, variance)
 
-    fit = _crossed_fit(likelihood, arranged, moments, unlike_share, tell)
+    fit = yield from _crossed_fit(likelihood, arranged, posterior, unlike_share, tell)
     squared = {
         name: scale**2 * getattr(fit, name)
         for name in fit._fields
         if "variance" in name or "covariance" in name
     }
-    n_models = model.max() + 1
+    n_models = where.n_models
     return fit._replace(
         mean=center + scale * fit.mean,
         score=center + scale * fit.score,
@@ -307,12 +352,20 @@ def _arranged(model, topic, item_correlation, factors, prior_precision):
     return _Arranged(where, structure, np.array(start), np.array(prior_std), correlation, nested)
 
 
-def _crossed_fit(likelihood, arranged, moments, unlike_share, tell):
+def _rows(where, law):
+    """The law of each row, from those of blocks."""
+    return Cavity(*(None if x is None else where.rows(x) for x in law))
+
+
+def _crossed_fit(likelihood, arranged, posterior, unlike_share, tell):
     problem = likelihood, arranged.structure, arranged.prior_std
-    fit, structure, peers = _peers.fit_peers(*problem, arranged.start, unlike_share, tell)
-    fits, weights = fitting.integrated(likelihood, structure, arranged.prior_std, fit, tell)
-    known = likelihood, structure, peers.share
-    unlike, components = _components(fits, weights, known, arranged.where, moments)
+    found = yield from _peers.fitting_peers(*problem, arranged.start, unlike_share, tell)
+    fit, structure, peers = found
+    fits, weights = yield from fitting.integrating(
+        likelihood, structure, arranged.prior_std, fit, tell
+    )
+    laws = _peers.components(structure, fits)
+    unlike, components = _components(fits, weights, laws, peers.share, arranged.where, posterior)
     mixed = mixture_moments(components, np.stack([1 - unlike, unlike]))
     variances = weights @ fits.variances
     coefficients, covariance = _coefficients(fits, weights, structure.design.order)
@@ -339,29 +392,20 @@ def _crossed_fit(likelihood, arranged, moments, unlike_share, tell):
     )
 
 
-def _components(fits, weights, known, where, moments):
+def _components(fits, weights, laws, share, where, posterior):
     """Probability that each group is unlike its peers, and its moments if not, and if so.
 
     Where nobody was let be unlike them, the second moments are the first.
     """
-    likelihood, structure, share = known
-    laws = _peers.components(structure, fits)
-    narrow, *wide = (
-        moments(fits, Cavity(*(None if x is None else where.rows(x) for x in law)))
-        for law in laws[: 1 if share == 0 else 2]
-    )
     if share == 0:
-        ordinary = mixture_moments(_each(narrow), weights)
+        ordinary = mean_moments(posterior(fits, laws[0])[1], weights)
         return np.zeros(len(ordinary.mean)), (ordinary, ordinary)
-    factors = where.rows(_peers.log_bayes_factors(likelihood, fits, laws))
+    masses, (narrow, wide) = zip(*(posterior(fits, law) for law in laws), strict=True)
+    rows = [_rows(where, law) for law in laws]
+    factors = _peers.log_bayes_factors(masses, where.rows(fits.W), rows)
     unlike = expit(logit(share) + factors)
-    ordinary = mixture_moments(_each(narrow), _shares(weights, 1 - unlike))
-    return weights @ unlike, (ordinary, mixture_moments(_each(*wide), _shares(weights, unlike)))
-
-
-def _each(several):
-    """The moments of each of several fits."""
-    return [Moments(*part) for part in zip(*several, strict=True)]
+    ordinary = mean_moments(narrow, _shares(weights, 1 - unlike))
+    return weights @ unlike, (ordinary, mean_moments(wide, _shares(weights, unlike)))
 
 
 def _shares(weights, probability):

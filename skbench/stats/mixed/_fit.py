@@ -10,6 +10,7 @@ from skbench.stats.mixed import _gaussian as gaussian
 from skbench.stats.mixed._extrapolation import Extrapolation, State
 from skbench.stats.mixed._sites import site_evidence, tilted_moments, updated_sites
 from skbench.stats.mixed._structure import Noise, factor_of, kinds_of
+from skbench.stats.mixed._together import EVIDENCE, LATENT, LEARN, POSTERIOR, Wanted, alone
 
 _MAX_STEPS = 200
 _SWINGING = 80  # steps from which on the shared noise no longer follows the accuracies
@@ -157,8 +158,10 @@ def with_kinds(likelihood, structure):
     return structure._replace(kinds=kinds_of(W, noise, structure))
 
 
-def fit_blocks(likelihood, structure, prior_std, variances, start=None, *, tell=None):
+def fitting_blocks(likelihood, structure, prior_std, variances, start=None, *, tell=None):
     """Alternate between variances, posterior and pseudo-observations until nothing moves.
+
+    A generator, as `skbench.stats.mixed._together` has them.
 
     Parameters
     ----------
@@ -191,7 +194,7 @@ def fit_blocks(likelihood, structure, prior_std, variances, start=None, *, tell=
             state, extrapolated = begin, Extrapolation(begin.units())
         log_variances, W, b, noise = state
         variances = np.exp(log_variances)
-        posterior = gaussian.posterior(W, b, noise, variances, structure)
+        posterior = yield Wanted(W, b, noise, variances, structure, LEARN)
         step = variance_step(posterior, prior_std, log_variances)
         # A variance on its way to 0 takes long steps that no longer gain anything.
         gain = np.sum(np.abs(step * posterior.gradient))
@@ -207,20 +210,20 @@ def fit_blocks(likelihood, structure, prior_std, variances, start=None, *, tell=
     return BlockFit(variances, W, b, noise, posterior)
 
 
-def fits_at(likelihood, structure, variances, start, n_steps=_MAX_STEPS, tell=None):
-    """Fits with known variances, all at once.
+def fitting_at(likelihood, structure, variances, start, n_steps=_MAX_STEPS, tell=None):
+    """Fits with known variances, all at once; a generator like `fitting_blocks`.
 
     Parameters
     ----------
     likelihood, structure
-        As in `fit_blocks`.
+        As in `fitting_blocks`.
     variances : ndarray of shape (n_fits, n_variances)
     start : BlockFit
         A fit whose pseudo-observations to start from; its noise stays as it is.
     n_steps : int, default=200
         Of counts, at most; 0 leaves the pseudo-observations as they are.
     tell : callable, default=None
-        As in `fit_blocks`.
+        As in `fitting_blocks`.
 
     Returns
     -------
@@ -231,15 +234,17 @@ def fits_at(likelihood, structure, variances, start, n_steps=_MAX_STEPS, tell=No
     W, b = (np.array(np.broadcast_to(x, shape)) for x in (start.W, start.b))
     noise = start.noise
 
-    def posterior_of(some):
-        return gaussian.posterior(W[some], b[some], noise, variances[some], structure, learn=False)
+    def wanted(some, what):
+        return Wanted(W[some], b[some], noise, variances[some], structure, what)
 
     going, previous = np.arange(len(variances)), np.full(shape, np.inf)
-    extrapolated = [Extrapolation(State(v, W[0], b[0], noise).units()) for v in variances]
-    for _ in range(0 if likelihood.is_gaussian else n_steps):
+    n_steps = 0 if likelihood.is_gaussian else n_steps
+    units = State(variances[0], W[0], b[0], noise).units() if n_steps else None
+    extrapolated = [Extrapolation(units) for _ in variances]
+    for _ in range(n_steps):
         if tell is not None:
             tell()
-        found = posterior_of(going)
+        found = yield wanted(going, POSTERIOR)
         moved = np.abs(found.mean - previous[going]).max(axis=(-2, -1)) >= _TOLERANCE
         previous[going], going = found.mean, going[moved]
         if not moved.any():
@@ -250,8 +255,18 @@ def fits_at(likelihood, structure, variances, start, n_steps=_MAX_STEPS, tell=No
         for at, *new in zip(going, *likelihood.update(W[going], b[going], noisy), strict=True):
             states = (State(np.log(variances[at]), *x, noise) for x in ((W[at], b[at]), new))
             W[at], b[at] = extrapolated[at](*states)[1:3]
-    posterior = gaussian.with_latent(structure, posterior_of(np.arange(len(variances))))
+    posterior = yield wanted(slice(None), LATENT)
     return BlockFit(variances, W, b, noise, posterior)
+
+
+def fit_blocks(*arguments, **options):
+    """What `fitting_blocks` finds."""
+    return alone(fitting_blocks(*arguments, **options))
+
+
+def fits_at(*arguments, **options):
+    """What `fitting_at` finds."""
+    return alone(fitting_at(*arguments, **options))
 
 
 def risk_ratio(likelihood, structure, fit, claimed):
@@ -294,17 +309,17 @@ def variance_step(posterior, prior_std, log_variances):
     return np.clip(log_variances + step, *ends) - log_variances
 
 
-def integrated(likelihood, structure, prior_std, fit, tell=None):
-    """Fits over a grid of variances, weighted by their posterior probability.
+def integrating(likelihood, structure, prior_std, fit, tell=None):
+    """Fits over a grid of variances, weighted by their posterior probability; a generator.
 
     Parameters
     ----------
     likelihood, structure, prior_std
-        As in `fit_blocks`.
+        As in `fitting_blocks`.
     fit : BlockFit
         At the restricted maximum.
     tell : callable, default=None
-        As in `fit_blocks`.
+        As in `fitting_blocks`.
 
     Returns
     -------
@@ -320,17 +335,20 @@ def integrated(likelihood, structure, prior_std, fit, tell=None):
     """
     points, log_prior, first = _grid(fit, prior_std[: structure.n_effects])
     if log_prior.size == 1:
-        return fits_at(likelihood, structure, fit.variances[None], fit, n_steps=0), np.ones(1)
+        fits = yield from fitting_at(likelihood, structure, fit.variances[None], fit, n_steps=0)
+        return fits, np.ones(1)
 
     def rough(some):
         if tell is not None:
             tell()
         at = tuple(np.transpose(some))
         variances = np.exp(2 * points[at])
-        return log_prior[at] + gaussian.log_evidence(fit.W, fit.b, fit.noise, variances, structure)
+        wanted = Wanted(fit.W, fit.b, fit.noise, variances, structure, EVIDENCE)
+        return log_prior[at] + (yield wanted)
 
-    kept = _not_negligible(rough, log_prior.shape, first)
-    fits = fits_at(likelihood, structure, np.exp(2 * points[kept]), fit, tell=tell)
+    kept = yield from _not_negligible(rough, log_prior.shape, first)
+    variances = np.exp(2 * points[kept])
+    fits = yield from fitting_at(likelihood, structure, variances, fit, tell=tell)
     log_weights = log_prior[kept] + log_evidence(likelihood, fits)
     weights = np.exp(log_weights - log_weights.max())
     return fits, weights / weights.sum()
@@ -344,7 +362,7 @@ def _not_negligible(rough, shape, first):
     found, waiting = np.full(shape, -np.inf), [first]
     seen = set(waiting)
     while waiting:
-        values, near = rough(waiting), []
+        values, near = (yield from rough(waiting)), []
         for at, value in zip(waiting, values, strict=True):
             found[at] = value
             if value < found.max() - _NEGLIGIBLE - _MARGIN:

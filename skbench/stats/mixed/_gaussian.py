@@ -16,7 +16,6 @@ from typing import NamedTuple
 import numpy as np
 
 from skbench.stats.mixed._precision import Factored, Full, Law, inverse, precision_of
-from skbench.stats.mixed._structure import apply
 
 
 class Posterior(NamedTuple):
@@ -118,7 +117,7 @@ def with_latent(structure, fit):
     """
     if fit.precision.law.noise is None:
         return fit
-    member, known = structure.kinds.member, structure.design.covariance(fit.covariance)
+    member, known = fit.precision.law.kinds.member, structure.design.covariance(fit.covariance)
     variance, common = fit.precision.latent_variances(known)
     slope = common[..., member, :] / fit.noisy_variance
     return fit._replace(variance=variance[..., member, :], slope=slope)
@@ -158,12 +157,12 @@ def unbiased_risk(W, b, noise, fit, structure):
         ``y = b / W``, their noise ``S`` and ``P`` the inverse covariance of `y` without
         the fixed effects; 0 where nothing was seen.
     """
-    kinds, seen = structure.kinds, W > 0
+    kinds, seen = fit.precision.law.kinds, W > 0
     own = np.where(seen, 1 / np.where(seen, W, 1), 0)
     S = kinds.of(own)[..., None] * np.eye(W.shape[-1])
     if noise is not None:
         S = S + noise.of(kinds).covariance()
-    known = structure.design.covariance(fit.covariance)
+    known = structure.design.covariance(fit.covariance).dense()
     precision = fit.precision.dense()
     P = precision - precision @ known @ precision
     shrinking = np.sum((S @ P) * np.swapaxes(S, -1, -2), axis=-1)
@@ -176,7 +175,7 @@ def _law(W, noise, variances, structure):
     own, topic = structure.own_variance(variances), structure.topic_variance(variances)
     kinds = structure.kinds
     shared = None if noise is None else noise.of(kinds)
-    return Law(kinds.of(W), kinds.of(own), kinds.of(topic, -1), shared)
+    return Law(kinds.of(W), kinds.of(own), kinds.of(topic, -1), shared, kinds)
 
 
 def _acted(values, noise, variances, structure):
@@ -215,7 +214,7 @@ def _traces(W, precision, known, spread, structure):
     traces = [np.sum(kinds.counted(left, -2), axis=(-2, -1))]
     if structure.topic is not None:
         sums = precision.sums()
-        left = sums.sum(axis=-1) - np.sum(sums * apply(known, sums), axis=-1)
+        left = sums.sum(axis=-1) - np.sum(sums * known.times(sums[..., None])[..., 0], axis=-1)
         traces.insert(0, np.sum(kinds.counted(kinds.of(structure.topic, -1) * left, -1), axis=-1))
     return traces
 
@@ -230,18 +229,20 @@ def _slopes(variances, residual, traces, solution, structure):
         pulled.insert(0, (structure.topic * sums)[..., None] + np.zeros_like(residual))
     square = [np.sum(residual * f, axis=(-2, -1)) for f in pulled]
     certain = np.diagonal(covariance, axis1=-2, axis2=-1)
-    for number in range(variances.shape[-1] - len(pulled)):
-        batch = structure.batch == number
-        # The design times the residual is the coefficient times its prior precision.
-        pull = np.where(batch, prior * beta, 0)
-        pulled.append(structure.design.times(pull))
+    n_effects = len(pulled)
+    batches = structure.batch == np.arange(variances.shape[-1] - n_effects)[:, None]
+    # The design times the residual is the coefficient times its prior precision.
+    pulls = [np.where(batch, prior * beta, 0) for batch in batches]
+    for batch, pull in zip(batches, pulls, strict=True):
         square.append(np.sum(pull**2, axis=-1))
         traces.append(np.sum((prior - prior**2 * certain)[..., batch], axis=-1))
-    seen = [solution.precision.times(structure.kinds, f) for f in pulled]
-    fixed = np.stack([structure.design.collected(f) for f in seen], axis=-1)
+    pulled = np.stack(pulled)
+    if pulls:
+        pulled = np.concatenate([pulled, structure.design.times(np.stack(pulls))])
+    seen = solution.precision.times(structure.kinds, pulled)
+    fixed = np.moveaxis(structure.design.collected(seen), 0, -1)
     pulled, seen = (
-        np.stack(parts, axis=-1).reshape(*beta.shape[:-1], -1, len(parts))
-        for parts in (pulled, seen)
+        np.moveaxis(parts.reshape(*parts.shape[:-2], -1), 0, -1) for parts in (pulled, seen)
     )
     information = np.swapaxes(pulled, -1, -2) @ seen
     information = information - np.swapaxes(fixed, -1, -2) @ covariance @ fixed

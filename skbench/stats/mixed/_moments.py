@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from skbench.stats.mixed._sites import in_parts, tilted_rule
+from skbench.stats.mixed._sites import in_parts, tilted_rule, weighted_sums
 
 _AT_ONCE = 512  # groups with 24 x 8 nodes each
 _LARGEST_LOG = 300.0  # of odds whose products are finite
@@ -75,19 +75,40 @@ def binomial_moments(k, n, cavity):
     -------
     Moments
     """
+    return binomial_posterior(k, n, cavity)[1]
+
+
+def binomial_posterior(k, n, cavity):
+    """The same, after the log probability of each count, as `tilted_moments` has it.
+
+    Parameters
+    ----------
+    k, n, cavity
+        As in `binomial_moments`.
+
+    Returns
+    -------
+    log_mass : ndarray of shape (n_groups,)
+    moments : Moments
+    """
     shape = np.shape(cavity.mean)
     flat = [None if x is None else np.ravel(np.broadcast_to(x, shape)) for x in (k, n, *cavity)]
-    return Moments(*(x.reshape(shape) for x in in_parts(_AT_ONCE, _moments_of_a_few, *flat)))
+    log_mass, *moments = (x.reshape(shape) for x in in_parts(_AT_ONCE, _moments_of_a_few, *flat))
+    return log_mass, Moments(*moments)
 
 
 def _moments_of_a_few(k, n, *law):
     cavity = Cavity(*law)
     points, log_weights = tilted_rule(k, n, cavity.noisy_mean, cavity.noisy_variance)
-    weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
-    weights /= weights.sum(axis=1, keepdims=True)
-    noisy_mean = np.sum(weights * points, axis=1)
+    top = log_weights.max(axis=1, keepdims=True)
+    weights = np.exp(log_weights - top)
+    mass = weights.sum(axis=1)
+    weights /= mass[:, None]
+    noisy_mean = weighted_sums(weights, points)
     away = points - noisy_mean[:, None]
-    variance, mean = np.sum(weights * away**2, axis=1), noisy_mean
+    square = away**2
+    variance, mean = weighted_sums(weights, square), noisy_mean
+    third = weighted_sums(weights, square * away)
     if cavity.slope is None:
         first = expit(points)
         second = first**2
@@ -95,21 +116,26 @@ def _moments_of_a_few(k, n, *law):
         slope = cavity.slope
         mean = cavity.mean + slope * (noisy_mean - cavity.noisy_mean)
         away, variance = slope[:, None] * away, cavity.rest + slope**2 * variance
+        third = slope**3 * third
         # What the group's own count does not determine is Gaussian around it.
-        spread = np.sqrt(2 * cavity.rest)[:, None] * _INNER
-        inner = _INNER_WEIGHTS / np.sqrt(np.pi)
-        # Odds of sums are products of odds: an exponential for each node, none for each pair.
-        p = _odds_against(mean[:, None] + away)[:, :, None] * _odds_against(spread)[:, None, :]
-        np.divide(1, p + 1, out=p)
-        first, second = p @ inner, np.square(p, out=p) @ inner
-    score = np.sum(weights * first, axis=1)
-    return Moments(
-        mean,
-        variance,
-        np.sum(weights * away**3, axis=1),
-        score,
-        np.sum(weights * second, axis=1) - score**2,
-    )
+        spread = np.sqrt(2 * cavity.rest) * _INNER[:, None]
+        first, second = _means_over(_odds_against(mean[:, None] + away), _odds_against(spread))
+    score = weighted_sums(weights, first)
+    score_variance = weighted_sums(weights, second) - score**2
+    return top[:, 0] + np.log(mass), mean, variance, third, score, score_variance
+
+
+def _means_over(outer, inner):
+    """Means of accuracies and of their squares over the inner nodes, given odds against both.
+
+    Odds of sums are products of odds: an exponential for each node, none for each pair. The
+    inner nodes come first, so that numpy works along all the others.
+    """
+    p = np.multiply(inner[:, :, None], outer, out=np.empty((len(inner), *outer.shape)))
+    np.divide(1, np.add(p, 1, out=p), out=p)
+    weights, flat = _INNER_WEIGHTS / np.sqrt(np.pi), p.reshape(len(inner), -1)
+    means = weights @ flat, weights @ np.square(flat, out=flat)
+    return (mean.reshape(outer.shape) for mean in means)
 
 
 def _odds_against(log_odds):
@@ -129,16 +155,26 @@ def mixture_moments(parts, weights):
     -------
     Moments
     """
-    mean, variance, third, score, score_variance = (
-        np.stack(values) for values in zip(*parts, strict=True)
+    return mean_moments(
+        Moments(*(np.stack(values) for values in zip(*parts, strict=True))), weights
     )
+
+
+def mean_moments(several, weights):
+    """The same for parts of which each moment is one array, of shape (n_parts, n_groups)."""
+    mean, variance, third, score, score_variance = several
     weights = np.broadcast_to(weights.T, mean.T.shape).T
-    center, score_center = np.sum(weights * mean, axis=0), np.sum(weights * score, axis=0)
-    away = mean - center
+
+    def averaged(values):
+        return np.einsum("ij,ij->j", weights, values)
+
+    center, score_center = averaged(mean), averaged(score)
+    away, score_away = mean - center, score - score_center
+    square = away**2
     return Moments(
         center,
-        np.sum(weights * (variance + away**2), axis=0),
-        np.sum(weights * (third + 3 * away * variance + away**3), axis=0),
+        averaged(variance + square),
+        averaged(third + away * (3 * variance + square)),
         score_center,
-        np.sum(weights * (score_variance + (score - score_center) ** 2), axis=0),
+        averaged(score_variance + score_away**2),
     )

@@ -35,13 +35,15 @@ class Peers(NamedTuple):
     stretch: np.ndarray
 
 
-def fit_peers(likelihood, structure, prior_std, variances, share, tell=None):
+def fitting_peers(likelihood, structure, prior_std, variances, share, tell=None):
     """Variances at their maximum, groups and topics unlike the others set apart.
+
+    A generator, as `skbench.stats.mixed._together` has them.
 
     Parameters
     ----------
     likelihood, structure, prior_std, variances, tell
-        As in `skbench.stats.mixed._fit.fit_blocks`. The last of the kernels is the
+        As in `skbench.stats.mixed._fit.fitting_blocks`. The last of the kernels is the
         interaction; the one before it, if any, the topic.
     share : float
         Prior share of groups unlike their peers; 0 for none, and for normal topics.
@@ -54,7 +56,7 @@ def fit_peers(likelihood, structure, prior_std, variances, share, tell=None):
     peers : Peers
     """
     plain, structure = structure, fitting.with_kinds(likelihood, structure)
-    fit = fitting.fit_blocks(likelihood, structure, prior_std, variances, tell=tell)
+    fit = yield from fitting.fitting_blocks(likelihood, structure, prior_std, variances, tell=tell)
     peers = Peers(share, np.zeros(fit.W.shape, dtype=bool), np.ones(len(fit.W)))
     if share == 0:
         return fit, structure, peers
@@ -64,29 +66,32 @@ def fit_peers(likelihood, structure, prior_std, variances, share, tell=None):
         if np.array_equal(before.wide, peers.wide) and moved < _SAME:
             return fit, structure, peers
         structure = fitting.with_kinds(likelihood, _set_apart(plain, peers))
-        fit = fitting.fit_blocks(likelihood, structure, prior_std, fit.variances, fit, tell=tell)
+        fit = yield from fitting.fitting_blocks(
+            likelihood, structure, prior_std, fit.variances, fit, tell=tell
+        )
     return fit, structure, peers
 
 
-def log_bayes_factors(likelihood, fit, laws):
+def log_bayes_factors(masses, W, laws):
     """How much better each observation is predicted if its group is unlike its peers.
 
     Parameters
     ----------
-    likelihood : Binomial or Gaussian
-    fit : BlockFit
+    masses : tuple of two ndarray
+        Log probabilities of the observations by these laws.
+    W : ndarray
+        Precisions of the pseudo-observations.
     laws : tuple of two Cavity
-        Its `components`.
+        `components` of a fit; all may be blocks or rows.
 
     Returns
     -------
-    ndarray of shape (n_blocks, B)
+    ndarray
         Logs; 0 where nothing was seen, or no other group says anything of this one.
     """
-    ordinary, unlike = (likelihood.log_mass(law.noisy_mean, law.noisy_variance) for law in laws)
     # Of the only group of a model, all others say nothing: there are no peers to be unlike.
     has_peers = laws[0].noisy_variance < _NO_PEERS * laws[1].noisy_variance
-    return np.where((fit.W > 0) & has_peers, unlike - ordinary, 0)
+    return np.where((W > 0) & has_peers, masses[1] - masses[0], 0)
 
 
 def components(structure, fit):
@@ -132,12 +137,15 @@ def topic_effects(structure, fit):
     """Posterior means, variances and prior variances of the topics, coefficients known."""
     prior = structure.topic_variance(fit.variances)
     mean = prior * fit.posterior.residual.sum(axis=-1)
-    seen = fit.posterior.precision.sums().sum(axis=-1)[..., structure.kinds.member]
+    precision = fit.posterior.precision
+    seen = precision.sums().sum(axis=-1)[..., precision.law.kinds.member]
     return mean, prior - prior**2 * seen, prior
 
 
 def _regarded(likelihood, structure, fit, prior_share):
-    factors = log_bayes_factors(likelihood, fit, components(structure, fit))
+    laws = components(structure, fit)
+    masses = [likelihood.log_mass(law.noisy_mean, law.noisy_variance) for law in laws]
+    factors = log_bayes_factors(masses, fit.W, laws)
     share = posterior_share(factors[fit.W > 0], prior_share)
     stretch = np.ones(len(fit.W))
     if structure.topic is not None:

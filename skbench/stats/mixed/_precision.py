@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from skbench.stats.mixed._structure import Noise, apply
+from skbench.stats.mixed._structure import Kinds, Noise, apply
 
 _SMALL = 48  # size up to which matrices are inverted all at once
 _ENTRIES = 100_000  # of the matrices that are worked on at a time
@@ -22,12 +22,14 @@ class Law(NamedTuple):
     own : ndarray of shape (n_kinds or 1, B), variances of interactions
     topic : ndarray of shape (n_kinds or 1,), variances of the effects of blocks
     noise : Noise or None, that observations share
+    kinds : Kinds, which blocks these are
     """
 
     W: np.ndarray
     own: np.ndarray
     topic: np.ndarray
     noise: Noise | None
+    kinds: Kinds = Kinds()
 
     def part(self, rows):
         """The law of some kinds; what all have in common stays as it is."""
@@ -36,7 +38,7 @@ class Law(NamedTuple):
             scale, shared, factor = self.noise
             noise = Noise(_some(scale, rows, -2), _some(shared, rows), _some(factor, rows))
         W, own = (_some(x, rows, -2) for x in (self.W, self.own))
-        return Law(W, own, _some(self.topic, rows, -1), noise)
+        return Law(W, own, _some(self.topic, rows, -1), noise, self.kinds)
 
     def total(self):
         """Covariance of the latent values plus the noise that they share."""
@@ -89,13 +91,17 @@ class Full(NamedTuple):
         """Sum over blocks."""
         return kinds.counted(self.matrices, -3).sum(axis=-3)
 
+    def information(self, design):
+        """``X' P X``."""
+        return design.information_of_all(self.matrices)
+
     def noisy_variances(self, known):
         """Posterior variances with the noise, and what observations leave of the fixed part."""
-        return _in_parts(_noisy_variances, self.law, self.matrices, known)
+        return _in_parts(_noisy_variances, self.law, self.matrices, known.dense())
 
     def latent_variances(self, known):
         """Posterior variances without the noise, and covariances with the values that have it."""
-        return _in_parts(_latent_variances, self.law, self.matrices, known)
+        return _in_parts(_latent_variances, self.law, self.matrices, known.dense())
 
 
 class Factored(NamedTuple):
@@ -150,6 +156,10 @@ class Factored(NamedTuple):
         diagonal = weight[..., None] * np.eye(weight.shape[-1])
         return diagonal - np.swapaxes(rows.reshape(several), -1, -2) @ counted
 
+    def information(self, design):
+        """``X' P X``."""
+        return design.information_of_few(self.weight, self._weighted)
+
     def noisy_variances(self, known):
         """Posterior variances with the noise, and what observations leave of the fixed part."""
         own, share, columns = self.law.own, self.share, self.columns
@@ -192,9 +202,9 @@ def _factored(law):
 
 def _quadratic(known, along, first, second):
     """``a K b'`` with rows ``a = number e_i + factors along'`` of two tables, for all i."""
-    acted = np.swapaxes(_product(np.swapaxes(along, -1, -2), known), -1, -2)
+    acted = known.times(along)
     (number, factors), (other, others) = first, second
-    found = number * other * np.diagonal(known, axis1=-2, axis2=-1)
+    found = number * other * known.diagonal()
     found += number * np.sum(others * acted, axis=-1) + other * np.sum(factors * acted, axis=-1)
     return found + np.sum((factors @ (np.swapaxes(along, -1, -2) @ acted)) * others, axis=-1)
 

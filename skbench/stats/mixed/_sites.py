@@ -44,9 +44,14 @@ def _moments_of_a_few(k, n, mean, variance):
     weights = np.exp(log_weights - top)
     mass = weights.sum(axis=1)
     weights /= mass[:, None]
-    tilted_mean = np.sum(weights * points, axis=1)
-    tilted_variance = np.sum(weights * (points - tilted_mean[:, None]) ** 2, axis=1)
+    tilted_mean = weighted_sums(weights, points)
+    tilted_variance = weighted_sums(weights, (points - tilted_mean[:, None]) ** 2)
     return tilted_mean, tilted_variance, top[:, 0] + np.log(mass)
+
+
+def weighted_sums(weights, values):
+    """Sums along the second axis of two tables' products, without a table of these."""
+    return np.einsum("ij,ij->i", weights, values)
 
 
 def tilted_rule(k, n, mean, variance):

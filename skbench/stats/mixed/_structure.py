@@ -103,6 +103,8 @@ def kinds_of(W, noise, structure):
     parts.append(np.zeros(1) if structure.topic is None else structure.topic)
     parts = [part.reshape(len(part), -1) for part in parts if part.ndim]
     table = np.concatenate([part for part in parts if len(part) == len(W)], axis=1)
+    if np.all(table == table[0]):
+        return Kinds(np.zeros(1, dtype=int), np.zeros(len(W), dtype=int))
     _, first, member = np.unique(table, axis=0, return_index=True, return_inverse=True)
     return Kinds(first, member.ravel()) if len(first) <= _MOST_KINDS * len(W) else Kinds()
 

@@ -7,6 +7,7 @@ from scipy.special import expit, logit
 
 from skbench.stats.mixed import _fit as fitting
 from skbench.stats.mixed import _peers
+from skbench.stats.mixed._far_topics import far_topics
 from skbench.stats.mixed._layout import Layout, layout
 from skbench.stats.mixed._moments import (
     Cavity,
@@ -165,12 +166,12 @@ def crossed_logit(
     arranged = _arranged(model, topic, item_correlation, factors, _MODEL_STD**-2)
     where = arranged.where
     likelihood = fitting.Binomial(where.blocks(k), where.blocks(n), arranged.correlation)
-    own = where.rows(likelihood.k_own), where.rows(likelihood.n_own)
 
-    def moments(_, cavity):
-        return binomial_moments(*own, cavity)
+    def moments_of(likelihood, where):
+        own = where.rows(likelihood.k_own), where.rows(likelihood.n_own)
+        return lambda _, cavity: binomial_moments(*own, cavity)
 
-    return _crossed_fit(likelihood, arranged, moments, unlike_share, tell)
+    return _crossed_fit(likelihood, arranged, moments_of, unlike_share, tell)
 
 
 def crossed_normal(
@@ -222,14 +223,17 @@ def crossed_normal(
     standardized = where.blocks((z - center) / scale)
     likelihood = fitting.Gaussian(standardized, where.blocks(precision), arranged.correlation)
 
-    def moments(part, cavity):
-        if unlike_share:
-            return gaussian_moments(where.rows(part.W), where.rows(part.b), cavity)
-        # The same, without dividing an exact observation out and in again.
-        mean, variance = where.rows(part.posterior.mean), where.rows(part.posterior.variance)
-        return Moments(mean, variance, np.zeros_like(mean), mean, variance)
+    def moments_of(_, where):
+        def moments(part, cavity):
+            if unlike_share:
+                return gaussian_moments(where.rows(part.W), where.rows(part.b), cavity)
+            # The same, without dividing an exact observation out and in again.
+            mean, variance = where.rows(part.posterior.mean), where.rows(part.posterior.variance)
+            return Moments(mean, variance, np.zeros_like(mean), mean, variance)
 
-    fit = _crossed_fit(likelihood, arranged, moments, unlike_share, tell)
+        return moments
+
+    fit = _crossed_fit(likelihood, arranged, moments_of, unlike_share, tell)
     squared = {
         name: scale**2 * getattr(fit, name)
         for name in fit._fields
@@ -307,16 +311,21 @@ def _arranged(model, topic, item_correlation, factors, prior_precision):
     return _Arranged(where, structure, np.array(start), np.array(prior_std), correlation, nested)
 
 
-def _crossed_fit(likelihood, arranged, moments, unlike_share, tell):
+def _crossed_fit(likelihood, arranged, moments_of, unlike_share, tell):
     problem = likelihood, arranged.structure, arranged.prior_std
     fit, structure, peers = _peers.fit_peers(*problem, arranged.start, unlike_share, tell)
     fits, weights = fitting.integrated(likelihood, structure, arranged.prior_std, fit, tell)
-    known = likelihood, structure, peers.share
-    unlike, components = _components(fits, weights, known, arranged.where, moments)
+    known, where = (likelihood, structure, peers.share), arranged.where
+    groups = _components(fits, weights, known, where, moments_of(likelihood, where))
+    topics = _topic_effects(fits, weights, structure, arranged.nested)
+    if np.any(peers.stretch > 1):
+        far = far_topics(likelihood, structure, peers.stretch, fits, weights)
+        groups = _far_groups(groups, far, peers.share, where, moments_of)
+        topics = _written(topics, far.blocks, (far.topic_mean, far.topic_mean_variance))
+    unlike, components = groups
     mixed = mixture_moments(components, np.stack([1 - unlike, unlike]))
     variances = weights @ fits.variances
     coefficients, covariance = _coefficients(fits, weights, structure.design.order)
-    topic_mean, topic_mean_variance = _topic_effects(fits, weights, structure, arranged.nested)
     return CrossedFit(
         mean=mixed.mean,
         variance=mixed.variance,
@@ -325,8 +334,8 @@ def _crossed_fit(likelihood, arranged, moments, unlike_share, tell):
         score_variance=mixed.score_variance,
         coefficients=coefficients,
         coefficient_covariance=covariance,
-        topic_mean=topic_mean,
-        topic_mean_variance=topic_mean_variance,
+        topic_mean=topics[0],
+        topic_mean_variance=topics[1],
         topic_variance=0.0 if arranged.nested else float(variances[0]),
         interaction_variance=float(variances[0 if arranged.nested else 1]),
         factor_variances=variances[structure.n_effects :],
@@ -342,7 +351,8 @@ def _crossed_fit(likelihood, arranged, moments, unlike_share, tell):
 def _components(fits, weights, known, where, moments):
     """Probability that each group is unlike its peers, and its moments if not, and if so.
 
-    Where nobody was let be unlike them, the second moments are the first.
+    Weights of fits, or of fits for each group. Where nobody was let be unlike them, the
+    second moments are the first.
     """
     likelihood, structure, share = known
     laws = _peers.components(structure, fits)
@@ -355,8 +365,36 @@ def _components(fits, weights, known, where, moments):
         return np.zeros(len(ordinary.mean)), (ordinary, ordinary)
     factors = where.rows(_peers.log_bayes_factors(likelihood, fits, laws))
     unlike = expit(logit(share) + factors)
+    weights = weights.reshape(len(weights), -1)
     ordinary = mixture_moments(_each(narrow), _shares(weights, 1 - unlike))
-    return weights @ unlike, (ordinary, mixture_moments(_each(*wide), _shares(weights, unlike)))
+    alone = mixture_moments(_each(*wide), _shares(weights, unlike))
+    return np.sum(weights * unlike, axis=0), (ordinary, alone)
+
+
+def _far_groups(groups, far, share, where, moments_of):
+    """What `_components` found, anew for the groups of topics far from the others."""
+    of_far, rows = _of_blocks(where, far.blocks)
+    weights, known = far.weights[:, of_far.block], (far.likelihood, far.structure, share)
+    moments = moments_of(far.likelihood, of_far)
+    return _written(groups, rows, _components(far.fits, weights, known, of_far, moments))
+
+
+def _of_blocks(where, blocks):
+    """Layout of the rows of some blocks, and which rows they are."""
+    place = np.full(len(where.slot_model), -1)
+    place[blocks] = np.arange(len(blocks))
+    rows = np.flatnonzero(place[where.block] >= 0)
+    return where._replace(block=place[where.block[rows]], slot=where.slot[rows]), rows
+
+
+def _written(old, at, new):
+    """Nested tuples of arrays, with new values at some places."""
+    if not isinstance(old, tuple):
+        old = old.copy()
+        old[at] = new
+        return old
+    parts = [_written(*pair) for pair in zip(old, [at] * len(old), new, strict=True)]
+    return type(old)(*parts) if hasattr(old, "_fields") else tuple(parts)
 
 
 def _each(several):
@@ -366,7 +404,7 @@ def _each(several):
 
 def _shares(weights, probability):
     """Weights of the fits for each group, given that it is in a component."""
-    shares = weights[:, None] * np.maximum(probability, np.finfo(float).tiny)
+    shares = weights * np.maximum(probability, np.finfo(float).tiny)
     return shares / shares.sum(axis=0)
 
 
@@ -389,7 +427,7 @@ def _coefficients(fits, weights, order):
 def _topic_effects(fits, weights, structure, nested):
     """Posterior mean and variance of the topics' effects, coefficients taken as known."""
     if nested:
-        return np.zeros((2, fits.W.shape[1]))
+        return tuple(np.zeros((2, fits.W.shape[1])))
     means, variances, _ = _peers.topic_effects(structure, fits)
     mean = weights @ means
     return mean, weights @ (variances + (means - mean) ** 2)

@@ -131,9 +131,15 @@ def crossed_logit(
     a group, with either variance, predicts its count: the ratio of the two probabilities
     times the prior odds is the odds that it is unlike them. `share` is found by
     expectation and maximization with a prior worth 40 groups; groups with odds above 1 get the
-    wide variance, and all is fitted again. Effects of topics have a t law with 3
-    degrees of freedom by scale weights ``(3 + E a^2 / topic_variance) / 4``, used where
-    they exceed 2. Against nested quadrature of the mixture: test_mixture_against_quadrature.
+    wide variance, and all is fitted again. Against nested quadrature of the mixture:
+    test_mixture_against_quadrature.
+
+    Topics far from the others: one in four effects of topics has a Cauchy law of the same
+    scale. Topics whose scale weights ``(3 + E a^2 / topic_variance) / 4`` exceed 2, or that
+    are far with a probability above 1/2, get these weights as factors of their variance, so
+    that they do not widen the others. Where the probability exceeds .4, or there is such a
+    factor, the variance is then integrated over, topic by topic: with the most
+    probable one in its place posteriors of topics of few items would be too narrow.
 
     The roots of the variances have weak half-normal priors, of scale 1/2 for the
     interaction and 1 for the others. Where the data leave those of topic and interaction
@@ -318,8 +324,8 @@ def _crossed_fit(likelihood, arranged, moments_of, unlike_share, tell):
     known, where = (likelihood, structure, peers.share), arranged.where
     groups = _components(fits, weights, known, where, moments_of(likelihood, where))
     topics = _topic_effects(fits, weights, structure, arranged.nested)
-    if np.any(peers.stretch > 1):
-        far = far_topics(likelihood, structure, peers.stretch, fits, weights)
+    if np.any(peers.far > 1):
+        far = far_topics(likelihood, structure, peers, fits, weights)
         groups = _far_groups(groups, far, peers.share, where, moments_of)
         topics = _written(topics, far.blocks, (far.topic_mean, far.topic_mean_variance))
     unlike, components = groups

@@ -3,16 +3,21 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit, logit
 
 from skbench.stats.mixed import _fit as fitting
 from skbench.stats.mixed._gaussian import Posterior
 from skbench.stats.mixed._structure import Noise, Structure, apply
 
-_FREEDOM = 1  # of the t law of their effects: a Cauchy one
-_MOST_PROBABLE = 3
-_LEVELS = np.exp(0.75 * (np.arange(8) - _MOST_PROBABLE))  # of a factor, times the most probable one
+_SHARE = 0.25  # of topics whose effects have a Cauchy law, before any data
+_STEP = 0.75  # of the log of a factor of their variances
+_MOST_PROBABLE = 4  # which of the levels has the most probable factor
+_LEVELS = np.exp(_STEP * (np.arange(1, 9) - _MOST_PROBABLE))  # times it; the first level is 1
+_ROUGH_STEP = 0.5
+_ROUGH = np.exp(_ROUGH_STEP * np.arange(-2, 14))[:, None]  # factors to begin with
 _TOLERANCE = 3e-5  # of log odds
 _MAX_STEPS = 50
+_LEAST_LEFT = 1e-12  # of an effect that is known all but exactly
 _ENTRIES = 1_000_000  # of the matrices that are worked on at a time
 
 
@@ -84,15 +89,63 @@ class _Noisy(NamedTuple):
     log_evidence: np.ndarray
 
 
-def far_topics(likelihood, structure, stretch, fits, weights):
-    """Integrate over the variances of the effects of topics far from the others.
+def far_probability(residual, precision, prior, variance):
+    """Probability that topics are far from the others, by pseudo-observations as they are.
+
+    Parameters
+    ----------
+    residual, precision : ndarray of shape (n_blocks,)
+        Of each topic, the sums of ``V^-1 (y - X beta)`` and of ``V^-1``.
+    prior : ndarray of shape (n_blocks,)
+        The variances of the topics' effects that `V` has.
+    variance : float
+        That of topics like the others.
+
+    Returns
+    -------
+    probability : ndarray of shape (n_blocks,)
+    square : ndarray of shape (n_blocks,)
+        Expected square of the effect of a topic that is far, over `variance`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> seen, noise, prior = np.array([0.5, 2.5]), 0.25, 0.25
+    >>> precision = 1 / (prior + noise)
+    >>> far_probability(precision * seen, precision, prior, prior)[0].round(2)
+    array([0.19, 0.89])
+    """
+    left = np.maximum(1 - prior * precision, _LEAST_LEFT)
+    known, pull = precision / left, residual / left
+
+    def log_evidence(prior):
+        return (pull**2 * prior / (1 + prior * known) - np.log1p(prior * known)) / 2
+
+    factors = _ROUGH * variance
+    logs = _log_prior(_ROUGH, _ROUGH_STEP) + log_evidence(factors)
+    most = logs.max(axis=0)
+    weights = np.exp(logs - most)
+    total = weights.sum(axis=0)
+    log_odds = logit(_SHARE) + most + np.log(total) - log_evidence(variance)
+    own = factors / (1 + factors * known)
+    square = np.sum(weights * ((own * pull) ** 2 + own), axis=0) / total
+    return expit(log_odds), square / variance
+
+
+def _log_prior(factor, step):
+    """Log probability of the factors of variances that make a normal law a Cauchy one."""
+    return np.log(step) - (np.log(2 * np.pi) + np.log(factor) + 1 / factor) / 2
+
+
+def far_topics(likelihood, structure, peers, fits, weights):
+    """Integrate over the variances of the effects of topics that may be far from the others.
 
     Parameters
     ----------
     likelihood, structure
-        As in `skbench.stats.mixed._fit.fits_at`, with the variances of `stretch`.
-    stretch : ndarray of shape (n_blocks,)
-        Most probable factors of the topics' variances; 1 for topics like the others.
+        As in `skbench.stats.mixed._fit.fits_at`.
+    peers : Peers
+        That the variances of the structure are those of.
     fits : BlockFit
         Several, with these.
     weights : ndarray of shape (n_fits,)
@@ -104,23 +157,27 @@ def far_topics(likelihood, structure, stretch, fits, weights):
 
     Notes
     -----
-    The Cauchy law is a normal one whose variance is itself uncertain. Its most probable value
-    in its place would believe that a topic is just as far away as it seems. What the
-    other topics say of the coefficients stays as it is, so each topic is a small problem
-    of its own, at every level of its variance.
+    The effect of a topic is normal, or with probability 1/4 has the Cauchy law of the same
+    scale: a normal law whose variance is itself uncertain. Its most probable value in
+    its place would believe that a topic is just as far away as it seems. What the other
+    topics say of the coefficients stays as it is, so each topic is a small problem of its own,
+    at every level of its variance.
     """
-    blocks = np.flatnonzero(stretch > 1)
-    levels = _LEVELS[:, None, None]
-    prior = levels * structure.topic_variance(fits.variances)[..., blocks]
-    which = np.tile(np.arange(len(weights)), len(levels))
+    blocks = np.flatnonzero(peers.far > 1)
+    stretch = peers.stretch[blocks]
+    factor = np.vstack([np.ones(len(blocks)), _LEVELS[:, None] * peers.far[blocks]])[:, None]
+    prior = structure.topic_variance(fits.variances)
+    prior = np.broadcast_to(prior, (len(weights), len(peers.far)))[:, blocks] / stretch * factor
+    which = np.tile(np.arange(len(weights)), len(factor))
     part = likelihood.part(blocks)
     found = _each_alone(part, _rest(structure, fits, blocks), _sites(fits, blocks), prior, which)
+    log_prior = np.log(_SHARE) + _log_prior(factor, _STEP)
+    log_prior[0] = np.log(1 - _SHARE)
     evidence = found.log_evidence.reshape(prior.shape)
-    factor = levels * stretch[blocks]
-    log_weights = -_FREEDOM / 2 * (np.log(factor) + 1 / factor) + evidence
-    # The weights of the fits know these topics already, with the most probable factors.
-    log_weights += np.log(np.maximum(weights, np.finfo(float).tiny))[:, None]
-    log_weights = (log_weights - evidence[_MOST_PROBABLE]).reshape(len(which), -1)
+    # The weights of the fits know these topics already, with the factors that they have.
+    known = np.where(stretch == 1, evidence[0], evidence[_MOST_PROBABLE])
+    log_weights = np.log(np.maximum(weights, np.finfo(float).tiny))[:, None]
+    log_weights = (log_prior + evidence + log_weights - known).reshape(len(which), -1)
     shares = np.exp(log_weights - log_weights.max(axis=0))
     shares /= shares.sum(axis=0)
     mean = np.sum(shares * found.topic_mean, axis=0)

@@ -78,7 +78,7 @@ def test_each_topic_alone_is_a_fit_of_all(kind, case):
             at = slice(2 * number, 2 * number + 2)
             assert_allclose(found[at, 0][:, filled], expected[:, FAR[0]][:, filled], **exact)
     # Masses of the inverse gamma law that makes a normal law a Cauchy one.
-    mass = 0.25 * 0.75 * scales * invgamma.pdf(scales, 0.5, scale=0.5)
+    mass = 0.25 * _far_topics._STEP * scales * invgamma.pdf(scales, 0.5, scale=0.5)
     expected = np.log(np.append(0.75, mass[1:]))[:, None] + np.log([0.6, 0.4])
     expected = expected + np.array(logs) - logs[_far_topics._MOST_PROBABLE]
     expected = np.exp(expected - expected.max())

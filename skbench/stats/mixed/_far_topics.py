@@ -7,12 +7,13 @@ from scipy.special import expit, logit
 
 from skbench.stats.mixed import _fit as fitting
 from skbench.stats.mixed._gaussian import Posterior
+from skbench.stats.mixed._precision import inverse
 from skbench.stats.mixed._structure import Noise, Structure, apply
 
 _SHARE = 0.25  # of topics whose effects have a Cauchy law, before any data
-_STEP = 0.75  # of the log of a factor of their variances
-_MOST_PROBABLE = 4  # which of the levels has the most probable factor
-_LEVELS = np.exp(_STEP * (np.arange(1, 9) - _MOST_PROBABLE))  # times it; the first level is 1
+_STEP = 1.0  # of the log of a factor of their variances
+_MOST_PROBABLE = 3  # which of the levels has the most probable factor
+_LEVELS = np.exp(_STEP * (np.arange(1, 7) - _MOST_PROBABLE))  # times it; the first level is 1
 _ROUGH_STEP = 0.5
 _ROUGH = np.exp(_ROUGH_STEP * np.arange(-2, 14))[:, None]  # factors to begin with
 _TOLERANCE = 3e-5  # of log odds
@@ -243,14 +244,15 @@ def _alone(likelihood, rest, W, b, prior):
         previous = found.noisy_mean
         W, b = likelihood.update(W, b, found)
         found = _given(W, b, rest.mean, noisy)
+    gain = latent @ found.precision
     return _Alone(
         W=W,
         b=b,
         mean=rest.mean + apply(latent, found.residual),
-        variance=_left(latent, found.precision, latent),
+        variance=_left(gain, latent, latent),
         noisy_mean=found.noisy_mean,
         noisy_variance=found.noisy_variance,
-        slope=_left(latent, found.precision, noisy) / found.noisy_variance,
+        slope=_left(gain, noisy, latent) / found.noisy_variance,
         log_evidence=found.log_evidence + likelihood.block_evidence(W, b, found),
         topic_mean=prior * found.residual.sum(axis=-1),
         topic_variance=prior - prior**2 * found.precision.sum(axis=(-2, -1)),
@@ -261,26 +263,25 @@ def _given(W, b, mean, covariance):
     """Posterior of normal values with this law, seen as ``b / W`` with precision `W`."""
     root = np.sqrt(W)
     inner = np.eye(W.shape[-1]) + root[..., :, None] * covariance * root[..., None, :]
-    inverse = np.linalg.inv(inner)
-    precision = root[..., :, None] * inverse * root[..., None, :]
+    inverted, log_determinant = inverse(inner)
+    precision = root[..., :, None] * inverted * root[..., None, :]
     value = np.divide(b, root, out=np.zeros_like(b), where=root > 0)
     away = value - root * mean
-    drawn = apply(inverse, away)
-    evidence = np.sum(value**2 - away * drawn, axis=-1) - np.linalg.slogdet(inner)[1]
+    drawn = apply(inverted, away)
+    evidence = np.sum(value**2 - away * drawn, axis=-1) - log_determinant
     return _Noisy(
         noisy_mean=mean + apply(covariance, root * drawn),
-        noisy_variance=_left(covariance, precision, covariance),
+        noisy_variance=_left(covariance @ precision, covariance, covariance),
         precision=precision,
         residual=root * drawn,
         log_evidence=evidence / 2,
     )
 
 
-def _left(first, precision, second):
-    """Diagonal of ``C - first P second``: `C`, their covariance, is the smaller of the two."""
-    explained = np.sum((first @ precision) * np.swapaxes(second, -1, -2), axis=-1)
-    prior = (np.diagonal(x, axis1=-2, axis2=-1) for x in (first, second))
-    return np.maximum(np.minimum(*prior) - explained, 0)
+def _left(gain, values, common):
+    """Diagonal of the covariance of two values less what was seen: ``common - gain values``."""
+    explained = np.sum(gain * np.swapaxes(values, -1, -2), axis=-1)
+    return np.maximum(np.diagonal(common, axis1=-2, axis2=-1) - explained, 0)
 
 
 def _posterior(found, is_exact):

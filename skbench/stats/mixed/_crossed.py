@@ -7,6 +7,7 @@ from scipy.special import expit, logit
 
 from skbench.stats.mixed import _fit as fitting
 from skbench.stats.mixed import _peers
+from skbench.stats.mixed._far_topics import far_topics
 from skbench.stats.mixed._layout import Layout, layout
 from skbench.stats.mixed._moments import (
     Cavity,
@@ -132,9 +133,15 @@ def crossed_logit(
     a group, with either variance, predicts its count: the ratio of the two probabilities
     times the prior odds is the odds that it is unlike them. `share` is found by
     expectation and maximization with a prior worth 40 groups; groups with odds above 1 get the
-    wide variance, and all is fitted again. Effects of topics have a t law with 3
-    degrees of freedom by scale weights ``(3 + E a^2 / topic_variance) / 4``, used where
-    they exceed 2. Against nested quadrature of the mixture: test_mixture_against_quadrature.
+    wide variance, and all is fitted again. Against nested quadrature of the mixture:
+    test_mixture_against_quadrature.
+
+    Topics far from the others: one in four effects of topics has a Cauchy law of the same
+    scale. Topics whose scale weights ``(3 + E a^2 / topic_variance) / 4`` exceed 2, or that
+    are far with a probability above 1/2, get these weights as factors of their variance, so
+    that they do not widen the others. Where the probability exceeds .4, or there is such a
+    factor, the variance is then integrated over, topic by topic: with the most
+    probable one in its place posteriors of topics of few items would be too narrow.
 
     The roots of the variances have weak half-normal priors, of scale 1/2 for the
     interaction and 1 for the others. Where the data leave those of topic and interaction
@@ -167,12 +174,12 @@ def crossed_logit(
     arranged = _arranged(model, topic, item_correlation, factors, _MODEL_STD**-2)
     where = arranged.where
     likelihood = fitting.Binomial(where.blocks(k), where.blocks(n), arranged.correlation)
-    own = where.rows(likelihood.k_own), where.rows(likelihood.n_own)
 
-    def posterior(_, law):
-        return binomial_posterior(*own, _rows(where, law))
+    def posterior_of(likelihood, where):
+        own = where.rows(likelihood.k_own), where.rows(likelihood.n_own)
+        return lambda _, law: binomial_posterior(*own, _rows(where, law))
 
-    return alone(_crossed_fit(likelihood, arranged, posterior, unlike_share, tell))
+    return alone(_crossed_fit(likelihood, arranged, posterior_of, unlike_share, tell))
 
 
 def crossed_normal(
@@ -265,16 +272,19 @@ def _crossed_normal(z, sigma2, arranged, unlike_share, tell):
     standardized = where.blocks((z - center) / scale)
     likelihood = fitting.Gaussian(standardized, where.blocks(precision), arranged.correlation)
 
-    def posterior(part, law):
-        if unlike_share:
-            mass = likelihood.log_mass(law.noisy_mean, law.noisy_variance)
-            seen = where.rows(part.W), where.rows(part.b)
-            return where.rows(mass), gaussian_moments(*seen, _rows(where, law))
-        # The same, without dividing an exact observation out and in again.
-        mean, variance = where.rows(part.posterior.mean), where.rows(part.posterior.variance)
-        return None, Moments(mean, variance, np.zeros_like(mean), mean, variance)
+    def posterior_of(likelihood, where):
+        def posterior(part, law):
+            if unlike_share:
+                mass = likelihood.log_mass(law.noisy_mean, law.noisy_variance)
+                seen = where.rows(part.W), where.rows(part.b)
+                return where.rows(mass), gaussian_moments(*seen, _rows(where, law))
+            # The same, without dividing an exact observation out and in again.
+            mean, variance = where.rows(part.posterior.mean), where.rows(part.posterior.variance)
+            return None, Moments(mean, variance, np.zeros_like(mean), mean, variance)
 
-    fit = yield from _crossed_fit(likelihood, arranged, posterior, unlike_share, tell)
+        return posterior
+
+    fit = yield from _crossed_fit(likelihood, arranged, posterior_of, unlike_share, tell)
     squared = {
         name: scale**2 * getattr(fit, name)
         for name in fit._fields
@@ -357,19 +367,25 @@ def _rows(where, law):
     return Cavity(*(None if x is None else where.rows(x) for x in law))
 
 
-def _crossed_fit(likelihood, arranged, posterior, unlike_share, tell):
+def _crossed_fit(likelihood, arranged, posterior_of, unlike_share, tell):
     problem = likelihood, arranged.structure, arranged.prior_std
     found = yield from _peers.fitting_peers(*problem, arranged.start, unlike_share, tell)
     fit, structure, peers = found
     fits, weights = yield from fitting.integrating(
         likelihood, structure, arranged.prior_std, fit, tell
     )
-    laws = _peers.components(structure, fits)
-    unlike, components = _components(fits, weights, laws, peers.share, arranged.where, posterior)
+    where, laws = arranged.where, _peers.components(structure, fits)
+    posterior = posterior_of(likelihood, where)
+    groups = _components(fits, weights, laws, peers.share, where, posterior)
+    topics = _topic_effects(fits, weights, structure, arranged.nested)
+    if np.any(peers.far > 1):
+        far = far_topics(likelihood, structure, peers, fits, weights)
+        groups = _far_groups(groups, far, peers.share, where, posterior_of)
+        topics = _written(topics, far.blocks, (far.topic_mean, far.topic_mean_variance))
+    unlike, components = groups
     mixed = mixture_moments(components, np.stack([1 - unlike, unlike]))
     variances = weights @ fits.variances
     coefficients, covariance = _coefficients(fits, weights, structure.design.order)
-    topic_mean, topic_mean_variance = _topic_effects(fits, weights, structure, arranged.nested)
     return CrossedFit(
         mean=mixed.mean,
         variance=mixed.variance,
@@ -378,8 +394,8 @@ def _crossed_fit(likelihood, arranged, posterior, unlike_share, tell):
         score_variance=mixed.score_variance,
         coefficients=coefficients,
         coefficient_covariance=covariance,
-        topic_mean=topic_mean,
-        topic_mean_variance=topic_mean_variance,
+        topic_mean=topics[0],
+        topic_mean_variance=topics[1],
         topic_variance=0.0 if arranged.nested else float(variances[0]),
         interaction_variance=float(variances[0 if arranged.nested else 1]),
         factor_variances=variances[structure.n_effects :],
@@ -395,7 +411,8 @@ def _crossed_fit(likelihood, arranged, posterior, unlike_share, tell):
 def _components(fits, weights, laws, share, where, posterior):
     """Probability that each group is unlike its peers, and its moments if not, and if so.
 
-    Where nobody was let be unlike them, the second moments are the first.
+    Weights of fits, or of fits for each group. Where nobody was let be unlike them, the
+    second moments are the first.
     """
     if share == 0:
         ordinary = mean_moments(posterior(fits, laws[0])[1], weights)
@@ -404,13 +421,43 @@ def _components(fits, weights, laws, share, where, posterior):
     rows = [_rows(where, law) for law in laws]
     factors = _peers.log_bayes_factors(masses, where.rows(fits.W), rows)
     unlike = expit(logit(share) + factors)
+    weights = weights.reshape(len(weights), -1)
     ordinary = mean_moments(narrow, _shares(weights, 1 - unlike))
-    return weights @ unlike, (ordinary, mean_moments(wide, _shares(weights, unlike)))
+    alone = mean_moments(wide, _shares(weights, unlike))
+    return np.sum(weights * unlike, axis=0), (ordinary, alone)
+
+
+def _far_groups(groups, far, share, where, posterior_of):
+    """What `_components` found, anew for the groups of topics far from the others."""
+    of_far, rows = _of_blocks(where, far.blocks)
+    laws = _peers.components(far.structure, far.fits)
+    posterior = posterior_of(far.likelihood, of_far)
+    weights = far.weights[:, of_far.block]
+    anew = _components(far.fits, weights, laws, share, of_far, posterior)
+    return _written(groups, rows, anew)
+
+
+def _of_blocks(where, blocks):
+    """Layout of the rows of some blocks, and which rows they are."""
+    place = np.full(len(where.slot_model), -1)
+    place[blocks] = np.arange(len(blocks))
+    rows = np.flatnonzero(place[where.block] >= 0)
+    return where._replace(block=place[where.block[rows]], slot=where.slot[rows]), rows
+
+
+def _written(old, at, new):
+    """Nested tuples of arrays, with new values at some places."""
+    if not isinstance(old, tuple):
+        old = old.copy()
+        old[at] = new
+        return old
+    parts = [_written(*pair) for pair in zip(old, [at] * len(old), new, strict=True)]
+    return type(old)(*parts) if hasattr(old, "_fields") else tuple(parts)
 
 
 def _shares(weights, probability):
     """Weights of the fits for each group, given that it is in a component."""
-    shares = weights[:, None] * np.maximum(probability, np.finfo(float).tiny)
+    shares = weights * np.maximum(probability, np.finfo(float).tiny)
     return shares / shares.sum(axis=0)
 
 
@@ -433,7 +480,7 @@ def _coefficients(fits, weights, order):
 def _topic_effects(fits, weights, structure, nested):
     """Posterior mean and variance of the topics' effects, coefficients taken as known."""
     if nested:
-        return np.zeros((2, fits.W.shape[1]))
+        return tuple(np.zeros((2, fits.W.shape[1])))
     means, variances, _ = _peers.topic_effects(structure, fits)
     mean = weights @ means
     return mean, weights @ (variances + (means - mean) ** 2)

@@ -1,5 +1,6 @@
 """Restricted maximum likelihood for the variances, sites by expectation propagation."""
 
+import copy
 import itertools
 from typing import NamedTuple
 
@@ -68,6 +69,12 @@ class Binomial:
         scale = np.where(self.n > 0, 1 / np.sqrt(np.maximum(self.n, 1) * p * (1 - p)), 0)
         return Noise(scale, self._shared, self._factor)
 
+    def part(self, blocks):
+        """The likelihood of some blocks; their noise is known."""
+        part = copy.copy(self)
+        part.n, part.k_own, part.n_own = (x[blocks] for x in (self.n, self.k_own, self.n_own))
+        return part
+
     def noise(self, posterior, noise):
         """New shared noise, half way from the old: .7 of the way swing for ever with 250 models."""
         if noise is None:
@@ -90,10 +97,14 @@ class Binomial:
         """Log of the mean likelihood where the log odds are normal."""
         return tilted_moments(self.k_own, self.n_own, mean, variance)[2]
 
-    def evidence(self, W, b, posterior):
-        """What the log evidence gains from the exact likelihood."""
+    def block_evidence(self, W, b, posterior):
+        """What the log evidence gains from the exact likelihood, block by block."""
         noisy = posterior.noisy_mean, posterior.noisy_variance
         return site_evidence(self.k_own, self.n_own, W, b, *noisy)
+
+    def evidence(self, W, b, posterior):
+        """What the log evidence gains from the exact likelihood."""
+        return self.block_evidence(W, b, posterior).sum(axis=-1)
 
 
 class Gaussian:
@@ -108,6 +119,12 @@ class Gaussian:
         self.start_noise = None
         if shared is not None:
             self.start_noise = Noise(scale, shared, factor_of(shared))
+
+    def part(self, blocks):
+        """The likelihood of some blocks."""
+        part = copy.copy(self)
+        part.start = tuple(x[blocks] for x in self.start)
+        return part
 
     def update(self, W, b, posterior):
         """Nothing changes: the observations are Gaussian already."""
@@ -132,6 +149,10 @@ class Gaussian:
     def evidence(self, W, b, posterior):
         """Nothing is gained: the likelihood is Gaussian already."""
         return 0.0
+
+    def block_evidence(self, W, b, posterior):
+        """Nothing is gained: the likelihood is Gaussian already."""
+        return np.zeros(W.shape[:-1])
 
 
 def split_correlation(correlation):

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import logit
 
 from skbench.stats.mixed import _fit as fitting
+from skbench.stats.mixed._far_topics import far_probability
 from skbench.stats.mixed._moments import Cavity
 from skbench.stats.mixed._sites import cavity
 
@@ -18,6 +19,8 @@ _LARGEST_LOG = 700.0  # of a number that is not infinite
 _FREEDOM = 3  # of the t law of the topics' effects
 _HEAVY = 2.0  # factor of a topic's variance below which it counts as normal
 _SAME = 0.1  # change of the log of that factor that needs no other fit
+_HEEDED = 0.4  # least probability with which a topic may be far from the others
+_LEAST_FAR = 1.001  # factor by which to tell them: 1 is that of the others
 _ROUNDS = 4
 _NO_PEERS = 1e4  # times the variance of a group unlike its peers: from a flat prior alone
 
@@ -28,11 +31,14 @@ class Peers(NamedTuple):
     share : float, prior probability of a group
     wide : ndarray of bool of shape (n_blocks, B), which groups say nothing of the others
     stretch : ndarray of shape (n_blocks,), factors of the topics' variances
+    far : ndarray of shape (n_blocks,), the most probable factors of topics that may be far from
+        the others; 1 for those that are like them; None if nobody looked
     """
 
     share: float
     wide: np.ndarray
     stretch: np.ndarray
+    far: np.ndarray | None = None
 
 
 def fitting_peers(likelihood, structure, prior_std, variances, share, tell=None):
@@ -57,14 +63,14 @@ def fitting_peers(likelihood, structure, prior_std, variances, share, tell=None)
     """
     plain, structure = structure, fitting.with_kinds(likelihood, structure)
     fit = yield from fitting.fitting_blocks(likelihood, structure, prior_std, variances, tell=tell)
-    peers = Peers(share, np.zeros(fit.W.shape, dtype=bool), np.ones(len(fit.W)))
+    peers = Peers(share, np.zeros(fit.W.shape, dtype=bool), *np.ones((2, len(fit.W))))
     if share == 0:
         return fit, structure, peers
     for _ in range(_ROUNDS):
         before, peers = peers, _regarded(likelihood, structure, fit, share)
         moved = np.max(np.abs(np.log(peers.stretch / before.stretch)))
         if np.array_equal(before.wide, peers.wide) and moved < _SAME:
-            return fit, structure, peers
+            return fit, structure, peers._replace(stretch=before.stretch)
         structure = fitting.with_kinds(likelihood, _set_apart(plain, peers))
         fit = yield from fitting.fitting_blocks(
             likelihood, structure, prior_std, fit.variances, fit, tell=tell
@@ -147,13 +153,26 @@ def _regarded(likelihood, structure, fit, prior_share):
     masses = [likelihood.log_mass(law.noisy_mean, law.noisy_variance) for law in laws]
     factors = log_bayes_factors(masses, fit.W, laws)
     share = posterior_share(factors[fit.W > 0], prior_share)
-    stretch = np.ones(len(fit.W))
-    if structure.topic is not None:
-        mean, variance, _ = topic_effects(structure, fit)
-        square = (mean**2 + variance) / fit.variances[0]
-        heavy = (_FREEDOM + square) / (_FREEDOM + 1)
-        stretch = np.where(heavy > _HEAVY, heavy, 1.0)
-    return Peers(share, factors > -logit(share), stretch)
+    return Peers(share, factors > -logit(share), *_stretched(structure, fit))
+
+
+def _stretched(structure, fit):
+    """Factors of the topics' variances, and of those that may be far from the others."""
+    ones = np.ones(len(fit.W))
+    if structure.topic is None:
+        return ones, ones
+    mean, variance, prior = topic_effects(structure, fit)
+    heavy = _scale((mean**2 + variance) / fit.variances[0])
+    precision = fit.posterior.residual.sum(axis=-1), (1 - variance / prior) / prior
+    probability, square = far_probability(*precision, prior, fit.variances[0])
+    far = np.maximum(_scale(square), _LEAST_FAR)
+    stretch = np.where(heavy > _HEAVY, heavy, np.where(probability > 0.5, far, 1.0))
+    return stretch, np.where(stretch > 1, stretch, np.where(probability > _HEEDED, far, 1.0))
+
+
+def _scale(square):
+    """Most probable factor of a variance, given the expected square of the effect."""
+    return (_FREEDOM + square) / (_FREEDOM + 1)
 
 
 def posterior_share(log_factors, prior_share):

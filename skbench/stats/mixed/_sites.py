@@ -128,7 +128,7 @@ def site_evidence(k, n, W, b, noisy_mean, noisy_variance):
     _, _, log_mass = tilted_moments(k, n, mean, variance)
     pseudo = noisy_mean**2 / noisy_variance - mean**2 / variance
     pseudo += np.log(noisy_variance / variance)
-    return np.sum(np.where(n > 0, log_mass - pseudo / 2, 0), axis=(-2, -1))
+    return np.sum(np.where(n > 0, log_mass - pseudo / 2, 0), axis=-1)
 
 
 def cavity(W, b, noisy_mean, noisy_variance):

@@ -122,7 +122,7 @@ class PPIEstimator(BaseEstimator):
             labels of one item. Clusters of one row each change nothing.
         sample_weight : array-like of shape (n_rows,), default=None
             One over the probability that the row was chosen for labeling, up to a
-            common factor; may be nan on unlabeled rows.
+            common factor; may be nan on unlabeled rows. Equal weights change nothing.
 
         Returns
         -------

@@ -8,6 +8,8 @@ import pandas as pd
 from skbench._checks import check_same_index, refuse_dates, refuse_huge
 from skbench.stats.intervals.moments import complement_moments, group_moments
 
+_ALIKE = 1e-12  # weights that differ by rounding are the same
+
 
 class PPIData(NamedTuple):
     """One checked table of rows, labeled and unlabeled.
@@ -91,7 +93,7 @@ def read_ppi_data(X, y, groups=None, clusters=None, sample_weight=None, numeric=
         _, clusters, size = np.unique(pair, return_inverse=True, return_counts=True)
         # Clusters of one row each say nothing: the same numbers as without them.
         clusters = clusters if (size > 1).any() else None
-    weights = None if sample_weight is None else _weights(sample_weight, labeled)
+    weights = None if sample_weight is None else _weights(sample_weight, labeled, codes)
     return PPIData(autorater, y, labeled, codes, len(index), index, clusters, weights)
 
 
@@ -277,7 +279,8 @@ def _factorized(name, column, n_rows):
     return np.repeat(np.arange(len(starts)), sizes), values[starts]
 
 
-def _weights(sample_weight, labeled):
+def _weights(sample_weight, labeled, codes):
+    """Weights of rows; None where those of a group are alike, which is to have none."""
     weights = np.asarray(sample_weight, dtype=float)
     if weights.shape != labeled.shape:
         raise ValueError(
@@ -290,7 +293,9 @@ def _weights(sample_weight, labeled):
             f"sample_weight must be positive and finite on labeled rows, but row {row} has "
             f"{weights[row]}. It is one over the probability of being chosen for labeling."
         )
-    return weights
+    own = pd.Series(weights[labeled]).groupby(codes[labeled])
+    alike = np.all(own.max() <= own.min() * (1 + _ALIKE))
+    return None if alike else weights
 
 
 def is_binary(data):

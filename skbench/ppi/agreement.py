@@ -209,7 +209,10 @@ def mean_estimator(verdicts, y, discrete, clusters=None, groups=None):
     """The estimator of a mean label: exact where each of few verdicts has labels enough."""
     if np.isfinite(y).all():
         return ClassicalMean()
-    few = discrete and clusters is None and has_enough_labels(verdicts, y, groups)
+    alone = (
+        clusters is None or not pd.DataFrame({"of": clusters, "group": groups}).duplicated().any()
+    )
+    few = discrete and alone and has_enough_labels(verdicts, y, groups)
     return ChainRulePPI() if few else PPIMean()
 
 
@@ -226,6 +229,17 @@ def _read(rows, human, judges, cluster):
     return table[table[judges].notna().any(axis=1)]
 
 
+def _refuse_numbers_as_text(labels, human):
+    if (
+        all(isinstance(x, str) for x in labels)
+        and np.isfinite(pd.to_numeric(labels, "coerce")).all()
+    ):
+        raise ValueError(
+            f"{human!r} holds numbers as text, such as {labels[0]!r}. Turn it and the judges into "
+            "numbers first, by astype(float)."
+        )
+
+
 def _human(labeled, human, event):
     """Positions of the human labels among all of them (numbers: the numbers), and these."""
     if len(labeled) < _figures.FEWEST_LABELS:
@@ -234,6 +248,7 @@ def _human(labeled, human, event):
             f"{_figures.FEWEST_LABELS} say nothing of a judge. Have more labeled, chosen at random."
         )
     labels = sorted({plain(x) for x in labeled[human]}, key=lambda x: (isinstance(x, str), x))
+    _refuse_numbers_as_text(labels, human)
     if len(labels) < 2:
         raise ValueError(
             f"All {len(labeled)} human labels in {human!r} are {labels[0]!r}: labels that never "

@@ -245,10 +245,21 @@ def _place_of_wrong_byte(path):
 def _separator_and_columns(path, separator):
     """The separator the extension promises, or the one the header line shows."""
     for candidate in (separator, ";", "\t", ","):
+        how = {"sep": candidate, "encoding": "utf-8-sig", "encoding_errors": "replace"}
         with open_bytes(path) as file:
-            columns = pd.read_csv(
-                file, sep=candidate, encoding="utf-8-sig", encoding_errors="replace", nrows=0
-            ).columns
+            columns = list(pd.read_csv(file, **how, nrows=0).columns)
         if len(columns) > 1:
-            return candidate, list(columns)
-    return separator, list(columns)
+            _refuse_columns_of_one_name(path, how)
+            return candidate, columns
+    return separator, columns
+
+
+def _refuse_columns_of_one_name(path, how):
+    """Which of two columns called 'score' is meant nobody can tell."""
+    with open_bytes(path) as file:
+        names = pd.read_csv(file, **how, header=None, nrows=1, dtype=str).iloc[0].dropna()
+    if not names.is_unique:
+        raise ValueError(
+            f"{str(path)!r} has several columns called {names[names.duplicated()].iloc[0]!r}. "
+            "Name them apart, or leave all but one out."
+        )

@@ -92,7 +92,8 @@ def summarize_items(
     ------
     ValueError
         For missing columns, an empty table, scores that are missing or not
-        numeric, missing labels or ids, duplicated (model, item) rows, groups that the
+        numeric, one cluster in every group, missing labels or ids, duplicated (model, item)
+        rows, groups that the
         table of features lacks, or a text feature that differs within a group.
     FileNotFoundError
         If there is no Parquet file at the path.
@@ -283,6 +284,13 @@ def _clustered(sums, z, item_sigma2, weight):
         len(sums.labels),
     )
     single = np.isnan(fit.df)
+    if single.all():
+        raise ValueError(
+            "All items of every group are in one cluster, such as those of "
+            f"{sums.labels[0]!r}: nothing tells how far clusters differ, so no sampling variance "
+            "is known. Name smaller clusters, or none (cluster=None, on the command line "
+            "--cluster with the column of the items) if the items may count as independent."
+        )
     if single.any():
         warnings.warn(
             f"{int(single.sum())} of {len(single)} groups have one cluster, the first is "

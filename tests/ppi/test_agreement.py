@@ -232,6 +232,8 @@ def test_bad_input_is_told_in_words():
         judge_agreement(rows, judges="j0", event="maybe")
     with pytest.raises(ValueError, match=r"'j0' says 70"):
         judge_agreement(rows.assign(j0=70), judges="j0")
+    with pytest.raises(ValueError, match=r"'human' holds numbers as text, such as '0.0'"):
+        judge_agreement(rows.astype(str), judges="j0")
 
 
 def coverage(n, judge, prevalence, n_sets, seed, score=False):

@@ -324,7 +324,7 @@ def test_rows_that_cannot_be_used(yes_no):
     with pytest.raises(ValueError, match="ChainRulePPI.*clusters cannot be used.*PPIMean"):
         ChainRulePPI().fit(X, y, clusters=np.arange(len(y)) // 2)
     with pytest.raises(ValueError, match="sample_weight cannot be used"):
-        ChainRulePPI().fit(X, y, sample_weight=np.ones(len(y)))
+        ChainRulePPI().fit(X, y, sample_weight=1.0 + np.arange(len(y)) % 2)
     missing = X.copy()
     missing[3] = None
     with pytest.raises(ValueError, match="missing, the first in row 3.*a value of its own"):

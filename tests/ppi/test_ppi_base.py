@@ -169,6 +169,14 @@ def test_clusters_of_one_row_change_nothing(estimator, table):
     assert same.interval_ == plain.interval_
 
 
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_equal_weights_change_nothing(estimator, table):
+    plain = clone(estimator).fit(table[["judge"]], table["human"])
+    weight = table["human"].notna() / 0.2  # of rows without a label it does not matter
+    same = clone(estimator).fit(table[["judge"]], table["human"], sample_weight=weight)
+    assert same.interval_ == plain.interval_
+
+
 def test_effective_sample_size_is_what_the_classical_mean_needs():
     rng = np.random.default_rng(1)
     n, N = 4000, 400_000

@@ -17,7 +17,6 @@ CASES = {
     "boolean": {"score": "right"},
     "clusters": {"cluster": "passage"},
     "continuous in clusters": {"score": "confidence", "cluster": "passage"},
-    "clusters that define groups": {"cluster": "topic"},
     "features": {"features": ["length", "right"]},
     "features in clusters": {"features": ["length"], "cluster": "passage"},
     "features of text": {"features": ["size", "length", "field"]},

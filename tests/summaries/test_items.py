@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from reference.clustered_matrix import variance_and_freedom
 
-from skbench import DirectEstimator, JamesStein, betting_estimate, summarize_items
+from skbench import DirectEstimator, EmpiricalBayes, JamesStein, betting_estimate, summarize_items
 from skbench.stats.clusters.clustered import cluster_robust_variance
 from skbench.stats.intervals.moderated import borrowed_freedom
 
@@ -200,6 +200,23 @@ def test_repeated_answers_are_clusters(items):
     # Every answer given twice says nothing new about the item: n - 1 in place of n - 2.
     spread = once.z * (1 - once.z)
     np.testing.assert_allclose(g.sigma2[spread > 0], (spread / 5)[spread > 0])
+
+
+@pytest.mark.parametrize("engine", [pd.DataFrame, pl.from_pandas])
+def test_one_cluster_in_every_group_is_refused(items, engine):
+    with pytest.raises(ValueError, match=r"every group are in one cluster.*Name smaller"):
+        summarize_items(engine(items), ["model", "topic"], cluster="topic")
+
+
+def test_clusters_that_do_not_differ_leave_variances_as_they_are():
+    """No spread between clusters anywhere: nothing to draw the variances to, least of all 0."""
+    cells = pd.MultiIndex.from_product([list("ab"), range(12), range(4), range(2)])
+    items = cells.to_frame(index=False, name=["model", "topic", "passage", "score"])
+    g = summarize_items(
+        items.rename_axis("item").reset_index(), ["model", "topic"], cluster="passage"
+    )
+    assert g.sampling.spread is None and (g.sigma2 > 0).all()
+    assert (EmpiricalBayes(random_state=0).fit(**g.fit_args).estimate().high > 0.5).all()
 
 
 @pytest.mark.parametrize("fraction", [1, 0.5])

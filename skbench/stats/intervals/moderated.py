@@ -49,7 +49,8 @@ def spread(n, squares, fourth_powers, sigma2, n_independent=None, variance="smoo
     Returns
     -------
     Spread or None
-        None where every variance is believed, or none is known.
+        None where every variance is believed, or none is known, or no group shows any
+        spread of its own.
 
     Examples
     --------
@@ -62,6 +63,8 @@ def spread(n, squares, fourth_powers, sigma2, n_independent=None, variance="smoo
     independent = n if n_independent is None else n_independent
     n, squares, sigma2, independent = floats(n, squares, sigma2, independent)
     own = np.where(squares > _NOTHING * n**2 * sigma2, sigma2, 0.0)
+    if not own.any():
+        return None
     share = pooled_variance(own, independent) / pooled_variance(sigma2, independent)
     pools = variance == "pooled"
     return Spread(np.inf if pools else borrowed_freedom(n, squares, fourth_powers), share)

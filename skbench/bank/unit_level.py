@@ -29,6 +29,7 @@ from skbench.bank._targets import warn_of_copies, warn_of_sample
 from skbench.containers import Estimate
 from skbench.stats.item_response.assisted import bounded_interval
 from skbench.stats.item_response.unit_prediction import item_scores
+from skbench.summaries._units import unlike_units
 
 if TYPE_CHECKING:
     from skbench.bank.item_bank import ItemBank
@@ -163,6 +164,7 @@ class UnitLevelModel(BaseEstimator):
         self.models_ = pd.Index(names, name=self.model)
         self._refuse_known()
         self._refuse_strangers(rows)
+        self._warn_of_units(codes, y)
         answers = self.bank.binary_ and y.min() >= 0 and y.max() <= 1
         self._bounds = self._score_bounds(y, answers)
         self._design = design(self.bank, len(rows.new_topics), None if answers else y)
@@ -289,6 +291,13 @@ class UnitLevelModel(BaseEstimator):
         if 0 <= least and largest <= 1 and not self.bank.binary_:
             return 0.0, 1.0
         return -np.inf, np.inf
+
+    def _warn_of_units(self, codes, y):
+        tops = {"the earlier models": np.nanmax(np.abs(self.bank.scores_))}
+        tops |= pd.Series(np.abs(y)).groupby(self.models_[codes]).max().to_dict()
+        told = unlike_units(tops)
+        if told is not None:
+            warnings.warn(told, stacklevel=3)
 
     def _refuse_known(self):
         known = [name for name in self.models_ if name in self.bank.models_]

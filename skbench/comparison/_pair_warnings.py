@@ -6,6 +6,7 @@ import numpy as np
 
 from skbench.stats.intervals.moments import divided
 from skbench.summaries._score_table import plain, some_of
+from skbench.summaries._units import unlike_units
 
 SKEWED = (
     "differ by skewed amounts on few items or clusters: t intervals may cover less than they say"
@@ -149,24 +150,6 @@ def warn_of_no_spread(estimate, variance):
             "unknown.",
             stacklevel=4,
         )
-
-
-def unlike_units(tops):
-    """Whether some scores look like shares and others like percents, in words; None if not.
-
-    Parameters
-    ----------
-    tops : dict of str to float
-        Largest absolute score of each model, or topic.
-    """
-    least = min((name for name, top in tops.items() if top > 0), key=tops.get, default=None)
-    most = max(tops, key=tops.get)
-    if least is None or not tops[least] <= 1 < 10 < tops[most]:
-        return None
-    return (
-        f"Scores of {str(plain(least))!r} reach {tops[least]:g}, those of {str(plain(most))!r} "
-        f"{tops[most]:g}: are they in the same unit? They are taken as they are."
-    )
 
 
 def warn_of_units(table):

@@ -18,6 +18,7 @@ from skbench.report.reading import (
     say_if_beyond,
     score_name,
     score_range,
+    with_names,
     within_scores,
 )
 from skbench.report.terminal import (
@@ -236,9 +237,10 @@ def _summarized(rows, summary_options):
     if rows.groups is None:
         summary = summarize_items(rows.items, **summary_options)
         check_spread(summary)
-        return summary
-    options = {name: summary_options[name] for name in ("by", "variance", "features")}
-    return summarize_groups(rows.groups, **options)
+    else:
+        options = {name: summary_options[name] for name in ("by", "variance", "features")}
+        summary = summarize_groups(rows.groups, **options)
+    return with_names(summary, summary_options["by"])
 
 
 def _bounds(options):

@@ -12,7 +12,7 @@ from skbench.containers import Estimate, GroupSummary
 from skbench.groups import DirectEstimator
 from skbench.report import past as pasts
 from skbench.report import tables
-from skbench.report.reading import check_spread, cluster_weight, within_scores
+from skbench.report.reading import check_spread, cluster_weight, with_names, within_scores
 from skbench.report.terminal import one_line
 from skbench.report.understanding import units_in_doubt
 from skbench.summaries import summarize_items
@@ -152,6 +152,7 @@ def find(
             items, by=by, cluster=cluster, cluster_weight=cluster_weight(cluster), features=features
         )
         check_spread(summary)
+        summary = with_names(summary, by)
         direct = DirectEstimator().fit(**summary.fit_args).estimate(confidence_level)
         topics = [name for name in by if name != "model"]
         columns = {"by": topics if equal_topics else None, "cluster": cluster}

@@ -1,10 +1,12 @@
 """What the commands on several models read, and check, alike."""
 
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from skbench._checks import check_within
 from skbench.report.terminal import DataError, say
@@ -282,6 +284,12 @@ def cluster_name(rows):
 def cluster_weight(cluster):
     """Every item counts once, however often it was answered, as in rankings and pairs."""
     return "cluster" if cluster == "item" else "item"
+
+
+def with_names(summary, by):
+    """Labels of models and topics as categories: numbers in a file of results are names, too."""
+    numbers = [name for name in by if name in summary.X and is_numeric_dtype(summary.X[name])]
+    return replace(summary, X=summary.X.astype(dict.fromkeys(numbers, "category")))
 
 
 def check_spread(summary):

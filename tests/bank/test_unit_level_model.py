@@ -136,6 +136,11 @@ def test_the_target_among_the_past(bank, past, new):
         fitted(bank, known.assign(model="m03 again"))
 
 
+def test_percents_beside_a_bank_of_shares_are_told(bank, new):
+    with pytest.warns(UserWarning, match="earlier models' reach 1, those of .* 100: are they"):
+        fitted(bank, new.assign(score=100 * new["score"]))
+
+
 def test_a_sample_that_is_not_random_is_told(bank, past, new):
     easy = bank.items_.assign(d=bank.easiness_).sort_values("d").groupby("topic").tail(12)
     asked = new[new["item"].isin(easy["item"])]

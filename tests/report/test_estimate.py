@@ -130,6 +130,18 @@ def test_one_of_a_kind_is_singular(tmp_path):
     assert first.endswith("1 group (1 model x 1 topic); 4 scores, 4 per group")
 
 
+def test_models_and_topics_that_are_numbers_are_names(items, file, tmp_path):
+    numbered = items[["model", "topic", "item", "score"]].copy()
+    for name in ("model", "topic"):
+        numbered[name] = numbered[name].astype("category").cat.codes
+    numbered.to_csv(tmp_path / "numbered.csv", index=False)
+    found = run(tmp_path / "numbered.csv", "--method", "fay-herriot", "--json")
+    named = run(file, "--method", "fay-herriot", "--json")
+    assert "whole numbers" not in found.stderr
+    low = [[group["low"] for group in json.loads(r.stdout)["groups"]] for r in (found, named)]
+    np.testing.assert_allclose(*low, atol=1e-12)
+
+
 def test_csv_and_table_hold_the_same_numbers(file):
     read = pd.read_csv(io.StringIO(run(file, "--csv").stdout))
     lines = run(file).stdout.splitlines()

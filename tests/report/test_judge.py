@@ -129,6 +129,15 @@ def test_clusters_are_used(items, written):
     assert row["standard_error"] == pytest.approx(expected.standard_error_, rel=1e-12)
 
 
+def test_clusters_of_one_answer_change_nothing(written):
+    """Enough labels for the chain rule, and a cluster column that says nothing."""
+    items = make_judged_items(1, 400, [150], drift=0.2, random_state=0).items
+    items["answer"] = range(len(items))
+    file = written(items)
+    plain, same = run(file, "--json"), run(file, "--json", "--cluster", "answer")
+    assert json.loads(same.stdout) == json.loads(plain.stdout)
+
+
 def test_words_are_understood(items, written):
     plain = groups_of(run(written(items), "--json"))
     verdicts = items["autorater"].map({1: "Yes", 0: "no"})

@@ -342,7 +342,7 @@ def test_standard_errors_are_over_topics_where_items_are_shared():
         ({"by": ["model", "task"]}, ValueError, "no column 'task'. Its columns are: model, topic"),
         ({"cluster": "passage"}, ValueError, "no column 'passage'"),
         ({"variance": "none"}, ValueError, "variance must be one of .*, got 'none'"),
-        ({"cluster": "topic"}, ValueError, "No group has two items, or two clusters of them"),
+        ({"cluster": "topic"}, ValueError, "All items of every group are in one cluster"),
     ],
 )
 def test_split_risk_refuses(arguments, error, message):

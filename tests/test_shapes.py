@@ -28,9 +28,21 @@ def test_ratios_of_processor_time(path):
     if path is shapes.engines:
         pytest.importorskip("polars")
         pytest.importorskip("duckdb")
+    bounds, told = BOUNDS[path.__name__], []
+    for _ in range(3):  # other work on the machine only adds
+        worst = worst_ratios(path, bounds)
+        told = [f"{name} costs {worst[name]:.1f} x, at most {bounds[name]} x meant"
+                for name in bounds if not worst[name] < bounds[name]]  # fmt: skip
+        if not told:
+            break
+    assert not told
+
+
+def worst_ratios(path, names):
+    """Of the shapes that begin with each of these names."""
     table = shapes.measured(path, shapes.SMALL[path])
     ratios = table["ratio"].where(table["bare"].notna(), table["to first"])
-    for name, bound in BOUNDS[path.__name__].items():
-        found = ratios[[shape.startswith(name) for shape in ratios.index]]
-        assert len(found), f"no shape is called {name}"
-        assert (found < bound).all(), f"{name} costs {found.max():.1f} x, at most {bound} x meant"
+    found = {name: ratios[[shape.startswith(name) for shape in ratios.index]] for name in names}
+    missing = [name for name in names if not len(found[name])]
+    assert not missing, f"no shape is called {missing}"
+    return {name: part.max() for name, part in found.items()}

@@ -15,7 +15,7 @@ import shapes
 BOUNDS = {
     "default_estimator": {"50x20x0": 3, "100x10x0": 3},
     "empirical_bayes": {"fit, 2000": 1.7, "with unlike, 2000": 2.5},
-    "comparisons": {"compare_models": 4, "leaderboard": 4, "clusters over items": 3},
+    "comparisons": {"compare_models": 6, "leaderboard": 6, "clusters over items": 3},
     "grouped_ppi": {"summary_": 4},
     "engines": {"lazy polars": 4, "polars": 4, "Parquet": 4},
     "logs": {"lm-eval files": 4},
@@ -28,13 +28,15 @@ def test_ratios_of_processor_time(path):
     if path is shapes.engines:
         pytest.importorskip("polars")
         pytest.importorskip("duckdb")
-    bounds, told = BOUNDS[path.__name__], []
+    bounds = BOUNDS[path.__name__]
+    lowest = dict.fromkeys(bounds, float("inf"))
     for _ in range(3):  # other work on the machine only adds
-        worst = worst_ratios(path, bounds)
-        told = [f"{name} costs {worst[name]:.1f} x, at most {bounds[name]} x meant"
-                for name in bounds if not worst[name] < bounds[name]]  # fmt: skip
-        if not told:
+        for name, ratio in worst_ratios(path, bounds).items():
+            lowest[name] = min(lowest[name], ratio)
+        if all(lowest[name] < bounds[name] for name in bounds):
             break
+    told = [f"{name} costs {lowest[name]:.1f} x, at most {bounds[name]} x meant"
+            for name in bounds if not lowest[name] < bounds[name]]  # fmt: skip
     assert not told
 
 

@@ -7,26 +7,35 @@ import numpy as np
 import pandas as pd
 
 NUMBERS = ("value", "low", "high", "standard_error")
+_WORDS = ("method", "guarantee")
 _ROWS_SHOWN = 6
 
 
 class EstimateTable(pd.DataFrame):
-    """A DataFrame that, printed, gives its numbers the room; what is made of it is plain."""
+    """A DataFrame that, printed, gives its numbers the room, and so do parts of it."""
 
     @property
     def _constructor(self):
-        return pd.DataFrame
+        return EstimateTable
 
     def __repr__(self):
         width = pd.get_option("display.width") or 80
         rows = {"max_rows": pd.get_option("display.max_rows"), "min_rows": 10}
-        if max(map(len, self.to_string(**rows).splitlines())) <= width:
+        words = _words(self)
+        if not words or max(map(len, self.to_string(**rows).splitlines())) <= width:
             return super().__repr__()
-        words = {name: ", ".join(self[name].unique()) for name in ("method", "guarantee")}
         numbers = self.drop(columns=list(words))
         numbers = numbers.to_string(**rows, float_format=_rounded, line_width=width)
         told = "; ".join(f"{name}: {text}" for name, text in words.items())
         return f"{numbers}\n{fill(told, width)}"
+
+
+def _words(frame):
+    """What columns of words say, once each; changed columns, or several of a name, say nothing."""
+    names = [name for name in _WORDS if name in frame.columns] if frame.columns.is_unique else []
+    found = {name: frame[name].unique() for name in names}
+    isword = [isinstance(word, str) for words in found.values() for word in words]
+    return {name: ", ".join(words) for name, words in found.items()} if all(isword) else {}
 
 
 def shown(frame):

@@ -191,10 +191,14 @@ def test_printed_frame_shows_the_numbers_at_80_columns(topic, method):
     frame = make_estimate([2 / 3] * 4, [1 / 7] * 4, labels=labels, method=method).to_frame()
     with pd.option_context("display.width", 80, "display.max_columns", 0):
         text = str(frame)
-        assert str(frame.head(2)) != text and type(frame.head(2)) is pd.DataFrame
+        part = str(frame.head(2))
+        changed = str(frame.assign(guarantee=1.0))
     assert max(map(len, text.splitlines())) <= 80
     assert all(text.count(number) == 4 for number in ("0.6667", "0.5667", "0.7667", "0.1429"))
-    assert text.endswith(f"method: {method}; guarantee: each group")
+    assert all(part.count(number) == 2 for number in ("0.6667", "0.5667", "0.7667", "0.1429"))
+    for printed in (text, part):
+        assert printed.endswith(f"method: {method}; guarantee: each group")
+    assert "guarantee: " not in changed
     with pd.option_context("display.width", 200, "display.max_columns", 0):
         assert str(frame) == str(pd.DataFrame(frame))
 

@@ -11,6 +11,10 @@ groups with 10 labels each, error and average coverage
   pooled;
 - with variances smoothed for intervals in place of unbiased ones.
 
+Then the protocol of Li and Ignatiadis (2025) on simulated reviews: 200 products with 50 to 200
+each, a fifth of them labeled, the mean over all reviews of a product wanted; labels alone,
+their adaptive shrinkage, and empirical Bayes by default and of these very rows.
+
     python benchmarks/grouped_ppi.py
 """
 
@@ -20,6 +24,8 @@ from contextlib import nullcontext
 from unittest import mock
 
 import numpy as np
+import pandas as pd
+from scipy.optimize import minimize_scalar
 from sklearn.linear_model import LinearRegression
 
 from skbench import EmpiricalBayes
@@ -99,6 +105,71 @@ def print_variants(title, variants, estimator=None):
         print(f"{autorater:24s}" + "".join(f"{cell:>18s}" for cell in cells))
 
 
+def reviews(rng, on_review, on_product):
+    """Stars by products: what people gave, and an autorater that errs on reviews and products."""
+    product = np.repeat(np.arange(200), rng.integers(50, 201, 200))
+    stars = rng.normal(4, 0.4, 200)[product] + rng.normal(0, 1, len(product))
+    autorater = stars + rng.normal(0, on_product, 200)[product]
+    autorater = autorater + rng.normal(0, on_review, len(product))
+    return pd.DataFrame({"product": product, "autorater": autorater, "stars": stars})
+
+
+def adaptive_shrinkage(rows, is_labeled):
+    """Algorithm 1 of Li and Ignatiadis: power tuned by product, drawn to the autorater's mean."""
+    labeled, unlabeled = rows[is_labeled].groupby("product"), rows[~is_labeled].groupby("product")
+    n, N = labeled.size(), unlabeled.size()
+    mean, others = labeled.mean(), unlabeled["autorater"].mean()
+    moments = labeled[["stars", "autorater"]].cov().unstack()
+    of_f = rows.groupby("product")["autorater"].var()
+    power = moments["stars", "autorater"] / of_f * N / (n + N)
+    tuned = mean["stars"] + power * (others - mean["autorater"])
+    residual = rows["stars"] - rows["product"].map(power) * rows["autorater"]
+    of_residual = residual[is_labeled].groupby(rows["product"]).var()
+    noise = of_residual / n + power**2 * of_f / N
+    shared = power * of_f / N
+
+    def risk(log_omega):
+        kept = np.exp(log_omega) / (np.exp(log_omega) + noise)
+        moved = (1 - kept) ** 2 * (tuned - others) ** 2
+        return np.mean((2 * kept - 1) * noise + 2 * (1 - kept) * shared + moved)
+
+    omega = np.exp(minimize_scalar(risk, bounds=(-14, 6), method="bounded").x)
+    kept = omega / (omega + noise)
+    return kept * tuned + (1 - kept) * others
+
+
+def print_reviews():
+    print("\nsimulated reviews: mean squared error x 1,000; coverage of empirical Bayes")
+    columns = ["labels", "adaptive shrinkage", "default", "of these rows", "covers", "covers"]
+    print(f"{'on review, product':24s}" + "".join(f"{name:>20s}" for name in columns))
+    for on_review, on_product in [(0.3, 0.1), (0.6, 0.1), (0.6, 0.03), (1, 0.3), (1, 0.1)]:
+        found = [one_draw(seed, on_review, on_product) for seed in range(N_SEEDS)]
+        cells = "".join(f"{cell:20.3g}" for cell in np.mean(found, axis=0))
+        print(f"{on_review:<6g}{on_product:<18g}{cells}", flush=True)
+
+
+def one_draw(seed, on_review, on_product):
+    rng = np.random.default_rng(seed)
+    rows = reviews(rng, on_review, on_product)
+    truth = rows.groupby("product")["stars"].mean().to_numpy()
+    order = rng.permutation(len(rows))
+    place = rows.iloc[order].groupby("product").cumcount().sort_index()
+    is_labeled = place < rows.groupby("product")["stars"].transform("size") // 5
+    labels = rows["stars"].where(is_labeled)
+    values = [
+        labels.groupby(rows["product"]).mean(),
+        adaptive_shrinkage(rows, is_labeled),
+    ]
+    covered = []
+    for estimator in (None, PPIMean(finite_population=True)):
+        fitted = GroupedPPI(estimator).fit(rows[["autorater"]], labels, rows["product"])
+        eb = EmpiricalBayes(LinearRegression(), random_state=seed)
+        e = eb.fit(**fitted.summary_.fit_args).estimate()
+        values.append(e.value)
+        covered.append(np.mean((e.low <= truth) & (truth <= e.high)))
+    return [*(1e3 * np.mean((value - truth) ** 2) for value in values), *covered]
+
+
 def main():
     print_speed()
     features = {"plain mean": plain_feature, "default": nullcontext}
@@ -122,6 +193,7 @@ def main():
             "for intervals": lambda: mock.patch.object(grouped, "_UNSMOOTHED", {}),
         },
     )
+    print_reviews()
 
 
 if __name__ == "__main__":

@@ -2,13 +2,19 @@
 
     python benchmarks/rivals.py make FOLDER            # samples of digits-C, and their truth
     ENVIRONMENT/bin/python benchmarks/rivals.py run NAME FOLDER
+    ENVIRONMENT/bin/python benchmarks/rivals.py judge NAME FOLDER
     python benchmarks/rivals.py table FOLDER
 
-NAME is skbench, skbench_with_features (the corruption and its severity), inspect_ai, evalstats,
-truescore, rliable or autorank; an environment needs the package and pandas. A file has ten images
-for each of fifty topics, answered by five classifiers; the other images are the truth. Groups are
-models on topics, models are means over topics; a verdict on a pair of models is wrong if the
-truth is the other way round.
+For `run` NAME is skbench, skbench_with_features (the corruption and its severity), inspect_ai,
+evalstats, truescore, rliable or autorank; an environment needs the package and pandas. A file
+has ten images for each of fifty topics, answered by five classifiers; the other images are the
+truth. Groups are models on topics, models are means over topics; a verdict on a pair of models is
+wrong if the truth is the other way round.
+
+For `judge` it is skbench, truescore, glide (glide-py; Python 3.12) or ppi_python: the mean of 300
+answers of which people labeled 30, with an autorater that is right 9 times in 10, or never more
+often than a coin; 400 files each for accuracies of .7, .95 and .99. Where a package refuses a
+file, as with labels that are all alike, it counts as not covered, and in no other column.
 """
 
 import json
@@ -22,6 +28,8 @@ import numpy as np
 import pandas as pd
 
 N_FILES, N_IMAGES = 20, 10
+N_JUDGED, N_ANSWERS, N_LABELED = 400, 300, 30
+ACCURACIES, RIGHT = (0.7, 0.95, 0.99), (0.9, 0.5)
 
 
 def make(folder):
@@ -190,13 +198,82 @@ def run(name, folder):
     print(name, {key: round(value, 4) for key, value in means.items()})
 
 
+def judged(accuracy, right, seed):
+    """Labels of people, nan beyond the first, and verdicts of an autorater."""
+    rng = np.random.default_rng(seed)
+    human = (rng.random(N_ANSWERS) < accuracy).astype(float)
+    judge = np.where(rng.random(N_ANSWERS) < right, human, 1 - human)
+    human[N_LABELED:] = np.nan
+    return human, judge
+
+
+def judge_skbench(human, judge):
+    from skbench.ppi import PPIMean
+
+    e = PPIMean().fit(judge[:, None], human).estimate()
+    return e.value[0], e.low[0], e.high[0]
+
+
+def judge_truescore(human, judge):
+    from truescore import ppi_estimate
+
+    told = ppi_estimate(judge, human[:N_LABELED], np.arange(N_LABELED))
+    return told.point, told.low, told.high
+
+
+def judge_glide(human, judge):
+    from glide.estimators import PPIMeanEstimator
+
+    told = PPIMeanEstimator().estimate(human, judge)
+    return told.mean, told.confidence_interval.lower_bound, told.confidence_interval.upper_bound
+
+
+def judge_ppi_python(human, judge):
+    from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
+
+    parts = human[:N_LABELED], judge[:N_LABELED], judge[N_LABELED:]
+    low, high = ppi_mean_ci(*parts, alpha=0.05)
+    return ppi_mean_pointestimate(*parts)[0], low[0], high[0]
+
+
+def judge(name, folder):
+    warnings.simplefilter("ignore")
+    method, rows = globals()[f"judge_{name}"], []
+    for right in RIGHT:
+        for accuracy in ACCURACIES:
+            found = []
+            for seed in range(N_JUDGED):
+                try:
+                    found.append(method(*judged(accuracy, right, seed)))
+                except ValueError:
+                    found.append((np.nan, np.nan, np.nan))
+            value, low, high = np.array(found, dtype=float).T
+            rows.append(
+                {
+                    "right": right,
+                    "accuracy": accuracy,
+                    "refused": float(np.mean(np.isnan(low))),
+                    "error": float(np.nanmean((value - accuracy) ** 2)),
+                    "covered": float(np.mean((low <= accuracy) & (accuracy <= high))),
+                    "width": float(np.nanmean(high - low)),
+                    "no width": float(np.mean(high <= low)),
+                }
+            )
+    pd.DataFrame(rows).assign(name=name).to_json(folder / f"{name}.judged", orient="records")
+
+
 def table(folder):
     rows = {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
     frame = pd.DataFrame(rows).T
     frame[["group_error", "model_error"]] *= 1000
     print(frame.to_string(float_format="%.3f", na_rep=""))
+    judged = [pd.read_json(path) for path in sorted(folder.glob("*.judged"))]
+    if judged:
+        frame = pd.concat(judged).sort_values(["right", "accuracy"], ascending=[False, True])
+        frame["error"] *= 1000
+        print(frame.set_index(["right", "accuracy", "name"]).to_string(float_format="%.3f"))
 
 
 if __name__ == "__main__":
     what, *names = sys.argv[1:]
-    {"make": make, "run": run, "table": table}[what](*names[:-1], Path(names[-1]))
+    {"make": make, "run": run, "judge": judge, "table": table}[what](*names[:-1], Path(names[-1]))

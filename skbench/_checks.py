@@ -91,8 +91,9 @@ def check_same_index(**columns):
         if len(other) == len(index) and not other.equals(index):
             at = int(np.argmax(np.asarray(other != index)))
             raise ValueError(
-                f"The indexes of {first} and {name} differ: row {at} is {index[at]!r} in {first} "
-                f"but {other[at]!r} in {name}. Align them, or pass plain arrays to go by position."
+                f"The indexes of {first} and {name} differ: row {at} is {plain(index[at])!r} in "
+                f"{first} but {plain(other[at])!r} in {name}. Align them, or pass plain arrays "
+                "to go by position."
             )
 
 

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from skbench._checks import DATES, kind_of
+from skbench._checks import DATES, kind_of, plain
 
 ENCODER = "encoder"  # name of the step in front of a regressor
 _READ_CATEGORIES = ("XGB", "LGBM", "HistGradientBoosting", "CatBoost")  # names of classes
@@ -229,8 +229,8 @@ class IndicatorEncoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=No
             new = X[name][~_levels(X[[name]])[name].isin(levels).to_numpy()]
             if len(new):
                 raise ValueError(
-                    f"Column {name!r} of X holds {new.iloc[0]!r}, a level that no fitted group "
-                    "had: nothing is known of its effect. Leave the column out; or fit with "
+                    f"Column {name!r} of X holds {plain(new.iloc[0])!r}, a level that no fitted "
+                    "group had: nothing is known of its effect. Leave the column out; or fit with "
                     "groups=..., so that names of topics are not read as features."
                 )
 

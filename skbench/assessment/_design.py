@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from skbench._checks import plain
 from skbench.assessment._population import Population
 
 PROPORTIONAL = "proportional"
@@ -73,7 +74,7 @@ def design(population, n_items, replace):
         largest = int(np.argmax(population.sizes))
         raise ValueError(
             f"No group is large enough for n_items={n_items!r}: the largest is "
-            f"{population.labels[largest]!r} with {population.sizes[largest]} items "
+            f"{plain(population.labels[largest])!r} with {population.sizes[largest]} items "
             f"({why[largest]}). Draw fewer items, or draw with replace=True."
         )
     units = np.unique(population.unit[kept])

@@ -49,8 +49,8 @@ def read_past(past, model, topic, item, score, exclude):
     absent = [name for name in exclude if name not in models]
     if absent:
         warnings.warn(
-            f"exclude names {absent[0]!r}, which is no model of the past. Its names are like "
-            f"{plain(models[0])!r}.",
+            f"exclude names {plain(absent[0])!r}, which is no model of the past. Its names are "
+            f"like {plain(models[0])!r}.",
             stacklevel=4,
         )
     columns = _sorted(pd.DataFrame({"model": models}))

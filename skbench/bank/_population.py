@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import require_columns
+from skbench._checks import plain, require_columns
 from skbench.bank._rows import positions_and_topics
 from skbench.stats.item_response.assisted import assisted_mean, combined, moments_within
 from skbench.stats.item_response.unit_prediction import item_sums, sum_moments
@@ -201,8 +201,8 @@ def population_of(estimator, population):
     if few.any():
         first = int(np.argmax(few))
         raise ValueError(
-            f"population has {sizes[first]:g} items of topic {topics[first]!r}, but the bank has "
-            f"{in_bank[first]}. Tell which ones belong to it: a table with topic and item."
+            f"population has {sizes[first]:g} items of topic {plain(topics[first])!r}, but the "
+            f"bank has {in_bank[first]}. Tell which ones belong to it: a table with topic and item."
         )
     beyond = sizes - in_bank
     for name, fitted in estimator._fits.items():
@@ -211,8 +211,8 @@ def population_of(estimator, population):
         if short.any():
             first = int(np.argmax(short))
             raise ValueError(
-                f"population has {sizes[first]:g} items of topic {topics[first]!r}, but model "
-                f"{name!r} was asked {asked[first]} there that the bank lacks."
+                f"population has {sizes[first]:g} items of topic {plain(topics[first])!r}, but "
+                f"model {name!r} was asked {asked[first]} there that the bank lacks."
             )
     return Population(estimator, np.ones(len(bank.items_)), beyond, topics)
 

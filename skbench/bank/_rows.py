@@ -67,8 +67,8 @@ def positions_and_topics(bank, frame, topic, item):
     if topic not in frame.columns or no_topics:
         if ids.duplicated().any():
             raise ValueError(
-                f"Item {ids[ids.duplicated()].iloc[0]!r} occurs in several topics of the bank: "
-                f"give the column {topic!r}."
+                f"Item {plain(ids[ids.duplicated()].iloc[0])!r} occurs in several topics of the "
+                f"bank: give the column {topic!r}."
             )
         position = pd.Index(ids).get_indexer(frame[item])
         if np.any(position < 0) and not no_topics:

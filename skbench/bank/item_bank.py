@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_whole
+from skbench._checks import check_whole, plain
 from skbench._random import as_generator
 from skbench._types import Path, RandomState, Rows
 from skbench.bank._past import read_past
@@ -285,9 +285,9 @@ class ItemBank(BaseEstimator):
         odd = [name for name, random in fitted.random_sample_.items() if not random]
         if odd:
             raise ValueError(
-                f"The items of {odd[0]!r} are clearly easier or harder than the rest of the bank: "
-                "differences of models on all its items take a random sample of them. Ask items "
-                "of choose_items, or compare without the bank."
+                f"The items of {plain(odd[0])!r} are clearly easier or harder than the rest of "
+                "the bank: differences of models on all its items take a random sample of them. "
+                "Ask items of choose_items, or compare without the bank."
             )
         found = adjusted_scores(fitted).assign(
             topic_score=adjusted_scores(fitted, by_topic=True)["score"]
@@ -333,7 +333,8 @@ class ItemBank(BaseEstimator):
         if len(copies) > 1:
             warnings.warn(
                 f"{len(copies)} earlier models gave the same answers throughout, such as "
-                f"{copies[0]!r} and {copies[1]!r}: they count as several. Exclude all but one.",
+                f"{plain(copies[0])!r} and {plain(copies[1])!r}: they count as several. Exclude "
+                "all but one.",
                 stacklevel=4,
             )
 

@@ -303,8 +303,8 @@ class UnitLevelModel(BaseEstimator):
         known = [name for name in self.models_ if name in self.bank.models_]
         if known:
             raise ValueError(
-                f"The bank holds the answers of {known[0]!r} itself: they would be taken for those "
-                f"of an earlier model. Use bank.without({known!r})."
+                f"The bank holds the answers of {plain(known[0])!r} itself: they would be taken "
+                f"for those of an earlier model. Use bank.without({known!r})."
             )
 
     def _refuse_strangers(self, rows):

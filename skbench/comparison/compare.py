@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_confidence_level, check_option
+from skbench._checks import check_confidence_level, check_option, plain
 from skbench._types import Names, Rows
 from skbench.comparison._comparison import POWER, ModelComparison
 from skbench.comparison._pair_warnings import has_no_spread, warn_of_pairs, warn_of_units
@@ -235,7 +235,9 @@ def pair_positions(table, a, b):
     if a is not None and a == b:
         raise ValueError(f"a and b are both {a!r}: a model does not differ from itself.")
     if len(models) < 2:
-        raise ValueError(f"There is only one model, {models[0]!r}, and nothing to compare it with.")
+        raise ValueError(
+            f"There is only one model, {plain(models[0])!r}, and nothing to compare it with."
+        )
     if a is None:
         return []
     others = [b] if b is not None else [name for name in models if name != a]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from skbench._checks import floats
+from skbench._checks import floats, plain
 from skbench._types import Table
 from skbench.stats.ranking import kemeny
 
@@ -98,8 +98,9 @@ def kemeny_order(scores: Table) -> KemenyOrder:
     if not np.isfinite(values).all():
         model, task = np.argwhere(~np.isfinite(values))[0]
         raise ValueError(
-            f"scores must be finite, but model {table.index[model]!r} has {values[model, task]:g} "
-            f"on task {table.columns[task]!r}. Leave out the model or the task."
+            f"scores must be finite, but model {plain(table.index[model])!r} has "
+            f"{values[model, task]:g} on task {plain(table.columns[task])!r}. Leave out the "
+            "model or the task."
         )
     cost = kemeny.disagreements(values)
     groups = kemeny.majority_components(cost)

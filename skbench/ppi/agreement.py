@@ -251,8 +251,9 @@ def _human(labeled, human, event):
     _refuse_numbers_as_text(labels, human)
     if len(labels) < 2:
         raise ValueError(
-            f"All {len(labeled)} human labels in {human!r} are {labels[0]!r}: labels that never "
-            "vary do not tell whether a judge sees the difference. Label rows of the other kind."
+            f"All {len(labeled)} human labels in {human!r} are {plain(labels[0])!r}: labels "
+            "that never vary do not tell whether a judge sees the difference. Label rows of the "
+            "other kind."
         )
     if event is not None and event not in labels:
         raise ValueError(f"event {event!r} is none of the human labels {labels[:10]}.")

@@ -260,8 +260,8 @@ class GroupedPPI(BaseEstimator):
         if (codes < 0).any():
             row = int(np.argmax(codes < 0))
             raise ValueError(
-                f"Row {row} is of group {pd.Index(groups)[row]!r}, which fit had no rows of. Fit "
-                "with it, or leave its rows out."
+                f"Row {row} is of group {plain(pd.Index(groups)[row])!r}, which fit had no rows "
+                "of. Fit with it, or leave its rows out."
             )
         scores = self._result.calibrated(autorater, codes)
         return np.where(self.n_labeled_[codes] > 0, scores, np.nan)
@@ -401,8 +401,8 @@ class GroupedPPI(BaseEstimator):
         if len(absent):
             warnings.warn(
                 f"{len(absent)} of {n_groups} groups have no human label, the first is "
-                f"{absent[0]!r}: they get no estimate and are not in summary_. Predict them from "
-                "features_.",
+                f"{plain(absent[0])!r}: they get no estimate and are not in summary_. Predict "
+                "them from features_.",
                 stacklevel=3,
             )
         if self._borrows.any():

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skbench._checks import require_columns
+from skbench._checks import plain, require_columns
 from skbench._types import Rows
 from skbench.stats.clusters import paired
 from skbench.stats.intervals import means
@@ -70,11 +70,13 @@ def position_bias(
     strange = ~table[first].isin([a, b])
     if strange.any():
         raise ValueError(
-            f"{first!r} must hold {a!r} or {b!r}, got {table[first][strange].iloc[0]!r}."
+            f"{first!r} must hold {a!r} or {b!r}, got {plain(table[first][strange].iloc[0])!r}."
         )
     wins = table[verdict].map({a: 1.0, b: -1.0}).fillna(0.0)
     if table[first].nunique() < 2:
-        raise ValueError(f"Only {table[first].iloc[0]!r} is shown first: no bias can be told.")
+        raise ValueError(
+            f"Only {plain(table[first].iloc[0])!r} is shown first: no bias can be told."
+        )
     unknown = {"bias": np.nan, "low": np.nan, "high": np.nan, "inconsistent": np.nan}
     if item is not None:
         by_item = wins.groupby([table[item], table[first]]).mean().unstack().dropna()[[a, b]]

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from skbench._checks import plain
 from skbench._types import RandomState
 from skbench.ppi.chain_rule import ChainRulePPI
 
@@ -111,7 +112,7 @@ class SideBySidePPI(ChainRulePPI):
             row = int(np.argmax(strange))
             raise ValueError(
                 f"Human labels must be w, l or t (or 1, -1, 0), but row {row} has "
-                f"{labels.iloc[row]!r}."
+                f"{plain(labels.iloc[row])!r}."
             )
         return numbers
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, logit
 
-from skbench._checks import check_by, check_option, require_columns
+from skbench._checks import check_by, check_option, plain, require_columns
 from skbench._types import Names, Path, Rows
 from skbench.containers import GroupSummary, Sampling
 from skbench.stats.clusters.clustered import cluster_robust_by_size, mean_of_cluster_means
@@ -287,8 +287,8 @@ def _clustered(sums, z, item_sigma2, weight):
     if single.all():
         raise ValueError(
             "All items of every group are in one cluster, such as those of "
-            f"{sums.labels[0]!r}: nothing tells how far clusters differ, so no sampling variance "
-            "is known. Name smaller clusters, or none (cluster=None, on the command line "
+            f"{plain(sums.labels[0])!r}: nothing tells how far clusters differ, so no sampling "
+            "variance is known. Name smaller clusters, or none (cluster=None, on the command line "
             "--cluster with the column of the items) if the items may count as independent."
         )
     if single.any():

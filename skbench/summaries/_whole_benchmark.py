@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from skbench._checks import check_column
+from skbench._checks import check_column, plain
 from skbench.containers import Estimate, GroupSummary
 from skbench.stats.intervals.finite_population import finite_population_mean
 
@@ -118,7 +118,7 @@ def _sizes(size, summary):
     if np.any(sizes < summary.n):
         first = int(np.argmax(sizes < summary.n))
         raise ValueError(
-            f"Group {labels[first]!r} has {summary.n[first]:g} items, but its size is "
+            f"Group {plain(labels[first])!r} has {summary.n[first]:g} items, but its size is "
             f"{sizes[first]:g}. Pass the number of all its items, run or not."
         )
     return sizes

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from skbench._checks import plain
 from skbench.stats.resampling.beta_binomial import (
     draw_accuracies,
     posterior_accuracy,
@@ -82,7 +83,7 @@ class GridPosterior:
         if open_edge.any():
             worst = np.argmax(open_edge)
             raise ValueError(
-                f"The posterior of the prior counts of model {models[worst]!r} could not be "
+                f"The posterior of the prior counts of model {plain(models[worst])!r} could not be "
                 f"enclosed: a share of {edge_mass[worst]:.2g} lies at the edge of the grid. Give a "
                 "prior whose density has one peak and falls off at 0 and at infinity."
             )
@@ -155,8 +156,8 @@ class GibbsPosterior:
         first = np.argmax(slow)
         return (
             f"The chains of {slow.sum()} of {len(slow)} models have not converged, such as "
-            f"{models[first]!r}: effective sample size {ess[first]:.0f}, R-hat {apart[first]:.3f}. "
-            "Take more draws, or solver='quadrature'."
+            f"{plain(models[first])!r}: effective sample size {ess[first]:.0f}, R-hat "
+            f"{apart[first]:.3f}. Take more draws, or solver='quadrature'."
         )
 
 

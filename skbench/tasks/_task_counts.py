@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from skbench._checks import plain
+
 _TOLERANCE = 1e-6  # accuracies are given to 6 digits or more
 
 
@@ -35,7 +37,8 @@ def task_counts(table):
         i, j = np.argwhere(bad)[0]
         raise ValueError(
             "y * n must be a whole number of right answers between 0 and n, but model "
-            f"{table.models[i]!r} has y = {table.z[i, j]:g} and n = {table.n[i, j]} on task "
-            f"{table.tasks[j]!r}. Give accuracies with 6 digits or more, or np.round(y * n) / n."
+            f"{plain(table.models[i])!r} has y = {table.z[i, j]:g} and n = {table.n[i, j]} on task "
+            f"{plain(table.tasks[j])!r}. Give accuracies with 6 digits or more, or np.round(y * "
+            "n) / n."
         )
     return k, table.n

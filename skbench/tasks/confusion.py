@@ -15,6 +15,7 @@ from skbench._checks import (
     check_confidence_level,
     check_option,
     check_whole,
+    plain,
     require_columns,
 )
 from skbench._random import as_generator
@@ -228,5 +229,7 @@ def _whole(frame, name):
     bad = counts != np.round(counts)
     if bad.any():
         row = int(np.argmax(bad))
-        raise ValueError(f"{name} must hold counts, but row {labels[row]!r} has {counts[row]:g}.")
+        raise ValueError(
+            f"{name} must hold counts, but row {plain(labels[row])!r} has {counts[row]:g}."
+        )
     return counts

@@ -14,7 +14,7 @@ from scipy.stats import expon
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level, check_option, check_whole
+from skbench._checks import check_confidence_level, check_option, check_whole, plain
 from skbench._random import as_generator
 from skbench._types import RandomState, Weights
 from skbench.containers import Draws, Estimate
@@ -205,8 +205,8 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
     def _warn_of_data(self):
         if len(self.tasks_) == 1:
             warnings.warn(
-                f"There is one task, {self.tasks_[0]!r}: it tells almost nothing of how accuracies "
-                "vary over tasks, so the prior of a and b stays as it is.",
+                f"There is one task, {plain(self.tasks_[0])!r}: it tells almost nothing of how "
+                "accuracies vary over tasks, so the prior of a and b stays as it is.",
                 stacklevel=3,
             )
         typical = np.median(self.n_)

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_confidence_level, check_option
+from skbench._checks import check_confidence_level, check_option, plain
 from skbench.containers import Draws, Estimate
 from skbench.stats.intervals.moments import ROUNDING
 from skbench.stats.ranking import multiplicity
@@ -188,7 +188,7 @@ def _difference_draws(draws, pairs):
 
 def _position(models, name):
     if name not in models:
-        raise ValueError(f"There is no model {name!r}; the models are like {models[0]!r}.")
+        raise ValueError(f"There is no model {name!r}; the models are like {plain(models[0])!r}.")
     return models.get_loc(name)
 
 

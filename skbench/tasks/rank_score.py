@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level, check_option, require_columns
+from skbench._checks import check_confidence_level, check_option, plain, require_columns
 from skbench.containers import Estimate
 from skbench.stats.ranking.rank_scores import (
     pooled_rank_scores,
@@ -293,19 +293,23 @@ class MeanRankScore(BaseEstimator):
         partly = moments.index[(moments["n_missing"] > 0) & (moments["n"] > 0)]
         if len(partly):
             raise ValueError(
-                f"Some raw scores of model {partly[0][0]!r} on data set {partly[0][1]!r} are "
-                "missing. Leave these out, or all of them to count the model as not evaluated."
+                f"Some raw scores of model {plain(partly[0][0])!r} on data set "
+                f"{plain(partly[0][1])!r} are missing. Leave these out, or all of them to count "
+                "the model as not evaluated."
             )
         single = moments.index[moments["n"] == 1]
         if self.variant == "welch" and len(single):
             raise ValueError(
-                f"Model {single[0][0]!r} has one raw score on data set {single[0][1]!r}, and the "
+                f"Model {plain(single[0][0])!r} has one raw score on data set "
+                f"{plain(single[0][1])!r}, and the "
                 'Welch test needs two. Use variant="pooled", or leave the model out.'
             )
         found = moments["n"].groupby(level="dataset").sum()
         empty = found.index[found == 0]
         if len(empty):
-            raise ValueError(f"Data set {empty[0]!r} has no score of any model. Leave it out.")
+            raise ValueError(
+                f"Data set {plain(empty[0])!r} has no score of any model. Leave it out."
+            )
 
 
 def _weights(places):
@@ -322,7 +326,7 @@ def _places_of_datasets(X):
     if len(twice):
         where = places[places["dataset"] == twice.iloc[0]][["task", "language"]]
         raise ValueError(
-            f"Data set {twice.iloc[0]!r} is listed under {where.to_numpy().tolist()}, but must "
-            "have one task and one language. Give its parts different names."
+            f"Data set {plain(twice.iloc[0])!r} is listed under {where.to_numpy().tolist()}, "
+            "but must have one task and one language. Give its parts different names."
         )
     return places.set_index("dataset")

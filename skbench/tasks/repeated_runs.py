@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level, check_option
+from skbench._checks import check_confidence_level, check_option, plain
 from skbench.containers import Estimate
 from skbench.stats.intervals.means import normal_interval, t_interval
 from skbench.tasks._runs import run_moments
@@ -98,22 +98,25 @@ class RepeatedRuns(BaseEstimator):
         incomplete = moments.index[moments["n_missing"] > 0]
         if len(incomplete):
             raise ValueError(
-                f"{incomplete[0]!r} has a missing score. Leave the run out, or evaluate it again."
+                f"{plain(incomplete[0])!r} has a missing score. Leave the run out, or evaluate "
+                "it again."
             )
         constant = moments.index[moments["variance"] == 0]
         if len(constant):
             warnings.warn(
                 f"{len(constant)} of {len(moments)} have the same score in every run, such as "
-                f"{constant[0]!r}: nothing tells how far others would be, and their intervals "
+                f"{plain(constant[0])!r}: nothing tells how far others would be, and their "
+                "intervals "
                 + ("have no width." if self.interval == "sem" else "are unknown (nan)."),
                 stacklevel=2,
             )
         single = moments.index[moments["n"] == 1]
         if len(single):
             warnings.warn(
-                f"{len(single)} of {len(moments)} have one run only, such as {single[0]!r}: one "
-                "score has no spread, and the interval is unknown (nan). Evaluate more bootstrap "
-                "samples, or take DirectEstimator(n=...) for one score of a test set.",
+                f"{len(single)} of {len(moments)} have one run only, such as "
+                f"{plain(single[0])!r}: one score has no spread, and the interval is unknown "
+                "(nan). Evaluate more bootstrap samples, or take DirectEstimator(n=...) for one "
+                "score of a test set.",
                 stacklevel=2,
             )
         self.moments_ = moments.drop(columns="n_missing")

@@ -84,6 +84,12 @@ def test_one_run_has_no_interval():
     assert estimate.value[0] == 70
 
 
+def test_labels_that_are_numbers_are_written_as_numbers():
+    labels = pd.DataFrame({"model": [7, 8]})
+    with pytest.warns(UserWarning, match="have the same score in every run, such as 7: nothing"):
+        RepeatedRuns().fit(labels, [[1.0, 1.0], [1.0, 2.0]])
+
+
 def test_constant_scores_are_warned_of():
     with pytest.warns(UserWarning, match="1 of 2 have the same score in every run, such as 'm1'"):
         estimate = fitted([[70.0, 71.0], [60.0, 60.0]]).estimate()

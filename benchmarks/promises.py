@@ -35,8 +35,8 @@ from skbench.ppi import Mean  # noqa: E402
 OUT = ROOT / "doc" / "promises.inc"
 HOLDS = 0.93  # coverage that counts as .95, with its sampling error
 N_ALIKE = 400  # groups of one law: repetitions of one corner
-N_SETS = 8  # sets of models and topics of each corner
-N_SMALL = 3  # as many more where a set has six groups
+N_SETS = 16  # sets of models and topics of each corner
+N_SMALL = 6  # as many more where a set has six groups
 MOST_ERROR = 1.15  # of the direct estimates' squared error, beyond which it is named
 N_DRAWS = 200  # repetitions of pairs, tasks and judged rows
 
@@ -311,7 +311,7 @@ def audit_rest(rng, small):
     for p, n in [(0.7, 50)] if small else [(0.7, 50), (0.7, 10), (0.95, 20), (0.99, 50)]:
         corner = f"accuracy {p}, n = {n}"
         kind = "plain" if n * min(p, 1 - p) >= 10 else "misfit"
-        for estimator, n_draws in ((bootstrap, N_DRAWS), (hierarchical, 50)):
+        for estimator, n_draws in ((bootstrap, N_DRAWS), (hierarchical, N_DRAWS)):
             found = []
             for _ in range(n_draws // 5 if small else n_draws):
                 e = estimator.fit(TASKS, rng.binomial(n, p, 4) / n, n=n).estimate()
@@ -328,7 +328,7 @@ def audit_rest(rng, small):
         yield "ConfusionPosterior", *audited_confusion(rng, p, n, corner, kind)
         yield "pass_at_k", *audited_runs(rng, p, n, corner, kind)
     yield "finite_population_estimate", *audited_part(rng)
-    yield "UnitLevelModel", *audited_bank(rng, 10 if small else 40)
+    yield "UnitLevelModel", *audited_bank(rng, 10 if small else 100)
     yield from audit_judged(rng, small)
     yield from audit_judged_groups(rng, small)
 

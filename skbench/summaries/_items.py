@@ -91,10 +91,9 @@ def summarize_items(
     Raises
     ------
     ValueError
-        For missing columns, an empty table, scores that are missing or not
-        numeric, one cluster in every group, missing labels or ids, duplicated (model, item)
-        rows, groups that the
-        table of features lacks, or a text feature that differs within a group.
+        For missing columns, an empty table, scores that are missing or not numeric, one
+        cluster in every group, missing labels or ids, duplicated (model, item) rows, groups
+        that the table of features lacks, or a text feature that differs within a group.
     FileNotFoundError
         If there is no Parquet file at the path.
 

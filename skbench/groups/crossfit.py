@@ -12,6 +12,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from pandas.api.types import is_numeric_dtype
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator, check_cv
 
@@ -358,8 +359,8 @@ def dealt(regressor, X, z, splitter, groups):
 def cross_fit_dealt(dealt, X, z, weights, groups, n_jobs=None):
     """The same as `cross_fit`, where folds are dealt already."""
     predicted = Parallel(n_jobs=n_jobs)(
-        delayed(held_out)(clone(dealt.inner), dealt.columns, z, weights, train, test)
-        for train, test in steps(dealt.splits, "folds")
+        delayed(_held_out)(number > 0, clone(dealt.inner), dealt.columns, z, weights, *split)
+        for number, split in enumerate(steps(dealt.splits, "folds"))
     )
     folds = dealt.folds
     prior_means = np.empty(folds.shape)
@@ -370,6 +371,12 @@ def cross_fit_dealt(dealt, X, z, weights, groups, n_jobs=None):
     if several and all(np.ptp(values) == 0 for values in several) and np.ptp(z) > 0:
         _warn_constant(X, groups)
     return prior_means, folds
+
+
+def _held_out(checked, *arguments):
+    """`held_out`; folds have the same parameters, so the first checks them for all."""
+    with config_context(skip_parameter_validation=checked or None):
+        return held_out(*arguments)
 
 
 def tuned_once(dealt, z):

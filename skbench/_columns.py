@@ -152,6 +152,8 @@ def with_indicators(regressor, X, groups):
         The regressor itself, or a pipeline; it gets categories as they are where trees can
         split them.
     """
+    if not isinstance(X, pd.DataFrame):
+        return regressor  # an array has no text
     if any(hasattr(part, "transform") for part in regressor.get_params().values()):
         return regressor
     nominal = text_columns(X) if _reads_categories(regressor) else nominal_columns(X)

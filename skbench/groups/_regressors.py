@@ -117,9 +117,7 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
         return self._predicted(X)
 
     def _predicted(self, X):
-        import xgboost
-
-        return self.booster_.predict(xgboost.DMatrix(X)).astype(float) * self._unit
+        return self.booster_.inplace_predict(X).astype(float) * self._unit
 
     def _checked(self, X, y):
         return validate_data(self, X, y, dtype=float, y_numeric=True, ensure_all_finite="allow-nan")
@@ -161,7 +159,7 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
 
         But callbacks cost as much as small trees, and `train` copies the whole model at the end.
         """
-        import xgboost
+        from skbench.groups._booster import NamelessBooster
 
         settings = {
             "max_depth": depth,
@@ -169,7 +167,7 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
             "nthread": self.n_jobs,
             "seed": self.random_state or 0,
         }
-        return xgboost.Booster(settings, data)
+        return NamelessBooster(settings, data)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -12,6 +12,7 @@ import pandas as pd
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from pandas.api.types import is_numeric_dtype
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator, check_cv
 
@@ -169,25 +170,33 @@ def content_order(X, y=None, ties=()):
     -------
     ndarray of int, shape (n_groups,)
     """
-    frame = X if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X))
     numbers = [np.asarray(v, dtype=float).ravel() for v in (y, *ties) if v is not None]
-    columns = [np.zeros(len(frame), dtype=np.uint64)]  # for tables without any
-    columns += [_hashed(frame.iloc[:, at]) for at in range(frame.shape[1])]
+    hashed = _hashed(X) if isinstance(X, pd.DataFrame) else _hashed_array(np.asarray(X))
     # The second sum tells apart what the first, of many columns of few levels, may not.
-    sums = [np.sum(power, axis=0, dtype=np.uint64) for power in (columns, np.square(columns))]
+    sums = [np.sum(power, axis=1, dtype=np.uint64) for power in (hashed, np.square(hashed))]
     order = np.argsort(sums[1])
     distinct = np.all(np.diff(sums[1][order]) > 0)  # the rule, and then the other keys say nothing
     return order if distinct else np.lexsort([*numbers[::-1], *sums])
 
 
-def _hashed(column):
-    """A number for each value of a column, the same for equal values of other types."""
-    if is_numeric_dtype(column):
-        values = column.to_numpy(dtype=float, na_value=np.nan) + 0.0  # -0.0 is 0
-    else:
-        values = np.asarray(column.astype(object).where(column.notna(), None), dtype=object)
-        values = np.array([str(value) for value in values], dtype=object)
-    return pd.util.hash_array(values)
+def _hashed(frame):
+    """A number for each entry, the same for equal values of other types, columns in any order."""
+    numeric = np.array([is_numeric_dtype(dtype) for dtype in frame.dtypes], dtype=bool)
+    numbers = frame.loc[:, numeric].to_numpy(dtype=float, na_value=np.nan)
+    texts = [_hashed_text(frame.iloc[:, at]) for at in np.flatnonzero(~numeric)]
+    return np.column_stack([_hashed_array(numbers), *texts])
+
+
+def _hashed_array(values):
+    if not is_numeric_dtype(values.dtype):
+        return _hashed(pd.DataFrame(values))
+    values = (values[:, None] if values.ndim == 1 else values).astype(float) + 0.0  # -0.0 is 0
+    return pd.util.hash_array(values.ravel()).reshape(values.shape)
+
+
+def _hashed_text(column):
+    values = np.asarray(column.astype(object).where(column.notna(), None), dtype=object)
+    return pd.util.hash_array(np.array([str(value) for value in values], dtype=object))
 
 
 def _units(rows, groups):
@@ -350,8 +359,8 @@ def dealt(regressor, X, z, splitter, groups):
 def cross_fit_dealt(dealt, X, z, weights, groups, n_jobs=None):
     """The same as `cross_fit`, where folds are dealt already."""
     predicted = Parallel(n_jobs=n_jobs)(
-        delayed(held_out)(clone(dealt.inner), dealt.columns, z, weights, train, test)
-        for train, test in steps(dealt.splits, "folds")
+        delayed(_held_out)(number > 0, clone(dealt.inner), dealt.columns, z, weights, *split)
+        for number, split in enumerate(steps(dealt.splits, "folds"))
     )
     folds = dealt.folds
     prior_means = np.empty(folds.shape)
@@ -362,6 +371,12 @@ def cross_fit_dealt(dealt, X, z, weights, groups, n_jobs=None):
     if several and all(np.ptp(values) == 0 for values in several) and np.ptp(z) > 0:
         _warn_constant(X, groups)
     return prior_means, folds
+
+
+def _held_out(checked, *arguments):
+    """`held_out`; folds have the same parameters, so the first checks them for all."""
+    with config_context(skip_parameter_validation=checked or None):
+        return held_out(*arguments)
 
 
 def tuned_once(dealt, z):

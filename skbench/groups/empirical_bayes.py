@@ -389,44 +389,66 @@ class EmpiricalBayes(GroupEstimator):
 
     def _learn_moments(self, folds, apart, splits):
         """Prior variance and kurtosis of splits and their parts, from those not set apart."""
-        for split in splits:
-            prior_mean, fold = self._prior_means[split], folds[split]
-            parts = [fold >= 0] if self.pool else [fold == k for k in np.unique(fold)]
-            for part in parts:
-                A, kurtosis = self._prior_moments(prior_mean, part & ~apart[split])
-                self._prior_variances[split, part] = A * self._unit(self._sigma2[part])
-                self._kurtoses[split, part] = kurtosis
+        for at in self._parts(folds, splits):
+            _, part = at
+            A, kurtosis = self._prior_moments(self._prior_means[at], part, ~apart[at])
+            self._prior_variances[at] = A[:, None] * self._unit(self._sigma2[part])
+            self._kurtoses[at] = kurtosis[:, None]
+
+    def _parts(self, folds, splits):
+        """Splits and groups that have their moments in common, split by split."""
+        if self.pool:
+            return [(np.asarray(splits), slice(None))] if len(splits) else []
+        return [
+            (slice(split, split + 1), np.flatnonzero(folds[split] == k))
+            for split in splits
+            for k in np.unique(folds[split])
+        ]
 
     def _variance_of(self, prior_means, part):
-        A, _ = self._prior_moments(prior_means, part)
-        return A * np.mean(self._unit(self._sigma2[part]))
+        prior_mean = prior_means[part][None]
+        A, _ = self._prior_moments(prior_mean, part, np.ones(prior_mean.shape, dtype=bool))
+        return A[0] * np.mean(self._unit(self._sigma2[part]))
 
     def _unit(self, sigma2):
         """What prior variances are multiples of: 1, or the sampling variances."""
         return sigma2 if self.spread == "proportional" else np.ones_like(sigma2)
 
-    def _prior_moments(self, prior_mean, part):
-        """Prior variance and kurtosis from the residuals of some groups."""
-        A, kurtosis = self._corrected_moments(prior_mean[part], part)
+    def _prior_moments(self, prior_mean, part, kept):
+        """Prior variances and kurtoses, one per split, from the residuals of the groups kept.
+
+        prior_mean, kept : ndarray of shape (n_splits, n_part)
+        part : slice or ndarray of int of shape (n_part,), positions of the groups
+        """
+        A, kurtosis = self._corrected_moments(prior_mean, part, kept)
         if self.prior_variance not in _CORRECTIONS:
             unit = self._unit(self._sigma2[part])
-            residuals = (self._z[part] - prior_mean[part]) / np.sqrt(unit)
-            A = shrinkage.prior_variance(residuals, self._sigma2[part] / unit, self.prior_variance)
-        return A, kurtosis if self.kurtosis == "estimate" else self.kurtosis
+            residuals, noise = (
+                (self._z[part] - prior_mean) / np.sqrt(unit),
+                self._sigma2[part] / unit,
+            )
+            A = np.array(
+                [
+                    shrinkage.prior_variance(own[some], noise[some], self.prior_variance)
+                    for own, some in zip(residuals, kept, strict=True)
+                ]
+            )
+        return A, kurtosis if self.kurtosis == "estimate" else np.full(len(A), self.kurtosis)
 
-    def _corrected_moments(self, prior_mean, part):
+    def _corrected_moments(self, prior_mean, part, kept):
         correction = self.prior_variance if self.prior_variance in _CORRECTIONS else "pmt"
         unit = self._unit(self._sigma2[part])
         if not self._binary or correction == "none":
             residuals = (self._z[part] - prior_mean) / np.sqrt(unit)
             moments = robust_eb.prior_moments(
-                residuals, self._sigma2[part] / unit, correction=correction
+                residuals, self._sigma2[part] / unit, kept.astype(float), correction
             )
             return moments.prior_variance, moments.kurtosis
         # Smoothed variances are too large on average near 0 and 1, and would hide the
         # spread of the groups: take it off with the unbiased ones, as counts allow.
         n = self.n_[part]
-        if np.sum(n > 1) < 2:
+        several = kept & (n > 1)
+        if np.any(several.sum(axis=1) < 2):
             raise ValueError(
                 "With one item in all but one group, spread between groups cannot be told from "
                 "noise. Merge groups until at least two have two items or more."
@@ -434,12 +456,13 @@ class EmpiricalBayes(GroupEstimator):
         moments = robust_eb.prior_moments(
             (self.z_[part] - scales.from_scale(prior_mean, self.scale)) / np.sqrt(unit),
             self.sigma2_[part] / unit,
-            weights=(n > 1).astype(float),
+            weights=several.astype(float),
             noise=binomial.unbiased_variance(np.round(self.z_[part] * n), n) / unit,
             correction=correction,
         )
         slope = scales.scale_derivative(prior_mean, self.scale)
-        return moments.prior_variance / max(np.mean(slope**2), _FLATTEST), moments.kurtosis
+        steepness = np.mean(slope**2, axis=1, where=kept)
+        return moments.prior_variance / np.maximum(steepness, _FLATTEST), moments.kurtosis
 
     def _fitted_value(self):
         prior = self._prior_means, self._prior_variances

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from skbench.stats.mixed._sites import in_parts, tilted_rule, weighted_sums
+from skbench.stats.mixed._sites import in_parts, tilted_law, weighted_sums
 
 _AT_ONCE = 512  # groups with 24 x 8 nodes each
 _LARGEST_LOG = 300.0  # of odds whose products are finite
@@ -99,11 +99,7 @@ def binomial_posterior(k, n, cavity):
 
 def _moments_of_a_few(k, n, *law):
     cavity = Cavity(*law)
-    points, log_weights = tilted_rule(k, n, cavity.noisy_mean, cavity.noisy_variance)
-    top = log_weights.max(axis=1, keepdims=True)
-    weights = np.exp(log_weights - top)
-    mass = weights.sum(axis=1)
-    weights /= mass[:, None]
+    points, weights, log_mass = tilted_law(k, n, cavity.noisy_mean, cavity.noisy_variance)
     noisy_mean = weighted_sums(weights, points)
     away = points - noisy_mean[:, None]
     square = away**2
@@ -122,7 +118,7 @@ def _moments_of_a_few(k, n, *law):
         first, second = _means_over(_odds_against(mean[:, None] + away), _odds_against(spread))
     score = weighted_sums(weights, first)
     score_variance = weighted_sums(weights, second) - score**2
-    return top[:, 0] + np.log(mass), mean, variance, third, score, score_variance
+    return log_mass, mean, variance, third, score, score_variance
 
 
 def _means_over(outer, inner):

@@ -10,7 +10,7 @@ from scipy.linalg import lapack
 
 from skbench.stats.mixed._structure import Kinds, Noise, apply
 
-_SMALL = 48  # size up to which matrices are inverted all at once
+_SMALL = 32  # size up to which matrices are inverted all at once
 _ENTRIES = 100_000  # of the matrices that are worked on at a time
 _FAINT = 1e-4  # precision times variance below which ``1 - (1 - small)`` would lose digits
 

@@ -125,11 +125,11 @@ def prior_moments(residuals, sigma2, weights=None, correction="pmt", noise=None)
 
     Parameters
     ----------
-    residuals : ndarray of shape (n_groups,)
+    residuals : ndarray of shape (..., n_groups)
         Direct estimates minus prior means that do not depend on them.
     sigma2 : ndarray of shape (n_groups,)
         Sampling variances of the direct estimates.
-    weights : ndarray of shape (n_groups,), optional
+    weights : ndarray of shape (..., n_groups), optional
         Weights ``omega`` of the groups, equal by default.
     correction : {"pmt", "fplib", "none"}, default="pmt"
         What keeps the two estimates off impossible values: truncation at a posterior
@@ -141,7 +141,7 @@ def prior_moments(residuals, sigma2, weights=None, correction="pmt", noise=None)
     Returns
     -------
     PriorMoments
-        ``A`` and the kurtosis, with and without the correction.
+        ``A`` and the kurtosis, with and without the correction, of shape (...).
 
     Notes
     -----
@@ -167,30 +167,31 @@ def prior_moments(residuals, sigma2, weights=None, correction="pmt", noise=None)
     --------
     >>> import numpy as np
     >>> found = prior_moments(np.array([0.2, -0.1, 0.0, 0.3]), np.full(4, 0.01))
-    >>> round(found.prior_variance, 6), round(found.kurtosis, 6)
-    (0.025, 2.28)
+    >>> print(round(found.prior_variance, 6), round(found.kurtosis, 6))
+    0.025 2.28
     """
     weights = np.ones_like(residuals) if weights is None else weights
     noise = sigma2 if noise is None else np.where(weights > 0, noise, 0.0)
     square = residuals**2
     second = square - noise
     fourth = square**2 - 6 * noise * square + 3 * noise**2
-    mean2, mean4 = np.average(second, weights=weights), np.average(fourth, weights=weights)
-    raw = max(mean2, 0.0)
+    mean2, mean4 = _weighted_mean(second, weights), _weighted_mean(fourth, weights)
+    raw = np.maximum(mean2, 0.0)
     raw_kurtosis = np.maximum(divided(mean4, raw**2), 1)
     if correction == "none":
         A, kurtosis = raw, raw_kurtosis
     elif correction == "pmt":
-        A = max(raw, _floor(sigma2, weights, 2))
+        A = np.maximum(raw, _floor(sigma2, weights, 2))
         excess = divided(_floor(sigma2**2, weights, 32), A**2)
         kurtosis = np.maximum(divided(mean4, A**2), 1 + excess)
     else:
         A = _truncated_mean(mean2, _variance_of_mean(second, weights))
+        square_of_mean = 2 * A[..., None] * second
         excess = _truncated_mean(
-            mean4 - mean2**2, _variance_of_mean(fourth - 2 * A * second, weights)
+            mean4 - mean2**2, _variance_of_mean(fourth - square_of_mean, weights)
         )
         kurtosis = 1 + divided(excess, A**2)
-    return PriorMoments(float(A), float(kurtosis), float(raw), float(raw_kurtosis))
+    return PriorMoments(A, kurtosis, raw, raw_kurtosis)
 
 
 def robust_half_width(prior_variance, sigma2, kurtosis, confidence_level=0.95):
@@ -418,29 +419,35 @@ def _known(kurtosis, A):
     return np.where(A > 0, kurtosis, 1)
 
 
+def _weighted_mean(values, weights):
+    return np.sum(weights * values, axis=-1) / np.sum(weights, axis=-1)
+
+
 def _floor(variances, weights, factor):
     """Smallest credible mean of `variances` times a quantity that is never negative."""
-    total = np.sum(weights) * np.sum(weights * variances)
-    return factor * np.sum(weights**2 * variances**2) / total if total > 0 else 0.0
+    weighted = weights * variances
+    total = np.sum(weights, axis=-1) * np.sum(weighted, axis=-1)
+    largest = factor * np.sum(weighted**2, axis=-1)
+    return np.divide(largest, total, out=np.zeros_like(total), where=total > 0)
 
 
 def _variance_of_mean(values, weights):
     """Variance of a weighted mean of independent values."""
-    mean, total = np.average(values, weights=weights), np.sum(weights)
-    distance = values - mean
+    mean, total = _weighted_mean(values, weights), np.sum(weights, axis=-1)
+    distance, squares = values - mean[..., None], np.sum(weights**2, axis=-1)
     # sum(weights^2 (values^2 - mean^2)), without the cancellation of nearly equal values.
-    uneven = weights * (weights - np.sum(weights**2) / total)
-    spread = np.sum(weights**2 * distance**2) + 2 * mean * np.sum(uneven * distance)
-    return divided(max(spread, 0.0), total**2 - np.sum(weights**2))
+    uneven = weights * (weights - (squares / total)[..., None])
+    spread = np.sum((weights * distance) ** 2, axis=-1)
+    spread += 2 * mean * np.sum(uneven * distance, axis=-1)
+    return divided(np.maximum(spread, 0.0), total**2 - squares)
 
 
 def _truncated_mean(mean, variance):
     """Mean of a normal variable given that it is positive; without variance, its limit."""
-    if variance == 0:
-        return max(mean, 0.0)
     deviation = np.sqrt(variance)
-    z = mean / deviation
-    if z < _FAR_BELOW_0:
-        return deviation * (1 - 2 / z**2 + 10 / z**4) / -z
-    hazard = np.sqrt(2 / np.pi) / erfcx(-z / np.sqrt(2))  # density / probability of (-inf, z]
-    return mean + deviation * hazard
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        z = mean / deviation
+        far = deviation * (1 - 2 / z**2 + 10 / z**4) / -z
+        hazard = np.sqrt(2 / np.pi) / erfcx(-z / np.sqrt(2))  # density / P((-inf, z])
+    near = np.where(z < _FAR_BELOW_0, far, mean + deviation * hazard)
+    return np.where(variance == 0, np.maximum(mean, 0.0), near)

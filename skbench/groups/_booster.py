@@ -1,0 +1,13 @@
+"""XGBoost's booster for tables whose columns have no names."""
+
+import xgboost
+
+
+class NamelessBooster(xgboost.Booster):
+    """A booster that does not ask for names of columns before each tree, of which arrays have none.
+
+    Asking takes a fifth of the time of a small tree.
+    """
+
+    def _assign_dmatrix_features(self, data):
+        pass

@@ -185,6 +185,9 @@ def group_rows():
     for interval in ("robust", "length-optimal", "parametric", "fab"):
         estimator = skbench.EmpiricalBayes(ridge, interval=interval, random_state=0)
         yield f"EmpiricalBayes({interval})", estimator, "set"
+    for scale in ("arcsine", "logit"):
+        estimator = skbench.EmpiricalBayes(ridge, scale=scale, random_state=0)
+        yield f"EmpiricalBayes({scale})", estimator, "unit set"
     yield (
         "EmpiricalBayes(fab), other scores",
         skbench.EmpiricalBayes(ridge, interval="fab", random_state=0),
@@ -236,6 +239,7 @@ def fits(corner, scope):
         "unit": inside,
         "other": corner.kind != "accuracy" and corner.n > 1,
         "set": True,
+        "unit set": inside,
     }[scope]
 
 
@@ -497,7 +501,7 @@ def audit(small=False, seed=0):
         plain = list(alike_corners(rng, small))
         sets = [c for _ in range(1 if small else N_SETS) for c in set_corners(rng, small)]
         for name, estimator, scope in group_rows():
-            for corner, data in sets if scope == "set" else plain:
+            for corner, data in sets if scope.endswith("set") else plain:
                 if not fits(data, scope):
                     continue
                 found = fitted(estimator, data)

@@ -44,6 +44,7 @@ _ROUNDS = 4  # of setting groups apart
 _AT_ONCE = 2048  # groups whose probabilities are found in one go
 _PARTS = 1.0, 0.25, 0.06, 0.015  # of the prior variance, to start from
 _MOST_APART = 1 / 3  # of the groups: more are the spread and not the exception
+_LEAST_OF_RARER = 1.5  # answers of the rarer kind in a group, for scales that take them for normal
 # Least mean squared slope of a scale, reached where all accuracies are .00025.
 _FLATTEST = 1e-3
 
@@ -95,7 +96,9 @@ class EmpiricalBayes(GroupEstimator):
         others can be a little more precise, but their intervals are rougher:
         with 20 items average coverage was .93 ("arcsine") and .89 ("logit") for
         accuracies over all of [0, 1], .90 and .79 between .9 and .99, where the
-        identity scale held .95.
+        identity scale held .95. So robust and length-optimal intervals promise the model
+        only with "logit"; and with either nothing, with a warning, where fewer than 1.5
+        answers of a group, on average, are of its rarer kind.
     unlike_share : float, default=0.01
         Expected share of groups unlike their peers, before any data. Where one is found,
         nothing is borrowed for it, and it does not widen the others; where none is, all is
@@ -140,8 +143,9 @@ class EmpiricalBayes(GroupEstimator):
     UserWarning
         If `A` is estimated as 0 (intervals then have no width), if groups have
         ``sigma2 = 0`` (they are taken for exact), if all direct estimates are equal,
-        if the regressor predicts a constant, or if columns show topics that several
-        models share and `groups` was not given.
+        if the regressor predicts a constant, if columns show topics that several
+        models share and `groups` was not given, or if right answers are too near all or none
+        for the `scale`.
 
     Notes
     -----
@@ -271,6 +275,7 @@ class EmpiricalBayes(GroupEstimator):
         seed, fold_seed = as_generator(self.random_state).integers(2**31, size=2)
         regressor = prepared_regressor(self.regressor, X, groups, int(seed))
         self._z, self._sigma2 = self._on_scale(self.z_, self.sigma2_, self.n_)
+        self._is_rough = self.interval != "fab" and self._too_near_the_ends()
         weights = precision_weights(self._sigma2) if self.weight_by_precision else None
         splitter = as_splitter(self.cv, int(fold_seed), (self.sigma2_, self.n_))
         folded = (regressor, X, self._z, weights)
@@ -295,6 +300,21 @@ class EmpiricalBayes(GroupEstimator):
         self.kurtosis_ = float(self._kurtoses.mean())
         w = shrinkage.shrinkage_factor(self._prior_variances, self._sigma2)
         self.shrinkage_factor_ = w.mean(axis=0)
+
+    def _too_near_the_ends(self):
+        """Whether right answers are far from normal on the scale; warns if so."""
+        if self.scale == "identity" or not self._binary:
+            return False
+        rarer = np.mean(self.n_ * np.minimum(self.z_, 1 - self.z_))
+        if rarer >= _LEAST_OF_RARER:
+            return False
+        warnings.warn(
+            f"scale={self.scale!r} takes answers for normal, but of a group's {rarer:.2g} are of "
+            "the rarer kind, right or wrong, on average: its intervals cover too little and "
+            'promise nothing. Use scale="identity".',
+            stacklevel=4,
+        )
+        return True
 
     def _looks_for_unlike(self):
         """Whether a score far off speaks against its group and not against its variance."""
@@ -607,8 +627,13 @@ class EmpiricalBayes(GroupEstimator):
     @property
     def _guarantee(self):
         # Exact for counts; others are tested by t, or normal where sizes are unknown.
-        fab = "each group" if self._counts else UNLESS_SKEWED
-        return {"parametric": "model", "fab": fab}.get(self.interval, "average over groups")
+        if self.interval == "fab":
+            return "each group" if self._counts else UNLESS_SKEWED
+        if self._is_rough:
+            return "none"
+        # Variances vary with accuracies on the log odds, which robust intervals do not allow for.
+        of_model = self.interval == "parametric" or self.scale == "logit"
+        return "model" if of_model else "average over groups"
 
     def _check_parameters(self):
         check_option("prior_variance", self.prior_variance, PRIOR_VARIANCES)

@@ -264,6 +264,30 @@ def test_coverage_on_other_scales_is_what_the_docstring_says(scale, n, span, flo
     assert floor < binary_coverage(n, span, scale) < floor + 0.06
 
 
+@pytest.mark.parametrize(
+    ("scale", "interval", "n", "span", "word"),
+    [
+        ("identity", "robust", 10, (0.9, 0.99), "average over groups"),
+        ("arcsine", "robust", 20, (0.01, 0.99), "average over groups"),
+        ("arcsine", "robust", 20, (0.9, 0.99), "none"),
+        ("logit", "robust", 20, (0.01, 0.99), "model"),
+        ("logit", "length-optimal", 10, (0.9, 0.99), "none"),
+        ("logit", "parametric", 10, (0.9, 0.99), "none"),
+        ("logit", "fab", 10, (0.9, 0.99), "each group"),
+    ],
+)
+def test_scales_promise_what_they_keep(scale, interval, n, span, word):
+    arguments, _ = binary_groups(n, span)
+    X, z, sigma2, n = (part[:300] for part in arguments)
+    eb = EmpiricalBayes(LinearRegression(), scale=scale, interval=interval, random_state=0)
+    if word == "none":
+        with pytest.warns(UserWarning, match='rarer kind.* Use scale="identity"'):
+            eb.fit(X, z, sigma2, n)
+    else:
+        eb.fit(X, z, sigma2, n)
+    assert eb.estimate().guarantee == word
+
+
 @pytest.mark.parametrize("scale", ["identity", "arcsine", "logit"])
 def test_one_binary_item_per_group_cannot_be_told_from_noise(scale):
     arguments, _ = binary_groups(1, (0.1, 0.9))

@@ -202,7 +202,7 @@ def leaderboard(
 def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
     """`leaderboard` for a `ScoreTable`, of which several things may be asked."""
     # Items that only one model was asked are no blanks of the others.
-    bounds = _bounds(table).iloc[: 0 if unrelated else None]
+    bounds = _bounds(table).iloc[: 0 if unrelated or table.adjusted else None]
     table = table.with_missing(missing)
     by_group = pair_table(table, unrelated)
     pairs = averaged(by_group)
@@ -211,7 +211,7 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
     # Scores that are all alike vary by rounding alone.
     variance = np.where(variance <= table.rounding**2, 0.0, variance)
     _refuse_unknown(table, mean, variance)
-    if not unrelated:
+    if not unrelated and not table.adjusted:
         warn_of_missing_items(table, pairs.fits)
     estimate = _estimate(table, mean, variance, freedom, confidence_level)
     # Rounded: the last digits of equal means depend on the order of the sums.
@@ -223,7 +223,8 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
     estimate = replace(estimate, value=_with_ties(estimate.value, table.rounding))
     covariance = _covariance(pairs.fits, variance)[np.ix_(order, order)]
     warn_of_units(table)
-    warn_of_strangers(table, pairs, unrelated)
+    if not unrelated and not table.adjusted:
+        warn_of_strangers(table, pairs)
     warn_of_skewness(table, pairs.fits)
     warn_of_no_spread(estimate, variance.sum(axis=1)[order])
     sets = _rank_sets(estimate, comparison)
@@ -356,7 +357,7 @@ def _estimate(table, mean, variance, freedom, confidence_level):
     if table.right_or_wrong:
         low, high = np.clip([low, high], 0, 1)
     what = "mean of the items" if table.groups is None else f"mean of {n_groups} topics"
-    if np.any(table.n_answers == 0):
+    if np.any(table.n_answers == 0) and not table.adjusted:
         what += ", least squares on shared items"
     return Estimate(
         value=value,

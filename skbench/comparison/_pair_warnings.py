@@ -55,6 +55,8 @@ def warn_of_pairs(table, pairs, fields, labels):
     for affected, what in [*cases, (skewed(fields), SKEWED)]:
         if affected.any():
             warnings.warn(f"{_named(labels, affected)} {what}.", stacklevel=4)
+    if table.adjusted:
+        return  # for the items asked, whichever they are
     if two:
         _warn_of_left_out(table, related, labels)
     else:
@@ -160,10 +162,10 @@ def warn_of_units(table):
         warnings.warn(told, stacklevel=4)
 
 
-def warn_of_strangers(table, pairs, unrelated):
+def warn_of_strangers(table, pairs):
     """Models that share no items with some others."""
     related = pairs.related[0]
-    if related.all() or unrelated:
+    if related.all():
         return
     fewest = int(np.argmin(related.sum(axis=0)))
     warnings.warn(

@@ -25,6 +25,9 @@ class PairTable(NamedTuple):
     n_items, only_first, n_clusters : ndarray of shape (n_groups, n_models, n_models)
         Items that both answered, those of them that the row's model has the higher score
         on, and the clusters they are in.
+    n_behind : ndarray of shape (n_groups, n_models, n_models)
+        Items that the variance rests on: those, or the fewer of the two models' own where scores
+        are adjusted.
     noise, noise_left : ndarray of shape (n_groups, n_models, n_models)
         Variance of single answers of both models, and what is left of it in their means.
     related : ndarray of bool of shape (n_groups, n_models, n_models)
@@ -43,6 +46,7 @@ class PairTable(NamedTuple):
     n_items: np.ndarray
     only_first: np.ndarray
     n_clusters: np.ndarray
+    n_behind: np.ndarray
     noise: np.ndarray
     noise_left: np.ndarray
     related: np.ndarray
@@ -92,6 +96,7 @@ def averaged(pairs):
         "n_items": pairs.n_items.sum(axis=0),
         "only_first": pairs.only_first.sum(axis=0),
         "n_clusters": pairs.n_clusters.sum(axis=0),
+        "n_behind": pairs.n_behind.sum(axis=0),
         "noise": np.full(df.shape, np.nan),
         "noise_left": np.full(df.shape, np.nan),
         "related": pairs.related.all(axis=0),
@@ -138,15 +143,21 @@ def intervals(difference, variance, df, exact, only_a, only_b, n, level, bounded
 def _one_group(table, mine, unrelated):
     scores = table.scores[mine]
     clusters = np.unique(table.clusters[mine], return_inverse=True)[1]
-    fit = shared_items.shared_item_scores(scores, clusters)
-    errors = shared_items.pair_errors(scores, clusters, fit)
-    related = fit.component[:, None] == fit.component
-    compared = related | unrelated
+    if table.adjusted:
+        fit = shared_items.own_item_scores(scores, clusters)
+        errors = shared_items.own_item_errors(scores, clusters, fit)
+        related = fit.n_clusters > 0
+    else:
+        fit = shared_items.shared_item_scores(scores, clusters)
+        errors = shared_items.pair_errors(scores, clusters, fit)
+        related = fit.component[:, None] == fit.component
+    compared = related | unrelated | table.adjusted
     answered = np.isfinite(scores)
     if answered.all():
         n_items = np.full((scores.shape[1],) * 2, len(scores))
     else:
         n_items = answered.astype(float).T @ answered.astype(float)
+    n_behind = np.minimum(fit.n_items[:, None], fit.n_items) if table.adjusted else n_items
     difference, variance, df, skewness = (np.where(compared, x, np.nan) for x in errors)
     noise, noise_left = _noise(table.noise[mine], table.n_answers[mine], answered)
     # Where two models answered everything, other models' gaps do not matter.
@@ -161,6 +172,7 @@ def _one_group(table, mine, unrelated):
         n_items.astype(int),
         _wins(scores, answered) if exact.any() else np.full(n_items.shape, np.nan),
         fit.n_clusters,
+        n_behind,
         noise,
         noise_left,
         related,

@@ -166,7 +166,7 @@ def comparison_of(table, a=None, b=None, *, item, confidence_level, adjust):
         positions = [(0, 1)]
     pairs = pair_table(table, unrelated=two)
     positions = positions or in_order(_overall(table, pairs))
-    if two:
+    if two and not table.adjusted:
         _refuse_shared_clusters(table, pairs, item)
     labels = pair_labels(table, positions)
     fields = chosen(pairs, positions)
@@ -207,7 +207,7 @@ def chosen(pairs, positions):
     """Columns of a `PairTable` for some of its pairs, pair by pair and group by group."""
     i, j = np.array(positions).T
     names = ("difference", "variance", "df", "n_items", "n_clusters", "noise", "noise_left")
-    names += ("related", "exact", "skewness")
+    names += ("n_behind", "related", "exact", "skewness")
     fields = {name: getattr(pairs, name)[:, i, j].T.ravel() for name in names}
     return fields | {
         "only_a": pairs.only_first[:, i, j].T.ravel(),
@@ -283,7 +283,8 @@ def comparison_from(table, fields, labels, confidence_level, adjust):
     )
     unpaired = fields["variance_a"] + fields["variance_b"]
     scale = 2 * np.sqrt(fields["variance_a"] * fields["variance_b"])
-    item_variance = np.where(n > 0, n * variance, np.nan)
+    n_behind = fields["n_behind"]
+    item_variance = np.where(n_behind > 0, n_behind * variance, np.nan)
     # A model that scores the same on all items has no correlation but that of rounding.
     least = np.minimum(fields["variance_a"], fields["variance_b"])
     related = fields["related"] & ~(least <= table.rounding**2)

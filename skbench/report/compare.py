@@ -77,12 +77,9 @@ def compare(
     with in_one_line():
         rows, columns, a, b = _read(file, a, b, by, roles, missing)
         with working("comparing"):
-            learned, items = pasts.learn(past, bank, rows, file, by, roles), rows.items
-            if learned is not None:
-                items, columns = learned.comparable(columns)
-            columns["missing"] = missing
-            result = _compared(items, a, b, confidence_level, adjust, columns)
-            result = result if learned is None else learned.with_method(result)
+            learned = pasts.learn(past, bank, rows, file, by, roles)
+            settings = a, b, confidence_level, adjust, columns, missing
+            result = _compared(rows.items, learned, *settings)
         known_range = score_range(rows, bounds)
         if known_range is not None:
             width = known_range[1] - known_range[0]
@@ -137,19 +134,20 @@ def _read(file, a, b, by, roles, missing):
     return with_missing(both, missing), columns, *names
 
 
-def _compared(items, a, b, confidence_level, adjust, columns):
+def _compared(items, learned, a, b, confidence_level, adjust, columns, missing):
     from skbench.comparison import compare_models
+    from skbench.comparison.compare import comparison_of
 
-    named = {name: as_in(items["model"], name) for name in (a, b) if name is not None}
+    named = [as_in(items["model"], name) for name in (a, b) if name is not None]
     several = b is None or columns["by"] is not None
-    return compare_models(
-        items,
-        named.get(a),
-        named.get(b),
-        confidence_level=confidence_level,
-        adjust=adjust or ("bonferroni" if several else "none"),
-        **columns,
-    )
+    how = {
+        "confidence_level": confidence_level,
+        "adjust": adjust or ("bonferroni" if several else "none"),
+    }
+    if learned is None:
+        return compare_models(items, *named, missing=missing, **how, **columns)
+    table = learned.score_table(*learned.comparable(columns)).with_missing(missing)
+    return learned.with_method(comparison_of(table, *named, item="item", **how))
 
 
 def _print_report(result, table):

@@ -91,7 +91,12 @@ class Findings:
             return pd.DataFrame(columns=_PAIR_COLUMNS)
         table = tables.with_text_labels(self.comparison.to_frame())
         verdict = self.comparison.verdict
-        more = np.maximum(np.ceil(table["items_needed"] - 1e-9) - table["n_items"], 0)
+        asked = table["n_items"]
+        if self.worth is not None:  # adjusted by earlier models: items need not be shared
+            own = dict(zip(map(str, self.board.estimate.labels), self.board.n_items, strict=True))
+            of_each = [table[name].astype(str).map(own) for name in ("model_a", "model_b")]
+            asked = np.minimum(*of_each)
+        more = np.maximum(np.ceil(table["items_needed"] - 1e-9) - asked, 0)
         clear = np.isin(verdict, ("better", "worse"))
         return table.assign(verdict=verdict, more_items=np.where(clear, 0.0, more))[_PAIR_COLUMNS]
 
@@ -156,17 +161,18 @@ def find(
         direct = DirectEstimator().fit(**summary.fit_args).estimate(confidence_level)
         topics = [name for name in by if name != "model"]
         columns = {"by": topics if equal_topics else None, "cluster": cluster}
-        estimate, ranked = direct, items
+        estimate = direct
         if past is not None:
             estimate = past.estimate(summary.labels, by, confidence_level)
-            ranked, columns = past.comparable(columns)
+            table = past.score_table(*past.comparable(columns))
         elif len(summary) >= FEWEST_GROUPS:
             estimate = estimator.fit(**summary.fit_args).estimate(confidence_level)
         direct, estimate = (within_scores(e, known_range) for e in (direct, estimate))
-        table = score_table(
-            ranked, model="model", item="item", score="score", cluster=columns["cluster"],
-            by=columns["by"] or [],
-        )  # fmt: skip
+        if past is None:
+            table = score_table(
+                items, model="model", item="item", score="score", cluster=cluster,
+                by=columns["by"] or [],
+            )  # fmt: skip
         board = leaderboard_of(table, confidence_level, missing=missing, unrelated=unrelated)
         if past is not None:
             board = past.with_method(board)

@@ -86,6 +86,7 @@ def leaderboard(
     pasts.check_past(past, bank, missing)
     with in_one_line():
         from skbench.comparison import leaderboard as ranked
+        from skbench.comparison._leaderboard import leaderboard_of
 
         of_items = {"--by": by, "--bounds": bounds, "--past": past, "--bank": bank, "--plot": plot}
         if half_width is not None:
@@ -103,10 +104,13 @@ def leaderboard(
         items = rows.items
         with working("ranking"):
             learned = pasts.learn(past, bank, rows, file, by, roles)
-            if learned is not None:
+            if learned is None:
+                board = ranked(items, confidence_level=confidence_level, missing=missing, **columns)
+            else:
                 items, columns = learned.comparable(columns)
-            board = ranked(items, confidence_level=confidence_level, missing=missing, **columns)
-            board = board if learned is None else learned.with_method(board)
+                table = learned.score_table(items, columns)
+                board = leaderboard_of(table, confidence_level, missing=missing)
+                board = learned.with_method(board)
         known_range = score_range(rows, bounds)
         board = replace(board, estimate=within_scores(board.estimate, known_range))
         say_if_beyond(board.estimate, rows.items, known_range)

@@ -101,17 +101,21 @@ class Past(NamedTuple):
             rows["item"] = rows["topic"].astype(str) + " / " + rows["item"].astype(str)
         return rows, {"by": by, "cluster": cluster}
 
+    def score_table(self, rows, columns):
+        """What `comparable` gave as a table whose models may have been asked different items."""
+        from skbench.summaries._score_table import score_table
+
+        table = score_table(
+            rows, model="model", item="item", score="score", cluster=columns["cluster"],
+            by=columns["by"] or [],
+        )  # fmt: skip
+        return table._replace(adjusted=True)
+
     def with_method(self, result):
         """A ranking or comparison that says what its scores were adjusted by."""
         estimate = result.estimate
         method = self.method(f"{estimate.method}, adjusted by")
-        own = {"estimate": replace(estimate, method=method)}
-        if hasattr(result, "bounds"):
-            # Blanks have no lowest and highest adjusted score.
-            pairs = result.comparison
-            own["bounds"] = result.bounds.iloc[:0]
-            own["remarks"] = () if pairs is None else tuple(pairs.remarks)
-        return replace(result, **own)
+        return replace(result, estimate=replace(estimate, method=method))
 
 
 class Worth(NamedTuple):

@@ -36,6 +36,9 @@ class ScoreTable(NamedTuple):
         Labels of the groups; None for one group of everything.
     right_or_wrong : bool
         Whether every answer scores 0 or 1.
+    adjusted : bool, default=False
+        Whether scores were adjusted for how hard their items are, so that means over other
+        items may be compared; else models are compared on the items they share.
     """
 
     scores: np.ndarray
@@ -47,6 +50,7 @@ class ScoreTable(NamedTuple):
     cluster_groups: np.ndarray
     groups: pd.Index | None
     right_or_wrong: bool
+    adjusted: bool = False
 
     @property
     def n_groups(self):

@@ -15,6 +15,7 @@ from skbench.report.estimate import estimate
 from skbench.report.leaderboard import leaderboard
 from skbench.report.plan import plan
 from skbench.report.report import report
+from skbench.stats.clusters.shared_items import own_item_errors, own_item_scores
 
 N_TOPICS, N_ITEMS = 4, 40
 NEW = ["new a", "new b"]
@@ -192,6 +193,69 @@ def test_leaderboard_and_compare_agree_on_adjusted_scores(files, fitted, by):
     assert len(pairs) == (N_TOPICS if by else 1)
     total = np.mean([pair["difference"] for pair in pairs])
     assert total == pytest.approx(means[NEW[0]] - means[NEW[1]], abs=1e-9)
+
+
+@pytest.fixture(scope="module")
+def asked_apart(answers):
+    """Two new models, ten items of each topic asked of both and ten of either alone."""
+    new = answers[answers["model"].isin(NEW)]
+    number = new["item"] % 1000
+    rng = np.random.default_rng(5)
+    place = np.argsort(rng.permutation(N_ITEMS))[number]
+    mine = np.where(new["model"] == NEW[0], place < 20, (place >= 10) & (place < 30))
+    return new[mine].reset_index(drop=True)
+
+
+def test_models_asked_different_items_are_ranked_by_all_of_theirs(
+    files, past, asked_apart, tmp_path
+):
+    """One story: ranking, pairs and the table of models rest on the same items."""
+    asked_apart.to_csv(tmp_path / "apart.csv", index=False)
+    given = [tmp_path / "apart.csv", "--past", files / "logs"]
+    fitted = UnitLevelModel(ItemBank().fit(past)).fit(asked_apart, asked_apart["score"])
+    means = adjusted_scores(fitted).groupby("model")["score"].mean()
+    board = parsed(leaderboard, *given)
+    assert "least squares" not in board["method"]
+    for row in board["models"]:
+        assert row["estimate"] == pytest.approx(means[row["model"]], abs=1e-9)
+    pair = parsed(compare, *given)["comparisons"][0]
+    difference = means[pair["model_a"]] - means[pair["model_b"]]
+    assert pair["difference"] == pytest.approx(difference, abs=1e-9)
+    assert pair["n_items"] == 10 * N_TOPICS
+    told = parsed(report, *given)
+    row = told["pairs"]["rows"][0]
+    assert row["difference"] == pytest.approx(difference, abs=1e-9)
+    needed = parsed(compare, *given)["comparisons"][0]["items_needed"]
+    if row["verdict"] == "tied":  # beyond the 20 per topic that each was asked
+        assert row["more_items"] == np.ceil(needed) - 20 * N_TOPICS
+    assert not any("least squares" in words for words in told["warnings"])
+
+
+@pytest.mark.slow
+def test_differences_of_models_asked_different_items_cover():
+    """400 draws: of 60 items each, half of them shared or none; .92 or more."""
+    rng = np.random.default_rng(0)
+    n_items, hits = 400, {0: [], 30: []}
+    index = pd.MultiIndex.from_product([range(10), range(n_items)], names=["model", "item"])
+    rows = index.to_frame(index=False)
+    ease = rng.normal(0, 2.5, n_items)[rows["item"]]
+    rows["score"] = rng.binomial(1, 1 / (1 + np.exp(-ease - (rows["model"] - 5) / 5)))
+    bank = ItemBank().fit(rows[rows["model"] < 8])
+    new = rows[rows["model"] >= 8].set_index(["item", "model"])["score"].unstack()
+    truth = new[8].mean() - new[9].mean()
+    for _ in range(400):
+        order = rng.permutation(n_items)
+        for n_shared, found in hits.items():
+            first, second = new.loc[order[:60], 8], new.loc[order[60 - n_shared :][:60], 9]
+            X = pd.concat([part.rename("score").reset_index().assign(model=part.name)
+                           for part in (first, second)])  # fmt: skip
+            scores = adjusted_scores(UnitLevelModel(bank).fit(X, X["score"]))
+            scores = scores.pivot(index="item", columns="model", values="score").to_numpy()
+            each = np.arange(len(scores))
+            errors = own_item_errors(scores, each, own_item_scores(scores, each))
+            reach = t.ppf(0.975, errors.df[0, 1]) * np.sqrt(errors.variance[0, 1])
+            found.append(abs(errors.difference[0, 1] - truth) <= reach)
+    assert all(np.mean(found) >= 0.92 for found in hits.values())
 
 
 def test_blanks_of_adjusted_scores_have_no_bounds(files, asked, tmp_path):

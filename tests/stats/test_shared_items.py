@@ -7,7 +7,13 @@ from reference.two_way_dense import dense_pair
 
 from skbench.stats.clusters.clustered import cluster_robust_variance
 from skbench.stats.clusters.paired import paired_difference
-from skbench.stats.clusters.shared_items import cluster_df, pair_errors, shared_item_scores
+from skbench.stats.clusters.shared_items import (
+    cluster_df,
+    own_item_errors,
+    own_item_scores,
+    pair_errors,
+    shared_item_scores,
+)
 
 
 def table(seed, n_items=36, n_models=5, n_clusters=7, gaps=0.0):
@@ -126,3 +132,54 @@ def test_degrees_of_freedom_of_one_cluster_are_unknown():
     fit, errors = pairs_of(scores, np.zeros(36, dtype=int))
     assert np.isnan(fit.variance).all()
     assert np.isnan(errors.variance[np.triu_indices(5, 1)]).all()
+
+
+def stacked_cr2(scores, clusters, a, b):
+    """Least squares of all scores on one dummy per model, CR2 and Bell-McCaffrey by matrices."""
+    item, model = np.nonzero(np.isfinite(scores))
+    design = np.eye(scores.shape[1])[model]
+    y, of_cluster = scores[item, model], clusters[item]
+    bread = np.linalg.inv(design.T @ design)
+    hat = design @ bread @ design.T
+    contrast = np.zeros(scores.shape[1])
+    contrast[a], contrast[b] = 1, -1
+    keep = np.eye(len(y)) - hat
+    residual, meat, columns = keep @ y, 0.0, []
+    for c in np.unique(of_cluster):
+        own = of_cluster == c
+        values, vectors = np.linalg.eigh(keep[np.ix_(own, own)])
+        root = vectors @ np.diag(np.where(values > 1e-9, 1 / np.sqrt(values), 0)) @ vectors.T
+        weight = root @ design[own] @ bread @ contrast
+        meat += (weight @ residual[own]) ** 2
+        columns.append(keep[:, own] @ weight)
+    products = np.array(columns) @ np.array(columns).T
+    return contrast @ bread @ design.T @ y, meat, np.trace(products) ** 2 / np.sum(products**2)
+
+
+@pytest.mark.parametrize("seed, n_clusters, gaps", [(1, 9, 0.3), (2, 36, 0.5), (3, 12, 0.1)])
+def test_own_items_are_stacked_least_squares_with_cr2(seed, n_clusters, gaps):
+    scores, clusters = table(seed, n_clusters=n_clusters, gaps=gaps)
+    fit = own_item_scores(scores, clusters)
+    assert_allclose(fit.mean, np.nanmean(scores, axis=0), rtol=1e-12)
+    errors = own_item_errors(scores, clusters, fit)
+    for a, b in combinations(range(5), 2):
+        difference, variance, df = stacked_cr2(scores, clusters, a, b)
+        assert_allclose(errors.difference[a, b], difference, rtol=1e-9)
+        assert_allclose(errors.variance[a, b], variance, rtol=1e-9)
+        assert_allclose(errors.df[a, b], df, rtol=0.02)  # by shares of independent items
+
+
+def test_own_items_of_complete_tables_are_shared_ones():
+    scores, clusters = table(5)
+    found = own_item_scores(scores, clusters)
+    errors = own_item_errors(scores, clusters, found)
+    for one, other in zip(errors, pairs_of(scores, clusters)[1], strict=True):
+        off = ~np.eye(5, dtype=bool)
+        assert_allclose(one[off], other[off], rtol=1e-10)
+
+
+def test_own_items_without_spread_are_unknown():
+    scores = np.array([[1.0, np.nan, 0.0], [np.nan, 0.5, 1.0], [np.nan, np.nan, 1.0]])
+    errors = own_item_errors(scores, np.arange(3), own_item_scores(scores, np.arange(3)))
+    assert np.isnan(errors.variance[0, 1]) and np.isnan(errors.variance[1, 2])
+    assert errors.difference[0, 1] == 0.5

@@ -113,6 +113,99 @@ def shared_item_scores(scores, clusters):
     return _with_gaps(np.where(answered, scores, 0.0), answered, clusters)
 
 
+def own_item_scores(scores, clusters):
+    """Means of each model's own scores, which estimate the same whichever items were asked.
+
+    Parameters
+    ----------
+    scores, clusters : array-like
+        As for `shared_item_scores`, but adjusted for how hard the items are, so that means
+        over any random items may be compared.
+
+    Returns
+    -------
+    SharedItems
+        One component; `n_items` are the model's own.
+
+    Notes
+    -----
+    CR2 of each mean; items that two models share make their errors correlate, and others do
+    not. Where nothing is missing all is as in `shared_item_scores`.
+
+    When not to use it: for scores as they were given, which easy items make high.
+
+    Examples
+    --------
+    >>> nan = np.nan
+    >>> own_item_scores([[1, nan], [0, nan], [1, 0], [nan, 0], [nan, 1]], np.arange(5)).mean
+    array([0.66666667, 0.33333333])
+    """
+    scores, clusters = np.asarray(scores, dtype=float), np.asarray(clusters)
+    answered = np.isfinite(scores)
+    if answered.all():
+        return _complete(scores, clusters)
+    n_items = answered.sum(axis=0)
+    n = np.maximum(n_items, 1)
+    mean = np.where(n_items > 0, np.nansum(scores, axis=0) / n, np.nan)
+    share = _sums(answered.astype(float), clusters) / n
+    residuals = _sums(np.where(answered, scores - mean, 0.0), clusters) / n
+    influence = divided(residuals, np.sqrt(np.maximum(1 - share, 0)))
+    df = np.where(n_items > 0, cluster_df(share), np.nan)
+    return SharedItems(
+        mean=mean,
+        variance=np.where(np.isnan(df), np.nan, np.sum(influence**2, axis=0)),
+        df=df,
+        influence=influence,
+        component=np.zeros(scores.shape[1], dtype=int),
+        n_clusters=_shared_clusters(answered, clusters),
+        used=answered.any(axis=1),
+        n_items=n_items,
+    )
+
+
+def own_item_errors(scores, clusters, fit):
+    """`pair_errors` of `own_item_scores`.
+
+    Parameters
+    ----------
+    scores, clusters : array-like
+        As for `own_item_scores`.
+    fit : SharedItems
+        Its result for them.
+
+    Returns
+    -------
+    PairErrors
+        Variances are nan where that of one of the two is.
+
+    Notes
+    -----
+    Degrees of freedom are Bell and McCaffrey's, with the share that each cluster has in the
+    variance of the difference if items were independent, ``m_a / n_a^2 + m_b / n_b^2`` of its m
+    items.
+
+    Examples
+    --------
+    >>> nan = np.nan
+    >>> table = [[1, nan], [0, nan], [1, 0], [nan, 0], [nan, 1]]
+    >>> errors = own_item_errors(table, np.arange(5), own_item_scores(table, np.arange(5)))
+    >>> print(errors.difference[0, 1].round(3), errors.df[0, 1].round(1))
+    0.333 3.7
+    """
+    answered = np.isfinite(np.asarray(scores, dtype=float))
+    difference = fit.mean[:, None] - fit.mean
+    variance, third = _from_products(fit.influence)
+    unknown = np.isnan(fit.variance)
+    variance[unknown] = variance[:, unknown] = np.nan
+    part = _sums(answered.astype(float), np.asarray(clusters)) / np.maximum(fit.n_items, 1) ** 2
+    df = np.empty(variance.shape)
+    for a, own in enumerate(part.T):
+        both = part + own[:, None]
+        df[a] = cluster_df(divided(both, both.sum(axis=0)))
+    np.fill_diagonal(variance, 0.0)
+    return PairErrors(difference, variance, df, np.nan_to_num(divided(third, variance**1.5)))
+
+
 def pair_errors(scores, clusters, fit):
     """Differences of all pairs of models, with their own variances and degrees of freedom.
 

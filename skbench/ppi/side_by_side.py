@@ -63,7 +63,7 @@ class SideBySidePPI(ChainRulePPI):
     (test_few_labels_per_verdict_under_cover).
 
     Exact intervals of three verdicts and three labels are slower than 10,000 draws where labels
-    are few (up to four times the time, at 30 to 100 labels) and as fast at 300.
+    are few (four times the time at 10 labels, twice at 30 to 100) and as fast at 300.
 
     `predict` gives a row P(win) - P(loss) given its verdict, as in `ChainRulePPI`.
 

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from reference.chain_rule_slow import chain_cdf_slow
 from scipy.stats import beta
 
+from skbench.stats.ppi import _beta_mixtures
 from skbench.stats.ppi._beta_mixtures import label_rule, mixture_quantiles
 from skbench.stats.ppi.chain_rule import chain_draws, chain_interval, chain_moments
 
@@ -202,6 +203,17 @@ def test_ends_are_in_range_and_ordered_at_every_level():
         assert np.all((low >= 0) & (low < high) & (high <= 1))
         widths.append(high - low)
     assert np.all(np.diff(widths, axis=0) > 0)
+
+
+@pytest.mark.parametrize(("n_labels", "per_label"), [(10, 1), (10, 30), (100, 30)])
+def test_nodes_are_as_many_as_it_takes(n_labels, per_label, monkeypatch):
+    rng = np.random.default_rng(n_labels + per_label)
+    cells = np.array([0.4, 0.06, 0.04, 0.05, 0.15, 0.05, 0.04, 0.06, 0.15])
+    counts = rng.multinomial(n_labels, cells, size=10).reshape(10, 3, 3)
+    unlabeled = rng.multinomial(per_label * n_labels, [0.5, 0.25, 0.25], size=10)
+    ends = chain_interval(unlabeled, counts, [1, 0, -1])
+    monkeypatch.setattr(_beta_mixtures, "_RULES", (256,))
+    assert_allclose(ends, chain_interval(unlabeled, counts, [1, 0, -1]), atol=2e-5)
 
 
 def test_label_rule_has_the_moments_of_the_dirichlet_mean():

@@ -16,7 +16,7 @@ _SMALL = 1e-8  # a characteristic function no longer worth adding
 _DECAY = 6.0  # standard deviations of frequency at which a normal one is that small
 _RULES = (32, 48, 64, 96, 128)  # nodes for each m_a
 _SPARE_NODES = 16
-_SMOOTH = 8  # labels of each kind that make a posterior smooth enough to decay fast
+_NEAR_THE_LIMIT = np.linspace(0.85, 1, 5)
 _CELLS = 2**17
 _NEGLIGIBLE = 1e-11
 _MARGIN = 1.4  # of the window over that of a beta with the same moments
@@ -45,18 +45,35 @@ def mixture_quantiles(unlabeled, label_counts, label_values, moments, probabilit
     """
     quantiles = np.empty((len(probabilities), len(unlabeled)))
     mean, variance = moments.mean, moments.unlabeled_variance + moments.labeled_variance
-    n_nodes = _nodes_needed(unlabeled, label_counts, moments.unlabeled_variance)
-    for size in np.unique(n_nodes):
-        rows = np.flatnonzero(n_nodes == size)
+    alpha, width = unlabeled + 1 / unlabeled.shape[1], _width(_rates(unlabeled), label_counts)
+    fewest = _fewest_nodes(unlabeled, label_counts, moments.unlabeled_variance)
+    todo = np.arange(len(unlabeled))
+    for size in _RULES:
+        last = size == _RULES[-1]
+        rows = todo if last else todo[fewest[todo] <= size]
         step = max(1, _CELLS // (_FREQUENCIES * unlabeled.shape[1] * size))
-        for part in np.array_split(rows, -(-rows.size // step)):
-            alpha = unlabeled[part] + 1 / unlabeled.shape[1]
-            rule = label_rule(label_counts[part], label_values, int(size))
-            limit = 2 * (size - _SPARE_NODES) / _width(_rates(unlabeled[part]), label_counts[part])
-            columns = (alpha, *rule, limit, mean[part], variance[part])
+        for part in (rows[at : at + step] for at in range(0, rows.size, step)):
+            rule = label_rule(label_counts[part], label_values, size)
+            limit = 2 * (size - _SPARE_NODES) / width[part]
+            columns = [alpha[part], *rule, limit, mean[part], variance[part]]
+            enough = np.full(part.size, True) if last else _is_small_beyond(*columns)
+            part, columns = part[enough], [column[enough] for column in columns]
             for row, probability in zip(quantiles, probabilities, strict=True):
                 row[part] = _solve(*columns, probability)
+            todo = np.setdiff1d(todo, part)
     return quantiles
+
+
+def _is_small_beyond(alpha, nodes, weights, limit, mean, variance):
+    """Whether the characteristic function is small where the nodes stop to follow it.
+
+    A label seen rarely leaves a power law at the edge of a posterior, whose
+    characteristic function decays slowly: only the other parts make the product small.
+    """
+    frequency = limit[:, None] * _NEAR_THE_LIMIT
+    u = frequency / alpha.sum(axis=1, keepdims=True)
+    value = np.abs(_characteristic(u, mean, alpha, nodes, weights))
+    return np.all(value <= _SMALL * frequency * np.sqrt(variance)[:, None], axis=1)
 
 
 def label_rule(label_counts, label_values, n_nodes):
@@ -128,18 +145,12 @@ def _recurrence(nodes, weights, n_nodes):
     return center, scale, diagonal, off_diagonal
 
 
-def _nodes_needed(unlabeled, label_counts, unlabeled_variance):
-    """Nodes that follow the factors as far as the product is not yet small.
-
-    A label seen rarely leaves a power law at the edge of a posterior, whose
-    characteristic function decays slowly: only the other parts make the product small.
-    """
+def _fewest_nodes(unlabeled, label_counts, unlabeled_variance):
+    """Nodes that follow the factors as far as the product is not yet small, were they normal."""
     rates = _rates(unlabeled)
-    smooth = label_counts.min(axis=2) >= _SMOOTH
-    spread = (rates**2 / (8 * (label_counts.sum(axis=2) + 2)) * smooth).sum(axis=1)
-    highest = _DECAY / np.sqrt(unlabeled_variance + spread + 1e-12)
-    wanted = highest * _width(rates, label_counts) / 2 + _SPARE_NODES
-    return np.asarray(_RULES)[np.searchsorted(_RULES[:-1], wanted)]
+    spread = (rates**2 / (8 * (label_counts.sum(axis=2) + 2))).sum(axis=1)
+    highest = _DECAY / np.sqrt(unlabeled_variance + spread)
+    return highest * _width(rates, label_counts) / 2 + _SPARE_NODES
 
 
 def _rates(unlabeled):

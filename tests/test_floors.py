@@ -34,7 +34,6 @@ FLOOR = {
 }
 # These receive estimators as arguments; they import none.
 NO_ESTIMATORS = {"assessment", "plot"}
-LATE = {"groups/_booster.py": {"xgboost"}}  # files that are imported inside functions only
 HEAVY = {"matplotlib", "xgboost", "lightgbm", "polars", "pyarrow", "click", "rich"}
 TREES = {
     path.relative_to(PACKAGE): ast.parse(path.read_text())
@@ -93,10 +92,7 @@ def test_heavy_packages_load_inside_functions():
         top = {name.split(".")[0] for name, node in imported_modules(tree) if node in tree.body}
         # The command line is nothing without click and rich, and nothing imports it.
         own = {"click", "rich"} if room_of(path) == "report" else set()
-        assert not top & (HEAVY - own - LATE.get(path.as_posix(), set())), path
-        late = {f"skbench.{name.removesuffix('.py').replace('/', '.')}" for name in LATE}
-        at_once = {name for name, node in imported_modules(tree) if node in tree.body}
-        assert not at_once & late, path
+        assert not top & (HEAVY - own), path
 
 
 def test_stats_know_numpy_and_scipy_only():

@@ -159,7 +159,7 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
 
         But callbacks cost as much as small trees, and `train` copies the whole model at the end.
         """
-        from skbench.groups._booster import NamelessBooster
+        import xgboost
 
         settings = {
             "max_depth": depth,
@@ -167,7 +167,7 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
             "nthread": self.n_jobs,
             "seed": self.random_state or 0,
         }
-        return NamelessBooster(settings, data)
+        return xgboost.Booster(settings, data)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

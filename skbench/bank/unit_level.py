@@ -327,6 +327,16 @@ class UnitLevelModel(BaseEstimator):
             warnings.warn(
                 f"The bank lacks the items of {int(unknown.sum())} of {len(unknown)} rows, such as "
                 f"{first!r}: they tell of their topic only, and are not part of the estimates "
-                "unless population=... says so.",
+                f"unless population=... says so.{self._nearly_known(rows.item[unknown])}",
                 stacklevel=3,
             )
+
+    def _nearly_known(self, items):
+        """What unknown ids look like, if the bank has them under another topic or spelling."""
+        known = set(map(str, self.bank.items_["item"]))
+        if any(str(item) in known for item in items):
+            return " It has some of these ids under other topics: are topics named as there?"
+        short = {item.lstrip("0") for item in known}
+        if any(str(item).lstrip("0") in short for item in items):
+            return " Some of these ids differ from its own in leading zeros alone."
+        return ""

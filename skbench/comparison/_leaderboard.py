@@ -239,7 +239,7 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
         n_items=np.sum(table.n_answers > 0, axis=0)[order],
         n_clusters=_n_clusters(table)[order],
         bounds=bounds,
-        remarks=(*remarks, *_bounds_in_words(bounds, missing)),
+        remarks=(*remarks, *_bounds_in_words(bounds, missing, estimate)),
     )
 
 
@@ -288,9 +288,16 @@ def _range(scores):
     return np.nanmin(scores), np.nanmax(scores)
 
 
-def _bounds_in_words(bounds, missing):
+def _bounds_in_words(bounds, missing, estimate):
     if missing == "wrong":
         return
+    value = estimate.value[estimate.labels.get_indexer(bounds.index)]
+    beyond = bounds.index[(value < bounds["low"]) | (value > bounds["high"])]
+    if len(beyond):
+        yield (
+            f"The score of {plain(beyond[0])} by least squares is beyond what its blanks leave "
+            "open, given below: the items that it shares with others are few, or not like the rest."
+        )
     if len(bounds) > _MOST_TOLD:
         yield (
             f"{len(bounds)} models left {100 * bounds['blank'].min():.0f} to "

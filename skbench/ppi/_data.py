@@ -298,7 +298,11 @@ def _weights(sample_weight, labeled, codes):
     return None if alike else weights
 
 
-def is_binary(data):
-    """Whether labels are 0 and 1, of independent rows chosen with equal probability."""
+def is_binary(data, bounds):
+    """Whether labels are 0 and 1, of independent rows chosen with equal probability.
+
+    Differences of two such are from -1 to 1, which `bounds` say, though none may be -1 here.
+    """
     independent = data.clusters is None and data.weights is None
-    return independent and bool(np.isin(data.y[data.labeled], (0, 1)).all())
+    labels = data.y[data.labeled]
+    return independent and bounds == (0, 1) and bool(np.isin(labels, (0, 1)).all())

@@ -125,7 +125,7 @@ default="auto"
         check_option("interval", self.interval, ("auto", "t", *binomial.INTERVALS))
         labels = data.y[data.labeled]
         bounds = score_bounds(labels, self.bounds)
-        counts = is_binary(data)
+        counts = is_binary(data, bounds)
         kind = self._resolved_interval(counts)
         mean = ppi.labeled_mean(*data.human, None if kind == "wald" else bounds)
         standard_error = np.sqrt(mean.variance)
@@ -336,7 +336,7 @@ class PPIMean(PPIEstimator):
         spread = np.where(known, standard_error, np.nan)
         interval = t_interval_of(found.value, spread, df, bounds)
         self._kind = "t" if self.interval == "auto" else self.interval
-        self._labels_are_binary = is_binary(data)
+        self._labels_are_binary = is_binary(data, bounds)
         if self.interval == "auto" and self.power_tuning and self._labels_are_binary:
             interval, self._kind = self._narrower(data, found, interval)
         return GroupResult(

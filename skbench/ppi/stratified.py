@@ -183,7 +183,7 @@ class StratifiedPPI(PPIEstimator):
         columns = (found.value, found.variance, found.unlabeled_variance, found.df)
         total = stratified_mean(*map(by_group, columns), counts)
         standard_error = np.sqrt(total.variance)
-        self._labels_are_binary = is_binary(data)
+        self._labels_are_binary = is_binary(data, bounds)
         share = total.weights
         rectifier = np.where(share > 0, by_group(found.rectifier), 0.0)
         lambda_ = np.einsum("gk,gka->ga", share, by_group(found.power))

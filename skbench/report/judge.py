@@ -62,6 +62,7 @@ def judge(file, confidence_level, seed, form, escape_formulas, card, first, **co
         return
     with in_one_line():
         data = read_judged(file, **columns)
+        _warn_of_units(data, columns)
         with working("estimating"):
             if data.groups is None:
                 table, estimate = _of_all(data, confidence_level)
@@ -75,6 +76,18 @@ def judge(file, confidence_level, seed, form, escape_formulas, card, first, **co
             _print_one(table.iloc[0], estimate, columns)
         else:
             _print_groups(table, estimate, columns)
+
+
+def _warn_of_units(data, columns):
+    """Scores that look like shares beside labels that look like percents, or the reverse."""
+    from skbench.summaries._units import unlike_units
+
+    if data.has_words:
+        return
+    given = {columns["judge"]: data.scores, columns["human"]: data.human}
+    told = unlike_units({name: np.nanmax(np.abs(x), initial=0) for name, x in given.items()})
+    if told is not None:
+        warnings.warn(told, stacklevel=2)
 
 
 def _estimator(data):

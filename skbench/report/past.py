@@ -9,6 +9,7 @@ import click
 import numpy as np
 import pandas as pd
 
+from skbench._checks import plain
 from skbench.report.terminal import DataError, say
 
 _READING = ("model", "score", "item", "filter", "skip_bad_lines")
@@ -311,7 +312,7 @@ def learn(paths, file, rows, source, by=None, roles=None):
     if not known:
         raise DataError(
             f"none of the {len(asked)} items, such as {_words(asked)}, is in the past, which has "
-            f"such as {_words(both)}. Name the column of the same ids: --item, and --by for topics."
+            f"such as {_words(both)}. {_remedy(asked, both)}"
         )
     fitted = UnitLevelModel(bank).fit(items, items["score"])
     n_models = len(bank.models_)
@@ -323,6 +324,16 @@ def learn(paths, file, rows, source, by=None, roles=None):
         * (lacking > 0)
     )
     return Past(fitted, items)
+
+
+def _remedy(asked, both):
+    """What to do about items of which the bank knows none."""
+    if "topic" in asked and set(asked["item"].astype(str)) & set(both["item"].astype(str)):
+        return (
+            "Their ids are known, under other topics: name topics as the past does, or leave their "
+            "column out of the file where ids do not start again in every topic."
+        )
+    return "Name the column of the same ids: --item, and --by for topics."
 
 
 def _named(earlier, new, option):
@@ -363,4 +374,4 @@ def _alike(asked, both, keys):
 
 
 def _words(frame):
-    return " / ".join(repr(value) for value in frame.iloc[0])
+    return " / ".join(repr(plain(value)) for value in frame.iloc[0])

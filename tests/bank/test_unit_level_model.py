@@ -106,6 +106,18 @@ def test_one_topic_and_no_topics(past, new):
     assert with_topic.value[0] == pytest.approx(plain.value[0])
 
 
+def test_ids_that_nearly_match_are_told(bank, past, new):
+    asked = new.groupby("topic").sample(8, random_state=0)
+    moved = asked.assign(topic=np.where(asked["topic"] == "t0", "t1", asked["topic"]))
+    with pytest.warns(UserWarning, match="under other topics: are topics named as there?"):
+        fitted(bank, moved)
+    text = asked.assign(item=asked["item"].astype(str))
+    short = ItemBank().fit(past.assign(item=past["item"].astype(str)))
+    zeros = text.assign(item=np.where(text["topic"] == "t0", "00" + text["item"], text["item"]))
+    with pytest.warns(UserWarning, match="differ from its own in leading zeros alone"):
+        fitted(short, zeros)
+
+
 def test_items_that_the_bank_lacks(bank, new):
     asked = new.groupby("topic").sample(8, random_state=0)
     more = asked.head(4).assign(item=[1001, 1002, 1003, 1004], topic=["t0", "t0", "t9", "t9"])

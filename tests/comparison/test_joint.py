@@ -190,6 +190,20 @@ def test_blanks_are_bounds_wrong_or_refused():
         compare_models(gaps, missing="blank")
 
 
+def test_a_score_beyond_what_its_blanks_leave_open_is_told():
+    """A is right on 70 of 100 items of its own, B on 30; they share three, on which B is ahead."""
+    own = {"A": range(100), "B": range(100, 200)}
+    rows = [(m, i, float(i % 100 < right)) for (m, items), right in zip(own.items(), (70, 30),
+            strict=True) for i in items]  # fmt: skip
+    rows += [("A", 200 + i, float(i < 1)) for i in range(3)]
+    rows += [("B", 200 + i, float(i < 2)) for i in range(3)]
+    board = quiet(leaderboard, pd.DataFrame(rows, columns=["model", "item", "score"]))
+    assert board.to_frame().loc["A", "estimate"] == pytest.approx(1 / 3)
+    assert any(
+        text.startswith("The score of A by least squares is beyond") for text in board.remarks
+    )
+
+
 def test_models_without_shared_items_may_have_any_rank():
     rng = np.random.default_rng(1)
     frames = [

@@ -248,6 +248,20 @@ def test_labels_outside_the_bounds():
         PPIMean(bounds=(1, 0)).fit(f, y)
 
 
+@pytest.mark.parametrize("estimator", [PPIMean, ClassicalMean, StratifiedPPI])
+@pytest.mark.filterwarnings("ignore:All .* human labels")
+def test_differences_that_happen_to_be_0_and_1_are_no_counts(estimator):
+    """Score minus label is from -1 to 1, as `bounds` say, though none is -1 among the labeled."""
+    f, y = judged(8, n=40)
+    off = np.where(np.isnan(y), np.nan, 0.0)
+    e = estimator(bounds=(-1, 1)).fit(f[:, None], off)
+    assert e.interval_[0] == pytest.approx(-e.interval_[1])
+    assert e.interval_[1] > 0.02
+    off[0] = 1.0
+    low, _ = estimator(bounds=(-1, 1)).fit(f[:, None], off).interval_
+    assert low < 0
+
+
 def test_bounds_smooth_continuous_scores_too():
     rng = np.random.default_rng(9)
     f = rng.random(200)

@@ -97,8 +97,8 @@ class EmpiricalBayes(GroupEstimator):
         with 20 items average coverage was .93 ("arcsine") and .89 ("logit") for
         accuracies over all of [0, 1], .90 and .79 between .9 and .99, where the
         identity scale held .95. So robust and length-optimal intervals promise the model
-        only with "logit"; and with either nothing, with a warning, where fewer than 1.5
-        answers of a group, on average, are of its rarer kind.
+        only; and nothing, with a warning, where fewer than 1.5 answers of a group, on
+        average, are of its rarer kind.
     unlike_share : float, default=0.01
         Expected share of groups unlike their peers, before any data. Where one is found,
         nothing is borrowed for it, and it does not widen the others; where none is, all is
@@ -631,9 +631,9 @@ class EmpiricalBayes(GroupEstimator):
             return "each group" if self._counts else UNLESS_SKEWED
         if self._is_rough:
             return "none"
-        # Variances vary with accuracies on the log odds, which robust intervals do not allow for.
-        of_model = self.interval == "parametric" or self.scale == "logit"
-        return "model" if of_model else "average over groups"
+        # On other scales variances vary with the truth, which robust intervals do not allow for.
+        is_robust = self.interval != "parametric" and self.scale == "identity"
+        return "average over groups" if is_robust else "model"
 
     def _check_parameters(self):
         check_option("prior_variance", self.prior_variance, PRIOR_VARIANCES)

@@ -230,9 +230,16 @@ def _warn_of_chance(useless):
 
 
 def _fieller(verdicts, sensitivity, fall_out, confidence_level):
-    """All t in [0, 1] with ``(q - f - t (s - f))^2 <= z^2 Var(q - t s - (1 - t) f)``."""
+    """All t in [0, 1] with ``(q - f - t (s - f))^2 <= z^2 Var(q - t s - (1 - t) f)``.
+
+    Where the estimate is outside of [0, 1], no t may be left: what the nearest one needs is
+    added to z^2, so that it is always among them, and others that are about as good.
+    """
     (q, q_variance), (s, s_variance), (f, f_variance) = verdicts, sensitivity, fall_out
-    z2 = ndtri((1 + confidence_level) / 2) ** 2
+    nearest = np.clip(divided(q - f, s - f), 0, 1)
+    variance = q_variance + nearest**2 * s_variance + (1 - nearest) ** 2 * f_variance
+    beyond = (q - f - nearest * (s - f)) ** 2 / variance
+    z2 = ndtri((1 + confidence_level) / 2) ** 2 + beyond
     a = (s - f) ** 2 - z2 * (s_variance + f_variance)
     b = -(q - f) * (s - f) + z2 * f_variance
     c = (q - f) ** 2 - z2 * (q_variance + f_variance)

@@ -268,7 +268,7 @@ def test_coverage_on_other_scales_is_what_the_docstring_says(scale, n, span, flo
     ("scale", "interval", "n", "span", "word"),
     [
         ("identity", "robust", 10, (0.9, 0.99), "average over groups"),
-        ("arcsine", "robust", 20, (0.01, 0.99), "average over groups"),
+        ("arcsine", "robust", 20, (0.01, 0.99), "model"),
         ("arcsine", "robust", 20, (0.9, 0.99), "none"),
         ("logit", "robust", 20, (0.01, 0.99), "model"),
         ("logit", "length-optimal", 10, (0.9, 0.99), "none"),

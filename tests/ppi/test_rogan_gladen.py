@@ -118,6 +118,14 @@ def test_hardly_better_than_chance_knows_nothing():
     assert e.interval_ == (0, 1)
 
 
+def test_an_estimate_beyond_1_has_an_interval():
+    """All 560 unlabeled verdicts are positive, more than a sensitivity of 30 in 34 explains."""
+    y = np.r_[np.ones(34), np.zeros(6), np.full(560, np.nan)]
+    judge = np.r_[np.ones(30), np.zeros(4), np.zeros(6), np.ones(560)]
+    e = RoganGladen().fit(judge[:, None], y)
+    assert e.interval_[1] == 1 and 0.5 < e.interval_[0] < 0.99
+
+
 def test_never_seen_to_err_is_not_perfect():
     e = RoganGladen().fit(*rows((500, 1000), (10, 10), (0, 10)))
     # As wide as if 20 rows could still hide one error of either kind.

@@ -1,0 +1,222 @@
+"""Which columns of a wide table are models: those that hold scores, and nothing but scores."""
+
+import re
+
+import pandas as pd
+
+from skbench.readers._names import OPTIONS, find_roles, judge_columns, listed
+from skbench.readers._scores import WORDS, in_small_letters
+
+MODELS = "models= (--models)"
+SPOILT = 0.1  # share of a model's cells that may be no scores; beyond, it may be a feature
+_BINARY = {"0", "1", "0.0", "1.0", "true", "false", "correct", "incorrect"}
+_HUNDREDS = ({"0", "100"}, {"0.0", "100.0"})  # right and wrong in percent
+_MIGHT_BE = 0.5  # share of scores among the cells of a column that is told to be left out
+_FEW_VALUES = 12  # different scores, beyond which a column shares them with others by chance
+_FEW_WORDS = 2  # different words such as "error" in a column of scores
+# A column called is_multiple_choice or n_options describes the item, not a model; sd or ci
+# describe a number, and one letter names one.
+_DESCRIBES_THE_ITEM = re.compile(
+    r"^(is|has|in|n|num|number)[_ ]|^(se|sd|std|var|cv|ci|low|high|p[_ ]?value|weight)\d*$"
+    r"|_(se|sd|std|stderr|ci)$|^[knpryz]$",
+    re.IGNORECASE,
+)
+# With the right answers in the file, yes and no are what models answered.
+_RIGHT_ANSWER = re.compile(
+    r"(^|[_ ])(answers?|gold|labels?|target|truth|reference|expected|solution)([_ ]|$)",
+    re.IGNORECASE,
+)
+
+
+def wide_models(table, named):
+    """The score columns of a wide file, or None where the file is long.
+
+    Parameters
+    ----------
+    table : DataFrame
+    named : dict
+        Role -> name of its column, or None to guess.
+
+    Returns
+    -------
+    list of str or None
+
+    Raises
+    ------
+    ValueError
+        If the file can be read in two ways, or if a column holds scores like the models' but
+        for a few cells.
+    """
+    roles, _ = find_roles(table.columns, named)
+    if named["score"] is not None or "model" in roles:
+        return None
+    free = [
+        name for name in _without_roles(table, roles) if not _DESCRIBES_THE_ITEM.match(str(name))
+    ]
+    humans, judges = judge_columns(free)
+    if humans and judges:  # what people and an autorater say of one model's answers
+        free = [name for name in free if name not in (*humans, *judges)]
+    # Where no column can be the score, one cell such as "timeout" makes no feature of a model.
+    least = 1.0 if "score" in roles else 1 - SPOILT
+    candidates = [name for name in free if _is_binary(table[name], least)]
+    if len(candidates) < 2:
+        candidates = [name for name in free if _is_proportion(table[name], least)]
+    if "score" not in roles and _are_all_verdicts(table, free):
+        candidates = free
+    if len(candidates) < 2:
+        return None
+    if "score" in roles:
+        raise ValueError(
+            f"The file can be read in two ways: with the scores in column "
+            f"{roles['score'][0]!r}, or with one column of scores per model, "
+            f"{listed(candidates)}. Pass {OPTIONS['score']} or {MODELS}."
+        )
+    return _with_spoilt_models(table, free, candidates)
+
+
+def left_out(table, models, named):
+    """Other columns whose cells might be scores, in words."""
+    roles, _ = find_roles(table.columns, named)
+    others = [
+        name
+        for name in _without_roles(table, roles)
+        if name not in models and _might_be_scores(table[name])
+    ]
+    if others:
+        yield f"not taken for models: {listed(others)}; to change it, name all models (--models)"
+
+
+def how_to_mend(name):
+    """What can be done about a cell that is no score, of a column that was taken for a model."""
+    return f" A blank cell is dropped. {_naming_all(name)}"
+
+
+def _naming_all(name):
+    return (
+        f"{MODELS} with the names of all models takes {name!r} where it is among them, and leaves "
+        "it out where it is not."
+    )
+
+
+def _without_roles(table, roles):
+    taken = {name for names in roles.values() for name in names}
+    return [name for name in table.columns if name not in taken]
+
+
+def _are_all_verdicts(table, free):
+    """Whether every column is of verdicts, in whatever words: a model each, and no feature."""
+    free = [name for name in free if table[name].notna().any()]
+    if any(_RIGHT_ANSWER.search(str(name)) for name in table.columns):
+        return False
+    return len(free) > 1 and all(
+        _is_binary(table[name]) or _are_mostly(table[name], _is_verdict, 1 - SPOILT)
+        for name in free
+    )
+
+
+def _with_spoilt_models(table, free, models):
+    """The models and those columns that would be one but for words such as "error".
+
+    Of a column of the same few scores that has some other number, nobody can tell what it is.
+    """
+    usual = set().union(*(_spelled_alike(table[name]).index for name in models))
+    usual = {word for word in usual if _is_score(word)}
+    if len(usual) > _FEW_VALUES:
+        return models
+    found = set(models)
+    for name in free:
+        if name in found or _RIGHT_ANSWER.search(str(name)):
+            continue
+        cells = _spelled_alike(table[name])
+        odd = cells[~cells.index.isin(usual)]
+        words = [word for word in odd.index if not _is_score(word)]
+        share = 1 - odd.sum() / max(1, cells.sum())
+        if words and share > _MIGHT_BE and len(odd) <= _FEW_WORDS:
+            found.add(name)
+        elif not words and share >= 1 - SPOILT and not _is_a_count(cells, odd):
+            _refuse_odd_number(table[name], name, odd.index, models)
+    return [name for name in free if name in found]
+
+
+def _refuse_odd_number(column, name, odd, models):
+    row = int(_words_of(column).isin(odd).to_numpy().argmax())
+    raise ValueError(
+        f"Column {name!r} holds scores like those of {listed(models, most=3)}, but row {row + 1} "
+        f"of it holds {str(column.iloc[row])!r}. Correct this cell, or leave it blank. "
+        f"{_naming_all(name)}"
+    )
+
+
+def _is_a_count(cells, odd):
+    """Whether numbers go on from 0 and 1, as counts do, or are all the same but for a few."""
+    numbers = sorted(float(word) for word in odd.index if _is_number(word))
+    goes_on = numbers == [2.0 + i for i in range(len(numbers))]
+    return goes_on or len(cells) - len(odd) < 2
+
+
+def _words_of(column):
+    """Cells in small letters, numbers as they are shortest: 1 for 1.0."""
+    words = in_small_letters(column)
+    return words.map(lambda word: f"{float(word):g}" if _is_number(word) else word, "ignore")
+
+
+def _spelled_alike(column):
+    """How often each cell comes, numbers in one spelling."""
+    present = column.dropna()
+    numeric = pd.api.types.is_numeric_dtype(column)
+    counts = (present if numeric else in_small_letters(present)).value_counts()
+    words = _words_of(counts.index.to_series())
+    return counts.groupby(words.to_numpy()).sum()
+
+
+def _might_be_scores(column):
+    if _is_binary(column, _MIGHT_BE) or _is_proportion(column, _MIGHT_BE):
+        return True
+    return _are_mostly(column, lambda word: len(word) > 1 and _is_verdict(word), _MIGHT_BE)
+
+
+def _is_verdict(word):
+    return word in _BINARY or word in WORDS
+
+
+def _is_binary(column, least=1.0):
+    """Whether cells are right or wrong, or of a column of text at least this share of them."""
+    present = column.dropna()
+    if present.empty:
+        return False
+    words = {str(value).strip().lower() for value in present.unique()[:50]}
+    return (
+        words <= _BINARY or words in _HUNDREDS or _are_mostly(column, _BINARY.__contains__, least)
+    )
+
+
+def _is_proportion(column, least=1.0):
+    if _are_mostly(column, _is_share, least):
+        return True
+    if not pd.api.types.is_numeric_dtype(column):
+        return False
+    return bool(column.notna().any() and column.min() >= 0 and column.max() <= 1)
+
+
+def _are_mostly(column, is_score, least):
+    """Whether at least this share of the cells of a column of text are scores."""
+    if least == 1 or pd.api.types.is_numeric_dtype(column):
+        return False
+    cells = in_small_letters(column.dropna()).value_counts()
+    return bool(cells[[*map(is_score, cells.index)]].sum() >= least * cells.sum() > 0)
+
+
+def _is_share(word):
+    return _is_number(word) and 0 <= float(word) <= 1
+
+
+def _is_number(word):
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_score(word):
+    return word in WORDS or _is_number(word)

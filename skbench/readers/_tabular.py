@@ -23,6 +23,7 @@ from skbench.readers._names import (
 from skbench.readers._repeats import numbers_of_repeats, with_unique_items, without_spare_blanks
 from skbench.readers._rows import ItemRows
 from skbench.readers._scores import as_numbers
+from skbench.readers._totals import check_totals
 from skbench.readers._wide import MODELS, SPOILT, how_to_mend, left_out, wide_models
 
 ONE_MODEL = f"no model column: all rows taken as one model ({OPTIONS['model']})"
@@ -93,11 +94,14 @@ def _items(path, named, models, bad):
         raise ValueError("All scores are blank, so there is nothing to estimate.")
     if n_blank:
         notes.append(f"{n_blank} of {len(items)} scores are blank: dropped, not counted as wrong")
-    items = with_unique_items(without_spare_blanks(items), roles, notes, path, bad)
+    items = without_spare_blanks(items)
+    totals = check_totals(items, _topics_of(items, roles))
+    notes += totals
+    items = with_unique_items(items, roles, notes, path, bad)
     present = items["score"].notna()
     blank = items[~present].drop(columns="score")
     items = items[present].reset_index(drop=True)
-    return ItemRows(items, _one_name(roles), notes, blank=blank, doubts=doubts)
+    return ItemRows(items, _one_name(roles), notes, blank=blank, doubts=[*doubts, *totals])
 
 
 def _with_shares(table, labels, notes):
@@ -137,7 +141,16 @@ def _of_groups(table, columns, named, path, bad, notes):
     if "model" not in roles:
         notes.append(ONE_MODEL)
     roles["score"] = [columns.get("k", columns.get("mean"))]
-    return ItemRows(groups, _one_name(roles), notes, groups=groups)
+    counted = "k" in groups
+    totals = check_totals(groups, _topics_of(groups, roles), ("n", "k")) if counted else []
+    notes += totals
+    return ItemRows(groups, _one_name(roles), notes, groups=groups, doubts=totals)
+
+
+def _topics_of(rows, roles):
+    """Columns of the rows that make up the topic."""
+    topics = roles.get("topic", [])
+    return ["topic"] if "topic" in rows and len(topics) == 1 else list(topics)
 
 
 def _take_finer_topic(table, roles, notes):

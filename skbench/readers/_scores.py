@@ -63,8 +63,9 @@ def _remedy(cell, option):
     text = str(cell).strip()
     if _DECIMAL_COMMA.fullmatch(text):
         return (
-            f"Write decimals with a point, {text.replace(',', '.')}. Commas are read where "
-            "semicolons separate the columns, if all cells of the column are such numbers."
+            f"Write decimals with a point ({text.replace(',', '.')}), and thousands without a "
+            "comma. Decimal commas are read where semicolons separate the columns, if all cells "
+            "of the column are such numbers."
         )
     return f"Correct the file, or pass {option}."
 

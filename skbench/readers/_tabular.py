@@ -24,7 +24,15 @@ from skbench.readers._repeats import numbers_of_repeats, with_unique_items, with
 from skbench.readers._rows import ItemRows
 from skbench.readers._scores import as_numbers
 from skbench.readers._totals import check_totals
-from skbench.readers._wide import MODELS, SPOILT, how_to_mend, left_out, wide_models
+from skbench.readers._wide import (
+    MODELS,
+    SPOILT,
+    how_to_mend,
+    left_out,
+    only_verdicts,
+    refuse_long,
+    wide_models,
+)
 
 ONE_MODEL = f"no model column: all rows taken as one model ({OPTIONS['model']})"
 _PERCENT = re.compile(r"-?[0-9.]+ ?%")
@@ -76,6 +84,7 @@ def _items(path, named, models, bad):
     guessed = wide_models(table, named) if models is None else None
     if models is not None:
         check_exist(models, table.columns, MODELS)
+        refuse_long(table, models, named)
     if models is None and guessed is None:
         items, roles, notes = _from_long(table, named, path, bad)
     else:
@@ -207,6 +216,7 @@ def _from_long(table, named, path, bad):
             f"Cannot find the scores: no column has one of their usual names, and there are "
             f"not several columns of 0 and 1, one per model. Pass {OPTIONS['score']}, or "
             f"models= (--models) for a wide file. Columns: {listed(table.columns)}."
+            + _for_one_column(table, roles)
             + _for_judge(table.columns)
         )
     items = _with_standard_names(table, roles)
@@ -216,6 +226,16 @@ def _from_long(table, named, path, bad):
     if "item" not in roles:
         items = _with_found_item(items, roles, notes)
     return items, roles, notes
+
+
+def _for_one_column(table, roles):
+    """What to pass where the only other column holds right and wrong."""
+    name = only_verdicts(table, roles)
+    if name is None:
+        return ""
+    option = "--score" if "model" in roles else "--models"
+    what = "those are the scores" if "model" in roles else "it is a model, with its scores"
+    return f" Column {name!r} holds right and wrong: if {what}, pass {option} {name!r}."
 
 
 def _for_judge(columns):

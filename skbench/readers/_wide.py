@@ -74,6 +74,30 @@ def wide_models(table, named):
     return _with_spoilt_models(table, free, candidates)
 
 
+def only_verdicts(table, roles):
+    """The one column that no role takes, where it holds right and wrong; else None."""
+    free = _without_roles(table, roles)
+    if len(free) != 1 or _DESCRIBES_THE_ITEM.match(str(free[0])):
+        return None
+    verdicts = _is_binary(table[free[0]]) or _are_mostly(table[free[0]], _is_verdict, 1 - SPOILT)
+    return free[0] if verdicts else None
+
+
+def refuse_long(table, models, named):
+    """Refuse columns as models where another column says of which model a row is."""
+    roles, _ = find_roles(table.columns, named, guess=("model", "item", "topic"))
+    column = next((name for name in roles.get("model", []) if name not in models), None)
+    keys = [*roles.get("item", []), *roles.get("topic", [])]
+    if column is None or "item" not in roles or table[column].nunique() < 2:
+        return
+    if table.duplicated(keys).any() and not table.duplicated([column, *keys]).any():
+        raise ValueError(
+            f"{MODELS} is for files with one row per item, but here each row is of one of the "
+            f"models in column {column!r}. Leave it out, and pass {OPTIONS['score']} with one of "
+            f"the columns of scores, such as {str(models[0])!r}."
+        )
+
+
 def left_out(table, models, named):
     """Other columns whose cells might be scores, in words."""
     roles, _ = find_roles(table.columns, named)

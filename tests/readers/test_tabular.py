@@ -560,3 +560,24 @@ def test_words_that_may_be_features_or_answers_are_no_models(written):
     read = read_with_notes(written(beside))
     assert set(read.items["model"]) == {"ada", "bob"}
     assert "not taken for models: paid; " in read.notes[1]
+
+
+def test_one_column_of_right_and_wrong_is_named(written):
+    path = written("question_id,category,ada\n1,law,1\n2,law,0\n")
+    assert "Column 'ada' holds right and wrong: if it is a model, with" in message(path)
+    assert message(path).count("pass --models 'ada'.") == 1
+    assert read_items(path, models=["ada"])["model"].tolist() == ["ada", "ada"]
+    long = written("model,item,solved\na,1,yes\na,2,no\n")
+    assert "if those are the scores, pass --score 'solved'." in message(long)
+    assert "holds right" not in message(written("question_id,age\n1,17\n2,18\n"))
+    assert "holds right" not in message(written("question_id,age,married\n1,17,0\n2,18,1\n"))
+
+
+def test_score_columns_beside_a_model_column_are_no_models(written):
+    path = written("model,item,0-shot,5-shot\na,1,1,1\na,2,0,1\nb,1,0,0\nb,2,1,0\n")
+    said = message(path, models=["0-shot", "5-shot"])
+    assert "each row is of one of the models in column 'model'. Leave it out, and pass" in said
+    assert "score= (--score) with one of the columns of scores, such as '0-shot'." in said
+    assert read_items(path, score="0-shot")["score"].tolist() == [1, 0, 0, 1]
+    wide = written("system,item,a,b\nx,1,1,0\ny,2,0,1\n")
+    assert read_items(wide, models=["a", "b"])["model"].nunique() == 2

@@ -233,9 +233,10 @@ def _for_one_column(table, roles):
     name = only_verdicts(table, roles)
     if name is None:
         return ""
-    option = "--score" if "model" in roles else "--models"
-    what = "those are the scores" if "model" in roles else "it is a model, with its scores"
-    return f" Column {name!r} holds right and wrong: if {what}, pass {option} {name!r}."
+    found = f" Column {name!r} holds 0 and 1, or words for them: if 1 stands for right, "
+    if "model" in roles:
+        return f"{found}pass {OPTIONS['score']} with its name."
+    return f"{found}and the column for a model, pass {MODELS} with its name."
 
 
 def _for_judge(columns):

@@ -21,6 +21,7 @@ _DESCRIBES_THE_ITEM = re.compile(
     r"|_(se|sd|std|stderr|ci)$|^[knpryz]$",
     re.IGNORECASE,
 )
+_FAILED = re.compile(r"err(or)?|time(d[ _-]?)?out|exception|crash(ed)?|oom|refus(ed|al)|invalid")
 # With the right answers in the file, yes and no are what models answered.
 _RIGHT_ANSWER = re.compile(
     r"(^|[_ ])(answers?|gold|labels?|target|truth|reference|expected|solution)([_ ]|$)",
@@ -112,14 +113,7 @@ def left_out(table, models, named):
 
 def how_to_mend(name):
     """What can be done about a cell that is no score, of a column that was taken for a model."""
-    return f" A blank cell is dropped. {_naming_all(name)}"
-
-
-def _naming_all(name):
-    return (
-        f"{MODELS} with the names of all models takes {name!r} where it is among them, and leaves "
-        "it out where it is not."
-    )
+    return f" A blank cell is dropped, as no answer; models= without {name!r} leaves it out."
 
 
 def _without_roles(table, roles):
@@ -155,7 +149,8 @@ def _with_spoilt_models(table, free, models):
         odd = cells[~cells.index.isin(usual)]
         words = [word for word in odd.index if not _is_score(word)]
         share = 1 - odd.sum() / max(1, cells.sum())
-        if words and share > _MIGHT_BE and len(odd) <= _FEW_WORDS:
+        failed = share > 0 and all(map(_FAILED.fullmatch, words))
+        if words and (failed or (share > _MIGHT_BE and len(odd) <= _FEW_WORDS)):
             found.add(name)
         elif not words and share >= 1 - SPOILT and not _is_a_count(cells, odd):
             _refuse_odd_number(table[name], name, odd.index, models)
@@ -166,8 +161,8 @@ def _refuse_odd_number(column, name, odd, models):
     row = int(_words_of(column).isin(odd).to_numpy().argmax())
     raise ValueError(
         f"Column {name!r} holds scores like those of {listed(models, most=3)}, but row {row + 1} "
-        f"of it holds {str(column.iloc[row])!r}. Correct this cell, or leave it blank. "
-        f"{_naming_all(name)}"
+        f"of it holds {str(column.iloc[row])!r}. Correct this cell, or leave it blank, or name all "
+        f"models by {MODELS}: with {name!r} the cell is a score, without it the column is left out."
     )
 
 

@@ -499,15 +499,16 @@ def test_number_that_is_no_score_does_not_make_a_feature_of_a_model(written, odd
     said = message(written(wide_of(odd)))
     assert said.startswith(
         f"Column 'a' holds scores like those of b, c, but row 3 of it holds {odd!r}. Correct this "
-        "cell, or leave it blank. models= (--models) with the names of all models takes 'a'"
+        "cell, or leave it blank, or name all models by models= (--models): with 'a' the cell is"
     )
     assert set(read_items(written(wide_of(odd)), models=["b", "c"])["model"]) == {"b", "c"}
 
 
-@pytest.mark.parametrize("n_odd", [1, 8])
+@pytest.mark.parametrize("n_odd", [1, 8, 15])
 def test_word_that_is_no_score_does_not_make_a_feature_of_a_model(written, n_odd):
     said = message(written(wide_of("error", n_odd)))
     assert "row 3 of column 'a' holds 'error'. Correct the file, or pass models=" in said
+    assert "A blank cell is dropped, as no answer; models= without 'a' leaves it out." in said
     read = read_with_notes(written(wide_of("error", n_odd)), skip_bad_lines=True)
     assert read.items["model"].value_counts().to_dict() == {"b": 20, "c": 20, "a": 20 - n_odd}
 
@@ -564,13 +565,13 @@ def test_words_that_may_be_features_or_answers_are_no_models(written):
 
 def test_one_column_of_right_and_wrong_is_named(written):
     path = written("question_id,category,ada\n1,law,1\n2,law,0\n")
-    assert "Column 'ada' holds right and wrong: if it is a model, with" in message(path)
-    assert message(path).count("pass --models 'ada'.") == 1
+    words = "Column 'ada' holds 0 and 1, or words for them: if 1 stands for right, and the column"
+    assert f"{words} for a model, pass models= (--models) with its name." in message(path)
     assert read_items(path, models=["ada"])["model"].tolist() == ["ada", "ada"]
     long = written("model,item,solved\na,1,yes\na,2,no\n")
-    assert "if those are the scores, pass --score 'solved'." in message(long)
-    assert "holds right" not in message(written("question_id,age\n1,17\n2,18\n"))
-    assert "holds right" not in message(written("question_id,age,married\n1,17,0\n2,18,1\n"))
+    assert "if 1 stands for right, pass score= (--score) with its name." in message(long)
+    assert "holds 0 and 1" not in message(written("question_id,age\n1,17\n2,18\n"))
+    assert "holds 0 and 1" not in message(written("question_id,age,married\n1,17,0\n2,18,1\n"))
 
 
 def test_score_columns_beside_a_model_column_are_no_models(written):

@@ -142,8 +142,11 @@ def _with_spoilt_models(table, free, models):
     if len(usual) > _FEW_VALUES:
         return models
     found = set(models)
+    numbers = [float(word) for word in usual if _is_number(word)]
     for name in free:
         if name in found or _RIGHT_ANSWER.search(str(name)):
+            continue
+        if _has_other_numbers(table[name], numbers):
             continue
         cells = _spelled_alike(table[name])
         odd = cells[~cells.index.isin(usual)]
@@ -155,6 +158,12 @@ def _with_spoilt_models(table, free, models):
         elif not words and share >= 1 - SPOILT and not _is_a_count(cells, odd):
             _refuse_odd_number(table[name], name, odd.index, models)
     return [name for name in free if name in found]
+
+
+def _has_other_numbers(column, numbers):
+    """Whether a column of numbers, such as of an embedding, is clearly none of these scores."""
+    numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+    return numeric and column.isin(numbers).sum() < (1 - SPOILT) * column.notna().sum()
 
 
 def _refuse_odd_number(column, name, odd, models):

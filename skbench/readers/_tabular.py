@@ -28,6 +28,7 @@ from skbench.readers._wide import (
     MODELS,
     SPOILT,
     how_to_mend,
+    in_other_words,
     left_out,
     only_verdicts,
     refuse_long,
@@ -93,7 +94,7 @@ def _items(path, named, models, bad):
     doubts = []
     if guessed is not None:
         scores = items["score"].to_numpy().reshape(len(guessed), -1)
-        doubts += doubtful_columns(guessed, scores)
+        doubts += [*doubtful_columns(guessed, scores), *in_other_words(table, guessed)]
         notes[1:1] = [*left_out(table, guessed, named), *doubts]
     notes[:0] = of_file
     items = _with_labels(items, roles, path, bad)

@@ -111,6 +111,22 @@ def left_out(table, models, named):
         yield f"not taken for models: {listed(others)}; to change it, name all models (--models)"
 
 
+def in_other_words(table, models):
+    """Columns scored in words beside others of numbers, which may be features, in words."""
+    spoken = [name for name in models if _is_spoken(table[name])]
+    if 0 < len(spoken) < len(models):
+        yield (
+            f"scores of {listed(spoken, most=6)} are words, and others' are not: if that is no "
+            "model, name all models (--models)"
+        )
+
+
+def _is_spoken(column):
+    """Whether cells are words, and none that programs write for 0 and 1."""
+    words = _spelled_alike(column).index
+    return not any(_is_number(word) or word in _BINARY for word in words)
+
+
 def how_to_mend(name):
     """What can be done about a cell that is no score, of a column that was taken for a model."""
     return f" A blank cell is dropped, as no answer; models= without {name!r} leaves it out."

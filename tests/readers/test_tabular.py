@@ -549,6 +549,8 @@ def test_wide_file_of_words_is_read_as_a_long_one(written, likes):
     read = read_with_notes(written("\n".join(["id,a,b,c", *lines, ""])))
     assert read.items["model"].unique().tolist() == ["a", "b", "c"]
     assert read.items["score"].tolist() == (right.T * 1.0).ravel().tolist()
+    doubt = "scores of a are words, and others' are not: if that is no model, name all models"
+    assert [doubt in said for said in read.doubts] == [True] * (likes[-1] == ("1", "0"))
 
 
 def test_words_that_may_be_features_or_answers_are_no_models(written):

@@ -40,14 +40,16 @@ def write_bank(bank, path):
 
 def read_bank(cls, path):
     """A fitted bank from such a file."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pq.read_table(path)
+    try:
+        table = pq.read_table(path)
+    except pa.ArrowInvalid:  # no Parquet
+        raise _no_bank(path) from None
     told = (table.schema.metadata or {}).get(_KEY)
     if told is None:
-        raise ValueError(
-            f"{str(path)!r} is no item bank. Fit one with ItemBank().fit(past) and save it."
-        )
+        raise _no_bank(path)
     told = json.loads(told)
     if told["format"] != _FORMAT:
         raise ValueError(
@@ -69,6 +71,14 @@ def read_bank(cls, path):
         easiness=table.column("easiness").to_numpy(),
         ability=np.array(told["ability"]),
         components=np.stack(components, axis=1) if names else np.zeros((len(items), 0)),
+    )
+
+
+def _no_bank(path):
+    return ValueError(
+        f"{str(path)!r} is no item bank, a file that ItemBank.save wrote. Fit a bank with "
+        "ItemBank().fit(past) and save it; commands take results of earlier models as they are "
+        "by --past."
     )
 
 

@@ -11,6 +11,8 @@ _SIZES = (
     "n total n_items num_items n_questions n_examples num_examples n_samples num_samples n_test "
     "n_total num_total trials count size support"
 ).split()
+_VAGUE_SIZES = ("count", "size", "support")  # of an image, too
+_SURE_SIZES = tuple(name for name in _SIZES if name not in _VAGUE_SIZES)
 _COUNTS = (
     "k correct n_correct num_correct right n_right hits successes n_passed passed wins"
 ).split()
@@ -49,6 +51,8 @@ def group_columns(table, named):
     if n is not None:
         table = table[table[n] != 0]
     k = next((numeric[name] for name in _COUNTS if name in numeric and numeric[name] != n), None)
+    if n is not None and k is not None and score is None:
+        _refuse_more_right_than_there_are(table, k, n)
     if n is not None and k is not None and _are_counts(table[k], table[n]):
         # A named score that is no mean of these counts is something else.
         if score in (None, k, n) or _is_mean(table[score], table[k] / table[n]):
@@ -79,6 +83,13 @@ def _are_sizes(column):
 def _are_counts(k, n):
     # 0 and 1 beside an unrelated size: single answers.
     return bool(((k >= 0) & (k <= n)).mean() >= _MOST and k.max() > 1)
+
+
+def _refuse_more_right_than_there_are(table, k, n):
+    """Refuse counts of which most are impossible: as scores they would mean something else."""
+    most = ((table[k] > table[n]) & (table[k] == table[k].round())).mean() > 1 - _MOST
+    if most and normal(n) in _SURE_SIZES:
+        _are_possible(table, k, n, refuse=True)
 
 
 def _are_possible(table, k, n, refuse):

@@ -3,6 +3,7 @@
 import re
 import warnings
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pandas as pd
 from skbench.readers._bad_lines import BadLines
 from skbench.readers._json import MOST_EXPANSION, open_bytes
 from skbench.readers._json_lines import holds_json_lines, read_json_lines
+from skbench.readers._names import listed
 
 _COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -19,6 +21,12 @@ _PARQUET = (".parquet", ".pq")
 _LINES = (".jsonl", ".ndjson")
 _BLANKS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
 _LARGEST_PARQUET = 2**27  # values that a file may always hold, however small it is
+_TOO_LONG = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
+_AS_UTF8 = "Save it as UTF-8, in a spreadsheet as 'CSV UTF-8'."
+# -0,5 is a decimal; of 1,234 nobody can tell whether it is a thousand or a decimal.
+_DECIMAL_COMMA = re.compile(r"-?[0-9]+,[0-9]+")
+_THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2},[0-9]{3}")
+_WHOLE = re.compile(r"-?[0-9]+")
 _INTEGER = re.compile("0|-?[1-9][0-9]*")
 
 
@@ -40,7 +48,7 @@ def load_table(path, label_columns, bad=None):
     -------
     frame : pandas.DataFrame
     notes : list of str
-        What of the file was left out.
+        What of the file was left out, or read in another way than it is written.
 
     Raises
     ------
@@ -65,7 +73,7 @@ def load_table(path, label_columns, bad=None):
     elif kind in _PARQUET or _head(path) == b"PAR1":
         frame = _read_parquet(path)
     else:
-        frame = _read_text(path, _SEPARATORS[kind], label_columns, bad)
+        frame, notes = _read_text(path, _SEPARATORS[kind], label_columns, bad)
     if frame.empty:
         raise ValueError(f"{str(path)!r} has column names but no rows.")
     return frame, notes
@@ -88,10 +96,29 @@ def _naming(path):
     except pd.errors.EmptyDataError:
         raise ValueError(f"{str(path)!r} is empty.") from None
     except UnicodeDecodeError:
-        raise ValueError(f"Cannot read {str(path)!r}: {_place_of_wrong_byte(path)}.") from None
+        raise ValueError(f"Cannot read {str(path)!r}: {_place_of_wrong_byte(path)}") from None
+    except pd.errors.ParserError as error:
+        raise ValueError(f"Cannot read {str(path)!r}: {_plain_words(error)}") from error
     except (ValueError, OSError, EOFError, zlib.error) as error:
         reason = " ".join(str(error).split())
         raise ValueError(f"Cannot read {str(path)!r}: {reason}") from error
+
+
+def _plain_words(error):
+    """What is wrong with a line, and what to do about it, for the parser's words."""
+    reason = " ".join(str(error).split())
+    found = _TOO_LONG.search(reason)
+    if found is None:
+        return reason
+    header, line, fields = found.groups()
+    if header == "1":
+        what = "If the first lines are no header, such as comments, remove them."
+    else:
+        what = (
+            "Put fields that hold the separator in double quotes, or remove those that are too "
+            "many, or pass skip_bad_lines=True (--skip-bad-lines) to go on without such lines."
+        )
+    return f"line {line} has {fields} fields, the header has {header}. {what}"
 
 
 def _read_parquet(path):
@@ -150,7 +177,27 @@ def _read_text(path, separator, label_columns, bad):
         )
     for name in labels:
         frame[name] = _as_written(frame[name])
-    return _without_foreign_letters(frame, path, bad) if bad.skip else frame
+    frame = _without_foreign_letters(frame, path, bad) if bad.skip else frame
+    decimals = [] if separator == "," else _with_decimal_points(frame, labels)
+    notes = [f"decimal commas, read as points: {listed(decimals, most=6)}"] if decimals else []
+    return frame, notes
+
+
+def _with_decimal_points(frame, labels):
+    """Read columns of numbers such as 0,5 in place; the names of those."""
+    changed = []
+    for name in frame.columns.difference(labels, sort=False):
+        if pd.api.types.is_numeric_dtype(frame[name]):
+            continue
+        words = frame[name].map(lambda cell: str(cell).strip(), na_action="ignore")
+        present = words.dropna()
+        decimal = present.map(_DECIMAL_COMMA.fullmatch).notna()
+        whole = present.map(_WHOLE.fullmatch).notna()
+        thousands = present.map(_THOUSANDS.fullmatch).notna()
+        if (decimal | whole).all() and decimal.any() and not thousands[decimal].all():
+            frame[name] = words.str.replace(",", ".").astype(float)
+            changed.append(name)
+    return changed
 
 
 def is_integer(text):
@@ -195,8 +242,8 @@ def _too_long_from_the_first(path, bad, how):
             pd.read_csv(file, **how | {"on_bad_lines": "error"}, header=None, nrows=2, dtype=str)
         return []
     except pd.errors.ParserError as error:
-        found = re.search(r"Expected (\d+) fields in line \d+, saw (\d+)", str(error))
-        if found and int(found[2]) == int(found[1]) + 1 and _all_rows_end_in(how["sep"], path):
+        found = _TOO_LONG.search(str(error))
+        if found and int(found[3]) == int(found[1]) + 1 and _all_rows_end_in(how["sep"], path):
             return []
         if not bad.skip:
             raise
@@ -231,15 +278,18 @@ def _without_foreign_letters(frame, path, bad):
 
 
 def _place_of_wrong_byte(path):
-    """The first line that is not UTF-8, in words."""
+    """The first line that is not UTF-8, in words, and what to do."""
     with open_bytes(path) as file:
         for number, line in enumerate(file, start=1):
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:
+                if number == 1 and line.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+                    return f"it is UTF-16, not UTF-8. {_AS_UTF8}"
                 byte = line[error.start]
-                return f"line {number}, byte {error.start + 1} (0x{byte:02x}) is not UTF-8"
-    return "it is not UTF-8"
+                place = f"line {number}, byte {error.start + 1} (0x{byte:02x})"
+                return f"{place} is not UTF-8. {_AS_UTF8}"
+    return f"it is not UTF-8. {_AS_UTF8}"
 
 
 def _separator_and_columns(path, separator):

@@ -22,24 +22,20 @@ from skbench.readers._names import (
 )
 from skbench.readers._repeats import numbers_of_repeats, with_unique_items, without_spare_blanks
 from skbench.readers._rows import ItemRows
-
-_WORDS = {
-    **dict.fromkeys(("true", "correct", "yes", "pass", "passed", "c"), 1.0),
-    **dict.fromkeys(("false", "incorrect", "wrong", "no", "fail", "failed", "i"), 0.0),
-}
-ONE_MODEL = f"no model column: all rows taken as one model ({OPTIONS['model']})"
-_BINARY = {"0", "1", "0.0", "1.0", "true", "false", "correct", "incorrect"}
-_HUNDREDS = ({"0", "100"}, {"0.0", "100.0"})  # right and wrong in percent
-_SPOILT = 0.1  # share of a model's cells that may be no scores; beyond, it may be a feature
-_MIGHT_BE = 0.5  # share of scores among the cells of a column that is told to be left out
-_MODELS = "models= (--models)"
-# A column called is_multiple_choice or n_options describes the item, not a model; sd or ci
-# describe a number, and one letter names one.
-_DESCRIBES_THE_ITEM = re.compile(
-    r"^(is|has|in|n|num|number)[_ ]|^(se|sd|std|var|cv|ci|low|high|p[_ ]?value|weight)\d*$"
-    r"|_(se|sd|std|stderr|ci)$|^[knpryz]$",
-    re.IGNORECASE,
+from skbench.readers._scores import as_numbers
+from skbench.readers._totals import check_totals
+from skbench.readers._wide import (
+    MODELS,
+    SPOILT,
+    how_to_mend,
+    in_other_words,
+    left_out,
+    only_verdicts,
+    refuse_long,
+    wide_models,
 )
+
+ONE_MODEL = f"no model column: all rows taken as one model ({OPTIONS['model']})"
 _PERCENT = re.compile(r"-?[0-9.]+ ?%")
 # What an evaluation may be run with: rows that differ in it are no rows of one evaluation.
 _SETTINGS = (
@@ -86,18 +82,20 @@ def _items(path, named, models, bad):
     columns = None if models is not None else group_columns(table, named)
     if columns is not None:
         return _of_groups(table, columns, named, path, bad, of_file)
-    guessed = _wide_models(table, named) if models is None else None
+    guessed = wide_models(table, named) if models is None else None
     if models is not None:
-        check_exist(models, table.columns, _MODELS)
+        check_exist(models, table.columns, MODELS)
+        refuse_long(table, models, named)
     if models is None and guessed is None:
         items, roles, notes = _from_long(table, named, path, bad)
     else:
-        items, roles, notes = _from_wide(table, list(models or guessed), named, path, bad)
+        columns = list(models or guessed)
+        items, roles, notes = _from_wide(table, columns, named, path, bad, models is None)
     doubts = []
     if guessed is not None:
         scores = items["score"].to_numpy().reshape(len(guessed), -1)
-        doubts += doubtful_columns(guessed, scores)
-        notes[1:1] = [*_left_out(table, guessed, named), *doubts]
+        doubts += [*doubtful_columns(guessed, scores), *in_other_words(table, guessed)]
+        notes[1:1] = [*left_out(table, guessed, named), *doubts]
     notes[:0] = of_file
     items = _with_labels(items, roles, path, bad)
     _refuse_two_settings(items, roles)
@@ -106,11 +104,14 @@ def _items(path, named, models, bad):
         raise ValueError("All scores are blank, so there is nothing to estimate.")
     if n_blank:
         notes.append(f"{n_blank} of {len(items)} scores are blank: dropped, not counted as wrong")
-    items = with_unique_items(without_spare_blanks(items), roles, notes, path, bad)
+    items = without_spare_blanks(items)
+    totals = check_totals(items, _topics_of(items, roles))
+    notes += totals
+    items = with_unique_items(items, roles, notes, path, bad)
     present = items["score"].notna()
     blank = items[~present].drop(columns="score")
     items = items[present].reset_index(drop=True)
-    return ItemRows(items, _one_name(roles), notes, blank=blank, doubts=doubts)
+    return ItemRows(items, _one_name(roles), notes, blank=blank, doubts=[*doubts, *totals])
 
 
 def _with_shares(table, labels, notes):
@@ -121,7 +122,7 @@ def _with_shares(table, labels, notes):
             continue
         words = table[name].map(lambda cell: str(cell).strip(), na_action="ignore")
         percent = words.map(_PERCENT.fullmatch, na_action="ignore").notna() & words.notna()
-        if percent.sum() >= (1 - _SPOILT) * words.notna().sum() > 0:
+        if percent.sum() >= (1 - SPOILT) * words.notna().sum() > 0:
             shares = words.where(percent).str.rstrip(" %").astype(float) / 100
             whole = (percent | words.isna()).all()
             table[name] = shares if whole else table[name].astype(object).mask(percent, shares)
@@ -150,7 +151,16 @@ def _of_groups(table, columns, named, path, bad, notes):
     if "model" not in roles:
         notes.append(ONE_MODEL)
     roles["score"] = [columns.get("k", columns.get("mean"))]
-    return ItemRows(groups, _one_name(roles), notes, groups=groups)
+    counted = "k" in groups
+    totals = check_totals(groups, _topics_of(groups, roles), ("n", "k")) if counted else []
+    notes += totals
+    return ItemRows(groups, _one_name(roles), notes, groups=groups, doubts=totals)
+
+
+def _topics_of(rows, roles):
+    """Columns of the rows that make up the topic."""
+    topics = roles.get("topic", [])
+    return ["topic"] if "topic" in rows and len(topics) == 1 else list(topics)
 
 
 def _take_finer_topic(table, roles, notes):
@@ -195,86 +205,8 @@ def _label_columns(columns, named):
     return labels + [name for name in numbers_of_repeats(columns) if name not in scores]
 
 
-def _wide_models(table, named):
-    """The score columns of a wide file, or None where the file is long."""
-    roles, _ = find_roles(table.columns, named)
-    if named["score"] is not None or "model" in roles:
-        return None
-    free = [
-        name for name in _without_role(table, roles) if not _DESCRIBES_THE_ITEM.match(str(name))
-    ]
-    humans, judges = judge_columns(free)
-    if humans and judges:  # what people and an autorater say of one model's answers
-        free = [name for name in free if name not in (*humans, *judges)]
-    # Where no column can be the score, one cell such as "timeout" makes no feature of a model.
-    least = 1.0 if "score" in roles else 1 - _SPOILT
-    candidates = [name for name in free if _is_binary(table[name], least)]
-    if len(candidates) < 2:
-        candidates = [name for name in free if _is_proportion(table[name], least)]
-    if len(candidates) < 2:
-        return None
-    if "score" in roles:
-        raise ValueError(
-            f"The file can be read in two ways: with the scores in column "
-            f"{roles['score'][0]!r}, or with one column of scores per model, "
-            f"{listed(candidates)}. Pass {OPTIONS['score']} or {_MODELS}."
-        )
-    return candidates
-
-
-def _left_out(table, models, named):
-    """Other columns whose cells might be scores, in words."""
-    roles, _ = find_roles(table.columns, named)
-    others = [
-        name
-        for name in _without_role(table, roles)
-        if name not in models
-        and (_is_binary(table[name], _MIGHT_BE) or _is_proportion(table[name], _MIGHT_BE))
-    ]
-    if others:
-        yield f"not taken for models: {listed(others)}; to change it, name all models (--models)"
-
-
-def _without_role(table, roles):
-    return _without(table, [name for names in roles.values() for name in names])
-
-
 def _without(table, taken):
     return [name for name in table.columns if name not in set(taken)]
-
-
-def _is_binary(column, least=1.0):
-    """Whether cells are right or wrong, or of a column of text at least this share of them."""
-    present = column.dropna()
-    if present.empty:
-        return False
-    words = {str(value).strip().lower() for value in present.unique()[:50]}
-    return (
-        words <= _BINARY or words in _HUNDREDS or _are_mostly(column, _BINARY.__contains__, least)
-    )
-
-
-def _is_proportion(column, least=1.0):
-    if _are_mostly(column, _is_share, least):
-        return True
-    if not pd.api.types.is_numeric_dtype(column):
-        return False
-    return bool(column.notna().any() and column.min() >= 0 and column.max() <= 1)
-
-
-def _are_mostly(column, is_score, least):
-    """Whether at least this share of the cells of a column of text are scores."""
-    if least == 1 or pd.api.types.is_numeric_dtype(column):
-        return False
-    cells = column.dropna().map(lambda value: str(value).strip().lower()).value_counts()
-    return bool(cells[[*map(is_score, cells.index)]].sum() >= least * cells.sum() > 0)
-
-
-def _is_share(word):
-    try:
-        return 0 <= float(word) <= 1
-    except ValueError:
-        return False
 
 
 def _from_long(table, named, path, bad):
@@ -285,15 +217,27 @@ def _from_long(table, named, path, bad):
             f"Cannot find the scores: no column has one of their usual names, and there are "
             f"not several columns of 0 and 1, one per model. Pass {OPTIONS['score']}, or "
             f"models= (--models) for a wide file. Columns: {listed(table.columns)}."
+            + _for_one_column(table, roles)
             + _for_judge(table.columns)
         )
     items = _with_standard_names(table, roles)
-    items["score"] = _as_numbers(items["score"], roles["score"][0], notes, path, bad)
+    items["score"] = as_numbers(items["score"], roles["score"][0], notes, path, bad)
     if "model" not in roles:
         notes.append(ONE_MODEL)
     if "item" not in roles:
         items = _with_found_item(items, roles, notes)
     return items, roles, notes
+
+
+def _for_one_column(table, roles):
+    """What to pass where the only other column holds right and wrong."""
+    name = only_verdicts(table, roles)
+    if name is None:
+        return ""
+    found = f" Column {name!r} holds 0 and 1, or words for them: if 1 stands for right, "
+    if "model" in roles:
+        return f"{found}pass {OPTIONS['score']} with its name."
+    return f"{found}and the column for a model, pass {MODELS} with its name."
 
 
 def _for_judge(columns):
@@ -323,7 +267,7 @@ def _with_found_item(items, roles, notes):
     return items
 
 
-def _from_wide(table, models, named, path, bad):
+def _from_wide(table, models, named, path, bad, guessed):
     """Items, roles and notes of a file with one score column per model."""
     described = table.drop(columns=models)
     roles, notes = find_roles(described.columns, named, guess=("item", "cluster", "topic"))
@@ -334,7 +278,10 @@ def _from_wide(table, models, named, path, bad):
         described.insert(0, "item", np.arange(1, len(table) + 1))
     items = described.iloc[np.tile(np.arange(len(table)), len(models))].reset_index(drop=True)
     items.insert(0, "model", np.repeat(np.array(models, dtype=object), len(table)))
-    scores = [_as_numbers(table[name], name, notes, path, bad, _MODELS) for name in models]
+    scores = [
+        as_numbers(table[name], name, notes, path, bad, MODELS, how_to_mend(name) * guessed)
+        for name in models
+    ]
     items.insert(items.columns.get_loc("item") + 1, "score", np.concatenate(scores))
     roles |= {"score": models}
     return items, roles, notes
@@ -355,36 +302,6 @@ def _with_standard_names(table, roles):
     order = [role for role in ("model", "topic", "item", "score", "cluster") if role in played]
     # A column may play two roles: a question answered several times is item and cluster.
     return pd.concat([*(table[played[role]].rename(role) for role in order), others], axis=1)
-
-
-def _as_numbers(column, name, notes, path, bad, option=OPTIONS["score"]):
-    """Scores as an array of floats, blank ones nan, and skipped ones too."""
-    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
-        scores = column.to_numpy(dtype=float, na_value=np.nan)
-    else:
-        words = column.astype(object).map(lambda x: str(x).strip().lower(), na_action="ignore")
-        scores = pd.to_numeric(words.replace(_WORDS), errors="coerce").to_numpy(dtype=float)
-        if words.isin(_WORDS).any():
-            _note_once(notes, f"words as scores: {_translation(words)}")
-    wrong = np.flatnonzero(column.notna().to_numpy() & ~np.isfinite(scores))
-    if wrong.size and not bad.skip:
-        raise ValueError(
-            f"Scores must be finite numbers, but row {wrong[0] + 1} of column {name!r} holds "
-            f"{str(column.iloc[wrong[0]])!r}. Correct the file, or pass {option}."
-        )
-    for row in wrong:
-        bad.refuse(path, f"row {row + 1}", f"score {str(column.iloc[row])!r} is no finite number")
-    return np.where(np.isfinite(scores), scores, np.nan)
-
-
-def _translation(words):
-    present = [word for word in _WORDS if word in set(words)]
-    return ", ".join(f"{word!r} = {_WORDS[word]:.0f}" for word in present)
-
-
-def _note_once(notes, note):
-    if note not in notes:
-        notes.append(note)
 
 
 def _with_labels(items, roles, path, bad):

@@ -54,6 +54,9 @@ def test_a_saved_bank_comes_back(past, new, tmp_path):
     pd.DataFrame({"a": [1]}).to_parquet(tmp_path / "other.parquet")
     with pytest.raises(ValueError, match="no item bank"):
         ItemBank.load(tmp_path / "other.parquet")
+    past.to_csv(tmp_path / "past.csv")
+    with pytest.raises(ValueError, match=r"past.csv' is no item bank, a file that ItemBank.save"):
+        ItemBank.load(tmp_path / "past.csv")
 
 
 def test_runs_are_averaged_and_names_of_columns_are_free(past):

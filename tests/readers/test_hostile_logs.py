@@ -411,7 +411,7 @@ def test_first_row_with_too_many_cells_is_refused(tmp_path, more):
     path = tmp_path / "t.csv"
     path.write_text(COMMAS + "a,1,pick 0,1,0\n" + more + "a,3,pick 2,1\n")
     assert f"Cannot read {str(path)!r}" in message(path)
-    assert "Expected 4 fields in line 2, saw 5" in message(path)
+    assert "line 2 has 5 fields, the header has 4. " in message(path)
     read = read_with_notes(path, skip_bad_lines=True)
     items = read.items
     assert items["score"].tolist() == (2 if more == "a,2,pick 1,1\n" else 1) * [1]
@@ -423,7 +423,7 @@ def test_separator_at_the_end_of_every_row(tmp_path):
     path.write_text(COMMAS + 'a,1,"pick\n0",1,\n\na,2,pick 1,0,\n')
     assert read_items(path)["score"].tolist() == [1, 0]
     path.write_text(COMMAS + "a,1,pick 0,1,\na,2,pick 1,0\n")
-    assert "Expected 4 fields in line 2, saw 5" in message(path)
+    assert "line 2 has 5 fields, the header has 4. " in message(path)
 
 
 def test_command_line(written, lines, capsys):

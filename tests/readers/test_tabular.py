@@ -192,7 +192,14 @@ def test_models_can_be_named(written):
 
 @pytest.mark.parametrize(
     "right, wrong",
-    [("True", "False"), ("correct", "Incorrect"), ("yes", "no"), ("C", "I"), ("1", "0")],
+    [
+        ("True", "False"),
+        ("correct", "Incorrect"),
+        ("yes", "no"),
+        ("Y", "N"),
+        ("C", "I"),
+        ("1", "0"),
+    ],
 )
 def test_words_become_numbers(written, right, wrong):
     read = read_with_notes(written(f"model,item,score\na,1,{right}\na,2,{wrong}\na,3,\n"))
@@ -477,3 +484,103 @@ def test_bbh_needs_the_model_named(data_folder):
 )
 def test_tables_without_item_scores_are_refused(data_folder, name):
     assert message(data_folder / name).startswith("Cannot find the scores")
+
+
+def wide_of(odd, n_odd=1, like=("1", "0")):
+    """Models a, b and c of 20 items, the first with some odd cells from the third row on."""
+    cells = [like[i % 3 == 0] for i in range(20)]
+    spoilt = [odd if 2 <= i < 2 + n_odd else cell for i, cell in enumerate(cells)]
+    lines = [f"q{i},x,{a},{b},{b}" for i, (a, b) in enumerate(zip(spoilt, cells, strict=True))]
+    return "\n".join(["item,topic,a,b,c", *lines, ""])
+
+
+@pytest.mark.parametrize("odd", ["0.5", "11", "-1"])
+def test_number_that_is_no_score_does_not_make_a_feature_of_a_model(written, odd):
+    said = message(written(wide_of(odd)))
+    assert said.startswith(
+        f"Column 'a' holds scores like those of b, c, but row 3 of it holds {odd!r}. Correct this "
+        "cell, or leave it blank, or name all models by models= (--models): with 'a' the cell is"
+    )
+    assert set(read_items(written(wide_of(odd)), models=["b", "c"])["model"]) == {"b", "c"}
+
+
+@pytest.mark.parametrize("n_odd", [1, 8, 15])
+def test_word_that_is_no_score_does_not_make_a_feature_of_a_model(written, n_odd):
+    said = message(written(wide_of("error", n_odd)))
+    assert "row 3 of column 'a' holds 'error'. Correct the file, or pass models=" in said
+    assert "A blank cell is dropped, as no answer; models= without 'a' leaves it out." in said
+    read = read_with_notes(written(wide_of("error", n_odd)), skip_bad_lines=True)
+    assert read.items["model"].value_counts().to_dict() == {"b": 20, "c": 20, "a": 20 - n_odd}
+
+
+def test_columns_that_describe_items_are_no_spoilt_models(written):
+    """Counts, levels, ids, kinds and the right answers, beside columns of 0 and 1."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 2, (200, 3)), columns=["ada", "bob", "eve"])
+    table["images"] = np.repeat([0, 1, 2, 3], [150, 44, 4, 2])
+    table["level"] = rng.integers(1, 4, 200)
+    table["hash"] = rng.integers(0, 10**12, 200)
+    table["length"] = rng.integers(5, 900, 200)
+    table["lsa0"], table["hardness"] = rng.normal(size=200), rng.random(200)
+    table["kind"] = rng.choice(["open", "closed"], 200)
+    table["always"] = np.repeat([1, 5], [199, 1])
+    table["gold"] = np.repeat(["1", "0", "none"], [100, 70, 30])
+    table["answer"] = np.repeat(["yes", "no", "maybe"], [100, 80, 20])
+    read = read_with_notes(written(table.to_csv(index=False)))
+    assert set(read.items["model"]) == {"ada", "bob", "eve"}
+
+
+@pytest.mark.parametrize(
+    "likes",
+    [
+        [("yes", "no")] * 3,
+        [("Y", "N")] * 3,
+        [("C", "I")] * 3,
+        [("pass", "fail")] * 3,
+        [("yes", "no"), ("True", "False"), ("1", "0")],
+    ],
+)
+def test_wide_file_of_words_is_read_as_a_long_one(written, likes):
+    right = np.arange(12).reshape(4, 3) % 5 > 1
+    lines = [
+        f"q{i}," + ",".join(like[not r] for like, r in zip(likes, row, strict=True))
+        for i, row in enumerate(right)
+    ]
+    read = read_with_notes(written("\n".join(["id,a,b,c", *lines, ""])))
+    assert read.items["model"].unique().tolist() == ["a", "b", "c"]
+    assert read.items["score"].tolist() == (right.T * 1.0).ravel().tolist()
+    doubt = "scores of a are words, and others' are not: if that is no model, name all models"
+    assert [doubt in said for said in read.doubts] == [True] * (likes[-1] == ("1", "0"))
+
+
+def test_words_that_may_be_features_or_answers_are_no_models(written):
+    """Of pupils, and of what models answered beside the right answer."""
+    pupils = "id,age,paid,romantic\n1,17,yes,no\n2,18,no,no\n"
+    assert message(written(pupils)).startswith("Cannot find the scores")
+    answers = "id,answer,ada,bob\n1,yes,yes,no\n2,no,no,no\n"
+    assert message(written(answers)).startswith("Cannot find the scores")
+    beside = "id,paid,length,ada,bob\n1,yes,3,1,0\n2,no,4,0,0\n"
+    read = read_with_notes(written(beside))
+    assert set(read.items["model"]) == {"ada", "bob"}
+    assert "not taken for models: paid; " in read.notes[1]
+
+
+def test_one_column_of_right_and_wrong_is_named(written):
+    path = written("question_id,category,ada\n1,law,1\n2,law,0\n")
+    words = "Column 'ada' holds 0 and 1, or words for them: if 1 stands for right, and the column"
+    assert f"{words} for a model, pass models= (--models) with its name." in message(path)
+    assert read_items(path, models=["ada"])["model"].tolist() == ["ada", "ada"]
+    long = written("model,item,solved\na,1,yes\na,2,no\n")
+    assert "if 1 stands for right, pass score= (--score) with its name." in message(long)
+    assert "holds 0 and 1" not in message(written("question_id,age\n1,17\n2,18\n"))
+    assert "holds 0 and 1" not in message(written("question_id,age,married\n1,17,0\n2,18,1\n"))
+
+
+def test_score_columns_beside_a_model_column_are_no_models(written):
+    path = written("model,item,0-shot,5-shot\na,1,1,1\na,2,0,1\nb,1,0,0\nb,2,1,0\n")
+    said = message(path, models=["0-shot", "5-shot"])
+    assert "each row is of one of the models in column 'model'. Leave it out, and pass" in said
+    assert "score= (--score) with one of the columns of scores, such as '0-shot'." in said
+    assert read_items(path, score="0-shot")["score"].tolist() == [1, 0, 0, 1]
+    wide = written("system,item,a,b\nx,1,1,0\ny,2,0,1\n")
+    assert read_items(wide, models=["a", "b"])["model"].nunique() == 2

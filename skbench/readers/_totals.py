@@ -1,0 +1,108 @@
+"""Topics that are the total of the others: their items would count twice."""
+
+import re
+
+import pandas as pd
+
+_FEWEST_OTHERS = 2  # topics that a total is made of
+_SURE = 3  # different sums that agree, beyond chance
+_NEAR = 1e-6  # of sums of scores
+_TOTAL = re.compile(
+    r"(^|[^a-z])(all|overall|total|totals|sum|average|avg|mean|aggregate|combined|micro)([^a-z]|$)",
+    re.IGNORECASE,
+)
+
+
+def check_totals(rows, topics, counts=None):
+    """Refuse a topic that is the total of the others, and tell of one that may be it.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Items with their scores, or results of groups.
+    topics : list of str
+        Columns of the rows that make up the topic.
+    counts : tuple of two str, default=None
+        Columns of the number of answers and of right ones, in results of groups.
+
+    Returns
+    -------
+    list of str
+        What may be a total.
+
+    Raises
+    ------
+    ValueError
+        If a topic holds the same items with the same scores as all other topics of a model
+        together; if the numbers of several models agree, or its name says that it is a total.
+    """
+    model = ["model"] if "model" in rows else []
+    doubts = []
+    for name in topics:
+        within = [*model, *(other for other in topics if other != name)]
+        doubts += _check(rows, rows[name], within, counts)
+    if len(topics) > 1:
+        labels = rows[topics[0]].astype(str)
+        for name in topics[1:]:
+            labels = labels + "/" + rows[name].astype(str)
+        doubts += _check(rows, labels, model, counts)
+    return list(dict.fromkeys(doubts))
+
+
+def _check(rows, topic, within, counts):
+    """What may be a total among the topics of one model, or of one model and level."""
+    place = rows.groupby(within, sort=False, observed=True).ngroup() if within else 0
+    sums = _sums(rows, topic, place, counts)
+    is_total = (
+        (sums["of"] >= _FEWEST_OTHERS)
+        & (sums["n"] == sums["n_others"])
+        & ((sums["k"] - sums["k_others"]).abs() <= _NEAR * (1 + sums["k"].abs()))
+    )
+    everywhere = is_total.groupby(sums["topic"], sort=False, observed=True).all()
+    for name in everywhere.index[everywhere]:
+        found = sums[sums["topic"] == name]
+        in_topic = topic == name
+        same_items = counts is None and _holds_the_items_of_all_others(rows, in_topic, place)
+        if same_items or found["k"].nunique() >= _SURE or _TOTAL.search(str(name)):
+            whose = " / ".join(map(str, rows.loc[in_topic, within].iloc[0]))
+            raise ValueError(
+                f"Topic {str(name)!r} is the total of the others: it has {found['n'].iloc[0]} "
+                f"answers{' of ' * bool(whose)}{whose} with scores that add up to "
+                f"{found['k'].iloc[0]:g}, and so have the others together. Its items would count "
+                "twice, and intervals would be too short: leave out its rows."
+            )
+        yield (
+            f"topic {str(name)!r} has as many answers, and scores as high, as all others together: "
+            "if it is their total, leave out its rows, or its items count twice"
+        )
+
+
+def _sums(rows, topic, place, counts):
+    """Answers and their scores in each topic of a place, and in all others there."""
+    n, k = counts or (None, "score")
+    cells = pd.DataFrame(
+        {
+            "place": place,
+            "topic": topic,
+            "n": rows[n] if counts else 1,
+            "k": rows[k].fillna(0.0).astype(float),
+        }
+    )
+    by = cells.groupby(["place", "topic"], sort=False, observed=True)
+    sums = by[["n", "k"]].sum().reset_index().assign(of=1)
+    whole = sums.groupby("place", sort=False)[["n", "k", "of"]].transform("sum")
+    return sums.assign(
+        n_others=whole["n"] - sums["n"], k_others=whole["k"] - sums["k"], of=whole["of"] - 1
+    )
+
+
+def _holds_the_items_of_all_others(rows, in_topic, place):
+    if "item" not in rows:
+        return False
+    cells = pd.DataFrame({"place": place, "item": rows["item"].astype(str), "score": rows["score"]})
+    beside = cells["place"].isin(cells["place"][in_topic])
+    own, others = (
+        cells[chosen & beside].sort_values(list(cells), ignore_index=True)
+        for chosen in (in_topic, ~in_topic)
+    )
+    return own.equals(others) and own["score"].nunique() > 1

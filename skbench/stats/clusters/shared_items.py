@@ -190,7 +190,7 @@ def own_item_errors(scores, clusters, fit):
     >>> table = [[1, nan], [0, nan], [1, 0], [nan, 0], [nan, 1]]
     >>> errors = own_item_errors(table, np.arange(5), own_item_scores(table, np.arange(5)))
     >>> print(errors.difference[0, 1].round(3), errors.df[0, 1].round(1))
-    0.333 3.7
+    0.333 3.6
     """
     answered = np.isfinite(np.asarray(scores, dtype=float))
     difference = fit.mean[:, None] - fit.mean

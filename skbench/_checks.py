@@ -357,7 +357,9 @@ def _group(labels, position, unit="group"):
 
 
 def plain(value):
-    """A Python object in place of a numpy scalar, whose repr names its type."""
+    """Python objects in place of numpy scalars, whose repr names their type; tuples of them too."""
+    if isinstance(value, tuple):
+        return tuple(map(plain, value))
     return value.item() if isinstance(value, np.generic) else value
 
 

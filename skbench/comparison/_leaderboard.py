@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_confidence_level, check_option
+from skbench._checks import check_confidence_level, check_option, plain
 from skbench._types import Names, Rows
 from skbench.comparison._comparison import ModelComparison
 from skbench.comparison._pair_warnings import (
@@ -26,7 +26,7 @@ from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate
 from skbench.stats.intervals import binomial, means
 from skbench.stats.intervals.moments import satterthwaite_df
 from skbench.stats.ranking import ranks
-from skbench.summaries._score_table import MISSING, plain, score_table, some_of
+from skbench.summaries._score_table import MISSING, score_table, some_of
 
 _MUCH = 0.05  # share of blanks from which on bounds are told
 _MOST_TOLD = 5  # models whose blanks are told one by one

@@ -4,8 +4,9 @@ import warnings
 
 import numpy as np
 
+from skbench._checks import plain
 from skbench.stats.intervals.moments import divided
-from skbench.summaries._score_table import plain, some_of
+from skbench.summaries._score_table import some_of
 from skbench.summaries._units import unlike_units
 
 SKEWED = (

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import require_columns
+from skbench._checks import plain, require_columns
 from skbench.stats.intervals.moments import ROUNDING, divided
 from skbench.summaries._rows import SCORE, as_frame, checked_scores, collected
 
@@ -204,13 +204,6 @@ def score_table(items, *, model, item, score, cluster, by):
         groups=groups,
         right_or_wrong=bool(np.all((scored == 0) | (scored == 1))),
     )
-
-
-def plain(label):
-    """A label of Python objects: numpy scalars print their type."""
-    if isinstance(label, tuple):
-        return tuple(map(plain, label))
-    return label.item() if isinstance(label, np.generic) else label
 
 
 def some_of(names):

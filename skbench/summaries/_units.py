@@ -1,6 +1,6 @@
 """Scores of models that are in unlike units."""
 
-from skbench.summaries._score_table import plain
+from skbench._checks import plain
 
 
 def unlike_units(tops):

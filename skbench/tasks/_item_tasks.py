@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import require_columns
+from skbench._checks import plain, require_columns
 from skbench.stats.resampling import distinct_rows
 from skbench.summaries._rows import SCORE, checked_scores, collected
-from skbench.summaries._score_table import plain, score_table
+from skbench.summaries._score_table import score_table
 from skbench.tasks._sources import BinomialTasks, ResampledTask
 from skbench.tasks._task_table import refuse_missing_cell, with_categories
 

@@ -32,10 +32,13 @@ class ModelComparison:
         What the standard error would be on different items.
     n_items : ndarray of int of shape (n_comparisons,)
         Number of shared items; 0 where the models share none.
+    n_behind : ndarray of int of shape (n_comparisons,)
+        Number of items that the standard error rests on: those shared; the fewer of both
+        models' own where scores are adjusted by earlier models.
     items_needed : ndarray of shape (n_comparisons,)
         Number of items, in clusters like these, at which the test that is printed decides
         with power 0.8 if the true difference is the observed one, by the formulas
-        `required_n_t` and `required_n_mcnemar`; nan for models on different items.
+        `required_n_t` and `required_n_mcnemar`; nan where `n_behind` is 0.
     omega2 : ndarray of shape (n_comparisons,)
         Variance that one item adds to the difference, as `required_items` takes it:
         clusters are in it, and the noise of single answers unless `noise` is known.
@@ -62,6 +65,7 @@ class ModelComparison:
     correlation: np.ndarray
     unpaired_standard_error: np.ndarray
     n_items: np.ndarray
+    n_behind: np.ndarray
     items_needed: np.ndarray
     omega2: np.ndarray
     noise: np.ndarray

@@ -202,7 +202,8 @@ def leaderboard(
 def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
     """`leaderboard` for a `ScoreTable`, of which several things may be asked."""
     # Items that only one model was asked are no blanks of the others.
-    bounds = _bounds(table).iloc[: 0 if unrelated or table.adjusted else None]
+    any_items = unrelated or table.adjusted
+    bounds = _bounds(table).iloc[: 0 if any_items else None]
     table = table.with_missing(missing)
     by_group = pair_table(table, unrelated)
     pairs = averaged(by_group)
@@ -211,7 +212,7 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
     # Scores that are all alike vary by rounding alone.
     variance = np.where(variance <= table.rounding**2, 0.0, variance)
     _refuse_unknown(table, mean, variance)
-    if not unrelated and not table.adjusted:
+    if not any_items:
         warn_of_missing_items(table, pairs.fits)
     estimate = _estimate(table, mean, variance, freedom, confidence_level)
     # Rounded: the last digits of equal means depend on the order of the sums.
@@ -223,7 +224,7 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
     estimate = replace(estimate, value=_with_ties(estimate.value, table.rounding))
     covariance = _covariance(pairs.fits, variance)[np.ix_(order, order)]
     warn_of_units(table)
-    if not unrelated and not table.adjusted:
+    if not any_items:
         warn_of_strangers(table, pairs)
     warn_of_skewness(table, pairs.fits)
     warn_of_no_spread(estimate, variance.sum(axis=1)[order])

@@ -283,8 +283,8 @@ def comparison_from(table, fields, labels, confidence_level, adjust):
     )
     unpaired = fields["variance_a"] + fields["variance_b"]
     scale = 2 * np.sqrt(fields["variance_a"] * fields["variance_b"])
-    n_behind = fields["n_behind"]
-    item_variance = np.where(n_behind > 0, n_behind * variance, np.nan)
+    behind = fields["n_behind"]
+    item_variance = np.where(behind > 0, behind * variance, np.nan)
     # A model that scores the same on all items has no correlation but that of rounding.
     least = np.minimum(fields["variance_a"], fields["variance_b"])
     related = fields["related"] & ~(least <= table.rounding**2)
@@ -305,6 +305,7 @@ def comparison_from(table, fields, labels, confidence_level, adjust):
         correlation=np.where(related, divided(unpaired - variance, scale), 0.0),
         unpaired_standard_error=np.sqrt(unpaired),
         n_items=n,
+        n_behind=behind.astype(int),
         items_needed=_items_needed(fields, difference, item_variance, level),
         omega2=np.maximum(item_variance - np.nan_to_num(fields["noise_left"]), 0),
         noise=fields["noise"],

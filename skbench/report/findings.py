@@ -91,12 +91,8 @@ class Findings:
             return pd.DataFrame(columns=_PAIR_COLUMNS)
         table = tables.with_text_labels(self.comparison.to_frame())
         verdict = self.comparison.verdict
-        asked = table["n_items"]
-        if self.worth is not None:  # adjusted by earlier models: items need not be shared
-            own = dict(zip(map(str, self.board.estimate.labels), self.board.n_items, strict=True))
-            of_each = [table[name].astype(str).map(own) for name in ("model_a", "model_b")]
-            asked = np.minimum(*of_each)
-        more = np.maximum(np.ceil(table["items_needed"] - 1e-9) - asked, 0)
+        needed = np.ceil(table["items_needed"] - 1e-9)
+        more = np.maximum(needed - self.comparison.n_behind, 0)
         clear = np.isin(verdict, ("better", "worse"))
         return table.assign(verdict=verdict, more_items=np.where(clear, 0.0, more))[_PAIR_COLUMNS]
 
@@ -165,14 +161,14 @@ def find(
         if past is not None:
             estimate = past.estimate(summary.labels, by, confidence_level)
             table = past.score_table(*past.comparable(columns))
-        elif len(summary) >= FEWEST_GROUPS:
-            estimate = estimator.fit(**summary.fit_args).estimate(confidence_level)
-        direct, estimate = (within_scores(e, known_range) for e in (direct, estimate))
-        if past is None:
+        else:
+            if len(summary) >= FEWEST_GROUPS:
+                estimate = estimator.fit(**summary.fit_args).estimate(confidence_level)
             table = score_table(
                 items, model="model", item="item", score="score", cluster=cluster,
                 by=columns["by"] or [],
             )  # fmt: skip
+        direct, estimate = (within_scores(e, known_range) for e in (direct, estimate))
         board = leaderboard_of(table, confidence_level, missing=missing, unrelated=unrelated)
         if past is not None:
             board = past.with_method(board)

@@ -366,7 +366,10 @@ def _remarks(table, fields, adjust, n_comparisons):
             "Verdicts follow the intervals, Bonferroni's; Holm's p-values may be below the level "
             "where an interval holds 0."
         )
-    few = fields["n_clusters"][fields["related"] & ~fields["exact"]].min(initial=FEW_CLUSTERS)
+    if table.adjusted:  # with or without shared ones
+        few = int(np.floor(np.nanmin(fields["df"], initial=FEW_CLUSTERS))) + 1
+    else:
+        few = fields["n_clusters"][fields["related"] & ~fields["exact"]].min(initial=FEW_CLUSTERS)
     if 1 < few < FEW_CLUSTERS:
         what = "clusters" if table.is_clustered else "items"
         remarks.append(

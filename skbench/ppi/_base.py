@@ -360,8 +360,11 @@ def score_bounds(labels, bounds=None):
     if bounds is None:
         return (0.0, 1.0) if np.all((labels == 0) | (labels == 1)) else None
     low, high = bounds
-    if not low < high:
-        raise ValueError(f"bounds must be a low and a high end, got {bounds!r}.")
+    if not (low < high and np.isfinite([low, high]).all()):
+        raise ValueError(
+            f"bounds must be a low and a high end, both finite, got {bounds!r}. Pass None where "
+            "the labels have no range."
+        )
     outside = (labels < low) | (labels > high)
     if outside.any():
         raise ValueError(

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 
-from skbench.readers._names import listed, normal
+from skbench.readers._names import find_roles, listed, normal
 
 _SIZES = (
     "n total n_items num_items n_questions n_examples num_examples n_samples num_samples n_test "
@@ -53,7 +53,7 @@ def group_columns(table, named):
     k = next((numeric[name] for name in _COUNTS if name in numeric and numeric[name] != n), None)
     if n is not None and k is not None and score is None:
         _refuse_more_right_than_there_are(table, k, n)
-    if n is not None and k is not None and _are_counts(table[k], table[n]):
+    if n is not None and k is not None and _are_counts(table, k, n, named):
         # A named score that is no mean of these counts is something else.
         if score in (None, k, n) or _is_mean(table[score], table[k] / table[n]):
             if _are_possible(table, k, n, refuse=score is None):
@@ -80,9 +80,20 @@ def _are_sizes(column):
     return bool(fit.mean() >= _MOST and np.nanmax(values) > 1)
 
 
-def _are_counts(k, n):
-    # 0 and 1 beside an unrelated size: single answers.
-    return bool(((k >= 0) & (k <= n)).mean() >= _MOST and k.max() > 1)
+def _are_counts(table, k, n, named):
+    if not ((table[k] >= 0) & (table[k] <= table[n])).mean() >= _MOST:
+        return False
+    return table[k].max() > 1 or _has_one_row_per_group(table, k, n, named)
+
+
+def _has_one_row_per_group(table, k, n, named):
+    """Whether 0 and 1 beside a size are few right of many, and no single answers."""
+    if normal(n) not in _SURE_SIZES or table[n].min() < 2:
+        return False
+    others = table.columns.drop([k, n])
+    roles, _ = find_roles(others, named)
+    labels = [name for name in others if not _is_number(table[name])]
+    return "item" not in roles and bool(labels) and not table.duplicated(labels).any()
 
 
 def _refuse_more_right_than_there_are(table, k, n):

@@ -151,8 +151,10 @@ def _of_groups(table, columns, named, path, bad, notes):
     if "model" not in roles:
         notes.append(ONE_MODEL)
     roles["score"] = [columns.get("k", columns.get("mean"))]
-    counted = "k" in groups
-    totals = check_totals(groups, _topics_of(groups, roles), ("n", "k")) if counted else []
+    totals = []
+    if "n" in groups:
+        right = groups["k"] if "k" in groups else (groups["score"] * groups["n"]).round()
+        totals = check_totals(groups.assign(k=right), _topics_of(groups, roles), ("n", "k"))
     notes += totals
     return ItemRows(groups, _one_name(roles), notes, groups=groups, doubts=totals)
 

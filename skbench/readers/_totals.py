@@ -7,8 +7,11 @@ import pandas as pd
 _FEWEST_OTHERS = 2  # topics that a total is made of
 _SURE = 3  # different sums that agree, beyond chance
 _NEAR = 1e-6  # of sums of scores
+# "combined gas law" and "sum of squares" are topics: the word stands alone, first before what is
+# summed, or last.
 _TOTAL = re.compile(
-    r"(^|[^a-z])(all|overall|total|totals|sum|average|avg|mean|aggregate|combined|micro)([^a-z]|$)",
+    r"(.*[^a-z])?(all|overall|totals?|sum|average|avg|mean|aggregate|combined|micro)"
+    r"([^a-z]+(topics?|subjects?|tasks?|categories|items|questions|scores?|accuracy|avg))?",
     re.IGNORECASE,
 )
 
@@ -63,7 +66,7 @@ def _check(rows, topic, within, counts):
         found = sums[sums["topic"] == name]
         in_topic = topic == name
         same_items = counts is None and _holds_the_items_of_all_others(rows, in_topic, place)
-        if same_items or found["k"].nunique() >= _SURE or _TOTAL.search(str(name)):
+        if same_items or found["k"].nunique() >= _SURE or _TOTAL.fullmatch(str(name)):
             whose = " / ".join(map(str, rows.loc[in_topic, within].iloc[0]))
             raise ValueError(
                 f"Topic {str(name)!r} is the total of the others: it has {found['n'].iloc[0]} "

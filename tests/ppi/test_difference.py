@@ -244,6 +244,8 @@ def test_labels_outside_the_bounds():
     f, y = judged(8)
     with pytest.raises(ValueError, match=r"human labels are outside bounds=\(0.2, 1\), such as 0"):
         PPIMean(bounds=(0.2, 1)).fit(f, y)
+    with pytest.raises(ValueError, match="both finite, got"):
+        PPIMean(bounds=(0, np.inf)).fit(f, y)
     with pytest.raises(ValueError, match="bounds must be a low and a high end"):
         PPIMean(bounds=(1, 0)).fit(f, y)
 

@@ -45,6 +45,32 @@ def read(tmp_path):
     return read
 
 
+@pytest.mark.parametrize("name", ["combined gas law", "sum of squares", "mean value theorem"])
+def test_a_topic_of_one_model_may_have_the_sum_of_the_others_by_chance(read, name):
+    """A name that holds such a word is none of a total: told, not refused."""
+    rows = [("a", "x", 5, 5), ("a", "y", 5, 5), ("a", name, 10, 10)]
+    table = pd.DataFrame(rows, columns=["model", "topic", "correct", "total"])
+    assert any("if it is their total" in doubt for doubt in read(table).doubts)
+
+
+def test_means_of_a_total_are_seen_through_their_rounding(read):
+    table = with_total(counts("ab"), "overall")
+    means = table.assign(acc=(table["correct"] / table["total"]).round(3), acc_stderr=0.05)
+    with pytest.raises(ValueError, match="Topic 'overall' is the total of the others"):
+        read(means.drop(columns="correct").rename(columns={"total": "n"}))
+
+
+def test_few_right_of_many_are_counts(read):
+    rows = [("a", "x", 10, 0), ("a", "y", 12, 1), ("b", "x", 10, 1), ("b", "y", 12, 0)]
+    found = read(pd.DataFrame(rows, columns=["model", "topic", "n", "correct"]))
+    assert found.groups["k"].tolist() == [0, 1, 1, 0]
+    # Answers of two items each, with a size beside them.
+    single = pd.DataFrame(
+        [row for row in rows for _ in range(2)], columns=["m", "t", "n", "correct"]
+    )
+    assert read(single).groups is None
+
+
 @pytest.mark.parametrize(("models", "name"), [("abc", "x"), ("a", "overall"), ("ab", "All topics")])
 def test_counts_that_are_the_sum_of_the_others_are_refused(read, models, name):
     table = with_total(counts(models), name)

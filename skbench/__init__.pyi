@@ -60,16 +60,13 @@ from skbench.datasets import (
     sample_items as sample_items,
 )
 from skbench.groups import (
-    AveragedEstimator as AveragedEstimator,
     CrossFitKFold as CrossFitKFold,
-    CrossFitMixedModel as CrossFitMixedModel,
     DirectEstimator as DirectEstimator,
     EmpiricalBayes as EmpiricalBayes,
     FayHerriot as FayHerriot,
-    GaussianMixedModel as GaussianMixedModel,
     IntervalPipeline as IntervalPipeline,
     JamesStein as JamesStein,
-    LogisticMixedModel as LogisticMixedModel,
+    MixedModel as MixedModel,
     StructuredRegression as StructuredRegression,
     SyntheticRegression as SyntheticRegression,
 )

@@ -205,6 +205,31 @@ def check_sizes(n, labels):
     return sizes
 
 
+def check_population(population, n, labels):
+    """Numbers of all items of the groups: one, one per group, or a Series by label or level."""
+    if isinstance(population, pd.Series):
+        names = population.index
+        own = names.equals(labels) or names.name not in labels.names
+        if names.has_duplicates:
+            twice = names[names.duplicated()][0]
+            raise ValueError(f"population has several entries for {twice!r}. Pass one per label.")
+        if own and names.nlevels < labels.nlevels:
+            raise ValueError(
+                "population has an entry per label, but its index is not named by one of: "
+                f"{', '.join(map(str, labels.names))}. Name it, as in "
+                f"population.rename_axis({labels.names[-1]!r})."
+            )
+        population = population.reindex(labels if own else labels.get_level_values(names.name))
+    sizes = check_column("population", population, labels, allow_scalar=True)
+    if np.any(sizes < n):
+        first = int(np.argmax(sizes < n))
+        raise ValueError(
+            f"Group {plain(labels[first])!r} has {n[first]:g} items, but its population is "
+            f"{sizes[first]:g}. Pass the number of all its items, asked or not."
+        )
+    return sizes
+
+
 def check_unit_interval(name, values, why):
     """Refuse values outside [0, 1], and say what needs them there."""
     outside = (values < 0) | (values > 1)

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from skbench.containers import GroupSummary, Sampling
+from skbench.stats.clusters import item_correlation as correlations
 from skbench.stats.intervals.moderated import spread
-from skbench.stats.mixed import covariances
 from skbench.summaries._items import estimates_from_sums
 
 
@@ -149,7 +149,7 @@ def _correlation(population, scores, unit):
         return None
     seen = ~np.isnan(scores).all(axis=0)
     models = population.models[seen]
-    matrix = covariances.item_correlation(scores[:, seen], unit)
+    matrix = correlations.item_correlation(scores[:, seen], unit)
     return pd.DataFrame(matrix, index=models, columns=models)
 
 

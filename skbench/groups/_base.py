@@ -21,11 +21,13 @@ from skbench._checks import (
     check_confidence_level,
     check_labels,
     check_named,
+    check_population,
     check_rows,
     check_same_index,
     check_sigma2,
     check_sizes,
 )
+from skbench._population import finite_population
 from skbench._types import Table
 from skbench.containers import Estimate, Sampling
 from skbench.groups._assumptions import (
@@ -134,8 +136,8 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         X, z = self._checked_training_data(X, y)
         self.labels_ = check_labels(X)
         self.z_ = check_column("y", z, self.labels_)
-        own = check_sigma2(sigma2, self.sampling_variance, self.labels_)
         self.n_ = check_sizes(n, self.labels_)
+        own = self._own_variance(sigma2, self.z_, self.n_, self.labels_)
         if sampling is not None:
             check_sampling(sampling, self.n_, self.labels_)
         if groups is not None:
@@ -241,13 +243,20 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         check_confidence_level(confidence_level)
         return self._new_bounds(X, z, sigma2, n, confidence_level).ends
 
-    def estimate(self, confidence_level: float = 0.95) -> Estimate:
+    def estimate(
+        self, confidence_level: float = 0.95, population: ArrayLike | None = None
+    ) -> Estimate:
         """Estimates of the fitted groups, with intervals, labels and guarantee.
 
         Parameters
         ----------
         confidence_level : float, default=0.95
             Nominal level of the intervals.
+        population : float, Series or array-like of shape (n_groups,), default=None
+            Number of all items of each group, asked or not, where the mean of exactly these is
+            meant: one for all groups, one per group, or a Series with one per label, or per
+            label of the level that its index is named by, such as the topic. None: the expected
+            score of such items.
 
         Returns
         -------
@@ -258,7 +267,8 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            For a level outside (0, 1).
+            For a level outside (0, 1), a population that is smaller than the number of items
+            asked, or one of items that come in clusters.
 
         Warns
         -----
@@ -277,7 +287,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
             # The mean of a mixture may lie beyond a quantile of it: far off, with a small chance.
             low, high = np.minimum(bounds.low, value), np.maximum(bounds.high, value)
             bounds = bounds._replace(low=low, high=high)
-        return Estimate(
+        found = Estimate(
             value=value,
             low=bounds.low,
             high=bounds.high,
@@ -288,6 +298,21 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
             guarantee=self._guarantee,
             unlike_peers=unlike,
         )
+        if population is None:
+            return found
+        return self._of_population(found, self._checked_population(population))
+
+    def _checked_population(self, population):
+        if self.n_ is None or self.sampling_.outcome == "clustered":
+            raise ValueError(
+                "population needs the number of independent items asked of each group: pass n to "
+                "fit. For items in clusters use finite_population_estimate(estimate, summary, ...)."
+            )
+        return check_population(population, self.n_, self.labels_)
+
+    def _of_population(self, found, sizes):
+        """From the expected scores of items to the means over so many."""
+        return finite_population(found, self.z_, self.n_, self.sigma2_, sizes, self._binary)
 
     def score(
         self,
@@ -396,9 +421,13 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
             return X, None, None, None
         labels = check_labels(X)
         z = check_column("z", z, labels)
-        own = check_sigma2(sigma2, self.sampling_variance, labels)
         n = check_sizes(n, labels)
+        own = self._own_variance(sigma2, z, n, labels)
         return X, z, self._moderated(own, n, sigma2), n
+
+    def _own_variance(self, sigma2, z, n, labels):
+        """Checked sampling variances, as they were given."""
+        return check_sigma2(sigma2, self.sampling_variance, labels)
 
     def _settled(self, sampling, X, sigma2, given, groups):
         """How the numbers came about: what the caller says, else what is assumed, aloud."""

@@ -1,12 +1,11 @@
 """Groups that no prior can be learned from."""
 
 import warnings
-from contextlib import contextmanager
 
 import numpy as np
 
 from skbench.stats.intervals.moments import ROUNDING
-from skbench.stats.shrinkage.averaging import weight_of_direct
+from skbench.stats.shrinkage.stein import weight_of_direct
 
 _FEWEST = 10  # groups, whose errors tell a risk from luck
 _RISK = "The estimated squared error of these estimates is above that of the direct ones"
@@ -72,21 +71,13 @@ def warn_of_risk(value, standard_error, z, noise):
     if (
         len(z) >= _FEWEST
         and noise.any()
-        and weight_of_direct(value, standard_error[None], z, noise) > 0
+        and weight_of_direct(value, standard_error**2, z, noise) > 0
     ):
         warnings.warn(
-            f"{_RISK}: some groups are unlike what is borrowed for them. Take AveragedEstimator, "
+            f"{_RISK}: some groups are unlike what is borrowed for them. Take MixedModel, "
             "which moves to the direct estimates where it must, or DirectEstimator.",
             stacklevel=3,
         )
-
-
-@contextmanager
-def risk_unsaid():
-    """Where estimates are parts of others."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", _RISK)
-        yield
 
 
 def warn_of_degenerate_cases(z, sigma2, prior_variances, method):

@@ -16,6 +16,7 @@ from skbench.stats.clusters import (
     agreement as agreement,
     cluster_summary as cluster_summary,
     clustered as clustered,
+    item_correlation as item_correlation,
     paired as paired,
     shared_items as shared_items,
     wild_cluster as wild_cluster,
@@ -60,10 +61,10 @@ from skbench.stats.resampling import (
 from skbench.stats.scales import aggregation as aggregation
 from skbench.stats.sequential import betting as betting
 from skbench.stats.shrinkage import (
-    averaging as averaging,
     fab as fab,
     fay_herriot as fay_herriot,
     risk as risk,
     robust_eb as robust_eb,
     sample_size as sample_size,
+    stein as stein,
 )

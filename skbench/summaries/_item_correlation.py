@@ -10,7 +10,7 @@ import pandas as pd
 
 from skbench._checks import check_named, require_columns
 from skbench._types import Names, Rows
-from skbench.stats.mixed import covariances
+from skbench.stats.clusters import item_correlation as correlations
 from skbench.summaries._rows import SCORE, as_frame, checked_scores, refuse_unhashable
 
 _ARROW = nw.Implementation.POLARS, nw.Implementation.PYARROW  # text is told apart in place
@@ -54,7 +54,7 @@ def item_correlation(
     -----
     The correlation of scores less their model's mean in the topic, pooled over
     topics and drawn towards one common value; see
-    `skbench.stats.covariances.item_correlation`. Where models are asked the same items,
+    `skbench.stats.correlations.item_correlation`. Where models are asked the same items,
     their direct estimates err together: an unlucky draw of hard items lowers all.
     `LogisticMixedModel` and `GaussianMixedModel` take the matrix as
     ``item_correlation``; `summarize_items` sends it along with the features.
@@ -91,7 +91,7 @@ def item_correlation(
     table = np.divide(sums, answers, out=np.full(len(sums), np.nan), where=answers > 0)
     topic_of_item = np.empty(shape[0], dtype=int)
     topic_of_item[row] = topic_of_row
-    matrix = covariances.item_correlation(table.reshape(shape), topic_of_item)
+    matrix = correlations.item_correlation(table.reshape(shape), topic_of_item)
     names = pd.Index(models, name=model)
     return pd.DataFrame(matrix, index=names, columns=names)
 

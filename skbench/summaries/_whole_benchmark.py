@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
-from skbench._checks import check_column, plain
+from skbench._checks import check_population
+from skbench._population import finite_population
 from skbench.containers import Estimate, GroupSummary
-from skbench.stats.intervals.finite_population import finite_population_mean
 
 
 def finite_population_estimate(
@@ -75,50 +71,6 @@ def finite_population_estimate(
             "The estimate and the summary have different groups. Pass the summary that the "
             "estimator was fitted on."
         )
-    size = _sizes(size, summary)
-    item_variance, bounds = summary.n * summary.sigma2, (-np.inf, np.inf)
-    if summary.outcome == "binomial":
-        middle = np.clip((estimate.low + estimate.high) / 2, 0, 1)
-        item_variance, bounds = middle * (1 - middle), (0, 1)
-    mean = finite_population_mean(
-        summary.z,
-        summary.n,
-        size,
-        estimate.value,
-        estimate.low,
-        estimate.high,
-        estimate.standard_error,
-        item_variance,
-        estimate.confidence_level,
-        bounds,
-    )
-    return replace(
-        estimate,
-        **mean._asdict(),
-        method=f"{estimate.method}, whole benchmark",
-        sample_size_ratio=None,
-    )
-
-
-def _sizes(size, summary):
-    labels = summary.labels
-    if isinstance(size, pd.Series):
-        own = size.index.equals(labels) or size.index.name not in labels.names
-        if size.index.has_duplicates:
-            twice = size.index[size.index.duplicated()][0]
-            raise ValueError(f"size has several entries for {twice!r}. Pass one per label.")
-        if own and size.index.nlevels < labels.nlevels:
-            raise ValueError(
-                "size has an entry per label, but its index is not named by one of: "
-                f"{', '.join(map(str, labels.names))}. Name it, as in "
-                f"size.rename_axis({labels.names[-1]!r})."
-            )
-        size = size.reindex(labels if own else labels.get_level_values(size.index.name))
-    sizes = check_column("size", size, labels, allow_scalar=True)
-    if np.any(sizes < summary.n):
-        first = int(np.argmax(sizes < summary.n))
-        raise ValueError(
-            f"Group {plain(labels[first])!r} has {summary.n[first]:g} items, but its size is "
-            f"{sizes[first]:g}. Pass the number of all its items, run or not."
-        )
-    return sizes
+    size = check_population(size, summary.n, summary.labels)
+    binary = summary.outcome == "binomial"
+    return finite_population(estimate, summary.z, summary.n, summary.sigma2, size, binary)

@@ -1,4 +1,6 @@
-"""Binomial likelihoods as Gaussian pseudo-observations: expectation propagation."""
+"""Binomial likelihoods: their moments under a normal prior, by quadrature around the mode."""
+
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import expit
@@ -8,73 +10,114 @@ _LOG_WEIGHTS = np.log(_WEIGHTS) + _NODES**2
 _MODE_STEPS = 40
 _MODE_STEP = 1e-5  # relative size of the last: the next would be its square
 _LARGEST_LOG = 700.0  # whose exponential is a number
-_AT_ONCE = 1024  # groups with 24 nodes each
+_AT_ONCE = 1024  # groups with 24 nodes each: they stay in the cache
+_LEAST = 1e-12
 
 
-def tilted_moments(k, n, mean, variance):
-    """Moments of a log odds with a normal prior after `k` right answers of `n`.
+class Moments(NamedTuple):
+    """Log of the mass, mean, variance and third central moment; arrays of shape (n_groups,)."""
+
+    log_mass: np.ndarray
+    mean: np.ndarray
+    variance: np.ndarray
+    third: np.ndarray
+
+
+class Counts:
+    """Right answers, each likelihood to the power of ``1 / own_share``.
 
     Parameters
     ----------
-    k, n : ndarray
-        Right answers and items; fractions are powers of the likelihood.
-    mean, variance : ndarray
-        Normal prior of the log odds.
-
-    Returns
-    -------
-    mean, variance, log_mass : ndarray
-        Posterior mean and variance, and ``log int p^k (1 - p)^(n - k) dN``.
+    k, n : ndarray of shape (n_groups,), right answers and items
+    own_share : ndarray of shape (n_groups,), part of the sampling noise that is not shared
     """
-    flat = [np.ravel(x) for x in np.broadcast_arrays(k, n, mean, variance)]
-    return tuple(x.reshape(np.shape(mean)) for x in in_parts(_AT_ONCE, _moments_of_a_few, *flat))
+
+    def __init__(self, k, n, own_share):
+        self.k, self.n = k / own_share, n / own_share
+        self.size = n
+        p = (k + 1) / (n + 2)
+        self.first_mean = np.log(p / (1 - p))
+        self.first_precision = self.n * p * (1 - p)
+
+    def noise_scale(self, latent):
+        """Standard deviation of the sampling noise at these log odds."""
+        p = np.clip(expit(latent), 0.01, 0.99)
+        return 1 / np.sqrt(self.size * p * (1 - p))
+
+    def tilted(self, mean, variance):
+        """`Moments` of the log odds with normal priors of shape (n_groups,)."""
+        starts = range(0, len(mean), _AT_ONCE)
+        parts = [
+            _tilted(*(x[at : at + _AT_ONCE] for x in (self.k, self.n, mean, variance)))
+            for at in starts
+        ]
+        return Moments(*(np.concatenate(x) for x in zip(*parts, strict=True)))
+
+    def updated(self, mean, variance):
+        """Precision, and precision times mean, of the pseudo-observations for these cavities."""
+        tilted = self.tilted(mean, variance)
+        # A binomial likelihood is log concave: it only adds precision, but for rounding.
+        precision = np.maximum(1 / tilted.variance - 1 / variance, 1e-8)
+        return precision, tilted.mean * (precision + 1 / variance) - mean / variance
 
 
-def in_parts(size, function, *arrays):
-    """Results of a function of rows, `size` rows after the other: their nodes stay in the cache."""
-    starts = range(0, max(1, len(arrays[0])), size)
-    parts = [
-        function(*(None if x is None else x[start : start + size] for x in arrays))
-        for start in starts
-    ]
-    return parts[0] if len(parts) == 1 else [np.concatenate(x) for x in zip(*parts, strict=True)]
+class Scores:
+    """Direct estimates with normal noise, part of it shared.
+
+    Parameters
+    ----------
+    z, sigma2 : ndarray of shape (n_groups,)
+    own_share : ndarray of shape (n_groups,), part of the sampling noise that is not shared
+    """
+
+    def __init__(self, z, sigma2, own_share):
+        self.first_mean, self.own_noise = z, np.maximum(own_share * sigma2, _LEAST)
+        self.first_precision = 1 / self.own_noise
+        self._scale = np.sqrt(sigma2)
+
+    def noise_scale(self, latent):
+        """Standard deviation of the sampling noise."""
+        return self._scale
+
+    def tilted(self, mean, variance):
+        """`Moments` of the expected score with normal priors of shape (n_groups,)."""
+        total = variance + self.own_noise
+        away = self.first_mean - mean
+        log_mass = -0.5 * (np.log(2 * np.pi * total) + away**2 / total)
+        after = mean + variance / total * away, variance * self.own_noise / total
+        return Moments(log_mass, *after, np.zeros_like(mean))
+
+    def updated(self, mean, variance):
+        """Precision, and precision times mean, of the observations."""
+        return self.first_precision, self.first_precision * self.first_mean
 
 
-def _moments_of_a_few(k, n, mean, variance):
-    points, weights, log_mass = tilted_law(k, n, mean, variance)
-    tilted_mean = weighted_sums(weights, points)
-    tilted_variance = weighted_sums(weights, (points - tilted_mean[:, None]) ** 2)
-    return tilted_mean, tilted_variance, log_mass
-
-
-def tilted_law(k, n, mean, variance):
-    """Nodes of `tilted_rule`, weights that add up to 1, and the log of what they added up to."""
-    points, log_weights = tilted_rule(k, n, mean, variance)
+def _tilted(k, n, mean, variance):
+    points, log_weights = _rule(k, n, mean, variance)
     # Next to the mode nothing is much smaller than the largest, which takes longer to find.
     top = log_weights[:, len(_NODES) // 2]
     weights = np.exp(log_weights - top[:, None])
     mass = weights @ np.ones(len(_NODES))
     weights /= mass[:, None]
-    return points, weights, top + np.log(mass)
+    center = np.einsum("ij,ij->i", weights, points)
+    away = points - center[:, None]
+    square = weights * away**2
+    third = np.einsum("ij,ij->i", square, away)
+    return top + np.log(mass), center, square @ np.ones(len(_NODES)), third
 
 
-def weighted_sums(weights, values):
-    """Sums along the second axis of two tables' products, without a table of these."""
-    return np.einsum("ij,ij->i", weights, values)
-
-
-def tilted_rule(k, n, mean, variance):
+def _rule(k, n, mean, variance):
     """Nodes and log weights of Gauss-Hermite quadrature at the mode of the posterior."""
     center = _mode(k, n, mean, variance)
     p = expit(center)
     spread = np.sqrt(2 / (n * p * (1 - p) + 1 / variance))
-    points = center[..., None] + spread[..., None] * _NODES
+    points = center[:, None] + spread[:, None] * _NODES
     # log(1 + e^x) to an absolute 1e-16, a quarter of the time of np.logaddexp.
     log_both = np.maximum(points, np.log(1 + np.exp(np.minimum(points, _LARGEST_LOG))))
-    log_likelihood = k[..., None] * points - n[..., None] * log_both
-    log_prior = -0.5 * (points - mean[..., None]) ** 2 / variance[..., None]
+    log_likelihood = k[:, None] * points - n[:, None] * log_both
+    log_prior = -0.5 * (points - mean[:, None]) ** 2 / variance[:, None]
     scale = np.log(spread) - 0.5 * np.log(2 * np.pi * variance)
-    return points, log_likelihood + log_prior + _LOG_WEIGHTS + scale[..., None]
+    return points, log_likelihood + log_prior + _LOG_WEIGHTS + scale[:, None]
 
 
 def _mode(k, n, mean, variance):
@@ -97,55 +140,3 @@ def _mode(k, n, mean, variance):
             return new
         x = new
     return x
-
-
-def updated_sites(k, n, W, b, noisy_mean, noisy_variance):
-    """Pseudo-observations that give each posterior the moments of its exact likelihood.
-
-    Parameters
-    ----------
-    k, n : ndarray
-        Right answers and items.
-    W, b : ndarray
-        Present precisions of the pseudo-observations, and precisions times values.
-    noisy_mean, noisy_variance : ndarray
-        Their present posterior.
-
-    Returns
-    -------
-    W, b : ndarray
-        New pseudo-observations.
-    """
-    mean, variance = cavity(W, b, noisy_mean, noisy_variance)
-    tilted_mean, tilted_variance, _ = tilted_moments(k, n, mean, variance)
-    # A binomial likelihood is log concave: it only adds precision, but for rounding.
-    new_W = np.where(n > 0, np.maximum(1 / tilted_variance - 1 / variance, 0), 0)
-    new_b = np.where(new_W > 0, tilted_mean / tilted_variance - mean / variance, 0)
-    return new_W, new_b
-
-
-def site_evidence(k, n, W, b, noisy_mean, noisy_variance):
-    """What the log evidence gains from exact likelihoods in place of pseudo-observations.
-
-    Parameters
-    ----------
-    As in `updated_sites`.
-
-    Returns
-    -------
-    float, or ndarray for several fits
-        Sum over sites of ``log int f(x) N(x; cavity) dx``, less the same integral of
-        the pseudo-observation ``exp(b x - W x^2 / 2)``.
-    """
-    mean, variance = cavity(W, b, noisy_mean, noisy_variance)
-    _, _, log_mass = tilted_moments(k, n, mean, variance)
-    pseudo = noisy_mean**2 / noisy_variance - mean**2 / variance
-    pseudo += np.log(noisy_variance / variance)
-    return np.sum(np.where(n > 0, log_mass - pseudo / 2, 0), axis=-1)
-
-
-def cavity(W, b, noisy_mean, noisy_variance):
-    """Mean and variance of the latent values without their own pseudo-observation."""
-    left = np.maximum(1 - W * noisy_variance, 1e-14)
-    variance = noisy_variance / left
-    return (noisy_mean - noisy_variance * b) / left, variance

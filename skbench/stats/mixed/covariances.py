@@ -1,4 +1,4 @@
-"""How groups of scores vary together: shared items, and features that are alike."""
+"""How groups vary together: features that are alike, and factors of errors on shared items."""
 
 from typing import NamedTuple
 
@@ -10,78 +10,10 @@ _NOTHING = 1e-8  # eigenvalue, relative to the largest, that is rounding
 _LANDMARKS = 300  # rows that a smooth kernel is built on, at most
 _SMOOTH, _LINEAR, _WITHIN_MODELS = 50, 50, 200  # columns of the factors, at most
 _ENTRIES = 6_000_000  # of each factor, at most: fewer columns for more groups
-
-
-def item_correlation(scores, topic):
-    """Correlation across models of the errors that shared items cause.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_items, n_models)
-        Score of each model on each item; nan where it did not answer.
-    topic : ndarray of int of shape (n_items,)
-        Topic of each item, codes from 0 without gaps.
-
-    Returns
-    -------
-    ndarray of shape (n_models, n_models)
-        Positive semidefinite, ones on the diagonal.
-
-    Notes
-    -----
-    Scores less the mean of their model in the topic, correlated over all items that
-    both models answered. Entries are drawn towards their mean by the share of their
-    scatter that chance explains, as Schafer and Strimmer [1]_ do: with many models
-    and few items the raw matrix is singular, and its inverse noise. Pairs without
-    common items get the mean.
-
-    References
-    ----------
-    .. [1] Schafer and Strimmer (2005). A shrinkage approach to large-scale covariance
-       matrix estimation. Statistical Applications in Genetics and Molecular Biology 4.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> scores = np.array([[1, 1, 0], [1, 1, 1], [0, 0, 0], [0, 1, 0.0]])
-    >>> item_correlation(scores, np.zeros(4, dtype=int)).round(2)
-    array([[1. , 0.5, 0.5],
-           [0.5, 1. , 0.5],
-           [0.5, 0.5, 1. ]])
-    """
-    seen = ~np.isnan(scores)
-    residuals = np.where(seen, scores, 0.0)
-    sums, counts = (
-        np.stack([np.bincount(topic, column) for column in table.T], axis=1)
-        for table in (residuals, seen)
-    )
-    residuals = np.where(seen, residuals - (sums / np.maximum(counts, 1))[topic], 0.0)
-    both = seen.astype(float).T @ seen
-    squares = (residuals**2).T @ seen  # of the row's model, over items both answered
-    scale = np.sqrt(squares * squares.T)
-    correlation = np.divide(
-        residuals.T @ residuals, scale, out=np.zeros_like(scale), where=scale > 0
-    )
-    return _shrunk_correlation(correlation, np.where(scale > 0, both, 0))
-
-
-def _shrunk_correlation(correlation, n_items):
-    """Towards one common correlation, as far as chance spreads the entries."""
-    pairs = ~np.eye(len(correlation), dtype=bool) & (n_items > 2)
-    common = np.average(correlation[pairs], weights=n_items[pairs]) if pairs.any() else 0.0
-    chance = np.sum((1 - correlation[pairs] ** 2) ** 2 / n_items[pairs])
-    spread = np.sum((correlation[pairs] - common) ** 2)
-    weight = min(1.0, chance / spread) if spread > 0 else 1.0
-    shrunk = np.where(pairs, (1 - weight) * correlation + weight * common, common)
-    np.fill_diagonal(shrunk, 1.0)
-    return _nearest_correlation(shrunk)
-
-
-def _nearest_correlation(matrix):
-    values, vectors = np.linalg.eigh(matrix)
-    matrix = (vectors * np.maximum(values, 0)) @ vectors.T
-    scale = np.sqrt(np.diag(matrix))
-    return matrix / np.outer(scale, scale)
+_MOST_FACTORS = 5  # of errors on shared items
+_LEAST_OWN_SHARE = 0.1  # of the noise of a model
+_FACTOR_ROUNDS = 60
+_SAME_SHARE = 1e-4  # change of a share at which the factors are found
 
 
 class FeatureBasis(NamedTuple):
@@ -236,3 +168,46 @@ def _median_distance(features):
     distances = _distances(features, features)[np.triu_indices(len(features), 1)]
     apart = distances[distances > _SAME * distances.max(initial=0)]
     return float(np.median(apart)) if len(apart) else 1.0
+
+
+def shared_factors(correlation):
+    """Principal factors of a correlation of the models' errors on shared items.
+
+    Parameters
+    ----------
+    correlation : ndarray of shape (n_models, n_models)
+
+    Returns
+    -------
+    own_share : ndarray of shape (n_models,)
+        Part of each model's noise that no factor explains, at least .1.
+    factors : ndarray of shape (n_models, n_factors)
+        ``correlation ~ diag(own_share) + factors @ factors.T``; as many as the matrix has
+        eigenvalues above 1, at least 1 and at most 5.
+
+    Notes
+    -----
+    Iterated principal factors: the leading eigenpairs of the matrix less `own_share`, which
+    becomes what they leave. Rows are scaled where `own_share` was cut.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> own_share, factors = shared_factors(np.array([[1, 0.36], [0.36, 1]]))
+    >>> own_share.round(2), np.abs(factors).round(1)
+    (array([0.64, 0.64]), array([[0.6],
+           [0.6]]))
+    """
+    n_factors = np.clip(np.sum(np.linalg.eigvalsh(correlation) > 1), 1, _MOST_FACTORS)
+    own_share = np.full(len(correlation), 0.5)
+    for _ in range(_FACTOR_ROUNDS):
+        values, vectors = np.linalg.eigh(correlation - np.diag(own_share))
+        leading = np.maximum(values[-n_factors:], 0)
+        factors = vectors[:, -n_factors:] * np.sqrt(leading)
+        before, explained = own_share, np.sum(factors**2, axis=1)
+        own_share = np.maximum(_LEAST_OWN_SHARE, 1 - explained)
+        if np.max(np.abs(own_share - before)) < _SAME_SHARE:
+            break
+    cut = own_share > 1 - explained
+    scale = np.where(cut, np.sqrt((1 - own_share) / np.maximum(explained, _SAME)), 1.0)
+    return own_share, factors * scale[:, None]

@@ -1,0 +1,75 @@
+"""Correlation of the errors of models that answered the same items."""
+
+import numpy as np
+
+
+def item_correlation(scores, topic):
+    """Correlation across models of the errors that shared items cause.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_items, n_models)
+        Score of each model on each item; nan where it did not answer.
+    topic : ndarray of int of shape (n_items,)
+        Topic of each item, codes from 0 without gaps.
+
+    Returns
+    -------
+    ndarray of shape (n_models, n_models)
+        Positive semidefinite, ones on the diagonal.
+
+    Notes
+    -----
+    Scores less the mean of their model in the topic, correlated over all items that
+    both models answered. Entries are drawn towards their mean by the share of their
+    scatter that chance explains, as Schafer and Strimmer [1]_ do: with many models
+    and few items the raw matrix is singular, and its inverse noise. Pairs without
+    common items get the mean.
+
+    References
+    ----------
+    .. [1] Schafer and Strimmer (2005). A shrinkage approach to large-scale covariance
+       matrix estimation. Statistical Applications in Genetics and Molecular Biology 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores = np.array([[1, 1, 0], [1, 1, 1], [0, 0, 0], [0, 1, 0.0]])
+    >>> item_correlation(scores, np.zeros(4, dtype=int)).round(2)
+    array([[1. , 0.5, 0.5],
+           [0.5, 1. , 0.5],
+           [0.5, 0.5, 1. ]])
+    """
+    seen = ~np.isnan(scores)
+    residuals = np.where(seen, scores, 0.0)
+    sums, counts = (
+        np.stack([np.bincount(topic, column) for column in table.T], axis=1)
+        for table in (residuals, seen)
+    )
+    residuals = np.where(seen, residuals - (sums / np.maximum(counts, 1))[topic], 0.0)
+    both = seen.astype(float).T @ seen
+    squares = (residuals**2).T @ seen  # of the row's model, over items both answered
+    scale = np.sqrt(squares * squares.T)
+    correlation = np.divide(
+        residuals.T @ residuals, scale, out=np.zeros_like(scale), where=scale > 0
+    )
+    return _shrunk_correlation(correlation, np.where(scale > 0, both, 0))
+
+
+def _shrunk_correlation(correlation, n_items):
+    """Towards one common correlation, as far as chance spreads the entries."""
+    pairs = ~np.eye(len(correlation), dtype=bool) & (n_items > 2)
+    common = np.average(correlation[pairs], weights=n_items[pairs]) if pairs.any() else 0.0
+    chance = np.sum((1 - correlation[pairs] ** 2) ** 2 / n_items[pairs])
+    spread = np.sum((correlation[pairs] - common) ** 2)
+    weight = min(1.0, chance / spread) if spread > 0 else 1.0
+    shrunk = np.where(pairs, (1 - weight) * correlation + weight * common, common)
+    np.fill_diagonal(shrunk, 1.0)
+    return _nearest_correlation(shrunk)
+
+
+def _nearest_correlation(matrix):
+    values, vectors = np.linalg.eigh(matrix)
+    matrix = (vectors * np.maximum(values, 0)) @ vectors.T
+    scale = np.sqrt(np.diag(matrix))
+    return matrix / np.outer(scale, scale)

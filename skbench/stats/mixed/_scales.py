@@ -1,0 +1,63 @@
+"""Effects as scale mixtures of normals: which groups and topics are outlying, and how far."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit, logit, softmax
+
+from skbench.stats.mixed._effects import TOPIC, Weights
+
+OUTLYING_VARIANCE = 2.5**2  # of an outlying group's interaction, on the scale of the model
+PRIOR_SHARE = 0.01  # of outlying groups
+_PRIOR_GROUPS = 40.0  # that this share is worth
+_REPETITIONS = 20
+# Those of a t distribution with 4 degrees of freedom, even in logs.
+TOPIC_WEIGHTS = np.geomspace(0.004, 4.5, 12)
+LOG_TOPIC_PRIOR = 2 * np.log(TOPIC_WEIGHTS) - 2 * TOPIC_WEIGHTS
+_FAR = 0.1  # weight below which a topic's standard deviation is more than 3 times tau
+
+
+class Outliers(NamedTuple):
+    """Probabilities of being outlying.
+
+    share : float, of groups
+    group : ndarray of shape (n_groups,)
+    topic_weights : ndarray of shape (n_topics, 12), probabilities of the weights of each topic
+    """
+
+    share: float
+    group: np.ndarray
+    topic_weights: np.ndarray
+
+    @property
+    def topic(self):
+        """Probability that each topic's standard deviation is more than 3 times tau."""
+        return self.topic_weights[:, TOPIC_WEIGHTS < _FAR].sum(axis=1)
+
+    def moved(self, weights, interaction):
+        """`Weights` half way, in logs, to their expectations."""
+        group = 1 - self.group * (1 - interaction / OUTLYING_VARIANCE)
+        topic = self.topic_weights @ TOPIC_WEIGHTS
+        return Weights(np.sqrt(weights.group * group), np.sqrt(weights.topic * topic))
+
+
+def outliers(state, share):
+    """`Outliers` of a `State`; the fixed point of their share is searched from `share` on."""
+    ordinary, outlying = (state.likelihood.tilted(*cavity).log_mass for cavity in state.cavities())
+    for _ in range(_REPETITIONS):
+        group = expit(logit(share) + outlying - ordinary)
+        share = (group.sum() + PRIOR_SHARE * _PRIOR_GROUPS) / (len(group) + _PRIOR_GROUPS)
+    return Outliers(float(share), group, _topic_weights(state))
+
+
+def _topic_weights(state):
+    """Probabilities of the weights of each topic, by what its groups say of its effect."""
+    precision, tau2 = state.precision, state.precision.variances[TOPIC]
+    if tau2 == 0:
+        return np.tile(softmax(LOG_TOPIC_PRIOR), (precision.design.n_topics, 1))
+    own = tau2 / state.weights.topic
+    seen_precision = precision.of_columns(slice(1))[:, 0, 0] / own  # 1' P 1
+    seen = np.bincount(precision.design.topic, state.alpha) / seen_precision
+    variance = np.maximum(1 / seen_precision - own, 0)[:, None] + tau2 / TOPIC_WEIGHTS
+    log_density = -0.5 * (np.log(variance) + seen[:, None] ** 2 / variance)
+    return softmax(log_density + LOG_TOPIC_PRIOR, axis=1)

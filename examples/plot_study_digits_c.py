@@ -30,7 +30,7 @@ from skbench import (
 # All estimators see the same draws. The paper's settings split model-topic pairs at
 # random, although the models answered the same images.
 
-paper = EmpiricalBayes(Ridge(), cv=2, prior_variance="moments", pool=False, unlike_share=0)
+paper = EmpiricalBayes(Ridge(), cv=2, prior_variance="moments", pool=False)
 estimators = {
     "direct": DirectEstimator(),
     "synthetic regression": SyntheticRegression(Ridge()),

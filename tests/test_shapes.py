@@ -14,7 +14,7 @@ import shapes
 
 BOUNDS = {
     "default_estimator": {"50x20x0": 3, "100x10x0": 3},
-    "empirical_bayes": {"fit, 2000": 1.7, "with unlike, 2000": 2.5},
+    "empirical_bayes": {"fit, 2000": 1.7},
     "comparisons": {"compare_models": 6, "leaderboard": 6, "clusters over items": 3},
     "grouped_ppi": {"summary_": 4},
     "engines": {"lazy polars": 4, "polars": 4, "Parquet": 4},

@@ -50,10 +50,8 @@ def tuned_trees(n_trees, depths):
 
 
 def as_published(regressor, prior_variance="moments"):
-    """One random split of model-topic pairs, plug-in variance, nobody unlike the others."""
-    published = EmpiricalBayes(
-        regressor, cv=2, prior_variance=prior_variance, pool=False, unlike_share=0
-    )
+    """One random split of model-topic pairs, plug-in variance."""
+    published = EmpiricalBayes(regressor, cv=2, prior_variance=prior_variance, pool=False)
     return Candidate(published, variance="plug-in", keep_topics=False)
 
 

@@ -53,7 +53,7 @@ class Candidate(NamedTuple):
     Examples
     --------
     >>> from skbench import Candidate, EmpiricalBayes
-    >>> paper = EmpiricalBayes(cv=2, prior_variance="moments", pool=False, unlike_share=0)
+    >>> paper = EmpiricalBayes(cv=2, prior_variance="moments", pool=False)
     >>> Candidate(paper, variance="plug-in", keep_topics=False).variance
     'plug-in'
     """

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import check_confidence_level
 from skbench._types import Estimator
-from skbench.containers import LISTED, GroupSummary
+from skbench.containers import GroupSummary
 from skbench.stats import shrinkage
 from skbench.stats.intervals import binomial
 from skbench.stats.shrinkage import risk, sample_size
@@ -108,8 +108,6 @@ def sample_size_ratio(
         return None
     n = summary.n[usable].astype(float)
     losses, influenced, sigma2 = _losses(rule, summary, usable, n)
-    # A group for which nothing is borrowed has the error of its direct estimate.
-    losses = np.where(_stands_alone(estimator)[usable], sigma2, losses)
     ratio = sample_size.sample_size_ratio(losses + influenced, sigma2, topics, confidence_level)
     return sample_size.ratio_with_more_items(ratio, np.sum(n - 1) / np.sum(n))
 
@@ -154,12 +152,6 @@ def variance_with_fewer(sigma2, k, n):
         if np.allclose(sigma2, binomial.sampling_variance(k, n, method), rtol=1e-6, atol=0):
             return method
     return sigma2
-
-
-def _stands_alone(estimator):
-    """Groups that the estimator moved to their own answers, as unlike their peers."""
-    unlike = estimator.estimate().unlike_peers
-    return np.zeros(len(estimator.z_), dtype=bool) if unlike is None else unlike > LISTED
 
 
 def _rule_of(estimator, summary):

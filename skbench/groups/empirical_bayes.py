@@ -7,29 +7,19 @@ import warnings
 from typing import Literal
 
 import numpy as np
-from scipy.special import expit, logit
 from scipy.stats import chi2
 
 from skbench._checks import are_counts, check_option, check_unit_interval
 from skbench._random import as_generator
 from skbench._types import Estimator, RandomState, Splitter
-from skbench.containers import UNLESS_SKEWED, Sampling
+from skbench.containers import UNLESS_SKEWED
 from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import warn_of_degenerate_cases
 from skbench.groups._outside_priors import covering_interval, outside_variances
 from skbench.groups._regressors import precision_weights, predictions, prepared_regressor
-from skbench.groups._unlike import (
-    FEWEST_SCORES,
-    Odd,
-    heeded,
-    heeded_odds,
-    mixed_bounds,
-    mixed_mean,
-    pooled_topics,
-)
 from skbench.groups.crossfit import as_splitter, cross_fit, topics_to_keep
 from skbench.groups.synthetic import fit_on_all
-from skbench.stats import mixed, scales, shrinkage
+from skbench.stats import scales, shrinkage
 from skbench.stats.intervals import binomial
 from skbench.stats.shrinkage import robust_eb
 
@@ -39,11 +29,6 @@ INTERVALS = ("robust", "length-optimal", "parametric", "fab")
 SCALES = ("identity", "arcsine", "logit")
 # Stands for "no direct estimate": the interval then is that of the prior alone.
 _NO_INFORMATION = 1e6
-_NEARLY_EXACT = 1e-6  # sampling variance, of the variance of z, where odds lose their digits
-_ROUNDS = 4  # of setting groups apart
-_AT_ONCE = 2048  # groups whose probabilities are found in one go
-_PARTS = 1.0, 0.25, 0.06, 0.015  # of the prior variance, to start from
-_MOST_APART = 1 / 3  # of the groups: more are the spread and not the exception
 _LEAST_OF_RARER = 1.5  # answers of the rarer kind in a group, for scales that take them for normal
 # Least mean squared slope of a scale, reached where all accuracies are .00025.
 _FLATTEST = 1e-3
@@ -99,10 +84,6 @@ class EmpiricalBayes(GroupEstimator):
         identity scale held .95. So robust and length-optimal intervals promise the model
         only; and nothing, with a warning, where fewer than 1.5 answers of a group, on
         average, are of its rarer kind.
-    unlike_share : float, default=0.01
-        Expected share of groups unlike their peers, before any data. Where one is found,
-        nothing is borrowed for it, and it does not widen the others; where none is, all is
-        as with 0, the common prior of [1]_.
     weight_by_precision : bool, default=False
         Weigh groups by ``1 / sigma2`` in the regression.
     sampling_variance : float, default=None
@@ -153,8 +134,8 @@ class EmpiricalBayes(GroupEstimator):
     the groups in folds; (3) fit the regression on the other folds, predict the
     held-out fold, and estimate `A` from its residuals; (4) the posterior mean is
     ``f + A / (A + sigma2) (z - f)``; (5) swap the folds. ``cv=2, pool=False,
-    prior_variance="moments", unlike_share=0`` are the paper's settings; one random split is
-    noisy, so the default averages the estimates, and the interval half-widths, of 8.
+    prior_variance="moments"`` are the paper's settings; one random split is noisy, so the
+    default averages the estimates, and the interval half-widths, of 8.
 
     Robust intervals have half-width ``cva(sigma2 / A, kurtosis) w sigma`` ([3]_).
     They promise coverage ON AVERAGE over the groups, not of each group: groups
@@ -174,16 +155,9 @@ class EmpiricalBayes(GroupEstimator):
     too small, and coverage fell to .19 (test_binary_groups_are_covered_on_average).
     Estimates and intervals are cut to [0, 1].
 
-    A group unlike its peers, such as a topic on which a prompt breaks, would be shrunk to
-    where it is not, and widen `A` for all others. So its prior is a mixture, as in
-    `LogisticMixedModel` (:doc:`/user_guide/unlike_peers`): with probability `unlike_share`,
-    learned from the groups, its log odds are ``N(0, 2.5^2)`` (other scores: normal, with 2.5^2
-    times the variance of `z`). Groups with odds above 1 do not count in `A`; where the
-    probability exceeds .1, estimate and interval are those of the mixture. A topic
-    that models share is judged as a whole too, by their pooled scores, which count for less
-    the more `sampling` says that their errors correlate. Where more than a third would be
-    unlike the others, sampling variances rest on fewer than 20 scores that are not binary, or
-    one of them is 0, nobody is looked for.
+    A group unlike its peers, such as a topic on which a prompt breaks, is shrunk to where it is
+    not, and its residual widens the intervals of all others. This estimator does not look for
+    such groups; the mixed models do (:doc:`/user_guide/unlike_peers`).
 
     Where models answered the same items, pass the topic as `groups`:
     `summarize_items` does. Folds then keep topics together; random folds would
@@ -245,7 +219,6 @@ class EmpiricalBayes(GroupEstimator):
         interval: Literal["robust", "length-optimal", "parametric", "fab"] = "robust",
         kurtosis: Literal["estimate"] | float = "estimate",
         scale: Literal["identity", "arcsine", "logit"] = "identity",
-        unlike_share: float = 0.01,
         weight_by_precision: bool = False,
         sampling_variance: float | None = None,
         random_state: RandomState = None,
@@ -259,7 +232,6 @@ class EmpiricalBayes(GroupEstimator):
         self.interval = interval
         self.kurtosis = kurtosis
         self.scale = scale
-        self.unlike_share = unlike_share
         self.weight_by_precision = weight_by_precision
         self.sampling_variance = sampling_variance
         self.random_state = random_state
@@ -291,10 +263,10 @@ class EmpiricalBayes(GroupEstimator):
         """Prior variance and kurtosis of every split, and their means over splits."""
         self._prior_means = prior_means
         self._prior_variances, self._kurtoses = np.empty((2, *prior_means.shape))
-        self._learn_moments(folds, np.zeros(prior_means.shape, dtype=bool), range(len(folds)))
-        self._unlike = None
-        if self._looks_for_unlike():
-            self._learn_unlike(folds)
+        for splits, part in self._parts(folds):
+            A, kurtosis = self._prior_moments(prior_means[splits, part], part)
+            self._prior_variances[splits, part] = A[:, None] * self._unit(self._sigma2[part])
+            self._kurtoses[splits, part] = kurtosis[:, None]
         self.prior_mean_ = prior_means.mean(axis=0)
         self.prior_variance_ = float((self._prior_variances / self._unit(self._sigma2)).mean())
         self.kurtosis_ = float(self._kurtoses.mean())
@@ -316,159 +288,58 @@ class EmpiricalBayes(GroupEstimator):
         )
         return True
 
-    def _looks_for_unlike(self):
-        """Whether a score far off speaks against its group and not against its variance."""
-        if self.unlike_share == 0 or np.any(self.sigma2_ < _NEARLY_EXACT * np.var(self.z_)):
-            return False
-        return self._counts or self.n_ is None or np.median(self.n_) >= FEWEST_SCORES
-
     @property
     def _counts(self):
         return self._binary and self.n_ is not None and are_counts(self.z_, self.n_)
 
-    def _learn_unlike(self, folds):
-        """Who is unlike its peers; those set apart say nothing of the others' variance."""
-        data = self.z_, self.sigma2_, self.n_
-        self._law = np.mean(self.z_), np.var(self.z_)
-        self._alone = self._without_prior(*data)
-        self._topics = pooled_topics(*data, self.groups_, self._said)
-        # Odd groups hide behind the variance that they have inflated: start from the likeliest.
-        every = np.arange(len(self._prior_means))
-        shares = np.full(len(every), float(self.unlike_share))
-        tries = [self._log_factors(every, part) for part in _PARTS]
-        starts = np.stack([odd.log_odds(shares) > 0 for odd in tries])
-        fits = np.stack([odd.likelihood(shares) for odd in tries])
-        best = np.argmax(np.where(_are_few(starts), fits, -np.inf), axis=0)
-        apart, odd = starts[best, every], tries[0]
-        learned = np.zeros_like(apart)
-        for _ in range(_ROUNDS):
-            before = apart
-            changed = np.flatnonzero((apart != learned).any(axis=1) & _are_few(apart))
-            self._learn_moments(folds, apart, changed)
-            odd.replace(changed, self._log_factors(changed))
-            learned[changed] = apart[changed]
-            shares = mixed.posterior_share(odd.of_single_groups(), self.unlike_share)
-            log_odds = odd.log_odds(shares)
-            apart = log_odds > 0
-            if np.array_equal(apart, before):
-                break
-        self._share = float(np.mean(shares))
-        self._unlike = np.where(_are_few(apart)[:, None], expit(log_odds), 0).mean(axis=0)
-        if self._said is None and self._topics is not None:
-            self._say_if_correlation_matters(every)
-
-    def _say_if_correlation_matters(self, splits):
-        """Whether a topic would be odd if models erred independently, as far as one knows."""
-        data = self.z_, self.sigma2_, self.n_
-        topics = pooled_topics(*data, self.groups_, Sampling(self.sampling_.outcome))
-        log_odds = self._odds_of_topics(splits, topics)
-        odd = (log_odds > 0).any(axis=0) | (heeded(expit(log_odds).mean(axis=0)) > 0)
-        if odd.any():
-            name = self.groups_[topics.member[:, [np.argmax(odd)]].indices[0]]
-            warnings.warn(
-                f"sampling was not given: if models do not err on the same items, topic {name!r} "
-                "as a whole may be unlike the others; their errors are taken as the same. Pass "
-                "sampling=g.sampling of the GroupSummary g that the numbers come from.",
-                stacklevel=6,
-            )
-
-    def _log_factors(self, splits, part=1.0):
-        """How much better each group is predicted if it is unlike its peers, with a part of `A`."""
-        factors = np.empty((len(splits), len(self.z_)))
-        for at in range(0, len(self.z_), _AT_ONCE):  # few enough to stay in the cache
-            some = slice(at, at + _AT_ONCE)
-            data = (None if x is None else x[some] for x in (self.z_, self.sigma2_, self.n_))
-            A = part * self._prior_variances[splits, some]
-            ordinary = self._log_mass(*data, self._prior_means[splits, some], A)
-            np.subtract(self._alone.log_mass[some], ordinary, out=factors[:, some])
-        if self._topics is None:
-            return Odd(factors, None, None)
-        return Odd(factors, self._odds_of_topics(splits, self._topics, part), self._topics)
-
-    def _odds_of_topics(self, splits, topics, part=1.0):
-        """Log odds that topics as a whole are unlike the others, -inf where that is unlikely."""
-        _, weights, *data = topics
-        prior = self._prior_means[splits] @ weights, part * self._prior_variances[splits] @ weights
-        factors = self._without_prior(*data).log_mass - self._log_mass(*data, *prior)
-        return heeded_odds(factors + logit(self.unlike_share))
-
-    def _without_prior(self, z, sigma2, n):
-        if self._counts:
-            return mixed.alone_counts(np.round(z * n), n)
-        return mixed.alone_scores(z, sigma2, *self._law)
-
-    def _log_mass(self, z, sigma2, n, prior_mean, A):
-        """Log probability of what was seen of groups that are like their peers."""
-        prior = (
-            scales.from_scale(prior_mean, self.scale),
-            A * scales.scale_derivative(prior_mean, self.scale) ** 2,
-        )
-        if self._counts:
-            return mixed.log_mass_of_counts(np.round(z * n), n, *prior)
-        return mixed.log_mass_of_scores(z, sigma2, *prior)
-
-    def _learn_moments(self, folds, apart, splits):
-        """Prior variance and kurtosis of splits and their parts, from those not set apart."""
-        for at in self._parts(folds, splits):
-            _, part = at
-            A, kurtosis = self._prior_moments(self._prior_means[at], part, ~apart[at])
-            self._prior_variances[at] = A[:, None] * self._unit(self._sigma2[part])
-            self._kurtoses[at] = kurtosis[:, None]
-
-    def _parts(self, folds, splits):
-        """Splits and groups that have their moments in common, split by split."""
+    def _parts(self, folds):
+        """Splits and groups that have their moments in common."""
         if self.pool:
-            return [(np.asarray(splits), slice(None))] if len(splits) else []
+            return [(slice(None), slice(None))]
         return [
-            (slice(split, split + 1), np.flatnonzero(folds[split] == k))
-            for split in splits
-            for k in np.unique(folds[split])
+            (slice(split, split + 1), np.flatnonzero(fold == k))
+            for split, fold in enumerate(folds)
+            for k in np.unique(fold)
         ]
 
     def _variance_of(self, prior_means, part):
-        prior_mean = prior_means[part][None]
-        A, _ = self._prior_moments(prior_mean, part, np.ones(prior_mean.shape, dtype=bool))
+        A, _ = self._prior_moments(prior_means[part][None], part)
         return A[0] * np.mean(self._unit(self._sigma2[part]))
 
     def _unit(self, sigma2):
         """What prior variances are multiples of: 1, or the sampling variances."""
         return sigma2 if self.spread == "proportional" else np.ones_like(sigma2)
 
-    def _prior_moments(self, prior_mean, part, kept):
-        """Prior variances and kurtoses, one per split, from the residuals of the groups kept.
+    def _prior_moments(self, prior_mean, part):
+        """Prior variances and kurtoses, one per split, from residuals.
 
-        prior_mean, kept : ndarray of shape (n_splits, n_part)
+        prior_mean : ndarray of shape (n_splits, n_part)
         part : slice or ndarray of int of shape (n_part,), positions of the groups
         """
-        A, kurtosis = self._corrected_moments(prior_mean, part, kept)
+        A, kurtosis = self._corrected_moments(prior_mean, part)
         if self.prior_variance not in _CORRECTIONS:
             unit = self._unit(self._sigma2[part])
-            residuals, noise = (
-                (self._z[part] - prior_mean) / np.sqrt(unit),
-                self._sigma2[part] / unit,
-            )
+            residuals = (self._z[part] - prior_mean) / np.sqrt(unit)
+            noise = self._sigma2[part] / unit
             A = np.array(
-                [
-                    shrinkage.prior_variance(own[some], noise[some], self.prior_variance)
-                    for own, some in zip(residuals, kept, strict=True)
-                ]
+                [shrinkage.prior_variance(own, noise, self.prior_variance) for own in residuals]
             )
         return A, kurtosis if self.kurtosis == "estimate" else np.full(len(A), self.kurtosis)
 
-    def _corrected_moments(self, prior_mean, part, kept):
+    def _corrected_moments(self, prior_mean, part):
         correction = self.prior_variance if self.prior_variance in _CORRECTIONS else "pmt"
         unit = self._unit(self._sigma2[part])
         if not self._binary or correction == "none":
             residuals = (self._z[part] - prior_mean) / np.sqrt(unit)
             moments = robust_eb.prior_moments(
-                residuals, self._sigma2[part] / unit, kept.astype(float), correction
+                residuals, self._sigma2[part] / unit, correction=correction
             )
             return moments.prior_variance, moments.kurtosis
         # Smoothed variances are too large on average near 0 and 1, and would hide the
         # spread of the groups: take it off with the unbiased ones, as counts allow.
         n = self.n_[part]
-        several = kept & (n > 1)
-        if np.any(several.sum(axis=1) < 2):
+        several = n > 1
+        if several.sum() < 2:
             raise ValueError(
                 "With one item in all but one group, spread between groups cannot be told from "
                 "noise. Merge groups until at least two have two items or more."
@@ -480,21 +351,12 @@ class EmpiricalBayes(GroupEstimator):
             noise=binomial.unbiased_variance(np.round(self.z_[part] * n), n) / unit,
             correction=correction,
         )
-        slope = scales.scale_derivative(prior_mean, self.scale)
-        steepness = np.mean(slope**2, axis=1, where=kept)
+        steepness = np.mean(scales.scale_derivative(prior_mean, self.scale) ** 2, axis=1)
         return moments.prior_variance / np.maximum(steepness, _FLATTEST), moments.kurtosis
 
     def _fitted_value(self):
         prior = self._prior_means, self._prior_variances
-        value = self._posterior_mean(*prior, self._z, self._sigma2).mean(axis=0)
-        return (
-            value
-            if self._unlike is None
-            else mixed_mean(value, self._alone.posterior, self._unlike)
-        )
-
-    def _unlike_peers(self):
-        return self._unlike
+        return self._posterior_mean(*prior, self._z, self._sigma2).mean(axis=0)
 
     def _fitted_bounds(self, confidence_level):
         bounds = self._fitted_bounds_on_average(confidence_level)
@@ -510,10 +372,7 @@ class EmpiricalBayes(GroupEstimator):
         every_split = (self._prior_means, self._prior_variances, self._kurtoses)
         doubt = self._doubt(self._prior_variances)
         span = self._span(*every_split, self._z, self._sigma2, doubt, confidence_level)
-        bounds = self._on_score_scale(*(part.mean(axis=0) for part in span))
-        if self._unlike is None:
-            return bounds
-        return mixed_bounds(bounds, self._alone.posterior, self._unlike, confidence_level)
+        return self._on_score_scale(*(part.mean(axis=0) for part in span))
 
     def _value(self, X, z, sigma2, n):
         prior_mean = predictions(self.regressor_, X)
@@ -521,16 +380,7 @@ class EmpiricalBayes(GroupEstimator):
             return self._mean_on_score_scale(prior_mean, self.prior_variance_)
         on_scale, noise = self._on_scale(z, sigma2, n)
         A = self.prior_variance_ * self._unit(noise)
-        value = self._posterior_mean(prior_mean, A, on_scale, noise)
-        return self._or_unlike(mixed_mean, value, z, sigma2, n, prior_mean, A)
-
-    def _or_unlike(self, mixture, given, z, sigma2, n, prior_mean, A, *level):
-        """What was found for new groups like their peers, mixed with what they say alone."""
-        if self._unlike is None or (self._counts and (n is None or not are_counts(z, n))):
-            return given
-        alone = self._without_prior(z, sigma2, n)
-        factors = alone.log_mass - self._log_mass(z, sigma2, n, prior_mean, A)
-        return mixture(given, alone.posterior, expit(logit(self._share) + factors), *level)
+        return self._posterior_mean(prior_mean, A, on_scale, noise)
 
     def _posterior_mean(self, prior_mean, A, z, sigma2):
         """In score units."""
@@ -550,7 +400,6 @@ class EmpiricalBayes(GroupEstimator):
     def _bounds_on_average(self, X, z, sigma2, n, confidence_level):
         prior_mean = predictions(self.regressor_, X)
         A = np.full(len(X), self.prior_variance_)
-        data = z, sigma2, n
         if z is not None:
             z, sigma2 = self._on_scale(z, sigma2, n)
             A *= self._unit(sigma2)
@@ -564,10 +413,7 @@ class EmpiricalBayes(GroupEstimator):
         if doubt is not None:
             doubt = (doubt / unit)[..., :1] * self._unit(sigma2)
         span = self._span(prior_mean, A, kurtosis, z, sigma2, doubt, confidence_level)
-        bounds = self._on_score_scale(*span)
-        if data[0] is None:
-            return bounds
-        return self._or_unlike(mixed_bounds, bounds, *data, prior_mean, A, confidence_level)
+        return self._on_score_scale(*span)
 
     def _covering_bounds(self, X, z, sigma2, n, confidence_level):
         """Ends that cover each new group: its prior has seen none of its items."""
@@ -644,18 +490,8 @@ class EmpiricalBayes(GroupEstimator):
             raise ValueError(
                 'spread="proportional" needs scale="identity" and a positive sigma2 in every group.'
             )
-        if not isinstance(self.unlike_share, numbers.Real) or not 0 <= self.unlike_share < 1:
-            raise ValueError(
-                f"unlike_share must be at least 0 and below 1, got {self.unlike_share!r}. "
-                "0 looks for nobody who is unlike the others."
-            )
         known = isinstance(self.kurtosis, numbers.Real) and self.kurtosis >= 1
         if self.kurtosis != "estimate" and not known:
             raise ValueError(
                 f"kurtosis must be 'estimate' or a number of at least 1, got {self.kurtosis!r}."
             )
-
-
-def _are_few(apart):
-    """Whether the groups set apart, (..., n_groups), are the exception."""
-    return apart.mean(axis=-1) <= _MOST_APART

@@ -110,8 +110,8 @@ class MixedDesign:
             if several:
                 warnings.warn(
                     f"X has no column {estimator.topic!r}, and groups was not given: each row is "
-                    "taken as a topic of its own, and nothing is learned from the other models of a "
-                    "topic. Pass topic=..., or topic=None to confirm it.",
+                    "taken as a topic of its own, and models of one topic teach each other nothing. "
+                    "Pass topic=..., or topic=None to confirm it.",
                     stacklevel=6,
                 )
 
@@ -150,11 +150,12 @@ class MixedDesign:
         typical = np.sqrt(np.mean(self._shared**2, axis=0))
         shared = np.where(new[:, None], typical, self._shared[model])
         # What the smooth kernel's columns leave, and a new model's own slopes.
-        unseen = [np.maximum(0, 1 - np.sum(factor**2, axis=1)) for factor in factors[:1]]
-        unseen += [np.zeros(len(X)) for _ in factors[1:2]]
-        unseen += [new * np.sum(factors[1] ** 2, axis=1) for _ in factors[2:]]
-        Z = np.concatenate([Z, *factors], axis=1)
-        return Z, topic, shared, new, np.array(unseen).reshape(-1, len(X))
+        unseen = np.zeros((len(X), len(factors)))
+        if factors:
+            unseen[:, 0] = np.maximum(0, 1 - np.sum(factors[0] ** 2, axis=1))
+        if len(factors) == 3:
+            unseen[:, 2] = new * np.sum(factors[1] ** 2, axis=1)
+        return np.concatenate([Z, *factors], axis=1), topic, shared, new, unseen
 
     def _positions(self, X, role, names):
         """Position of each row's level among those fitted, -1 where it is new."""

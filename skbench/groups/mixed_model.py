@@ -214,20 +214,18 @@ class MixedModel(GroupEstimator):
 
     def _learn(self, found):
         """Keep what the loop found, in the caller's order and units."""
-        self._found, square = found, self._scale**2
-        variances, design = found.state.precision.variances, self._design
+        self._found, design = found, self._design
+        variances = self._scale**2 * found.state.precision.variances
         self.n_iter_ = found.n_iter
         if not found.converged:
             warnings.warn(
                 f"The mixed model did not converge in {found.n_iter} rounds: estimates and interval "
-                "ends may be off by about 1% of their width. Look for groups with very many items.",
+                "ends are those of the last, which still moved. Look at groups with very many items.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        self.topic_variance_ = square * variances.topic
-        self.interaction_variance_ = square * variances.interaction
-        self.alike_variance_ = square * variances.alike
-        self.kernel_variances_ = square * variances.kernels
+        self.topic_variance_, self.interaction_variance_, self.alike_variance_ = variances[:3]
+        self.kernel_variances_ = variances[3:]
         effects = found.state.precision.coefficients(found.state.alpha)[: len(self.models_)]
         self.model_effects_ = pd.Series(self._center + self._scale * effects, index=self.models_)
         self.outlier_share_ = found.outliers.share

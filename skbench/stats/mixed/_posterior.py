@@ -60,7 +60,7 @@ def _given_noisy(state):
     return slope, np.maximum(variance - slope**2 * noisy, 0)
 
 
-def new_groups(fit, Z, topic, shared, unseen):
+def new_groups(fit, Z, topic, shared, new_model, unseen):
     """Prior of new groups: what the fitted ones say of their model, topic and features.
 
     Parameters
@@ -69,6 +69,7 @@ def new_groups(fit, Z, topic, shared, unseen):
     Z : ndarray of shape (n_new, n_coefficients), columns of models and kernels
     topic : ndarray of int of shape (n_new,), -1 for a topic that was not fitted
     shared : ndarray of shape (n_new, n_factors), factors of their models' errors
+    new_model : ndarray of bool of shape (n_new,), whether the model was not fitted
     unseen : ndarray of shape (n_new, n_kernels), kernels that no coefficient stands for
 
     Returns
@@ -81,12 +82,15 @@ def new_groups(fit, Z, topic, shared, unseen):
     of_topic = np.sqrt(variances[TOPIC] / state.weights.topic)[topic]
     columns = np.column_stack([of_topic, np.sqrt(variances[ALIKE]) * shared])
     seen = columns * known[:, None]
+    seen[:, 1:] *= ~new_model[:, None]
     means = precision.by_topic(precision.B.T @ state.alpha[:, None])[topic, own, 0]
     mean = Z @ precision.coefficients(state.alpha) + np.sum(seen * means, axis=1)
     around = Z - np.einsum("gi,gip->gp", seen, precision.by_topic(precision.BVZ)[topic, own])
     variance = np.einsum("gi,gij,gj->g", seen, precision.M_inverse[topic, own, own], seen)
     variance += np.sum((around @ precision.H_root.T) ** 2, axis=1) + unseen @ variances[KERNELS]
-    variance += ~known * np.sum(columns[:, 1:] ** 2, axis=1)
+    variance += np.sum(columns[:, 1:] ** 2, axis=1) * (new_model | ~known)
+    models = precision.coefficients(state.alpha)[precision.design.batch < 0]
+    variance += new_model * _spread_of_models(models, precision)
     share = fit.outliers.share
     chances = np.outer([1 - share, share], softmax(LOG_TOPIC_PRIOR)).ravel()
     scales = np.repeat([variances[OWN], OUTLYING_VARIANCE], len(TOPIC_WEIGHTS))
@@ -95,6 +99,12 @@ def new_groups(fit, Z, topic, shared, unseen):
     )
     parts = np.broadcast_arrays(chances[:, None], mean, every, 0.0)
     return Mixture(*parts)
+
+
+def _spread_of_models(effects, precision):
+    """Variance of the effect of a new model around the mean of the fitted ones."""
+    spread = np.var(effects, ddof=1) if len(effects) > 1 else precision.H_inverse[0, 0]
+    return spread * (1 + 1 / len(effects))
 
 
 def updated(prior, likelihood):

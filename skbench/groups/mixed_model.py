@@ -29,6 +29,7 @@ from skbench.stats.shrinkage import stein
 
 _FEW_TOPICS = 3  # so few that there is next to nothing to borrow from
 _LARGEST = 0.97  # width relative to direct intervals, with which borrowing from these is worth it
+_LEAST_SPREAD = 1e-3  # of scores, relative to their noise
 _TOTALS = 2000  # draws of finite populations
 _ANY_LEVEL = 0.95  # at which widths are compared
 
@@ -178,7 +179,8 @@ class MixedModel(GroupEstimator):
         self._seed = int(as_generator(self.random_state).integers(2**31))
         if self._counts:
             self.sigma2_ = self._variance_of_counts(self.z_, self.n_)
-        spread = np.std(self.z_)  # scores are fitted less their mean, in units of this
+        # Scores are fitted less their mean, in units of their spread, unless they are all alike.
+        spread = max(np.std(self.z_), _LEAST_SPREAD * np.sqrt(np.mean(self.sigma2_)))
         self._units = (0.0, 1.0) if self._counts else (np.mean(self.z_), spread or 1.0)
         self._design = design = MixedDesign(self, X, groups)
         data = design.sorted(self.z_, self.sigma2_, self.n_)

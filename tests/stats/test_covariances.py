@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skbench.stats.covariances import feature_basis, feature_factors, shared_factors
+from skbench.stats.mixed.covariances import feature_basis, feature_factors, shared_factors
 
 
 def test_factors_against_kernels():

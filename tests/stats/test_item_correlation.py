@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from skbench.stats.item_correlation import item_correlation
+from skbench.stats.clusters.item_correlation import item_correlation
 
 
 def test_item_correlation_against_corrcoef():

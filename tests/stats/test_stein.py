@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.testing import assert_allclose
 
-from skbench.stats.stein import inflation, squared_errors, weight_of_direct
+from skbench.stats.shrinkage.stein import inflation, squared_errors, weight_of_direct
 
 
 def crossed_covariance(rng, n_models=4, n_topics=3000):

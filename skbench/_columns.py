@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 
-from skbench._checks import DATES, kind_of, plain
+from skbench._checks import DATES, check_named, kind_of, plain
 
 ENCODER = "encoder"  # name of the step in front of a regressor
 _READ_CATEGORIES = ("XGB", "LGBM", "HistGradientBoosting", "CatBoost")  # names of classes
@@ -46,6 +46,73 @@ def role_column(X, role):
             "all but one of them."
         )
     return prefixed[0] if prefixed else None
+
+
+def named_column(X, name, default):
+    """Column of X that the caller named; None where it is None, or the default and not there.
+
+    Raises
+    ------
+    ValueError
+        If another name is missing.
+    """
+    column = role_column(X, name)
+    if column is None and name not in (None, default):
+        there = list(X.columns) if isinstance(X, pd.DataFrame) else "an array without names"
+        raise ValueError(
+            f"{default}={name!r} names a column that X lacks. X has {there}. Pass the name of a "
+            f"column, or {default}=None."
+        )
+    return column
+
+
+class Levels:
+    """The names of models, or of topics, and which of them each row has.
+
+    Parameters
+    ----------
+    X : DataFrame or ndarray of shape (n_groups, n_features)
+    column : str or None
+        Column of the names.
+    given : array-like of shape (n_groups,) or None
+        Names, where there is no column; None for one nameless level.
+
+    Attributes
+    ----------
+    names : Index
+        Sorted.
+    codes : ndarray of int of shape (n_groups,)
+    """
+
+    def __init__(self, X, column, given=None):
+        self.column = column
+        if column is None and given is None:
+            self.names, self.codes = pd.Index([None]), np.zeros(len(X), dtype=int)
+            return
+        self.codes, names = pd.factorize(given if column is None else self._of(X), sort=True)
+        self.names = pd.Index(names)
+
+    def positions(self, X):
+        """Position of the level of each row of another X, -1 where it is new."""
+        if isinstance(X, pd.DataFrame) and self.column in X.columns:
+            return self.names.get_indexer(pd.Index(self._of(X)))
+        return np.zeros(len(X), dtype=int) if len(self.names) == 1 else np.full(len(X), -1)
+
+    def _of(self, X):
+        check_named(f"Column {self.column!r} of X", X[self.column], X.index)
+        return X[self.column]
+
+    def refuse_others(self, groups):
+        """Raise a ValueError if groups are not the levels under other names."""
+        pairs = pd.DataFrame({"level": self.codes, "group": np.asarray(groups)}).drop_duplicates()
+        twice = pairs["level"].duplicated(keep=False) | pairs["group"].duplicated(keep=False)
+        if twice.any():
+            level, group = pairs[twice].iloc[0]
+            raise ValueError(
+                f"groups contradict column {self.column!r} of X: rows of "
+                f"{plain(self.names[level])!r} and of group {plain(group)!r} are not the same. "
+                f"Pass groups=X[{self.column!r}], or the column of the groups as topic=..."
+            )
 
 
 def warn_of_numbered_names(X):

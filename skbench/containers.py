@@ -35,6 +35,7 @@ KINDS = ("bootstrap", "posterior")
 OUTCOMES = ("binomial", "continuous", "clustered")
 LISTED = 0.25  # probability of being unlike its peers above which a group is listed
 _OF_GROUPS = ("z", "sigma2", "n", "n_independent", "groups")
+_ROUNDING = 1e-8  # of an eigenvalue
 _FEATURE = "X:"  # before the names of features, in a table that holds a whole summary
 
 
@@ -77,7 +78,8 @@ class Sampling:
     ------
     ValueError
         If `outcome` is unknown, `items_shared` is no bool, `item_correlation` has not the
-        same names in rows and columns, or is given although no items are shared.
+        same names in rows and columns, is no correlation matrix, or is given although no items
+        are shared.
     TypeError
         If `item_correlation` is no DataFrame.
 
@@ -125,6 +127,40 @@ class Sampling:
                 "item_correlation must have every model once, as a row and as a column of the "
                 f"same name; rows are {list(given.index)}, columns {list(given.columns)}."
             )
+        matrix = given.loc[given.index, given.index].to_numpy(dtype=float)
+        proper = np.allclose(matrix, matrix.T) and np.allclose(np.diag(matrix), 1)
+        if not proper or np.linalg.eigvalsh(matrix).min() < -_ROUNDING:
+            raise ValueError(
+                "item_correlation must be a correlation matrix: symmetric, ones on the diagonal, "
+                "no negative eigenvalue. item_correlation(items, ...) gives one."
+            )
+
+    def correlation_of(self, models: pd.Index) -> np.ndarray | None:
+        """Correlation of the errors of these models, in their order; None where it is not known.
+
+        Parameters
+        ----------
+        models : Index of length n_models
+
+        Returns
+        -------
+        ndarray of shape (n_models, n_models) or None
+
+        Raises
+        ------
+        ValueError
+            If it lacks a model.
+        """
+        known = vars(self)["_item_correlation"]
+        if known is None:
+            return None
+        missing = models.difference(known.index)
+        if len(missing):
+            raise ValueError(
+                f"item_correlation has no row and column for model {missing[0]!r}. "
+                "Estimate it from item rows of all models."
+            )
+        return known.loc[models, models].to_numpy(dtype=float)
 
     def __eq__(self, other):
         if not isinstance(other, Sampling):

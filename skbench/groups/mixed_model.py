@@ -9,8 +9,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit, ndtr
-from scipy.stats import beta
+from scipy.special import expit
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -28,7 +27,9 @@ from skbench.stats.intervals import binomial
 from skbench.stats.shrinkage import stein
 
 _FEW_TOPICS = 3  # so few that there is next to nothing to borrow from
+_LARGEST = 0.97  # width relative to direct intervals, with which borrowing from these is worth it
 _TOTALS = 2000  # draws of finite populations
+_ANY_LEVEL = 0.95  # at which widths are compared
 
 
 class MixedModel(GroupEstimator):
@@ -118,9 +119,9 @@ class MixedModel(GroupEstimator):
     it starts at 0 where no answer is right, and ends at 1 where all are [2]_. It covers ON
     AVERAGE over the groups, not each of them.
 
-    Where the estimated squared error is clearly above that of the direct estimates, or there
-    are 3 topics or fewer and direct intervals are shorter, the estimates move toward the direct
-    ones, with a warning; `direct_weight_` and the method's name say how far.
+    Where the estimated squared error is clearly above that of the direct estimates, the estimates
+    move toward the direct ones, with a warning; `direct_weight_` and the method's name say how
+    far. With 3 topics or fewer they are the direct ones, unless intervals are 3% shorter.
 
     ``fit_predict(X, y)`` is not ``fit(X, y).predict(X)``: the second treats the rows as new
     groups without a direct estimate. A new group gets the mean of its model and topic, as far as
@@ -171,103 +172,102 @@ class MixedModel(GroupEstimator):
         self.random_state = random_state
 
     def _fit(self, X, groups):
-        check_option("family", self.family, ("auto", "binomial", "gaussian"))
         self.family_ = self._resolved_family()
         self._counts = self.family_ == "binomial"
         self._seed = int(as_generator(self.random_state).integers(2**31))
-        self._design = MixedDesign(self, X, groups)
-        self.models_, self.topics_ = self._design.models, self._design.topics
-        # Scores are fitted less their mean, in units of their standard deviation.
-        spread = np.std(self.z_)
-        self._center = 0.0 if self._counts else np.mean(self.z_)
-        self._scale = 1.0 if self._counts or spread == 0 else spread
         if self._counts:
-            self.sigma2_ = binomial.sampling_variance(np.round(self.z_ * self.n_), self.n_)
-        data = self._design.sorted(self.z_, self.sigma2_, self.n_)
-        likelihood = self._likelihood(*data, self._design.effects.own_share)
-        found = mixed.fit_mixed(likelihood, self._design.effects, tell=counter("mixed model"))
-        self._learn(found)
+            self.sigma2_ = self._variance_of_counts(self.z_, self.n_)
+        spread = np.std(self.z_)  # scores are fitted less their mean, in units of this
+        self._units = (0.0, 1.0) if self._counts else (np.mean(self.z_), spread or 1.0)
+        self._design = design = MixedDesign(self, X, groups)
+        data = design.sorted(self.z_, self.sigma2_, self.n_)
+        likelihood = self._likelihood(*data, design.effects.own_share)
+        self._found = mixed.fit_mixed(likelihood, design.effects, tell=counter("mixed model"))
+        parts = mixed.group_posterior(self._found, likelihood)
+        self._posterior = mixed.Mixture(*(design.unsorted(part) for part in parts))
+        self._value_, self._variance = value, variance = self._moments(self._posterior)
+        noise = value * (1 - value) / self.n_ if self._counts else self.sigma2_
+        size = self.n_ if self._counts else 1 / np.maximum(self.sigma2_, np.finfo(float).tiny)
+        self.interval_inflation_ = stein.inflation(value, variance, self.z_, noise, size)
+        self._learn(design)
         self._fall_back(X, groups)
 
     def _resolved_family(self):
+        check_option("family", self.family, ("auto", "binomial", "gaussian"))
         if self.family == "binomial" and not are_counts(self.z_, self.n_):
             raise ValueError(
                 'family="binomial" needs right and wrong answers: n, y between 0 and 1, and every '
                 'y * n a whole number. For other scores take family="gaussian".'
             )
-        return (
-            ("binomial" if self._binary else "gaussian") if self.family == "auto" else self.family
-        )
+        by_outcome = "binomial" if self._binary else "gaussian"
+        return by_outcome if self.family == "auto" else self.family
 
     def _own_variance(self, sigma2, z, n, labels):
         """Counts may come without: their variances follow from them."""
         missing = sigma2 is None and self.sampling_variance is None
         if missing and self.family != "gaussian" and are_counts(z, n):
-            return binomial.sampling_variance(np.round(z * n), n)
+            return self._variance_of_counts(z, n)
         return super()._own_variance(sigma2, z, n, labels)
+
+    @staticmethod
+    def _variance_of_counts(z, n):
+        return binomial.sampling_variance(np.round(z * n), n)
 
     def _likelihood(self, z, sigma2, n, own_share):
         """Of these groups, on the scale of the model."""
         if self._counts:
             return mixed.Counts(np.round(z * n), np.asarray(n, dtype=float), own_share)
-        return mixed.Scores((z - self._center) / self._scale, sigma2 / self._scale**2, own_share)
+        center, scale = self._units
+        return mixed.Scores((z - center) / scale, sigma2 / scale**2, own_share)
 
-    def _learn(self, found):
-        """Keep what the loop found, in the caller's order and units."""
-        self._found, design = found, self._design
-        variances = self._scale**2 * found.state.precision.variances
-        self.n_iter_ = found.n_iter
-        if not found.converged:
-            warnings.warn(
-                f"The mixed model did not converge in {found.n_iter} rounds: estimates and interval "
-                "ends are those of the last, which still moved. Look at groups with very many items.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+    def _learn(self, design):
+        """Keep what users read, in the caller's order and units."""
+        found, (center, scale) = self._found, self._units
+        variances = scale**2 * found.solution.variances
         self.topic_variance_, self.interaction_variance_, self.alike_variance_ = variances[:3]
-        self.kernel_variances_ = variances[3:]
-        effects = found.state.precision.coefficients(found.state.alpha)[: len(self.models_)]
-        self.model_effects_ = pd.Series(self._center + self._scale * effects, index=self.models_)
+        self.kernel_variances_ = variances[4:]
+        self.models_, self.topics_ = design.models.names, design.topics.names
+        effects = center + scale * found.solution.coefficients()[: len(self.models_)]
+        self.model_effects_ = pd.Series(effects, index=self.models_)
         self.outlier_share_ = found.outliers.share
         self.outlier_probability_ = design.unsorted(found.outliers.group)
         self.topic_outlier_probability_ = pd.Series(found.outliers.topic, index=self.topics_)
-        posterior = mixed.group_posterior(found)
-        self._posterior = mixed.Mixture(*(design.unsorted(part) for part in posterior))
-        self._scores = self._moments(self._posterior)
-        value, variance = self._scores
-        noise = value * (1 - value) / self.n_ if self._counts else self.sigma2_
-        size = self.n_ if self._counts else 1 / np.maximum(self.sigma2_, np.finfo(float).tiny)
-        self.interval_inflation_ = stein.inflation(value, variance, self.z_, noise, size)
+        self.n_iter_ = found.n_iter
+        if not found.converged:
+            warnings.warn(
+                f"The mixed model did not converge in {found.n_iter} rounds: the results are those "
+                "of the last, which still moved. Look at groups with very many items.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
     def _moments(self, law):
         """Means and variances of the score."""
         if self._counts:
             return law.accuracy()
-        return (
-            self._center + self._scale * law.center(),
-            self._scale**2 * law.latent_variance(),
-        )
+        return self._on_score_scale(law.center()), self._units[1] ** 2 * law.latent_variance()
 
     def _on_score_scale(self, latent):
-        return expit(latent) if self._counts else self._center + self._scale * latent
+        return expit(latent) if self._counts else self._units[0] + self._units[1] * latent
 
     def _fall_back(self, X, groups):
         """Move toward the direct estimates where they seem to be better."""
-        (value, variance), noise = self._scores, self._unbiased_noise()
-        weight = stein.weight_of_direct(value, variance, self.z_, noise)
-        reason, few = "their estimated squared error is smaller", len(self.topics_) <= _FEW_TOPICS
-        self.direct_weight_ = 0.0
+        noise, few = self._unbiased_noise(), len(self.topics_) <= _FEW_TOPICS
+        weight = stein.weight_of_direct(self._value_, self._variance, self.z_, noise)
+        reason = "their estimated squared error is smaller"
         if weight > 0 or few:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", ".*have sigma2 = 0")
-                data = self.z_, self.sigma2_, self.n_, groups, replace(self.sampling_, spread=None)
+                sampling = replace(self.sampling_, spread=None)  # moderated already
+                data = self.z_, self.sigma2_, self.n_, groups, sampling
                 self._direct = DirectEstimator().fit(X, *data)
-            if few and _width(self.estimate()) > _width(self._direct.estimate()):
-                weight = 1.0
-                reason = f"with {_FEW_TOPICS} topics or fewer their intervals are shorter"
+            own = self._bounds_of(self._posterior, self.z_, _ANY_LEVEL)
+            direct = self._direct._fitted_bounds(_ANY_LEVEL)
+            if few and np.sum(own.high - own.low) > _LARGEST * np.sum(direct.high - direct.low):
+                weight, reason = 1.0, f"of {len(self.topics_)} topics little can be borrowed"
         self.direct_weight_ = weight
-        moved = self._with_direct(value, self.z_), self._with_direct(variance, noise)
-        self.squared_error_ = stein.squared_errors(*moved, self.z_, noise)
+        value, variance = self._toward(self._value_, self.z_), self._toward(self._variance, noise)
+        self.squared_error_ = stein.squared_errors(value, variance, self.z_, noise)
         if weight > 0:
             warnings.warn(
                 f"The estimates are moved {weight:.0%} toward the direct ones: {reason}.",
@@ -279,40 +279,37 @@ class MixedModel(GroupEstimator):
         share = getattr(self, "direct_weight_", 0)
         return f"mixed model, {share:.0%} direct" if share > 0 else "mixed model"
 
-    def _with_direct(self, value, direct):
-        share = self.direct_weight_
-        return (1 - share) * value + share * direct if share > 0 else value
+    def _toward(self, own, direct):
+        return (1 - self.direct_weight_) * own + self.direct_weight_ * direct
 
-    def _fitted_value(self):
-        return self._with_direct(self._scores[0], self.z_)
-
-    def _fitted_bounds(self, confidence_level):
-        bounds = self._bounds_of(self._posterior, self.z_, confidence_level)
+    def _bounds_toward(self, own, direct):
+        """Bounds moved toward those of `direct`, a function, as far as the estimates are."""
         if self.direct_weight_ == 0:
-            return bounds
-        return self._mixed_bounds(bounds, self._direct.estimate(confidence_level))
-
-    def _mixed_bounds(self, bounds, direct):
-        pairs = ((getattr(bounds, end), getattr(direct, end)) for end in Bounds._fields)
-        return Bounds(*(self._with_direct(*pair) for pair in pairs))
-
-    def _unlike_peers(self):
-        return self.outlier_probability_
+            return own
+        return Bounds(*(self._toward(*pair) for pair in zip(own, direct(), strict=True)))
 
     def _bounds_of(self, law, z, confidence_level):
         """Equal-tailed intervals, widened; to the end of the scale where all answers are alike."""
-        tail, center = (1 - confidence_level) / 2, law.center()
+        center, tail = law.center(), (1 - confidence_level) / 2
         low, high = (
-            self._on_score_scale(
-                center + self.interval_inflation_ * (law.quantile(probability) - center)
-            )
-            for probability in (tail, 1 - tail)
+            self._on_score_scale(center + self.interval_inflation_ * (law.quantile(p) - center))
+            for p in (tail, 1 - tail)
         )
         if self._counts and z is not None:
             low, high = np.where(z == 0, 0.0, low), np.where(z == 1, 1.0, high)
         return Bounds(low, high, self.interval_inflation_ * np.sqrt(self._moments(law)[1]))
 
-    def _new_law(self, X, z, sigma2, n):
+    def _fitted_value(self):
+        return self._toward(self._value_, self.z_)
+
+    def _fitted_bounds(self, confidence_level):
+        own = self._bounds_of(self._posterior, self.z_, confidence_level)
+        return self._bounds_toward(own, lambda: self._direct._fitted_bounds(confidence_level))
+
+    def _unlike_peers(self):
+        return self.outlier_probability_
+
+    def _law_of_new(self, X, z, sigma2, n):
         """Laws of new groups, each updated by its own direct estimate."""
         prior = mixed.new_groups(self._found, *self._design.of_new(X))
         if z is None:
@@ -325,15 +322,15 @@ class MixedModel(GroupEstimator):
         return mixed.updated(prior, self._likelihood(z, sigma2, n, np.ones(len(z))))
 
     def _value(self, X, z, sigma2, n):
-        value = self._moments(self._new_law(X, z, sigma2, n))[0]
-        return value if z is None else self._with_direct(value, z)
+        value = self._moments(self._law_of_new(X, z, sigma2, n))[0]
+        return value if z is None else self._toward(value, z)
 
     def _bounds(self, X, z, sigma2, n, confidence_level):
-        bounds = self._bounds_of(self._new_law(X, z, sigma2, n), z, confidence_level)
-        if z is None or self.direct_weight_ == 0:
-            return bounds
-        direct = self._direct._new_bounds(X, z, sigma2, n, confidence_level)
-        return self._mixed_bounds(bounds, direct)
+        own = self._bounds_of(self._law_of_new(X, z, sigma2, n), z, confidence_level)
+        if z is None:
+            return own
+        data = X, z, sigma2, n, confidence_level
+        return self._bounds_toward(own, lambda: self._direct._new_bounds(*data))
 
     def sample(self, n_draws: int = 1000, random_state: RandomState = None) -> Draws:
         """Draw the performance of all fitted groups jointly from the posterior.
@@ -351,6 +348,13 @@ class MixedModel(GroupEstimator):
             Of shape (n_draws, n_groups), in score units. Each group's draws follow the law of its
             interval; errors of groups with the same model, topic or features go together.
 
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            If `n_draws` is no whole number of at least 1.
+
         Examples
         --------
         >>> X = [[0.0]] * 4
@@ -360,25 +364,19 @@ class MixedModel(GroupEstimator):
         """
         check_is_fitted(self)
         check_whole("n_draws", n_draws)
-        values = np.concatenate(list(self._sampled(n_draws, as_generator(random_state))))
-        return Draws(values, self.labels_, "posterior")
+        parts = list(self._sampled(n_draws, as_generator(random_state)))
+        return Draws(np.concatenate(parts), self.labels_, "posterior")
 
     def _sampled(self, n_draws, rng):
         """Parts of the draws, of shape (n_some, n_groups)."""
-        law, center = self._posterior, self._posterior.center()
+        law, center, noise = self._posterior, self._posterior.center(), self._unbiased_noise()
+        # Toward direct estimates: with their noise in place of the posterior variance.
+        wider = np.sqrt(noise / np.maximum(self._variance, np.finfo(float).tiny))
         for x, part in mixed.joint_draws(self._found, n_draws, rng):
-            x, part = self._design.unsorted(x), self._design.unsorted(part)
-            latent = center + self.interval_inflation_ * (law.from_normal(x, part) - center)
-            yield self._cut(self._with_direct(self._on_score_scale(latent), self._direct_draws(x)))
-
-    def _direct_draws(self, x):
-        """Draws from what direct estimates say alone, from standard normal ones."""
-        if self.direct_weight_ == 0:
-            return 0.0
-        if not self._counts:
-            return self.z_ + np.sqrt(self.sigma2_) * x
-        k = self.z_ * self.n_
-        return beta.ppf(ndtr(x), k + 0.5, self.n_ - k + 0.5)  # Jeffreys' prior
+            latent = law.from_normal(self._design.unsorted(x), self._design.unsorted(part))
+            latent = center + self.interval_inflation_ * (latent - center)
+            own = self._on_score_scale(latent)
+            yield self._cut(self._toward(own, self.z_ + wider * (own - self._value_)))
 
     def _of_population(self, found, sizes):
         """Answers seen, and simulated answers to all other items."""
@@ -391,7 +389,3 @@ class MixedModel(GroupEstimator):
         low, high = np.quantile(totals, [tail, 1 - tail], axis=0, method="inverted_cdf")
         ends = {"low": np.minimum(low, value), "high": np.maximum(high, value)}
         return of_population(found, value=value, **ends, standard_error=totals.std(axis=0))
-
-
-def _width(estimate):
-    return np.mean(estimate.high - estimate.low)

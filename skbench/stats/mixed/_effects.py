@@ -1,4 +1,4 @@
-"""Effects of a mixed model, and the precision of what is seen of them, topic by topic."""
+"""Effects of a mixed model, and their Gaussian solution, topic by topic."""
 
 from typing import NamedTuple
 
@@ -6,9 +6,10 @@ import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.sparse import csr_array
 
-MODEL_VARIANCE = 2.5**2  # prior variance of a model's effect, on the scale of the model
-# Order of the variances: topics, interactions, models that are alike, then the kernels.
-TOPIC, OWN, ALIKE, KERNELS = 0, 1, 2, slice(3, None)
+# Order of the variances: topics, interactions, models that are alike, models, then the kernels.
+TOPIC, OWN, ALIKE, MODELS, KERNELS = 0, 1, 2, 3, slice(4, None)
+OUTLYING_VARIANCE = 2.5**2  # of an outlying group's interaction, on the scale of the model
+_LEAST = 1e-12
 
 
 class Design(NamedTuple):
@@ -17,8 +18,8 @@ class Design(NamedTuple):
     topic : ndarray of int of shape (n_groups,), codes from 0, ascending
     has_topics : bool, whether the groups of a topic share an effect
     Z : ndarray of shape (n_groups, n_coefficients), columns of models and kernels
-    batch : ndarray of int of shape (n_coefficients,), number of the kernel of each column,
-        -1 for models
+    batch : ndarray of int of shape (n_coefficients,), 0 for columns of models, then the number of
+        the kernel
     shared : ndarray of shape (n_groups, n_factors), factors of the errors on shared items
     own_share : ndarray of shape (n_groups,), part of the sampling noise that is not shared
     """
@@ -39,26 +40,30 @@ class Design(NamedTuple):
         """Columns of a topic that are effects: its own, then those of models that are alike."""
         return 1 + self.shared.shape[1]
 
-    def exists(self):
-        """Which of the variances there are."""
-        n_kernels = self.batch.max() + 1
-        return np.array([self.has_topics, True, self.n_effects > 1, *[True] * n_kernels])
+    @property
+    def n_kernels(self):
+        return int(self.batch.max())
 
-    def of_coefficients(self, variances):
-        """Prior variances of the coefficients."""
-        return np.append(variances[KERNELS], MODEL_VARIANCE)[self.batch]
+    def by_batch(self, values):
+        """Sums over the coefficients of models and of each kernel, on the last axis."""
+        return values @ np.equal.outer(self.batch, np.arange(1 + self.n_kernels))
 
-    def by_kernel(self, values):
-        """Sums over the coefficients of each kernel, on the last axis."""
-        return values @ np.equal.outer(self.batch, np.arange(self.batch.max() + 1))
 
-    def in_blocks(self, columns):
-        """Columns of the groups as a sparse matrix with columns of its own for each topic."""
-        n_groups, n_columns = columns.shape
-        places = self.topic[:, None] * n_columns + np.arange(n_columns)
-        starts = np.arange(n_groups + 1) * n_columns
-        shape = n_groups, self.n_topics * n_columns
-        return csr_array((columns.ravel(), places.ravel(), starts), shape=shape)
+def in_blocks(columns, topic, n_topics):
+    """Columns of groups as a sparse matrix with columns of its own for each topic."""
+    n_groups, n_columns = columns.shape
+    places = topic[:, None] * n_columns + np.arange(n_columns)
+    starts = np.arange(n_groups + 1) * n_columns
+    return csr_array(
+        (columns.ravel(), places.ravel(), starts), shape=(n_groups, n_topics * n_columns)
+    )
+
+
+class Sites(NamedTuple):
+    """Pseudo-observations of the groups: precisions and means, arrays of shape (n_groups,)."""
+
+    precision: np.ndarray
+    mean: np.ndarray
 
 
 class Weights(NamedTuple):
@@ -68,46 +73,53 @@ class Weights(NamedTuple):
     topic: np.ndarray
 
 
-class Precision:
-    """Inverse covariance `P` of the pseudo-observations of all groups.
+class Solution:
+    """Posterior of all groups given their pseudo-observations.
 
-    ``P = V^-1 - V^-1 Z H^-1 Z' V^-1`` with the blocks of topics ``V = D + B B'``, both by
-    Woodbury's identity. `D` is diagonal: the variances of the interaction and of the
-    pseudo-observation. `B` has columns for each topic, for models that are alike and for shared
-    noise, scaled by their standard deviations; `Z` has those of models and kernels.
+    Their inverse covariance is ``P = V^-1 - V^-1 Z H^-1 Z' V^-1`` with the blocks of topics
+    ``V = D + B B'``, both by Woodbury's identity. `D` is diagonal: the variances of the
+    interaction and of the pseudo-observation. `B` has columns for each topic, for models that are
+    alike and for shared noise, scaled by their standard deviations; `Z` has those of models and
+    kernels. ``M = I + B' D^-1 B``, and ``alpha = P y``.
 
     Parameters
     ----------
     design : Design
-    variances : ndarray of shape (3 + n_kernels,)
+    variances : ndarray of shape (4 + n_kernels,)
     weights : Weights
-    sites : ndarray of shape (n_groups,), precisions of the pseudo-observations
+    sites : Sites
     noise_scale : ndarray of shape (n_groups,), standard deviations of the sampling noise
     """
 
     def __init__(self, design, variances, weights, sites, noise_scale):
-        self.design, self.variances = design, variances
+        self.design, self.variances, self.weights, self.sites = design, variances, weights, sites
         self.own_variance = variances[OWN] / weights.group
+        self.prior = variances[MODELS:][design.batch]
         topic = np.sqrt(variances[TOPIC] / weights.topic)[design.topic]
         alike = np.sqrt(variances[ALIKE]) * design.shared
         self.columns = np.column_stack([topic, alike, noise_scale[:, None] * design.shared])
-        self.B = design.in_blocks(self.columns)
-        self.D_inverse = (sites / (1 + sites * self.own_variance))[:, None]
+        self.B = in_blocks(self.columns, design.topic, design.n_topics)
+        self.D_inverse = (sites.precision / (1 + sites.precision * self.own_variance))[:, None]
         inner = self.by_topic(self.B.T @ (self.D_inverse * self.columns))
         self.M_inverse = np.linalg.inv(np.eye(inner.shape[1]) + inner)
+        self.own_within = self.B @ self.M_inverse.reshape(self.B.shape[1], -1)
         self.BVZ = self._within(self.B.T @ (self.D_inverse * design.Z))
         self.VZ = self.D_inverse * (design.Z - self.B @ self.BVZ)
-        self.prior = design.of_coefficients(variances)
         H_root = cholesky(design.Z.T @ self.VZ + np.diag(1 / self.prior), lower=True)
-        self.H_root = solve_triangular(H_root, np.eye(len(H_root)), lower=True)
-        self.H_inverse = self.H_root.T @ self.H_root
+        self.H_root_inverse = solve_triangular(H_root, np.eye(len(H_root)), lower=True)
+        self.H_inverse = self.H_root_inverse.T @ self.H_root_inverse
+        self.alpha = self.times(sites.mean[:, None])[:, 0]
+        within = np.sum(self.columns * self.own_within, axis=1, keepdims=True)
+        left = (self.D_inverse - self.D_inverse**2 * within)[:, 0]
+        self.diagonal = left - np.sum((self.VZ @ self.H_root_inverse.T) ** 2, axis=1)
+        self.latent = self.parts().sum(axis=1)
 
     def by_topic(self, values):
         """Rows in the order of the columns of `B`, as (n_topics, n_columns, n_vectors)."""
         return values.reshape(self.design.n_topics, -1, values.shape[1])
 
     def _within(self, values):
-        """``M^-1 = (I + B' D^-1 B)^-1`` times such rows."""
+        """``M^-1`` times such rows."""
         return (self.M_inverse @ self.by_topic(values)).reshape(values.shape)
 
     def times(self, values):
@@ -116,42 +128,38 @@ class Precision:
         left = scaled - self.D_inverse * (self.B @ self._within(self.B.T @ scaled))
         return left - self.VZ @ (self.H_inverse @ (self.VZ.T @ values))
 
-    def diagonal(self):
-        """Of `P`, of shape (n_groups,)."""
-        within = np.sum(self.columns * self.own_within(), axis=1, keepdims=True)
-        left = self.D_inverse - self.D_inverse**2 * within
-        return left[:, 0] - np.sum((self.VZ @ self.H_root.T) ** 2, axis=1)
-
-    def own_within(self):
-        """Each group's columns times `M^-1`, of shape (n_groups, n_columns)."""
-        return self.B @ self.M_inverse.reshape(self.B.shape[1], -1)
-
     def of_columns(self, which):
         """``B' P B`` of some columns within each topic, of shape (n_topics, n, n)."""
-        by_model = self.by_topic(self.BVZ @ self.H_root.T)[:, which]
+        by_model = self.by_topic(self.BVZ @ self.H_root_inverse.T)[:, which]
         own = self.M_inverse[:, which, which]
         return np.eye(own.shape[1]) - own - by_model @ by_model.transpose(0, 2, 1)
 
-    def traces(self, diagonal):
-        """``v tr P K`` of each variance, where `diagonal` is that of `P`."""
-        effects = self.of_columns(slice(self.design.n_effects))
-        effects = np.trace(effects[:, :1, :1].sum(0)), np.trace(effects[:, 1:, 1:].sum(0))
-        kernels = self.design.by_kernel(1 - np.diag(self.H_inverse) / self.prior)
-        return np.array([effects[0], self.own_variance @ diagonal, effects[1], *kernels])
-
-    def parts(self, alpha):
-        """``v K alpha`` of each variance, of shape (n_groups, 3 + n_kernels)."""
-        effects = self.by_topic(self.B.T @ alpha[:, None])[self.design.topic, :, 0]
+    def parts(self):
+        """``v K alpha`` of each variance, (n_groups, 4 + n_kernels): posterior means of effects."""
+        effects = self.by_topic(self.B.T @ self.alpha[:, None])[self.design.topic, :, 0]
         effects = (effects * self.columns)[:, : self.design.n_effects]
-        own, alike = self.own_variance * alpha, effects[:, 1:].sum(axis=1)
-        kernels = self.design.by_kernel(self.design.Z * self.coefficients(alpha))
-        return np.column_stack([effects[:, 0], own, alike, kernels])
+        own, alike = self.own_variance * self.alpha, effects[:, 1:].sum(axis=1)
+        batches = self.design.by_batch(self.design.Z * self.coefficients())
+        return np.column_stack([effects[:, 0], own, alike, batches])
 
-    def coefficients(self, alpha):
-        """Posterior means of the coefficients, where ``alpha = P y``."""
-        return self.prior * (self.design.Z.T @ alpha)
+    def traces(self):
+        """``v tr P K`` of each variance, of shape (4 + n_kernels,)."""
+        left = self.of_columns(slice(self.design.n_effects))
+        topic, *alike = np.diagonal(left.sum(axis=0))
+        batches = self.design.by_batch(1 - np.diag(self.H_inverse) / self.prior)
+        return np.array([topic, self.own_variance @ self.diagonal, sum(alike), *batches])
 
-    def latent(self, alpha):
-        """Posterior means of the groups without shared noise, where ``alpha = P y``."""
-        models = np.where(self.design.batch < 0, self.coefficients(alpha), 0)
-        return self.parts(alpha).sum(axis=1) + self.design.Z @ models
+    def coefficients(self):
+        """Posterior means of the coefficients of models and kernels."""
+        return self.prior * (self.design.Z.T @ self.alpha)
+
+    def cavity(self):
+        """Mean and variance of each group, with shared noise, by what the others say."""
+        variance = np.maximum(1 / self.diagonal - 1 / self.sites.precision, _LEAST)
+        return self.sites.mean - self.alpha / self.diagonal, variance
+
+    def cavities(self):
+        """The same for an ordinary and for an outlying group."""
+        mean, variance = self.cavity()
+        others = np.maximum(variance - self.own_variance, 0)
+        return (mean, others + self.variances[OWN]), (mean, others + OUTLYING_VARIANCE)

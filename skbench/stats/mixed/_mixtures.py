@@ -9,7 +9,6 @@ _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 _MOST_SKEWED = 1.0  # for which Cornish-Fisher quantiles still ascend
 _HALVINGS = 50  # of an interval of some 20 standard deviations
-_AT_ONCE = 2048  # laws with 32 nodes each
 
 
 class Mixture(NamedTuple):
@@ -35,14 +34,14 @@ class Mixture(NamedTuple):
 
     def accuracy(self):
         """Means and variances of the accuracies whose log odds these are, (n_groups,) each."""
-        flat = [x.ravel() for x in self[1:]]
-        starts = range(0, len(flat[0]), _AT_ONCE)
-        parts = [_accuracies(*(x[at : at + _AT_ONCE] for x in flat)) for at in starts]
-        first, second = (np.concatenate(x) for x in zip(*parts, strict=True))
-        first, second = (
-            np.sum(self.share * x.reshape(self.share.shape), axis=0) for x in (first, second)
-        )
-        return first, np.maximum(second - first**2, 0)
+        x = _NODES + self._bend[..., None] * (_NODES**2 - 1)
+        p = expit(self.mean[..., None] + np.sqrt(self.variance)[..., None] * x)
+        first = np.sum(self.share * (p @ _WEIGHTS), axis=0)
+        return first, np.maximum(np.sum(self.share * (p**2 @ _WEIGHTS), axis=0) - first**2, 0)
+
+    @property
+    def _bend(self):
+        return np.clip(self.skewness, -_MOST_SKEWED, _MOST_SKEWED) / 6
 
     def quantile(self, probability):
         """Quantiles of the mixtures, of shape (n_groups,), by bisection."""
@@ -57,27 +56,12 @@ class Mixture(NamedTuple):
 
     def _distribution(self, x, scale):
         """Distribution functions of the parts: the inverse of Cornish-Fisher's quantiles."""
-        bend = _bend(self.skewness)
         away = np.divide(x - self.mean, scale, out=np.sign(x - self.mean) * 40.0, where=scale > 0)
-        y = away + bend
-        return ndtr(2 * y / (1 + np.sqrt(np.maximum(0, 1 + 4 * bend * y))))
+        y = away + self._bend
+        return ndtr(2 * y / (1 + np.sqrt(np.maximum(0, 1 + 4 * self._bend * y))))
 
     def from_normal(self, x, part):
         """Draws of the mixtures from standard normal ones, (n_draws, n_groups), and their parts."""
-        groups = np.arange(self.mean.shape[1])
-        mean, scale, bend = (
-            values[part, groups]
-            for values in (self.mean, np.sqrt(self.variance), _bend(self.skewness))
-        )
-        return mean + scale * (x + bend * (x**2 - 1))
-
-
-def _bend(skewness):
-    return np.clip(skewness, -_MOST_SKEWED, _MOST_SKEWED) / 6
-
-
-def _accuracies(mean, variance, skewness):
-    """Means of accuracies and of their squares."""
-    x = _NODES + _bend(skewness)[:, None] * (_NODES**2 - 1)
-    p = expit(mean[:, None] + np.sqrt(variance)[:, None] * x)
-    return p @ _WEIGHTS, p**2 @ _WEIGHTS
+        which = part, np.arange(self.mean.shape[1])
+        bent = x + self._bend[which] * (x**2 - 1)
+        return self.mean[which] + np.sqrt(self.variance)[which] * bent

@@ -3,58 +3,57 @@
 import numpy as np
 from scipy.special import softmax
 
-from skbench.stats.mixed._effects import ALIKE, KERNELS, OWN, TOPIC
+from skbench.stats.mixed._effects import ALIKE, KERNELS, OUTLYING_VARIANCE, OWN, TOPIC, in_blocks
 from skbench.stats.mixed._mixtures import Mixture
-from skbench.stats.mixed._scales import LOG_TOPIC_PRIOR, OUTLYING_VARIANCE, TOPIC_WEIGHTS
+from skbench.stats.mixed._scales import LOG_TOPIC_PRIOR, TOPIC_WEIGHTS
 
-_AT_ONCE = 2_000_000  # numbers of joint draws
+_AT_ONCE = 2_000_000  # numbers in a table of draws, or of covariances with new groups
 _LEAST = 1e-300
 
 
-def group_posterior(fit):
+def group_posterior(fit, likelihood):
     """Each group against its cavity with either scale, exactly.
 
     Parameters
     ----------
     fit : MixedFit
+    likelihood : Counts or Scores, that was fitted
 
     Returns
     -------
     Mixture
         Of ordinary groups, and of outlying ones.
     """
-    state, slope, rest = fit.state, *_given_noisy(fit.state)
-    cavity_mean, cavity_variance = state.cavity()
-    noisy_mean = state.values - state.alpha / state.sites
-    mean = state.precision.latent(state.alpha) + slope * (cavity_mean - noisy_mean)
+    solution, (slope, rest) = fit.solution, _given_noisy(fit.solution)
+    cavity_mean, cavity_variance = solution.cavity()
+    noisy_mean = solution.sites.mean - solution.alpha / solution.sites.precision
+    mean = solution.latent + slope * (cavity_mean - noisy_mean)
     parts = []
-    for _, noisy in state.cavities():
+    for _, noisy in solution.cavities():
         change = noisy - cavity_variance  # of the own effect, which is in both
         covariance = slope * cavity_variance + change
         ratio = covariance / noisy
-        latent = rest + slope**2 * cavity_variance + change
-        left = np.maximum(latent - ratio * covariance, 0)
-        tilted = state.likelihood.tilted(cavity_mean, noisy)
-        variance = np.maximum(left + ratio**2 * tilted.variance, _LEAST)
+        left = rest + slope**2 * cavity_variance + change - ratio * covariance
+        tilted = likelihood.tilted(cavity_mean, noisy)
+        variance = np.maximum(left, 0) + np.maximum(ratio**2 * tilted.variance, _LEAST)
         moved = mean + ratio * (tilted.mean - cavity_mean)
         parts.append((moved, variance, ratio**3 * tilted.third / variance**1.5))
     share = np.stack([1 - fit.outliers.group, fit.outliers.group])
     return Mixture(share, *(np.stack(x) for x in zip(*parts, strict=True)))
 
 
-def _given_noisy(state):
+def _given_noisy(solution):
     """Slope of the latent values on those with shared noise, and the variance this leaves."""
-    precision, noise = state.precision, slice(state.precision.design.n_effects, None)
-    columns, topic = precision.columns[:, noise], precision.design.topic
-    noisy = (state.sites - state.diagonal) / state.sites**2
-    # Covariance of shared noise with the whole: B' P of its own columns, over the site.
-    within = precision.D_inverse * precision.own_within()
-    by_model = precision.by_topic(precision.BVZ @ precision.H_inverse)
-    shared = np.zeros(len(topic))
-    for column in range(*noise.indices(precision.columns.shape[1])):
-        own = within[:, column] - np.einsum("gp,gp->g", by_model[topic, column], precision.VZ)
-        shared += precision.columns[:, column] * own / state.sites
-    left = np.eye(columns.shape[1]) - precision.of_columns(noise)
+    noise, topic = slice(solution.design.n_effects, None), solution.design.topic
+    columns = solution.columns[:, noise]
+    noisy = (solution.sites.precision - solution.diagonal) / solution.sites.precision**2
+    # Covariance of the shared noise with the whole: B' P of the own columns, over the site.
+    shared = solution.D_inverse * solution.own_within[:, noise]
+    by_model = solution.by_topic(solution.BVZ @ solution.H_inverse)[:, noise]
+    for factor, own in enumerate(by_model.transpose(1, 0, 2)):
+        shared[:, factor] -= np.einsum("gp,gp->g", own[topic], solution.VZ)
+    shared = np.sum(columns * shared, axis=1) / solution.sites.precision
+    left = np.eye(columns.shape[1]) - solution.of_columns(noise)
     variance = noisy - 2 * shared + np.einsum("gi,gij,gj->g", columns, left[topic], columns)
     slope = np.divide(noisy - shared, noisy, out=np.ones_like(noisy), where=noisy > 0)
     return slope, np.maximum(variance - slope**2 * noisy, 0)
@@ -77,43 +76,35 @@ def new_groups(fit, Z, topic, shared, new_model, unseen):
     Mixture
         Of ordinary and outlying groups, for each weight that a new topic may have.
     """
-    state, precision, known = fit.state, fit.state.precision, topic >= 0
-    variances, own = precision.variances, slice(precision.design.n_effects)
-    of_topic = np.sqrt(variances[TOPIC] / state.weights.topic)[topic]
-    columns = np.column_stack([of_topic, np.sqrt(variances[ALIKE]) * shared])
-    seen = columns * known[:, None]
-    seen[:, 1:] *= ~new_model[:, None]
-    means = precision.by_topic(precision.B.T @ state.alpha[:, None])[topic, own, 0]
-    mean = Z @ precision.coefficients(state.alpha) + np.sum(seen * means, axis=1)
-    around = Z - np.einsum("gi,gip->gp", seen, precision.by_topic(precision.BVZ)[topic, own])
-    variance = np.einsum("gi,gij,gj->g", seen, precision.M_inverse[topic, own, own], seen)
-    variance += np.sum((around @ precision.H_root.T) ** 2, axis=1) + unseen @ variances[KERNELS]
-    variance += np.sum(columns[:, 1:] ** 2, axis=1) * (new_model | ~known)
-    models = precision.coefficients(state.alpha)[precision.design.batch < 0]
-    variance += new_model * _spread_of_models(models, precision)
-    share = fit.outliers.share
-    chances = np.outer([1 - share, share], softmax(LOG_TOPIC_PRIOR)).ravel()
-    scales = np.repeat([variances[OWN], OUTLYING_VARIANCE], len(TOPIC_WEIGHTS))
-    every = (
-        variance + scales[:, None] + np.outer(np.tile(variances[TOPIC] / TOPIC_WEIGHTS, 2), ~known)
-    )
-    parts = np.broadcast_arrays(chances[:, None], mean, every, 0.0)
-    return Mixture(*parts)
-
-
-def _spread_of_models(effects, precision):
-    """Variance of the effect of a new model around the mean of the fitted ones."""
-    spread = np.var(effects, ddof=1) if len(effects) > 1 else precision.H_inverse[0, 0]
-    return spread * (1 + 1 / len(effects))
+    solution, design, variances = fit.solution, fit.solution.design, fit.solution.variances
+    of_topic = np.sqrt(variances[TOPIC] / solution.weights.topic)[topic] * (topic >= 0)
+    alike = np.sqrt(variances[ALIKE]) * shared
+    columns = np.column_stack([of_topic, alike * ((topic >= 0) & ~new_model)[:, None]])
+    blocks = in_blocks(columns, np.maximum(topic, 0), design.n_topics)
+    fitted = in_blocks(solution.columns[:, : design.n_effects], design.topic, design.n_topics)
+    mean, known = np.empty(len(Z)), np.empty(len(Z))
+    size = max(1, _AT_ONCE // len(design.topic))
+    for at in (slice(start, start + size) for start in range(0, len(Z), size)):
+        covariance = design.Z @ (solution.prior * Z[at]).T + (fitted @ blocks[at].T).toarray()
+        mean[at] = covariance.T @ solution.alpha
+        known[at] = np.sum(covariance * solution.times(covariance), axis=0)
+    prior = Z**2 @ solution.prior + of_topic**2 + np.sum(alike**2, axis=1)
+    effects = solution.coefficients()[design.batch == 0]
+    of_model = np.var(effects, ddof=1) if len(effects) > 1 else solution.H_inverse[0, 0]
+    prior += unseen @ variances[KERNELS] + new_model * of_model * (1 + 1 / len(effects))
+    scales = np.repeat([variances[OWN], OUTLYING_VARIANCE], len(TOPIC_WEIGHTS))[:, None]
+    scales = scales + np.outer(np.tile(variances[TOPIC] / TOPIC_WEIGHTS, 2), topic < 0)
+    share = np.outer([1 - fit.outliers.share, fit.outliers.share], softmax(LOG_TOPIC_PRIOR))
+    variance = np.maximum(prior - known, 0) + scales
+    return Mixture(*np.broadcast_arrays(share.reshape(-1, 1), mean, variance, 0.0))
 
 
 def updated(prior, likelihood):
     """A mixture of new groups after their own direct estimates."""
     found = [likelihood.tilted(*part) for part in zip(prior.mean, prior.variance, strict=True)]
     log_mass, mean, variance, third = (np.stack(x) for x in zip(*found, strict=True))
-    return Mixture(
-        softmax(np.log(prior.share) + log_mass, axis=0), mean, variance, third / variance**1.5
-    )
+    share = softmax(np.log(prior.share) + log_mass, axis=0)
+    return Mixture(share, mean, variance, third / variance**1.5)
 
 
 def joint_draws(fit, n_draws, rng):
@@ -135,28 +126,27 @@ def joint_draws(fit, n_draws, rng):
     -----
     Perturb and solve: effects and noise from the prior, ``f + K P (y - y*)``.
     """
-    state, n_groups = fit.state, len(fit.state.alpha)
-    slope, rest = _given_noisy(state)
-    variance = rest + slope**2 * (state.sites - state.diagonal) / state.sites**2
-    mean, scale = state.precision.latent(state.alpha), np.sqrt(np.maximum(variance, _LEAST))
-    size = max(1, _AT_ONCE // n_groups)
+    solution, (slope, rest) = fit.solution, _given_noisy(fit.solution)
+    precision = solution.sites.precision
+    variance = rest + slope**2 * (precision - solution.diagonal) / precision**2
+    size = max(1, _AT_ONCE // len(precision))
     for start in range(0, n_draws, size):
-        latent = _perturbed(state, min(size, n_draws - start), rng)
+        latent = _perturbed(solution, min(size, n_draws - start), rng)
         outlying = rng.random(latent.shape) < fit.outliers.group
-        yield (latent - mean) / scale, outlying.astype(int)
+        scale = np.sqrt(np.maximum(variance, _LEAST))
+        yield (latent - solution.latent) / scale, outlying.astype(int)
 
 
-def _perturbed(state, n_draws, rng):
-    precision, design = state.precision, state.precision.design
-    effects = precision.columns.copy()
+def _perturbed(solution, n_draws, rng):
+    design, own, prior = solution.design, solution.own_variance[:, None], solution.prior[:, None]
+    effects = solution.columns.copy()
     effects[:, design.n_effects :] = 0
-    B, own, prior = design.in_blocks(effects), precision.own_variance[:, None], precision.prior
+    B = in_blocks(effects, design.topic, design.n_topics)
     in_topics = rng.standard_normal((B.shape[1], n_draws))
-    coefficients = np.sqrt(prior)[:, None] * rng.standard_normal((len(prior), n_draws))
     noise = rng.standard_normal((2, len(own), n_draws))
-    latent = design.Z @ coefficients + B @ in_topics + np.sqrt(own) * noise[0]
-    shared = (precision.B - B) @ in_topics
-    seen = latent + shared + noise[1] / np.sqrt(state.sites)[:, None]
-    alpha = precision.times(state.values[:, None] - seen)
-    moved = design.Z @ (prior[:, None] * (design.Z.T @ alpha)) + B @ (B.T @ alpha) + own * alpha
-    return (latent + moved).T
+    latent = design.Z @ (np.sqrt(prior) * rng.standard_normal((len(prior), n_draws)))
+    latent += B @ in_topics + np.sqrt(own) * noise[0]
+    seen = latent + (solution.B - B) @ in_topics
+    seen += noise[1] / np.sqrt(solution.sites.precision)[:, None]
+    alpha = solution.times(solution.sites.mean[:, None] - seen)
+    return (latent + design.Z @ (prior * (design.Z.T @ alpha)) + B @ (B.T @ alpha) + own * alpha).T

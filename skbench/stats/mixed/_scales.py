@@ -5,9 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logit, softmax
 
-from skbench.stats.mixed._effects import TOPIC, Weights
+from skbench.stats.mixed._effects import OUTLYING_VARIANCE, TOPIC, Weights
 
-OUTLYING_VARIANCE = 2.5**2  # of an outlying group's interaction, on the scale of the model
 PRIOR_SHARE = 0.01  # of outlying groups
 _PRIOR_GROUPS = 40.0  # that this share is worth
 _REPETITIONS = 20
@@ -41,23 +40,23 @@ class Outliers(NamedTuple):
         return Weights(np.sqrt(weights.group * group), np.sqrt(weights.topic * topic))
 
 
-def outliers(state, share):
-    """`Outliers` of a `State`; the fixed point of their share is searched from `share` on."""
-    ordinary, outlying = (state.likelihood.tilted(*cavity).log_mass for cavity in state.cavities())
+def outliers(solution, likelihood, share):
+    """`Outliers` of a `Solution`; the fixed point of their share is searched from `share` on."""
+    ordinary, outlying = (likelihood.tilted(*cavity).log_mass for cavity in solution.cavities())
     for _ in range(_REPETITIONS):
         group = expit(logit(share) + outlying - ordinary)
         share = (group.sum() + PRIOR_SHARE * _PRIOR_GROUPS) / (len(group) + _PRIOR_GROUPS)
-    return Outliers(float(share), group, _topic_weights(state))
+    return Outliers(float(share), group, _topic_weights(solution))
 
 
-def _topic_weights(state):
+def _topic_weights(solution):
     """Probabilities of the weights of each topic, by what its groups say of its effect."""
-    precision, tau2 = state.precision, state.precision.variances[TOPIC]
+    tau2 = solution.variances[TOPIC]
     if tau2 == 0:
-        return np.tile(softmax(LOG_TOPIC_PRIOR), (precision.design.n_topics, 1))
-    own = tau2 / state.weights.topic
-    seen_precision = precision.of_columns(slice(1))[:, 0, 0] / own  # 1' P 1
-    seen = np.bincount(precision.design.topic, state.alpha) / seen_precision
-    variance = np.maximum(1 / seen_precision - own, 0)[:, None] + tau2 / TOPIC_WEIGHTS
+        return np.tile(softmax(LOG_TOPIC_PRIOR), (solution.design.n_topics, 1))
+    own = tau2 / solution.weights.topic
+    precision = solution.of_columns(slice(1))[:, 0, 0] / own  # 1' P 1
+    seen = np.bincount(solution.design.topic, solution.alpha) / precision
+    variance = np.maximum(1 / precision - own, 0)[:, None] + tau2 / TOPIC_WEIGHTS
     log_density = -0.5 * (np.log(variance) + seen[:, None] ** 2 / variance)
     return softmax(log_density + LOG_TOPIC_PRIOR, axis=1)

@@ -3,15 +3,16 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, logit
+
+from skbench.stats.mixed._effects import Sites
 
 _NODES, _WEIGHTS = np.polynomial.hermite.hermgauss(24)
 _LOG_WEIGHTS = np.log(_WEIGHTS) + _NODES**2
 _MODE_STEPS = 40
 _MODE_STEP = 1e-5  # relative size of the last: the next would be its square
 _LARGEST_LOG = 700.0  # whose exponential is a number
-_AT_ONCE = 1024  # groups with 24 nodes each: they stay in the cache
-_LEAST = 1e-12
+_LEAST_PRECISION, _LEAST_NOISE = 1e-8, 1e-12
 
 
 class Moments(NamedTuple):
@@ -34,31 +35,39 @@ class Counts:
 
     def __init__(self, k, n, own_share):
         self.k, self.n = k / own_share, n / own_share
-        self.size = n
-        p = (k + 1) / (n + 2)
-        self.first_mean = np.log(p / (1 - p))
-        self.first_precision = self.n * p * (1 - p)
+        self.own_share = own_share
+
+    def first_sites(self):
+        """Where expectation propagation starts: the smoothed accuracies."""
+        k, n = self.k * self.own_share + 1, self.n * self.own_share + 2
+        p = k / n
+        return Sites(self.n * p * (1 - p), logit(p))
 
     def noise_scale(self, latent):
         """Standard deviation of the sampling noise at these log odds."""
         p = np.clip(expit(latent), 0.01, 0.99)
-        return 1 / np.sqrt(self.size * p * (1 - p))
+        return 1 / np.sqrt(self.n * self.own_share * p * (1 - p))
 
     def tilted(self, mean, variance):
         """`Moments` of the log odds with normal priors of shape (n_groups,)."""
-        starts = range(0, len(mean), _AT_ONCE)
-        parts = [
-            _tilted(*(x[at : at + _AT_ONCE] for x in (self.k, self.n, mean, variance)))
-            for at in starts
-        ]
-        return Moments(*(np.concatenate(x) for x in zip(*parts, strict=True)))
+        points, log_weights = _rule(self.k, self.n, mean, variance)
+        top = log_weights[:, len(_NODES) // 2]  # next to the mode
+        weights = np.exp(log_weights - top[:, None])
+        mass = weights.sum(axis=1)
+        weights /= mass[:, None]
+        center = np.einsum("ij,ij->i", weights, points)
+        away = points - center[:, None]
+        square = weights * away**2
+        return Moments(
+            top + np.log(mass), center, square.sum(axis=1), np.einsum("ij,ij->i", square, away)
+        )
 
     def updated(self, mean, variance):
-        """Precision, and precision times mean, of the pseudo-observations for these cavities."""
+        """`Sites` that give the posteriors the moments of the exact likelihoods."""
         tilted = self.tilted(mean, variance)
         # A binomial likelihood is log concave: it only adds precision, but for rounding.
-        precision = np.maximum(1 / tilted.variance - 1 / variance, 1e-8)
-        return precision, tilted.mean * (precision + 1 / variance) - mean / variance
+        precision = np.maximum(1 / tilted.variance - 1 / variance, _LEAST_PRECISION)
+        return Sites(precision, tilted.mean + (tilted.mean - mean) / (variance * precision))
 
 
 class Scores:
@@ -71,39 +80,28 @@ class Scores:
     """
 
     def __init__(self, z, sigma2, own_share):
-        self.first_mean, self.own_noise = z, np.maximum(own_share * sigma2, _LEAST)
-        self.first_precision = 1 / self.own_noise
-        self._scale = np.sqrt(sigma2)
+        self.z, self.sigma2 = z, sigma2
+        self.own_noise = np.maximum(own_share * sigma2, _LEAST_NOISE)
+
+    def first_sites(self):
+        """The observations, known from the first."""
+        return Sites(1 / self.own_noise, self.z)
 
     def noise_scale(self, latent):
         """Standard deviation of the sampling noise."""
-        return self._scale
+        return np.sqrt(self.sigma2)
 
     def tilted(self, mean, variance):
         """`Moments` of the expected score with normal priors of shape (n_groups,)."""
         total = variance + self.own_noise
-        away = self.first_mean - mean
+        away = self.z - mean
         log_mass = -0.5 * (np.log(2 * np.pi * total) + away**2 / total)
         after = mean + variance / total * away, variance * self.own_noise / total
         return Moments(log_mass, *after, np.zeros_like(mean))
 
     def updated(self, mean, variance):
-        """Precision, and precision times mean, of the observations."""
-        return self.first_precision, self.first_precision * self.first_mean
-
-
-def _tilted(k, n, mean, variance):
-    points, log_weights = _rule(k, n, mean, variance)
-    # Next to the mode nothing is much smaller than the largest, which takes longer to find.
-    top = log_weights[:, len(_NODES) // 2]
-    weights = np.exp(log_weights - top[:, None])
-    mass = weights @ np.ones(len(_NODES))
-    weights /= mass[:, None]
-    center = np.einsum("ij,ij->i", weights, points)
-    away = points - center[:, None]
-    square = weights * away**2
-    third = np.einsum("ij,ij->i", square, away)
-    return top + np.log(mass), center, square @ np.ones(len(_NODES)), third
+        """The observations, whatever the cavities."""
+        return self.first_sites()
 
 
 def _rule(k, n, mean, variance):
@@ -121,22 +119,13 @@ def _rule(k, n, mean, variance):
 
 
 def _mode(k, n, mean, variance):
-    """Where ``k x - n log(1 + e^x) - (x - mean)^2 / (2 variance)`` peaks."""
-    # The slope is 0 between these: at the prior mean it is variance (k - n p) away at most.
-    low, high = mean - variance * (n - k), mean + variance * k
+    """Where ``k x - n log(1 + e^x) - (x - mean)^2 / (2 variance)`` peaks, by short Newton steps."""
     precision, own = 1 / variance, (k + 0.5) * (n - k + 0.5) / (n + 1)
     x = (precision * mean + own * np.log((k + 0.5) / (n - k + 0.5))) / (precision + own)
-    x = np.clip(x, low, high)
     for _ in range(_MODE_STEPS):
         p = expit(x)
-        right = n * p
-        slope = k - right - (x - mean) * precision
-        rises = slope >= 0
-        low, high = np.where(rises, x, low), np.where(rises, high, x)
-        new = x + slope / (right * (1 - p) + precision)
-        inside = (new >= low) & (new <= high)
-        new = np.where(inside, new, (low + high) / 2)
-        if np.all(np.abs(new - x) <= _MODE_STEP * (1 + np.abs(x))):
-            return new
-        x = new
+        step = (k - n * p - (x - mean) * precision) / (n * p * (1 - p) + precision)
+        x = x + np.clip(step, -2, 2)
+        if np.all(np.abs(step) <= _MODE_STEP * (1 + np.abs(x))):
+            break
     return x

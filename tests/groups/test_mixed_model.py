@@ -179,8 +179,6 @@ REFUSED = [
     (MixedModel(), {"X": TWICE, "groups": None}, "'A' occurs more than once in topic 't0'"),
     (MixedModel(), {"X": PROMPTS, "groups": None}, "prompt or language"),
     (MixedModel(), correlated([[1.0]], "A"), "no row and column for model 'B'"),
-    (MixedModel(), correlated(2 * np.eye(3)), "must be a correlation matrix"),
-    (MixedModel(), correlated(np.eye(3) - 0.9 * (np.eye(3) == 0)), "must be a correlation matrix"),
 ]
 
 
@@ -358,10 +356,10 @@ def test_new_groups_against_explicit_matrices():
     z = z + 0.3 * rng.normal(size=90)
     fitted, scale = MixedModel().fit(X, z, 0.05, sampling=CONTINUOUS), np.std(z)
     assert fitted.family_ == "gaussian"
-    topics, own, _, *kernels = fitted._found.state.precision.variances
+    topics, own, _, _, *kernels = fitted._found.solution.variances
     assert_allclose(scale**2 * np.array(kernels), fitted.kernel_variances_)
     assert min(topics, own, *kernels) > 1e-4  # what is compared below is not nothing
-    weights = fitted._found.state.weights
+    weights = fitted._found.solution.weights
     of_topic, of_group = 1 / weights.topic[topic], 1 / weights.group
     same_topic = np.equal.outer(topic, topic) * of_topic
     prior = np.array([same_topic, np.diag(of_group), *kernels_between(X, X, X)])
@@ -400,8 +398,8 @@ def test_fitted_groups_against_explicit_matrices():
     z = 0.3 * model + 0.5 * rng.normal(size=20)[topic] + 0.4 * rng.normal(size=60)
     z[7] -= 4
     fitted, scale = MixedModel().fit(X, z, 0.05, sampling=CONTINUOUS), np.std(z)
-    topics, own = fitted._found.state.precision.variances[:2]
-    weights, design = fitted._found.state.weights, np.equal.outer(model, np.arange(3)).astype(float)
+    topics, own = fitted._found.solution.variances[:2]
+    weights, design = fitted._found.solution.weights, np.equal.outer(model, np.arange(3)).astype(float)
     same_topic = np.equal.outer(topic, topic) / weights.topic[topic]
     chances, value = fitted.outlier_probability_, fitted.estimate().value
     assert chances[7] > 0.9

@@ -371,8 +371,8 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         return np.where(np.isnan(noise), self.sigma2_, noise)
 
     def _unlike_peers(self):
-        """Probability that each fitted group is unlike its peers, where the method knows."""
-        return None
+        """Probability that each fitted group is an outlier, where the method finds any."""
+        return getattr(self, "outlier_probability_", None)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -67,12 +67,7 @@ def warn_of_risk(value, standard_error, z, noise):
     z, noise : ndarray of shape (n_groups,)
         Direct estimates and their sampling variances, right on average.
     """
-    # Scores that are all alike show no noise: nothing tells what the direct estimates risk.
-    if (
-        len(z) >= _FEWEST
-        and noise.any()
-        and weight_of_direct(value, standard_error**2, z, noise) > 0
-    ):
+    if len(z) >= _FEWEST and weight_of_direct(value, standard_error**2, z, noise) > 0:
         warnings.warn(
             f"{_RISK}: some groups are unlike what is borrowed for them. Take MixedModel, "
             "which moves to the direct estimates where it must, or DirectEstimator.",

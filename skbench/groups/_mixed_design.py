@@ -8,7 +8,8 @@ import pandas as pd
 from skbench._checks import check_option, plain
 from skbench._columns import FeatureTable, Levels, feature_columns, named_column
 from skbench.stats import mixed
-from skbench.stats.mixed import covariances
+from skbench.stats.clusters.item_correlation import shared_factors
+from skbench.stats.mixed.covariances import FeatureKernels
 
 
 class MixedDesign:
@@ -32,18 +33,18 @@ class MixedDesign:
         rows = estimator.labels_ if estimator.labels_.is_unique else np.arange(len(X))
         self.topics = Levels(X, column, rows if groups is None else groups)
         self._check(estimator, groups)
-        features = self._learned_features(estimator.kernels, X)
         if len(self.topics.names) == 1:
             # One topic cannot tell models from their interaction with it: each row is a topic.
             self.models, self.topics = Levels(X, None), Levels(X, None, np.arange(len(X)))
+        self._learned_kernels(estimator.kernels, X)
         model, n_models = self.models.codes, len(self.models.names)
         own_share, self._shared = np.ones(n_models), np.zeros((n_models, 0))
         correlation = (
             estimator.sampling_.correlation_of(self.models.names) if n_models > 1 else None
         )
         if correlation is not None:
-            own_share, self._shared = covariances.shared_factors(correlation)
-        batches = [np.equal.outer(model, np.arange(n_models)), *self._factors(features, model)]
+            own_share, self._shared = shared_factors(correlation)
+        batches = [np.equal.outer(model, np.arange(n_models)), *self._factors(X, model)]
         numbers = [np.full(batch.shape[1], number) for number, batch in enumerate(batches)]
         self._order = np.lexsort((model, self.topics.codes))
         self.effects = mixed.Design(
@@ -63,14 +64,11 @@ class MixedDesign:
         if pairs.duplicated().any():
             model, topic = pairs[pairs.duplicated()].iloc[0]
             model, topic = plain(self.models.names[model]), plain(self.topics.names[topic])
-            whose = (
-                "Several rows stand" if model is None else f"Model {model!r} stands several times"
-            )
             raise ValueError(
-                f"{whose} in topic {topic!r}: X has no column {estimator.model!r} of models, or "
-                "groups are made by more than model and topic (prompt, language?). Pass the name "
-                "as model=..., make one model of each combination, or pass topic=None and no "
-                "groups if every row is a topic of its own."
+                f"Several rows have model {model!r} and topic {topic!r}: groups are made by more "
+                "than model and topic (by prompt or language?), or X has no column "
+                f"{estimator.model!r}. Pass its name as model=..., make one model of each "
+                "combination, or pass topic=None and no groups if every row is a topic of its own."
             )
         unknown = groups is None and self.topics.column is None and estimator.topic is not None
         if unknown and self.models.column is not None and pairs["model"].duplicated().any():
@@ -81,24 +79,19 @@ class MixedDesign:
                 stacklevel=6,
             )
 
-    def _learned_features(self, kernels, X):
-        """Features as numbers, by which kernels are made; None where there are none."""
+    def _learned_kernels(self, kernels, X):
+        """Which columns are features, and the kernels of these."""
         columns = list(kernels or ())
         if isinstance(kernels, str):
             check_option("kernels", kernels, ("auto",))
             names = [self.models.column, self.topics.column]
             columns = feature_columns(X, names, self.topics.codes)
-        self._table = FeatureTable(X, columns) if columns else None
-        if not columns:
-            return None
-        self._basis = covariances.feature_basis(features := self._table.numbers(X))
-        return features
+        self._table = FeatureTable(X, columns)
+        self._kernels = FeatureKernels(self._table.numbers(X), len(self.models.names))
 
-    def _factors(self, features, model):
-        """Factors of the kernels; none where no feature varies."""
-        if features is None or not np.isfinite(self._basis.scale).any():
-            return []
-        return covariances.feature_factors(self._basis, features, model, len(self.models.names))
+    def _factors(self, X, model):
+        """Columns of the kernels for some rows; none where there are no features."""
+        return self._kernels.factors(self._table.numbers(X), model)
 
     def sorted(self, *columns):
         """Values of the groups in the order of `effects`."""
@@ -115,10 +108,8 @@ class MixedDesign:
         model, topic = self.models.positions(X), self.topics.positions(X)
         new, n_models = model < 0, len(self.models.names)
         own = np.where(new[:, None], 1 / n_models, np.equal.outer(model, np.arange(n_models)))
-        features = None if self._table is None else self._table.numbers(X)
-        factors = self._factors(features, model)
-        typical = np.sqrt(np.mean(self._shared**2, axis=0))
-        shared = np.where(new[:, None], typical, self._shared[model])
+        factors = self._factors(X, model)
+        shared = np.where(new[:, None], 0, self._shared[model])
         # What the columns of the smooth kernel leave, and a new model's own slopes.
         unseen = np.zeros((len(X), len(factors)))
         if factors:

@@ -24,10 +24,12 @@ from skbench.groups._mixed_design import MixedDesign
 from skbench.groups.direct import DirectEstimator
 from skbench.stats import mixed
 from skbench.stats.intervals import binomial
+from skbench.stats.intervals.mixtures import Mixture
 from skbench.stats.shrinkage import stein
 
 _FEW_TOPICS = 3  # so few that there is next to nothing to borrow from
 _LARGEST = 0.97  # width relative to direct intervals, with which borrowing from these is worth it
+_LEAST_SPREAD = 1e-3  # of scores, relative to their noise
 _TOTALS = 2000  # draws of finite populations
 _ANY_LEVEL = 0.95  # at which widths are compared
 
@@ -177,14 +179,15 @@ class MixedModel(GroupEstimator):
         self._seed = int(as_generator(self.random_state).integers(2**31))
         if self._counts:
             self.sigma2_ = self._variance_of_counts(self.z_, self.n_)
-        spread = np.std(self.z_)  # scores are fitted less their mean, in units of this
+        # Scores are fitted less their mean, in units of their spread, unless they are all alike.
+        spread = max(np.std(self.z_), _LEAST_SPREAD * np.sqrt(np.mean(self.sigma2_)))
         self._units = (0.0, 1.0) if self._counts else (np.mean(self.z_), spread or 1.0)
         self._design = design = MixedDesign(self, X, groups)
         data = design.sorted(self.z_, self.sigma2_, self.n_)
         likelihood = self._likelihood(*data, design.effects.own_share)
         self._found = mixed.fit_mixed(likelihood, design.effects, tell=counter("mixed model"))
         parts = mixed.group_posterior(self._found, likelihood)
-        self._posterior = mixed.Mixture(*(design.unsorted(part) for part in parts))
+        self._posterior = Mixture(*(design.unsorted(part) for part in parts))
         self._value_, self._variance = value, variance = self._moments(self._posterior)
         noise = value * (1 - value) / self.n_ if self._counts else self.sigma2_
         size = self.n_ if self._counts else 1 / np.maximum(self.sigma2_, np.finfo(float).tiny)
@@ -194,11 +197,8 @@ class MixedModel(GroupEstimator):
 
     def _resolved_family(self):
         check_option("family", self.family, ("auto", "binomial", "gaussian"))
-        if self.family == "binomial" and not are_counts(self.z_, self.n_):
-            raise ValueError(
-                'family="binomial" needs right and wrong answers: n, y between 0 and 1, and every '
-                'y * n a whole number. For other scores take family="gaussian".'
-            )
+        if self.family == "binomial":
+            _require_counts(self.z_, self.n_)
         by_outcome = "binomial" if self._binary else "gaussian"
         return by_outcome if self.family == "auto" else self.family
 
@@ -306,19 +306,13 @@ class MixedModel(GroupEstimator):
         own = self._bounds_of(self._posterior, self.z_, confidence_level)
         return self._bounds_toward(own, lambda: self._direct._fitted_bounds(confidence_level))
 
-    def _unlike_peers(self):
-        return self.outlier_probability_
-
     def _law_of_new(self, X, z, sigma2, n):
         """Laws of new groups, each updated by its own direct estimate."""
         prior = mixed.new_groups(self._found, *self._design.of_new(X))
         if z is None:
             return prior
-        if self._counts and not are_counts(z, n):
-            raise ValueError(
-                "The fitted groups have right and wrong answers: z needs n, and every z * n must "
-                'be a whole number. For other scores fit with family="gaussian".'
-            )
+        if self._counts:
+            _require_counts(z, n)
         return mixed.updated(prior, self._likelihood(z, sigma2, n, np.ones(len(z))))
 
     def _value(self, X, z, sigma2, n):
@@ -389,3 +383,11 @@ class MixedModel(GroupEstimator):
         low, high = np.quantile(totals, [tail, 1 - tail], axis=0, method="inverted_cdf")
         ends = {"low": np.minimum(low, value), "high": np.maximum(high, value)}
         return of_population(found, value=value, **ends, standard_error=totals.std(axis=0))
+
+
+def _require_counts(z, n):
+    if not are_counts(z, n):
+        raise ValueError(
+            "Right and wrong answers need sizes n, direct estimates between 0 and 1, and whole "
+            'numbers of right answers n times z. For other scores take family="gaussian".'
+        )

@@ -25,6 +25,7 @@ from skbench.stats.intervals import (
     binomial as binomial,
     finite_population as finite_population,
     means as means,
+    mixtures as mixtures,
     moderated as moderated,
     moments as moments,
 )

@@ -2,6 +2,11 @@
 
 import numpy as np
 
+_MOST_FACTORS = 5
+_LEAST_OWN_SHARE = 0.1  # of the noise of a model
+_ROUNDS = 60
+_SAME = 1e-4  # change of a share at which the factors are found
+
 
 def item_correlation(scores, topic):
     """Correlation across models of the errors that shared items cause.
@@ -73,3 +78,46 @@ def _nearest_correlation(matrix):
     matrix = (vectors * np.maximum(values, 0)) @ vectors.T
     scale = np.sqrt(np.diag(matrix))
     return matrix / np.outer(scale, scale)
+
+
+def shared_factors(correlation):
+    """Principal factors of a correlation of the models' errors on shared items.
+
+    Parameters
+    ----------
+    correlation : ndarray of shape (n_models, n_models)
+
+    Returns
+    -------
+    own_share : ndarray of shape (n_models,)
+        Part of each model's noise that no factor explains, at least .1.
+    factors : ndarray of shape (n_models, n_factors)
+        ``correlation ~ diag(own_share) + factors @ factors.T``; as many as the matrix has
+        eigenvalues above 1, at least 1 and at most 5.
+
+    Notes
+    -----
+    Iterated principal factors: the leading eigenpairs of the matrix less `own_share`, which
+    becomes what they leave. Rows are scaled where `own_share` was cut.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> own_share, factors = shared_factors(np.array([[1, 0.36], [0.36, 1]]))
+    >>> own_share.round(2), np.abs(factors).round(1)
+    (array([0.64, 0.64]), array([[0.6],
+           [0.6]]))
+    """
+    n_factors = np.clip(np.sum(np.linalg.eigvalsh(correlation) > 1), 1, _MOST_FACTORS)
+    own_share = np.full(len(correlation), 0.5)
+    for _ in range(_ROUNDS):
+        values, vectors = np.linalg.eigh(correlation - np.diag(own_share))
+        leading = np.maximum(values[-n_factors:], 0)
+        factors = vectors[:, -n_factors:] * np.sqrt(leading)
+        before, explained = own_share, np.sum(factors**2, axis=1)
+        own_share = np.maximum(_LEAST_OWN_SHARE, 1 - explained)
+        if np.max(np.abs(own_share - before)) < _SAME:
+            break
+    cut = own_share > 1 - explained
+    scale = np.where(cut, np.sqrt((1 - own_share) / np.maximum(explained, 1e-12)), 1.0)
+    return own_share, factors * scale[:, None]

@@ -3,7 +3,6 @@
 from skbench.stats.mixed._effects import Design as Design
 from skbench.stats.mixed._fit import MixedFit as MixedFit
 from skbench.stats.mixed._fit import fit_mixed as fit_mixed
-from skbench.stats.mixed._mixtures import Mixture as Mixture
 from skbench.stats.mixed._posterior import group_posterior as group_posterior
 from skbench.stats.mixed._posterior import joint_draws as joint_draws
 from skbench.stats.mixed._posterior import new_groups as new_groups

@@ -3,12 +3,12 @@
 import numpy as np
 from scipy.special import softmax
 
+from skbench.stats.intervals.mixtures import Mixture
 from skbench.stats.mixed._effects import ALIKE, KERNELS, OUTLYING_VARIANCE, OWN, TOPIC, in_blocks
-from skbench.stats.mixed._mixtures import Mixture
 from skbench.stats.mixed._scales import LOG_TOPIC_PRIOR, TOPIC_WEIGHTS
 
 _AT_ONCE = 2_000_000  # numbers in a table of draws, or of covariances with new groups
-_LEAST = 1e-300
+_LEAST = 1e-100  # variance
 
 
 def group_posterior(fit, likelihood):
@@ -67,7 +67,7 @@ def new_groups(fit, Z, topic, shared, new_model, unseen):
     fit : MixedFit
     Z : ndarray of shape (n_new, n_coefficients), columns of models and kernels
     topic : ndarray of int of shape (n_new,), -1 for a topic that was not fitted
-    shared : ndarray of shape (n_new, n_factors), factors of their models' errors
+    shared : ndarray of shape (n_new, n_factors), factors of their models' errors, 0 if not fitted
     new_model : ndarray of bool of shape (n_new,), whether the model was not fitted
     unseen : ndarray of shape (n_new, n_kernels), kernels that no coefficient stands for
 
@@ -79,7 +79,7 @@ def new_groups(fit, Z, topic, shared, new_model, unseen):
     solution, design, variances = fit.solution, fit.solution.design, fit.solution.variances
     of_topic = np.sqrt(variances[TOPIC] / solution.weights.topic)[topic] * (topic >= 0)
     alike = np.sqrt(variances[ALIKE]) * shared
-    columns = np.column_stack([of_topic, alike * ((topic >= 0) & ~new_model)[:, None]])
+    columns = np.column_stack([of_topic, alike * (topic >= 0)[:, None]])
     blocks = in_blocks(columns, np.maximum(topic, 0), design.n_topics)
     fitted = in_blocks(solution.columns[:, : design.n_effects], design.topic, design.n_topics)
     mean, known = np.empty(len(Z)), np.empty(len(Z))
@@ -91,6 +91,7 @@ def new_groups(fit, Z, topic, shared, new_model, unseen):
     prior = Z**2 @ solution.prior + of_topic**2 + np.sum(alike**2, axis=1)
     effects = solution.coefficients()[design.batch == 0]
     of_model = np.var(effects, ddof=1) if len(effects) > 1 else solution.H_inverse[0, 0]
+    of_model += variances[ALIKE] * np.sum(design.shared**2, axis=1).mean()
     prior += unseen @ variances[KERNELS] + new_model * of_model * (1 + 1 / len(effects))
     scales = np.repeat([variances[OWN], OUTLYING_VARIANCE], len(TOPIC_WEIGHTS))[:, None]
     scales = scales + np.outer(np.tile(variances[TOPIC] / TOPIC_WEIGHTS, 2), topic < 0)

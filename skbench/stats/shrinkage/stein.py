@@ -83,8 +83,8 @@ def weight_of_direct(value, posterior_variance, z, noise):
     -------
     float
         Weight of the direct estimates: 0 where the estimated risk, the mean of
-        `squared_errors`, is not above theirs by more than its standard error; else the one
-        with the least estimated risk.
+        `squared_errors`, is not above theirs by more than its standard error, or where no
+        noise was seen, which says nothing of theirs; else the one with the least estimated risk.
 
     Notes
     -----
@@ -100,7 +100,7 @@ def weight_of_direct(value, posterior_variance, z, noise):
     0.9375
     """
     lost = squared_errors(value, posterior_variance, z, noise) - noise
-    if np.mean(lost) <= np.std(lost) / np.sqrt(len(lost)):
+    if not np.any(noise) or np.mean(lost) <= np.std(lost) / np.sqrt(len(lost)):
         return 0.0
     gain, apart = np.mean(noise) - np.mean(posterior_variance), np.mean((value - z) ** 2)
     # Estimates that are the direct ones have nowhere to move, but their intervals have.

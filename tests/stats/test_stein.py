@@ -87,6 +87,11 @@ def test_weight_of_direct_has_the_least_estimated_risk():
     assert weight_of_direct(0.8 * z, np.full(500, 0.2), z, noise) == 0
 
 
+def test_noise_that_was_not_seen_says_nothing_of_direct_estimates():
+    # All answers right: unbiased estimates of their noise are 0, whatever they are worth.
+    assert weight_of_direct(np.full(9, 0.97), np.full(9, 1e-3), np.ones(9), np.zeros(9)) == 0
+
+
 def test_estimates_that_are_the_direct_ones_have_nowhere_to_move():
     z, noise = np.array([0.1, 0.5, 0.9]), np.full(3, 0.02)
     assert weight_of_direct(z, noise, z, noise) == 0

@@ -28,12 +28,6 @@ def gold_folder():
 
 
 @pytest.fixture
-def at_the_maximum(monkeypatch):
-    """Mixed models whose variances stay at the restricted maximum, not integrated over."""
-    monkeypatch.setattr("skbench.stats.mixed._fit._CERTAIN", np.inf)
-
-
-@pytest.fixture
 def edge_groups():
     """Groups at the edges: one item, all wrong, all right, equal variances."""
     n = np.array([1, 1, 5, 10, 10, 200])

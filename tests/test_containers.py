@@ -74,6 +74,22 @@ def correlation(value=0.5):
     return pd.DataFrame([[1.0, value], [value, 1.0]], MODELS, MODELS)
 
 
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        2 * np.eye(2),
+        [[1.0, 0.5], [0.4, 1.0]],
+        [[1.0, 1.2], [1.2, 1.0]],
+        np.eye(3) - 0.9 * (np.eye(3) == 0),
+    ],
+)
+def test_sampling_refuses_what_is_no_correlation_matrix(matrix):
+    names = list("abc")[: len(matrix)]
+    given = pd.DataFrame(matrix, names, names)
+    with pytest.raises(ValueError, match="must be a correlation matrix"):
+        Sampling("continuous", items_shared=True, item_correlation=given)
+
+
 def test_sampling_cannot_be_changed_from_outside():
     given = correlation()
     sampling = Sampling("continuous", items_shared=True, item_correlation=given)

@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from skbench import AveragedEstimator, CrossFitKFold, EmpiricalBayes, IntervalPipeline
+from skbench import CrossFitKFold, EmpiricalBayes, IntervalPipeline, MixedModel
 from skbench._random import seeded
 
 
@@ -22,7 +22,8 @@ def test_every_depth_is_filled_and_nothing_of_the_user_is_touched():
     forest = make_pipeline(StandardScaler(), BaggingRegressor(RandomForestRegressor()))
     search = GridSearchCV(forest, {}, cv=KFold(2, shuffle=True))
     members = [("eb", EmpiricalBayes(search)), ("sgd", EmpiricalBayes(SGDRegressor()))]
-    pipeline = IntervalPipeline([("scale", StandardScaler()), ("mean", AveragedEstimator(members))])
+    voting = VotingRegressor([*members, ("mixed", MixedModel())])
+    pipeline = IntervalPipeline([("scale", StandardScaler()), ("mean", voting)])
     filled = seeded(pipeline, 3)
     names, parameters = open_states(pipeline), filled.get_params()
     assert len(names) == 6

@@ -34,7 +34,7 @@ def test_words_about_each_group_are_kept(found):
 def test_errors_beyond_the_direct_ones_are_named(found):
     worse = found.loc[found["error"] > promises.MOST_ERROR, "interval"].str.split("(").str[0]
     assert set(worse) <= set(promises.WORSE_THAN_DIRECT)
-    assert "AveragedEstimator" not in promises.WORSE_THAN_DIRECT
+    assert "MixedModel" not in promises.WORSE_THAN_DIRECT
 
 
 def test_no_interval_that_promises_has_no_width(found):

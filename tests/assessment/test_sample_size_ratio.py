@@ -7,14 +7,13 @@ from scipy.stats import binom
 from sklearn.linear_model import LinearRegression, Ridge
 
 from skbench import (
-    AveragedEstimator,
     DirectEstimator,
     EmpiricalBayes,
     FayHerriot,
     GroupSummary,
     IntervalPipeline,
     JamesStein,
-    LogisticMixedModel,
+    MixedModel,
     Sampling,
     make_items,
     sample_size_ratio,
@@ -163,15 +162,15 @@ def test_other_groups_are_refused():
         sample_size_ratio(JamesStein().fit(**first.fit_args), second)
 
 
-def test_averages_need_to_know_how_errors_are_correlated():
+def test_estimates_that_borrow_need_to_know_how_errors_are_correlated():
     data = make_items(4, 12, 10, random_state=0)
     g = summarize_items(data.items, ["model", "topic"], features=data.features)
-    averaged = AveragedEstimator([LogisticMixedModel()]).fit(**g.fit_args)
-    ratio = sample_size_ratio(averaged, g)
+    mixed = MixedModel().fit(**g.fit_args)
+    ratio = sample_size_ratio(mixed, g)
     noise = unbiased_variance(np.round(g.z * g.n), g.n)
-    assert ratio.value == pytest.approx(noise.sum() / averaged.squared_error_.sum())
+    assert ratio.value == pytest.approx(noise.sum() / mixed.squared_error_.sum())
     unknown = replace(g, sampling=replace(g.sampling, item_correlation=None))
-    assert sample_size_ratio(averaged, unknown) is None
+    assert sample_size_ratio(mixed, unknown) is None
 
 
 def test_estimates_carry_the_ratio():

@@ -9,8 +9,8 @@ from conftest import simulated
 from scipy.stats import binom
 
 from skbench import (
-    AveragedEstimator,
     ItemBank,
+    MixedModel,
     UnitLevelModel,
     choose_items,
     items_needed,
@@ -216,7 +216,7 @@ def test_several_models_and_their_summary(bank, rows):
     np.testing.assert_allclose(by_topic.value, both.value.reshape(2, -1).mean(axis=0))
     g = model.summary_
     assert len(g) == 12 and list(g.groups[:2]) == ["t0", "t1"]
-    estimate = AveragedEstimator(random_state=0).fit(**g.fit_args).estimate()
+    estimate = MixedModel().fit(**g.fit_args).estimate()
     assert np.all(np.isfinite(estimate.value)) and np.all(estimate.high > estimate.low)
 
 

@@ -21,14 +21,12 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from xgboost import XGBRegressor
 
 from skbench import (
-    AveragedEstimator,
     CrossFitKFold,
-    CrossFitMixedModel,
     DirectEstimator,
     EmpiricalBayes,
     FayHerriot,
     IntervalPipeline,
-    LogisticMixedModel,
+    MixedModel,
     StructuredRegression,
     SyntheticRegression,
     make_items,
@@ -193,7 +191,7 @@ def answers():
 def test_default_scores_of_pipelines_with_routing(answers, kind):
     g, told = answers, {name: answers.fit_args[name] for name in TOLD}
     numbers = make_column_transformer((StandardScaler(), ["feature"]))
-    mixed = kind([("same", FunctionTransformer()), ("last", LogisticMixedModel())])
+    mixed = kind([("same", FunctionTransformer()), ("last", MixedModel())])
     ridge = kind([("numbers", numbers), ("last", EmpiricalBayes(Ridge(), cv=2, random_state=0))])
     with config_context(enable_metadata_routing=True):
         for pipe in (clone(mixed), clone(ridge)):
@@ -215,7 +213,7 @@ def test_default_scores_of_pipelines_with_routing(answers, kind):
 
 def test_interval_pipeline_scores_with_sigma2(answers):
     g = answers
-    pipe = IntervalPipeline([("same", FunctionTransformer()), ("last", LogisticMixedModel())])
+    pipe = IntervalPipeline([("same", FunctionTransformer()), ("last", MixedModel())])
     pipe.fit(**g.fit_args)
     assert pipe.score(g.X, g.z, sigma2=g.sigma2) == pipe[-1].score(g.X, g.z, g.sigma2)
 
@@ -236,13 +234,13 @@ def test_no_search_on_few_items_is_lost():
 
 def test_stacking_with_a_final_estimator_that_takes_the_noise(answers):
     g, told = answers, {name: answers.fit_args[name] for name in TOLD}
-    members = [("eb", EmpiricalBayes(Ridge(), random_state=0)), ("mixed", LogisticMixedModel())]
+    members = [("eb", EmpiricalBayes(Ridge(), random_state=0)), ("mixed", MixedModel())]
     final = SyntheticRegression(Ridge(), random_state=0)
     with config_context(enable_metadata_routing=True):
         stack = StackingRegressor(members, final, cv=GroupKFold(3)).fit(g.X, g.z, **told)
         scores = cross_validate(stack, g.X, g.z, cv=GroupKFold(3), params=told)["test_score"]
     assert stack.final_estimator_.sampling_ is g.sampling
-    assert stack.named_estimators_["mixed"].item_correlation_.shape == (4, 4)
+    assert stack.named_estimators_["mixed"].alike_variance_ > 0
     assert np.isfinite(scores).all()
 
 
@@ -347,8 +345,7 @@ def test_categories_reach_a_regressor_that_knows_them(groups):
 
 
 READ_CATEGORIES = [
-    AveragedEstimator(random_state=0),
-    CrossFitMixedModel(random_state=0),
+    MixedModel(),
     EmpiricalBayes(cv=2, random_state=0),
     EmpiricalBayes("ridge", random_state=0),
     StructuredRegression(random_state=0),

@@ -8,7 +8,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit
 
-from skbench import CrossFitKFold, CrossFitMixedModel, EmpiricalBayes, SyntheticRegression
+from skbench import CrossFitKFold, EmpiricalBayes, SyntheticRegression
 from skbench.groups.crossfit import as_splitter, content_order, cross_fit
 
 X = np.random.default_rng(0).normal(size=(40, 3))
@@ -78,7 +78,7 @@ def test_content_order_breaks_ties_by_y():
 
 
 @pytest.mark.parametrize(
-    "estimator", [EmpiricalBayes, SyntheticRegression, CrossFitMixedModel], ids=lambda e: e.__name__
+    "estimator", [EmpiricalBayes, SyntheticRegression], ids=lambda e: e.__name__
 )
 def test_ties_of_content_are_broken_by_variance_and_size(estimator):
     X, z = np.repeat([[0.0], [1.0]], 12, axis=0), np.tile([0.5, 0.25, 1.0], 8)

@@ -13,15 +13,14 @@ from sklearn.linear_model import RidgeCV
 from sklearn.preprocessing import FunctionTransformer
 
 from skbench import (
-    AveragedEstimator,
     Candidate,
     DirectEstimator,
     EmpiricalBayes,
     FayHerriot,
-    GaussianMixedModel,
     GroupSummary,
     IntervalPipeline,
     JamesStein,
+    MixedModel,
     RepeatedSamplingStudy,
     Sampling,
     summarize_items,
@@ -90,7 +89,7 @@ LAWS = of_one_spread, near_one_end, skewed, mostly_zero, of_many_spreads
         (EB, 5),
         *(
             pytest.param(estimator, n, marks=pytest.mark.slow)
-            for estimator in (EB, GaussianMixedModel(), AveragedEstimator())
+            for estimator in (EB, MixedModel())
             for n in (2, 5, 10)
             if (estimator, n) != (EB, 5)
         ),
@@ -130,7 +129,7 @@ def believed_as_they_are(g):
     return replace(g.sampling, spread=None)
 
 
-@pytest.mark.parametrize("estimator", [EB, GaussianMixedModel()])
+@pytest.mark.parametrize("estimator", [EB, MixedModel()])
 def test_few_clusters_cover_and_err_less_than_by_own_variances(estimator):
     hits, ours, theirs = [], 0, 0
     for seed in range(8):
@@ -152,14 +151,14 @@ def test_errors_are_smaller_than_by_own_variances(law):
     ours, theirs = 0, 0
     for seed in range(4):
         g, mean = table(law, 5, seed)
-        fitted = GaussianMixedModel().fit(**g.fit_args)
+        fitted = MixedModel().fit(**g.fit_args)
         ours += np.mean((fitted.estimate().value - mean) ** 2)
         fitted.fit(**g.fit_args | {"sampling": believed_as_they_are(g)})
         theirs += np.mean((fitted.estimate().value - mean) ** 2)
     assert ours < theirs * (1.03 if law is of_many_spreads else 0.92)
 
 
-@pytest.mark.parametrize("estimator", [EB, GaussianMixedModel(), FayHerriot(), JamesStein()])
+@pytest.mark.parametrize("estimator", [EB, MixedModel(), FayHerriot(), JamesStein()])
 def test_variances_are_moderated_as_sampling_says_or_believed(estimator):
     g, _ = table(skewed, 5, 0)
     pooled = g.spread.pooled_share * np.mean(g.n * g.sigma2)
@@ -174,7 +173,7 @@ def test_variances_are_moderated_as_sampling_says_or_believed(estimator):
     assert_array_equal(as_given.estimate().value, moderated.estimate().value)
 
 
-@pytest.mark.parametrize("estimator", [EB, GaussianMixedModel(), FayHerriot(), JamesStein()])
+@pytest.mark.parametrize("estimator", [EB, MixedModel(), FayHerriot(), JamesStein()])
 def test_nobody_said_that_variances_are_noisy(estimator):
     g, _ = table(skewed, 5, 0)
     args = g.fit_args | {"X": g.X[["model"]], "sampling": None, "groups": None}
@@ -224,7 +223,7 @@ def test_units_do_not_matter():
     g, _ = table(near_one_end, 5, 0)
     args = g.fit_args
     percent = args | {"y": 100 * args["y"], "sigma2": 1e4 * args["sigma2"]}
-    one, other = (GaussianMixedModel().fit(**a).estimate() for a in (args, percent))
+    one, other = (MixedModel().fit(**a).estimate() for a in (args, percent))
     assert_allclose(other.low, 100 * one.low, rtol=1e-4)
 
 

@@ -1,4 +1,4 @@
-"""The default and the mixed models on tables of every shape: finite, ordered, no warning."""
+"""The mixed model on tables of every shape: finite, ordered, no warning."""
 
 import warnings
 
@@ -7,12 +7,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-from skbench import (
-    AveragedEstimator,
-    GaussianMixedModel,
-    LogisticMixedModel,
-    summarize_items,
-)
+from skbench import MixedModel, Sampling, summarize_items
 
 
 def random_items(rng):
@@ -60,7 +55,7 @@ def test_tables_of_every_shape(seed):
         warnings.simplefilter("ignore", UserWarning)
         warnings.simplefilter("error", RuntimeWarning)
         data = summarize_items(items, ["model", "topic"], features=features).fit_args
-        for estimator in (AveragedEstimator(random_state=0), LogisticMixedModel(kernels="auto")):
+        for estimator in (MixedModel(), MixedModel(kernels=None)):
             e = estimator.fit(**data).estimate()
             assert np.isfinite(e.standard_error).all()
             assert ((0 <= e.low) & (e.low <= e.value) & (e.value <= e.high) & (e.high <= 1)).all()
@@ -87,13 +82,12 @@ def test_numbers_of_every_size(seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         warnings.simplefilter("error", RuntimeWarning)
-        for estimator in (
-            GaussianMixedModel(kernels="auto"),
-            GaussianMixedModel(kernels="auto", item_correlation=0.5),
-            AveragedEstimator(random_state=0),
-        ):
-            e = estimator.fit(X, z, sigma2, groups=X["topic"]).estimate()
+        models = X["model"].unique()
+        matrix = pd.DataFrame(0.5 + 0.5 * np.eye(len(models)), models, models)
+        for correlation in (None, matrix):
+            sampling = Sampling("continuous", items_shared=True, item_correlation=correlation)
+            e = MixedModel().fit(X, z, sigma2, groups=X["topic"], sampling=sampling).estimate()
             assert np.isfinite(e.standard_error).all()
             assert ((e.low <= e.value) & (e.value <= e.high)).all()
-            if exact and isinstance(estimator, GaussianMixedModel):
+            if exact:
                 np.testing.assert_allclose(e.value, z, rtol=0, atol=1e-4 * np.ptp(z))

@@ -12,12 +12,12 @@ from sklearn.base import clone
 from sklearn.linear_model import Lasso, LinearRegression, Ridge
 
 from skbench import (
-    AveragedEstimator,
     DirectEstimator,
     EmpiricalBayes,
     FayHerriot,
     IntervalPipeline,
     JamesStein,
+    MixedModel,
     Sampling,
     StructuredRegression,
     SyntheticRegression,
@@ -179,7 +179,7 @@ def test_fay_herriot_covers_new_groups_without_items():
         (EmpiricalBayes("ridge", random_state=0), 2),
         (EmpiricalBayes("ridge", random_state=0), 3),
         (EmpiricalBayes("ridge", interval="fab", random_state=0), 12),
-        (AveragedEstimator(random_state=0), 1),
+        (MixedModel(), 1),
     ],
 )
 def test_groups_without_noise_are_said_once_and_divide_nothing_by_0(estimator, n_groups):

@@ -23,16 +23,13 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from skbench import (
-    AveragedEstimator,
-    CrossFitMixedModel,
     DirectEstimator,
     EmpiricalBayes,
     FayHerriot,
-    GaussianMixedModel,
     GroupSummary,
     IntervalPipeline,
     JamesStein,
-    LogisticMixedModel,
+    MixedModel,
     StructuredRegression,
     SyntheticRegression,
     make_items,
@@ -48,10 +45,9 @@ ESTIMATORS = {
     "james-stein": JamesStein(),
     "fay-herriot": FayHerriot(),
     "eb": EB,
-    "logistic": LogisticMixedModel(),
-    "gaussian": GaussianMixedModel(kernels="auto"),
-    "cross-fit": CrossFitMixedModel(Ridge(), cv=2, random_state=0),
-    "averaged": AveragedEstimator([("eb", EB), ("mixed", GaussianMixedModel())]),
+    "mixed": MixedModel(),
+    "without features": MixedModel(kernels=None),
+    "gaussian": MixedModel("gaussian"),
     "pipeline": IntervalPipeline([("same", "passthrough"), ("eb", EB)]),
 }
 
@@ -97,7 +93,7 @@ SUMMARIES = {kind.__name__: kind() for kind in (shared, own, few, clusters)}
 
 def is_quick(case, name):
     """What reads most of what may be lost; shared items, all."""
-    reads_much = name in ("direct", "eb", "logistic", "gaussian")
+    reads_much = name in ("direct", "eb", "mixed", "gaussian")
     return case == "shared" or (case in ("few", "clusters") and reads_much)
 
 
@@ -105,7 +101,6 @@ CASES = [
     pytest.param(case, name, marks=() if is_quick(case, name) else pytest.mark.slow)
     for case, g in SUMMARIES.items()
     for name in ESTIMATORS
-    if name != "logistic" or g.outcome == "binomial"
 ]
 every_case = pytest.mark.parametrize(("case", "name"), CASES)
 
@@ -251,7 +246,7 @@ PARTIAL = {
     ),
 }
 # What follows from other features, not from something lost: these read text as indicators.
-READS_FEATURES = {"synthetic", "structured", "fay-herriot", "eb", "averaged", "pipeline"}
+READS_FEATURES = {"synthetic", "structured", "fay-herriot", "eb", "mixed", "gaussian", "pipeline"}
 OTHER_FEATURES = {"no model", "an array of codes", "indicators of models"}
 
 
@@ -317,7 +312,7 @@ def of_few_scores():
 @pytest.mark.parametrize(
     ("estimator", "summaries", "least"),
     [
-        (LogisticMixedModel(), of_shared_items, 0.93),
+        (MixedModel(), of_shared_items, 0.93),
         (DirectEstimator(), of_passages, 0.92),
         (EmpiricalBayes(Ridge(), cv=2, random_state=0), of_few_scores, 0.93),
     ],

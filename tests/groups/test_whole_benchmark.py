@@ -10,8 +10,9 @@ from scipy.stats import binom, hypergeom
 
 from skbench import (
     DirectEstimator,
-    GaussianMixedModel,
-    LogisticMixedModel,
+    EmpiricalBayes,
+    JamesStein,
+    MixedModel,
     finite_population_estimate,
     make_items,
     summarize_items,
@@ -70,20 +71,20 @@ def test_intervals_stay_where_the_score_can_be(direct):
 @pytest.mark.parametrize(
     ("size", "words"),
     [
-        (9, r"Group \('model-0', 'topic-0'\) has 10 items, but its size is 9"),
-        (np.nan, r"size must be finite, but group \('model-0', 'topic-0'\) has nan.*all its items"),
+        (9, r"Group \('model-0', 'topic-0'\) has 10 items, but its .* is 9"),
+        (np.nan, r"must be finite, but group \('model-0', 'topic-0'\) has nan"),
         ([20, 30], "shape"),
         (
             pd.Series({"topic-0": 20}).rename_axis("topic"),
-            "size must be finite, but group .*'topic-1'.* has nan",
+            "must be finite, but group .*'topic-1'.* has nan",
         ),
         (
             pd.Series([20, 30], pd.Index(["topic-0", "topic-0"], name="topic")),
-            "size has several entries for 'topic-0'",
+            "several entries for 'topic-0'",
         ),
         (
             pd.Series({"topic-0": 20, "topic-1": 30}),
-            r"named by one of: model, topic. .*size.rename_axis\('topic'\)",
+            r"named by one of: model, topic.*rename_axis\('topic'\)",
         ),
     ],
 )
@@ -128,7 +129,7 @@ def continuous(rng):
 
 @pytest.mark.parametrize(
     ("estimator", "scores_of"),
-    [(LogisticMixedModel(), right_or_wrong), (GaussianMixedModel(), continuous)],
+    [(MixedModel(), right_or_wrong), (MixedModel(), continuous)],
 )
 def test_the_whole_benchmark_is_covered(estimator, scores_of):
     """Of 12 x 300 intervals .95 cover the mean over all items, and estimates are nearer to it.
@@ -150,4 +151,97 @@ def test_the_whole_benchmark_is_covered(estimator, scores_of):
         plain_errors.append((plain.value - truth) ** 2)
     low, high = binom.ppf([0.0005, 0.9995], 12 * 300, 0.95) / (12 * 300)
     assert low <= np.mean(hits) <= high
+    assert np.mean(errors) < np.mean(plain_errors)
+
+
+@pytest.mark.parametrize("estimator", [DirectEstimator(), JamesStein(), EmpiricalBayes("ridge")])
+def test_population_is_finite_population_estimate(estimator):
+    args = SUMMARY.fit_args | {"X": pd.DataFrame({"constant": np.ones(10)}, SUMMARY.labels)}
+    fitted = estimator.fit(**args)
+    found = fitted.estimate(0.9, population=40)
+    expected = finite_population_estimate(fitted.estimate(0.9), SUMMARY, 40)
+    pd.testing.assert_frame_equal(found.to_frame(), expected.to_frame())
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    return MixedModel(random_state=0).fit(**SUMMARY.fit_args)
+
+
+def test_totals_that_can_be(mixed):
+    whole, plain = mixed.estimate(0.9, population=17), mixed.estimate(0.9)
+    right, low, high = SUMMARY.z * 10, 17 * whole.low, 17 * whole.high
+    assert ((right - 1e-9 <= low) & (high <= right + 7 + 1e-9)).all()
+    inside = (whole.low < whole.value) & (whole.value < whole.high)
+    np.testing.assert_allclose(low[inside], np.round(low[inside]), atol=1e-9)
+    np.testing.assert_allclose(high[inside], np.round(high[inside]), atol=1e-9)
+    np.testing.assert_allclose(whole.value, (right + 7 * plain.value) / 17)
+    assert whole.method == "mixed model, whole benchmark"
+    assert (whole.guarantee, whole.confidence_level) == (plain.guarantee, 0.9)
+    np.testing.assert_array_equal(whole.low, mixed.estimate(0.9, population=17).low)
+
+
+def test_nothing_is_unknown_where_all_items_were_asked(mixed):
+    whole = mixed.estimate(population=10)
+    for end in (whole.value, whole.low, whole.high):
+        np.testing.assert_allclose(end, SUMMARY.z)
+    np.testing.assert_allclose(whole.standard_error, 0, atol=1e-12)
+    some = mixed.estimate(population=np.where(TOPICS == "topic-0", 10, 40))
+    known = some.high - some.low < 1e-12
+    np.testing.assert_array_equal(known, TOPICS == "topic-0")
+
+
+def test_many_items_are_the_expected_score(mixed):
+    whole, plain = mixed.estimate(population=10_000_000), mixed.estimate()
+    np.testing.assert_allclose(whole.value, plain.value, atol=1e-5)
+    for end in ("low", "high"):
+        # Quantiles of 2,000 draws; ends of groups whose answers are all alike are exact.
+        np.testing.assert_allclose(getattr(whole, end), getattr(plain, end), atol=0.03)
+
+
+@pytest.mark.parametrize("estimator", [DirectEstimator(), MixedModel(random_state=0)])
+def test_populations_by_topic_label_or_row(estimator):
+    fitted = estimator.fit(**SUMMARY.fit_args)
+    by_topic = pd.Series([20, 30, 40, 50, 60], pd.Index(sorted(set(TOPICS)), name="topic"))
+    each = by_topic.loc[TOPICS].to_numpy()
+    expected = fitted.estimate(population=each)
+    by_label = pd.Series(each, SUMMARY.labels)[::-1]
+    for given in (by_topic, by_label):
+        np.testing.assert_array_equal(fitted.estimate(population=given).low, expected.low)
+    with pytest.raises(ValueError, match="has 10 items, but its population is 9"):
+        fitted.estimate(population=9)
+    with pytest.raises(ValueError, match="population must be finite"):
+        fitted.estimate(population=by_topic.iloc[1:])
+    with pytest.raises(ValueError, match="shape"):
+        fitted.estimate(population=[20, 30])
+
+
+def test_populations_need_numbers_of_items():
+    without = SUMMARY.fit_args | {"n": None, "sampling": None}
+    with pytest.warns(UserWarning, match="sampling was not given"):
+        fitted = MixedModel().fit(**without)
+    with pytest.raises(ValueError, match="population needs the number"):
+        fitted.estimate(population=40)
+
+
+@pytest.mark.parametrize("size", [20, 40])
+def test_totals_are_covered(size):
+    """Items of 3 models on 50 topics, drawn without replacement from finite benchmarks."""
+    hits, errors, plain_errors = [], [], []
+    for seed in range(12):
+        data = make_items(3, 50, size, random_state=seed)
+        key = ["model", "topic"]
+        truth = data.items.groupby(key)["score"].mean()
+        asked = data.items[data.items.groupby(key).cumcount() < 10]
+        g = summarize_items(asked, key)
+        fitted = MixedModel(random_state=seed).fit(**g.fit_args)
+        whole, right = fitted.estimate(population=size), truth.loc[g.labels].to_numpy()
+        hits.append(np.mean((whole.low <= right + 1e-9) & (right - 1e-9 <= whole.high)))
+        errors.append(np.mean((whole.value - right) ** 2))
+        plain_errors.append(np.mean((fitted.estimate().value - right) ** 2))
+    print(f"{size} items: {np.mean(hits):.3f} covered")
+    # Totals are whole numbers, so intervals cover too much rather than too little; groups of a
+    # topic are dependent, so sets are the units.
+    assert np.mean(hits) > 0.95 - 3.3 * np.std(hits, ddof=1) / np.sqrt(12)
+    assert np.mean(hits) < 0.985
     assert np.mean(errors) < np.mean(plain_errors)

@@ -1,0 +1,373 @@
+"""The mixed model on simulated sets: precision, coverage, outliers, fall-back, draws."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import expit
+from scipy.stats import spearmanr
+from sklearn.exceptions import ConvergenceWarning
+
+from skbench import DirectEstimator, MixedModel, Sampling, make_items, summarize_items
+
+OWN_ITEMS = Sampling("binomial", items_shared=False)
+
+
+def simulated(seed, *, features=True, **shape):
+    """A summary of simulated items, and the true accuracies."""
+    data = make_items(**shape, random_state=seed)
+    features = data.features if features else None
+    g = summarize_items(data.items, ["model", "topic"], features=features)
+    return g, data.truth.loc[list(g.labels)].to_numpy()
+
+
+def test_item_correlation_travels_and_counts():
+    g, truth = simulated(0, n_models=5, n_topics=40, n_items=12)
+    errors = []
+    for sampling in (g.sampling, Sampling("binomial", items_shared=True)):
+        fitted = MixedModel().fit(**g.fit_args | {"sampling": sampling})
+        value, low, high, _ = fitted.estimate().to_frame().iloc[:, :4].to_numpy(float).T
+        errors.append(np.mean(np.square((value - truth) / (high - low))))
+        assert (fitted.alike_variance_ > 0) == (sampling is g.sampling)
+    # Forgetting the items that models share takes the luck of a topic's items for the topic.
+    assert errors[0] < errors[1]
+
+
+@pytest.mark.parametrize("features", [True, False])
+def test_more_precise_than_direct_and_covered(features):
+    ratios, hits = [], []
+    for seed in range(8):
+        g, truth = simulated(seed, n_models=5, n_topics=40, n_items=10, features=features)
+        e = MixedModel().fit(**g.fit_args).estimate()
+        ratios.append(np.mean((e.value - truth) ** 2) / np.mean((g.z - truth) ** 2))
+        hits.append(np.mean((e.low <= truth) & (truth <= e.high)))
+    assert max(ratios) < (0.6 if features else 0.8)
+    # Held to the low side only: inflation widens. Groups of a topic are dependent.
+    assert np.mean(hits) > 0.95 - 3.3 * np.std(hits, ddof=1) / np.sqrt(8)
+
+
+@pytest.mark.slow
+def test_stein_knows_the_error():
+    """Mean of `squared_error_` against the truth, over 20 draws."""
+    differences = []
+    for seed in range(20):
+        g, truth = simulated(seed, n_models=3, n_topics=40, n_items=12)
+        fitted = MixedModel().fit(**g.fit_args)
+        error = np.mean((fitted.estimate().value - truth) ** 2)
+        differences.append((np.mean(fitted.squared_error_) - error) / np.mean(g.sigma2))
+    mean, sem = np.mean(differences), np.std(differences, ddof=1) / np.sqrt(20)
+    # Two variances are learned and scales are curved: within .1 of the sampling variance.
+    assert abs(mean) < 0.1 + 3 * sem
+
+
+def finite_and_ordered(estimate):
+    numbers = estimate.to_frame()[["value", "low", "high", "standard_error"]].to_numpy(float)
+    assert np.isfinite(numbers).all()
+    assert ((estimate.low <= estimate.value) & (estimate.value <= estimate.high)).all()
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning", "ignore:The estimates are moved")
+@pytest.mark.parametrize("score", ["binary", "continuous"])
+@pytest.mark.parametrize(("n_models", "n_topics"), [(1, 12), (1, 1), (2, 1), (3, 2)])
+def test_few_groups_and_one_model(score, n_models, n_topics):
+    data = make_items(n_models, n_topics, 8, score=score, random_state=1)
+    g = summarize_items(data.items, ["model", "topic"], features=data.features)
+    finite_and_ordered(MixedModel().fit(**g.fit_args).estimate())
+
+
+@pytest.mark.parametrize("k", [0, 10])
+def test_all_right_or_all_wrong(k):
+    data = make_items(3, 8, 10, random_state=0)
+    g = summarize_items(data.items.assign(score=k // 10), ["model", "topic"])
+    estimate = MixedModel().fit(**g.fit_args).estimate()
+    assert (np.where(k == 0, estimate.low, estimate.high) == k / 10).all()
+    assert np.abs(estimate.value - k / 10).max() < 0.1
+    direct = DirectEstimator().fit(**g.fit_args).estimate()
+    assert (estimate.high - estimate.low).max() < 0.5 * (direct.high - direct.low).min()
+
+
+def test_ends_are_0_or_1_where_all_answers_are_alike():
+    g, _ = simulated(0, n_models=4, n_topics=20, n_items=4)
+    e, (right, wrong) = MixedModel().fit(**g.fit_args).estimate(), (g.z == 1, g.z == 0)
+    assert right.sum() > 3 and wrong.sum() > 3
+    assert_array_equal(e.high == 1, right)
+    assert_array_equal(e.low == 0, wrong)
+
+
+def test_clustered_items():
+    data = make_items(3, 15, 24, cluster_size=4, cluster_correlation=0.9, random_state=2)
+    g = summarize_items(data.items, ["model", "topic"], cluster="cluster", features=data.features)
+    fitted = MixedModel().fit(**g.fit_args)
+    assert fitted.family_ == "gaussian"
+    finite_and_ordered(fitted.estimate())
+    with pytest.raises(ValueError, match="clusters"):
+        fitted.estimate(population=100)
+
+
+def test_features_may_be_text_or_missing():
+    g, _ = simulated(0, n_models=3, n_topics=16, n_items=10)
+    topic, own = g.X["topic"].astype(str), g.fit_args
+    kind = np.where(topic < "topic-08", "easy", "hard")
+    features = g.X.assign(kind=kind, length=g.X["feature"].where(topic != "topic-03"))
+    fitted = MixedModel().fit(**own | {"X": features})
+    finite_and_ordered(fitted.estimate())
+    assert np.isfinite(fitted.predict(features.assign(kind="new"))).all()
+    filled = features.assign(length=features["length"].fillna(features["length"].mean()))
+    other = MixedModel().fit(**own | {"X": filled}).estimate()
+    # Only the spread of the feature is another: a mean stands where nothing was known.
+    assert_allclose(other.value, fitted.estimate().value, atol=0.02)
+
+
+def test_kernels_use_what_features_say():
+    rng = np.random.default_rng(0)
+    topic, model = np.divmod(np.arange(200), 4)
+    x = np.linspace(-2, 2, 50)
+    p = expit(1.5 * np.sin(2 * x)[topic] + 0.3 * rng.normal(size=200))
+    X = pd.DataFrame({"model": model.astype(str), "topic": topic.astype(str), "x": x[topic]})
+    data = {"y": rng.binomial(8, p) / 8, "n": np.full(200, 8), "sampling": OWN_ITEMS}
+    fitted = [MixedModel(kernels=kernels).fit(X, **data) for kernels in (["x"], None)]
+    error = [np.mean((m.estimate().value - p) ** 2) for m in fitted]
+    assert error[0] < 0.9 * error[1]
+    new = pd.DataFrame({"model": "0", "topic": "new", "x": [0.785, -0.785]})
+    assert_allclose(fitted[0].predict(new), [0.8, 0.2], atol=0.12)
+
+
+def crossed(n_models, n_topics):
+    topic, model = np.divmod(np.arange(n_models * n_topics), n_models)
+    return pd.DataFrame({"model": model, "topic": topic}).astype(str), model, topic
+
+
+def broken_set(n_topics, n=20, seed=0):
+    """Right answers of 4 models near .85, but for one cell at .1, as a summary's arguments."""
+    X, _, _ = crossed(4, n_topics)
+    p = np.where(np.arange(len(X)) == 1, 0.1, 0.85)
+    z = np.random.default_rng(seed).binomial(n, p) / n
+    return {"X": X, "y": z, "n": np.full(len(X), n), "sampling": OWN_ITEMS}
+
+
+@pytest.mark.parametrize("family", ["binomial", "gaussian"])
+def test_a_broken_cell_is_covered_listed_and_in_the_frame(family):
+    data = broken_set(20) | {"sigma2": np.full(80, 0.006)}
+    fitted = MixedModel(family).fit(**data)
+    e = fitted.estimate()
+    assert e.is_unlike.tolist() == [False, True] + [False] * 78
+    assert e.low[1] <= 0.1 <= e.high[1] and abs(e.value[1] - 0.1) < 0.1
+    assert_array_equal(e.to_frame()["unlike_peers"], e.unlike_peers)
+    assert_array_equal(fitted.outlier_probability_, e.unlike_peers)
+    assert fitted.outlier_probability_[1] > 0.9
+    # It is the cell, and not its topic.
+    assert fitted.topic_outlier_probability_.max() < 0.3
+    # The others are shrunk as if it were not there.
+    others = np.arange(80) != 1
+    errors = (np.mean(np.square(x - 0.85)[others]) for x in (e.value, data["y"]))
+    assert next(errors) < 0.3 * next(errors)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "least"), [(10, 0.75), (20, 0.85), (50, 0.85)])
+def test_broken_cells_are_listed_and_covered(n, least):
+    hits, listed, false = [], [], []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X, _, topic = crossed(4, 20)
+        eta = 1.7 + 0.4 * rng.normal(size=20)[topic] + np.tile(0.2 * rng.normal(size=4), 20)
+        p = expit(eta + 0.2 * rng.normal(size=80))
+        odd = np.arange(80) == seed
+        p[odd] = 0.1
+        k = rng.binomial(n, p)
+        e = MixedModel().fit(X, k / n, n=np.full(80, n), sampling=OWN_ITEMS).estimate()
+        hits.append((e.low <= 0.1)[odd] & (0.1 <= e.high)[odd])
+        listed.append(e.is_unlike[odd])
+        false.append(np.mean(e.is_unlike[~odd]))
+    print(f"n = {n}: covered {np.mean(hits):.3f}, listed {np.mean(listed):.3f}")
+    # Lower ends of the bands of 60 sets at .93.
+    assert np.mean(hits) >= 0.83
+    assert np.mean(listed) >= least
+    assert np.mean(false) <= 0.005
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("family", ["binomial", "gaussian"])
+def test_a_broken_topic_is_listed_and_covered(family, seed):
+    rng = np.random.default_rng(seed)
+    X, model, topic = crossed(5, 30)
+    p = expit(1.5 + 0.3 * model / 5 + 0.4 * rng.normal(size=30)[topic])
+    p[topic == 7] = 0.05
+    z = rng.binomial(20, p) / 20
+    data = {"y": z, "sigma2": np.full(150, 0.006), "n": np.full(150, 20), "sampling": OWN_ITEMS}
+    fitted = MixedModel(family).fit(X, **data)
+    outlying, e = fitted.topic_outlier_probability_, fitted.estimate()
+    assert outlying.idxmax() == "7" and outlying["7"] > 0.5
+    assert outlying.drop("7").max() < 0.2
+    assert not e.is_unlike.any()
+    inside = (e.low <= p) & (p <= e.high)
+    assert inside[topic == 7].all() and inside.mean() > 0.9
+
+
+@pytest.mark.parametrize("family", ["binomial", "gaussian"])
+def test_a_new_group_may_be_an_outlier(family):
+    rng = np.random.default_rng(0)
+    X, _, _ = crossed(4, 20)
+    n = np.full(80, 20)
+    z = rng.binomial(n, rng.beta(25, 5, 80)) / n
+    sigma2 = (z * n + 1) / 22 * (1 - (z * n + 1) / 22) / n
+    fitted = MixedModel(family).fit(X, z, sigma2, n, sampling=OWN_ITEMS)
+    new = pd.DataFrame({"model": ["0", "0"], "topic": ["new", "newer"]})
+    own = {"z": [0.1, 0.85], "sigma2": [0.006, 0.006], "n": [20, 20]}
+    broken, ordinary = fitted.predict(new, **own)
+    assert broken < 0.2 and abs(ordinary - 0.85) < 0.03
+    low, high = fitted.predict_interval(new, **own).T
+    assert low[0] < 0.1 < high[0] < 0.4 and high[1] - low[1] < 0.25
+
+
+def sparse_failures(seed=0):
+    """Nearly everything is right, or nearly everything wrong: there is nothing to shrink to."""
+    X, _, _ = crossed(4, 20)
+    rng = np.random.default_rng(seed)
+    p = np.where(rng.random(80) < 0.3, 0.02, 0.98)
+    return {"X": X, "y": rng.binomial(10, p) / 10, "n": np.full(80, 10), "sampling": OWN_ITEMS}
+
+
+def test_moves_to_the_direct_estimates_where_these_are_better():
+    data = sparse_failures()
+    with pytest.warns(UserWarning, match="100% toward the direct ones: their estimated squared"):
+        fitted = MixedModel().fit(**data)
+    e, direct = fitted.estimate(), DirectEstimator().fit(**data).estimate()
+    assert fitted.direct_weight_ == 1 and e.method == "mixed model, 100% direct"
+    for name in ("value", "low", "high", "standard_error"):
+        assert_allclose(getattr(e, name), getattr(direct, name))
+
+
+@pytest.mark.filterwarnings("ignore:The estimates are moved 100%")
+def test_draws_and_totals_are_as_uncertain_as_the_direct_estimates():
+    data = sparse_failures()
+    fitted, direct = MixedModel(random_state=0).fit(**data), DirectEstimator().fit(**data)
+    draws = fitted.sample(4000, random_state=0).values
+    low, high = np.quantile(draws, [0.025, 0.975], axis=0)
+    e, alike = direct.estimate(), (data["y"] == 0) | (data["y"] == 1)
+    assert (high - low > 0.6 * (e.high - e.low)).all()
+    whole, expected = fitted.estimate(population=40), direct.estimate(population=40)
+    assert (whole.high - whole.low > 0.6 * (expected.high - expected.low))[alike].all()
+
+
+def test_moves_in_part(monkeypatch):
+    X, z, n = (broken_set(20)[name] for name in ("X", "y", "n"))
+    plain = MixedModel().fit(**broken_set(20))
+    monkeypatch.setattr("skbench.stats.shrinkage.stein.weight_of_direct", lambda *_: 0.4)
+    with pytest.warns(UserWarning, match="40% toward the direct ones"):
+        fitted = MixedModel().fit(**broken_set(20))
+    e, own = fitted.estimate(), plain.estimate()
+    direct = DirectEstimator().fit(**broken_set(20)).estimate()
+    assert_allclose(e.value, 0.6 * own.value + 0.4 * direct.value)
+    for name in ("low", "high", "standard_error"):
+        expected = 0.6 * getattr(own, name) + 0.4 * getattr(direct, name)
+        assert_allclose(getattr(e, name), expected)
+    new = X.assign(topic="new")
+    assert_allclose(fitted.predict(new), plain.predict(new))  # nothing is known but the model
+    expected = 0.6 * plain.predict(new, z=z, n=n) + 0.4 * z
+    assert_allclose(fitted.predict(new, z=z, n=n), expected)
+
+
+def test_three_topics_never_widen():
+    for seed in range(5):
+        data = broken_set(3, n=10, seed=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            e = MixedModel().fit(**data).estimate()
+        direct = DirectEstimator().fit(**data).estimate()
+        assert np.mean(e.high - e.low) <= np.mean(direct.high - direct.low) + 1e-12
+
+
+@pytest.mark.slow
+def test_nearly_perfect_groups_are_covered():
+    X, _, _ = crossed(4, 20)
+    hits = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        p = np.where(rng.random(80) < 0.1, 0.3, 0.995)
+        k = rng.binomial(10, p)
+        fitted = MixedModel().fit(X, k / 10, n=np.full(80, 10), sampling=OWN_ITEMS)
+        e = fitted.estimate()
+        hits.append((e.low <= p) & (p <= e.high))
+    # Groups of a set err together, so the band is that of 6 sets' means.
+    assert np.mean(hits) > 0.93
+
+
+@pytest.mark.slow
+def test_covers_on_average():
+    hits = []
+    for seed in range(30):
+        g, truth = simulated(seed, n_models=4, n_topics=30, n_items=10)
+        e = MixedModel().fit(**g.fit_args).estimate()
+        hits.append(np.mean((e.low <= truth) & (truth <= e.high)))
+    # Groups of a topic are dependent: the spread over seeds is the yardstick.
+    assert np.mean(hits) > 0.94 - 3 * np.std(hits, ddof=1) / np.sqrt(30)
+
+
+def test_warns_where_the_loop_did_not_converge(monkeypatch):
+    monkeypatch.setattr("skbench.stats.mixed._fit._MOST_ROUNDS", 2)
+    with pytest.warns(ConvergenceWarning, match="did not converge in 2 rounds"):
+        fitted = MixedModel().fit(**broken_set(20))
+    assert fitted.n_iter_ == 2
+    finite_and_ordered(fitted.estimate())
+
+
+N_DRAWS = 20_000
+SAMPLED = {
+    "counts": lambda: simulated(1, n_models=4, n_topics=20, n_items=8)[0].fit_args,
+    "scores": lambda: scores_of(simulated(1, n_models=4, n_topics=20, n_items=8)[0]),
+    "broken": lambda: broken_set(20),
+}
+
+
+def scores_of(g):
+    return g.fit_args | {"sampling": Sampling("continuous", items_shared=True), "n": None}
+
+
+@pytest.mark.filterwarnings("ignore:n is missing")
+@pytest.mark.parametrize("name", SAMPLED)
+def test_draws_have_the_law_of_the_intervals(name):
+    data = SAMPLED[name]()
+    fitted = MixedModel().fit(**data)
+    draws, e = fitted.sample(N_DRAWS, random_state=0), fitted.estimate(0.9)
+    assert draws.values.shape == (N_DRAWS, 80) and draws.kind == "posterior"
+    assert draws.labels[0].equals(e.labels)
+    below = np.stack(
+        [np.mean(draws.values < e.low, axis=0), np.mean(draws.values > e.high, axis=0)]
+    )
+    # Where no answer is right the interval starts at 0, and where all are it ends at 1.
+    at_end = np.stack([e.low == 0, e.high == 1])
+    assert (below[at_end] == 0).all()
+    # Four standard errors of 5%, for 160 of them.
+    assert_allclose(below[~at_end], 0.05, atol=4 * np.sqrt(0.05 * 0.95 / N_DRAWS))
+    assert_allclose(draws.values.mean(axis=0), e.value, atol=0.02)
+
+
+def test_draws_are_reproducible_and_independent_of_the_order_of_rows():
+    data = SAMPLED["counts"]()
+    fitted, order = MixedModel().fit(**data), np.random.default_rng(0).permutation(80)
+    first = fitted.sample(50, random_state=3)
+    assert_array_equal(fitted.sample(50, random_state=3).values, first.values)
+    assert (fitted.sample(50, random_state=4).values != first.values).any()
+    changed = {name: data[name][order] for name in ("y", "sigma2", "n", "groups")}
+    other = MixedModel().fit(**data | changed | {"X": data["X"].iloc[order]})
+    second = other.sample(50, random_state=3)
+    assert_allclose(second.values, first.values[:, order], rtol=1e-6)
+    with pytest.raises(ValueError, match="n_draws"):
+        fitted.sample(0)
+
+
+def test_errors_of_one_topic_go_together():
+    X, _, topic = crossed(4, 20)
+    rng = np.random.default_rng(0)
+    p = expit(0.5 + 1.2 * rng.normal(size=20)[topic] + 0.1 * rng.normal(size=80))
+    data = {"y": rng.binomial(4, p) / 4, "n": np.full(80, 4), "sampling": OWN_ITEMS}
+    draws = MixedModel().fit(X, **data).sample(4000, random_state=0).values
+    correlation = spearmanr(draws).statistic
+    same = np.equal.outer(topic, topic) & ~np.eye(80, dtype=bool)
+    assert correlation[same].min() > 0.1
+    assert correlation[same].mean() > 0.3
+    other = ~np.equal.outer(topic, topic)
+    assert abs(correlation[other].mean()) < 0.1

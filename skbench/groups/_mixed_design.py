@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import check_option, plain
-from skbench._columns import FeatureTable, Levels, feature_columns, named_column
+from skbench._columns import FeatureTable, Levels, feature_columns, named_column, refuse_unreadable
 from skbench.stats import mixed
 from skbench.stats.clusters.item_correlation import shared_factors
 from skbench.stats.mixed.covariances import FeatureKernels
@@ -84,6 +84,7 @@ class MixedDesign:
         columns = list(kernels or ())
         if isinstance(kernels, str):
             check_option("kernels", kernels, ("auto",))
+            refuse_unreadable(X)
             names = [self.models.column, self.topics.column]
             columns = feature_columns(X, names, self.topics.codes)
         self._table = FeatureTable(X, columns)

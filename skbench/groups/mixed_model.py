@@ -9,7 +9,8 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
+from scipy.special import expit, ndtr
+from scipy.stats import beta
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,6 +21,7 @@ from skbench._random import as_generator
 from skbench._types import RandomState
 from skbench.containers import Draws
 from skbench.groups._base import Bounds, GroupEstimator
+from skbench.groups._degenerate import warn_of_noiseless
 from skbench.groups._mixed_design import MixedDesign
 from skbench.groups.direct import DirectEstimator
 from skbench.stats import mixed
@@ -174,10 +176,13 @@ class MixedModel(GroupEstimator):
         self.random_state = random_state
 
     def _fit(self, X, groups):
-        self.family_ = self._resolved_family()
+        check_option("family", self.family, ("auto", "binomial", "gaussian"))
+        by_outcome = "binomial" if self._binary else "gaussian"
+        self.family_ = by_outcome if self.family == "auto" else self.family
         self._counts = self.family_ == "binomial"
         self._seed = int(as_generator(self.random_state).integers(2**31))
         if self._counts:
+            _require_counts(self.z_, self.n_)
             self.sigma2_ = self._variance_of_counts(self.z_, self.n_)
         # Scores are fitted less their mean, in units of their spread, unless they are all alike.
         spread = max(np.std(self.z_), _LEAST_SPREAD * np.sqrt(np.mean(self.sigma2_)))
@@ -193,14 +198,8 @@ class MixedModel(GroupEstimator):
         size = self.n_ if self._counts else 1 / np.maximum(self.sigma2_, np.finfo(float).tiny)
         self.interval_inflation_ = stein.inflation(value, variance, self.z_, noise, size)
         self._learn(design)
+        warn_of_noiseless(self.sigma2_)
         self._fall_back(X, groups)
-
-    def _resolved_family(self):
-        check_option("family", self.family, ("auto", "binomial", "gaussian"))
-        if self.family == "binomial":
-            _require_counts(self.z_, self.n_)
-        by_outcome = "binomial" if self._binary else "gaussian"
-        return by_outcome if self.family == "auto" else self.family
 
     def _own_variance(self, sigma2, z, n, labels):
         """Counts may come without: their variances follow from them."""
@@ -254,7 +253,6 @@ class MixedModel(GroupEstimator):
         """Move toward the direct estimates where they seem to be better."""
         noise, few = self._unbiased_noise(), len(self.topics_) <= _FEW_TOPICS
         weight = stein.weight_of_direct(self._value_, self._variance, self.z_, noise)
-        reason = "their estimated squared error is smaller"
         if weight > 0 or few:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", ".*have sigma2 = 0")
@@ -264,20 +262,17 @@ class MixedModel(GroupEstimator):
             own = self._bounds_of(self._posterior, self.z_, _ANY_LEVEL)
             direct = self._direct._fitted_bounds(_ANY_LEVEL)
             if few and np.sum(own.high - own.low) > _LARGEST * np.sum(direct.high - direct.low):
-                weight, reason = 1.0, f"of {len(self.topics_)} topics little can be borrowed"
+                weight = 1.0
         self.direct_weight_ = weight
+        self._method = f"mixed model, {weight:.0%} direct" if weight > 0 else "mixed model"
         value, variance = self._toward(self._value_, self.z_), self._toward(self._variance, noise)
         self.squared_error_ = stein.squared_errors(value, variance, self.z_, noise)
         if weight > 0:
             warnings.warn(
-                f"The estimates are moved {weight:.0%} toward the direct ones: {reason}.",
+                f"The estimates are moved {weight:.0%} toward the direct ones, which seem to err "
+                f"less, or {len(self.topics_)} topics are too few to borrow strength from.",
                 stacklevel=4,
             )
-
-    @property
-    def _method(self):
-        share = getattr(self, "direct_weight_", 0)
-        return f"mixed model, {share:.0%} direct" if share > 0 else "mixed model"
 
     def _toward(self, own, direct):
         return (1 - self.direct_weight_) * own + self.direct_weight_ * direct
@@ -363,14 +358,18 @@ class MixedModel(GroupEstimator):
 
     def _sampled(self, n_draws, rng):
         """Parts of the draws, of shape (n_some, n_groups)."""
-        law, center, noise = self._posterior, self._posterior.center(), self._unbiased_noise()
-        # Toward direct estimates: with their noise in place of the posterior variance.
-        wider = np.sqrt(noise / np.maximum(self._variance, np.finfo(float).tiny))
+        law, center = self._posterior, self._posterior.center()
         for x, part in mixed.joint_draws(self._found, n_draws, rng):
-            latent = law.from_normal(self._design.unsorted(x), self._design.unsorted(part))
-            latent = center + self.interval_inflation_ * (latent - center)
-            own = self._on_score_scale(latent)
-            yield self._cut(self._toward(own, self.z_ + wider * (own - self._value_)))
+            x, part = self._design.unsorted(x), self._design.unsorted(part)
+            latent = center + self.interval_inflation_ * (law.from_normal(x, part) - center)
+            yield self._cut(self._toward(self._on_score_scale(latent), self._direct_draws(x)))
+
+    def _direct_draws(self, x):
+        """Draws by what direct estimates say alone, from standard normal ones."""
+        if self.direct_weight_ == 0 or not self._counts:
+            return self.z_ + np.sqrt(self.sigma2_) * x
+        k = self.z_ * self.n_
+        return beta.ppf(ndtr(x), k + 0.5, self.n_ - k + 0.5)  # Jeffreys' prior
 
     def _of_population(self, found, sizes):
         """Answers seen, and simulated answers to all other items."""

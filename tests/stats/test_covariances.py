@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from skbench.stats.mixed.covariances import feature_basis, feature_factors, shared_factors
+from skbench.stats.clusters.item_correlation import shared_factors
+from skbench.stats.mixed.covariances import FeatureKernels
 
 
 def test_factors_against_kernels():
@@ -18,13 +19,13 @@ def test_factors_against_kernels():
         linear,
         np.where(np.equal.outer(model, model), linear, 0),
     ]
-    basis = feature_basis(X)
-    factors = feature_factors(basis, X, model, 3)
+    kernels = FeatureKernels(X, 3)
+    factors = kernels.factors(X, model)
     for F, kernel in zip(factors, expected, strict=True):
         assert_allclose(F @ F.T, kernel, atol=1e-6)
     # Of groups elsewhere the smooth factor knows what the fitted ones tell.
     new = rng.normal(size=(5, 4))
-    cross = feature_factors(basis, new, model[:5], 3)[0] @ factors[0].T
+    cross = kernels.factors(new, model[:5])[0] @ factors[0].T
     gap = (new[:, None, :3] / X[:, :3].std(axis=0) - x) ** 2
     bandwidth = np.median(distance[distance > 1e-9])
     assert_allclose(cross, np.exp(-gap.sum(axis=2) / bandwidth), atol=1e-5)
@@ -33,7 +34,7 @@ def test_factors_against_kernels():
 def test_factors_of_many_groups_are_few_and_near():
     rng = np.random.default_rng(0)
     X, model = rng.normal(size=(2000, 2)), np.arange(2000) % 40
-    smooth, linear, within = feature_factors(feature_basis(X), X, model, 40)
+    smooth, linear, within = FeatureKernels(X, 40).factors(X, model)
     assert (smooth.shape[1], linear.shape[1], within.shape[1]) == (50, 2, 80)
     x = (X - X.mean(axis=0)) / X.std(axis=0)
     distance = np.sum((x[:100, None] - x[:100]) ** 2, axis=2)
@@ -45,10 +46,8 @@ def test_factors_of_many_groups_are_few_and_near():
 def test_missing_features_are_average():
     X = np.array([[1.0, 5.0], [2.0, np.nan], [3.0, 7.0]])
     filled = np.array([[1.0, 5.0], [2.0, 6.0], [3.0, 7.0]])
-    basis = feature_basis(X)
-    linear, expected = (
-        feature_factors(basis, table, np.zeros(3, dtype=int), 1)[1] for table in (X, filled)
-    )
+    kernels = FeatureKernels(X, 1)
+    linear, expected = (kernels.factors(table, np.zeros(3, dtype=int))[1] for table in (X, filled))
     assert_allclose(linear, expected, atol=1e-12)
 
 

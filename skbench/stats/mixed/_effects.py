@@ -40,13 +40,9 @@ class Design(NamedTuple):
         """Columns of a topic that are effects: its own, then those of models that are alike."""
         return 1 + self.shared.shape[1]
 
-    @property
-    def n_kernels(self):
-        return int(self.batch.max())
-
     def by_batch(self, values):
         """Sums over the coefficients of models and of each kernel, on the last axis."""
-        return values @ np.equal.outer(self.batch, np.arange(1 + self.n_kernels))
+        return values @ np.equal.outer(self.batch, np.arange(1 + self.batch.max()))
 
 
 def in_blocks(columns, topic, n_topics):

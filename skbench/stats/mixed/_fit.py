@@ -67,8 +67,9 @@ def fit_mixed(likelihood, design, tolerance=1e-3, tell=None):
     >>> import numpy as np
     >>> from skbench.stats import mixed
     >>> ones = np.ones(4)
+    >>> column = ones[:, None]
     >>> design = mixed.Design(
-    ...     np.arange(4), False, ones[:, None], np.zeros(1, int), ones[:, :0], ones)
+    ...     np.arange(4), False, column, np.zeros(1, int), column[:, :0], ones)
     >>> counts = mixed.Counts(np.array([2.0, 4, 5, 9]), 10 * ones, ones)
     >>> fit = mixed.fit_mixed(counts, design)
     >>> mixed.group_posterior(fit, counts).accuracy()[0].round(2)
@@ -100,7 +101,7 @@ def fit_mixed(likelihood, design, tolerance=1e-3, tell=None):
 
 def _prior(design):
     """Of the variances: where they start, which are learned, scales and powers of the prior."""
-    there = [design.has_topics, True, design.n_effects > 1, False, *[True] * design.n_kernels]
+    there = [design.has_topics, True, design.n_effects > 1, False, *[True] * design.batch.max()]
     start, scale, power = np.full((3, len(there)), [[0.1], [1.0], [0.5]])
     start[TOPIC], scale[OWN], power[KERNELS] = 0.5, 0.5, 0.25
     start = np.where(there, start, 0)

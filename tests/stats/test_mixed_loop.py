@@ -110,7 +110,7 @@ def case(request):
         model, features = model[kept], features[kept]
         topic = np.unique(topic[kept], return_inverse=True)[1]
     design, _ = designed(model, topic, correlation, features)
-    G, variances = len(design.topic), rng.uniform(0.1, 0.9, 4 + design.n_kernels)
+    G, variances = len(design.topic), rng.uniform(0.1, 0.9, 4 + design.batch.max())
     variances[TOPIC] *= design.has_topics
     variances[ALIKE] *= correlation is not None
     weights = Weights(rng.uniform(0.2, 1, G), rng.uniform(0.2, 2, design.n_topics))
@@ -172,7 +172,7 @@ def test_new_groups_against_explicit_matrices(case):
     """Each fitted group once more, without its own interaction: what others say of it."""
     (design, variances, *_), fast, dense = case
     fit = mixed.MixedFit(fast, _outliers(fast), 1, True)
-    none = np.zeros((len(design.topic), design.n_kernels))
+    none = np.zeros((len(design.topic), design.batch.max()))
     prior = mixed.new_groups(
         fit, design.Z, design.topic, design.shared, np.zeros(len(none), bool), none
     )
@@ -234,20 +234,3 @@ def test_models_have_their_prior_variance():
     design, _ = designed([0, 1] * 4, np.repeat(range(4), 2))
     start, learned, _, _ = _prior(design)
     assert start[MODELS] == 2.5**2 and not learned[MODELS]
-
-
-@pytest.mark.parametrize("n_models", [3, 40])
-def test_shared_factors_of_a_factor_model(n_models):
-    rng = np.random.default_rng(0)
-    loadings = rng.uniform(0.3, 0.9, n_models)
-    R = np.outer(loadings, loadings)
-    np.fill_diagonal(R, 1)
-    own_share, factors = shared_factors(R)
-    assert factors.shape == (n_models, 1)
-    assert_allclose(factors @ factors.T + np.diag(own_share), R, atol=2e-3)
-
-
-def test_shared_factors_leave_every_model_an_error_of_its_own():
-    own_share, factors = shared_factors(np.ones((5, 5)))
-    assert_allclose(own_share, 0.1)
-    assert_allclose(np.sum(factors**2, axis=1), 0.9)

@@ -268,9 +268,11 @@ class MixedModel(GroupEstimator):
         value, variance = self._toward(self._value_, self.z_), self._toward(self._variance, noise)
         self.squared_error_ = stein.squared_errors(value, variance, self.z_, noise)
         if weight > 0:
+            reason = (
+                "there are too few topics" if few else "their estimated squared error is smaller"
+            )
             warnings.warn(
-                f"The estimates are moved {weight:.0%} toward the direct ones, which seem to err "
-                f"less, or {len(self.topics_)} topics are too few to borrow strength from.",
+                f"The estimates are moved {weight:.0%} toward the direct ones: {reason}.",
                 stacklevel=4,
             )
 

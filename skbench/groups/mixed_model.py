@@ -25,8 +25,7 @@ from skbench.groups._degenerate import warn_of_noiseless
 from skbench.groups._mixed_design import MixedDesign
 from skbench.groups.direct import DirectEstimator
 from skbench.stats import mixed
-from skbench.stats.intervals import binomial
-from skbench.stats.intervals.mixtures import Mixture
+from skbench.stats.intervals import binomial, mixtures
 from skbench.stats.shrinkage import stein
 
 _FEW_TOPICS = 3  # so few that there is next to nothing to borrow from
@@ -192,7 +191,7 @@ class MixedModel(GroupEstimator):
         likelihood = self._likelihood(*data, design.effects.own_share)
         self._found = mixed.fit_mixed(likelihood, design.effects, tell=counter("mixed model"))
         parts = mixed.group_posterior(self._found, likelihood)
-        self._posterior = Mixture(*(design.unsorted(part) for part in parts))
+        self._posterior = mixtures.Mixture(*(design.unsorted(part) for part in parts))
         self._value_, self._variance = value, variance = self._moments(self._posterior)
         noise = value * (1 - value) / self.n_ if self._counts else self.sigma2_
         size = self.n_ if self._counts else 1 / np.maximum(self.sigma2_, np.finfo(float).tiny)

@@ -13,7 +13,7 @@ is the mean over all items. Beside the unit-level model: ridge-AIPW (Zhang and H
 earlier answers, cross-fitted, plus mean residual), p-IRT after tinyBenchmarks (Polo et al. 2024:
 Rasch ability of the new model, answers seen plus predicted chances), anchor points (50 items
 nearest to the centers of clusters of items, weighted by the clusters' sizes), and the area-level
-default, `AveragedEstimator`, which knows topics only.
+default, `MixedModel`, which knows topics only.
 
 Earlier models are: eight or more of other families than the new one (families by the first part
 of the name), three of them, one, or the eight weakest; on the matrices a random half (inter), or
@@ -41,7 +41,7 @@ from scipy.stats import norm
 from sklearn.cluster import KMeans
 from sklearn.linear_model import RidgeCV
 
-from skbench import AveragedEstimator, ItemBank, UnitLevelModel, choose_items, summarize_items
+from skbench import ItemBank, MixedModel, UnitLevelModel, choose_items, summarize_items
 from skbench.bank import _fitted
 from skbench.stats.intervals.binomial import wilson_interval
 
@@ -267,7 +267,7 @@ def area_level(topics, y):
     summary = summarize_items(pd.DataFrame({"topic": topics, "score": y}), "topic", item=None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return AveragedEstimator(random_state=0).fit(**summary.fit_args).estimate().value
+        return MixedModel().fit(**summary.fit_args).estimate().value
 
 
 def by_past(rows):

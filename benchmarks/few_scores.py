@@ -3,9 +3,9 @@
 Draws items from full results, without replacement, the same for all models: the confidence of
 five classifiers in the right digit (`load_digits_c`, made on the spot), and the F1 of five
 systems on open questions, by the number of words of the answer (OpenQA-eval). Prints, for
-`AveragedEstimator`, `EmpiricalBayes` with ridge and `GaussianMixedModel`, the squared error
-relative to direct estimates and the coverage of 95 % intervals, with every sampling variance
-believed (``variance="plug-in"``) and with moderated ones (the default).
+`MixedModel` and `EmpiricalBayes` with ridge, the squared error relative to direct estimates and
+the coverage of 95 % intervals, with every sampling variance believed (``variance="plug-in"``) and
+with moderated ones (the default).
 
     python benchmarks/few_scores.py --repetitions 20
 
@@ -21,20 +21,18 @@ import pandas as pd
 from sklearn.linear_model import RidgeCV
 
 from skbench import (
-    AveragedEstimator,
     Candidate,
     DirectEstimator,
     EmpiricalBayes,
-    GaussianMixedModel,
+    MixedModel,
     RepeatedSamplingStudy,
     load_digits_c,
 )
 
 ROOT = Path(__file__).parents[1]
 ESTIMATORS = {
-    "averaged": AveragedEstimator(),
+    "mixed": MixedModel(),
     "EB": EmpiricalBayes(RidgeCV()),
-    "Gaussian mixed": GaussianMixedModel(),
 }
 
 

@@ -1,11 +1,11 @@
 """How near the default comes to an oracle that knows how widely groups spread.
 
-On simulated sets an oracle is asked beside the default: it is told how widely log
-odds of models, of topics and of model x topic spread, which the others must learn, and does
+On simulated sets an oracle is asked beside the default, `MixedModel`. It knows how widely log
+odds of models, of topics and of model x topic spread, which the default must learn, and does
 the rest by Bayes: effects and slopes of features have wide priors, the covariance matrix of
 all groups is written out, and counts enter by Laplace's approximation with the correlation
-of errors that `summarize_items` estimates. What it is told are moments of 40 other sets drawn
-with the same parameters, of accuracies over all items; as these include the chance of which
+of errors that `summarize_items` estimates. What it knows are moments of 40 other sets drawn
+with the same parameters, of accuracies over all items. As these include the chance of which
 items a topic has, the oracle also knows a little of how many items were not drawn.
 
 Prints squared errors relative to direct ones, and of the default relative to the oracle's, per
@@ -23,12 +23,12 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 from skbench.groups._base import Bounds, GroupEstimator
-from skbench.stats.mixed import logistic_moments
+from skbench.stats.mixed import Mixture
 
 N_SETS = 40
 WIDE = 1.0  # prior standard deviation of the mean and of the slopes, log odds
 STEPS = 100
-JUDGED = {name: ESTIMATORS[name] for name in ("direct", "averaged")}
+JUDGED = {name: ESTIMATORS[name] for name in ("direct", "mixed")}
 
 
 class Oracle(GroupEstimator):
@@ -63,12 +63,17 @@ class Oracle(GroupEstimator):
         self._mean, self._variance = laplace(self.z_, self.n_, prior, correlation)
 
     def _fitted_value(self):
-        return logistic_moments(self._mean, self._variance)[0]
+        return self._accuracy()[0]
 
     def _fitted_bounds(self, confidence_level):
         half = norm.ppf((1 + confidence_level) / 2) * np.sqrt(self._variance)
-        error = np.sqrt(logistic_moments(self._mean, self._variance)[1])
+        error = np.sqrt(self._accuracy()[1])
         return Bounds(expit(self._mean - half), expit(self._mean + half), error)
+
+    def _accuracy(self):
+        """Means and variances of accuracies whose log odds are normal."""
+        parts = np.stack([np.ones(len(self._mean)), self._mean, self._variance, 0 * self._mean])
+        return Mixture(*parts[:, None]).accuracy()
 
 
 def laplace(z, n, prior, correlation):
@@ -136,9 +141,9 @@ def main():
                 continue
             figures = cell_figures(done.results_)
             ratios[name, str(design)] = {
-                "averaged/direct": figures.loc["averaged", "of direct"],
+                "mixed/direct": figures.loc["mixed", "of direct"],
                 "oracle/direct": figures.loc["oracle", "of direct"],
-                "averaged/oracle": figures.loc["averaged", "mse"] / figures.loc["oracle", "mse"],
+                "mixed/oracle": figures.loc["mixed", "mse"] / figures.loc["oracle", "mse"],
                 "oracle covers": figures.loc["oracle", "coverage"],
             }
             print(name, design, pd.Series(ratios[name, str(design)]).round(3).to_dict(), flush=True)

@@ -9,8 +9,9 @@ nothing was chosen on them. A cell is a set with a design: 10, 20 or 50 items pe
 "proportional" (the smallest topic with 50 items gets 10); a design that no two topics are
 large enough for, or that is another one in this set, is left out.
 
-The truth is the mean of all items; "sizes known" is the default with that told
-(`finite_population_estimate`), as one may who runs a part of a benchmark.
+"mixed" is the default, `MixedModel`. The truth is the mean of all items; "mixed, sizes known" is
+the default where their number is given (``estimate(population=...)``), as one may who runs a part
+of a benchmark.
 
 Prints the mean squared error relative to F24's empirical Bayes (Fogliato et al. 2024: one
 random split of model-topic pairs, plug-in variance, moments, XGBoost with depth and number of
@@ -39,12 +40,10 @@ from scipy.special import expit
 from sklearn.linear_model import RidgeCV
 
 from skbench import (
-    AveragedEstimator,
     Candidate,
-    CrossFitMixedModel,
     DirectEstimator,
     EmpiricalBayes,
-    LogisticMixedModel,
+    MixedModel,
     RepeatedSamplingStudy,
     load_digits_c,
 )
@@ -56,21 +55,15 @@ ESTIMATORS = {
     "direct": DirectEstimator(),
     "F24": as_published(tuned_trees([50, 100, 200], [2, 3, 4])),
     "F24, our trees": as_published("xgboost"),
-    "averaged": AveragedEstimator(),
-    "averaged, sizes known": Candidate(AveragedEstimator(), finite_population=True),
+    "mixed": MixedModel(),
+    "mixed, sizes known": Candidate(MixedModel(), finite_population=True),
 }
 MORE = {
     "F24, wide grid": as_published(tuned_trees([10, 25, 50, 100, 200], [2, 3, 4, 6])),
     "EB": EmpiricalBayes(),
     "EB arcsine": EmpiricalBayes(scale="arcsine"),
     "EB fab": EmpiricalBayes(RidgeCV(), scale="arcsine", interval="fab"),
-    "logistic mixed": LogisticMixedModel(),
-    "logistic mixed, kernels": LogisticMixedModel(kernels="auto"),
-    "logistic mixed + EB arcsine": AveragedEstimator(
-        [LogisticMixedModel(calibration=None), EmpiricalBayes(scale="arcsine")]
-    ),
-    "mixed around ridge": CrossFitMixedModel("ridge"),
-    "mixed around XGBoost": CrossFitMixedModel(),
+    "mixed without kernels": MixedModel(kernels=None),
 }
 LEAST_TOPICS = 2
 

@@ -74,10 +74,10 @@ def run_skbench_with_features(items):
 
 
 def run_skbench(items, features=None):
-    from skbench import AveragedEstimator, leaderboard, summarize_items
+    from skbench import MixedModel, leaderboard, summarize_items
 
     g = summarize_items(items, by=["model", "topic"], features=features)
-    e = AveragedEstimator(random_state=0).fit(**g.fit_args).estimate()
+    e = MixedModel().fit(**g.fit_args).estimate()
     items = items.assign(item=items["topic"] + " " + items["item"].astype(str))
     board = leaderboard(items)
     groups, models = (

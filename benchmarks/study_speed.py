@@ -16,11 +16,11 @@ import numpy as np
 from sklearn.linear_model import Ridge
 
 from skbench import (
-    AveragedEstimator,
     DirectEstimator,
     EmpiricalBayes,
     FayHerriot,
     JamesStein,
+    MixedModel,
     RepeatedSamplingStudy,
     make_items,
 )
@@ -62,7 +62,7 @@ def print_parts():
         "draw": lambda: draw(ten_by_46, False, rng),
         "summary": lambda: summary_of(ten_by_46.population, sample, "smoothed"),
     }
-    asked = ESTIMATORS | {"default": AveragedEstimator()}
+    asked = ESTIMATORS | {"default": MixedModel()}
     for name, candidate in as_candidates(asked, "smoothed").items():
         parts[name] = lambda one={name: candidate}: ask(one, lambda _: summary, 0, 0.95)
     print("processor time per repetition, 10 models x 46 topics, 10 items:")

@@ -7,8 +7,8 @@ this sample, with ``--features corruption,severity``.
 from pathlib import Path
 
 from skbench import (
-    AveragedEstimator,
     DirectEstimator,
+    MixedModel,
     ShrinkageDisplay,
     load_digits_c,
     sample_items,
@@ -23,9 +23,9 @@ def main():
     items = sample_items(data.items, 10, random_state=0)
     g = summarize_items(items, ["model", "topic"], features=data.features)
     direct = DirectEstimator().fit(**g.fit_args).estimate()
-    averaged = AveragedEstimator(random_state=0).fit(**g.fit_args).estimate()
+    mixed = MixedModel().fit(**g.fit_args).estimate()
     truth = data.truth.loc[g.labels]
-    display = ShrinkageDisplay.from_estimates(direct, averaged, n=g.n, truth=truth, max_rows=14)
+    display = ShrinkageDisplay.from_estimates(direct, mixed, n=g.n, truth=truth, max_rows=14)
     display.plot(xlabel="accuracy")
     display.figure_.savefig(PICTURE, dpi=90, bbox_inches="tight")
 

@@ -2,7 +2,7 @@
 Intervals that cover every group, assisted by a prior
 =====================================================
 
-Shrinkage intervals cover on average over groups: a group unlike the others pays. Where each
+Shrinkage intervals cover on average over groups, and outlying ones less often. Where each
 group must be covered, a prior can still choose which of the exact intervals to take: short
 near what the other topics suggest, longer elsewhere, at 95 % wherever the truth lies.
 """
@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import binom
 from sklearn.linear_model import RidgeCV
 
-from skbench import AveragedEstimator, EmpiricalBayes, make_items, summarize_items
+from skbench import EmpiricalBayes, MixedModel, make_items, summarize_items
 from skbench.stats.intervals.binomial import clopper_pearson_interval, wilson_interval
 from skbench.stats.shrinkage.fab import fab_binomial_interval
 
@@ -52,7 +52,7 @@ summary = summarize_items(data.items, ["model", "topic"], features=data.features
 truth = data.truth.loc[list(summary.labels)].to_numpy()
 exact = EmpiricalBayes(RidgeCV(), scale="arcsine", interval="fab", random_state=0)
 fitted = {
-    "averaged": AveragedEstimator(random_state=0).fit(**summary.fit_args).estimate(),
+    "mixed model": MixedModel().fit(**summary.fit_args).estimate(),
     "assisted": exact.fit(**summary.fit_args).estimate(),
 }
 k = np.round(summary.z * summary.n)

@@ -12,13 +12,7 @@ import sys
 import matplotlib.pyplot as plt
 import numpy as np
 
-from skbench import (
-    AveragedEstimator,
-    finite_population_estimate,
-    make_items,
-    sample_items,
-    summarize_items,
-)
+from skbench import MixedModel, make_items, sample_items, summarize_items
 
 SIZE = 60
 data = make_items(n_models=5, n_topics=40, n_items=SIZE, random_state=0)
@@ -35,8 +29,8 @@ widths = {"such items": [], "these 60": []}
 runs = [5, 10, 15, 20, 30, 40, 50]
 for n in runs:
     g = summarize_items(sample_items(data.items, n, random_state=n), by, features=data.features)
-    expected = AveragedEstimator(random_state=0).fit(**g.fit_args).estimate()
-    whole = finite_population_estimate(expected, g, SIZE)
+    mixed = MixedModel(random_state=0).fit(**g.fit_args)
+    expected, whole = mixed.estimate(), mixed.estimate(population=SIZE)
     truth = score.loc[list(g.labels)].to_numpy()
     direct_error = np.mean((g.z - truth) ** 2)
     errors, covered = [], []

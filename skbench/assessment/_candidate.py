@@ -41,7 +41,8 @@ class Candidate(NamedTuple):
         keep topics together. False reproduces papers that split at random.
     finite_population : bool, default=False
         Whether the number of all items of each group is known, and the estimates are of
-        their mean (`finite_population_estimate`), which is the truth of a study.
+        their mean, which is the truth of a study: ``estimate(population=...)`` of the estimator,
+        or `finite_population_estimate` where it has no such parameter or items come in clusters.
     without : sequence of str, default=()
         Columns of the features that are kept from it; a constant where none is left.
 
@@ -181,14 +182,39 @@ def _answer(candidate, summary, seed, confidence_level, sizes):
     if confidence_level is None and hasattr(estimator, "fit_predict"):
         return _values(told(estimator.fit_predict, arguments))
     if hasattr(estimator, "estimate"):
-        e = told(estimator.fit, arguments).estimate(confidence_level)
-        if candidate.finite_population:
-            e = finite_population_estimate(e, summary, sizes)
+        fitted = told(estimator.fit, arguments)
+        sizes = sizes if candidate.finite_population else None
+        e = estimate_of_population(fitted, summary, confidence_level, sizes)
         return Answer(e.value, e.low, e.high, e.guarantee)
     X, y, groups = (arguments[name] for name in ("X", "y", "groups"))
     if hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator):
         estimator = with_indicators(estimator, X, groups)
     return _values(np.asarray(estimator.fit(X, y).predict(X), dtype=float).ravel())
+
+
+def estimate_of_population(fitted, summary, confidence_level, sizes):
+    """Estimates of the expected scores, or of the means over `sizes` items of each group.
+
+    Parameters
+    ----------
+    fitted : estimator
+        Fitted on `summary`.
+    summary : GroupSummary
+    confidence_level : float
+        Nominal level of the intervals.
+    sizes : float, Series, ndarray of shape (n_groups,) or None
+        Number of all items of each group; None: the expected score of such items.
+
+    Returns
+    -------
+    Estimate
+    """
+    if sizes is None:
+        return fitted.estimate(confidence_level)
+    own = "population" in inspect.signature(fitted.estimate).parameters
+    if own and summary.outcome != "clustered":
+        return fitted.estimate(confidence_level, population=sizes)
+    return finite_population_estimate(fitted.estimate(confidence_level), summary, sizes)
 
 
 def _without(X, columns):

@@ -40,7 +40,7 @@ def sample_size_ratio(
 
     Parameters
     ----------
-    estimator : EmpiricalBayes, JamesStein or AveragedEstimator
+    estimator : EmpiricalBayes, JamesStein or MixedModel
         Fitted on the summary.
     summary : GroupSummary
         Binary scores.
@@ -70,8 +70,8 @@ def sample_size_ratio(
     count. Variances that the group's own answers make are made anew without the item,
     others are held fixed but for n.
 
-    `AveragedEstimator` brings Stein's estimates of its squared errors along;
-    they need `item_correlation` where models share items, or the ratio is too high.
+    `MixedModel` has Stein's estimates of its squared errors; where models share items, they
+    need the item correlation, without which there is no ratio.
 
     When not to use it: for a single group. Groups near their prior mean gain more
     than the ratio says and those far from it less.
@@ -99,7 +99,7 @@ def sample_size_ratio(
     topics = pd.factorize(groups[usable])[0]
     if hasattr(estimator, "squared_error_"):
         if summary.groups is not None and summary.item_correlation is None:
-            return None  # the mixed models then took correlated errors for independent ones
+            return None  # the mixed model then took correlated errors for independent ones
         losses = estimator.squared_error_[usable]
         sigma2 = binomial.unbiased_variance(np.round(summary.z * summary.n), summary.n)[usable]
         return sample_size.sample_size_ratio(losses, sigma2, topics, confidence_level)

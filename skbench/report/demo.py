@@ -87,21 +87,21 @@ def _estimated(sample, features, seed):
     from sklearn.linear_model import Ridge
 
     from skbench.assessment import sample_size_ratio
-    from skbench.groups import AveragedEstimator, DirectEstimator, SyntheticRegression
+    from skbench.groups import DirectEstimator, MixedModel, SyntheticRegression
     from skbench.summaries import summarize_items
 
     summary = summarize_items(sample, by=["model", "topic"], features=features)
     estimators = {
         "direct": DirectEstimator(),
         "synthetic": SyntheticRegression(regressor=Ridge(), random_state=seed),
-        "average": AveragedEstimator(random_state=seed),
+        "mixed": MixedModel(random_state=seed),
     }
     estimates = {
         name: estimator.fit(**summary.fit_args).estimate() for name, estimator in estimators.items()
     }
-    ratio = sample_size_ratio(estimators["average"], summary)
-    averaged = replace(estimates["average"], sample_size_ratio=ratio)
-    return summary, estimates | {"average": averaged}
+    ratio = sample_size_ratio(estimators["mixed"], summary)
+    mixed = replace(estimates["mixed"], sample_size_ratio=ratio)
+    return summary, estimates | {"mixed": mixed}
 
 
 def with_earlier_models(items, sample, labels):
@@ -231,19 +231,19 @@ def _print_scores(scores):
 
 def _verdict(scores, estimates, truth, topics):
     """What the figures mean, one sentence a line."""
-    direct, averaged = estimates["direct"], estimates["average"]
-    squared_errors = [(e.value - truth) ** 2 for e in (direct, averaged)]
-    narrower = scores.loc["average", "width"] / scores.loc["direct", "width"]
+    direct, mixed = estimates["direct"], estimates["mixed"]
+    squared_errors = [(e.value - truth) ** 2 for e in (direct, mixed)]
+    narrower = scores.loc["mixed", "width"] / scores.loc["direct", "width"]
     lines = [
         _verdict_on_error(*error_removed(*squared_errors, topics)),
-        *_worth_in_images(averaged, squared_errors),
-        f"Its intervals ({level_and_guarantee(averaged)}) covered the truth of "
-        f"{_percent(scores.loc['average', 'coverage'])} of the groups, at {narrower:.2f} times the "
+        *_worth_in_images(mixed, squared_errors),
+        f"Its intervals ({level_and_guarantee(mixed)}) covered the truth of "
+        f"{_percent(scores.loc['mixed', 'coverage'])} of the groups, at {narrower:.2f} times the "
         "width of the direct ones.",
     ]
     extreme = (truth < _EXTREME) | (truth > 1 - _EXTREME)
     if extreme.any() and not extreme.all():
-        covers = _covers(averaged, truth)
+        covers = _covers(mixed, truth)
         lines.append(
             f"That is an average: {_percent(covers[extreme])} of the {extreme.sum()} groups with a "
             f"truth below {_EXTREME:g} or above {1 - _EXTREME:g}, {_percent(covers[~extreme])} of "
@@ -268,7 +268,7 @@ def _percent(share):
     return f"{100 * np.mean(share):.0f} %"
 
 
-def _verdict_on_error(removed, error, who="The averaged estimator"):
+def _verdict_on_error(removed, error, who="The mixed model"):
     figure = f"{_percent(abs(removed))} (standard error {_percent(error)})"
     if removed > _CLEAR * error:
         return f"{who} removed {figure} of the squared error of the direct estimates."
@@ -283,13 +283,13 @@ def _verdict_on_error(removed, error, who="The averaged estimator"):
     )
 
 
-def _worth_in_images(averaged, squared_errors):
+def _worth_in_images(mixed, squared_errors):
     """The sample size ratio, told from the images alone, and what the truth says of it."""
-    if averaged.sample_size_ratio is None:
+    if mixed.sample_size_ratio is None:
         return []
     direct, shrunk = squared_errors
     return [
-        f"These images alone say that it is {averaged.sample_size_ratio}; the errors in this "
+        f"These images alone say that it is {mixed.sample_size_ratio}; the errors in this "
         f"draw have a ratio of {direct.sum() / shrunk.sum():.2g}."
     ]
 
@@ -298,7 +298,7 @@ def _shrinkage(estimates, truth, summary):
     from skbench.plot import ShrinkageDisplay
 
     return ShrinkageDisplay.from_estimates(
-        estimates["direct"], estimates["average"], truth=truth, n=summary.n
+        estimates["direct"], estimates["mixed"], truth=truth, n=summary.n
     )
 
 

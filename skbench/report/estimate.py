@@ -31,7 +31,7 @@ from skbench.report.terminal import (
 )
 from skbench.report.unlike import unlike_in_words
 
-_METHODS = ("average", "eb", "direct", "synthetic", "james-stein", "fay-herriot", "structured")
+_METHODS = ("mixed", "eb", "direct", "synthetic", "james-stein", "fay-herriot", "structured")
 _WITHOUT_FEATURES = ("direct", "james-stein")
 _INTERVALS = {
     "eb": ("robust", "length-optimal", "parametric", "fab"),
@@ -51,6 +51,15 @@ _READING = ("model", "models", "score", "item", "cluster", "rename", "filter", "
 _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
 
 
+class _Method(click.Choice):
+    """A method by its name; the former name of the default gets a hint."""
+
+    def convert(self, value, param, ctx):
+        if value == "average":
+            self.fail("'average' is now called 'mixed', and is the default.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 @click.command()
 @click.argument("file")
 @click.option("--by", type=Names(), help="Topic column(s), or 'model' for one group per model.")
@@ -63,7 +72,7 @@ _ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
 @click.option("--filter", help="Filter whose answers to take (lm-evaluation-harness).")
 @click.option("--skip-bad-lines", is_flag=True, help="Count unreadable lines, go on without.")
 @features_option
-@click.option("--method", type=click.Choice(_METHODS), default="average", show_default=True)
+@click.option("--method", type=_Method(_METHODS), default="mixed", show_default=True)
 @click.option(
     "--interval",
     type=click.Choice(_ALL_INTERVALS),
@@ -119,10 +128,13 @@ def estimate(file, method, confidence_level, sample_size, plot, form, escape_for
         summary_options = _summary_options(rows, by, options)
         summary = _summarized(rows, summary_options)
         known_range = score_range(rows, _bounds(options))
+        size = None
+        if options["population"] is not None:
+            size = _population(items, by, options["population"])
         with working("estimating"):
             past = _past(rows, file, options)
             if past is None:
-                direct, estimated = _estimated(summary, method, options, confidence_level)
+                direct, estimated = _estimated(summary, method, options, confidence_level, size)
             else:
                 direct, _ = _estimated(summary, "direct", options, confidence_level)
                 estimated = past.estimate(summary.labels, by, confidence_level)
@@ -131,9 +143,6 @@ def estimate(file, method, confidence_level, sample_size, plot, form, escape_for
                 estimated = _with_sample_size(
                     estimated, estimator, items, _with_table(summary_options, summary)
                 )
-        if options["population"] is not None:
-            size = _population(items, by, options["population"])
-            direct, estimated = _of_whole_benchmark(summary, size, direct, estimated)
         same = estimated is direct
         direct = within_scores(direct, known_range)
         estimated = direct if same else within_scores(estimated, known_range)
@@ -155,7 +164,7 @@ def estimate(file, method, confidence_level, sample_size, plot, form, escape_for
 
 def _check_usage(method, sample_size, options):
     if pasts.check_past(options["past"], options["bank"]):
-        others = {"method": method != "average", "sample-size": sample_size}
+        others = {"method": method != "mixed", "sample-size": sample_size}
         names = ("features", "interval", "scale", "population")
         others |= {name: options[name] is not None for name in names}
         for name in (name for name, given in others.items() if given):
@@ -249,19 +258,21 @@ def _bounds(options):
     return options["bounds"] or assumed
 
 
-def _estimated(summary, method, options, confidence_level):
-    """Direct estimates, and those of the method asked for."""
+def _estimated(summary, method, options, confidence_level, size=None):
+    """Direct estimates, and those of the method asked for; of all `size` items if given."""
     from skbench.assessment import sample_size_ratio
+    from skbench.assessment._candidate import estimate_of_population
     from skbench.groups import DirectEstimator
 
-    estimator = _estimator(method, options)
-    estimated = estimator.fit(**summary.fit_args).estimate(confidence_level)
+    estimator = _estimator(method, options).fit(**summary.fit_args)
+    estimated = estimate_of_population(estimator, summary, confidence_level, size)
     if method == "direct":
         return estimated, estimated
-    ratio = sample_size_ratio(estimator, summary, confidence_level)
-    estimated = replace(estimated, sample_size_ratio=ratio)
-    direct = DirectEstimator().fit(**summary.fit_args).estimate(confidence_level)
-    return direct, estimated
+    if size is None:
+        ratio = sample_size_ratio(estimator, summary, confidence_level)
+        estimated = replace(estimated, sample_size_ratio=ratio)
+    direct = DirectEstimator().fit(**summary.fit_args)
+    return estimate_of_population(direct, summary, confidence_level, size), estimated
 
 
 def _with_table(summary_options, summary):
@@ -302,15 +313,6 @@ def _population(items, by, asked):
     return sizes.first()
 
 
-def _of_whole_benchmark(summary, size, direct, estimated):
-    from skbench.summaries import finite_population_estimate
-
-    whole = finite_population_estimate(estimated, summary, size)
-    if estimated is direct:
-        return whole, whole
-    return finite_population_estimate(direct, summary, size), whole
-
-
 def _estimator(method, options):
     from skbench import groups
     from skbench.report.methods import recommended
@@ -318,7 +320,7 @@ def _estimator(method, options):
     interval = {} if options["interval"] is None else {"interval": options["interval"]}
     scale = {} if options["scale"] is None else {"scale": options["scale"]}
     seed = {"random_state": options["seed"]}
-    if method == "average":
+    if method == "mixed":
         return recommended(options["seed"], options["columns"])
     if method == "eb":
         return groups.EmpiricalBayes(**interval, **scale, **seed)

@@ -1,6 +1,6 @@
 """The estimator of groups that commands use unless told otherwise."""
 
-from skbench.groups import AveragedEstimator
+from skbench.groups import MixedModel
 
 
 def recommended(seed, by=("model", "topic")):
@@ -11,11 +11,16 @@ def recommended(seed, by=("model", "topic")):
     seed : int
         Its random state.
     by : sequence of str, default=("model", "topic")
-        Columns that define the groups. Without one called model there is one model.
+        Columns that define the groups. Without one called model there is one model; several
+        others name a topic together, whatever they are called.
 
     Returns
     -------
     estimator
     """
-    roles = {role: role if role in by else None for role in ("model", "topic")}
-    return AveragedEstimator(**roles, random_state=seed)
+    topics = [name for name in by if name != "model"]
+    return MixedModel(
+        model="model" if "model" in by else None,
+        topic="topic" if topics == ["topic"] else None,
+        random_state=seed,
+    )

@@ -9,13 +9,7 @@ import pytest
 from click.testing import CliRunner
 from scipy.stats import binom
 
-from skbench import (
-    AveragedEstimator,
-    LogisticMixedModel,
-    make_items,
-    read_items,
-    summarize_items,
-)
+from skbench import MixedModel, make_items, read_items, summarize_items
 from skbench._progress import steps
 from skbench.containers import Estimate
 from skbench.datasets import load_digits_c
@@ -104,9 +98,9 @@ def test_method_scores_by_hand():
 @pytest.mark.parametrize(
     "removed, words",
     [
-        (0.5, "The averaged estimator removed 50 % (standard error 10 %) of the squared error"),
+        (0.5, "The mixed model removed 50 % (standard error 10 %) of the squared error"),
         (0.1, "too little to tell from chance in this draw."),
-        (-0.2, "The averaged estimator did not help in this draw"),
+        (-0.2, "The mixed model did not help in this draw"),
     ],
 )
 def test_verdict_says_when_it_did_not_help(removed, words):
@@ -121,7 +115,7 @@ def test_demo_succeeds_and_prints_four_methods(result):
     assert [row[0] for row in table] == [
         "direct (Wilson)",
         "synthetic regression",
-        "averaged",
+        "mixed model",
         "with earlier models (item bank)",
     ]
     assert table[0][2] == "1.00"
@@ -142,7 +136,7 @@ def test_steps_of_one_long_fit_are_shown(monkeypatch, capsys):
     g = summarize_items(data.items, ["model", "topic"])
     monkeypatch.setattr(terminal, "_PLAIN_SECONDS", 0)
     with terminal.working("estimating"):
-        LogisticMixedModel().fit(**g.fit_args)
+        MixedModel().fit(**g.fit_args)
     said = capsys.readouterr().err.splitlines()
     expected = [f"estimating: mixed model, step {n}" for n in range(1, len(said) + 1)]
     assert len(said) > 5 and said == expected
@@ -155,10 +149,10 @@ def test_figures_are_those_of_the_package(result, folder, benchmark):
     looked_at = data.items["item"].isin(sample["item"])
     truth = data.items[~looked_at].groupby(["model", "topic"])["score"].mean()
     g = summarize_items(sample, by=["model", "topic"], features=data.features)
-    averaged = AveragedEstimator(random_state=0).fit_predict(**g.fit_args)
+    estimated = MixedModel(random_state=0).fit_predict(**g.fit_args)
     truth = truth.reindex(list(g.labels)).to_numpy()
-    ratio = np.mean((averaged - truth) ** 2) / np.mean((g.z - truth) ** 2)
-    printed = re.search(r"averaged +[\d.]+ +([\d.]+)", result.stdout).group(1)
+    ratio = np.mean((estimated - truth) ** 2) / np.mean((g.z - truth) ** 2)
+    printed = re.search(r"mixed model +[\d.]+ +([\d.]+)", result.stdout).group(1)
     assert f"{ratio:.2f}" == printed
     removed = re.search(r"removed (\d+) %", result.stdout).group(1)
     assert f"{100 * (1 - ratio):.0f}" == removed
@@ -167,7 +161,7 @@ def test_figures_are_those_of_the_package(result, folder, benchmark):
 def test_coverage_is_near_its_level(result, benchmark):
     """Five groups of each topic share images: at worst as good as one independent one."""
     n_topics = len(benchmark["data"].features)
-    covered = float(re.search(r"averaged .* ([\d.]+) %", result.stdout).group(1)) / 100
+    covered = float(re.search(r"mixed model .* ([\d.]+) %", result.stdout).group(1)) / 100
     assert covered >= binom.ppf(0.0005, n_topics, 0.95) / n_topics
 
 

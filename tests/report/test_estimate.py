@@ -11,13 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 from skbench import (
-    AveragedEstimator,
     DirectEstimator,
+    MixedModel,
     finite_population_estimate,
     summarize_items,
 )
 from skbench.datasets import make_items
 from skbench.report.estimate import estimate
+from skbench.report.reading import cluster_weight
 from skbench.stats.intervals.means import bounded_interval
 
 
@@ -60,7 +61,7 @@ def test_json_holds_what_the_estimators_say(file, items):
     """Command line and Python give the same numbers."""
     document = json.loads(run(file, "--json", "--seed", 3).stdout)
     g = summarize_items(items, by=["model", "topic"])
-    averaged = AveragedEstimator(random_state=3).fit(**g.fit_args).estimate()
+    mixed = MixedModel(random_state=3).fit(**g.fit_args).estimate()
     direct = DirectEstimator().fit(**g.fit_args).estimate()
     expected = pd.DataFrame(
         {
@@ -68,11 +69,11 @@ def test_json_holds_what_the_estimators_say(file, items):
             "direct": direct.value,
             "direct_low": direct.low,
             "direct_high": direct.high,
-            "estimate": averaged.value,
-            "low": averaged.low,
-            "high": averaged.high,
-            "standard_error": averaged.standard_error,
-            "unlike_peers": averaged.unlike_peers,
+            "estimate": mixed.value,
+            "low": mixed.low,
+            "high": mixed.high,
+            "standard_error": mixed.standard_error,
+            "unlike_peers": mixed.unlike_peers,
         },
         index=pd.MultiIndex.from_tuples(list(g.labels), names=["model", "topic"]),
     )
@@ -81,7 +82,7 @@ def test_json_holds_what_the_estimators_say(file, items):
     pd.testing.assert_frame_equal(
         found.loc[expected.index], expected, check_dtype=False, rtol=1e-12
     )
-    assert document["method"] == averaged.method
+    assert document["method"] == mixed.method
     assert document["guarantee"] == "average over groups"
 
 
@@ -93,20 +94,34 @@ def test_population_asks_for_the_whole_benchmark(items, tmp_path, asked):
     g = summarize_items(items, by=["model", "topic"])
     found = pd.DataFrame(json.loads(result.stdout)["groups"]).set_index(["model", "topic"])
     for column, estimator in (
-        ("low", AveragedEstimator(random_state=0)),
+        ("low", MixedModel(random_state=0)),
         ("direct_low", DirectEstimator()),
     ):
-        expected = estimator.fit(**g.fit_args).estimate()
-        expected = finite_population_estimate(expected, g, 30)
+        expected = estimator.fit(**g.fit_args).estimate(population=30)
         np.testing.assert_allclose(found[column].loc[list(g.labels)], expected.low, rtol=1e-12)
     assert "not used" in run(path, "--json").stderr
     assert ("not used" in result.stderr) == (asked == "30")
 
 
+def test_population_of_clusters(items, tmp_path):
+    path, clusters = tmp_path / "clusters.csv", items.assign(cluster=np.arange(len(items)) // 2)
+    columns = ["model", "topic", "item", "cluster", "score"]
+    clusters[columns].to_csv(path, index=False)
+    result = run(path, "--json", "--population", 30, "--cluster", "cluster")
+    assert result.exit_code == 0, result.stderr
+    found = pd.DataFrame(json.loads(result.stdout)["groups"]).set_index(["model", "topic"])
+    options = {"cluster": "cluster", "cluster_weight": cluster_weight("cluster")}
+    g = summarize_items(clusters, ["model", "topic"], **options)
+    for column, estimator in (("low", MixedModel()), ("direct_low", DirectEstimator())):
+        expected = estimator.fit(**g.fit_args).estimate()
+        low = np.clip(finite_population_estimate(expected, g, 30).low, 0, 1)
+        np.testing.assert_allclose(found[column].loc[list(g.labels)], low, rtol=1e-12)
+
+
 @pytest.mark.parametrize(
     ("options", "code", "words"),
     [
-        (["--population", "9"], 1, "has 10 items, but its size is 9"),
+        (["--population", "9"], 1, "has 10 items, but its population is 9"),
         (["--population", "answers"], 1, "neither a number nor a column: 'answers'"),
         (["--population", "length"], 1, "differs within a group"),
         (["--population", "kind"], 1, "is no number"),
@@ -188,14 +203,14 @@ def test_guesses_and_what_is_ignored_are_said_on_stderr(written):
 
 
 @pytest.mark.parametrize(
-    "method", ["average", "eb", "direct", "synthetic", "james-stein", "fay-herriot", "structured"]
+    "method", ["mixed", "eb", "direct", "synthetic", "james-stein", "fay-herriot", "structured"]
 )
 def test_every_method_runs_and_names_its_guarantee(file, method):
     document = json.loads(run(file, "--method", method, "--json").stdout)
     values = np.array([group["estimate"] for group in document["groups"]], dtype=float)
     assert ((values >= 0) & (values <= 1)).all()
     promises = {"direct": "each group, on average over accuracies", "eb": "average over groups"}
-    expected = (promises | {"average": "average over groups"}).get(method, "model")
+    expected = (promises | {"mixed": "average over groups"}).get(method, "model")
     assert document["guarantee"] == expected
 
 
@@ -329,7 +344,7 @@ def test_unknown_sharing_is_said_to_be_unknown(written):
     assert "no item column: models may share items or not" in result.stderr
 
 
-@pytest.mark.parametrize("method", ["average", "direct"])
+@pytest.mark.parametrize("method", ["mixed", "direct"])
 def test_plot_is_saved(file, tmp_path, method):
     pytest.importorskip("matplotlib")
     path = tmp_path / "groups.png"
@@ -417,7 +432,8 @@ USAGE_ERRORS = [
         ["x.csv", "--method", "direct", "--interval", "robust"],
         "has no meaning with --method direct.",
     ),
-    (["x.csv", "--interval", "wilson"], "has no meaning with --method average."),
+    (["x.csv", "--interval", "wilson"], "has no meaning with --method mixed."),
+    (["x.csv", "--method", "average"], "'average' is now called 'mixed', and is the default."),
     (["x.csv", "--method", "direct", "--scale", "logit"], "--scale has no meaning"),
     (["x.csv", "--method", "direct", "--sample-size"], "--sample-size has no meaning"),
     (["x.csv", "--method", "direct", "--features", "a"], "--features has no meaning"),
@@ -499,3 +515,18 @@ def test_one_model_on_topics_of_two_columns(tmp_path):
     result = run(tmp_path / "one.csv", "--by", "topic,language", "--csv")
     assert result.exit_code == 0, result.stderr
     assert len(pd.read_csv(io.StringIO(result.stdout))) == 18
+
+
+def test_names_of_topic_columns_decide_nothing(items, tmp_path):
+    """Columns of --by name a topic together, whether one of them is called topic or not."""
+    number = items["topic"].str.removeprefix("topic-").astype(int)
+    halves = items.assign(topic=number % 3, prompt=np.where(number < 3, "a", "b"))
+    columns = ["model", "topic", "prompt", "item", "score"]
+    printed = []
+    for topic in ("topic", "subject"):
+        path = tmp_path / f"{topic}.csv"
+        halves[columns].rename(columns={"topic": topic}).to_csv(path, index=False)
+        result = run(path, "--by", f"{topic},prompt", "--csv")
+        assert result.exit_code == 0, result.stderr
+        printed.append(result.stdout)
+    assert printed[0] == printed[1]

@@ -2,14 +2,14 @@
 One broken cell among many
 ==========================
 
-A model whose answers on one topic cannot be parsed: the estimate stays near its own items, its
-interval covers, and it is the first group that is told of.
+The answers of one model on one topic cannot be parsed. Its estimate stays near its own items,
+the interval covers the truth, and the group is listed as an outlier.
 """
 
 import numpy as np
 import pandas as pd
 
-from skbench import AveragedEstimator, DirectEstimator, summarize_items
+from skbench import DirectEstimator, MixedModel, summarize_items
 
 rng = np.random.default_rng(0)
 rows = pd.MultiIndex.from_product([range(4), range(20), range(20)])
@@ -20,9 +20,12 @@ items["score"] = (rng.random(len(items)) < accuracy.mask(broken, 0.1)).astype(in
 items = items.assign(model="m" + items["model"].astype(str), topic="t" + items["topic"].astype(str))
 
 g = summarize_items(items, by=["model", "topic"])
-estimate = AveragedEstimator(random_state=0).fit(**g.fit_args).estimate()
+mixed = MixedModel().fit(**g.fit_args)
+estimate = mixed.estimate()
 direct = DirectEstimator().fit(**g.fit_args).estimate()
 
 listed = estimate.to_frame()[estimate.is_unlike]
 print(listed[["value", "low", "high", "unlike_peers"]].round(3))
 print(direct.to_frame().loc[listed.index, ["value", "low", "high"]].round(3))
+print("share of outlying groups:", round(mixed.outlier_share_, 3))
+print("largest probability of an outlying topic:", mixed.topic_outlier_probability_.max().round(3))

@@ -18,6 +18,7 @@ from skbench import (
     EmpiricalBayes,
     FayHerriot,
     JamesStein,
+    MixedModel,
     StructuredRegression,
     SyntheticRegression,
 )
@@ -60,6 +61,8 @@ EVERY = {
     "structured": StructuredRegression(random_state=0),
     "james-stein": JamesStein(),
     "fay-herriot": FayHerriot(),
+    "mixed": MixedModel(),
+    "mixed-gaussian": MixedModel("gaussian"),
     "eb": EmpiricalBayes(Ridge(), random_state=0),
     "eb-length-optimal": EmpiricalBayes(Ridge(), interval="length-optimal", random_state=0),
     "eb-parametric-fold": EmpiricalBayes(

@@ -1,10 +1,11 @@
 """What the default costs from item rows: processor time and memory, by models and topics.
 
 Three latent abilities decide which of ten items per topic a model gets right, so errors of models
-on shared items correlate in more than one way, and `summarize_items` has to estimate how. Each
-size runs in a process of its own. Printed: processor seconds of `summarize_items` and of fit and
-estimate, rounds of the loop, the highest memory until after the summary and after the fit (item
-rows included), and the exponent of the seconds of fit and estimate from 25 to 100 models.
+on shared items correlate in more than one way, by some .4 as in real results, and
+`summarize_items` estimates how. Each size runs in a process of its own. Printed: processor
+seconds of `summarize_items` and of fit and estimate, rounds of the loop, the highest memory until
+after the summary and after the fit (item rows included), and the exponent of the seconds of fit
+and estimate from 25 to 100 models.
 
     python benchmarks/mixed_model.py
     python benchmarks/mixed_model.py --only 25x50 100x50
@@ -43,9 +44,9 @@ def item_rows(n_models, n_topics, seed=0):
     """Right and wrong answers of all models to the same items."""
     rng = np.random.default_rng(seed)
     n_all = n_topics * N_ITEMS
-    ability = 0.8 * rng.normal(size=(n_models, N_ABILITIES))
-    loading = 0.4 + 0.7 * rng.normal(size=(n_all, N_ABILITIES))
-    difficulty = 1.2 * rng.normal(size=(n_all, 1))
+    ability = rng.normal(size=(n_models, N_ABILITIES))
+    loading = 2 * rng.normal(size=(n_all, N_ABILITIES))
+    difficulty = 4 * rng.normal(size=(n_all, 1))
     topic = np.repeat(np.arange(n_topics), N_ITEMS)
     effect = 0.7 * rng.normal(size=(n_topics, 1)) + 0.3 * rng.normal(size=(n_topics, n_models))
     p = expit(loading @ ability.T - difficulty + effect[topic])

@@ -205,26 +205,26 @@ def check_sizes(n, labels):
     return sizes
 
 
-def check_population(population, n, labels):
+def check_population(population, n, labels, name="population"):
     """Numbers of all items of the groups: one, one per group, or a Series by label or level."""
     if isinstance(population, pd.Series):
         names = population.index
         own = names.equals(labels) or names.name not in labels.names
         if names.has_duplicates:
             twice = names[names.duplicated()][0]
-            raise ValueError(f"population has several entries for {twice!r}. Pass one per label.")
+            raise ValueError(f"{name} has several entries for {twice!r}. Pass one per label.")
         if own and names.nlevels < labels.nlevels:
             raise ValueError(
-                "population has an entry per label, but its index is not named by one of: "
+                f"{name} has an entry per label, but its index is not named by one of: "
                 f"{', '.join(map(str, labels.names))}. Name it, as in "
-                f"population.rename_axis({labels.names[-1]!r})."
+                f"{name}.rename_axis({labels.names[-1]!r})."
             )
         population = population.reindex(labels if own else labels.get_level_values(names.name))
-    sizes = check_column("population", population, labels, allow_scalar=True)
+    sizes = check_column(name, population, labels, allow_scalar=True)
     if np.any(sizes < n):
         first = int(np.argmax(sizes < n))
         raise ValueError(
-            f"Group {plain(labels[first])!r} has {n[first]:g} items, but its population is "
+            f"Group {plain(labels[first])!r} has {n[first]:g} items, but its {name} is "
             f"{sizes[first]:g}. Pass the number of all its items, asked or not."
         )
     return sizes

@@ -31,6 +31,7 @@ from skbench.stats.shrinkage import stein
 _FEW_TOPICS = 3  # so few that there is next to nothing to borrow from
 _LARGEST = 0.97  # width relative to direct intervals, with which borrowing from these is worth it
 _LEAST_SPREAD = 1e-3  # of scores, relative to their noise
+_LEAST_NOISE = 1e-12  # variance, relative to that of scores, of groups that count most
 _TOTALS = 2000  # draws of finite populations
 _ANY_LEVEL = 0.95  # at which widths are compared
 
@@ -194,7 +195,7 @@ class MixedModel(GroupEstimator):
         self._posterior = mixtures.Mixture(*(design.unsorted(part) for part in parts))
         self._value_, self._variance = value, variance = self._moments(self._posterior)
         noise = value * (1 - value) / self.n_ if self._counts else self.sigma2_
-        size = self.n_ if self._counts else 1 / np.maximum(self.sigma2_, np.finfo(float).tiny)
+        size = self.n_ if self._counts else 1 / np.maximum(noise, _LEAST_NOISE * spread**2)
         self.interval_inflation_ = stein.inflation(value, variance, self.z_, noise, size)
         self._learn(design)
         warn_of_noiseless(self.sigma2_)

@@ -71,6 +71,6 @@ def finite_population_estimate(
             "The estimate and the summary have different groups. Pass the summary that the "
             "estimator was fitted on."
         )
-    size = check_population(size, summary.n, summary.labels)
+    size = check_population(size, summary.n, summary.labels, "size")
     binary = summary.outcome == "binomial"
     return finite_population(estimate, summary.z, summary.n, summary.sigma2, size, binary)

@@ -5,6 +5,7 @@ import numpy as np
 _MOST_FACTORS = 5
 _LEAST_OWN_SHARE = 0.1  # of the noise of a model
 _ROUNDS = 60
+_ROUNDING = 1e-8  # of an eigenvalue
 _SAME = 1e-4  # change of a share at which the factors are found
 
 
@@ -93,7 +94,7 @@ def shared_factors(correlation):
         Part of each model's noise that no factor explains, at least .1.
     factors : ndarray of shape (n_models, n_factors)
         ``correlation ~ diag(own_share) + factors @ factors.T``; as many as the matrix has
-        eigenvalues above 1, at least 1 and at most 5.
+        eigenvalues above 1, at most 5, and none where models do not correlate.
 
     Notes
     -----
@@ -108,12 +109,12 @@ def shared_factors(correlation):
     (array([0.64, 0.64]), array([[0.6],
            [0.6]]))
     """
-    n_factors = np.clip(np.sum(np.linalg.eigvalsh(correlation) > 1), 1, _MOST_FACTORS)
+    n_factors = min(np.sum(np.linalg.eigvalsh(correlation) > 1 + _ROUNDING), _MOST_FACTORS)
     own_share = np.full(len(correlation), 0.5)
     for _ in range(_ROUNDS):
         values, vectors = np.linalg.eigh(correlation - np.diag(own_share))
-        leading = np.maximum(values[-n_factors:], 0)
-        factors = vectors[:, -n_factors:] * np.sqrt(leading)
+        leading = len(values) - n_factors
+        factors = vectors[:, leading:] * np.sqrt(np.maximum(values[leading:], 0))
         before, explained = own_share, np.sum(factors**2, axis=1)
         own_share = np.maximum(_LEAST_OWN_SHARE, 1 - explained)
         if np.max(np.abs(own_share - before)) < _SAME:

@@ -34,10 +34,10 @@ class Outliers(NamedTuple):
         return self.topic_weights[:, TOPIC_WEIGHTS < _FAR].sum(axis=1)
 
     def moved(self, weights, interaction):
-        """`Weights` half way, in logs, to their expectations."""
+        """`Weights` a third of the way, in logs, to their expectations: longer steps swing."""
         group = 1 - self.group * (1 - interaction / OUTLYING_VARIANCE)
         topic = self.topic_weights @ TOPIC_WEIGHTS
-        return Weights(np.sqrt(weights.group * group), np.sqrt(weights.topic * topic))
+        return Weights(np.cbrt(weights.group**2 * group), np.cbrt(weights.topic**2 * topic))
 
 
 def outliers(solution, likelihood, share):

@@ -289,6 +289,15 @@ def test_useless_features(family):
     assert_allclose(constant.estimate().value, none.estimate().value, rtol=1e-12)
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_exact_scores_are_kept_in_any_unit(unit):
+    z, sigma2 = unit * np.arange(8.0), unit**2 * np.where(np.arange(8) < 4, 0.0, 0.01)
+    with np.errstate(all="raise", under="ignore"):
+        e = MixedModel().fit(np.zeros((8, 1)), z, sigma2, sampling=CONTINUOUS).estimate()
+    assert np.isfinite(e.low).all() and np.isfinite(e.high).all()
+    assert_allclose(e.value[:4], z[:4], atol=1e-4 * unit)
+
+
 def test_equal_accuracies_are_pooled():
     estimate = MixedModel().fit(**table(4, 40, 10, 6)).estimate()
     assert_allclose(estimate.value, 0.6, atol=0.005)

@@ -29,6 +29,7 @@ from skbench.stats.intervals import binomial, mixtures
 from skbench.stats.shrinkage import stein
 
 _FEW_TOPICS = 3  # so few that there is next to nothing to borrow from
+_FEWEST_SCORES = 20  # behind a sampling variance, to tell an outlier from its noise
 _LARGEST = 0.97  # width relative to direct intervals, with which borrowing from these is worth it
 _LEAST_SPREAD = 1e-3  # of scores, relative to their noise
 _LEAST_NOISE = 1e-12  # variance, relative to that of scores, of groups that count most
@@ -123,6 +124,9 @@ class MixedModel(GroupEstimator):
     it starts at 0 where no answer is right, and ends at 1 where all are [2]_. It covers ON
     AVERAGE over the groups, not each of them.
 
+    Where sampling variances were estimated from fewer than 20 scores, effects are normal and no
+    group is an outlier: far off, its variance may have been underestimated.
+
     Where the estimated squared error is clearly above that of the direct estimates, the estimates
     move toward the direct ones, with a warning; `direct_weight_` and the method's name say how
     far. With 3 topics or fewer they are the direct ones, unless intervals are 3% shorter.
@@ -183,14 +187,17 @@ class MixedModel(GroupEstimator):
         self._seed = int(as_generator(self.random_state).integers(2**31))
         if self._counts:
             _require_counts(self.z_, self.n_)
-            self.sigma2_ = self._variance_of_counts(self.z_, self.n_)
+            self.sigma2_ = binomial.sampling_variance(np.round(self.z_ * self.n_), self.n_)
         # Scores are fitted less their mean, in units of their spread, unless they are all alike.
         spread = max(np.std(self.z_), _LEAST_SPREAD * np.sqrt(np.mean(self.sigma2_)))
         self._units = (0.0, 1.0) if self._counts else (np.mean(self.z_), spread or 1.0)
         self._design = design = MixedDesign(self, X, groups)
         data = design.sorted(self.z_, self.sigma2_, self.n_)
         likelihood = self._likelihood(*data, design.effects.own_share)
-        self._found = mixed.fit_mixed(likelihood, design.effects, tell=counter("mixed model"))
+        # Far off by few scores: the variance may have been taken for too small.
+        heavy_tails = self._binary or self.n_ is None or np.median(self.n_) >= _FEWEST_SCORES
+        options = {"heavy_tails": bool(heavy_tails), "tell": counter("mixed model")}
+        self._found = mixed.fit_mixed(likelihood, design.effects, **options)
         parts = mixed.group_posterior(self._found, likelihood)
         self._posterior = mixtures.Mixture(*(design.unsorted(part) for part in parts))
         self._value_, self._variance = value, variance = self._moments(self._posterior)
@@ -205,12 +212,8 @@ class MixedModel(GroupEstimator):
         """Counts may come without: their variances follow from them."""
         missing = sigma2 is None and self.sampling_variance is None
         if missing and self.family != "gaussian" and are_counts(z, n):
-            return self._variance_of_counts(z, n)
+            return binomial.sampling_variance(np.round(z * n), n)
         return super()._own_variance(sigma2, z, n, labels)
-
-    @staticmethod
-    def _variance_of_counts(z, n):
-        return binomial.sampling_variance(np.round(z * n), n)
 
     def _likelihood(self, z, sigma2, n, own_share):
         """Of these groups, on the scale of the model."""
@@ -256,8 +259,8 @@ class MixedModel(GroupEstimator):
         if weight > 0 or few:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", ".*have sigma2 = 0")
-                sampling = replace(self.sampling_, spread=None)  # moderated already
-                data = self.z_, self.sigma2_, self.n_, groups, sampling
+                # Moderated already.
+                data = self.z_, self.sigma2_, self.n_, groups, replace(self.sampling_, spread=None)
                 self._direct = DirectEstimator().fit(X, *data)
             own = self._bounds_of(self._posterior, self.z_, _ANY_LEVEL)
             direct = self._direct._fitted_bounds(_ANY_LEVEL)
@@ -355,8 +358,8 @@ class MixedModel(GroupEstimator):
         """
         check_is_fitted(self)
         check_whole("n_draws", n_draws)
-        parts = list(self._sampled(n_draws, as_generator(random_state)))
-        return Draws(np.concatenate(parts), self.labels_, "posterior")
+        values = np.concatenate(list(self._sampled(n_draws, as_generator(random_state))))
+        return Draws(values, self.labels_, "posterior")
 
     def _sampled(self, n_draws, rng):
         """Parts of the draws, of shape (n_some, n_groups)."""

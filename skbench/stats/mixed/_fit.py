@@ -5,9 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from skbench.stats.mixed._effects import KERNELS, MODELS, OWN, TOPIC, Sites, Solution, Weights
-from skbench.stats.mixed._scales import PRIOR_SHARE, Outliers, outliers
+from skbench.stats.mixed._scales import PRIOR_SHARE, Outliers, no_outliers, outliers
 
-_LARGEST_STEP = 1.0  # of a log variance
 _HALF_STEPS = 2  # rounds in which pseudo-observations move half way
 _FIRST_SCALES = 4  # round from which outliers are looked for
 _LAST_NOISE = 40  # round until which the noise follows the estimates
@@ -23,7 +22,7 @@ class MixedFit(NamedTuple):
     converged: bool
 
 
-def fit_mixed(likelihood, design, tolerance=1e-3, tell=None):
+def fit_mixed(likelihood, design, tolerance=1e-3, *, heavy_tails=True, tell=None):
     """Fit a mixed model to one direct estimate of each group.
 
     Parameters
@@ -34,6 +33,8 @@ def fit_mixed(likelihood, design, tolerance=1e-3, tell=None):
         Which effects each group has.
     tolerance : float, default=1e-3
         Largest change of a posterior mean, and of a step times its gradient, at the end.
+    heavy_tails : bool, default=True
+        Whether interactions and topics are scale mixtures of normals; False for normal ones.
     tell : callable or None, default=None
         Called after each round.
 
@@ -83,7 +84,7 @@ def fit_mixed(likelihood, design, tolerance=1e-3, tell=None):
         solution = Solution(design, variances, weights, sites, noise_scale)  # (1)
         before, latent = latent, solution.latent
         step, gain = _newton(solution, *prior)
-        found = outliers(solution, likelihood, share)
+        found = outliers(solution, likelihood, share) if heavy_tails else no_outliers(design)
         moved = max(np.max(np.abs(latent - before)), gain)
         if tell is not None:
             tell()
@@ -92,7 +93,7 @@ def fit_mixed(likelihood, design, tolerance=1e-3, tell=None):
         new = likelihood.updated(*solution.cavity())  # (2)
         sites = _half_way(sites, new) if n_iter <= _HALF_STEPS else new
         variances = variances * np.exp(step)  # (3)
-        if n_iter >= _FIRST_SCALES:  # (4)
+        if heavy_tails and n_iter >= _FIRST_SCALES:  # (4)
             weights, share = found.moved(weights, solution.variances[OWN]), found.share
         if n_iter <= _LAST_NOISE:  # (5)
             noise_scale = np.sqrt(noise_scale * likelihood.noise_scale(latent))
@@ -124,5 +125,5 @@ def _newton(solution, start, learned, scale, power):
     curvature = information + np.diag(power + np.maximum(0, -gradient))
     step = np.zeros(len(gradient))
     step[learned] = np.linalg.solve(curvature[np.ix_(learned, learned)], gradient[learned])
-    step = np.clip(step, -_LARGEST_STEP, _LARGEST_STEP)
+    step = np.clip(step, -1, 1)
     return step, np.max(np.abs(step * gradient))

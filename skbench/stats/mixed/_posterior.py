@@ -104,7 +104,7 @@ def updated(prior, likelihood):
     """A mixture of new groups after their own direct estimates."""
     found = [likelihood.tilted(*part) for part in zip(prior.mean, prior.variance, strict=True)]
     log_mass, mean, variance, third = (np.stack(x) for x in zip(*found, strict=True))
-    share = softmax(np.log(prior.share) + log_mass, axis=0)
+    share = softmax(np.log(np.maximum(prior.share, _LEAST)) + log_mass, axis=0)
     return Mixture(share, mean, variance, third / variance**1.5)
 
 

@@ -40,6 +40,12 @@ class Outliers(NamedTuple):
         return Weights(np.cbrt(weights.group**2 * group), np.cbrt(weights.topic**2 * topic))
 
 
+def no_outliers(design):
+    """`Outliers` of normal effects."""
+    none = np.zeros((design.n_topics, len(TOPIC_WEIGHTS)))
+    return Outliers(0.0, np.zeros(len(design.topic)), none)
+
+
 def outliers(solution, likelihood, share):
     """`Outliers` of a `Solution`; the fixed point of their share is searched from `share` on."""
     ordinary, outlying = (likelihood.tilted(*cavity).log_mass for cavity in solution.cavities())

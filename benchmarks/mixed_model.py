@@ -85,10 +85,10 @@ def in_a_process(size, limit):
     """The cost of a size, in a process of its own; None where it takes too long."""
     command = [sys.executable, __file__, "--size", *map(str, size)]
     try:
-        told = subprocess.run(command, check=True, capture_output=True, timeout=limit)
+        done = subprocess.run(command, check=True, capture_output=True, timeout=limit)
     except subprocess.TimeoutExpired:
         return None
-    return json.loads(told.stdout)
+    return json.loads(done.stdout)
 
 
 def main():

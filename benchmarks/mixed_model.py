@@ -107,7 +107,7 @@ def main():
     for size in sizes:
         name, found = "{} x {}".format(*size), in_a_process(size, arguments.limit)
         if found is None:
-            print(f"{name}: more than {arguments.limit:.0f} s", flush=True)
+            print(f"{name}: more than {arguments.limit:g} s", flush=True)
             continue
         rows[size] = found
         print(f"{name}: fit and estimate {found['fit, s']:.2f} s", flush=True)

@@ -85,10 +85,10 @@ def in_a_process(size, limit):
     """The cost of a size, in a process of its own; None where it takes too long."""
     command = [sys.executable, __file__, "--size", *map(str, size)]
     try:
-        told = subprocess.run(command, check=True, capture_output=True, timeout=limit)
+        done = subprocess.run(command, check=True, capture_output=True, timeout=limit)
     except subprocess.TimeoutExpired:
         return None
-    return json.loads(told.stdout)
+    return json.loads(done.stdout)
 
 
 def main():
@@ -107,7 +107,7 @@ def main():
     for size in sizes:
         name, found = "{} x {}".format(*size), in_a_process(size, arguments.limit)
         if found is None:
-            print(f"{name}: more than {arguments.limit:.0f} s", flush=True)
+            print(f"{name}: more than {arguments.limit:g} s", flush=True)
             continue
         rows[size] = found
         print(f"{name}: fit and estimate {found['fit, s']:.2f} s", flush=True)

@@ -92,7 +92,7 @@ def laplace(z, n, prior, correlation):
     return eta, np.maximum(np.diag(prior) - np.einsum("ij,ji->i", gain, prior), 0)
 
 
-def told(parameters):
+def spread_of(parameters):
     """Variances of topic, model and interaction, over sets with these parameters."""
     tables = [truths(parameters | {"seed": 10_000 + number}) for number in range(N_SETS)]
     residuals = np.stack(tables)
@@ -133,7 +133,7 @@ def main():
         letter = name.removeprefix("simulated ")
         if letter not in SIMULATED or arguments.only not in name:
             continue
-        oracle = Oracle(**told(SIMULATED[letter]))
+        oracle = Oracle(**spread_of(SIMULATED[letter]))
         data, estimators = make(), JUDGED | {"oracle": oracle}
         for design in DESIGNS:
             done = study(name, data, design, estimators, arguments.repetitions, None)

@@ -109,7 +109,7 @@ def _as_float(value):
 
 
 def plain_empirical_bayes(*arguments, **options):
-    """Empirical Bayes, not looking for groups unlike their peers where it can look for them."""
+    """Empirical Bayes, not looking for outlying groups where it can look for them."""
     if "unlike_share" in inspect.signature(EmpiricalBayes).parameters:
         options["unlike_share"] = 0
     return EmpiricalBayes(*arguments, random_state=0, **options)

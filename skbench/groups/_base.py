@@ -283,10 +283,6 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         value = self._cut(value)
         if self._watches_risk:
             warn_of_risk(value, self._posterior_errors(bounds), self.z_, self._unbiased_noise())
-        if unlike is not None:
-            # The mean of a mixture may lie beyond a quantile of it: far off, with a small chance.
-            low, high = np.minimum(bounds.low, value), np.maximum(bounds.high, value)
-            bounds = bounds._replace(low=low, high=high)
         found = Estimate(
             value=value,
             low=bounds.low,
@@ -386,9 +382,11 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
     def _cut_bounds(self, bounds, value):
         """Ends around the value that is given, which may have been cut itself, cut like it."""
         moved = self._cut(value) - value
-        return bounds._replace(
-            low=self._cut(bounds.low + moved), high=self._cut(bounds.high + moved)
-        )
+        low, high = self._cut(bounds.low + moved), self._cut(bounds.high + moved)
+        if self._unlike_peers() is not None:
+            # The mean of a mixture may lie beyond a quantile of it: far off, with a small chance.
+            low, high = np.minimum(low, value + moved), np.maximum(high, value + moved)
+        return bounds._replace(low=low, high=high)
 
     def _new_bounds(self, X, z, sigma2, n, confidence_level):
         """Checked and cut `Bounds` of new groups."""

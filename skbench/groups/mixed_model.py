@@ -129,7 +129,9 @@ class MixedModel(GroupEstimator):
 
     Where the estimated squared error is clearly above that of the direct estimates, the estimates
     move toward the direct ones, with a warning; `direct_weight_` and the method's name say how
-    far. With 3 topics or fewer they are the direct ones, unless intervals are 3% shorter.
+    far. Intervals stay those of the model: they allow for outlying groups, and cover more often
+    than direct ones there. With 3 topics or fewer estimates and intervals are the direct ones,
+    unless the model's intervals are 3% shorter.
 
     ``fit_predict(X, y)`` is not ``fit(X, y).predict(X)``: the second treats the rows as new
     groups without a direct estimate. A new group gets the mean of its model and topic, as far as
@@ -256,24 +258,22 @@ class MixedModel(GroupEstimator):
         """Move toward the direct estimates where they seem to be better."""
         noise, few = self._unbiased_noise(), len(self.topics_) <= _FEW_TOPICS
         weight = stein.weight_of_direct(self._value_, self._variance, self.z_, noise)
-        if weight > 0 or few:
+        reason, self._direct = "their estimated squared error is smaller", None
+        if few:
+            # Moderated already.
+            data = self.z_, self.sigma2_, self.n_, groups, replace(self.sampling_, spread=None)
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", ".*have sigma2 = 0")
-                # Moderated already.
-                data = self.z_, self.sigma2_, self.n_, groups, replace(self.sampling_, spread=None)
-                self._direct = DirectEstimator().fit(X, *data)
-            own = self._bounds_of(self._posterior, self.z_, _ANY_LEVEL)
-            direct = self._direct._fitted_bounds(_ANY_LEVEL)
-            if few and np.sum(own.high - own.low) > _LARGEST * np.sum(direct.high - direct.low):
-                weight = 1.0
+                direct = DirectEstimator().fit(X, *data)
+            bounds = self._fitted_bounds(_ANY_LEVEL), direct._fitted_bounds(_ANY_LEVEL)
+            own, other = (np.sum(bound.high - bound.low) for bound in bounds)
+            if own > _LARGEST * other:
+                self._direct, weight, reason = direct, 1.0, "there are too few topics"
         self.direct_weight_ = weight
         self._method = f"mixed model, {weight:.0%} direct" if weight > 0 else "mixed model"
         value, variance = self._toward(self._value_, self.z_), self._toward(self._variance, noise)
         self.squared_error_ = stein.squared_errors(value, variance, self.z_, noise)
         if weight > 0:
-            reason = (
-                "there are too few topics" if few else "their estimated squared error is smaller"
-            )
             warnings.warn(
                 f"The estimates are moved {weight:.0%} toward the direct ones: {reason}.",
                 stacklevel=4,
@@ -281,12 +281,6 @@ class MixedModel(GroupEstimator):
 
     def _toward(self, own, direct):
         return (1 - self.direct_weight_) * own + self.direct_weight_ * direct
-
-    def _bounds_toward(self, own, direct):
-        """Bounds moved toward those of `direct`, a function, as far as the estimates are."""
-        if self.direct_weight_ == 0:
-            return own
-        return Bounds(*(self._toward(*pair) for pair in zip(own, direct(), strict=True)))
 
     def _bounds_of(self, law, z, confidence_level):
         """Equal-tailed intervals, widened; to the end of the scale where all answers are alike."""
@@ -303,8 +297,9 @@ class MixedModel(GroupEstimator):
         return self._toward(self._value_, self.z_)
 
     def _fitted_bounds(self, confidence_level):
-        own = self._bounds_of(self._posterior, self.z_, confidence_level)
-        return self._bounds_toward(own, lambda: self._direct._fitted_bounds(confidence_level))
+        if self._direct is not None:
+            return self._direct._fitted_bounds(confidence_level)
+        return self._bounds_of(self._posterior, self.z_, confidence_level)
 
     def _law_of_new(self, X, z, sigma2, n):
         """Laws of new groups, each updated by its own direct estimate."""
@@ -320,11 +315,9 @@ class MixedModel(GroupEstimator):
         return value if z is None else self._toward(value, z)
 
     def _bounds(self, X, z, sigma2, n, confidence_level):
-        own = self._bounds_of(self._law_of_new(X, z, sigma2, n), z, confidence_level)
-        if z is None:
-            return own
-        data = X, z, sigma2, n, confidence_level
-        return self._bounds_toward(own, lambda: self._direct._new_bounds(*data))
+        if z is not None and self._direct is not None:
+            return self._direct._new_bounds(X, z, sigma2, n, confidence_level)
+        return self._bounds_of(self._law_of_new(X, z, sigma2, n), z, confidence_level)
 
     def sample(self, n_draws: int = 1000, random_state: RandomState = None) -> Draws:
         """Draw the performance of all fitted groups jointly from the posterior.
@@ -367,11 +360,12 @@ class MixedModel(GroupEstimator):
         for x, part in mixed.joint_draws(self._found, n_draws, rng):
             x, part = self._design.unsorted(x), self._design.unsorted(part)
             latent = center + self.interval_inflation_ * (law.from_normal(x, part) - center)
-            yield self._cut(self._toward(self._on_score_scale(latent), self._direct_draws(x)))
+            own = self._on_score_scale(latent)
+            yield self._cut(own if self._direct is None else self._direct_draws(x))
 
     def _direct_draws(self, x):
         """Draws by what direct estimates say alone, from standard normal ones."""
-        if self.direct_weight_ == 0 or not self._counts:
+        if not self._counts:
             return self.z_ + np.sqrt(self.sigma2_) * x
         k = self.z_ * self.n_
         return beta.ppf(ndtr(x), k + 0.5, self.n_ - k + 0.5)  # Jeffreys' prior

@@ -204,7 +204,9 @@ class MixedModel(GroupEstimator):
         self._posterior = mixtures.Mixture(*(design.unsorted(part) for part in parts))
         self._value_, self._variance = value, variance = self._moments(self._posterior)
         noise = value * (1 - value) / self.n_ if self._counts else self.sigma2_
-        size = self.n_ if self._counts else 1 / np.maximum(noise, _LEAST_NOISE * spread**2)
+        size = (
+            self.n_ if self._counts else 1 / np.maximum(noise, _LEAST_NOISE * self._units[1] ** 2)
+        )
         self.interval_inflation_ = stein.inflation(value, variance, self.z_, noise, size)
         self._learn(design)
         warn_of_noiseless(self.sigma2_)

@@ -155,9 +155,9 @@ class EmpiricalBayes(GroupEstimator):
     too small, and coverage fell to .19 (test_binary_groups_are_covered_on_average).
     Estimates and intervals are cut to [0, 1].
 
-    A group unlike its peers, such as a topic on which a prompt breaks, is shrunk to where it is
-    not, and its residual widens the intervals of all others. This estimator does not look for
-    such groups; the mixed models do (:doc:`/user_guide/unlike_peers`).
+    An outlying group, such as a topic on which a prompt breaks, is shrunk like all others, and its
+    residual widens the intervals of all. This estimator does not look for such groups;
+    `MixedModel` does (:doc:`/user_guide/outliers`).
 
     Where models answered the same items, pass the topic as `groups`:
     `summarize_items` does. Folds then keep topics together; random folds would

@@ -118,7 +118,7 @@ class MixedModel(GroupEstimator):
     errors on shared items (``sampling.item_correlation``) correlate are alike in topics, too.
     The likelihood enters by expectation propagation, variances are penalized maximum likelihood
     estimates that cannot be 0 [1]_. `skbench.stats.mixed.fit_mixed` has the formulas and
-    :doc:`/user_guide/mixed_models` the figures.
+    :doc:`/user_guide/mixed_model` the figures.
 
     The interval is equal-tailed on the scale of the model and widened by `interval_inflation_`;
     it starts at 0 where no answer is right, and ends at 1 where all are [2]_. It covers ON

@@ -54,10 +54,9 @@ def item_correlation(
     -----
     The correlation of scores less their model's mean in the topic, pooled over
     topics and drawn towards one common value; see
-    `skbench.stats.correlations.item_correlation`. Where models are asked the same items,
+    `skbench.stats.item_correlation.item_correlation`. Where models are asked the same items,
     their direct estimates err together: an unlucky draw of hard items lowers all.
-    `LogisticMixedModel` and `GaussianMixedModel` take the matrix as
-    ``item_correlation``; `summarize_items` sends it along with the features.
+    `MixedModel` takes the matrix from `Sampling`; `summarize_items` puts it there.
 
     When not to use it: where every model has items of its own. It is 0 then, and
     the estimate is noise.

@@ -24,6 +24,7 @@ class MixedDesign:
     Attributes
     ----------
     models, topics : Levels
+    n_topics : int, as given; of one topic, each row is then taken as a topic
     effects : skbench.stats.mixed.Design
     """
 
@@ -33,7 +34,8 @@ class MixedDesign:
         rows = estimator.labels_ if estimator.labels_.is_unique else np.arange(len(X))
         self.topics = Levels(X, column, rows if groups is None else groups)
         self._check(estimator, groups)
-        if len(self.topics.names) == 1:
+        self.n_topics = len(self.topics.names)
+        if self.n_topics == 1:
             # One topic cannot tell models from their interaction with it: each row is a topic.
             self.models, self.topics = Levels(X, None), Levels(X, None, np.arange(len(X)))
         self._learned_kernels(estimator.kernels, X)

@@ -202,11 +202,10 @@ class MixedModel(GroupEstimator):
         self._found = mixed.fit_mixed(likelihood, design.effects, **options)
         parts = mixed.group_posterior(self._found, likelihood)
         self._posterior = mixtures.Mixture(*(design.unsorted(part) for part in parts))
-        self._value_, self._variance = value, variance = self._moments(self._posterior)
+        self._mean, self._variance = value, variance = self._moments(self._posterior)
         noise = value * (1 - value) / self.n_ if self._counts else self.sigma2_
-        size = (
-            self.n_ if self._counts else 1 / np.maximum(noise, _LEAST_NOISE * self._units[1] ** 2)
-        )
+        least = _LEAST_NOISE * self._units[1] ** 2
+        size = self.n_ if self._counts else 1 / np.maximum(noise, least)
         self.interval_inflation_ = stein.inflation(value, variance, self.z_, noise, size)
         self._learn(design)
         warn_of_noiseless(self.sigma2_)
@@ -258,8 +257,8 @@ class MixedModel(GroupEstimator):
 
     def _fall_back(self, X, groups):
         """Move toward the direct estimates where they seem to be better."""
-        noise, few = self._unbiased_noise(), len(self.topics_) <= _FEW_TOPICS
-        weight = stein.weight_of_direct(self._value_, self._variance, self.z_, noise)
+        noise, few = self._unbiased_noise(), self._design.n_topics <= _FEW_TOPICS
+        weight = stein.weight_of_direct(self._mean, self._variance, self.z_, noise)
         reason, self._direct = "their estimated squared error is smaller", None
         if few:
             # Moderated already.
@@ -273,7 +272,7 @@ class MixedModel(GroupEstimator):
                 self._direct, weight, reason = direct, 1.0, "there are too few topics"
         self.direct_weight_ = weight
         self._method = f"mixed model, {weight:.0%} direct" if weight > 0 else "mixed model"
-        value, variance = self._toward(self._value_, self.z_), self._toward(self._variance, noise)
+        value, variance = self._toward(self._mean, self.z_), self._toward(self._variance, noise)
         self.squared_error_ = stein.squared_errors(value, variance, self.z_, noise)
         if weight > 0:
             warnings.warn(
@@ -296,7 +295,7 @@ class MixedModel(GroupEstimator):
         return Bounds(low, high, self.interval_inflation_ * np.sqrt(self._moments(law)[1]))
 
     def _fitted_value(self):
-        return self._toward(self._value_, self.z_)
+        return self._toward(self._mean, self.z_)
 
     def _fitted_bounds(self, confidence_level):
         if self._direct is not None:

@@ -16,6 +16,7 @@ _REMEDIES = {
     "z": " Leave z out to get the prior mean of groups without a direct estimate.",
 }
 LARGEST = 1e75  # fourth powers of larger numbers overflow
+_LARGEST_POPULATION = 1e15  # whose whole numbers are exact
 _COUNT_TOLERANCE = 1e-6  # k = z * n is off by rounding of z; printed rates have 6 digits or more
 
 
@@ -221,6 +222,8 @@ def check_population(population, n, labels, name="population"):
             )
         population = population.reindex(labels if own else labels.get_level_values(names.name))
     sizes = check_column(name, population, labels, allow_scalar=True)
+    odd = (sizes != np.round(sizes)) | (sizes > _LARGEST_POPULATION)
+    _refuse(odd, name, f"whole and at most {_LARGEST_POPULATION:g}", sizes, labels)
     if np.any(sizes < n):
         first = int(np.argmax(sizes < n))
         raise ValueError(

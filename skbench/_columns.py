@@ -111,7 +111,8 @@ class Levels:
             raise ValueError(
                 f"groups contradict column {self.column!r} of X: rows of "
                 f"{plain(self.names[level])!r} and of group {plain(group)!r} are not the same. "
-                f"Pass groups=X[{self.column!r}], or the column of the groups as topic=..."
+                "Pass topic=None to take the groups as topics (of each prompt or language, say), "
+                f"or groups=X[{self.column!r}]."
             )
 
 

@@ -135,8 +135,8 @@ class Sampling:
                 "no negative eigenvalue. item_correlation(items, ...) gives one."
             )
 
-    def correlation_of(self, models: pd.Index) -> np.ndarray | None:
-        """Correlation of the errors of these models, in their order; None where it is not known.
+    def correlation_of(self, models: pd.Index) -> np.ndarray:
+        """Correlation of the errors of these models, in their order.
 
         Parameters
         ----------
@@ -144,7 +144,8 @@ class Sampling:
 
         Returns
         -------
-        ndarray of shape (n_models, n_models) or None
+        ndarray of shape (n_models, n_models)
+            The identity where it is not known, or for a single model.
 
         Raises
         ------
@@ -152,8 +153,8 @@ class Sampling:
             If it lacks a model.
         """
         known = vars(self)["_item_correlation"]
-        if known is None:
-            return None
+        if known is None or len(models) == 1:
+            return np.eye(len(models))
         missing = models.difference(known.index)
         if len(missing):
             raise ValueError(

@@ -15,7 +15,7 @@ _ROUNDING = 0.05  # of a variance, which may have been printed with two digits
 _SAY_SO = "Pass sampling=g.sampling of the GroupSummary g they come from"
 
 
-def check_sampling(sampling, n, labels):
+def check_sampling(sampling, z, n, labels):
     """Refuse what is no `Sampling`, or sizes that cannot be those that it speaks of.
 
     Raises
@@ -28,7 +28,7 @@ def check_sampling(sampling, n, labels):
     Warns
     -----
     UserWarning
-        If there are no sizes.
+        If there are no sizes, or right and wrong answers that are not whole numbers.
     """
     if not isinstance(sampling, Sampling):
         raise TypeError(
@@ -42,6 +42,13 @@ def check_sampling(sampling, n, labels):
             stacklevel=4,
         )
         return
+    if sampling.outcome == "binomial" and not are_counts(z, n):
+        warnings.warn(
+            "sampling says that scores are right and wrong answers, but some y * n are no whole "
+            "numbers (rounded, or percentages?), so direct estimates are taken for normal with "
+            "sigma2 as it is. Pass the unrounded shares of right answers.",
+            stacklevel=4,
+        )
     most = sampling.most_independent
     if most is not None and np.any(n > most):
         first = int(np.argmax(n > most))
@@ -49,6 +56,17 @@ def check_sampling(sampling, n, labels):
             f"n is {n[first]:g} in group {plain(labels[first])!r}, but the items come in clusters, "
             f"of which no group has more than {most} independent ones: n counts items. Pass "
             "n_independent of the GroupSummary as n."
+        )
+
+
+def warn_of_unknown_correlation(sampling):
+    """Warn where models answered the same items, and how their errors correlate is not known."""
+    if sampling.items_shared and sampling.item_correlation is None:
+        warnings.warn(
+            "Several models answered the same items, and how their errors correlate is not known: "
+            "they are taken as independent, and intervals come out too short. Rows of items with "
+            "an id for each item tell the correlation.",
+            stacklevel=4,
         )
 
 

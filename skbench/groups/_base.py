@@ -34,6 +34,7 @@ from skbench.groups._assumptions import (
     assumed_sampling,
     check_sampling,
     topics_of_shared_items,
+    warn_of_unknown_correlation,
 )
 from skbench.groups._degenerate import warn_of_risk
 from skbench.stats.intervals import moderated
@@ -99,9 +100,10 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         y : array-like of shape (n_groups,)
             Direct estimates `z`, in score units.
         sigma2 : float or array-like of shape (n_groups,), default=None
-            Sampling variances of `y`, score units squared; required unless the
-            constructor was given `sampling_variance`. One per group, they are drawn to the
-            pooled variance as far as `sampling` says (`skbench.stats.moderated`).
+            Sampling variances of `y`, score units squared; required unless the constructor
+            was given `sampling_variance`, or `MixedModel` is given counts. One per group, they
+            are drawn to the pooled variance as far as `sampling` says
+            (`skbench.stats.moderated`).
         n : array-like of shape (n_groups,), default=None
             Number of independent items behind each direct estimate, `n_independent` of a
             `GroupSummary`: its `n`, unless items come in clusters.
@@ -139,7 +141,9 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         self.n_ = check_sizes(n, self.labels_)
         own = self._own_variance(sigma2, self.z_, self.n_, self.labels_)
         if sampling is not None:
-            check_sampling(sampling, self.n_, self.labels_)
+            check_sampling(sampling, self.z_, self.n_, self.labels_)
+            if self._reads_correlation:
+                warn_of_unknown_correlation(sampling)
         if groups is not None:
             check_named("groups", groups, self.labels_)
             groups = np.asarray(groups)

@@ -23,30 +23,25 @@ class MixedDesign:
 
     Attributes
     ----------
-    models, topics : Levels
-    n_topics : int, as given; of one topic, each row is then taken as a topic
+    models, topics : Levels, that have effects
     effects : skbench.stats.mixed.Design
     """
 
     def __init__(self, estimator, X, groups):
-        self.models = Levels(X, named_column(X, estimator.model, "model"))
+        self._named_models = Levels(X, named_column(X, estimator.model, "model"))
         column = named_column(X, estimator.topic, "topic")
         rows = estimator.labels_ if estimator.labels_.is_unique else np.arange(len(X))
         self.topics = Levels(X, column, rows if groups is None else groups)
         self._check(estimator, groups)
-        self.n_topics = len(self.topics.names)
-        if self.n_topics == 1:
-            # One topic cannot tell models from their interaction with it: each row is a topic.
-            self.models, self.topics = Levels(X, None), Levels(X, None, np.arange(len(X)))
+        # One topic cannot tell models from their interaction with it: they have a common mean.
+        several = len(self.topics.names) > 1
+        self.models = self._named_models if several else Levels(X, None)
         self._learned_kernels(estimator.kernels, X)
-        model, n_models = self.models.codes, len(self.models.names)
-        own_share, self._shared = np.ones(n_models), np.zeros((n_models, 0))
-        correlation = (
-            estimator.sampling_.correlation_of(self.models.names) if n_models > 1 else None
-        )
-        if correlation is not None:
-            own_share, self._shared = shared_factors(correlation)
-        batches = [np.equal.outer(model, np.arange(n_models)), *self._factors(X, model)]
+        correlation = estimator.sampling_.correlation_of(self._named_models.names)
+        own_share, self._shared = shared_factors(correlation)
+        model, n_models = self._named_models.codes, len(self.models.names)
+        columns = np.equal.outer(self.models.codes, np.arange(n_models))
+        batches = [columns, *self._factors(X, self.models.codes)]
         numbers = [np.full(batch.shape[1], number) for number, batch in enumerate(batches)]
         self._order = np.lexsort((model, self.topics.codes))
         self.effects = mixed.Design(
@@ -62,18 +57,18 @@ class MixedDesign:
         """Refuse models that occur twice in a topic, and topics that contradict each other."""
         if groups is not None and self.topics.column is not None:
             self.topics.refuse_others(groups)
-        pairs = pd.DataFrame({"model": self.models.codes, "topic": self.topics.codes})
+        pairs = pd.DataFrame({"model": self._named_models.codes, "topic": self.topics.codes})
         if pairs.duplicated().any():
             model, topic = pairs[pairs.duplicated()].iloc[0]
-            model, topic = plain(self.models.names[model]), plain(self.topics.names[topic])
+            model, topic = plain(self._named_models.names[model]), plain(self.topics.names[topic])
             raise ValueError(
                 f"Several rows have model {model!r} and topic {topic!r}: groups are made by more "
                 "than model and topic (by prompt or language?), or X has no column "
-                f"{estimator.model!r}. Pass its name as model=..., make one model of each "
+                f"{estimator.model!r}. Pass its name as model=..., make one topic or model of each "
                 "combination, or pass topic=None and no groups if every row is a topic of its own."
             )
         unknown = groups is None and self.topics.column is None and estimator.topic is not None
-        if unknown and self.models.column is not None and pairs["model"].duplicated().any():
+        if unknown and self._named_models.column is not None and pairs["model"].duplicated().any():
             warnings.warn(
                 f"X has no column {estimator.topic!r}, and groups was not given: each row is taken "
                 "as a topic of its own, and models of one topic teach each other nothing. Pass "
@@ -87,7 +82,7 @@ class MixedDesign:
         if isinstance(kernels, str):
             check_option("kernels", kernels, ("auto",))
             refuse_unreadable(X)
-            names = [self.models.column, self.topics.column]
+            names = [self._named_models.column, self.topics.column]
             columns = feature_columns(X, names, self.topics.codes)
         self._table = FeatureTable(X, columns)
         self._kernels = FeatureKernels(self._table.numbers(X), len(self.models.names))
@@ -112,7 +107,8 @@ class MixedDesign:
         new, n_models = model < 0, len(self.models.names)
         own = np.where(new[:, None], 1 / n_models, np.equal.outer(model, np.arange(n_models)))
         factors = self._factors(X, model)
-        shared = np.where(new[:, None], 0, self._shared[model])
+        named = self._named_models.positions(X)
+        shared = np.where((named < 0)[:, None], 0, self._shared[named])
         # What the columns of the smooth kernel leave, and a new model's own slopes.
         unseen = np.zeros((len(X), len(factors)))
         if factors:

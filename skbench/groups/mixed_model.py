@@ -31,7 +31,6 @@ from skbench.stats.shrinkage import stein
 _FEW_TOPICS = 3  # so few that there is next to nothing to borrow from
 _FEWEST_SCORES = 20  # behind a sampling variance, to tell an outlier from its noise
 _LARGEST = 0.97  # width relative to direct intervals, with which borrowing from these is worth it
-_LEAST_SPREAD = 1e-3  # of scores, relative to their noise
 _LEAST_NOISE = 1e-12  # variance, relative to that of scores, of groups that count most
 _TOTALS = 2000  # draws of finite populations
 _ANY_LEVEL = 0.95  # at which widths are compared
@@ -190,8 +189,8 @@ class MixedModel(GroupEstimator):
         if self._counts:
             _require_counts(self.z_, self.n_)
             self.sigma2_ = binomial.sampling_variance(np.round(self.z_ * self.n_), self.n_)
-        # Scores are fitted less their mean, in units of their spread, unless they are all alike.
-        spread = max(np.std(self.z_), _LEAST_SPREAD * np.sqrt(np.mean(self.sigma2_)))
+        # Scores are fitted less their mean, in units of their spread, or their noise if it is less.
+        spread = max(np.std(self.z_), np.sqrt(np.mean(self.sigma2_)))
         self._units = (0.0, 1.0) if self._counts else (np.mean(self.z_), spread or 1.0)
         self._design = design = MixedDesign(self, X, groups)
         data = design.sorted(self.z_, self.sigma2_, self.n_)
@@ -257,7 +256,7 @@ class MixedModel(GroupEstimator):
 
     def _fall_back(self, X, groups):
         """Move toward the direct estimates where they seem to be better."""
-        noise, few = self._unbiased_noise(), self._design.n_topics <= _FEW_TOPICS
+        noise, few = self._unbiased_noise(), len(self.topics_) <= _FEW_TOPICS
         weight = stein.weight_of_direct(self._mean, self._variance, self.z_, noise)
         reason, self._direct = "their estimated squared error is smaller", None
         if few:
@@ -334,7 +333,9 @@ class MixedModel(GroupEstimator):
         -------
         Draws
             Of shape (n_draws, n_groups), in score units. Each group's draws follow the law of its
-            interval; errors of groups with the same model, topic or features go together.
+            interval, but for the end at 0 or 1 where all answers are alike; errors of groups with
+            the same model, topic or features go together. Where estimates move toward the direct
+            ones, draws move with them.
 
         Raises
         ------
@@ -361,7 +362,7 @@ class MixedModel(GroupEstimator):
         for x, part in mixed.joint_draws(self._found, n_draws, rng):
             x, part = self._design.unsorted(x), self._design.unsorted(part)
             latent = center + self.interval_inflation_ * (law.from_normal(x, part) - center)
-            own = self._on_score_scale(latent)
+            own = self._on_score_scale(latent) + self._toward(self._mean, self.z_) - self._mean
             yield self._cut(own if self._direct is None else self._direct_draws(x))
 
     def _direct_draws(self, x):
@@ -380,6 +381,7 @@ class MixedModel(GroupEstimator):
         draws = [(k + rng.binomial(unseen, p)) / sizes for p in self._sampled(_TOTALS, rng)]
         totals, value = np.concatenate(draws), (k + unseen * found.value) / sizes
         low, high = np.quantile(totals, [tail, 1 - tail], axis=0, method="inverted_cdf")
+        low, high = np.where(self.z_ == 0, 0.0, low), np.where(self.z_ == 1, 1.0, high)
         ends = {"low": np.minimum(low, value), "high": np.maximum(high, value)}
         return of_population(found, value=value, **ends, standard_error=totals.std(axis=0))
 

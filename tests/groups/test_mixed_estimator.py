@@ -177,7 +177,7 @@ REFUSED = [
     (MixedModel(kernels="all"), {}, "kernels must be one of"),
     (MixedModel(), {"groups": np.repeat([0, 1], 30)}, "groups contradict column 'topic'"),
     (MixedModel(), {"X": TWICE, "groups": None}, "'A'.*'t0'.*prompt"),
-    (MixedModel(), {"X": PROMPTS, "groups": None}, "one model of each combination"),
+    (MixedModel(), {"X": PROMPTS, "groups": None}, "one topic or model of each combination"),
     (MixedModel(), correlated([[1.0]], "A"), "no row and column for model 'B'"),
 ]
 
@@ -386,7 +386,8 @@ def test_new_groups_against_explicit_matrices():
     around = around + old * topics * of_topic[21]
     mean, variance = dense.posterior(variances, cross, around, new_design.astype(float))
     effects = fitted.model_effects_.to_numpy() / scale
-    variance = variance + np.where(known, 0, np.var(effects, ddof=1) * 4 / 3)
+    of_models = (1 + np.sum((effects - effects.mean()) ** 2)) / (3 - 0.5)
+    variance = variance + np.where(known, 0, of_models * 4 / 3)
     assert_allclose(fitted.predict(new), z.mean() + scale * mean, rtol=1e-4)
     # Interactions have two scales, new topics those of a t with 4 degrees of freedom.
     w = np.geomspace(0.004, 4.5, 12)

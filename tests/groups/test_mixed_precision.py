@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit
-from scipy.stats import spearmanr
+from scipy.stats import norm, spearmanr
 from sklearn.exceptions import ConvergenceWarning
 
 from skbench import DirectEstimator, MixedModel, Sampling, make_items, summarize_items
@@ -391,3 +391,101 @@ def test_errors_of_one_topic_go_together():
     assert correlation[same].mean() > 0.3
     other = ~np.equal.outer(topic, topic)
     assert abs(correlation[other].mean()) < 0.1
+
+
+def answers(rng, p, n_items, correlation):
+    """Right and wrong answers of models, in rows of items; errors have this correlation."""
+    common = np.sqrt(correlation) * rng.normal(size=(n_items, 1))
+    own = np.sqrt(1 - correlation) * rng.normal(size=(n_items, len(p)))
+    right = common + own < norm.ppf(p)
+    item, model = np.divmod(np.arange(right.size), len(p))
+    names = [f"m{m:02d}" for m in model]
+    columns = {"model": names, "topic": "law", "item": item, "score": right.ravel().astype(int)}
+    return pd.DataFrame(columns)
+
+
+def test_models_of_one_topic_err_together():
+    """The correlation of their errors was lost: intervals covered .79 of 20 models."""
+    hits = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        p = expit(1 + 0.3 * rng.normal(size=20))
+        g = summarize_items(answers(rng, p, 50, 0.6), ["model", "topic"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            e = MixedModel().fit(**g.fit_args).estimate()
+        hits.append(np.mean((e.low <= p) & (p <= e.high)))
+    # A topic's models err together, so the band is that of 40 sets' means.
+    assert np.mean(hits) > 0.95 - 3.3 * np.std(hits, ddof=1) / np.sqrt(40)
+    assert np.mean(hits) > 0.9
+
+
+@pytest.mark.parametrize("n_models", [1, 2, 4])
+def test_models_that_were_not_fitted_are_covered(n_models):
+    hits = []
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        topics, models = rng.normal(size=12) * 0.7, rng.normal(size=n_models + 1) * 0.8
+        X, _, _ = crossed(n_models + 1, 12)
+        model, topic = X["model"].astype(int), X["topic"].astype(int)
+        p = expit(models[model] + topics[topic] + 0.3 * rng.normal(size=len(X)))
+        fitted = (model < n_models).to_numpy()
+        z = rng.binomial(50, p[fitted]) / 50
+        n = np.full(fitted.sum(), 50)
+        estimator = MixedModel().fit(X[fitted], z, n=n, sampling=OWN_ITEMS)
+        low, high = estimator.predict_interval(X[~fitted]).T
+        hits.append(np.mean((low <= p[~fitted]) & (p[~fitted] <= high)))
+    # The groups of the new model are covered, or missed, together.
+    assert np.mean(hits) > 0.95 - 3.3 * np.std(hits, ddof=1) / np.sqrt(30)
+    assert np.mean(hits) > 0.88
+
+
+def test_a_new_topic_after_a_single_one_is_uncertain():
+    X, k, n = pd.DataFrame({"model": list("abc"), "topic": "law"}), [30, 33, 36], [50] * 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        fitted = MixedModel().fit(X, np.array(k) / 50, n=n, sampling=OWN_ITEMS)
+    low, high = fitted.predict_interval(X.assign(topic="art")).T
+    assert (low < 0.25).all() and (high > 0.85).all()
+
+
+@pytest.mark.parametrize("population", [20, 21, 200, 10_000])
+def test_totals_of_groups_with_no_or_only_right_answers_end_at_0_and_1(population):
+    X, _, _ = crossed(4, 20)
+    z = np.where(np.arange(80) % 4 == 0, 1.0, 0.7)
+    z[5] = 0.0
+    e = (
+        MixedModel()
+        .fit(X, z, n=np.full(80, 20), sampling=OWN_ITEMS)
+        .estimate(population=population)
+    )
+    assert (e.high[z == 1] == 1).all() and e.low[5] == 0
+
+
+def test_draws_move_with_the_estimates():
+    data, _ = sparse_failures()
+    with pytest.warns(UserWarning, match="100% toward the direct ones"):
+        fitted = MixedModel().fit(**data)
+    draws = fitted.sample(4000, random_state=0).values
+    inside = (data["y"] > 0) & (data["y"] < 1)
+    assert_allclose(draws.mean(axis=0)[inside], data["y"][inside], atol=0.03)
+
+
+def test_what_sampling_does_not_know_is_warned_of():
+    X, k, n = crossed(3, 8)[0], np.full(24, 7), np.full(24, 10)
+    with pytest.warns(UserWarning, match="how their errors correlate is not known"):
+        MixedModel().fit(X, k / n, n=n, sampling=Sampling("binomial", items_shared=True))
+    with pytest.warns(UserWarning, match="are no whole numbers"):
+        fitted = MixedModel().fit(X, k / n + 0.001, 0.02, n, sampling=OWN_ITEMS)
+    assert fitted.family_ == "gaussian"
+
+
+def test_scores_that_are_alike_are_as_uncertain_as_their_noise():
+    """Their spread is the unit of the prior, which must not fall below the noise."""
+    X, _, _ = crossed(4, 12)
+    z = 0.5 + 0.001 * np.random.default_rng(0).normal(size=48)
+    e = MixedModel().fit(X, z, 0.01, sampling=Sampling("continuous")).estimate()
+    # The error of the mean of all 48 is .1 / sqrt(48).
+    assert (e.high - e.low > 2 * 1.96 * 0.1 / np.sqrt(48)).all()
+    alike = MixedModel().fit(X, np.full(48, 0.5), 0.0, sampling=Sampling("continuous"))
+    assert np.isfinite(alike.estimate().to_frame()[["value", "low", "high"]].to_numpy()).all()

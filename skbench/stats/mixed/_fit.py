@@ -102,7 +102,8 @@ def fit_mixed(likelihood, design, tolerance=1e-3, *, heavy_tails=True, tell=None
 
 def _prior(design):
     """Of the variances: where they start, which are learned, scales and powers of the prior."""
-    there = [design.has_topics, True, design.n_effects > 1, False, *[True] * design.batch.max()]
+    several = design.has_topics
+    there = [several, True, several and design.n_effects > 1, False, *[True] * design.batch.max()]
     start, scale, power = np.full((3, len(there)), [[0.1], [1.0], [0.5]])
     start[TOPIC], scale[OWN], power[KERNELS] = 0.5, 0.5, 0.25
     start = np.where(there, start, 0)

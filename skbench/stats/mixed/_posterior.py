@@ -89,12 +89,15 @@ def new_groups(fit, Z, topic, shared, new_model, unseen):
         mean[at] = covariance.T @ solution.alpha
         known[at] = np.sum(covariance * solution.times(covariance), axis=0)
     prior = Z**2 @ solution.prior + of_topic**2 + np.sum(alike**2, axis=1)
+    # A new model is around the mean of the fitted ones, whose variance is known by few.
     effects = solution.coefficients()[design.batch == 0]
-    of_model = np.var(effects, ddof=1) if len(effects) > 1 else solution.H_inverse[0, 0]
+    of_model = (1 + np.sum((effects - effects.mean()) ** 2)) / (len(effects) - 0.5)
+    of_model *= 1 + 1 / len(effects)
     of_model += variances[ALIKE] * np.sum(design.shared**2, axis=1).mean()
-    prior += unseen @ variances[KERNELS] + new_model * of_model * (1 + 1 / len(effects))
+    prior += unseen @ variances[KERNELS] + new_model * of_model
     scales = np.repeat([variances[OWN], OUTLYING_VARIANCE], len(TOPIC_WEIGHTS))[:, None]
-    scales = scales + np.outer(np.tile(variances[TOPIC] / TOPIC_WEIGHTS, 2), topic < 0)
+    of_topics = variances[TOPIC] if design.n_topics > 1 else 1.0  # unknown: that of the prior
+    scales = scales + np.outer(np.tile(of_topics / TOPIC_WEIGHTS, 2), topic < 0)
     share = np.outer([1 - fit.outliers.share, fit.outliers.share], softmax(LOG_TOPIC_PRIOR))
     variance = np.maximum(prior - known, 0) + scales
     return Mixture(*np.broadcast_arrays(share.reshape(-1, 1), mean, variance, 0.0))

@@ -16,7 +16,7 @@ from skbench._checks import check_option, named_estimators
 from skbench._columns import with_indicators
 from skbench._random import seeded
 from skbench.containers import GUARANTEES
-from skbench.summaries import finite_population_estimate
+from skbench.summaries import estimate_of_population
 from skbench.summaries._items import VARIANCES
 
 NO_INTERVAL = "none"
@@ -190,31 +190,6 @@ def _answer(candidate, summary, seed, confidence_level, sizes):
     if hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator):
         estimator = with_indicators(estimator, X, groups)
     return _values(np.asarray(estimator.fit(X, y).predict(X), dtype=float).ravel())
-
-
-def estimate_of_population(fitted, summary, confidence_level, sizes):
-    """Estimates of the expected scores, or of the means over `sizes` items of each group.
-
-    Parameters
-    ----------
-    fitted : estimator
-        Fitted on `summary`.
-    summary : GroupSummary
-    confidence_level : float
-        Nominal level of the intervals.
-    sizes : float, Series, ndarray of shape (n_groups,) or None
-        Number of all items of each group; None: the expected score of such items.
-
-    Returns
-    -------
-    Estimate
-    """
-    if sizes is None:
-        return fitted.estimate(confidence_level)
-    own = "population" in inspect.signature(fitted.estimate).parameters
-    if own and summary.outcome != "clustered":
-        return fitted.estimate(confidence_level, population=sizes)
-    return finite_population_estimate(fitted.estimate(confidence_level), summary, sizes)
 
 
 def _without(X, columns):

@@ -11,7 +11,12 @@ from sklearn import get_config
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level, check_labels, check_same_index
+from skbench._checks import (
+    check_confidence_level,
+    check_labels,
+    check_population,
+    check_same_index,
+)
 from skbench._types import Table
 from skbench.containers import Estimate, Sampling
 from skbench.groups._assumptions import warn_of_unsaid_topics
@@ -137,10 +142,15 @@ class IntervalPipeline(Pipeline):
         check_confidence_level(confidence_level)
         return self._new_bounds(X, z, sigma2, n, confidence_level).ends
 
-    def estimate(self, confidence_level: float = 0.95) -> Estimate:
-        """Estimate of the fitted groups, under their own labels."""
+    def estimate(
+        self, confidence_level: float = 0.95, population: ArrayLike | None = None
+    ) -> Estimate:
+        """Estimate of the fitted groups, under their own labels; see the last step's `estimate`."""
         check_is_fitted(self)
-        return replace(self.steps[-1][1].estimate(confidence_level), labels=self.labels_)
+        last = self.steps[-1][1]
+        if population is not None and last.n_ is not None:
+            population = check_population(population, last.n_, self.labels_)
+        return replace(last.estimate(confidence_level, population), labels=self.labels_)
 
     def score(
         self,

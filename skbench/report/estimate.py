@@ -261,8 +261,8 @@ def _bounds(options):
 def _estimated(summary, method, options, confidence_level, size=None):
     """Direct estimates, and those of the method asked for; of all `size` items if given."""
     from skbench.assessment import sample_size_ratio
-    from skbench.assessment._candidate import estimate_of_population
     from skbench.groups import DirectEstimator
+    from skbench.summaries import estimate_of_population
 
     estimator = _estimator(method, options).fit(**summary.fit_args)
     estimated = estimate_of_population(estimator, summary, confidence_level, size)

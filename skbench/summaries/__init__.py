@@ -5,13 +5,17 @@ from skbench.summaries._cluster_groups import ItemClusters, cluster_items
 from skbench.summaries._embeddings import embed_groups
 from skbench.summaries._item_correlation import item_correlation
 from skbench.summaries._items import summarize_items
-from skbench.summaries._whole_benchmark import finite_population_estimate
+from skbench.summaries._whole_benchmark import (
+    estimate_of_population,
+    finite_population_estimate,
+)
 
 __all__ = [
     "ItemClusters",
     "betting_estimate",
     "cluster_items",
     "embed_groups",
+    "estimate_of_population",
     "finite_population_estimate",
     "item_correlation",
     "summarize_items",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 from numpy.typing import ArrayLike
 
 from skbench._checks import check_population
@@ -74,3 +76,41 @@ def finite_population_estimate(
     size = check_population(size, summary.n, summary.labels, "size")
     binary = summary.outcome == "binomial"
     return finite_population(estimate, summary.z, summary.n, summary.sigma2, size, binary)
+
+
+def estimate_of_population(fitted, summary, confidence_level, sizes):
+    """Estimates of a fitted estimator, of expected scores or of the means of finite populations.
+
+    Parameters
+    ----------
+    fitted : estimator
+        Fitted on `summary`.
+    summary : GroupSummary
+    confidence_level : float
+        Nominal level of the intervals.
+    sizes : float, Series, ndarray of shape (n_groups,) or None
+        Number of all items of each group; None: the expected score of such items.
+
+    Returns
+    -------
+    Estimate
+        By the estimator itself, unless items come in clusters: then by `finite_population_estimate`.
+
+    Notes
+    -----
+    When not to use it: with an estimator at hand, ``estimate(population=...)`` is shorter.
+
+    Examples
+    --------
+    >>> from skbench import DirectEstimator, make_items, summarize_items
+    >>> g = summarize_items(make_items(2, 5, 10, random_state=0).items, by=["model", "topic"])
+    >>> direct = DirectEstimator().fit(**g.fit_args)
+    >>> estimate_of_population(direct, g, 0.95, 40).method
+    'direct (Wilson), whole benchmark'
+    """
+    if sizes is None:
+        return fitted.estimate(confidence_level)
+    own = "population" in inspect.signature(fitted.estimate).parameters
+    if own and summary.outcome != "clustered":
+        return fitted.estimate(confidence_level, population=sizes)
+    return finite_population_estimate(fitted.estimate(confidence_level), summary, sizes)

@@ -7,10 +7,12 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 from scipy.stats import binom, hypergeom
+from sklearn.preprocessing import FunctionTransformer
 
 from skbench import (
     DirectEstimator,
     EmpiricalBayes,
+    IntervalPipeline,
     JamesStein,
     MixedModel,
     finite_population_estimate,
@@ -245,3 +247,11 @@ def test_totals_are_covered(size):
     assert np.mean(hits) > 0.95 - 3.3 * np.std(hits, ddof=1) / np.sqrt(12)
     assert np.mean(hits) < 0.985
     assert np.mean(errors) < np.mean(plain_errors)
+
+
+def test_a_pipeline_knows_the_labels_of_populations():
+    by_topic = pd.Series([20, 30, 40, 50, 60], pd.Index(sorted(set(TOPICS)), name="topic"))
+    steps = [("rename", FunctionTransformer(lambda X: X.reset_index(drop=True)))]
+    pipeline = IntervalPipeline([*steps, ("direct", DirectEstimator())]).fit(**SUMMARY.fit_args)
+    expected = DirectEstimator().fit(**SUMMARY.fit_args).estimate(population=by_topic)
+    np.testing.assert_array_equal(pipeline.estimate(population=by_topic).high, expected.high)

@@ -1,10 +1,8 @@
-"""Factors of features that are alike, and of errors on shared items."""
+"""Kernels of features, as columns."""
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 
-from skbench.stats.clusters.item_correlation import shared_factors
 from skbench.stats.mixed.covariances import FeatureKernels
 
 
@@ -49,23 +47,3 @@ def test_missing_features_are_average():
     kernels = FeatureKernels(X, 1)
     linear, expected = (kernels.factors(table, np.zeros(3, dtype=int))[1] for table in (X, filled))
     assert_allclose(linear, expected, atol=1e-12)
-
-
-@pytest.mark.parametrize("common", [0.1, 0.3, 0.8, 0.95, 1.0])
-def test_factors_of_shared_items_are_a_common_correlation(common):
-    own, factors = shared_factors(np.full((4, 4), common) + (1 - common) * np.eye(4))
-    # Iterations stop where no share moves by 1e-4; every model keeps an error of its own.
-    assert_allclose(own, max(1 - common, 0.1), atol=2e-3)
-    assert_allclose(np.sum(factors**2, axis=1) + own, 1, atol=2e-3)
-    assert_allclose(factors @ factors.T, np.full((4, 4), min(common, 0.9)), atol=2e-3)
-
-
-def test_families_of_models_are_factors_of_their_own():
-    rng = np.random.default_rng(0)
-    loadings = np.kron(np.eye(2), np.ones((6, 1))) * rng.uniform(0.5, 0.9, size=(12, 1))
-    correlation = loadings @ loadings.T
-    np.fill_diagonal(correlation, 1)
-    own, factors = shared_factors(correlation)
-    assert factors.shape == (12, 2)
-    assert_allclose(own, 1 - np.sum(loadings**2, axis=1), atol=2e-3)
-    assert_allclose(factors @ factors.T, loadings @ loadings.T, atol=2e-3)

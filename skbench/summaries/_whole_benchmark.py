@@ -94,7 +94,7 @@ def estimate_of_population(fitted, summary, confidence_level, sizes):
     Returns
     -------
     Estimate
-        By the estimator itself, unless items come in clusters: then by `finite_population_estimate`.
+        By the estimator itself; for items in clusters, by `finite_population_estimate`.
 
     Notes
     -----

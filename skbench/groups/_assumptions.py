@@ -63,9 +63,9 @@ def warn_of_unknown_correlation(sampling):
     """Warn where models answered the same items, and how their errors correlate is not known."""
     if sampling.items_shared and sampling.item_correlation is None:
         warnings.warn(
-            "Several models answered the same items, and how their errors correlate is not known: "
-            "they are taken as independent, and intervals come out too short. Rows of items with "
-            "an id for each item tell the correlation.",
+            "Models may have answered the same items, and how their errors correlate is not known: "
+            "they are taken as independent, so intervals are too short if items are shared. Item "
+            "rows with an id for each item settle it.",
             stacklevel=4,
         )
 

@@ -392,7 +392,9 @@ class FeatureTable:
 
     def __init__(self, X, columns):
         self.columns = columns
-        if isinstance(X, pd.DataFrame):
+        if not isinstance(X, pd.DataFrame):
+            _refuse_positions(columns, X.shape[1])
+        else:
             self._refuse_missing(X)
             self._nominal = [c for c in nominal_columns(X) if c in columns]
             self._numeric = [c for c in columns if c not in self._nominal]
@@ -413,6 +415,15 @@ class FeatureTable:
             raise ValueError(
                 f"kernels names column {missing[0]!r}, which X lacks. "
                 f"Its columns are: {', '.join(map(str, X.columns))}."
+            )
+
+
+def _refuse_positions(columns, n_columns):
+    for column in columns:
+        if not isinstance(column, int | np.integer) or not 0 <= column < n_columns:
+            raise ValueError(
+                f"kernels names column {column!r}, but X is an array of {n_columns} columns, which "
+                "have no names. Pass positions from 0, or a DataFrame."
             )
 
 

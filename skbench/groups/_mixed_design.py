@@ -78,13 +78,13 @@ class MixedDesign:
 
     def _learned_kernels(self, kernels, X):
         """Which columns are features, and the kernels of these."""
-        columns = list(kernels or ())
-        if isinstance(kernels, str):
+        columns = [] if kernels is None else kernels
+        if isinstance(columns, str) or not np.iterable(columns):
             check_option("kernels", kernels, ("auto",))
             refuse_unreadable(X)
             names = [self._named_models.column, self.topics.column]
             columns = feature_columns(X, names, self.topics.codes)
-        self._table = FeatureTable(X, columns)
+        self._table = FeatureTable(X, list(columns))
         self._kernels = FeatureKernels(self._table.numbers(X), len(self.models.names))
 
     def _factors(self, X, model):

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from skbench._checks import check_population
 from skbench._population import finite_population
+from skbench._types import Estimator
 from skbench.containers import Estimate, GroupSummary
 
 
@@ -78,7 +79,9 @@ def finite_population_estimate(
     return finite_population(estimate, summary.z, summary.n, summary.sigma2, size, binary)
 
 
-def estimate_of_population(fitted, summary, confidence_level, sizes):
+def estimate_of_population(
+    fitted: Estimator, summary: GroupSummary, confidence_level: float, sizes: ArrayLike | None
+) -> Estimate:
     """Estimates of a fitted estimator, of expected scores or of the means of finite populations.
 
     Parameters

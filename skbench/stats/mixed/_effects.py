@@ -15,13 +15,20 @@ _LEAST = 1e-12
 class Design(NamedTuple):
     """Which effects each group has; groups of one topic stand together.
 
-    topic : ndarray of int of shape (n_groups,), codes from 0, ascending
-    has_topics : bool, whether the groups of a topic share an effect
-    Z : ndarray of shape (n_groups, n_coefficients), columns of models and kernels
-    batch : ndarray of int of shape (n_coefficients,), 0 for columns of models, then the number of
-        the kernel
-    shared : ndarray of shape (n_groups, n_factors), factors of the errors on shared items
-    own_share : ndarray of shape (n_groups,), part of the sampling noise that is not shared
+    Attributes
+    ----------
+    topic : ndarray of int of shape (n_groups,)
+        Codes from 0, ascending.
+    has_topics : bool
+        Whether the groups of a topic share an effect.
+    Z : ndarray of shape (n_groups, n_coefficients)
+        Columns of models and kernels.
+    batch : ndarray of int of shape (n_coefficients,)
+        0 for columns of models, then the number of the kernel.
+    shared : ndarray of shape (n_groups, n_factors)
+        Factors of the errors on shared items.
+    own_share : ndarray of shape (n_groups,)
+        Part of the sampling noise that is not shared.
     """
 
     topic: np.ndarray

@@ -69,7 +69,7 @@ def warn_of_risk(value, standard_error, z, noise):
     """
     if len(z) >= _FEWEST and weight_of_direct(value, standard_error**2, z, noise) > 0:
         warnings.warn(
-            f"{_RISK}: some groups are unlike what is borrowed for them. Take MixedModel, "
+            f"{_RISK}: some groups are outlying. Take MixedModel, "
             "which moves to the direct estimates where it must, or DirectEstimator.",
             stacklevel=3,
         )

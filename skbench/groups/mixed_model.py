@@ -59,7 +59,7 @@ class MixedModel(GroupEstimator):
     sampling_variance : float, default=None
         Known common sampling variance, where `fit` gets no `sigma2`.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the simulated totals of ``estimate(population=...)``. Nothing else is random.
+        Seed of the simulated totals of ``estimate(population=...)``; `sample` takes its own.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ class MixedModel(GroupEstimator):
     AVERAGE over the groups, not each of them.
 
     Where sampling variances were estimated from fewer than 20 scores, effects are normal and no
-    group is an outlier: far off, its variance may have been underestimated.
+    group is an outlier: the variance of a group far off may just be underestimated.
 
     Where the estimated squared error is clearly above that of the direct estimates, the estimates
     move toward the direct ones, with a warning; `direct_weight_` and the method's name say how
@@ -195,7 +195,7 @@ class MixedModel(GroupEstimator):
         self._design = design = MixedDesign(self, X, groups)
         data = design.sorted(self.z_, self.sigma2_, self.n_)
         likelihood = self._likelihood(*data, design.effects.own_share)
-        # Far off by few scores: the variance may have been taken for too small.
+        # With few scores, a group far off may just have an underestimated variance.
         heavy_tails = self._binary or self.n_ is None or np.median(self.n_) >= _FEWEST_SCORES
         options = {"heavy_tails": bool(heavy_tails), "tell": counter("mixed model")}
         self._found = mixed.fit_mixed(likelihood, design.effects, **options)

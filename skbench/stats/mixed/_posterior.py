@@ -89,7 +89,8 @@ def new_groups(fit, Z, topic, shared, new_model, unseen):
         mean[at] = covariance.T @ solution.alpha
         known[at] = np.sum(covariance * solution.times(covariance), axis=0)
     prior = Z**2 @ solution.prior + of_topic**2 + np.sum(alike**2, axis=1)
-    # A new model is around the mean of the fitted ones, whose variance is known by few.
+    # A new model varies around the mean of the fitted ones. With few of them their variance is
+    # uncertain: it has a prior mean of 2, worth half a model.
     effects = solution.coefficients()[design.batch == 0]
     of_model = (1 + np.sum((effects - effects.mean()) ** 2)) / (len(effects) - 0.5)
     of_model *= 1 + 1 / len(effects)

@@ -27,9 +27,9 @@ sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 from reference.ranking_slow import cheapest_orders  # noqa: E402
 
 from skbench.comparison import compare_models, leaderboard, rank_confidence_sets  # noqa: E402
-from skbench.comparison._leaderboard import leaderboard_of  # noqa: E402
+from skbench.comparison.leaderboards import leaderboard_of  # noqa: E402
+from skbench.items.tables import ScoreTable  # noqa: E402
 from skbench.stats.ranking.kemeny import disagreements, exact_order  # noqa: E402
-from skbench.summaries._score_table import ScoreTable  # noqa: E402
 
 N_DRAWS = 2000
 N_TABLES = 400

@@ -17,7 +17,7 @@ from skbench._checks import check_confidence_level, check_option, check_whole, r
 from skbench._printed import NUMBERS, EstimateTable, shown, shown_as_html
 from skbench._types import Labels
 from skbench.stats.intervals.means import normal_interval
-from skbench.stats.intervals.moderated import Spread
+from skbench.stats.intervals.moderated import VarianceNoise
 from skbench.stats.shrinkage.sample_size import SampleSizeRatio
 
 ON_AVERAGE = "each group, on average over accuracies"
@@ -67,7 +67,7 @@ class Sampling:
     item_correlation : DataFrame of shape (n_models, n_models), default=None
         Correlation of the errors of models that answered the same items, by name of the
         model; copied. None where it is not known.
-    spread : skbench.stats.moderated.Spread, default=None
+    variance_noise : skbench.stats.moderated.VarianceNoise, default=None
         How far estimators that shrink draw each sampling variance to the one pooled over
         groups. None takes the variances as they are.
     most_independent : int, default=None
@@ -101,7 +101,7 @@ class Sampling:
     outcome: str = "binomial"
     items_shared: bool = False
     item_correlation: pd.DataFrame | None = _OwnFrame()
-    spread: Spread | None = None
+    variance_noise: VarianceNoise | None = None
     most_independent: int | None = None
 
     def __post_init__(self):
@@ -109,8 +109,8 @@ class Sampling:
         if not isinstance(self.items_shared, bool | np.bool_):
             raise ValueError(f"items_shared must be True or False, got {self.items_shared!r}.")
         self._check_correlation(vars(self)["_item_correlation"])
-        if self.spread is not None:
-            _set(self, "spread", Spread(*self.spread))
+        if self.variance_noise is not None:
+            _set(self, "variance_noise", VarianceNoise(*self.variance_noise))
         if self.most_independent is not None:
             check_whole("most_independent", self.most_independent)
 
@@ -175,7 +175,7 @@ class Sampling:
 
     @property
     def _plain(self):
-        return self.outcome, bool(self.items_shared), self.spread, self.most_independent
+        return self.outcome, bool(self.items_shared), self.variance_noise, self.most_independent
 
     def __repr__(self):
         shared = "no items shared"
@@ -184,8 +184,10 @@ class Sampling:
             known = "unknown" if models is None else f"of {len(models)} models known"
             shared = f"items shared, correlation {known}"
         variances = "as they are"
-        if self.spread is not None:
-            variances = f"moderated by {self.spread.borrowed_freedom:.3g} degrees of freedom"
+        if self.variance_noise is not None:
+            variances = (
+                f"moderated by {self.variance_noise.borrowed_freedom:.3g} degrees of freedom"
+            )
         return f"Sampling({self.outcome} scores, {shared}, variances {variances})"
 
 
@@ -222,7 +224,7 @@ class GroupSummary:
 
     Notes
     -----
-    `outcome`, `item_correlation` and `spread` are those of `sampling`, of right and wrong
+    `outcome`, `item_correlation` and `variance_noise` are those of `sampling`, of right and wrong
     answers where that is None. ``to_frame(features=True)`` and `from_frame` are the way to a
     file and back; `sampling` goes beside it, and pickles.
 
@@ -287,9 +289,9 @@ class GroupSummary:
         return None if self.sampling is None else self.sampling.item_correlation
 
     @property
-    def spread(self) -> Spread | None:
-        """How far each `sigma2` may be believed; a Spread or None."""
-        return None if self.sampling is None else self.sampling.spread
+    def variance_noise(self) -> VarianceNoise | None:
+        """How far each `sigma2` may be believed; a VarianceNoise or None."""
+        return None if self.sampling is None else self.sampling.variance_noise
 
     @property
     def fit_args(self) -> dict[str, Any]:

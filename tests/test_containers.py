@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm
 
 from skbench import Draws, Estimate, GroupSummary, Sampling
-from skbench.stats.intervals.moderated import Spread
+from skbench.stats.intervals.moderated import VarianceNoise
 
 LABELS = pd.Index(["law", "art"], name="topic")
 
@@ -108,14 +108,18 @@ def test_sampling_compares_and_pickles_and_says_what_it_is():
         "outcome": "clustered",
         "items_shared": True,
         "item_correlation": correlation(),
-        "spread": Spread(3.0, 0.9),
+        "variance_noise": VarianceNoise(3.0, 0.9),
         "most_independent": 7,
     }
     sampling = Sampling(**fields)
     same = pickle.loads(pickle.dumps(sampling))
     assert same == sampling == replace(sampling) == copy.deepcopy(sampling)
     assert hash(same) == hash(sampling)
-    others = [{"outcome": "binomial"}, {"item_correlation": correlation(0.4)}, {"spread": None}]
+    others = [
+        {"outcome": "binomial"},
+        {"item_correlation": correlation(0.4)},
+        {"variance_noise": None},
+    ]
     others += [{"item_correlation": None}, {"most_independent": None}]
     for other in others:
         assert Sampling(**fields | other) != sampling

@@ -20,8 +20,9 @@ FLOOR = {
     "_types": 0,
     "stats": 0,
     "containers": 1,
-    "datasets": 2,
-    "readers": 2,
+    "items": 2,
+    "datasets": 3,
+    "readers": 3,
     "summaries": 3,
     "groups": 3,
     "plot": 3,
@@ -58,6 +59,19 @@ def imported_modules(tree):
                 yield (f"{node.module}.{alias.name}" if inside else node.module), node
 
 
+def module_of(path):
+    return ".".join(("skbench", *path.with_suffix("").parts)).removesuffix(".__init__")
+
+
+def own_imports(tree):
+    """Files of the package that are imported when this one is: not within functions."""
+    files = {module_of(path) for path in TREES}
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("skbench"):
+            inside = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from [name for name in inside if name in files] or [node.module]
+
+
 def climbs(room, module):
     """Whether this import of a file in `room` goes neither down nor stays inside."""
     parts = module.split(".")
@@ -75,6 +89,32 @@ def test_imports_go_down():
         if climbs(room_of(path), module)
     ]
     assert wrong == []
+
+
+def test_nothing_private_from_another_room():
+    rooms = {path.name for path in PACKAGE.iterdir() if path.is_dir()}
+    wrong = [
+        f"{path} imports {name} of {node.module}"
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("skbench.")
+        for name in [alias.name for alias in node.names]
+        if (parts := node.module.split("."))[1] in rooms - {room_of(path)}
+        and any(part.startswith("_") for part in [*parts[2:], name])
+    ]
+    assert wrong == []
+
+
+def test_no_circle_between_files():
+    imports = {module_of(path): set(own_imports(tree)) for path, tree in TREES.items()}
+    for start in imports:
+        reached, ahead = set(), list(imports[start])
+        while ahead:
+            module = ahead.pop()
+            if module not in reached:
+                reached.add(module)
+                ahead += imports.get(module, ())
+        assert start not in reached, f"{start} imports itself by way of others"
 
 
 def test_some_rooms_import_no_estimator():

@@ -17,7 +17,7 @@ from skbench._columns import with_indicators
 from skbench._random import seeded
 from skbench.containers import GUARANTEES
 from skbench.summaries import estimate_of_population
-from skbench.summaries._items import VARIANCES
+from skbench.summaries.direct_estimates import VARIANCES
 
 NO_INTERVAL = "none"
 ENDS = ("value", "low", "high")

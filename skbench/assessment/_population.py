@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import check_option, require_columns
+from skbench.items.rows import as_frame, collected, group_labels
 from skbench.summaries import summarize_items
-from skbench.summaries._rows import as_frame, collected, group_labels
 
 
 @dataclass(frozen=True)

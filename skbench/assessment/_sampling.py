@@ -7,8 +7,8 @@ import pandas as pd
 
 from skbench.containers import GroupSummary, Sampling
 from skbench.stats.clusters import item_correlation as correlations
-from skbench.stats.intervals.moderated import spread
-from skbench.summaries._items import estimates_from_sums
+from skbench.stats.intervals.moderated import variance_noise
+from skbench.summaries.direct_estimates import estimates_from_sums
 
 
 class Sample(NamedTuple):
@@ -194,10 +194,10 @@ def summary_of(population, sample, variance):
             outcome,
             items_shared=population.topics is not None,
             item_correlation=sample.correlation,
-            spread=(
+            variance_noise=(
                 None
                 if sample.powers is None
-                else spread(sample.n, *sample.powers, sigma2, variance=variance)
+                else variance_noise(sample.n, *sample.powers, sigma2, variance=variance)
             ),
         ),
     )

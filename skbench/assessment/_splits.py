@@ -9,11 +9,11 @@ import pandas as pd
 
 from skbench._checks import check_option, require_columns
 from skbench.containers import GroupSummary
+from skbench.items.rows import collected, group_labels, opened, with_score
 from skbench.stats.intervals import binomial
 from skbench.stats.shrinkage import risk
 from skbench.summaries import summarize_items
-from skbench.summaries._items import VARIANCES, estimates_of_counts
-from skbench.summaries._rows import collected, group_labels, opened, with_score
+from skbench.summaries.direct_estimates import VARIANCES, estimates_of_counts
 
 
 class Part(NamedTuple):

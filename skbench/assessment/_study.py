@@ -21,7 +21,7 @@ from skbench.assessment._fingerprint import settings_of
 from skbench.assessment._population import population
 from skbench.assessment._repetition import RESULT_COLUMNS, Trial, category_types, repetition
 from skbench.assessment._store import Store
-from skbench.summaries._items import VARIANCES
+from skbench.summaries.direct_estimates import VARIANCES
 
 
 class RepeatedSamplingStudy:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import of_one_type, plain, require_columns
-from skbench.summaries._rows import SCORE, checked_scores, collected, opened
+from skbench.items.rows import SCORE, checked_scores, collected, opened
 
 _ROWS = 8192
 _RADIX = 2**31  # more than there are ids

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import check_named, plain, require_columns
-from skbench.summaries._rows import as_frame, collected
+from skbench.items.rows import as_frame, collected
 
 PROBABILITY = "inclusion_probability"  # column of `choose_items`
 

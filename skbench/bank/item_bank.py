@@ -263,7 +263,7 @@ class ItemBank(BaseEstimator):
         ``mean f + w (y - f)`` with predictions f that did not see the answer
         (`skbench.stats.assisted`), so that models can be compared item by item.
         """
-        from skbench.bank._adjusted import adjusted_scores, known_scores
+        from skbench.bank.adjusted import adjusted_scores, known_scores
         from skbench.bank.unit_level import UnitLevelModel
 
         rows = nw.from_native(items, eager_only=True).to_pandas()

@@ -4,7 +4,6 @@ from skbench.comparison._comparison import ModelComparison
 from skbench.comparison._gate import gate
 from skbench.comparison._gate_result import GateResult
 from skbench.comparison._inspect import InspectStopping
-from skbench.comparison._leaderboard import Leaderboard, leaderboard
 from skbench.comparison._pass_at_k import PassAtK, pass_at_k
 from skbench.comparison._sequential import (
     SequentialComparison,
@@ -14,6 +13,7 @@ from skbench.comparison._sequential import (
 from skbench.comparison._sequential_state import SequentialResult
 from skbench.comparison.compare import compare_models
 from skbench.comparison.consensus import KemenyOrder, kemeny_order
+from skbench.comparison.leaderboards import Leaderboard, leaderboard
 from skbench.comparison.plan import minimum_detectable_effect, required_items
 from skbench.comparison.ranks import (
     RankConfidenceSets,

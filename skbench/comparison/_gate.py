@@ -20,12 +20,12 @@ from skbench.comparison._pair_warnings import has_no_spread, warn_of_units
 from skbench.comparison._pairs import pair_table
 from skbench.comparison.compare import chosen, comparison_from, pair_labels, pair_positions
 from skbench.comparison.plan import required_items
+from skbench.items.rows import collected
+from skbench.items.tables import score_table
 from skbench.stats.clusters import paired
 from skbench.stats.intervals import binomial
 from skbench.stats.ranking import noninferiority, power
 from skbench.stats.resampling import repeats
-from skbench.summaries._rows import collected
-from skbench.summaries._score_table import score_table
 
 _LEAST_LEVEL = 0.8  # below, no number of items gives the power that is asked for
 

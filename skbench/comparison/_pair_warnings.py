@@ -5,9 +5,9 @@ import warnings
 import numpy as np
 
 from skbench._checks import plain
+from skbench.items.tables import some_of
+from skbench.items.units import unlike_units
 from skbench.stats.intervals.moments import divided
-from skbench.summaries._score_table import some_of
-from skbench.summaries._units import unlike_units
 
 SKEWED = (
     "differ by skewed amounts on few items or clusters: t intervals may cover less than they say"

@@ -13,12 +13,12 @@ from skbench._types import Names, Rows
 from skbench.comparison._comparison import ModelComparison
 from skbench.comparison.compare import compare_models
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate, GroupSummary
+from skbench.items.rows import as_frame
+from skbench.items.tables import score_table
 from skbench.stats.clusters import clustered
 from skbench.stats.intervals import binomial
 from skbench.stats.resampling import repeats
 from skbench.summaries import summarize_items
-from skbench.summaries._rows import as_frame
-from skbench.summaries._score_table import score_table
 
 _COUNTS = ("n_correct", "n_runs")
 

@@ -14,10 +14,10 @@ from skbench.comparison._comparison import POWER, ModelComparison
 from skbench.comparison._pair_warnings import has_no_spread, warn_of_pairs, warn_of_units
 from skbench.comparison._pairs import FEW_CLUSTERS, intervals, pair_table
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate
+from skbench.items.tables import MISSING, score_table, some_of
 from skbench.stats.intervals.moments import divided
 from skbench.stats.ranking import multiplicity
 from skbench.stats.ranking.power import required_n_mcnemar, required_n_t
-from skbench.summaries._score_table import MISSING, score_table, some_of
 
 _BY_CLUSTER = ("independent items", "cluster means")
 

@@ -450,14 +450,14 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
 
     def _moderated(self, own, n, given):
         """Sampling variances, drawn to the fitted pooled one as far as `sampling_` says."""
-        spread = self.sampling_.spread
+        noise = self.sampling_.variance_noise
         # One number for all groups is known, not estimated from few scores.
-        if spread is None or np.ndim(given) == 0 or not self._moderates:
+        if noise is None or np.ndim(given) == 0 or not self._moderates:
             return own
         if n is None or self._pooled is None:
             return own
-        pooled = spread.pooled_share * self._pooled
-        return moderated.moderated_variance(own, n, pooled, spread.borrowed_freedom)
+        pooled = noise.pooled_share * self._pooled
+        return moderated.moderated_variance(own, n, pooled, noise.borrowed_freedom)
 
 
 def as_pandas(X):

@@ -261,7 +261,13 @@ class MixedModel(GroupEstimator):
         reason, self._direct = "their estimated squared error is smaller", None
         if few:
             # Moderated already.
-            data = self.z_, self.sigma2_, self.n_, groups, replace(self.sampling_, spread=None)
+            data = (
+                self.z_,
+                self.sigma2_,
+                self.n_,
+                groups,
+                replace(self.sampling_, variance_noise=None),
+            )
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", ".*have sigma2 = 0")
                 direct = DirectEstimator().fit(X, *data)

@@ -13,12 +13,12 @@ from skbench._checks import check_confidence_level, check_option, plain, require
 from skbench._columns import with_winners
 from skbench._random import as_generator
 from skbench._types import Names, RandomState, Rows
+from skbench.items.rows import as_frame
 from skbench.ppi import _figures
 from skbench.ppi._verdicts import has_enough_labels
 from skbench.ppi.chain_rule import ChainRulePPI
 from skbench.ppi.difference import ClassicalMean, PPIMean
 from skbench.stats.clusters import agreement
-from skbench.summaries._rows import as_frame
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -27,7 +27,7 @@ from skbench.ppi._group_summary import (
 )
 from skbench.ppi.difference import ClassicalMean, PPIMean
 from skbench.stats.intervals.means import normal_interval
-from skbench.summaries._features import joined_features
+from skbench.summaries.features import joined_features
 
 POWERS = ("shared", "per group")
 # Pseudo-labels make intervals safe and variances too large on average; shrinkage needs

@@ -9,9 +9,9 @@ import pandas as pd
 
 from skbench._checks import plain, require_columns
 from skbench._types import Rows
+from skbench.items.rows import as_frame
 from skbench.stats.clusters import paired
 from skbench.stats.intervals import means
-from skbench.summaries._rows import as_frame
 
 
 def position_bias(

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from skbench.readers._names import listed
+from skbench.items.roles import listed
 
 _FEWEST = 50  # items, below which chance explains much
 _LARGEST = 1e7  # cells that are looked at

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from skbench._types import Path
-from skbench.readers._load import load_table
+from skbench.readers.loading import load_table
 
 
 def read_features(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:

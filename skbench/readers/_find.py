@@ -5,8 +5,8 @@ import os
 import re
 from pathlib import Path
 
+from skbench.items.roles import listed
 from skbench.readers._json import LONGEST_LINE, open_bytes
-from skbench.readers._names import listed
 
 _COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _TABLES = (".csv", ".tsv", ".parquet", ".pq")

@@ -5,10 +5,10 @@ import math
 from hashlib import sha1
 from pathlib import Path
 
+from skbench.items.roles import listed
 from skbench.readers._archive import Archive
 from skbench.readers._json import document, fast_loads, parse, value_at
 from skbench.readers._logs import Log, choose
-from skbench.readers._names import listed
 
 # Inspect's own scale, including partial credit and no answer.
 _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
+from skbench.items.roles import listed
 from skbench.readers._json import open_bytes, records
-from skbench.readers._names import listed
 
 _ROWS_PER_CHUNK = 20_000
 _LONGEST_LABEL = 300  # letters; what is longer is a prompt or an answer

@@ -9,8 +9,8 @@ import numpy as np
 
 from skbench.readers._each_file import each_file
 from skbench.readers._json import document, label_at, numbers, records
-from skbench.readers._load import without_suffixes
 from skbench.readers._logs import Log, choose
+from skbench.readers.loading import without_suffixes
 
 # Fields of a sample that are no metric.
 _FIELDS = frozenset(

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from skbench.items.roles import listed, n_shared
 from skbench.readers._json import label_at
-from skbench.readers._names import listed, n_shared
 from skbench.readers._rows import ItemRows
 
 

@@ -13,8 +13,8 @@ from skbench.readers._json import (
     records,
     value_at,
 )
-from skbench.readers._load import without_suffixes
 from skbench.readers._logs import Log, choose
+from skbench.readers.loading import without_suffixes
 
 _LONGEST_PROMPT = 60  # letters of a prompt in the name of a model
 _ERROR = 2  # failureReason of a test whose provider gave no answer

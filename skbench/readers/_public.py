@@ -9,9 +9,9 @@ import pandas as pd
 
 from skbench._checks import check_option
 from skbench._types import Names, Paths, ReadOptions
-from skbench.readers._group_results import unfolded
 from skbench.readers._read import FORMATS, read_paths
 from skbench.readers._rows import ItemRows
+from skbench.readers.group_results import unfolded
 
 
 def read_items(

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+from skbench.items.roles import labels_alike, listed
 from skbench.readers._bad_lines import BadLines
 from skbench.readers._euroeval import euroeval_logs
 from skbench.readers._every_eval_ever import every_eval_ever_logs
@@ -11,7 +12,6 @@ from skbench.readers._helm import helm_logs
 from skbench.readers._inspect import inspect_logs
 from skbench.readers._lm_eval import lm_eval_logs
 from skbench.readers._logs import Options, assemble
-from skbench.readers._names import labels_alike, listed
 from skbench.readers._promptfoo import promptfoo_logs
 from skbench.readers._several_tables import tables_items
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from skbench.readers._names import OPTIONS, REPEATS, ROLES, listed
+from skbench.items.roles import OPTIONS, REPEATS, ROLES, listed
 
 
 def without_spare_blanks(items):

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 
-from skbench.readers._names import OPTIONS
+from skbench.items.roles import OPTIONS
 
 WORDS = {
     **dict.fromkeys(("true", "correct", "right", "yes", "y", "pass", "passed", "c"), 1.0),

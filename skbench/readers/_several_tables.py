@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import of_one_type
-from skbench.readers._load import without_suffixes
-from skbench.readers._names import OPTIONS, REPEATS, listed, n_shared
+from skbench.items.roles import OPTIONS, REPEATS, listed, n_shared
 from skbench.readers._rows import ItemRows
 from skbench.readers._tabular import ONE_MODEL, table_items
+from skbench.readers.loading import without_suffixes
 
 
 def tables_items(files, named, models, bad):

@@ -6,10 +6,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import of_one_type
-from skbench.readers._doubtful import doubtful_columns
-from skbench.readers._group_results import group_columns, group_results
-from skbench.readers._load import load_table
-from skbench.readers._names import (
+from skbench.items.roles import (
     OPTIONS,
     ROLES,
     check_exist,
@@ -20,6 +17,7 @@ from skbench.readers._names import (
     normal,
     rivals,
 )
+from skbench.readers._doubtful import doubtful_columns
 from skbench.readers._repeats import numbers_of_repeats, with_unique_items, without_spare_blanks
 from skbench.readers._rows import ItemRows
 from skbench.readers._scores import as_numbers
@@ -34,6 +32,8 @@ from skbench.readers._wide import (
     refuse_long,
     wide_models,
 )
+from skbench.readers.group_results import group_columns, group_results
+from skbench.readers.loading import load_table
 
 ONE_MODEL = f"no model column: all rows taken as one model ({OPTIONS['model']})"
 _PERCENT = re.compile(r"-?[0-9.]+ ?%")

@@ -4,7 +4,7 @@ import re
 
 import pandas as pd
 
-from skbench.readers._names import OPTIONS, find_roles, judge_columns, listed
+from skbench.items.roles import OPTIONS, find_roles, judge_columns, listed
 from skbench.readers._scores import WORDS, in_small_letters
 
 MODELS = "models= (--models)"

@@ -73,7 +73,7 @@ def _next(rows, found):
 
 def _list_columns(paths):
     """The columns of a table that is no results as far as can be told."""
-    from skbench.readers._load import load_table
+    from skbench.readers.loading import load_table
 
     for path in paths:
         if Path(path).is_dir():

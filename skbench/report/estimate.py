@@ -184,7 +184,7 @@ def _check_usage(method, sample_size, options):
 
 def _read(file, options):
     """Item rows and the columns that make up the topic; says what was guessed."""
-    from skbench.readers._group_results import added_up
+    from skbench.readers.group_results import added_up
 
     by = options["by"] or []
     topics = [name for name in by if name not in ("model", options["model"])]
@@ -241,7 +241,7 @@ def _summary_options(rows, by, options):
 
 def _summarized(rows, summary_options):
     from skbench.summaries import summarize_items
-    from skbench.summaries._group_results import summarize_groups
+    from skbench.summaries.group_results import summarize_groups
 
     if rows.groups is None:
         summary = summarize_items(rows.items, **summary_options)

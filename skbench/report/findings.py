@@ -7,16 +7,16 @@ import numpy as np
 import pandas as pd
 
 from skbench.comparison import Leaderboard, ModelComparison
-from skbench.comparison._leaderboard import leaderboard_of
+from skbench.comparison.leaderboards import leaderboard_of
 from skbench.containers import Estimate, GroupSummary
 from skbench.groups import DirectEstimator
+from skbench.items.tables import score_table
 from skbench.report import past as pasts
 from skbench.report import tables
 from skbench.report.reading import check_spread, cluster_weight, with_names, within_scores
 from skbench.report.terminal import one_line
 from skbench.report.understanding import units_in_doubt
 from skbench.summaries import summarize_items
-from skbench.summaries._score_table import score_table
 
 FEW_ITEMS = 5  # below which a topic's own mean says next to nothing
 FEWEST_GROUPS = 4  # to borrow strength from; fewer keep their direct estimates

@@ -190,7 +190,7 @@ def with_guessed_cluster(table, by):
     name : str or None
         None where nothing repeats in a group.
     """
-    from skbench.readers._names import find_roles
+    from skbench.items.roles import find_roles
 
     roles, _ = find_roles(table.columns, {}, guess=("model", "item", "cluster", "topic"))
     names = {role: found[0] for role, found in roles.items()}
@@ -221,7 +221,7 @@ def _with_event(table, judge, human, event):
 
 
 def _load(file, wanted, label_columns, maybe=()):
-    from skbench.readers._load import load_table
+    from skbench.readers.loading import load_table
 
     table, _ = load_table(file, lambda columns: [c for c in label_columns if c is not None])
     table = with_winners(table, [*wanted, *maybe])
@@ -234,7 +234,7 @@ def _load(file, wanted, label_columns, maybe=()):
 
 
 def _listed(table):
-    from skbench.readers._names import listed
+    from skbench.items.roles import listed
 
     return listed(table.columns)
 
@@ -282,7 +282,7 @@ def _one_text(table, names, what):
 
 def _as_text(labels):
     """Text of labels; integers are the same in a column that a blank has made floating."""
-    from skbench.readers._load import is_integer
+    from skbench.readers.loading import is_integer
 
     text = labels.astype(str)
     integers = text.str.removesuffix(".0")

@@ -86,7 +86,7 @@ def leaderboard(
     pasts.check_past(past, bank, missing)
     with in_one_line():
         from skbench.comparison import leaderboard as ranked
-        from skbench.comparison._leaderboard import leaderboard_of
+        from skbench.comparison.leaderboards import leaderboard_of
 
         of_items = {"--by": by, "--bounds": bounds, "--past": past, "--bank": bank, "--plot": plot}
         if half_width is not None:

@@ -83,8 +83,8 @@ def passk(
 
 def _read(file, by, roles, counts):
     """Item rows, of answers or with counts, and the arguments for columns."""
+    from skbench.items.roles import find_roles
     from skbench.readers import read_with_notes
-    from skbench.readers._names import find_roles
     from skbench.report.understanding import understood
 
     names = [name or usual for name, usual in zip(counts, ("n_correct", "n_runs"), strict=True)]
@@ -121,7 +121,7 @@ def _read(file, by, roles, counts):
 
 def _columns(file):
     """Columns of a table; none for logs, or a folder of them."""
-    from skbench.readers._load import load_table
+    from skbench.readers.loading import load_table
 
     try:
         return list(load_table(file, lambda columns: [])[0].columns)

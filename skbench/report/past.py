@@ -83,7 +83,7 @@ class Past(NamedTuple):
         items : DataFrame
         columns : dict
         """
-        from skbench.bank._adjusted import adjusted_scores
+        from skbench.bank.adjusted import adjusted_scores
 
         odd = [str(name) for name, good in self.fitted.random_sample_.items() if not good]
         if odd:
@@ -104,7 +104,7 @@ class Past(NamedTuple):
 
     def score_table(self, rows, columns):
         """What `comparable` gave as a table whose models may have been asked different items."""
-        from skbench.summaries._score_table import score_table
+        from skbench.items.tables import score_table
 
         table = score_table(
             rows, model="model", item="item", score="score", cluster=columns["cluster"],

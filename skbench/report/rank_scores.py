@@ -38,7 +38,7 @@ def published_rows(file, model, score):
     DataFrame
         With the columns model, dataset, task, language and score.
     """
-    from skbench.readers._load import load_table
+    from skbench.readers.loading import load_table
 
     names = {model or "model": "model", score or "mean": "score"}
     labels = [model or "model", "dataset", "task", "language"]

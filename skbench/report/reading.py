@@ -215,7 +215,7 @@ def read_models(file, by, roles, missing="drop", one_model=False, whole_sets=Fal
     DataError
         If there is no column of models or of items.
     """
-    from skbench.readers._group_results import unfolded
+    from skbench.readers.group_results import unfolded
 
     check_topics(by, roles["model"])
     rows = read_rows(file, by, roles, missing, whole_sets)
@@ -260,7 +260,7 @@ def check_topics(by, model):
     DataError
         If one of the columns is that of the models.
     """
-    from skbench.readers._names import find_roles
+    from skbench.items.roles import find_roles
 
     usual = find_roles(by or [], {}, guess=("model",))[0].get("model", [])
     for name in by or []:
@@ -338,7 +338,7 @@ def score_range(rows, bounds=None):
         return 0.0, 1.0
     if np.isin(scores, (0, 1)).all():
         return 0.0, 1.0
-    from skbench.readers._ranges import known_range
+    from skbench.items.ranges import known_range
 
     known = known_range(rows.formats, score_name(rows), scores.max())
     inside = known is not None and scores.min() >= known[0] and scores.max() <= known[1]

@@ -126,7 +126,7 @@ def report(paths, by, bounds, confidence_level, missing, seed, rows, form, **opt
 def _read(paths, by, roles, missing):
     """Item rows as read, and the columns that make up the topic."""
     with loading():
-        from skbench.readers._group_results import unfolded
+        from skbench.readers.group_results import unfolded
 
     check_topics(by, roles["model"])
     rows = read_rows(paths[0] if len(paths) == 1 else list(paths), by, roles, missing)

@@ -103,7 +103,7 @@ def understood(rows):
     -------
     Understanding
     """
-    from skbench.readers._names import judge_columns
+    from skbench.items.roles import judge_columns
 
     items = rows.items
     topics = topic_columns(rows)
@@ -146,7 +146,7 @@ def topic_columns(rows):
 
 def units_in_doubt(items):
     """A question, where some models or topics look to be scored in percent and others not."""
-    from skbench.summaries._units import unlike_units
+    from skbench.items.units import unlike_units
 
     named = [name for name in ("model", "topic") if name in items]
     tops = (items["score"].abs().groupby(items[name]).max().to_dict() for name in named)

@@ -8,8 +8,8 @@ from skbench._checks import check_by, check_confidence_level, check_within, requ
 from skbench._random import as_generator
 from skbench._types import Bounds, Names, RandomState, Rows
 from skbench.containers import Estimate
+from skbench.items.rows import SCORE, checked_scores, collected, group_labels, opened
 from skbench.stats.intervals import means
-from skbench.summaries._rows import SCORE, checked_scores, collected, group_labels, opened
 from skbench.summaries._sharing import check_single_answers
 
 _TOO_FEW_TO_BET = 5  # below, one score after the other rejects almost no mean

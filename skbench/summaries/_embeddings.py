@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from skbench._checks import check_by, require_columns
 from skbench._types import Names, RandomState, Rows, Transformer
-from skbench.summaries._rows import collected, opened
+from skbench.items.rows import collected, opened
 
 
 def embed_groups(

@@ -10,8 +10,8 @@ import pandas as pd
 
 from skbench._checks import check_named, require_columns
 from skbench._types import Names, Rows
+from skbench.items.rows import SCORE, as_frame, checked_scores, refuse_unhashable
 from skbench.stats.clusters import item_correlation as correlations
-from skbench.summaries._rows import SCORE, as_frame, checked_scores, refuse_unhashable
 
 _ARROW = nw.Implementation.POLARS, nw.Implementation.PYARROW  # text is told apart in place
 

@@ -10,21 +10,18 @@ from typing import Literal
 import narwhals as nw
 import numpy as np
 import pandas as pd
-from scipy.special import expit, logit
 
 from skbench._checks import check_by, check_option, plain, require_columns
 from skbench._types import Names, Path, Rows
 from skbench.containers import GroupSummary, Sampling
+from skbench.items.rows import in_memory, opened, refuse_unhashable
 from skbench.stats.clusters.clustered import cluster_robust_by_size, mean_of_cluster_means
-from skbench.stats.intervals import binomial, means
-from skbench.summaries._features import item_texts, joined_features
 from skbench.summaries._item_correlation import item_correlation
-from skbench.summaries._rows import in_memory, opened, refuse_unhashable
 from skbench.summaries._sharing import assumed_topics, shared_topics
-from skbench.summaries._spread import spread_of_rows
 from skbench.summaries._sums import group_sums
-
-VARIANCES = ("smoothed", "plug-in", "pooled", "agresti", "model")
+from skbench.summaries._variance_noise import noise_of_variances
+from skbench.summaries.direct_estimates import VARIANCES, estimates_from_sums
+from skbench.summaries.features import item_texts, joined_features
 
 
 def summarize_items(
@@ -204,8 +201,8 @@ def summarize_items(
                 if correlates and rows is not None
                 else None
             ),
-            spread=(
-                spread_of_rows(
+            variance_noise=(
+                noise_of_variances(
                     rows, by, score, depends, sigma2, n_independent, variance, cluster_weight
                 )
                 if spreads and rows is not None
@@ -253,23 +250,6 @@ def _numbers_and_texts(frame, columns, by):
     return numbers, [name for name in texts if name not in by]
 
 
-def estimates_from_sums(n, total, centered, squared, binary, labels, variance):
-    """Direct estimates, sampling variances and outcome of groups of independent items.
-
-    `centered` and `squared` are sums of the scores, and of their squares, after a
-    number near their mean is subtracted; scores that are not binary need them.
-    """
-    if not binary:
-        return total / n, means.pooled_mean_variance(centered, squared, n), "continuous"
-    return *estimates_of_counts(total, n, labels, variance), "binomial"
-
-
-def estimates_of_counts(k, n, labels, variance):
-    """Direct estimates and sampling variances of groups of binary scores."""
-    fitted = _main_effects(k, n, labels) if variance == "model" else None
-    return k / n, binomial.sampling_variance(k, n, variance, prior_mean=fitted)
-
-
 def _clustered(sums, z, item_sigma2, weight):
     """Estimates, their cluster-robust variances, numbers of independent observations."""
     clusters = sums.clusters
@@ -306,17 +286,6 @@ def _clustered(sums, z, item_sigma2, weight):
     independent = np.where(single, 1, np.floor(np.where(single, 0, fit.df) + _DF_SLACK) + 1)
     z = z if weight == "item" else sums.center + fit.mean
     return z, sigma2, independent.astype(int)
-
-
-def _main_effects(k, n, labels):
-    """Accuracy of each group as the levels of its labels predict it, on the logit scale."""
-    overall = logit((k.sum() + 1) / (n.sum() + 2))
-    effects = np.full(len(k), overall)
-    for level in range(labels.nlevels):
-        codes = pd.factorize(labels.get_level_values(level))[0]
-        rate = (np.bincount(codes, k) + 1) / (np.bincount(codes, n) + 2)
-        effects += (logit(rate) - overall)[codes]
-    return expit(effects)
 
 
 def _warn_of_unknown_variances(sigma2, score):

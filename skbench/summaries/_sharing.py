@@ -7,7 +7,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from skbench.summaries._rows import checked_scores, collected, deferred
+from skbench.items.rows import checked_scores, collected, deferred
 
 _ROWS, _ANSWERS, _MISSING = "_skbench_rows", "_skbench_answers", "_skbench_missing"
 

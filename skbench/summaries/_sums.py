@@ -6,7 +6,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from skbench.summaries._rows import (
+from skbench.items.rows import (
     SCORE,
     checked_scores,
     collected,

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import plain, require_columns
+from skbench.items.rows import SCORE, checked_scores, collected
+from skbench.items.tables import score_table
 from skbench.stats.resampling import distinct_rows
-from skbench.summaries._rows import SCORE, checked_scores, collected
-from skbench.summaries._score_table import score_table
 from skbench.tasks._sources import BinomialTasks, ResampledTask
 from skbench.tasks._task_table import refuse_missing_cell, with_categories
 

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import check_option
+from skbench.items.tables import some_of
 from skbench.stats.scales.aggregation import category_weights
-from skbench.summaries._score_table import some_of
 
 _TOLERANCE = 1e-6  # weights written with 6 digits or more sum to 1
 

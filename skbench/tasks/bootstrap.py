@@ -16,8 +16,8 @@ from skbench._checks import are_counts, check_confidence_level, check_option, ch
 from skbench._random import as_generator
 from skbench._types import RandomState, Rows, Weights
 from skbench.containers import Estimate
+from skbench.items.rows import as_frame
 from skbench.stats.intervals.binomial import sampling_variance
-from skbench.summaries._rows import as_frame
 from skbench.tasks._batches import DrawnTasks
 from skbench.tasks._item_tasks import read_item_tasks
 from skbench.tasks._sources import BinomialTasks, NormalTasks

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from skbench._checks import are_counts, check_confidence_level, check_whole, plain
 from skbench._types import DrawSource
 from skbench.containers import Draws, Estimate
+from skbench.items.tables import some_of
 from skbench.stats.intervals.binomial import sampling_variance
 from skbench.stats.intervals.means import normal_interval
 from skbench.stats.scales.aggregation import (
@@ -23,7 +24,6 @@ from skbench.stats.scales.aggregation import (
     simplex_grid,
     weighted_variance,
 )
-from skbench.summaries._score_table import some_of
 from skbench.tasks._task_table import task_table
 from skbench.tasks._task_weights import task_categories, task_name, task_weights
 from skbench.tasks.aggregate import category_means

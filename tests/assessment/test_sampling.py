@@ -47,10 +47,10 @@ def same_summary(ours, theirs, item_correlation=True):
         pd.testing.assert_frame_equal(ours.item_correlation, theirs.item_correlation, rtol=1e-10)
     else:
         assert ours.item_correlation is None
-    if theirs.spread is not None:
-        np.testing.assert_allclose(ours.spread, theirs.spread, rtol=1e-9)
+    if theirs.variance_noise is not None:
+        np.testing.assert_allclose(ours.variance_noise, theirs.variance_noise, rtol=1e-9)
     else:
-        assert ours.spread is None
+        assert ours.variance_noise is None
 
 
 def item_ids(items, plan, rows, by):

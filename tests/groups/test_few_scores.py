@@ -26,7 +26,7 @@ from skbench import (
     summarize_items,
 )
 from skbench.assessment._splits import parts_of_summary
-from skbench.stats.intervals.moderated import Spread, moderated_variance
+from skbench.stats.intervals.moderated import VarianceNoise, moderated_variance
 
 BY = ["model", "topic"]
 EB = EmpiricalBayes(RidgeCV(), random_state=0)
@@ -126,7 +126,7 @@ def clustered_table(seed, n_clusters=5, n_models=4, n_topics=25):
 
 def believed_as_they_are(g):
     """The sampling of a summary, as if its variances were known."""
-    return replace(g.sampling, spread=None)
+    return replace(g.sampling, variance_noise=None)
 
 
 @pytest.mark.parametrize("estimator", [EB, MixedModel()])
@@ -161,8 +161,8 @@ def test_errors_are_smaller_than_by_own_variances(law):
 @pytest.mark.parametrize("estimator", [EB, MixedModel(), FayHerriot(), JamesStein()])
 def test_variances_are_moderated_as_sampling_says_or_believed(estimator):
     g, _ = table(skewed, 5, 0)
-    pooled = g.spread.pooled_share * np.mean(g.n * g.sigma2)
-    expected = moderated_variance(g.sigma2, g.n, pooled, g.spread.borrowed_freedom)
+    pooled = g.variance_noise.pooled_share * np.mean(g.n * g.sigma2)
+    expected = moderated_variance(g.sigma2, g.n, pooled, g.variance_noise.borrowed_freedom)
     assert np.ptp(expected) < 0.5 * np.ptp(g.sigma2)
     args = g.fit_args | {"X": g.X[["model"]]}
     moderated = clone(estimator).fit(**args)
@@ -242,11 +242,11 @@ def test_variance_by_name():
 
 def test_parts_and_studies_keep_what_was_said():
     g, _ = table(skewed, 6, 0)
-    for spread in (g.spread, None):
-        alone = replace(g, groups=None, sampling=Sampling("continuous", spread=spread))
+    for spread in (g.variance_noise, None):
+        alone = replace(g, groups=None, sampling=Sampling("continuous", variance_noise=spread))
         rng = np.random.default_rng(0)
         part = next(iter(parts_of_summary(alone, "smoothed", 2, 1, rng)))
-        assert part.summary.spread == spread
+        assert part.summary.variance_noise == spread
     items = pd.DataFrame({"group": np.repeat(np.arange(12), 30)})
     items["score"] = skewed(np.random.default_rng(0), np.ones(12), 30).ravel()
     both = {"ours": JamesStein(), "believed": Candidate(JamesStein(), variance="plug-in")}
@@ -258,7 +258,7 @@ def test_parts_and_studies_keep_what_was_said():
 def test_a_summary_without_it_takes_variances_as_they_are():
     g = GroupSummary([0.5, 0.7, 0.6], [0.1, 0.2, 0.1], [5, 5, 5], list("abc"))
     assert isinstance(g.fit_args["sigma2"], np.ndarray)
-    sampling = Sampling("continuous", spread=Spread(np.inf, 0.5))
+    sampling = Sampling("continuous", variance_noise=VarianceNoise(np.inf, 0.5))
     told = GroupSummary(g.z, g.sigma2, g.n, g.labels, sampling=sampling)
     sigma2 = JamesStein().fit(**told.fit_args | {"X": np.ones((3, 1))}).sigma2_
     assert_allclose(sigma2, 0.5 * 0.4 / 3)

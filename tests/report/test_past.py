@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from scipy.stats import t
 
 from skbench.bank import ItemBank, UnitLevelModel, choose_items, items_needed
-from skbench.bank._adjusted import adjusted_scores
+from skbench.bank.adjusted import adjusted_scores
 from skbench.report.compare import compare
 from skbench.report.estimate import estimate
 from skbench.report.leaderboard import leaderboard

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from skbench.items.ranges import known_range
 from skbench.readers import read_with_notes
-from skbench.readers._ranges import known_range
 from skbench.report.compare import compare
 from skbench.report.estimate import estimate
 from skbench.report.leaderboard import leaderboard

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from skbench import betting_estimate, summarize_items
-from skbench.summaries import _parquet, _sharing
+from skbench.items import _parquet
+from skbench.summaries import _sharing
 
 BY = ["model", "topic"]
 CASES = {
@@ -130,7 +131,9 @@ def assert_same(summary, expected):
         np.testing.assert_allclose(
             found.item_correlation, told.item_correlation, rtol=1e-12, atol=1e-12
         )
-    assert found.spread == (None if told.spread is None else pytest.approx(told.spread, rel=1e-9))
+    assert found.variance_noise == (
+        None if told.variance_noise is None else pytest.approx(told.variance_noise, rel=1e-9)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -145,12 +148,12 @@ def test_same_numbers(rows, engine, case, tmp_path):
 
 
 def test_more_rows_than_are_fetched_are_told(rows, tmp_path, monkeypatch):
-    monkeypatch.setattr("skbench.summaries._rows._MOST_FETCHED", len(rows) - 1)
+    monkeypatch.setattr("skbench.items.rows._MOST_FETCHED", len(rows) - 1)
     with pytest.warns(UserWarning, match="differ in spread and how errors .* not estimated"):
         many = summarize_items(
             as_lazy_polars(rows, tmp_path), BY, score=CASES["continuous"]["score"]
         )
-    assert many.sampling.spread is None and many.sampling.item_correlation is None
+    assert many.sampling.variance_noise is None and many.sampling.item_correlation is None
 
 
 @pytest.mark.scale
@@ -279,7 +282,7 @@ def test_slices_find_what_one_look_finds(rows, by, tmp_path, monkeypatch, scanne
 @pytest.mark.parametrize("engine", ["duckdb", "polars"])
 def test_brackets_in_a_name_are_no_pattern(tmp_path, monkeypatch, engine):
     pytest.importorskip(engine)
-    monkeypatch.setattr("skbench.summaries._parquet.find_spec", lambda name: name == engine)
+    monkeypatch.setattr("skbench.items._parquet.find_spec", lambda name: name == engine)
     for name, score in (("r[ab].parquet", 1.0), ("ra.parquet", 0.0)):
         pd.DataFrame({"topic": ["law", "art"], "score": score}).to_parquet(tmp_path / name)
     with warnings.catch_warnings():

@@ -15,7 +15,7 @@ _NOTHING = 1e-9  # of a variance: below is rounding, in a group whose scores are
 _LEAST_SCORES = 4  # the fourth cumulant has no unbiased estimate from fewer
 
 
-class Spread(NamedTuple):
+class VarianceNoise(NamedTuple):
     """How far sampling variances from few scores may be believed.
 
     Attributes
@@ -31,7 +31,7 @@ class Spread(NamedTuple):
     pooled_share: float
 
 
-def spread(n, squares, fourth_powers, sigma2, n_independent=None, variance="smoothed"):
+def variance_noise(n, squares, fourth_powers, sigma2, n_independent=None, variance="smoothed"):
     """How far sampling variances may be believed.
 
     Parameters
@@ -48,15 +48,15 @@ def spread(n, squares, fourth_powers, sigma2, n_independent=None, variance="smoo
 
     Returns
     -------
-    Spread or None
+    VarianceNoise or None
         None where every variance is believed, or none is known, or no group shows any
         spread of its own.
 
     Examples
     --------
     >>> import numpy as np
-    >>> spread([2, 2], np.array([1.0, 0.0]), np.array([0.5, 0.0]), [0.5, 0.25])
-    Spread(borrowed_freedom=inf, pooled_share=0.6666666666666666)
+    >>> variance_noise([2, 2], np.array([1.0, 0.0]), np.array([0.5, 0.0]), [0.5, 0.25])
+    VarianceNoise(borrowed_freedom=inf, pooled_share=0.6666666666666666)
     """
     if variance == "plug-in" or not np.all(np.isfinite(sigma2)):
         return None
@@ -67,7 +67,7 @@ def spread(n, squares, fourth_powers, sigma2, n_independent=None, variance="smoo
         return None
     share = pooled_variance(own, independent) / pooled_variance(sigma2, independent)
     pools = variance == "pooled"
-    return Spread(np.inf if pools else borrowed_freedom(n, squares, fourth_powers), share)
+    return VarianceNoise(np.inf if pools else borrowed_freedom(n, squares, fourth_powers), share)
 
 
 def borrowed_freedom(n, squares, fourth_powers):

@@ -1,6 +1,6 @@
 """The range of scores, where an evaluation program fixes it by their definition."""
 
-from skbench.readers._names import normal
+from skbench.items.roles import normal
 
 _SHARES = (0.0, 1.0)
 _PERCENT = (0.0, 100.0)

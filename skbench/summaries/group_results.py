@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 
 from skbench.containers import GroupSummary, Sampling
-from skbench.summaries._features import joined_features
-from skbench.summaries._items import estimates_of_counts
+from skbench.summaries.direct_estimates import estimates_of_counts
 from skbench.summaries._sharing import assumed_topics
+from skbench.summaries.features import joined_features
 
 
 def summarize_groups(groups, by, variance="smoothed", features=None):

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from skbench.items.roles import listed
 from skbench.readers._bad_lines import BadLines
 from skbench.readers._json import MOST_EXPANSION, open_bytes
 from skbench.readers._json_lines import holds_json_lines, read_json_lines
-from skbench.readers._names import listed
 
 _COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}

@@ -2,14 +2,14 @@
 
 import narwhals as nw
 
-from skbench.stats.intervals.moderated import spread
-from skbench.summaries._rows import SCORE, collected, with_score
+from skbench.items.rows import SCORE, collected, with_score
+from skbench.stats.intervals.moderated import variance_noise
 
 _TOTAL, _ITEMS, _AWAY, _SIZE = (f"_skbench_{what}" for what in ("total", "items", "away", "size"))
 _POWERS = {"_skbench_square": 2, "_skbench_fourth": 4}
 
 
-def spread_of_rows(
+def noise_of_variances(
     frame, by, score, cluster, sigma2, n_independent, variance, cluster_weight="item"
 ):
     """How far the sampling variances of item rows may be believed.
@@ -31,7 +31,7 @@ def spread_of_rows(
 
     Returns
     -------
-    Spread or None
+    VarianceNoise or None
     """
     rows = with_score(frame, score)
     if cluster is None:
@@ -42,7 +42,7 @@ def spread_of_rows(
     sums = rows.group_by(by).agg(nw.len().alias(_SIZE), *[nw.col(n).sum() for n in _POWERS])
     table = collected(sums, by)
     n, squares, fourth_powers = (table[name].to_numpy() for name in (_SIZE, *_POWERS))
-    return spread(n, squares, fourth_powers, sigma2, n_independent, variance)
+    return variance_noise(n, squares, fourth_powers, sigma2, n_independent, variance)
 
 
 def _distances(rows, by):

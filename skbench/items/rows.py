@@ -18,7 +18,7 @@ _ROWS_OF_TEXT = 1000  # read to say what a column of text holds
 def opened(items):
     """Items as a narwhals frame; the path of Parquet files is scanned lazily."""
     if isinstance(items, str | PathLike):
-        from skbench.summaries._parquet import scanned
+        from skbench.items._parquet import scanned
 
         items = scanned(items)
     return as_frame(items)

@@ -23,10 +23,10 @@ from skbench.comparison._pairs import averaged, pair_table
 from skbench.comparison.compare import all_pairs
 from skbench.comparison.ranks import RankConfidenceSets, indistinguishable_groups
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate
+from skbench.items.tables import MISSING, score_table, some_of
 from skbench.stats.intervals import binomial, means
 from skbench.stats.intervals.moments import satterthwaite_df
 from skbench.stats.ranking import ranks
-from skbench.summaries._score_table import MISSING, score_table, some_of
 
 _MUCH = 0.05  # share of blanks from which on bounds are told
 _MOST_TOLD = 5  # models whose blanks are told one by one

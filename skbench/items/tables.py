@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import plain, require_columns
+from skbench.items.rows import SCORE, as_frame, checked_scores, collected
 from skbench.stats.intervals.moments import ROUNDING, divided
-from skbench.summaries._rows import SCORE, as_frame, checked_scores, collected
 
 MISSING = ("drop", "wrong", "refuse")  # what an answer is that is not there
 _N_NAMED = 3

@@ -4,7 +4,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from skbench.summaries._rows import collected, group_labels
+from skbench.items.rows import collected, group_labels
 
 
 def item_texts(frame, by, names, labels):

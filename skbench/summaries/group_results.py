@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from skbench.containers import GroupSummary, Sampling
-from skbench.summaries.direct_estimates import estimates_of_counts
 from skbench.summaries._sharing import assumed_topics
+from skbench.summaries.direct_estimates import estimates_of_counts
 from skbench.summaries.features import joined_features
 
 

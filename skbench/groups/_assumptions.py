@@ -1,12 +1,12 @@
 """How numbers came about, where nobody said: what is assumed, and what is warned of."""
 
 import warnings
+from itertools import combinations
 
 import numpy as np
-import pandas as pd
 
-from skbench._checks import are_counts, check_named, plain
-from skbench._columns import role_column
+from skbench._checks import are_counts, plain
+from skbench._columns import nominal_columns
 from skbench.containers import Sampling
 from skbench.stats.intervals import binomial
 
@@ -15,21 +15,8 @@ _ROUNDING = 0.05  # of a variance, which may have been printed with two digits
 _SAY_SO = "Pass sampling=g.sampling of the GroupSummary g they come from"
 
 
-def check_sampling(sampling, z, n, labels):
-    """Refuse what is no `Sampling`, or sizes that cannot be those that it speaks of.
-
-    Raises
-    ------
-    TypeError
-        If it is no `Sampling`.
-    ValueError
-        If a size is larger than it can be with its clusters.
-
-    Warns
-    -----
-    UserWarning
-        If there are no sizes, or right and wrong answers that are not whole numbers.
-    """
+def check_sampling(sampling, z, sigma2, n, labels):
+    """Refuse what is no `Sampling`, or sizes that its clusters exclude; warn of contradictions."""
     if not isinstance(sampling, Sampling):
         raise TypeError(
             f"sampling must be a skbench.containers.Sampling, got {type(sampling).__name__}. "
@@ -47,6 +34,14 @@ def check_sampling(sampling, z, n, labels):
             "sampling says that scores are right and wrong answers, but some y * n are no whole "
             "numbers (rounded, or percentages?), so direct estimates are taken for normal with "
             "sigma2 as it is. Pass the unrounded shares of right answers.",
+            stacklevel=4,
+        )
+    elif sampling.outcome == "binomial" and sigma2 is not None and _contradict(z, sigma2, n):
+        warnings.warn(
+            "sigma2 contradicts the counts: sampling says that scores are right and wrong answers "
+            "to n independent items, of which sigma2 is not the variance. Where answers are "
+            "counted, the counts decide. Pass the sigma2 of the summary, or "
+            'sampling=Sampling("clustered") if items depend on each other.',
             stacklevel=4,
         )
     most = sampling.most_independent
@@ -70,65 +65,19 @@ def warn_of_unknown_correlation(sampling):
         )
 
 
-def topics_of_shared_items(X, model, topic):
-    """Topics that the columns of X show, where models are known to share their items.
-
-    Parameters
-    ----------
-    X : DataFrame or ndarray of shape (n_groups, n_features)
-        Features.
-    model, topic : str or None
-        Columns of models and topics.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,) or None
-
-    Warns
-    -----
-    UserWarning
-        If there are no such columns.
-    """
-    column = role_column(X, topic)
-    if column is None or role_column(X, model) is None:
+def warn_of_missing_groups(sampling):
+    """Warn where models answered the same items, and `groups` does not say which belong together."""
+    if sampling.items_shared:
         warnings.warn(
-            "sampling says that models answered the same items, but neither groups nor columns "
-            f"{model!r} and {topic!r} of X tell the topics: what should be kept together is taken "
-            "as independent, and intervals come out too short. Pass groups=...",
+            "sampling says that models answered the same items, but groups was not given: rows "
+            "that rest on the same items are taken as independent, and intervals come out too "
+            "short. Pass groups=..., the topic of each row.",
             stacklevel=4,
         )
-        return None
-    check_named(f"Column {column!r} of X", X[column], X.index)
-    return X[column].to_numpy()
 
 
-def assumed_sampling(X, z, sigma2, n, groups, *, moderates, reads_correlation, reads_topics):
-    """The `Sampling` that plain numbers are taken to come from.
-
-    Parameters
-    ----------
-    X : DataFrame or ndarray of shape (n_groups, n_features)
-        Features.
-    z : ndarray of shape (n_groups,)
-        Direct estimates.
-    sigma2 : ndarray of shape (n_groups,) or None
-        Sampling variances; None where they are one known number.
-    n : ndarray of shape (n_groups,) or None
-        Sizes.
-    groups : ndarray of shape (n_groups,) or None
-        Topics.
-    moderates, reads_correlation, reads_topics : bool
-        What the estimator would have made use of.
-
-    Returns
-    -------
-    Sampling
-
-    Warns
-    -----
-    UserWarning
-        Once, of all that the result may depend on.
-    """
+def assumed_sampling(X, z, sigma2, n, groups, *, moderates, reads_correlation, reads_groups):
+    """The `Sampling` that plain numbers are taken to come from; warns once of all it assumes."""
     outcome = "binomial" if are_counts(z, n) else "continuous"
     assumed = []
     if outcome == "binomial" and sigma2 is not None and not _of_answers(z, sigma2, n):
@@ -138,14 +87,16 @@ def assumed_sampling(X, z, sigma2, n, groups, *, moderates, reads_correlation, r
         )
     if outcome == "continuous" and moderates and sigma2 is not None and n is not None:
         assumed.append("sigma2 is taken as known, not as estimated from the few scores of a group")
-    if reads_correlation and _shared(X, groups):
+    shares = _crossed(X) if groups is None else len(np.unique(groups)) < len(groups)
+    if reads_correlation and shares:
         assumed.append(
             "models seem to have answered the same items, and their errors are taken as independent"
         )
-    if reads_topics and groups is None and _shared(X, None):
+    if reads_groups and groups is None and (crossed := _crossed(X)):
         assumed.append(
-            "several models stand on one topic and groups was not given either, so topics are read "
-            "as features like any other, and folds may split them"
+            f"columns {crossed[0]!r} and {crossed[1]!r} of X look like models and the topics that "
+            "they share, but groups was not given either, so rows that may rest on the same items "
+            "are taken as independent (pass groups=, the topic of each row)"
         )
     if assumed:
         warnings.warn(
@@ -158,23 +109,13 @@ def assumed_sampling(X, z, sigma2, n, groups, *, moderates, reads_correlation, r
 
 
 def warn_of_unsaid_topics(X):
-    """Warn of topics that several models share, which transformers may hide from the last step.
-
-    Parameters
-    ----------
-    X : DataFrame or ndarray of shape (n_groups, n_features)
-        What the first step gets.
-
-    Warns
-    -----
-    UserWarning
-        If `X` has columns model and topic, and several models stand on one topic.
-    """
-    if _shared(X, None):
+    """Warn of topics that models seem to share, which transformers may hide from the last step."""
+    if crossed := _crossed(X):
         warnings.warn(
-            "Neither groups nor sampling was given, and several models stand on one topic of X: "
-            "if they answered the same items, folds may split what belongs together and intervals "
-            f"come out too short. Pass groups=X['topic'] too. {_SAY_SO}.",
+            f"Neither groups nor sampling was given, and columns {crossed[0]!r} and {crossed[1]!r} "
+            "of X look like models and the topics that they share: if models answered the same "
+            "items, folds may split what belongs together and intervals come out too short. Pass "
+            f"groups=, the topic of each row. {_SAY_SO}.",
             stacklevel=3,
         )
 
@@ -190,10 +131,16 @@ def _of_answers(z, sigma2, n):
     )
 
 
-def _shared(X, groups):
-    """Whether several rows stand on one topic that the caller named, or several models."""
-    if groups is not None:
-        return len(pd.unique(pd.Series(groups))) < len(groups)
-    if not isinstance(X, pd.DataFrame) or not {"model", "topic"} <= set(X.columns):
-        return False
-    return X["model"].groupby(X["topic"].to_numpy(), observed=True).nunique().max() > 1
+def _contradict(z, sigma2, n):
+    """Whether variances are on average half, or twice, what so many answers would have."""
+    ratio = np.mean(n * sigma2) / np.mean(n * binomial.sampling_variance(np.round(z * n), n))
+    return not 0.5 <= ratio <= 2 and not _of_answers(z, sigma2, n)
+
+
+def _crossed(X):
+    """Two columns of names of which no pair occurs twice, as of models and topics; else None."""
+    for pair in combinations(nominal_columns(X), 2):
+        alone = [X[name].duplicated().any() for name in pair]
+        if all(alone) and not X.duplicated(list(pair)).any():
+            return pair
+    return None

@@ -33,7 +33,7 @@ from skbench.containers import Estimate, Sampling
 from skbench.groups._assumptions import (
     assumed_sampling,
     check_sampling,
-    topics_of_shared_items,
+    warn_of_missing_groups,
     warn_of_unknown_correlation,
 )
 from skbench.groups._degenerate import warn_of_risk
@@ -75,7 +75,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
     _moderates = True
     _watches_risk = False  # of its estimates, next to that of the direct ones
     _reads_correlation = False  # of the errors of models on shared items
-    _reads_topics = False  # as features, unless they are given as groups
+    _reads_groups = True  # what rests on the same items: not taken from the columns of X
 
     __metadata_request__fit = {"sigma2": True, "n": True, "groups": True, "sampling": True}
     __metadata_request__predict = {"z": True, "sigma2": True, "n": True}
@@ -141,16 +141,16 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         self.n_ = check_sizes(n, self.labels_)
         own = self._own_variance(sigma2, self.z_, self.n_, self.labels_)
         if sampling is not None:
-            check_sampling(sampling, self.z_, self.n_, self.labels_)
+            given = None if np.ndim(sigma2) == 0 else own
+            check_sampling(sampling, self.z_, given, self.n_, self.labels_)
             if self._reads_correlation:
                 warn_of_unknown_correlation(sampling)
         if groups is not None:
             check_named("groups", groups, self.labels_)
             groups = np.asarray(groups)
             check_consistent_length(X, groups)
-        elif sampling is not None and sampling.items_shared:
-            roles = (getattr(self, role, role) for role in ("model", "topic"))
-            groups = topics_of_shared_items(X, *roles)
+        elif sampling is not None and self._reads_groups:
+            warn_of_missing_groups(sampling)
         self.sampling_ = self._settled(sampling, X, own, sigma2, groups)
         self._pooled = None if self.n_ is None else moderated.pooled_variance(own, self.n_)
         self.sigma2_ = self._moderated(own, self.n_, sigma2)
@@ -433,7 +433,6 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
 
     def _settled(self, sampling, X, sigma2, given, groups):
         """How the numbers came about: what the caller says, else what is assumed, aloud."""
-        self._said = sampling
         if sampling is not None:
             return sampling
         known = np.ndim(given) == 0  # one number for all groups, or that of the constructor
@@ -445,7 +444,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
             groups,
             moderates=self._moderates,
             reads_correlation=self._reads_correlation,
-            reads_topics=self._reads_topics,
+            reads_groups=self._reads_groups,
         )
 
     def _moderated(self, own, n, given):

@@ -68,7 +68,8 @@ class MixedDesign:
                 "combination, or pass topic=None and no groups if every row is a topic of its own."
             )
         unknown = groups is None and self.topics.column is None and estimator.topic is not None
-        if unknown and self._named_models.column is not None and pairs["model"].duplicated().any():
+        repeated = self._named_models.column is not None and pairs["model"].duplicated().any()
+        if unknown and (repeated or estimator.sampling_.items_shared):
             warnings.warn(
                 f"X has no column {estimator.topic!r}, and groups was not given: each row is taken "
                 "as a topic of its own, and models of one topic teach each other nothing. Pass "

@@ -40,8 +40,6 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
 
     Parameters
     ----------
-    chosen : tuple of int (max_depth, n_estimators), default=None
-        Both, if they were chosen before, as `tuned` does.
     random_state : int, default=None
         Seed of the folds and of XGBoost.
     n_jobs : int, default=1
@@ -63,8 +61,7 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
     scores whose standard deviation is below 0.01 are therefore given in another unit.
     """
 
-    def __init__(self, chosen=None, random_state=None, n_jobs=1):
-        self.chosen = chosen
+    def __init__(self, random_state=None, n_jobs=1):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
@@ -81,34 +78,13 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
 
     def _boost(self, X, y, sample_weight):
         data, self._unit = self._data(X, y, sample_weight)
-        chosen = self.chosen
-        if chosen is None:
-            shuffled = KFold(2, shuffle=True, random_state=self.random_state)
-            folds = list(shuffled.split(y)) if len(y) >= 4 else []
-            chosen = self._best(data, folds)
-        self.max_depth_, self.n_estimators_ = chosen
+        shuffled = KFold(2, shuffle=True, random_state=self.random_state)
+        folds = list(shuffled.split(y)) if len(y) >= 4 else []
+        self.max_depth_, self.n_estimators_ = self._best(data, folds)
         self.booster_ = self._booster(self.max_depth_, data)
         for tree in range(self.n_estimators_):
             self.booster_.update(data, tree)
         return self
-
-    def tuned(self, X, y, folds):
-        """A copy whose depth and number of trees were chosen over these folds.
-
-        Parameters
-        ----------
-        X, y
-            As in `fit`.
-        folds : list of (train, test)
-            Positions of rows.
-
-        Returns
-        -------
-        TunedXGBRegressor
-            Unfitted; `fit` only boosts.
-        """
-        data, _ = self._data(*self._checked(X, y))
-        return clone(self).set_params(chosen=self._best(data, folds))
 
     def predict(self, X):
         """Predict rows of features."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import warnings
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,15 +16,11 @@ from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator, check_cv
 
 from skbench._checks import check_named, check_whole, require_columns
-from skbench._columns import informative_columns, role_column
+from skbench._columns import informative_columns
 from skbench._progress import steps
 from skbench._random import as_generator
-from skbench._types import Estimator, RandomState, Table
-from skbench.groups._regressors import (
-    TunedXGBRegressor,
-    encoded_once,
-    held_out,
-)
+from skbench._types import RandomState, Table
+from skbench.groups._regressors import encoded_once, held_out
 
 
 class CrossFitKFold(BaseCrossValidator):
@@ -43,6 +38,9 @@ class CrossFitKFold(BaseCrossValidator):
     stratify : str, default=None
         Column of `X` whose levels every fold holds in equal parts, such as the
         task. Topics (`groups`) stay whole: a topic counts with its first row.
+    keep_groups : bool, default=True
+        Whether `groups` (topics) stay whole. False splits the rows themselves, which
+        reproduces Fogliato et al. (2024) and is wrong where models share items.
 
     Notes
     -----
@@ -78,11 +76,13 @@ class CrossFitKFold(BaseCrossValidator):
         random_state: RandomState = None,
         *,
         stratify: str | None = None,
+        keep_groups: bool = True,
     ) -> None:
         self.n_splits = n_splits
         self.n_repeats = n_repeats
         self.random_state = random_state
         self.stratify = stratify
+        self.keep_groups = keep_groups
 
     def get_n_splits(
         self, X: Table | None = None, y: ArrayLike | None = None, groups: ArrayLike | None = None
@@ -116,6 +116,8 @@ class CrossFitKFold(BaseCrossValidator):
         """
         check_whole("n_splits", self.n_splits, least=2)
         check_whole("n_repeats", self.n_repeats)
+        if not self.keep_groups:
+            groups = None
         if groups is not None:
             check_named("groups", groups)
         rows = content_order(X, y, self._ties)
@@ -220,63 +222,6 @@ def as_splitter(cv, random_state, ties=()):
     return cv._breaking_ties_by(ties) if isinstance(cv, CrossFitKFold) else check_cv(cv)
 
 
-def topics_to_keep(X, groups, cv, sampling, model="model", topic="topic"):
-    """What cross-fitting keeps together where the caller left it open.
-
-    Parameters
-    ----------
-    X : DataFrame or ndarray of shape (n_groups, n_features)
-        Features.
-    groups : array-like of shape (n_groups,) or None
-        What the caller gave.
-    cv : int, splitter or None
-        The caller's choice of folds.
-    sampling : Sampling or None
-        What the caller said of the items.
-    model, topic : str or None
-        Columns of models and topics.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,) or None
-        `groups`; or, where it is None and `cv` too, the topics that a frame with
-        these columns shows, if several models share them.
-
-    Warns
-    -----
-    UserWarning
-        If the columns show shared topics and nobody has said whether models
-        answered the same items.
-    """
-    if groups is not None:
-        return np.asarray(groups)
-    columns = role_column(X, model), role_column(X, topic)
-    if sampling is not None or None in columns:
-        return None  # the caller has said whether items are shared, or nothing tells
-    models, topics = (X[column] for column in columns)
-    check_named(f"Column {topics.name!r} of X", topics, X.index)
-    if models.groupby(topics.to_numpy(), observed=True).nunique().max() < 2:
-        return None
-    seen = (
-        f"X has columns {models.name!r} and {topics.name!r}, and several models stand on one topic"
-    )
-    if cv is None:
-        warnings.warn(
-            f"{seen}: folds keep topics together, in case the models answered the same items. "
-            f"Pass groups=X[{topics.name!r}] to confirm it, or sampling=..., which says whether.",
-            stacklevel=6,
-        )
-        return topics.to_numpy()
-    warnings.warn(
-        f"{seen}, but cv was given without groups: folds may split a topic. If the models "
-        "answered the same items, the regression then learns the noise it should be blind to "
-        "and intervals come out too short. "
-        f"Pass groups=X[{topics.name!r}] to keep topics together.",
-        stacklevel=6,
-    )
-    return None
-
-
 def cross_fit(regressor, X, z, weights, splitter, groups, n_jobs=None):
     """Out-of-fold predictions of every group, one row per repeat.
 
@@ -307,7 +252,7 @@ def cross_fit(regressor, X, z, weights, splitter, groups, n_jobs=None):
     Raises
     ------
     ValueError
-        If test folds overlap within a repeat or leave groups out.
+        If test folds do not hold out each group equally often.
 
     Warns
     -----
@@ -315,57 +260,17 @@ def cross_fit(regressor, X, z, weights, splitter, groups, n_jobs=None):
         If the regressor predicts one constant although features and direct
         estimates vary.
     """
-    return cross_fit_dealt(dealt(regressor, X, z, splitter, groups), X, z, weights, groups, n_jobs)
-
-
-class Dealt(NamedTuple):
-    """A regressor and what it needs to be cross-fitted, found once for all that do so.
-
-    regressor, inner : estimator, with the encoder in front and without it
-    columns : what the encoder makes of the features
-    splits : list of (train, test), positions of rows
-    folds : ndarray of int of shape (n_repeats, n_groups), as in `cross_fit`
-    """
-
-    regressor: Estimator
-    inner: Estimator
-    columns: Table
-    splits: list[tuple[np.ndarray, np.ndarray]]
-    folds: np.ndarray
-
-
-def dealt(regressor, X, z, splitter, groups):
-    """Columns encoded, and folds dealt.
-
-    Parameters
-    ----------
-    regressor, X, z, splitter, groups
-        As in `cross_fit`.
-
-    Returns
-    -------
-    Dealt
-
-    Raises
-    ------
-    ValueError
-        As in `cross_fit`.
-    """
     splits = list(splitter.split(X, z, groups))
-    folds = _repeats(splits, len(z))
-    return Dealt(regressor, *encoded_once(regressor, X), splits, folds)
-
-
-def cross_fit_dealt(dealt, X, z, weights, groups, n_jobs=None):
-    """The same as `cross_fit`, where folds are dealt already."""
+    folds = _held_out_by(splits, len(z))
+    inner, columns = encoded_once(regressor, X)
     predicted = Parallel(n_jobs=n_jobs)(
-        delayed(_held_out)(number > 0, clone(dealt.inner), dealt.columns, z, weights, *split)
-        for number, split in enumerate(steps(dealt.splits, "folds"))
+        delayed(_held_out)(number > 0, clone(inner), columns, z, weights, *split)
+        for number, split in enumerate(steps(splits, "folds"))
     )
-    folds = dealt.folds
-    prior_means = np.empty(folds.shape)
-    for number, ((_, test), values) in enumerate(zip(dealt.splits, predicted, strict=True)):
-        prior_means[folds[:, test[0]].tolist().index(number), test] = values
+    prior_means, seen = np.empty(folds.shape), np.zeros(len(z), dtype=int)
+    for (_, test), values in zip(splits, predicted, strict=True):
+        prior_means[seen[test], test] = values
+        seen[test] += 1
     # A fold of one group is constant whatever the regressor.
     several = [values for values in predicted if len(values) > 1]
     if several and all(np.ptp(values) == 0 for values in several) and np.ptp(z) > 0:
@@ -379,52 +284,21 @@ def _held_out(checked, *arguments):
         return held_out(*arguments)
 
 
-def tuned_once(dealt, z):
-    """With the regressor that has what it would tune in every fold chosen once for all.
-
-    The default regressor tunes two numbers, depth and number of trees. Tuning them in every
-    fold costs six times as much as the folds themselves, and with rows of one topic on
-    both sides it prefers trees that are too large.
-
-    Parameters
-    ----------
-    dealt : Dealt
-    z : ndarray of shape (n_groups,)
-        As in `cross_fit`.
-
-    Returns
-    -------
-    Dealt
-        Tuned by the held-out error in the first repeat of the folds; a regressor that
-        is not the default is left alone.
-    """
-    regressor, inner, columns, splits, folds = dealt
-    if not isinstance(inner, TunedXGBRegressor):
-        return dealt
-    tuned = inner.tuned(columns, z, [splits[number] for number in np.unique(folds[0])])
-    whole = tuned if inner is regressor else clone(regressor).set_params(regressor=tuned)
-    return dealt._replace(regressor=whole, inner=tuned)
-
-
-def _repeats(splits, n_groups):
-    """Number of the fold that holds out each group, one row per full cover."""
-    covers, current = [], np.full(n_groups, -1)
-    for number, (_, test) in enumerate(splits):
-        if np.any(current[test] >= 0):
-            raise ValueError(_BAD_SPLITTER)
-        current[test] = number
-        if np.all(current >= 0):
-            covers.append(current)
-            current = np.full(n_groups, -1)
-    if not covers or np.any(current >= 0):
+def _held_out_by(splits, n_groups):
+    """Numbers of the folds that hold out each group, of shape (n_repeats, n_groups)."""
+    times = np.bincount(np.concatenate([test for _, test in splits]), minlength=n_groups)
+    if np.ptp(times) > 0 or times[0] == 0:
         raise ValueError(_BAD_SPLITTER)
-    return np.array(covers)
+    folds, seen = np.empty((times[0], n_groups), dtype=int), np.zeros(n_groups, dtype=int)
+    for number, (_, test) in enumerate(splits):
+        folds[seen[test], test] = number
+        seen[test] += 1
+    return folds
 
 
 _BAD_SPLITTER = (
-    "The folds of cv must hold out each group exactly once per repeat, one repeat after the "
-    "other, as KFold, GroupKFold, RepeatedKFold and CrossFitKFold do; ShuffleSplit and "
-    "TimeSeriesSplit do not."
+    "The folds of cv must hold out each group equally often, as KFold, GroupKFold, RepeatedKFold "
+    "and LeavePGroupsOut do; ShuffleSplit and TimeSeriesSplit do not."
 )
 
 

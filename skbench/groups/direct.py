@@ -117,6 +117,7 @@ class DirectEstimator(GroupEstimator):
 
     _moderates = False  # only its own scores speak for a group
     _ignores_numbers = True
+    _reads_groups = False
 
     def __init__(
         self,

@@ -95,7 +95,6 @@ class FayHerriot(GroupEstimator):
     _method = "Fay-Herriot"
     _guarantee = "model"
     _watches_risk = True
-    _reads_topics = True
 
     def __init__(
         self,

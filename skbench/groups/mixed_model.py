@@ -162,6 +162,7 @@ class MixedModel(GroupEstimator):
     _guarantee = "average over groups"
     _reads_correlation = True
     _ignores_numbers = True
+    _reads_groups = False  # but the columns that it names
 
     def __init__(
         self,

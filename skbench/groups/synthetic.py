@@ -85,7 +85,6 @@ class SyntheticRegression(GroupEstimator):
     _method = "synthetic regression"
     _guarantee = "model"
     _watches_risk = True
-    _reads_topics = True
 
     def __init__(
         self,

@@ -29,7 +29,7 @@ from skbench import (
     SyntheticRegression,
     summarize_studies,
 )
-from skbench.groups._group_lasso import drawn_to_zero, largest_penalty, lasso_path
+from skbench.groups._group_lasso import largest_penalty, lasso_path, shrunk_to_zero
 from skbench.groups._regressors import precision_weights
 
 DESIGNS = (10, 20, 50, "proportional")
@@ -89,7 +89,7 @@ class PenaltyByFolds(StructuredRegression):
             p = (first + 1) / (half + 2)
             z, other = first / half, (k - first) / (n - half)
             for i, (predicted, threshold) in enumerate(_path(X, z, p * (1 - p) / half, X)):
-                estimate = predicted + drawn_to_zero(z - predicted, threshold)
+                estimate = predicted + shrunk_to_zero(z - predicted, threshold)
                 errors[i] += np.sum((estimate - other) ** 2)
         return errors
 

@@ -4,6 +4,7 @@ import warnings
 from itertools import combinations
 
 import numpy as np
+import pandas as pd
 
 from skbench._checks import are_counts, plain
 from skbench._columns import nominal_columns
@@ -66,7 +67,7 @@ def warn_of_unknown_correlation(sampling):
 
 
 def warn_of_missing_groups(sampling):
-    """Warn where models answered the same items, and `groups` does not say which belong together."""
+    """Warn where models answered the same items, but `groups` does not say which."""
     if sampling.items_shared:
         warnings.warn(
             "sampling says that models answered the same items, but groups was not given: rows "
@@ -80,14 +81,15 @@ def assumed_sampling(X, z, sigma2, n, groups, *, moderates, reads_correlation, r
     """The `Sampling` that plain numbers are taken to come from; warns once of all it assumes."""
     outcome = "binomial" if are_counts(z, n) else "continuous"
     assumed = []
-    if outcome == "binomial" and sigma2 is not None and not _of_answers(z, sigma2, n):
+    known = sigma2 is None or (len(sigma2) > 1 and np.ptp(sigma2) == 0)  # from elsewhere
+    if outcome == "binomial" and not known and not _of_answers(z, sigma2, n):
         assumed.append(
             "every y * n is a whole number, so scores are taken for right and wrong answers to "
             "independent items, of which sigma2 is not the variance (clusters?)"
         )
     if outcome == "continuous" and moderates and sigma2 is not None and n is not None:
         assumed.append("sigma2 is taken as known, not as estimated from the few scores of a group")
-    shares = _crossed(X) if groups is None else len(np.unique(groups)) < len(groups)
+    shares = _crossed(X) if groups is None else pd.Series(groups).duplicated().any()
     if reads_correlation and shares:
         assumed.append(
             "models seem to have answered the same items, and their errors are taken as independent"
@@ -121,9 +123,7 @@ def warn_of_unsaid_topics(X):
 
 
 def _of_answers(z, sigma2, n):
-    """Whether these may be sampling variances of shares of right answers."""
-    if len(sigma2) > 1 and np.ptp(sigma2) == 0:
-        return True  # one number for all groups, known from elsewhere
+    """Whether these are sampling variances of shares of right answers, as usually estimated."""
     k = np.round(z * n)
     return any(
         np.allclose(sigma2, binomial.sampling_variance(k, n, kind), rtol=_ROUNDING, atol=0)

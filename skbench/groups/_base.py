@@ -359,6 +359,10 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         spread = np.average((y - np.average(y, weights=weights)) ** 2, weights=weights)
         return float(1 - error / spread) if spread > 0 else float(error <= 0)
 
+    def _n_units(self, groups):
+        """Number of groups, or of what `groups` keeps together, that are independent."""
+        return len(self.z_) if groups is None else pd.Series(groups).nunique()
+
     def _posterior_errors(self, bounds):
         """Roots of the posterior variances of the fitted groups."""
         return bounds.standard_error
@@ -408,6 +412,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
             y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
             return X, y
+        refuse_text(X)
         return validate_data(self, X, y, dtype=float, y_numeric=True)
 
     def _checked_new_groups(self, X, z, sigma2, n):
@@ -418,6 +423,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
             check_rows(X)
             validate_data(self, X, reset=False, skip_check_array=True)
         else:
+            refuse_text(X)
             X = validate_data(self, X, reset=False, dtype=float)
         if z is None:
             return X, None, None, None
@@ -457,6 +463,16 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
             return own
         pooled = noise.pooled_share * self._pooled
         return moderated.moderated_variance(own, n, pooled, noise.borrowed_freedom)
+
+
+def refuse_text(X):
+    """Raise a ValueError if an array without names of columns holds text."""
+    texts = [v for v in np.ravel(X) if isinstance(v, str)] if getattr(X, "dtype", 0) == "O" else []
+    if texts:
+        raise ValueError(
+            f"X is an array that holds text, such as {texts[0]!r}, without names of columns. Pass "
+            'a DataFrame; in a pipeline, call set_output(transform="pandas") on the transformers.'
+        )
 
 
 def as_pandas(X):

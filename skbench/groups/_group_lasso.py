@@ -33,7 +33,7 @@ class GroupLasso(RegressorMixin, BaseEstimator):
 
     Notes
     -----
-    Given the others, a row's own intercept is its residual drawn to 0 by ``penalty / weight``,
+    Given the others, a row's own intercept is its residual shrunk to 0 by ``penalty / weight``,
     so that the loss of the others is Huber's: squares up to there, straight lines beyond. For
     given sides it is an ordinary lasso, and few rows change sides from round to round.
     """
@@ -79,7 +79,7 @@ def refuse_few(n_groups):
         )
 
 
-def drawn_to_zero(residual, threshold):
+def shrunk_to_zero(residual, threshold):
     """Residuals less their thresholds, 0 where they are smaller."""
     return np.sign(residual) * np.maximum(np.abs(residual) - threshold, 0.0)
 
@@ -91,43 +91,33 @@ def largest_penalty(X, z, weight):
 
 
 def least_risk(X, z, sigma2, weight, penalties):
-    """The penalty with the least unbiased estimate of risk.
+    """The penalty with the least unbiased estimate of risk, and that risk.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n_groups, n_features)
-        Features, centered.
-    z, sigma2, weight : ndarray of shape (n_groups,)
-        Direct estimates, their sampling variances, and the weights of the regression.
-    penalties : ndarray of shape (n_penalties,)
-        Largest first.
-
-    Returns
-    -------
-    penalty : float
-    risk : float
-        Estimate of the mean squared error.
-
-    Notes
-    -----
-    Stein's: ``sum (z - estimate)^2 - sigma2 + 2 sigma2 d``, where `d` is what an estimate gains
-    if its own `z` gains one: 1 for a row with an intercept of its own, and the diagonal of
-    the projection on intercept and active features for the others [1]_.
-
-    References
-    ----------
-    .. [1] Tibshirani and Taylor (2012). Degrees of freedom in lasso problems.
+    Stein's, ``sum (z - estimate)^2 - sigma2 + 2 sigma2 d``: `d`, what an estimate gains if its own
+    `z` gains one, is 1 for a row with an intercept of its own, and for the others the diagonal of
+    the projection on intercept and active features (Tibshirani and Taylor 2012).
     """
     risks = []
     for penalty, (intercept, coef) in lasso_path(X, z, weight, penalties):
         residual = z - intercept - X @ coef
-        own = drawn_to_zero(residual, penalty / weight)
+        own = shrunk_to_zero(residual, penalty / weight)
         gain = np.ones(len(z))
         others = own == 0
         gain[others] = _leverage(X[others][:, coef != 0], weight[others])
         risks.append(np.sum((residual - own) ** 2 - sigma2 + 2 * sigma2 * gain))
     best = int(np.argmin(risks))
     return penalties[best], risks[best] / len(z)
+
+
+def least_held_out(X, z, weight, penalties, folds):
+    """The penalty with the least weighted squared error on held-out rows."""
+    errors = np.zeros(len(penalties))
+    for train, test in folds:
+        refuse_few(len(train))
+        path = lasso_path(X[train], z[train], weight[train], penalties)
+        for at, (_, (intercept, coef)) in enumerate(path):
+            errors[at] += weight[test] @ (z[test] - intercept - X[test] @ coef) ** 2
+    return penalties[int(np.argmin(errors))]
 
 
 def lasso_path(X, z, weight, penalties):

@@ -336,8 +336,7 @@ class EmpiricalBayes(GroupEstimator):
 
     def _plausible(self, A):
         """Values that a prior variance may have, given so many independent groups."""
-        n_units = len(self.z_) if self.groups_ is None else len(np.unique(self.groups_))
-        return robust_eb.plausible_prior_variances(A, self.sigma2_, n_units)
+        return robust_eb.plausible_prior_variances(A, self.sigma2_, self._n_units(self.groups_))
 
     @property
     def _moderates(self):

@@ -119,8 +119,7 @@ class FayHerriot(GroupEstimator):
         fit = fay_herriot.fay_herriot(self.z_, self.sigma2_, self._fitted_design, self.method)
         self.prior_variance_ = fit.prior_variance
         self.mse_ = fit.mse
-        n_units = len(design) - len(self._kept)
-        self._n_units = n_units if groups is None else min(n_units, len(np.unique(groups)))
+        self._degrees = min(len(design) - len(self._kept), self._n_units(groups))
         coefficients = np.zeros(design.shape[1])
         coefficients[self._kept] = fit.beta
         self.intercept_, self.coef_ = float(coefficients[0]), coefficients[1:]
@@ -170,7 +169,7 @@ class FayHerriot(GroupEstimator):
     def _around(self, value, sigma2, design, confidence_level):
         """Intervals by the larger error: at `A`, or the mean of what it may well be."""
         A, fitted = self.prior_variance_, (self.sigma2_, self._fitted_design)
-        likely = robust_eb.plausible_prior_variances(A, self.sigma2_, self._n_units)[:, 0].mean()
+        likely = robust_eb.plausible_prior_variances(A, self.sigma2_, self._degrees)[:, 0].mean()
         mse, doubted = (
             fay_herriot.fay_herriot_mse(sigma2, design, each, self.method, *fitted)
             for each in (A, likely)

@@ -89,7 +89,7 @@ class JamesStein(GroupEstimator):
         if self.center != "mean" and not known:
             raise ValueError(f"center must be 'mean' or a number, got {self.center!r}.")
         refuse_noiseless(self.z_, self.sigma2_)
-        self._n_units = len(self.z_) if groups is None else len(np.unique(groups))
+        self._n_independent = self._n_units(groups)
         noisy = self.sigma2_ > 0
         variance = np.maximum(self.sigma2_, self.sigma2_[noisy].min())
         fit = shrinkage.james_stein(self.z_, variance, self.center)
@@ -127,5 +127,5 @@ class JamesStein(GroupEstimator):
         # Morris keeps B below 1: were it 1, no uncertainty would be left.
         shrunk = min(1 - self.shrinkage_factor_, degrees / (degrees + 2))
         spread = (n_groups - 1) / n_groups if self.center == "mean" else 1.0
-        doubt = 2 * shrunk**2 / max(degrees - n_groups + self._n_units, 1)
+        doubt = 2 * shrunk**2 / max(degrees - n_groups + self._n_independent, 1)
         return sigma2 * (1 - spread * shrunk) + doubt * (z - self.center_) ** 2

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.pipeline import Pipeline
@@ -98,7 +99,10 @@ class IntervalPipeline(Pipeline):
         """
         check_same_index(X=X, y=y, sigma2=sigma2, n=n, groups=groups)
         given = _given(sigma2=sigma2, n=n, groups=groups, sampling=sampling)
-        super().fit(X, y, **params, **self._for_last_step(given))
+        try:
+            super().fit(X, y, **params, **self._for_last_step(given))
+        finally:
+            self._refuse_lost_columns(as_pandas(X))
         # The last step warns by itself, where it sees the columns.
         if groups is None and sampling is None and not hasattr(self[-1], "feature_names_in_"):
             warn_of_unsaid_topics(as_pandas(X))
@@ -156,14 +160,28 @@ class IntervalPipeline(Pipeline):
         self,
         X: Table,
         y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
         sigma2: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> float:
         """Coefficient of determination, cleared of noise; see the last step's ``score``."""
         if get_config()["enable_metadata_routing"]:
             return super().score(X, y, sample_weight, **_given(sigma2=sigma2))
         check_same_index(X=X, y=y, sigma2=sigma2)
         return self.steps[-1][1].score(self._transformed(X), y, sigma2, sample_weight)
+
+    def _refuse_lost_columns(self, X):
+        """Raise a ValueError if transformers took away a column that the last step names."""
+        last = self.steps[-1][1]
+        there = [str(name).rpartition("__")[2] for name in getattr(last, "feature_names_in_", [])]
+        for role in ("model", "topic"):
+            name = getattr(last, role, None)
+            named = isinstance(X, pd.DataFrame) and name in X.columns
+            if named and name not in there and hasattr(last, "n_features_in_"):
+                raise ValueError(
+                    f"{type(last).__name__} reads the column {name!r}, but the transformers before "
+                    "it drop it, or drop the names of all columns. Keep it: ColumnTransformer(..., "
+                    'remainder="passthrough").set_output(transform="pandas").'
+                )
 
     def _new_bounds(self, X, z, sigma2, n, confidence_level):
         check_same_index(X=X, z=z, sigma2=sigma2, n=n)

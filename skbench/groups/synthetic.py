@@ -109,7 +109,7 @@ class SyntheticRegression(GroupEstimator):
         prior_means, _ = cross_fit(regressor, X, self.z_, weights, splitter, groups, self.n_jobs)
         residuals = self.z_ - prior_means[0]
         self.prior_variance_ = robust_eb.prior_moments(residuals, self.sigma2_).prior_variance
-        self._n_units = len(self.z_) if groups is None else len(np.unique(groups))
+        self._n_independent = self._n_units(groups)
         self.regressor_ = fit_on_all(regressor, X, self.z_, weights)
         self.prior_mean_ = self._value(X, None, None, None)
 
@@ -143,7 +143,7 @@ class SyntheticRegression(GroupEstimator):
     @property
     def _doubted_variance(self):
         """Mean of the prior variances that may well be: one that is 0 by chance is not believed."""
-        A, units = self.prior_variance_, self._n_units
+        A, units = self.prior_variance_, self._n_independent
         return robust_eb.plausible_prior_variances(A, self.sigma2_, units)[:, 0].mean()
 
 

@@ -247,7 +247,7 @@ def test_stacking_with_a_final_estimator_that_takes_the_noise(answers):
 def test_grid_search_with_topics_routed(groups):
     with config_context(enable_metadata_routing=True):
         eb = EmpiricalBayes(Ridge(), random_state=0)
-        search = GridSearchCV(eb, {"scale": ["identity"]}, cv=GroupKFold(4), error_score="raise")
+        search = GridSearchCV(eb, {"interval": ["robust"]}, cv=GroupKFold(4), error_score="raise")
         search.fit(groups["X"], groups["y"], sigma2=groups["sigma2"], groups=groups["groups"])
     assert search.n_splits_ == 4
 

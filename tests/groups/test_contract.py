@@ -66,10 +66,8 @@ EVERY = {
     "eb": EmpiricalBayes(Ridge(), random_state=0),
     "eb-length-optimal": EmpiricalBayes(Ridge(), interval="length-optimal", random_state=0),
     "eb-parametric-fold": EmpiricalBayes(
-        Ridge(), interval="parametric", prior_variance="adjusted-ml", pool=False, random_state=0
+        Ridge(), interval="parametric", prior_variance="moments", random_state=0
     ),
-    "eb-arcsine": EmpiricalBayes(Ridge(), scale="arcsine", random_state=0),
-    "eb-logit": EmpiricalBayes(Ridge(), scale="logit", random_state=0),
 }
 every_estimator = pytest.mark.parametrize("estimator", EVERY.values(), ids=EVERY.keys())
 

@@ -23,14 +23,13 @@ def g():
     return summarize_items(data.items, ["model", "topic"], features=data.features)
 
 
-@pytest.mark.parametrize("scale", ["identity", "arcsine"])
-def test_own_topic_has_no_say_in_the_prior(g, scale):
-    first = fab_estimator(scale=scale).fit(**g.fit_args)
+def test_own_topic_has_no_say_in_the_prior(g):
+    first = fab_estimator().fit(**g.fit_args)
     own = g.groups == g.groups[0]
     k = np.round(g.z * g.n)
     k[own] = g.n[own] - k[own]
     changed = g.fit_args | {"y": k / g.n, "sigma2": sampling_variance(k, g.n)}
-    second = fab_estimator(scale=scale).fit(**changed)
+    second = fab_estimator().fit(**changed)
     for name in ("prior_mean_", "_outside_variances"):
         assert_array_equal(getattr(first, name)[own], getattr(second, name)[own])
     assert np.any(first._outside_variances[~own] != second._outside_variances[~own])
@@ -68,7 +67,7 @@ def test_fab_covers_every_group():
 
 
 def test_shorter_than_clopper_pearson(g):
-    e = fab_estimator(scale="arcsine").fit(**g.fit_args).estimate()
+    e = fab_estimator().fit(**g.fit_args).estimate()
     low, high = clopper_pearson_interval(np.round(g.z * g.n), g.n)
     assert np.mean(e.high - e.low) < 0.96 * np.mean(high - low)
 
@@ -93,22 +92,11 @@ def test_own_standard_error_has_no_say_in_where_the_interval_is_short():
     rng = np.random.default_rng(2)
     z, sigma2, n = rng.normal(size=6), rng.uniform(0.5, 2, 6), rng.integers(5, 30, 6)
     prior = np.zeros(6), np.ones(6)
-    low, high = covering_interval(z, sigma2, n, False, *prior, "identity", 0.9)
+    low, high = covering_interval(z, sigma2, n, False, *prior, 0.9)
     for g in range(6):
         others = np.delete(n * sigma2, g).mean() / n[g]
         expected = fab.fab_normal_interval(z[g], sigma2[g] ** 0.5, 0, 1, 0.9, n[g] - 1, others)
         assert_allclose((low[g], high[g]), expected)
-
-
-def test_spread_in_proportion_to_equal_variances_is_common():
-    rng = np.random.default_rng(3)
-    X, z = rng.normal(size=(24, 1)), rng.normal(size=24)
-    common, proportional = (
-        fab_estimator(cv=2, spread=spread).fit(X, z, 0.02).estimate()
-        for spread in ("common", "proportional")
-    )
-    assert_allclose(proportional.low, common.low)
-    assert_allclose(proportional.value, common.value)
 
 
 @pytest.mark.parametrize("sizes", [True, False])

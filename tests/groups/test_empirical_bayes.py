@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import binom, norm
+from skbench.stats.binomial import sampling_variance
+from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import KFold
@@ -18,7 +20,7 @@ from skbench import (
     summarize_items,
 )
 from skbench.groups.empirical_bayes import PRIOR_VARIANCES
-from skbench.stats import scales, shrinkage
+from skbench.stats import shrinkage
 from skbench.stats.shrinkage import robust_eb
 
 
@@ -44,28 +46,25 @@ def two_fold_by_hand(X, z, sigma2, cv):
 
 def test_reproduces_the_steps_of_the_paper():
     X, z, sigma2, _ = simulated()
-    eb = EmpiricalBayes(LinearRegression(), cv=KFold(2), prior_variance="moments", pool=False)
+    eb = EmpiricalBayes(LinearRegression(), cv=KFold(2), prior_variance="moments")
     np.testing.assert_allclose(
         eb.fit_predict(X, z, sigma2), two_fold_by_hand(X, z, sigma2, KFold(2))
     )
 
 
 @pytest.mark.parametrize("method", PRIOR_VARIANCES)
-@pytest.mark.parametrize("pool", [True, False])
-def test_prior_variance_comes_from_held_out_residuals(method, pool):
+def test_prior_variance_comes_from_held_out_residuals(method):
     X, z, sigma2, _ = simulated(100)
-    eb = EmpiricalBayes(LinearRegression(), cv=KFold(2), prior_variance=method, pool=pool)
+    eb = EmpiricalBayes(LinearRegression(), cv=KFold(2), prior_variance=method)
     eb.fit(X, z, sigma2)
     residuals = z - eb.prior_mean_
-    halves = [slice(0, 50), slice(50, 100)]
-    expected = []
-    for part in halves if not pool else [slice(None)]:
-        if method in ("pmt", "fplib", "none"):
-            moments = robust_eb.prior_moments(residuals[part], sigma2[part], correction=method)
-            expected.append(moments.prior_variance)
-        else:
-            expected.append(shrinkage.prior_variance(residuals[part], sigma2[part], method))
-    np.testing.assert_allclose(eb.prior_variance_, np.mean(expected))
+    parts = [slice(0, 50), slice(50, 100)] if method == "moments" else [slice(None)]
+    moments = [
+        robust_eb.prior_moments(residuals[part], sigma2[part], correction=PRIOR_VARIANCES[method])
+        for part in parts
+    ]
+    np.testing.assert_allclose(eb.prior_variance_, np.mean([m.prior_variance for m in moments]))
+    np.testing.assert_allclose(eb.kurtosis_, np.mean([m.kurtosis for m in moments]))
 
 
 def test_estimates_are_averages_over_splits():
@@ -121,28 +120,6 @@ def test_length_optimal_is_not_longer():
     )
     assert np.mean(best.high - best.low) < np.mean(robust.high - robust.low)
     np.testing.assert_array_equal(best.value, robust.value)
-
-
-@pytest.mark.parametrize("method", ["pmt", "fplib", "reml"])
-def test_proportional_spread_shrinks_t_statistics(method):
-    X, z, sigma2, _ = simulated(100)
-    options = {"cv": KFold(2), "prior_variance": method}
-    eb = EmpiricalBayes(LinearRegression(), spread="proportional", **options).fit(X, z, sigma2)
-    sigma = np.sqrt(sigma2)
-    # The same regression, then shrinkage of t statistics of variance 1 towards 0.
-    t = (z - eb.prior_mean_) / sigma
-    on_t = EmpiricalBayes(DummyRegressor(strategy="constant", constant=0.0), **options)
-    t_estimate = on_t.fit(np.zeros((100, 1)), t, 1.0).estimate()
-    estimate = eb.estimate()
-    np.testing.assert_allclose(estimate.value, eb.prior_mean_ + sigma * t_estimate.value)
-    np.testing.assert_allclose(estimate.high, eb.prior_mean_ + sigma * t_estimate.high)
-    assert np.ptp(eb.shrinkage_factor_) < 1e-12
-    assert np.isnan(eb.predict_interval(X)).all()
-    again = eb.predict(X[:3], z=z[:3], sigma2=sigma2[:3])
-    w = eb.prior_variance_ / (1 + eb.prior_variance_)
-    np.testing.assert_allclose(again, (1 - w) * eb.predict(X[:3]) + w * z[:3])
-    with pytest.raises(ValueError, match="positive sigma2 in every group"):
-        EmpiricalBayes(LinearRegression(), spread="proportional").fit(X, z, 0.0)
 
 
 def test_perfect_regression_shrinks_all_the_way_and_none_not_at_all():
@@ -226,9 +203,9 @@ def binary_groups(n, span, seed=0):
     return (X, k / n, p * (1 - p) / n, np.broadcast_to(n, 3000)), truth
 
 
-def binary_coverage(n, span, scale):
+def binary_coverage(n, span):
     arguments, truth = binary_groups(n, span)
-    eb = EmpiricalBayes(LinearRegression(), cv=2, scale=scale, random_state=0).fit(*arguments)
+    eb = EmpiricalBayes(LinearRegression(), cv=2, random_state=0).fit(*arguments)
     estimate = eb.estimate()
     assert estimate.low.min() >= 0
     assert estimate.high.max() <= 1
@@ -239,58 +216,62 @@ def binary_coverage(n, span, scale):
 @pytest.mark.parametrize("n", [2, 5, 20])
 @pytest.mark.parametrize("span", [(0.01, 0.99), (0.9, 0.99), (0.01, 0.1)])
 def test_binary_groups_are_covered_on_average(n, span):
-    assert binary_coverage(n, span, "identity") >= binom.ppf(0.0005, 3000, 0.95) / 3000
+    assert binary_coverage(n, span) >= binom.ppf(0.0005, 3000, 0.95) / 3000
 
 
 def test_groups_of_one_item_are_covered_if_others_have_more():
     n = np.where(np.arange(3000) % 2, 1, 5)
-    coverage = binary_coverage(n, (0.01, 0.99), "identity")
+    coverage = binary_coverage(n, (0.01, 0.99))
     assert coverage >= binom.ppf(0.0005, 3000, 0.95) / 3000
 
 
-@pytest.mark.parametrize(
-    ("scale", "n", "span", "floor"),
-    [
-        ("arcsine", 5, (0.01, 0.99), 0.94),
-        ("arcsine", 20, (0.01, 0.99), 0.92),
-        ("arcsine", 20, (0.9, 0.99), 0.87),
-        ("logit", 20, (0.01, 0.99), 0.88),
-        ("logit", 20, (0.9, 0.99), 0.75),
-    ],
-)
-def test_coverage_on_other_scales_is_what_the_docstring_says(scale, n, span, floor):
-    assert floor < binary_coverage(n, span, scale) < floor + 0.06
-
-
-@pytest.mark.parametrize(
-    ("scale", "interval", "n", "span", "word"),
-    [
-        ("identity", "robust", 10, (0.9, 0.99), "average over groups"),
-        ("arcsine", "robust", 20, (0.01, 0.99), "model"),
-        ("arcsine", "robust", 20, (0.9, 0.99), "none"),
-        ("logit", "robust", 20, (0.01, 0.99), "model"),
-        ("logit", "length-optimal", 10, (0.9, 0.99), "none"),
-        ("logit", "parametric", 10, (0.9, 0.99), "none"),
-        ("logit", "fab", 10, (0.9, 0.99), "each group"),
-    ],
-)
-def test_scales_promise_what_they_keep(scale, interval, n, span, word):
-    arguments, _ = binary_groups(n, span)
-    X, z, sigma2, n = (part[:300] for part in arguments)
-    eb = EmpiricalBayes(LinearRegression(), scale=scale, interval=interval, random_state=0)
-    if word == "none":
-        with pytest.warns(UserWarning, match='rarer kind.* Use scale="identity"'):
-            eb.fit(X, z, sigma2, n)
-    else:
-        eb.fit(X, z, sigma2, n)
-    assert eb.estimate().guarantee == word
-
-
-@pytest.mark.parametrize("scale", ["identity", "arcsine", "logit"])
-def test_one_binary_item_per_group_cannot_be_told_from_noise(scale):
+def test_one_binary_item_per_group_cannot_be_told_from_noise():
     arguments, _ = binary_groups(1, (0.1, 0.9))
-    with pytest.raises(ValueError, match="With one item in all but one group, spread between"):
-        EmpiricalBayes(LinearRegression(), scale=scale).fit(*arguments)
+    with pytest.raises(ValueError, match="one item"):
+        EmpiricalBayes(LinearRegression()).fit(*arguments)
+
+
+@pytest.mark.parametrize("names", [["model", "topic"], ["system", "subject"]])
+def test_names_of_columns_decide_nothing(names):
+    data = make_items(n_models=5, n_topics=12, n_items=10, random_state=0)
+    g = summarize_items(data.items, ["model", "topic"], features=data.features)
+    X = g.X.set_axis([*names, *g.X.columns[2:]], axis=1)
+    for estimator in (EmpiricalBayes("ridge", random_state=0), FayHerriot()):
+        expected = estimator.fit(**g.fit_args).estimate()
+        renamed = estimator.fit(**g.fit_args | {"X": X}).estimate()
+        np.testing.assert_array_equal(renamed.low, expected.low)
+        alone = g.fit_args | {"X": X, "sampling": None, "groups": None}
+        with pytest.warns(UserWarning, match=f"{names[1]!r} of X look like models and"):
+            estimator.fit(**alone)
+        with pytest.warns(UserWarning, match="groups was not given"):
+            estimator.fit(**alone | {"sampling": g.sampling})
+
+
+def test_variances_that_contradict_the_counts_are_warned_of():
+    data = make_items(n_models=5, n_topics=12, n_items=10, random_state=0)
+    for variance in ("smoothed", "plug-in", "pooled", "agresti", "model"):
+        g = summarize_items(data.items, ["model", "topic"], variance=variance)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", ".*contradicts the counts")
+            DirectEstimator().fit(**g.fit_args)
+        with pytest.warns(UserWarning, match="contradicts the counts"):
+            DirectEstimator().fit(**g.fit_args | {"sigma2": 9 * g.sigma2})
+
+
+def test_as_published_by_hand():
+    """Trees tuned by task, one split of the groups themselves, equation (7) in each fold."""
+    data = make_items(n_models=4, n_topics=10, n_items=20, random_state=0)
+    g = summarize_items(data.items, ["model", "topic"], variance="plug-in", features=data.features)
+    eb = EmpiricalBayes.as_published().fit(**g.fit_args)
+    halves = np.asarray(eb.groups_), []
+    value = np.empty(len(g.z))
+    for train, test in eb.cv.split(g.X, g.z):
+        halves[1].append(set(halves[0][train]) & set(halves[0][test]))
+        f = clone(eb.regressor).fit(g.X.iloc[train], g.z[train]).predict(g.X.iloc[test])
+        A = max(0, np.mean((g.z[test] - f) ** 2 - g.sigma2[test]))
+        value[test] = f + A / (A + g.sigma2[test]) * (g.z[test] - f)
+    assert all(halves[1])  # topics stand on both sides, as the paper has it
+    np.testing.assert_allclose(eb.estimate().value, np.clip(value, 0, 1), atol=1e-6)
 
 
 def test_shared_items_need_folds_by_topic():
@@ -327,34 +308,11 @@ def test_new_groups_use_the_learned_prior():
     assert eb.predict_interval(new_X[:1], z=[5.0], sigma2=[0.0]).tolist() == [[5.0, 5.0]]
 
 
-def test_arcsine_is_the_binomial_model_on_that_scale():
-    (X, z, sigma2, n), _ = binary_groups(12, (0.5, 0.95))
-    eb = EmpiricalBayes(LinearRegression(), cv=KFold(2), scale="arcsine")
-    estimate = eb.fit(X, z, sigma2, n).estimate()
-    theta, w = np.arcsin(np.sqrt(z)), eb.prior_variance_ / (eb.prior_variance_ + 1 / 48)
-    center = eb.prior_mean_ + w * (theta - eb.prior_mean_)
-    half = robust_eb.robust_half_width(eb.prior_variance_, np.full(3000, 1 / 48), eb.kurtosis_)
-    np.testing.assert_allclose(estimate.high, np.sin(np.minimum(center + half, np.pi / 2)) ** 2)
-    np.testing.assert_allclose(estimate.value, scales.from_scale_mean(center, w / 48, "arcsine"))
-
-
-def test_scales_refuse_scores_outside_the_unit_interval():
-    X, z, sigma2, _ = simulated(20)
-    with pytest.raises(
-        ValueError, match="z must be between 0 and 1 for scale='arcsine', but 20 of"
-    ):
-        EmpiricalBayes(Ridge(), scale="arcsine").fit(X, z + 5, sigma2)
-    with pytest.raises(ValueError, match="needs group sizes where sigma2 is 0"):
-        EmpiricalBayes(Ridge(), scale="logit").fit(X, np.full(20, 1.0), 0.0)
-
-
 @pytest.mark.parametrize(
     ("parameter", "value"),
     [
         ("prior_variance", "mom"),
         ("interval", "wilson"),
-        ("scale", "probit"),
-        ("spread", "wide"),
     ],
 )
 def test_unknown_options(parameter, value):
@@ -462,7 +420,7 @@ def test_equation_nine_to_the_letter():
     z = rng.binomial(20, np.clip(0.3 + 0.4 * X[:, 0] + 0.1 * rng.normal(size=60), 0, 1)) / 20
     sigma2 = np.maximum(z * (1 - z), 0.01) / 20
     halves = KFold(2, shuffle=True, random_state=0)
-    eb = EmpiricalBayes(LinearRegression(), cv=halves, prior_variance="none", pool=False)
+    eb = EmpiricalBayes(LinearRegression(), cv=halves, prior_variance="moments")
     estimate = eb.fit(X, z, sigma2, n=n).estimate()
     for train, test in halves.split(X):
         prior_mean = LinearRegression().fit(X[train], z[train]).predict(X[test])
@@ -496,13 +454,6 @@ def test_topics_may_be_called_by_words_and_numbers():
     assert np.isfinite(eb.estimate().value).all()
 
 
-def test_nobody_is_looked_for_who_is_unlike_the_others():
-    X, z, sigma2, _ = simulated(80)
-    z[17] -= 1
-    e = EmpiricalBayes(Ridge(), random_state=0).fit(X, z, sigma2).estimate()
-    assert e.unlike_peers is None and not e.is_unlike.any()
-
-
 def test_estimates_worse_than_the_direct_ones_are_said():
     rng = np.random.default_rng(0)
     p = np.where(np.arange(80) % 10 == 3, 0.3, 0.995)
@@ -517,4 +468,5 @@ def test_estimates_worse_than_the_direct_ones_are_said():
     ordinary = rng.binomial(10, rng.uniform(0.5, 0.9, 80)) / 10
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        data["sigma2"] = sampling_variance(10 * ordinary, 10)
         eb.fit(y=ordinary, **data, **options).estimate()

@@ -61,8 +61,7 @@ ESTIMATORS = {
 MORE = {
     "F24, wide grid": as_published(tuned_trees([10, 25, 50, 100, 200], [2, 3, 4, 6])),
     "EB": EmpiricalBayes(),
-    "EB arcsine": EmpiricalBayes(scale="arcsine"),
-    "EB fab": EmpiricalBayes(RidgeCV(), scale="arcsine", interval="fab"),
+    "EB fab": EmpiricalBayes(RidgeCV(), interval="fab"),
     "mixed without kernels": MixedModel(kernels=None),
 }
 LEAST_TOPICS = 2

@@ -192,9 +192,6 @@ def group_rows():
     for interval in ("robust", "length-optimal", "parametric", "fab"):
         estimator = skbench.EmpiricalBayes(ridge, interval=interval, random_state=0)
         yield f"EmpiricalBayes({interval})", estimator, "set"
-    for scale in ("arcsine", "logit"):
-        estimator = skbench.EmpiricalBayes(ridge, scale=scale, random_state=0)
-        yield f"EmpiricalBayes({scale})", estimator, "unit set"
     yield (
         "EmpiricalBayes(fab), other scores",
         skbench.EmpiricalBayes(ridge, interval="fab", random_state=0),

@@ -50,7 +50,7 @@ axes[1].legend()
 data = make_items(n_models=5, n_topics=40, n_items=20, topic_std=1.2, random_state=0)
 summary = summarize_items(data.items, ["model", "topic"], features=data.features)
 truth = data.truth.loc[list(summary.labels)].to_numpy()
-exact = EmpiricalBayes(RidgeCV(), scale="arcsine", interval="fab", random_state=0)
+exact = EmpiricalBayes(RidgeCV(), interval="fab", random_state=0)
 fitted = {
     "mixed model": MixedModel().fit(**summary.fit_args).estimate(),
     "assisted": exact.fit(**summary.fit_args).estimate(),

@@ -29,7 +29,7 @@ from skbench import (
 estimators = {
     "direct": DirectEstimator(),
     "structured regression": StructuredRegression(random_state=0),
-    "EB around a lasso": EmpiricalBayes(LassoCV(), weight_by_precision=True, random_state=0),
+    "EB around a lasso": EmpiricalBayes(LassoCV(), random_state=0),
 }
 sizes = [10, 30, 100]
 errors = np.zeros((len(estimators), len(sizes)))

@@ -30,11 +30,11 @@ from skbench import (
 # All estimators see the same draws. The paper's settings split model-topic pairs at
 # random, although the models answered the same images.
 
-paper = EmpiricalBayes(Ridge(), cv=2, prior_variance="moments", pool=False)
+paper = EmpiricalBayes.as_published().set_params(regressor=Ridge())
 estimators = {
     "direct": DirectEstimator(),
     "synthetic regression": SyntheticRegression(Ridge()),
-    "EB, paper's settings": Candidate(paper, variance="plug-in", keep_topics=False),
+    "EB, paper's settings": Candidate(paper, variance="plug-in"),
     "EB, default": EmpiricalBayes(Ridge()),
     "James-Stein": JamesStein(),
     "Fay-Herriot": FayHerriot(),

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from sklearn import config_context
 from sklearn.linear_model import Ridge
-from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
+from sklearn.model_selection import GridSearchCV, KFold
 from xgboost import XGBRegressor
 
 from reproduced import ROOT, Row, Table, data_folder, figure
@@ -49,34 +49,20 @@ def tuned_trees(n_trees, depths):
     )
 
 
-def as_published(regressor, prior_variance="moments"):
-    """One random split of model-topic pairs, plug-in variance."""
-    published = EmpiricalBayes(regressor, cv=2, prior_variance=prior_variance, pool=False)
-    return Candidate(published, variance="plug-in", keep_topics=False)
+def as_published(regressor=None, task="topic"):
+    """The paper's settings, with its own trees unless another regressor is given."""
+    published = EmpiricalBayes.as_published(task, random_state=None)
+    if regressor is not None:
+        published.set_params(regressor=regressor)
+    return Candidate(published, variance="plug-in")
 
 
-class PenaltyByFolds(StructuredRegression):
-    """The penalty of least error on held-out groups or on held-out items, by name."""
-
-    def __init__(self, over="groups", random_state=0):
-        super().__init__(random_state=random_state)
-        self.over = over
+class PenaltyByItems(StructuredRegression):
+    """The penalty of least error on held-out items of every group."""
 
     def _fit(self, X, groups):
-        errors = self._on_groups(X, groups) if self.over == "groups" else self._on_items(X)
-        self.alphas = [_SHARES[int(np.argmin(errors))]]
+        self.alphas = [_SHARES[int(np.argmin(self._on_items(X)))]]
         super()._fit(X, groups)
-
-    def _on_groups(self, X, groups):
-        """Weighted errors of the regression on topics (or groups) it was not fitted to."""
-        codes = np.arange(len(self.z_)) if groups is None else pd.factorize(np.asarray(groups))[0]
-        errors = np.zeros(len(_SHARES))
-        for train, test in GroupKFold(3).split(codes, groups=codes):
-            path = _path(X.iloc[train], self.z_[train], self.sigma2_[train], X.iloc[test])
-            for i, (predicted, _) in enumerate(path):
-                residual = self.z_[test] - predicted
-                errors[i] += np.sum(residual**2 / np.maximum(self.sigma2_[test], 1e-6))
-        return errors
 
     def _on_items(self, X):
         """Errors against the half of every group's items that were not fitted, twice."""
@@ -103,12 +89,12 @@ def _path(X, z, sigma2, X_new):
         yield intercept + new @ coef, penalty / weight
 
 
-def estimators(regressor, published):
+def estimators(regressor, published, task):
     """What is compared; `published` is the regressor inside the paper's empirical Bayes."""
     return {
         DT: DirectEstimator(),
         SR: SyntheticRegression(regressor),
-        EB: as_published(published),
+        EB: as_published(published, task),
         OURS: EmpiricalBayes(regressor),
         LASSO: StructuredRegression(),
         "James-Stein": JamesStein(),
@@ -162,12 +148,14 @@ def tables(arguments):
     if arguments.penalties:
         return [_penalties(arguments)]
     regressor = REGRESSORS[arguments.regressor]
-    published = regressor
+    published = regressor  # None: trees tuned as published
     if arguments.trees:
         published = tuned_trees(arguments.trees, arguments.depths)
     studies = {
-        f"{name}, {design}": _studied(name, design, estimators(regressor, published), arguments)
-        for name in DATA
+        f"{name}, {design}": _studied(
+            name, design, estimators(regressor, published, data()["by"][1]), arguments
+        )
+        for name, data in DATA.items()
         for design in DESIGNS
     }
     summary = summarize_studies(studies)
@@ -380,11 +368,8 @@ def _penalties(arguments):
     on_trial = {
         DT: DirectEstimator(),
         "least estimated risk (default)": StructuredRegression(),
-        "cross-validation over groups": PenaltyByFolds("groups"),
-        "splitting the items of each group": PenaltyByFolds("items"),
-        "no group intercepts, over groups": StructuredRegression(
-            group_intercepts=False, random_state=0
-        ),
+        "cross-validation over groups (as published)": StructuredRegression.as_published(),
+        "splitting the items of each group": PenaltyByItems(),
     }
     rows = []
     for data in DATA:

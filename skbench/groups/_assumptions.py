@@ -72,7 +72,8 @@ def warn_of_missing_groups(sampling):
         warnings.warn(
             "sampling says that models answered the same items, but groups was not given: rows "
             "that rest on the same items are taken as independent, and intervals come out too "
-            "short. Pass groups=..., the topic of each row.",
+            "short. Pass groups=..., the topic of each row; a search of scikit-learn hands it on "
+            "only with set_config(enable_metadata_routing=True).",
             stacklevel=4,
         )
 

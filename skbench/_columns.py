@@ -16,25 +16,7 @@ _READ_CATEGORIES = ("XGB", "LGBM", "HistGradientBoosting", "CatBoost")  # names 
 
 
 def role_column(X, role):
-    """Name of the column that plays a role such as "model", None where there is none.
-
-    Parameters
-    ----------
-    X : DataFrame or ndarray of shape (n_groups, n_features)
-        Features.
-    role : str or None
-        The column itself, or what comes after the last ``__`` of its name, as
-        `sklearn.compose.ColumnTransformer` names columns.
-
-    Returns
-    -------
-    str or None
-
-    Raises
-    ------
-    ValueError
-        If several columns could be meant.
-    """
+    """Name of the column that plays a role such as "model", None where there is none."""
     if role is None or not isinstance(X, pd.DataFrame):
         return None
     if role in X.columns:
@@ -49,13 +31,7 @@ def role_column(X, role):
 
 
 def named_column(X, name, default):
-    """Column of X that the caller named; None where it is None, or the default and not there.
-
-    Raises
-    ------
-    ValueError
-        If another name is missing.
-    """
+    """Column of X that the caller named; None where it is None, or the default and not there."""
     column = role_column(X, name)
     if column is None and name not in (None, default):
         there = list(X.columns) if isinstance(X, pd.DataFrame) else "an array without names"
@@ -67,22 +43,7 @@ def named_column(X, name, default):
 
 
 class Levels:
-    """The names of models, or of topics, and which of them each row has.
-
-    Parameters
-    ----------
-    X : DataFrame or ndarray of shape (n_groups, n_features)
-    column : str or None
-        Column of the names.
-    given : array-like of shape (n_groups,) or None
-        Names, where there is no column; None for one nameless level.
-
-    Attributes
-    ----------
-    names : Index
-        Sorted.
-    codes : ndarray of int of shape (n_groups,)
-    """
+    """The names of models, or of topics, and which of them each row has."""
 
     def __init__(self, X, column, given=None):
         self.column = column
@@ -146,21 +107,7 @@ def _is_category(column):
 
 
 def informative_columns(X, groups):
-    """Columns that can tell a held-out row something.
-
-    Parameters
-    ----------
-    X : DataFrame of shape (n_groups, n_features)
-        Features.
-    groups : array-like of shape (n_groups,) or None
-        What folds keep together; None for single rows.
-
-    Returns
-    -------
-    list
-        Names of columns that vary, without nominal columns whose every level occurs
-        in one row, or in one of `groups`: they only name it.
-    """
+    """Columns that can tell a held-out row something."""
     units = np.arange(len(X)) if groups is None else np.asarray(groups)
     nominal = nominal_columns(X)
     return [
@@ -177,49 +124,13 @@ def _levels_within_units(column, units):
 
 
 def indicator_encoder(X, groups, nominal, drop=None):
-    """Transformer of a frame: nominal columns to indicators, the rest as it is.
-
-    A nominal column whose every level occurs in one row, or in one of `groups`, is
-    left out: held-out rows never have a level that the training rows had.
-
-    Parameters
-    ----------
-    X : DataFrame of shape (n_groups, n_features)
-        Training features.
-    groups : array-like of shape (n_groups,) or None
-        What folds keep together; None for single rows.
-    nominal : list
-        Names of the columns to encode.
-    drop : {None, "first"}, default=None
-        As in `sklearn.preprocessing.OneHotEncoder`.
-
-    Returns
-    -------
-    IndicatorEncoder
-        Unfitted.
-    """
+    """Transformer of a frame: nominal columns to indicators, the rest as it is."""
     names = [c for c in informative_columns(X, groups) if c in nominal]
     return IndicatorEncoder(names, [c for c in X.columns if c not in nominal], drop)
 
 
 def with_indicators(regressor, X, groups):
-    """A regressor behind an encoder of text, where it brings no transformer of its own.
-
-    Parameters
-    ----------
-    regressor : estimator
-        Unfitted.
-    X : DataFrame or ndarray of shape (n_groups, n_features)
-        Training features.
-    groups : array-like of shape (n_groups,) or None
-        What folds keep together.
-
-    Returns
-    -------
-    estimator
-        The regressor itself, or a pipeline; it gets categories as they are where trees can
-        split them.
-    """
+    """A regressor behind an encoder of text, where it brings no transformer of its own."""
     if not isinstance(X, pd.DataFrame):
         return regressor  # an array has no text
     if any(hasattr(part, "transform") for part in regressor.get_params().values()):
@@ -244,25 +155,7 @@ def encoding(regressor, X, groups, nominal):
 
 
 class IndicatorEncoder(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
-    """Indicators of the levels of nominal columns, and then the other columns as they are.
-
-    Numbers come as an array: names of levels may hold characters that a regressor
-    refuses in names of columns, and may make two columns of one name. Where others are
-    no numbers, such as categories, they come as a frame, in which they keep their names.
-
-    Parameters
-    ----------
-    nominal, others : list
-        Names of columns. Where both are empty, one constant column stands for them: it
-        makes any regressor a mean.
-    drop : {None, "first"}, default=None
-        As in `sklearn.preprocessing.OneHotEncoder`.
-
-    Attributes
-    ----------
-    levels_ : list of ndarray
-        Levels of each nominal column; whatever stands for a missing one is a level.
-    """
+    """Indicators of the levels of nominal columns, and then the other columns as they are."""
 
     def __init__(self, nominal, others, drop=None):
         self.nominal = nominal
@@ -352,21 +245,7 @@ def _one_of_each_type(column):
 
 
 def feature_columns(X, others, groups):
-    """Names, or positions, of the columns that say something of a held-out topic.
-
-    Parameters
-    ----------
-    X : DataFrame or ndarray of shape (n_groups, n_features)
-        Features.
-    others : list
-        Names of columns that are no features.
-    groups : ndarray of shape (n_groups,)
-        Topics.
-
-    Returns
-    -------
-    list
-    """
+    """Names, or positions, of the columns that say something of a held-out topic."""
     if not isinstance(X, pd.DataFrame):
         return list(range(X.shape[1]))
     X = X.drop(columns=[c for c in others if c in X.columns])
@@ -375,20 +254,7 @@ def feature_columns(X, others, groups):
 
 
 class FeatureTable:
-    """Turns columns into numbers: levels into indicators, missing numbers stay nan.
-
-    Parameters
-    ----------
-    X : DataFrame or ndarray of shape (n_groups, n_features)
-        Groups whose levels of text and categories count; later ones are no level at all.
-    columns : list
-        Names, or positions.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, or holds neither finite numbers nor text.
-    """
+    """Turns columns into numbers: levels into indicators, missing numbers stay nan."""
 
     def __init__(self, X, columns):
         self.columns = columns
@@ -437,20 +303,7 @@ def _refuse_infinite(column, name):
 
 
 def with_winners(table, names):
-    """Winners of pairs in one column, where they are in one of 0 and 1 for each outcome.
-
-    Parameters
-    ----------
-    table : DataFrame
-        With columns such as ``winner_model_a``, ``winner_model_b`` and ``winner_tie``.
-    names : sequence of str
-        Columns that are wanted, such as ``winner``; those that are there stay.
-
-    Returns
-    -------
-    DataFrame
-        Also with the columns wanted: "model_a", "model_b" or "tie", None where all are blank.
-    """
+    """Winners of pairs in one column, where they are in one of 0 and 1 for each outcome."""
     for name in names:
         ends = ("model_a", "model_b", "tie")
         outcomes = {end: f"{name}_{end}" for end in ends if f"{name}_{end}" in table}

@@ -12,18 +12,7 @@ _RISK = "The estimated squared error of these estimates is above that of the dir
 
 
 def refuse_noiseless(z, sigma2):
-    """Refuse groups of which none has noise, which is all there is to remove.
-
-    Parameters
-    ----------
-    z, sigma2 : ndarray of shape (n_groups,)
-        Direct estimates and their sampling variances.
-
-    Raises
-    ------
-    ValueError
-        If every sampling variance is 0 up to rounding.
-    """
+    """Refuse groups of which none has noise, which is all there is to remove."""
     if np.all(sigma2 <= (ROUNDING * np.max(np.abs(z), initial=0)) ** 2):
         raise ValueError(
             "Every sigma2 is 0, so there is no noise to remove. "
@@ -32,20 +21,7 @@ def refuse_noiseless(z, sigma2):
 
 
 def warn_of_noiseless(sigma2, stacklevel=4):
-    """Warn the caller of `fit` of groups whose intervals have no width.
-
-    Parameters
-    ----------
-    sigma2 : ndarray of shape (n_groups,)
-        Sampling variances.
-    stacklevel : int, default=4
-        Of the warning.
-
-    Returns
-    -------
-    bool
-        Whether there are any.
-    """
+    """Warn the caller of `fit` of groups whose intervals have no width."""
     noiseless = int(np.sum(sigma2 == 0))
     if noiseless:
         warnings.warn(
@@ -58,15 +34,7 @@ def warn_of_noiseless(sigma2, stacklevel=4):
 
 
 def warn_of_risk(value, standard_error, z, noise):
-    """Warn the caller of `estimate` of estimates that seem to be worse than the direct ones.
-
-    Parameters
-    ----------
-    value, standard_error : ndarray of shape (n_groups,)
-        Estimates, and roots of their posterior variances; 0 where none has seen its own `z`.
-    z, noise : ndarray of shape (n_groups,)
-        Direct estimates and their sampling variances, right on average.
-    """
+    """Warn the caller of `estimate` of estimates that seem to be worse than the direct ones."""
     if len(z) >= _FEWEST and weight_of_direct(value, standard_error**2, z, noise) > 0:
         warnings.warn(
             f"{_RISK}: some groups are outlying. Take MixedModel, "
@@ -76,17 +44,7 @@ def warn_of_risk(value, standard_error, z, noise):
 
 
 def warn_of_degenerate_cases(z, sigma2, prior_variances, method):
-    """Warn the caller of `fit` of data that leave nothing to shrink, or to tell apart.
-
-    Parameters
-    ----------
-    z, sigma2 : ndarray of shape (n_groups,)
-        Direct estimates and their sampling variances.
-    prior_variances : ndarray of shape (n_splits, n_groups)
-        As estimated.
-    method : str
-        How.
-    """
+    """Warn the caller of `fit` of data that leave nothing to shrink, or to tell apart."""
     if not warn_of_noiseless(sigma2, stacklevel=5) and np.any(prior_variances == 0):
         warnings.warn(
             f"The prior variance ({method}) is estimated as 0 in some splits: "

@@ -19,24 +19,7 @@ _STEPS = 20
 
 
 class GroupLasso(RegressorMixin, BaseEstimator):
-    """Lasso on features and one intercept per row, which rows not fitted do without.
-
-    Parameters
-    ----------
-    penalty : float, default=1.0
-        Of the sum of absolute coefficients, beside half the weighted sum of squares.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-    intercept_ : float
-
-    Notes
-    -----
-    Given the others, a row's own intercept is its residual shrunk to 0 by ``penalty / weight``,
-    so that the loss of the others is Huber's: squares up to there, straight lines beyond. For
-    given sides it is an ordinary lasso, and few rows change sides from round to round.
-    """
+    """Lasso on features and one intercept per row, which rows not fitted do without."""
 
     def __init__(self, penalty=1.0):
         self.penalty = penalty
@@ -91,12 +74,7 @@ def largest_penalty(X, z, weight):
 
 
 def least_risk(X, z, sigma2, weight, penalties):
-    """The penalty with the least unbiased estimate of risk, and that risk.
-
-    Stein's, ``sum (z - estimate)^2 - sigma2 + 2 sigma2 d``: `d`, what an estimate gains if its own
-    `z` gains one, is 1 for a row with an intercept of its own, and for the others the diagonal of
-    the projection on intercept and active features (Tibshirani and Taylor 2012).
-    """
+    """The penalty with the least unbiased estimate of risk, and that risk."""
     risks = []
     for penalty, (intercept, coef) in lasso_path(X, z, weight, penalties):
         residual = z - intercept - X @ coef
@@ -129,11 +107,7 @@ def lasso_path(X, z, weight, penalties):
 
 
 def lasso_of_most(X, z, weight, penalty, start):
-    """Intercept and coefficients where every row has an intercept of its own.
-
-    `start` is a first guess of both. Each round solves for the sides that rows are on now,
-    held back a little, and goes as far towards that as the loss falls.
-    """
+    """Intercept and coefficients where every row has an intercept of its own."""
     found = start
     loss = _loss(X, z, weight, penalty, *found)
     back = _HELD_BACK * np.mean(weight @ X**2) if X.shape[1] else 0.0

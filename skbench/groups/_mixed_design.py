@@ -13,19 +13,7 @@ from skbench.stats.mixed.covariances import FeatureKernels
 
 
 class MixedDesign:
-    """Which model, topic and features each row has; sorted by topic and model for the fit.
-
-    Parameters
-    ----------
-    estimator : MixedModel, whose parameters, labels and sampling are read
-    X : DataFrame or ndarray of shape (n_groups, n_features)
-    groups : ndarray of shape (n_groups,) or None
-
-    Attributes
-    ----------
-    models, topics : Levels, that have effects
-    effects : skbench.stats.mixed.Design
-    """
+    """Which model, topic and features each row has; sorted by topic and model for the fit."""
 
     def __init__(self, estimator, X, groups):
         self._named_models = Levels(X, named_column(X, estimator.model, "model"))

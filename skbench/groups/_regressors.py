@@ -36,30 +36,7 @@ _PATIENCE = 10  # rounds without improvement before boosting stops
 
 
 class TunedXGBRegressor(RegressorMixin, BaseEstimator):
-    """XGBoost with depth and number of trees chosen by 2-fold cross-validation.
-
-    Parameters
-    ----------
-    random_state : int, default=None
-        Seed of the folds and of XGBoost.
-    n_jobs : int, default=1
-        Threads of XGBoost; one is fastest for a few hundred groups.
-
-    Attributes
-    ----------
-    booster_ : xgboost.Booster
-        Fitted on all rows.
-    max_depth_, n_estimators_ : int
-        What cross-validation chose.
-
-    Notes
-    -----
-    Fogliato et al. (2024), A.1, tune the same two numbers but do not print their
-    grid. Here depth is 2, 3 or 4 and up to 200 trees are grown at learning rate
-    0.1, until 10 more trees no longer lower the cross-validated error. XGBoost makes
-    no split that lowers the sum of squares by less than about 1e-6, whatever the unit:
-    scores whose standard deviation is below 0.01 are therefore given in another unit.
-    """
+    """XGBoost with depth and number of trees chosen by 2-fold cross-validation."""
 
     def __init__(self, random_state=None, n_jobs=1):
         self.random_state = random_state
@@ -70,10 +47,7 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
         return self._boost(*self._checked(X, y), sample_weight)
 
     def held_out(self, X, y, sample_weight, new):
-        """What `predict` says of new rows after `fit`: of arrays of floats, checked before.
-
-        Checks take as long as twenty small trees.
-        """
+        """What `predict` says of new rows after `fit`: of arrays of floats, checked before."""
         return self._boost(X, y, sample_weight)._predicted(new)
 
     def _boost(self, X, y, sample_weight):
@@ -131,10 +105,7 @@ class TunedXGBRegressor(RegressorMixin, BaseEstimator):
         return history
 
     def _booster(self, depth, *data):
-        """Without trees. Those of `xgboost.train` and `xgboost.cv` are the same.
-
-        But callbacks cost as much as small trees, and `train` copies the whole model at the end.
-        """
+        """Without trees. Those of `xgboost.train` and `xgboost.cv` are the same."""
         import xgboost
 
         settings = {
@@ -191,35 +162,7 @@ _KNOWS_CATEGORIES = ("lightgbm",)
 
 
 def prepared_regressor(regressor, X, groups, seed):
-    """An unfitted copy of the regressor, ready for these features.
-
-    Parameters
-    ----------
-    regressor : estimator, "xgboost", "lightgbm", "ridge" or None
-        What the user asked for; None is "xgboost".
-    X : DataFrame or ndarray of shape (n_groups, n_features)
-        Features; only their columns matter.
-    groups : array-like of shape (n_groups,) or None
-        What folds keep together.
-    seed : int
-        Fills every ``random_state`` that the user left open.
-
-    Returns
-    -------
-    estimator
-        Text is turned into indicators in front of a regressor that brings no transformer
-        of its own; categories too, unless its trees can split them ("lightgbm").
-
-    Raises
-    ------
-    ValueError
-        If a regressor that brings no transformer of its own would have to read dates.
-
-    Warns
-    -----
-    UserWarning
-        If models or topics are whole numbers.
-    """
+    """An unfitted copy of the regressor, ready for these features."""
     warn_of_numbered_names(X)
     preset = "xgboost" if regressor is None else regressor
     if isinstance(preset, str):
@@ -245,24 +188,7 @@ def _on_one_core(regressor):
 
 
 def encoded_once(regressor, X):
-    """The regressor without its encoder, and the columns that the encoder makes of X.
-
-    Encoding looks at no scores, so it need not be learned fold by fold, which takes ten
-    times as long as a ridge regression. A level that a fold has not seen is a column of
-    zeros there.
-
-    Parameters
-    ----------
-    regressor : estimator
-        From `prepared_regressor`; one without an encoder of ours is itself.
-    X : DataFrame or ndarray of shape (n_groups, n_features)
-        Features.
-
-    Returns
-    -------
-    regressor : estimator
-    X : DataFrame or ndarray of shape (n_groups, n_columns)
-    """
+    """The regressor without its encoder, and the columns that the encoder makes of X."""
     inner = regressor
     if isinstance(regressor, Pipeline) and regressor.steps[0][0] == ENCODER:
         encoder, inner = (step for _, step in regressor.steps)
@@ -306,30 +232,7 @@ def _columns_named(X):
 
 
 def fit_regressor(regressor, X, z, weights, rows):
-    """Fit to some groups, with weights where the regressor can take them.
-
-    Parameters
-    ----------
-    regressor : estimator
-        Fitted in place.
-    X : DataFrame or ndarray of shape (n_groups, n_features)
-        Features.
-    z : ndarray of shape (n_groups,)
-        Direct estimates.
-    weights : ndarray of shape (n_groups,) or None
-        Sample weights.
-    rows : ndarray of int of shape (n_fitted,)
-        Positions of the groups to learn from, in the order in which they are given.
-
-    Returns
-    -------
-    estimator
-
-    Warns
-    -----
-    UserWarning
-        If weights were asked for but the regressor takes none.
-    """
+    """Fit to some groups, with weights where the regressor can take them."""
     X, z, keywords = rows_of(X, rows), z[rows], {}
     if weights is not None:
         name = _weight_keyword(regressor)
@@ -350,19 +253,7 @@ def fit_regressor(regressor, X, z, weights, rows):
 
 
 def held_out(regressor, X, z, weights, train, test):
-    """What a regressor fitted to some groups predicts of others.
-
-    Parameters
-    ----------
-    regressor, X, z, weights
-        As in `fit_regressor`; X as `encoded_once` has it.
-    train, test : ndarray of int
-        Positions of the groups to learn from, and of the others.
-
-    Returns
-    -------
-    ndarray of shape (n_test,)
-    """
+    """What a regressor fitted to some groups predicts of others."""
     if isinstance(regressor, TunedXGBRegressor):
         weights = None if weights is None else weights[train]
         return regressor.held_out(X[train], z[train], weights, X[test])

@@ -154,24 +154,7 @@ class CrossFitKFold(BaseCrossValidator):
 
 
 def content_order(X, y=None, ties=()):
-    """Positions of the rows in an order that depends on their content only.
-
-    Neither the order of the columns nor their names and types count: whole numbers are those
-    of floats, categories are their text, and a prefix that a transformer adds says nothing.
-
-    Parameters
-    ----------
-    X : array-like or DataFrame of shape (n_groups, n_features)
-        Features.
-    y : array-like of shape (n_groups,), default=None
-        Orders rows whose features are equal.
-    ties : sequence of array-like of shape (n_groups,) or None
-        Order, one after the other, rows that are equal in all that came before.
-
-    Returns
-    -------
-    ndarray of int, shape (n_groups,)
-    """
+    """Positions of the rows in an order that depends on their content only."""
     numbers = [np.asarray(v, dtype=float).ravel() for v in (y, *ties) if v is not None]
     hashed = _hashed(X) if isinstance(X, pd.DataFrame) else _hashed_array(np.asarray(X))
     # The second sum tells apart what the first, of many columns of few levels, may not.
@@ -210,10 +193,7 @@ def _units(rows, groups):
 
 
 def as_splitter(cv, random_state, ties=()):
-    """The splitter that `cv` stands for: None, an int, or a splitter itself.
-
-    Rows that `CrossFitKFold` finds equal are put in the order of `ties`, see `content_order`.
-    """
+    """The splitter that `cv` stands for: None, an int, or a splitter itself."""
     if cv is None:
         cv = CrossFitKFold(random_state=random_state)
     elif isinstance(cv, int | np.integer):
@@ -223,43 +203,7 @@ def as_splitter(cv, random_state, ties=()):
 
 
 def cross_fit(regressor, X, z, weights, splitter, groups, n_jobs=None):
-    """Out-of-fold predictions of every group, one row per repeat.
-
-    Parameters
-    ----------
-    regressor : estimator
-        Cloned for every fold.
-    X : DataFrame or ndarray of shape (n_groups, n_features)
-        Features.
-    z : ndarray of shape (n_groups,)
-        Direct estimates, on the scale the regressor works on.
-    weights : ndarray of shape (n_groups,) or None
-        Sample weights of the regressor.
-    splitter : scikit-learn splitter
-        Its test folds must cover every group equally often.
-    groups : array-like of shape (n_groups,) or None
-        Handed to the splitter.
-    n_jobs : int, default=None
-        Folds fitted at the same time (joblib).
-
-    Returns
-    -------
-    prior_means : ndarray of shape (n_repeats, n_groups)
-        Predictions of regressors that did not see the group.
-    folds : ndarray of int, shape (n_repeats, n_groups)
-        Number of the fold that held the group out.
-
-    Raises
-    ------
-    ValueError
-        If test folds do not hold out each group equally often.
-
-    Warns
-    -----
-    UserWarning
-        If the regressor predicts one constant although features and direct
-        estimates vary.
-    """
+    """Out-of-fold predictions, and numbers of the folds, of shape (n_repeats, n_groups)."""
     splits = list(splitter.split(X, z, groups))
     folds = _held_out_by(splits, len(z))
     inner, columns = encoded_once(regressor, X)

@@ -184,10 +184,9 @@ class Sampling:
             known = "unknown" if models is None else f"of {len(models)} models known"
             shared = f"items shared, correlation {known}"
         variances = "as they are"
-        if self.variance_noise is not None:
-            variances = (
-                f"moderated by {self.variance_noise.borrowed_freedom:.3g} degrees of freedom"
-            )
+        noise = self.variance_noise
+        if noise is not None:
+            variances = f"moderated by {noise.borrowed_freedom:.3g} degrees of freedom"
         return f"Sampling({self.outcome} scores, {shared}, variances {variances})"
 
 
@@ -224,8 +223,8 @@ class GroupSummary:
 
     Notes
     -----
-    `outcome`, `item_correlation` and `variance_noise` are those of `sampling`, of right and wrong
-    answers where that is None. ``to_frame(features=True)`` and `from_frame` are the way to a
+    `outcome` and `item_correlation` are those of `sampling`, of right and wrong answers where
+    that is None. ``to_frame(features=True)`` and `from_frame` are the way to a
     file and back; `sampling` goes beside it, and pickles.
 
     Examples
@@ -287,11 +286,6 @@ class GroupSummary:
     def item_correlation(self) -> pd.DataFrame | None:
         """Correlation of the errors of models on shared items; a DataFrame or None."""
         return None if self.sampling is None else self.sampling.item_correlation
-
-    @property
-    def variance_noise(self) -> VarianceNoise | None:
-        """How far each `sigma2` may be believed; a VarianceNoise or None."""
-        return None if self.sampling is None else self.sampling.variance_noise
 
     @property
     def fit_args(self) -> dict[str, Any]:

@@ -8,12 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.utils.validation import (
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    validate_data,
-)
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from skbench._checks import (
     are_counts,
@@ -22,7 +17,6 @@ from skbench._checks import (
     check_labels,
     check_named,
     check_population,
-    check_rows,
     check_same_index,
     check_sigma2,
     check_sizes,
@@ -37,6 +31,7 @@ from skbench.groups._assumptions import (
     warn_of_unknown_correlation,
 )
 from skbench.groups._degenerate import warn_of_risk
+from skbench.groups._features import as_pandas, features_of_new, training_data
 from skbench.stats.intervals import moderated
 from skbench.stats.intervals.binomial import unbiased_variance
 from skbench.stats.intervals.means import normal_interval
@@ -64,12 +59,9 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
     """Base of the estimators: checks the input, keeps it, labels the output.
 
     A subclass has `_fit(X, groups)`, which may read `z_`, `sigma2_` and `n_`;
-    `_value(X, z, sigma2, n)` and `_bounds(X, z, sigma2, n, confidence_level)`
-    for new groups, where z may be None; and `_fitted_value()` and
-    `_fitted_bounds(confidence_level)` for the groups it was fitted on. Where the
-    fitted scores are binary, what it returns is cut to [0, 1]. Sampling variances that
-    `sampling` calls noisy are moderated before anything else reads them, unless `_moderates`
-    is False. `sampling_` says how the numbers came about, also where the caller did not.
+    `_value(X, z, sigma2, n)` and `_bounds(X, z, sigma2, n, confidence_level)` for new groups,
+    where z may be None; and `_fitted_value()` and `_fitted_bounds(confidence_level)` for the
+    fitted groups. What it returns is cut to [0, 1] where the fitted scores are binary.
     """
 
     _moderates = True
@@ -101,19 +93,17 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
             Direct estimates `z`, in score units.
         sigma2 : float or array-like of shape (n_groups,), default=None
             Sampling variances of `y`, score units squared; required unless the constructor
-            was given `sampling_variance`, or `MixedModel` is given counts. One per group, they
-            are drawn to the pooled variance as far as `sampling` says
-            (`skbench.stats.moderated`).
+            was given `sampling_variance`, or `MixedModel` is given counts. Where `sampling`
+            calls them noisy, they are moderated (`skbench.stats.moderated`).
         n : array-like of shape (n_groups,), default=None
             Number of independent items behind each direct estimate, `n_independent` of a
-            `GroupSummary`: its `n`, unless items come in clusters.
+            `GroupSummary`.
         groups : array-like of shape (n_groups,), default=None
             What cross-fitting keeps in one fold: the topic, where several
             models answered the same items.
         sampling : Sampling, default=None
             How the numbers came about, `sampling` of a `GroupSummary`. None: scores are right
-            and wrong answers if every ``y * n`` is a whole number, variances are taken as
-            they are, and errors of models on shared items as independent.
+            and wrong answers if every ``y * n`` is a whole number, and variances are known.
 
         Returns
         -------
@@ -123,9 +113,8 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         ------
         ValueError
             If `sigma2` is missing, an entry is negative or not finite, lengths or
-            indexes differ, some of `groups` have no name, sizes are those of items where
-            `sampling` knows of fewer independent clusters, or there are too few groups for
-            the method.
+            indexes differ, some of `groups` have no name, sizes count items where `sampling`
+            knows of fewer clusters, or there are too few groups.
         TypeError
             If `sampling` is no `Sampling`.
 
@@ -135,7 +124,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
             Where `sampling` is None and the numbers depend on what is then assumed.
         """
         check_same_index(X=X, y=y, sigma2=sigma2, n=n, groups=groups)
-        X, z = self._checked_training_data(X, y)
+        X, z = training_data(self, X, y)
         self.labels_ = check_labels(X)
         self.z_ = check_column("y", z, self.labels_)
         self.n_ = check_sizes(n, self.labels_)
@@ -169,8 +158,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
     ) -> np.ndarray:
         """Fit, and estimate the very groups that were fitted.
 
-        Where the method cross-fits, this is not ``fit(X, y).predict(X)``: the
-        prior mean of a group then never uses its own direct estimate.
+        Where the method cross-fits, this is not ``fit(X, y).predict(X)``.
 
         Parameters
         ----------
@@ -199,9 +187,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         z : array-like of shape (n_groups,), default=None
             Their direct estimates, if there are any.
         sigma2 : float or array-like of shape (n_groups,), default=None
-            Sampling variances of `z`; needed with `z`. The `sampling` of the fit goes for them
-            too: where it drew the fitted ones to their pooled variance, these are drawn to
-            the same, one per group and with `n` given.
+            Sampling variances of `z`; needed with `z`. They are moderated as those of `fit`.
         n : array-like of shape (n_groups,), default=None
             Number of items behind `z`.
 
@@ -259,8 +245,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         population : float, Series or array-like of shape (n_groups,), default=None
             Number of all items of each group, asked or not, where the mean of exactly these is
             meant: one for all groups, one per group, or a Series with one per label, or per
-            label of the level that its index is named by, such as the topic. None: the expected
-            score of such items.
+            label of the level that names its index. None: the expected score of such items.
 
         Returns
         -------
@@ -342,10 +327,9 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
 
         Notes
         -----
-        The same noise is taken off every candidate, so on one set of folds it
-        never changes which of them wins. It is not taken off the variance of `y`, which in
-        small folds may be less than its noise: a perfect prediction may so score above 1,
-        never nan.
+        The same noise is taken off every candidate, so it never changes which of them wins. It
+        is not taken off the variance of `y`, which in small folds may be less than its noise: a
+        perfect prediction may score above 1, never nan.
         """
         check_same_index(X=X, y=y, sigma2=sigma2, sample_weight=sample_weight)
         predicted = self.predict(X)
@@ -402,29 +386,10 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         bounds = self._bounds(*new_groups, confidence_level)
         return self._cut_bounds(bounds, self._value(*new_groups))
 
-    def _checked_training_data(self, X, y):
-        X = as_pandas(X)
-        if isinstance(X, pd.DataFrame):
-            if y is None:
-                raise ValueError(f"{type(self).__name__} requires y, the direct estimates.")
-            check_rows(X)
-            validate_data(self, X, skip_check_array=True)
-            y = column_or_1d(y, warn=True)
-            check_consistent_length(X, y)
-            return X, y
-        refuse_text(X)
-        return validate_data(self, X, y, dtype=float, y_numeric=True)
-
     def _checked_new_groups(self, X, z, sigma2, n):
         check_is_fitted(self)
         check_same_index(X=X, z=z, sigma2=sigma2, n=n)
-        X = as_pandas(X)
-        if isinstance(X, pd.DataFrame):
-            check_rows(X)
-            validate_data(self, X, reset=False, skip_check_array=True)
-        else:
-            refuse_text(X)
-            X = validate_data(self, X, reset=False, dtype=float)
+        X = features_of_new(self, X)
         if z is None:
             return X, None, None, None
         labels = check_labels(X)
@@ -463,20 +428,3 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
             return own
         pooled = noise.pooled_share * self._pooled
         return moderated.moderated_variance(own, n, pooled, noise.borrowed_freedom)
-
-
-def refuse_text(X):
-    """Raise a ValueError if an array without names of columns holds text."""
-    texts = [v for v in np.ravel(X) if isinstance(v, str)] if getattr(X, "dtype", 0) == "O" else []
-    if texts:
-        raise ValueError(
-            f"X is an array that holds text, such as {texts[0]!r}, without names of columns. Pass "
-            'a DataFrame; in a pipeline, call set_output(transform="pandas") on the transformers.'
-        )
-
-
-def as_pandas(X):
-    """pandas for other dataframes (polars, pyarrow), anything else as it is."""
-    if not isinstance(X, pd.DataFrame) and hasattr(X, "to_pandas"):
-        return X.to_pandas()
-    return X

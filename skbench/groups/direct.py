@@ -22,8 +22,9 @@ from skbench._checks import (
 )
 from skbench._types import Table
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Sampling
-from skbench.groups._base import Bounds, GroupEstimator, as_pandas
+from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import warn_of_noiseless
+from skbench.groups._features import as_pandas
 from skbench.stats.intervals import binomial, means
 
 _NAMES = {

@@ -261,14 +261,8 @@ class MixedModel(GroupEstimator):
         weight = stein.weight_of_direct(self._mean, self._variance, self.z_, noise)
         reason, self._direct = "their estimated squared error is smaller", None
         if few:
-            # Moderated already.
-            data = (
-                self.z_,
-                self.sigma2_,
-                self.n_,
-                groups,
-                replace(self.sampling_, variance_noise=None),
-            )
+            moderated = replace(self.sampling_, variance_noise=None)
+            data = self.z_, self.sigma2_, self.n_, groups, moderated
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", ".*have sigma2 = 0")
                 direct = DirectEstimator().fit(X, *data)

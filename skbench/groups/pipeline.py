@@ -21,7 +21,7 @@ from skbench._checks import (
 from skbench._types import Table
 from skbench.containers import Estimate, Sampling
 from skbench.groups._assumptions import warn_of_unsaid_topics
-from skbench.groups._base import as_pandas
+from skbench.groups._features import as_pandas
 
 
 class IntervalPipeline(Pipeline):

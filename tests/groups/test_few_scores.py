@@ -161,8 +161,8 @@ def test_errors_are_smaller_than_by_own_variances(law):
 @pytest.mark.parametrize("estimator", [EB, MixedModel(), FayHerriot(), JamesStein()])
 def test_variances_are_moderated_as_sampling_says_or_believed(estimator):
     g, _ = table(skewed, 5, 0)
-    pooled = g.variance_noise.pooled_share * np.mean(g.n * g.sigma2)
-    expected = moderated_variance(g.sigma2, g.n, pooled, g.variance_noise.borrowed_freedom)
+    pooled = g.sampling.variance_noise.pooled_share * np.mean(g.n * g.sigma2)
+    expected = moderated_variance(g.sigma2, g.n, pooled, g.sampling.variance_noise.borrowed_freedom)
     assert np.ptp(expected) < 0.5 * np.ptp(g.sigma2)
     args = g.fit_args | {"X": g.X[["model"]]}
     moderated = clone(estimator).fit(**args)
@@ -242,11 +242,11 @@ def test_variance_by_name():
 
 def test_parts_and_studies_keep_what_was_said():
     g, _ = table(skewed, 6, 0)
-    for spread in (g.variance_noise, None):
+    for spread in (g.sampling.variance_noise, None):
         alone = replace(g, groups=None, sampling=Sampling("continuous", variance_noise=spread))
         rng = np.random.default_rng(0)
         part = next(iter(parts_of_summary(alone, "smoothed", 2, 1, rng)))
-        assert part.summary.variance_noise == spread
+        assert part.summary.sampling.variance_noise == spread
     items = pd.DataFrame({"group": np.repeat(np.arange(12), 30)})
     items["score"] = skewed(np.random.default_rng(0), np.ones(12), 30).ravel()
     both = {"ours": JamesStein(), "believed": Candidate(JamesStein(), variance="plug-in")}

@@ -441,20 +441,24 @@ def test_spread_is_that_of_the_rows():
     away = scores - scores.mean(axis=1, keepdims=True)
     n, squares = np.full(40, 6), (away**2).sum(axis=1)
     expected = borrowed_freedom(n, squares, (away**4).sum(axis=1))
-    assert_allclose(g.variance_noise.borrowed_freedom, expected, rtol=1e-9)
-    assert_allclose(g.variance_noise.pooled_share * np.mean(g.n * g.sigma2), squares.sum() / 200)
-    assert_allclose(g.variance_noise.pooled_share, 40 / 42)
-    assert g.fit_args["sampling"].variance_noise == g.variance_noise
+    assert_allclose(g.sampling.variance_noise.borrowed_freedom, expected, rtol=1e-9)
+    assert_allclose(
+        g.sampling.variance_noise.pooled_share * np.mean(g.n * g.sigma2), squares.sum() / 200
+    )
+    assert_allclose(g.sampling.variance_noise.pooled_share, 40 / 42)
+    assert g.fit_args["sampling"].variance_noise == g.sampling.variance_noise
 
 
 def test_spread_depends_on_no_row_order_and_no_engine_in_memory():
     rng = np.random.default_rng(0)
     items = pd.DataFrame({"group": rng.integers(0, 9, 200), "score": rng.gamma(2, size=200)})
-    expected = summarize_items(items, "group").variance_noise
-    shuffled = summarize_items(items.sample(frac=1, random_state=0), "group").variance_noise
+    expected = summarize_items(items, "group").sampling.variance_noise
+    shuffled = summarize_items(
+        items.sample(frac=1, random_state=0), "group"
+    ).sampling.variance_noise
     assert_allclose(shuffled, expected, rtol=1e-9)
     assert_allclose(
-        summarize_items(pl.from_pandas(items), "group").variance_noise, expected, rtol=1e-9
+        summarize_items(pl.from_pandas(items), "group").sampling.variance_noise, expected, rtol=1e-9
     )
 
 
@@ -465,7 +469,7 @@ def test_clusters_of_one_size_spread_as_their_means():
     clustered = summarize_items(items, "group", cluster="passage")
     means = items.groupby(["group", "passage"], as_index=False)["score"].mean()
     of_means = summarize_items(means, "group")
-    assert_allclose(clustered.variance_noise, of_means.variance_noise, rtol=1e-9)
+    assert_allclose(clustered.sampling.variance_noise, of_means.sampling.variance_noise, rtol=1e-9)
     told, expected = (g.fit_args for g in (clustered, of_means))
     ours, theirs = (JamesStein().fit(**a).sigma2_ for a in (told, expected))
     assert_allclose(ours, theirs, rtol=1e-9)
@@ -479,7 +483,7 @@ def test_clusters_of_many_sizes_keep_their_scale():
     score = (rng.normal(size=400)[passage] + rng.normal(size=passage.size)) / 2
     items = pd.DataFrame({"group": passage // 8, "passage": passage, "score": score})
     g = summarize_items(items, "group", cluster="passage")
-    assert g.variance_noise.pooled_share == 1
+    assert g.sampling.variance_noise.pooled_share == 1
     sigma2 = JamesStein().fit(**g.fit_args).sigma2_
     assert np.std(sigma2) < 0.5 * np.std(g.sigma2)
     assert_allclose(sigma2.mean(), g.sigma2.mean(), rtol=0.1)
@@ -498,19 +502,22 @@ def test_spread_of_clusters_of_many_sizes_by_hand():
     residual = residual / mean_size.reindex(residual.index.get_level_values("group")).to_numpy()
     squares, fourth = ((residual**power).groupby("group").sum() for power in (2, 4))
     expected = borrowed_freedom(np.full(20, 8), squares, fourth)
-    assert_allclose(g.variance_noise.borrowed_freedom, expected, rtol=1e-9)
+    assert_allclose(g.sampling.variance_noise.borrowed_freedom, expected, rtol=1e-9)
     d = g.n_independent - 1
     unit = d * g.n_independent * g.sigma2
-    assert_allclose(g.variance_noise.pooled_share, unit[1:].sum() / unit.sum(), rtol=1e-12)
+    assert_allclose(g.sampling.variance_noise.pooled_share, unit[1:].sum() / unit.sum(), rtol=1e-12)
 
 
 def test_binary_and_equal_scores_have_no_spread():
     items = pd.DataFrame({"group": list("aabb") * 3, "score": np.arange(12) / 10})
-    assert summarize_items(items, "group").variance_noise is not None
-    assert summarize_items(items.assign(score=items["score"] > 0.5), "group").variance_noise is None
+    assert summarize_items(items, "group").sampling.variance_noise is not None
+    assert (
+        summarize_items(items.assign(score=items["score"] > 0.5), "group").sampling.variance_noise
+        is None
+    )
     alike = items.assign(score=0.3)
     with pytest.warns(UserWarning, match="unknown"):
-        assert summarize_items(alike, "group").variance_noise is None
+        assert summarize_items(alike, "group").sampling.variance_noise is None
 
 
 @pytest.mark.parametrize("score", ["right", "points"])
@@ -548,7 +555,7 @@ def test_clusters_of_one_size_weigh_the_same_anyway():
     )
     np.testing.assert_allclose(by_cluster.z, by_item.z, rtol=1e-12)
     np.testing.assert_allclose(by_cluster.sigma2, by_item.sigma2, rtol=1e-12)
-    assert by_cluster.variance_noise == pytest.approx(by_item.variance_noise)
+    assert by_cluster.sampling.variance_noise == pytest.approx(by_item.sampling.variance_noise)
     with pytest.raises(ValueError, match='cluster_weight="cluster" needs clusters'):
         summarize_items(items, "topic", cluster_weight="cluster")
     with pytest.raises(ValueError, match="cluster_weight must be one of"):

@@ -16,7 +16,33 @@ _ROUNDING = 0.05  # of a variance, which may have been printed with two digits
 _SAY_SO = "Pass sampling=g.sampling of the GroupSummary g they come from"
 
 
-def check_sampling(sampling, z, sigma2, n, labels):
+def settled_sampling(estimator, sampling, X, sigma2, given, groups):
+    """The `Sampling` that the caller gave, checked; else what is assumed, with a warning."""
+    z, n = estimator.z_, estimator.n_
+    sigma2 = None if np.ndim(given) == 0 else sigma2  # one number for all groups is known
+    if sampling is None:
+        return _assumed(estimator, X, z, sigma2, n, groups)
+    _check(sampling, z, sigma2, n, estimator.labels_)
+    unknown = sampling.items_shared and sampling.item_correlation is None
+    if estimator._reads_correlation and unknown:
+        warnings.warn(
+            "Models may have answered the same items, and how their errors correlate is not known: "
+            "they are taken as independent, so intervals are too short if items are shared. Item "
+            "rows with an id for each item settle it.",
+            stacklevel=4,
+        )
+    if estimator._reads_groups and groups is None and sampling.items_shared:
+        warnings.warn(
+            "sampling says that models answered the same items, but groups was not given: rows "
+            "that rest on the same items are taken as independent, and intervals come out too "
+            "short. Pass groups=..., the topic of each row; a search of scikit-learn hands it on "
+            "only with set_config(enable_metadata_routing=True).",
+            stacklevel=4,
+        )
+    return sampling
+
+
+def _check(sampling, z, sigma2, n, labels):
     """Refuse what is no `Sampling`, or sizes that its clusters exclude; warn of contradictions."""
     if not isinstance(sampling, Sampling):
         raise TypeError(
@@ -55,30 +81,7 @@ def check_sampling(sampling, z, sigma2, n, labels):
         )
 
 
-def warn_of_unknown_correlation(sampling):
-    """Warn where models answered the same items, and how their errors correlate is not known."""
-    if sampling.items_shared and sampling.item_correlation is None:
-        warnings.warn(
-            "Models may have answered the same items, and how their errors correlate is not known: "
-            "they are taken as independent, so intervals are too short if items are shared. Item "
-            "rows with an id for each item settle it.",
-            stacklevel=4,
-        )
-
-
-def warn_of_missing_groups(sampling):
-    """Warn where models answered the same items, but `groups` does not say which."""
-    if sampling.items_shared:
-        warnings.warn(
-            "sampling says that models answered the same items, but groups was not given: rows "
-            "that rest on the same items are taken as independent, and intervals come out too "
-            "short. Pass groups=..., the topic of each row; a search of scikit-learn hands it on "
-            "only with set_config(enable_metadata_routing=True).",
-            stacklevel=4,
-        )
-
-
-def assumed_sampling(X, z, sigma2, n, groups, *, moderates, reads_correlation, reads_groups):
+def _assumed(estimator, X, z, sigma2, n, groups):
     """The `Sampling` that plain numbers are taken to come from; warns once of all it assumes."""
     outcome = "binomial" if are_counts(z, n) else "continuous"
     assumed = []
@@ -88,14 +91,14 @@ def assumed_sampling(X, z, sigma2, n, groups, *, moderates, reads_correlation, r
             "every y * n is a whole number, so scores are taken for right and wrong answers to "
             "independent items, of which sigma2 is not the variance (clusters?)"
         )
-    if outcome == "continuous" and moderates and sigma2 is not None and n is not None:
+    if outcome == "continuous" and estimator._moderates and sigma2 is not None and n is not None:
         assumed.append("sigma2 is taken as known, not as estimated from the few scores of a group")
     shares = _crossed(X) if groups is None else pd.Series(groups).duplicated().any()
-    if reads_correlation and shares:
+    if estimator._reads_correlation and shares:
         assumed.append(
             "models seem to have answered the same items, and their errors are taken as independent"
         )
-    if reads_groups and groups is None and (crossed := _crossed(X)):
+    if estimator._reads_groups and groups is None and (crossed := _crossed(X)):
         assumed.append(
             f"columns {crossed[0]!r} and {crossed[1]!r} of X look like models and the topics that "
             "they share, but groups was not given either, so rows that may rest on the same items "

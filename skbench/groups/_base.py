@@ -24,12 +24,7 @@ from skbench._checks import (
 from skbench._population import finite_population
 from skbench._types import Table
 from skbench.containers import Estimate, Sampling
-from skbench.groups._assumptions import (
-    assumed_sampling,
-    check_sampling,
-    warn_of_missing_groups,
-    warn_of_unknown_correlation,
-)
+from skbench.groups._assumptions import settled_sampling
 from skbench.groups._degenerate import warn_of_risk
 from skbench.groups._features import as_pandas, features_of_new, training_data
 from skbench.stats.intervals import moderated
@@ -96,11 +91,9 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
             was given `sampling_variance`, or `MixedModel` is given counts. Where `sampling`
             calls them noisy, they are moderated (`skbench.stats.moderated`).
         n : array-like of shape (n_groups,), default=None
-            Number of independent items behind each direct estimate, `n_independent` of a
-            `GroupSummary`.
+            Numbers of independent items, `n_independent` of a `GroupSummary`.
         groups : array-like of shape (n_groups,), default=None
-            What cross-fitting keeps in one fold: the topic, where several
-            models answered the same items.
+            What cross-fitting keeps in one fold: the topic, where models share items.
         sampling : Sampling, default=None
             How the numbers came about, `sampling` of a `GroupSummary`. None: scores are right
             and wrong answers if every ``y * n`` is a whole number, and variances are known.
@@ -129,18 +122,11 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         self.z_ = check_column("y", z, self.labels_)
         self.n_ = check_sizes(n, self.labels_)
         own = self._own_variance(sigma2, self.z_, self.n_, self.labels_)
-        if sampling is not None:
-            given = None if np.ndim(sigma2) == 0 else own
-            check_sampling(sampling, self.z_, given, self.n_, self.labels_)
-            if self._reads_correlation:
-                warn_of_unknown_correlation(sampling)
         if groups is not None:
             check_named("groups", groups, self.labels_)
             groups = np.asarray(groups)
             check_consistent_length(X, groups)
-        elif sampling is not None and self._reads_groups:
-            warn_of_missing_groups(sampling)
-        self.sampling_ = self._settled(sampling, X, own, sigma2, groups)
+        self.sampling_ = settled_sampling(self, sampling, X, own, sigma2, groups)
         self._pooled = None if self.n_ is None else moderated.pooled_variance(own, self.n_)
         self.sigma2_ = self._moderated(own, self.n_, sigma2)
         self._binary = self.sampling_.outcome == "binomial" and are_counts(self.z_, self.n_)
@@ -401,22 +387,6 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
     def _own_variance(self, sigma2, z, n, labels):
         """Checked sampling variances, as they were given."""
         return check_sigma2(sigma2, self.sampling_variance, labels)
-
-    def _settled(self, sampling, X, sigma2, given, groups):
-        """How the numbers came about: what the caller says, else what is assumed, aloud."""
-        if sampling is not None:
-            return sampling
-        known = np.ndim(given) == 0  # one number for all groups, or that of the constructor
-        return assumed_sampling(
-            X,
-            self.z_,
-            None if known else sigma2,
-            self.n_,
-            groups,
-            moderates=self._moderates,
-            reads_correlation=self._reads_correlation,
-            reads_groups=self._reads_groups,
-        )
 
     def _moderated(self, own, n, given):
         """Sampling variances, drawn to the fitted pooled one as far as `sampling_` says."""

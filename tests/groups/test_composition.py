@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.compose import make_column_transformer
+from sklearn.compose import ColumnTransformer, make_column_transformer
 from sklearn.ensemble import StackingRegressor
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.model_selection import (
@@ -468,3 +468,35 @@ def test_every_estimator_in_an_interval_pipeline(numbers, groups):
         estimate = pipe.fit(numbers, groups["y"], groups["sigma2"]).estimate()
         assert len(estimate) == 80
         assert "sk-container" in pipe._repr_html_()
+
+
+def crossed_summary():
+    data = make_items(n_models=4, n_topics=12, n_items=10, random_state=0)
+    return summarize_items(data.items, ["model", "topic"], features=data.features)
+
+
+def test_columns_that_the_last_step_names_reach_it_or_are_missed():
+    g = crossed_summary()
+    scaled = ("scale", StandardScaler(), ["feature"])
+    kept = ColumnTransformer([scaled], remainder="passthrough")
+    fitted = IntervalPipeline([("columns", kept), ("last", MixedModel())])
+    with pytest.raises(ValueError, match="set_output"):
+        fitted.fit(**g.fit_args)  # an array, without names of columns
+    kept.set_output(transform="pandas")
+    expected = MixedModel().fit(**g.fit_args).estimate()
+    np.testing.assert_allclose(fitted.fit(**g.fit_args).estimate().low, expected.low)
+    for output in ("default", "pandas"):
+        dropped = ColumnTransformer([scaled]).set_output(transform=output)
+        with pytest.raises(ValueError, match="passthrough"):
+            IntervalPipeline([("columns", dropped), ("last", MixedModel())]).fit(**g.fit_args)
+
+
+def test_score_takes_its_arguments_in_one_order():
+    g = crossed_summary()
+    whole = IntervalPipeline([("same", "passthrough"), ("last", MixedModel())]).fit(**g.fit_args)
+    alone = MixedModel().fit(**g.fit_args)
+    weight = np.linspace(1, 2, len(g))
+    for routing in (False, True):
+        with config_context(enable_metadata_routing=routing):
+            assert whole.score(g.X, g.z, g.sigma2) == alone.score(g.X, g.z, g.sigma2)
+    assert whole.score(g.X, g.z, g.sigma2, weight) == alone.score(g.X, g.z, g.sigma2, weight)

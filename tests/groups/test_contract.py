@@ -58,7 +58,7 @@ def test_scikit_learn_checks_of_the_others(estimator, check):
 EVERY = {
     "direct": DirectEstimator(),
     "synthetic": SyntheticRegression(Ridge(), random_state=0),
-    "structured": StructuredRegression(random_state=0),
+    "structured": StructuredRegression(alphas=8, random_state=0),
     "james-stein": JamesStein(),
     "fay-herriot": FayHerriot(),
     "mixed": MixedModel(),

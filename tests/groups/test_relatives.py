@@ -174,7 +174,7 @@ def test_fay_herriot_covers_new_groups_without_items():
     [
         (DirectEstimator("normal"), 12),
         (FayHerriot(), 12),
-        (StructuredRegression(random_state=0), 12),
+        (StructuredRegression(alphas=8), 12),
         (JamesStein(), 3),
         (EmpiricalBayes("ridge", random_state=0), 2),
         (EmpiricalBayes("ridge", random_state=0), 3),
@@ -304,7 +304,7 @@ def test_structured_takes_any_output_and_leaves_the_global_generator(output, cv)
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"model": list("AB") * 15, "x": rng.normal(size=30)})
     z = rng.random(30)
-    lasso = StructuredRegression(cv=cv, random_state=0)
+    lasso = StructuredRegression(10, cv, random_state=0)
     expected = lasso.fit(X, z, sigma2=0.01).estimate().value
     before = np.random.get_state()[1:3]  # noqa: NPY002
     with sklearn.config_context(transform_output=output):

@@ -349,7 +349,7 @@ READ_CATEGORIES = [
     MixedModel(),
     EmpiricalBayes(cv=2, random_state=0),
     EmpiricalBayes("ridge", random_state=0),
-    StructuredRegression(alphas=8),
+    StructuredRegression(alphas=8, random_state=0),
     FayHerriot(),
 ]
 

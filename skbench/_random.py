@@ -68,10 +68,15 @@ def seeded(estimator, seed):
     )
     seeds = [seed, *np.random.default_rng(seed).integers(2**31, size=len(names)).tolist()]
     filling = {
-        name: own if parameters[name] is None else _seeded_splitter(parameters[name], own)
+        name: own if parameters[name] is None else _with_seed(parameters[name], own)
         for name, own in zip(names, seeds, strict=False)
     }
     return filled.set_params(**filling) if filling else filled
+
+
+def seeded_splitter(splitter, seed):
+    """The splitter, or a copy with this seed where it draws and its random state is open."""
+    return _with_seed(splitter, seed) if _is_open("", splitter, {}) else splitter
 
 
 def _is_open(name, value, parameters):
@@ -93,7 +98,7 @@ def is_frozen(name, parameters):
     return any(isinstance(parameters.get(part), FrozenEstimator) for part in outer)
 
 
-def _seeded_splitter(splitter, seed):
+def _with_seed(splitter, seed):
     splitter = copy.copy(splitter)
     splitter.random_state = seed
     return splitter

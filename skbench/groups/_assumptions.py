@@ -114,9 +114,10 @@ def _assumed(estimator, X, z, sigma2, n, groups):
     return Sampling(outcome, items_shared=groups is not None)
 
 
-def warn_of_unsaid_topics(X):
-    """Warn of topics that models seem to share, which transformers may hide from the last step."""
-    if crossed := _crossed(X):
+def warn_of_unsaid_topics(X, seen):
+    """Warn of models and topics in X that transformers hide from the last step."""
+    crossed = _crossed(X)
+    if crossed and not {f"{name}" for name in crossed} <= set(seen):
         warnings.warn(
             f"Neither groups nor sampling was given, and columns {crossed[0]!r} and {crossed[1]!r} "
             "of X look like models and the topics that they share: if models answered the same "

@@ -124,7 +124,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         own = self._own_variance(sigma2, self.z_, self.n_, self.labels_)
         if groups is not None:
             check_named("groups", groups, self.labels_)
-            groups = np.asarray(groups)
+            groups = pd.Series(groups).to_numpy()
             check_consistent_length(X, groups)
         self.sampling_ = settled_sampling(self, sampling, X, own, sigma2, groups)
         self._pooled = None if self.n_ is None else moderated.pooled_variance(own, self.n_)

@@ -1,9 +1,10 @@
 """Priors that owe nothing to a group's own fold, for intervals that cover each group."""
 
 import numpy as np
+import pandas as pd
 
 from skbench.groups._regressors import rows_of
-from skbench.groups.crossfit import CrossFitKFold, cross_fit
+from skbench.groups.crossfit import CrossFitKFold, cross_fit, splits_of
 from skbench.stats.shrinkage import fab
 
 _INNER_FOLDS = 2
@@ -16,9 +17,9 @@ def outside_variances(regressor, X, z, splitter, groups, n_jobs, variance_of):
     """
     total, count = np.zeros(len(z)), np.zeros(len(z))
     inside = CrossFitKFold(_INNER_FOLDS, n_repeats=1, random_state=0)
-    for train, test in splitter.split(X, z, groups):
-        inner = None if groups is None else np.asarray(groups)[train]
-        if len(train if inner is None else np.unique(inner)) < _INNER_FOLDS:
+    for train, test in splits_of(splitter, X, z, groups):
+        inner = None if groups is None else groups[train]
+        if len(train if inner is None else pd.unique(inner)) < _INNER_FOLDS:
             total[test] = np.inf
         else:
             folded = rows_of(X, train), z[train], None, inside, inner, n_jobs

@@ -15,10 +15,10 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import BaseCrossValidator, check_cv
 
-from skbench._checks import check_named, check_whole, require_columns
+from skbench._checks import check_named, check_whole
 from skbench._columns import informative_columns
 from skbench._progress import steps
-from skbench._random import as_generator
+from skbench._random import as_generator, seeded_splitter
 from skbench._types import RandomState, Table
 from skbench.groups._regressors import encoded_once, held_out
 
@@ -147,7 +147,11 @@ class CrossFitKFold(BaseCrossValidator):
     def _strata(self, X, rows, members, n_units):
         if self.stratify is None:
             return np.zeros(n_units)
-        require_columns(getattr(X, "columns", []), [self.stratify], what="X")
+        if self.stratify not in getattr(X, "columns", []):
+            raise ValueError(
+                f"X has no column {self.stratify!r} to stratify folds by. Name another "
+                "(stratify=..., or task=... of as_published), and pass a DataFrame."
+            )
         codes = pd.factorize(np.asarray(X[self.stratify])[rows], sort=True)[0]
         first = np.unique(members, return_index=True)[1]
         return codes[first]
@@ -199,12 +203,13 @@ def as_splitter(cv, random_state, ties=()):
     elif isinstance(cv, int | np.integer):
         check_whole("cv", cv, least=2)
         cv = CrossFitKFold(n_splits=cv, n_repeats=1, random_state=random_state)
+    cv = seeded_splitter(cv, random_state)
     return cv._breaking_ties_by(ties) if isinstance(cv, CrossFitKFold) else check_cv(cv)
 
 
 def cross_fit(regressor, X, z, weights, splitter, groups, n_jobs=None):
     """Out-of-fold predictions, and numbers of the folds, of shape (n_repeats, n_groups)."""
-    splits = list(splitter.split(X, z, groups))
+    splits = list(splits_of(splitter, X, z, groups))
     folds = _held_out_by(splits, len(z))
     inner, columns = encoded_once(regressor, X)
     predicted = Parallel(n_jobs=n_jobs)(
@@ -220,6 +225,11 @@ def cross_fit(regressor, X, z, weights, splitter, groups, n_jobs=None):
     if several and all(np.ptp(values) == 0 for values in several) and np.ptp(z) > 0:
         _warn_constant(X, groups)
     return prior_means, folds
+
+
+def splits_of(splitter, X, z, groups):
+    """The splits of a splitter, which is given numbers for groups of any names."""
+    return splitter.split(X, z, None if groups is None else pd.factorize(groups, sort=True)[0])
 
 
 def _held_out(checked, *arguments):

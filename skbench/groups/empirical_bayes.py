@@ -26,8 +26,13 @@ from skbench.stats import shrinkage
 from skbench.stats.intervals import binomial
 from skbench.stats.shrinkage import robust_eb
 
-# Each with the correction of `robust_eb.prior_moments` that it is.
-PRIOR_VARIANCES = {"pmt": "pmt", "fplib": "fplib", "moments": "none", "none": "none"}
+# The correction in `robust_eb.prior_moments`, and whether each held-out fold has its own moments.
+PRIOR_VARIANCES = {
+    "pmt": ("pmt", False),
+    "fplib": ("fplib", False),
+    "moments": ("none", True),
+    "none": ("none", False),
+}
 INTERVALS = ("robust", "length-optimal", "parametric", "fab")
 _NO_INFORMATION = 1e6  # sampling variance of a missing direct estimate, in prior variances
 _PUBLISHED_GRID = {"xgbregressor__n_estimators": (10, 30, 100), "xgbregressor__max_depth": (2, 4)}
@@ -63,7 +68,7 @@ class EmpiricalBayes(GroupEstimator):
     sampling_variance : float, default=None
         Known common sampling variance, where `fit` gets no `sigma2`.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the splits and of the regressor.
+        Seed of the splits and of the regressor, where these have none of their own.
     n_jobs : int, default=None
         Folds fitted at the same time (joblib).
 
@@ -78,7 +83,7 @@ class EmpiricalBayes(GroupEstimator):
     regressor_ : estimator
         Fitted on all groups, for the prior means of new groups.
     groups_ : ndarray of shape (n_groups,) or None
-        What folds kept together.
+        What folds were asked to keep together.
     z_, sigma2_, n_, labels_
         The fitted groups.
 
@@ -98,11 +103,11 @@ class EmpiricalBayes(GroupEstimator):
     Notes
     -----
     The steps of [1]_, section 4.2, after [2]_: (1) `sigma2` is given; (2) split the groups
-    into folds; (3) fit the regression on the other folds and predict the held-out fold;
-    (4) estimate `A` from its residuals; (5) the posterior mean is
-    ``f + A / (A + sigma2) (z - f)``. Robust intervals have half-width
-    ``cva(sigma2 / A, kurtosis) w sigma`` ([3]_). One random split is noisy, so estimates and
-    half-widths are averaged over 8.
+    into folds; (3) fit the regression on the other folds, predict the held-out fold, and
+    estimate `A` from its residuals (equation 7); (4) the posterior mean is
+    ``f + w (z - f)`` with ``w = A / (A + sigma2)`` (equation 6); (5) hold out the next fold.
+    Robust intervals have half-width ``cva(sigma2 / A, kurtosis) w sigma`` ([3]_; equations 9
+    and 10 of [1]_). One random split is noisy, so estimates and half-widths are averaged over 8.
 
     The intervals promise coverage ON AVERAGE over the groups. Groups far from their prior
     mean are covered less often, the others more often.
@@ -221,12 +226,12 @@ class EmpiricalBayes(GroupEstimator):
         self.groups_ = groups
         seed, fold_seed = as_generator(self.random_state).integers(2**31, size=2)
         regressor = prepared_regressor(self.regressor, X, groups, int(seed))
-        # (2) Split the groups into folds, which keep `groups` whole.
+        # (1) `z_` and `sigma2_` are given. (2) Split the groups into folds.
         splitter = as_splitter(self.cv, int(fold_seed), (self.sigma2_, self.n_))
-        # (3) Fit the regression on the other folds; predict the held-out fold.
+        # (3) Fit the regression on the other folds, predict the held-out fold; (5) so every fold.
         folding = splitter, groups, self.n_jobs
         self._prior_means, folds = cross_fit(regressor, X, self.z_, None, *folding)
-        # (4) Prior variance and kurtosis from the residuals of held-out groups.
+        # (3) Prior variance and kurtosis from the residuals of held-out groups.
         self._prior_variances, self._kurtoses = self._moments_of(self._prior_means, folds)
         if self.interval == "fab":
             self._outside_variances = outside_variances(
@@ -234,14 +239,16 @@ class EmpiricalBayes(GroupEstimator):
             )
         self.prior_mean_ = self._prior_means.mean(axis=0)
         self.prior_variance_ = float(self._prior_variances.mean())
-        self.kurtosis_ = float(self._kurtoses.mean())
+        varies = self._prior_variances > 0  # where not, there is no shape to speak of
+        self.kurtosis_ = float(self._kurtoses[varies].mean()) if varies.any() else np.nan
+        # (4) The weight of the direct estimate in the posterior mean.
         w = shrinkage.shrinkage_factor(self._prior_variances, self.sigma2_)
         self.shrinkage_factor_ = w.mean(axis=0)
         self.regressor_ = fit_on_all(regressor, X, self.z_, None)
         warn_of_degenerate_cases(self.z_, self.sigma2_, self._prior_variances, self.prior_variance)
 
     def _check_parameters(self):
-        check_option("prior_variance", self.prior_variance, PRIOR_VARIANCES)
+        check_option("prior_variance", self.prior_variance, list(PRIOR_VARIANCES))
         check_option("interval", self.interval, INTERVALS)
         known = isinstance(self.kurtosis, numbers.Real) and self.kurtosis >= 1
         if self.kurtosis != "estimate" and not known:
@@ -251,18 +258,18 @@ class EmpiricalBayes(GroupEstimator):
 
     def _moments_of(self, prior_means, folds):
         """Prior variances and kurtoses, both of shape (n_splits, n_groups)."""
-        by_fold = self.prior_variance == "moments"
-        parts = folds if by_fold else np.arange(len(folds))[:, None]
+        _, by_fold = PRIOR_VARIANCES[self.prior_variance]
+        parts = folds if by_fold else np.indices(folds.shape)[0]  # a fold, or a whole split
         A, kurtosis = np.empty((2, *prior_means.shape))
         for part in np.unique(parts):
-            held_out = np.broadcast_to(parts == part, A.shape)
-            group = np.nonzero(held_out)[1]
-            A[held_out], kurtosis[held_out] = self._prior_moments(prior_means[held_out], group)
+            at = split, group = np.nonzero(parts == part)
+            A[at], kurtosis[at] = self._prior_moments(prior_means[split, group], group)
         return A, kurtosis
 
     def _prior_moments(self, prior_mean, group):
-        """Prior variance and kurtosis of the groups in these positions."""
-        correction, noise, weights = PRIOR_VARIANCES[self.prior_variance], None, None
+        """Prior variance and kurtosis from the residuals of the groups in these positions."""
+        correction, _ = PRIOR_VARIANCES[self.prior_variance]
+        noise = weights = None
         if self._binary and correction != "none":
             # Smoothed variances are too large on average near 0 and 1.
             n = self.n_[group]
@@ -279,6 +286,7 @@ class EmpiricalBayes(GroupEstimator):
         return found.prior_variance, self.kurtosis if known else found.kurtosis
 
     def _fitted_value(self):
+        # (4) The posterior mean, averaged over splits.
         prior = self._prior_means, self.sigma2_, self._prior_variances
         return shrinkage.posterior_mean(self.z_, *prior).mean(axis=0)
 
@@ -320,7 +328,7 @@ class EmpiricalBayes(GroupEstimator):
         return Bounds(center - half_width, center + half_width, standard_error)
 
     def _interval(self, prior_mean, A, kurtosis, plausible, z, sigma2, confidence_level):
-        """Center and half-width; the critical value is that of Armstrong et al. (2022)."""
+        """Center and half-width: critical value (equations 9 and 10) times standard deviation."""
         w = shrinkage.shrinkage_factor(A, sigma2)
         if self.interval == "robust":
             half_width = robust_eb.robust_half_width(A, sigma2, kurtosis, confidence_level)

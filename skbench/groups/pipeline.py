@@ -103,9 +103,8 @@ class IntervalPipeline(Pipeline):
             super().fit(X, y, **params, **self._for_last_step(given))
         finally:
             self._refuse_lost_columns(as_pandas(X))
-        # The last step warns by itself, where it sees the columns.
-        if groups is None and sampling is None and not hasattr(self[-1], "feature_names_in_"):
-            warn_of_unsaid_topics(as_pandas(X))
+        if groups is None and sampling is None and self[-1]._reads_groups:
+            warn_of_unsaid_topics(as_pandas(X), self._seen_by_last_step())
         self.labels_ = check_labels(as_pandas(X))
         return self
 
@@ -171,17 +170,22 @@ class IntervalPipeline(Pipeline):
 
     def _refuse_lost_columns(self, X):
         """Raise a ValueError if transformers took away a column that the last step names."""
-        last = self.steps[-1][1]
-        there = [str(name).rpartition("__")[2] for name in getattr(last, "feature_names_in_", [])]
+        last, seen = self.steps[-1][1], self._seen_by_last_step()
         for role in ("model", "topic"):
             name = getattr(last, role, None)
             named = isinstance(X, pd.DataFrame) and name in X.columns
-            if named and name not in there and hasattr(last, "n_features_in_"):
+            if named and name not in seen and hasattr(last, "n_features_in_"):
                 raise ValueError(
                     f"{type(last).__name__} reads the column {name!r}, but the transformers before "
-                    "it drop it, or drop the names of all columns. Keep it: ColumnTransformer(..., "
-                    'remainder="passthrough").set_output(transform="pandas").'
+                    "it drop it, encode it, or drop the names of columns. Transform the other "
+                    'columns only: ColumnTransformer(..., remainder="passthrough").set_output('
+                    'transform="pandas").'
                 )
+
+    def _seen_by_last_step(self):
+        """Names of the columns that the last step was fitted on, without prefixes."""
+        names = getattr(self.steps[-1][1], "feature_names_in_", [])
+        return [str(name).rpartition("__")[2] for name in names]
 
     def _new_bounds(self, X, z, sigma2, n, confidence_level):
         check_same_index(X=X, z=z, sigma2=sigma2, n=n)

@@ -486,6 +486,13 @@ def test_columns_that_the_last_step_names_reach_it_or_are_missed():
     kept.set_output(transform="pandas")
     expected = MixedModel().fit(**g.fit_args).estimate()
     np.testing.assert_allclose(fitted.fit(**g.fit_args).estimate().low, expected.low)
+    names = make_column_transformer(
+        (OneHotEncoder(sparse_output=False), ["model", "topic"]), remainder="passthrough"
+    )
+    hidden = IntervalPipeline([("names", names), ("last", EmpiricalBayes(Ridge(), cv=2))])
+    with pytest.warns(UserWarning, match="Neither groups nor sampling"):
+        names.set_output(transform="pandas")
+        hidden.fit(g.X, g.z, g.sigma2)
     for output in ("default", "pandas"):
         dropped = ColumnTransformer([scaled]).set_output(transform=output)
         with pytest.raises(ValueError, match="passthrough"):

@@ -53,7 +53,7 @@ def test_strata_are_balanced():
     frame = pd.DataFrame({"task": np.repeat(["a", "b"], [30, 10]), "x": np.arange(40.0)})
     for test in folds_of(CrossFitKFold(stratify="task", random_state=0), frame):
         assert (frame["task"].iloc[test] == "b").sum() == 5
-    with pytest.raises(ValueError, match="X has no column 'subject'. Its columns are: task, x"):
+    with pytest.raises(ValueError, match="subject"):
         folds_of(CrossFitKFold(stratify="subject"), frame)
 
 

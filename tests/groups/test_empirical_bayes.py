@@ -8,9 +8,10 @@ from skbench.stats.binomial import sampling_variance
 from sklearn.base import clone
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.model_selection import KFold
+from sklearn.model_selection import GroupKFold, KFold
 
 from skbench import (
+    CrossFitKFold,
     DirectEstimator,
     EmpiricalBayes,
     FayHerriot,
@@ -57,10 +58,10 @@ def test_prior_variance_comes_from_held_out_residuals(method):
     X, z, sigma2, _ = simulated(100)
     eb = EmpiricalBayes(LinearRegression(), cv=KFold(2), prior_variance=method)
     eb.fit(X, z, sigma2)
-    residuals = z - eb.prior_mean_
+    residuals, correction = z - eb.prior_mean_, PRIOR_VARIANCES[method][0]
     parts = [slice(0, 50), slice(50, 100)] if method == "moments" else [slice(None)]
     moments = [
-        robust_eb.prior_moments(residuals[part], sigma2[part], correction=PRIOR_VARIANCES[method])
+        robust_eb.prior_moments(residuals[part], sigma2[part], correction=correction)
         for part in parts
     ]
     np.testing.assert_allclose(eb.prior_variance_, np.mean([m.prior_variance for m in moments]))
@@ -350,6 +351,26 @@ def test_zero_prior_variance_is_said():
     assert (default.estimate().low < default.estimate().high).all()
 
 
+def test_folds_without_variance_do_not_hide_the_intervals_of_new_groups():
+    rng = np.random.default_rng(4)
+    X, z = np.zeros((20, 1)), np.r_[np.full(10, 5.0), rng.normal(5.0, 0.1, 10)]
+    z[:10] += rng.normal(0, 3, 10) - 0.5
+    eb = EmpiricalBayes(DummyRegressor(), cv=KFold(2), prior_variance="moments")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        eb.fit(X, z, 1.0)
+    assert 0 in eb._prior_variances and eb.prior_variance_ > 0
+    assert np.isfinite(eb.predict_interval(X, z=z, sigma2=np.ones(20))).all()
+
+
+@pytest.mark.parametrize("cv", [CrossFitKFold(), KFold(2, shuffle=True)])
+def test_seed_reaches_open_splitters(cv):
+    X, z, sigma2, _ = simulated(40)
+    one, two = (EmpiricalBayes(Ridge(), cv=cv, random_state=0).fit(X, z, sigma2) for _ in "ab")
+    np.testing.assert_array_equal(one.prior_mean_, two.prior_mean_)
+    assert cv.random_state is None
+
+
 def test_equal_direct_estimates_are_said():
     X = np.arange(6.0)[:, None]
     with pytest.warns(UserWarning, match="All 6 direct estimates are equal"):
@@ -450,8 +471,13 @@ def test_topics_may_be_called_by_words_and_numbers():
     X, z, sigma2, _ = simulated(40)
     topic = np.arange(40) // 4
     named = np.where(topic % 2, topic.astype(str).astype(object), topic.astype(object))
-    eb = EmpiricalBayes(Ridge(), random_state=0).fit(X, z, sigma2, groups=named)
-    assert np.isfinite(eb.estimate().value).all()
+    for options in ({}, {"cv": GroupKFold(5)}, {"interval": "fab"}):
+        eb = EmpiricalBayes(Ridge(), random_state=0, **options)
+        found = [eb.fit(X, z, sigma2, groups=names).estimate().low for names in (named, [*named])]
+        np.testing.assert_array_equal(*found)
+    # The number 1 and the text "1" are two topics, in a list too.
+    eb.fit(X, z, sigma2, groups=[name for i in range(20) for name in (i, str(i))])
+    assert pd.Series(eb.groups_).nunique() == 40
 
 
 def test_estimates_worse_than_the_direct_ones_are_said():

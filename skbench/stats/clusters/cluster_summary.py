@@ -14,8 +14,8 @@ class ClusterCost(NamedTuple):
     Attributes
     ----------
     intraclass_correlation : ndarray of shape (n_groups,)
-        Correlation of two items of one cluster; nan where there are fewer than
-        two clusters, no cluster of two, or no spread.
+        Correlation of two items of one cluster; nan where there are fewer than two clusters, no
+        cluster of two, or no spread.
     design_effect : ndarray of shape (n_groups,)
         Variance of the mean over that of as many independent items.
     effective_n : ndarray of shape (n_groups,)
@@ -43,8 +43,7 @@ def cluster_cost(cluster_sums, cluster_squares, cluster_sizes, codes, n_groups, 
     n_groups : int
         Number of groups.
     kind : {"cr0", "cr1", "cr2", "cr3"}, default="cr2"
-        Cluster-robust variance, as in
-        `skbench.stats.clustered.cluster_robust_variance`.
+        Cluster-robust variance, as in `skbench.stats.clustered.cluster_robust_variance`.
 
     Returns
     -------
@@ -53,19 +52,15 @@ def cluster_cost(cluster_sums, cluster_squares, cluster_sizes, codes, n_groups, 
 
     Notes
     -----
-    The intraclass correlation is that of the analysis of variance,
-    ``(B - W) / (B + (m - 1) W)``, with the mean squares between and within
-    clusters and ``m = (n - sum n_c^2 / n) / (C - 1)`` [1]_; it may be negative, as
-    it often is for differences of two models. The design effect is the
+    The intraclass correlation is that of the analysis of variance, ``(B - W) / (B + (m - 1) W)``,
+    with the mean squares between and within clusters and ``m = (n - sum n_c^2 / n) / (C - 1)``
+    [1]_; it may be negative, as it often is for differences of two models. The design effect is the
     cluster-robust variance over ``s^2 / n``, and the effective size is n over it.
-
-    When not to use it: for a forecast of another data set, whose clusters have
-    other sizes; `expected_design_effect` takes the correlation there.
 
     References
     ----------
-    .. [1] Donner and Koval (1980). The estimation of intraclass correlation in the
-       analysis of family data. Biometrics 36, 19-25.
+    .. [1] Donner and Koval (1980). The estimation of intraclass correlation in the analysis of
+       family data. Biometrics 36, 19-25.
 
     Examples
     --------
@@ -119,11 +114,9 @@ def expected_design_effect(cluster_sizes, intraclass_correlation):
 
     Notes
     -----
-    ``1 + (m - 1) r`` with ``m = sum n_c^2 / sum n_c``, the size of the cluster of
-    an average item: the formula of [1]_, chapter 8, for unequal sizes. Unequal
-    sizes cost more than equal ones of the same mean.
-
-    When not to use it: for data at hand, whose own variance `cluster_cost` uses.
+    ``1 + (m - 1) r`` with ``m = sum n_c^2 / sum n_c``, the size of the cluster of an average item:
+    the formula of [1]_, chapter 8, for unequal sizes. Unequal sizes cost more than equal ones of
+    the same mean.
 
     References
     ----------

@@ -26,16 +26,15 @@ def item_correlation(scores, topic):
 
     Notes
     -----
-    Scores less the mean of their model in the topic, correlated over all items that
-    both models answered. Entries are drawn towards their mean by the share of their
-    scatter that chance explains, as Schafer and Strimmer [1]_ do: with many models
-    and few items the raw matrix is singular, and its inverse noise. Pairs without
-    common items get the mean.
+    Scores less the mean of their model in the topic, correlated over all items that both models
+    answered. Entries are drawn towards their mean by the share of their scatter that chance
+    explains, as Schafer and Strimmer [1]_ do: with many models and few items the raw matrix is
+    singular, and its inverse noise. Pairs without common items get the mean.
 
     References
     ----------
-    .. [1] Schafer and Strimmer (2005). A shrinkage approach to large-scale covariance
-       matrix estimation. Statistical Applications in Genetics and Molecular Biology 4.
+    .. [1] Schafer and Strimmer (2005). A shrinkage approach to large-scale covariance matrix
+       estimation. Statistical Applications in Genetics and Molecular Biology 4.
 
     Examples
     --------
@@ -98,8 +97,8 @@ def shared_factors(correlation):
 
     Notes
     -----
-    Iterated principal factors: the leading eigenpairs of the matrix less `own_share`, which
-    becomes what they leave. Rows are scaled where `own_share` was cut.
+    Iterated principal factors: the leading eigenpairs of the matrix less `own_share`, which becomes
+    what they leave. Rows are scaled where `own_share` was cut.
 
     Examples
     --------

@@ -41,8 +41,8 @@ def paired_difference(sums_a, sums_b, cluster_sizes, codes, n_groups, kind="cr2"
     Parameters
     ----------
     sums_a, sums_b : array-like of shape (n_all_clusters,)
-        Sums of the scores of each model over the items of each cluster. Items
-        that are independent are clusters of one.
+        Sums of the scores of each model over the items of each cluster. Items that are independent
+        are clusters of one.
     cluster_sizes : array-like of shape (n_all_clusters,)
         Number of items of each cluster, at least 1.
     codes : array-like of int of shape (n_all_clusters,)
@@ -59,14 +59,10 @@ def paired_difference(sums_a, sums_b, cluster_sizes, codes, n_groups, kind="cr2"
 
     Notes
     -----
-    The cluster-robust variance of the differences of the items,
-    ``V_d``; with those of the two models, ``V_a`` and ``V_b``, the unpaired
-    variance is ``V_a + V_b`` and the correlation
-    ``(V_a + V_b - V_d) / (2 sqrt(V_a V_b))``. With clusters of one this is the
-    paired t test, and the correlation is that of the scores.
-
-    When not to use it: for models that answered different items, whose variances
-    add up.
+    The cluster-robust variance of the differences of the items, ``V_d``; with those of the two
+    models, ``V_a`` and ``V_b``, the unpaired variance is ``V_a + V_b`` and the correlation
+    ``(V_a + V_b - V_d) / (2 sqrt(V_a V_b))``. With clusters of one this is the paired t test, and
+    the correlation is that of the scores.
 
     Examples
     --------
@@ -99,15 +95,11 @@ def unpaired_difference(mean_a, mean_b, variance_a, variance_b, df_a, df_b):
     Returns
     -------
     PairedDifference
-        With a correlation of 0, and nan degrees of freedom where both variances
-        are 0.
+        With a correlation of 0, and nan degrees of freedom where both variances are 0.
 
     Notes
     -----
-    ``V = V_a + V_b`` with ``V^2 / (V_a^2 / df_a + V_b^2 / df_b)`` degrees of
-    freedom.
-
-    When not to use it: for models that share items.
+    ``V = V_a + V_b`` with ``V^2 / (V_a^2 / df_a + V_b^2 / df_b)`` degrees of freedom.
 
     Examples
     --------
@@ -136,17 +128,14 @@ def mcnemar_exact(only_a, only_b):
 
     Notes
     -----
-    ``min(1, 2 P(K <= min(only_a, only_b)))`` with K binomial with probability 1/2
-    among the items on which the models disagree [1]_. Items on which they agree
-    say nothing of the difference.
-
-    When not to use it: for items in clusters, where disagreements are not
-    independent.
+    ``min(1, 2 P(K <= min(only_a, only_b)))`` with K binomial with probability 1/2 among the items
+    on which the models disagree [1]_. Items on which they agree say nothing of the difference.
+    Items must be independent, not in clusters.
 
     References
     ----------
-    .. [1] McNemar (1947). Note on the sampling error of the difference between
-       correlated proportions or percentages. Psychometrika 12, 153-157.
+    .. [1] McNemar (1947). Note on the sampling error of the difference between correlated
+       proportions or percentages. Psychometrika 12, 153-157.
 
     Examples
     --------
@@ -168,8 +157,7 @@ def mcnemar_exact_less(only_a, only_b):
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``P(K <= only_a)``, small where a is worse than b; 1 where no item tells the
-        models apart.
+        ``P(K <= only_a)``, small where a is worse than b; 1 where no item tells the models apart.
 
     Examples
     --------
@@ -195,24 +183,21 @@ def mcnemar_interval(only_a, only_b, n, confidence_level=0.95):
     Returns
     -------
     low, high : ndarray of shape (n_groups,)
-        Ends of the interval of the difference, a minus b. It leaves out 0 when, and only
-        when, ``mcnemar_exact(only_a, only_b) < 1 - confidence_level``.
+        Ends of the interval of the difference, a minus b. It leaves out 0 when, and only when,
+        ``mcnemar_exact(only_a, only_b) < 1 - confidence_level``.
 
     Notes
     -----
-    Tango's interval [1]_: all differences that the score test, which is McNemar's at 0,
-    does not reject. It is never of width 0. Where the exact test of 0 says otherwise, the
-    end next to 0 follows it: it goes to 0 where the exact test does not reject, and to
-    ``(2 p_low - 1) m_low`` where it alone does, of the Clopper-Pearson ends of the share
-    that a has of the disagreements and of the share of disagreements.
-
-    When not to use it: for items in clusters, where disagreements are not
-    independent.
+    Tango's interval [1]_: all differences that the score test, which is McNemar's at 0, does not
+    reject. It is never of width 0. Where the exact test of 0 says otherwise, the end next to 0
+    follows it: it goes to 0 where the exact test does not reject, and to ``(2 p_low - 1) m_low``
+    where it alone does, of the Clopper-Pearson ends of the share that a has of the disagreements
+    and of the share of disagreements. Items must be independent, not in clusters.
 
     References
     ----------
-    .. [1] Tango (1998). Equivalence test and confidence interval for the difference in
-       proportions for the paired-sample design. Statistics in Medicine 17, 891-908.
+    .. [1] Tango (1998). Equivalence test and confidence interval for the difference in proportions
+       for the paired-sample design. Statistics in Medicine 17, 891-908.
 
     Examples
     --------

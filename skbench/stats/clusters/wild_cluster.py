@@ -27,40 +27,30 @@ def wild_cluster_p_value(
     weights : {"webb", "rademacher"}, default="webb"
         Six weights, ``+-sqrt(1/2), +-1, +-sqrt(3/2)``, or signs alone.
     n_draws : int, default=9999
-        Number of random weightings. Where there are no more weightings than
-        this in all, each is taken once and nothing is random.
+        Number of random weightings. Where there are no more weightings than this in all, each is
+        taken once and nothing is random.
     rng : numpy.random.Generator, default=None
         Draws the weightings; not used where all are taken.
 
     Returns
     -------
     float
-        Two-sided p-value; nan for one cluster and where all clusters have the
-        same mean.
-
-    Raises
-    ------
-    ValueError
-        If `weights` is unknown, or `rng` is needed and missing.
+        Two-sided p-value; nan for one cluster and where all clusters have the same mean.
 
     Notes
     -----
-    Scores are redrawn as ``null + v_c (x - null)``, with one weight `v_c` for all
-    items of a cluster. The p-value is the share of weightings whose ``|t|``
-    reaches that of the data; `t` is the distance of the mean from `null` over
-    its CR0 standard error (the factor of CR1 cancels). This is the bootstrap with
-    the null imposed of [1]_, with the weights of [2]_. With signs alone no
-    p-value of C clusters is below ``2^(1 - C)``: five clusters never reject at 5 %.
-
-    When not to use it: where a standard error is wanted too. CR2 with its
-    degrees of freedom covers as well from five clusters on.
+    Scores are redrawn as ``null + v_c (x - null)``, with one weight `v_c` for all items of a
+    cluster. The p-value is the share of weightings whose ``|t|`` reaches that of the data; `t` is
+    the distance of the mean from `null` over its CR0 standard error (the factor of CR1 cancels).
+    This is the bootstrap with the null imposed of [1]_, with the weights of [2]_. With signs alone
+    no p-value of C clusters is below ``2^(1 - C)``: five clusters never reject at 5 %.
 
     References
     ----------
-    .. [1] Cameron, Gelbach and Miller (2008). Bootstrap-based improvements for
-       inference with clustered errors. Review of Economics and Statistics 90, 414-427.
-    .. [2] Webb (2023). Reworking wild bootstrap based inference for clustered
-       errors. Canadian Journal of Economics 56, 839-858.
+    .. [1] Cameron, Gelbach and Miller (2008). Bootstrap-based improvements for inference with
+       clustered errors. Review of Economics and Statistics 90, 414-427.
+    .. [2] Webb (2023). Reworking wild bootstrap based inference for clustered errors. Canadian
+       Journal of Economics 56, 839-858.
 
     Examples
     --------
@@ -94,23 +84,14 @@ def wild_cluster_interval(
     Returns
     -------
     low, high : float
-        Ends of the interval; nan for one cluster and where all clusters have the
-        same mean, infinite where the clusters are too few to reject any mean.
-
-    Raises
-    ------
-    ValueError
-        If `weights` is unknown, or `rng` is needed and missing.
+        Ends of the interval; nan for one cluster and where all clusters have the same mean,
+        infinite where the clusters are too few to reject any mean.
 
     Notes
     -----
-    The test of `wild_cluster_p_value`, inverted by bisection between the mean,
-    which is never rejected, and the first of 1, 2, 4, ... standard errors away
-    from it that is. The p-value is a step function, so an end lies on one of
-    its steps.
-
-    When not to use it: with fewer than four clusters, where it is infinite or
-    nearly so.
+    The test of `wild_cluster_p_value`, inverted by bisection between the mean, which is never
+    rejected, and the first of 1, 2, 4, ... standard errors away from it that is. The p-value is a
+    step function, so an end lies on one of its steps.
 
     Examples
     --------

@@ -10,8 +10,8 @@ from skbench.stats.intervals.moments import divided
 def wilson_interval(k, n, confidence_level=0.95):
     """Wilson score interval of a proportion.
 
-    The accuracies that the score test does not reject. Coverage is close to
-    nominal on average over accuracies but not at each of them.
+    The accuracies that the score test does not reject. Coverage is close to nominal on average over
+    accuracies but not at each of them.
 
     Parameters
     ----------
@@ -29,19 +29,16 @@ def wilson_interval(k, n, confidence_level=0.95):
 
     Notes
     -----
-    ``(k + c^2/2 -+ c sqrt(k (n - k)/n + c^2/4)) / (n + c^2)`` with `c` the normal
-    quantile, [1]_. Measured by enumeration at level .95
-    (test_wilson_covers_on_average): the mean coverage over accuracies between 0
-    and 1 is .957, .957, .955, .954 and .952 at n = 1, 2, 5, 10 and 50; the worst
-    accuracy, always near 0 or 1, gets .794, .820, .831, .835 and .838.
-
-    When not to use it: when every single accuracy must be covered at the level
-    (take `clopper_pearson_interval`), or when items are clustered.
+    ``(k + c^2/2 -+ c sqrt(k (n - k)/n + c^2/4)) / (n + c^2)`` with `c` the normal quantile, [1]_.
+    Measured by enumeration at level .95 (test_wilson_covers_on_average): the mean coverage over
+    accuracies between 0 and 1 is .957, .957, .955, .954 and .952 at n = 1, 2, 5, 10 and 50; the
+    worst accuracy, always near 0 or 1, gets .794, .820, .831, .835 and .838. Coverage holds on
+    average over accuracies; `clopper_pearson_interval` covers each of them.
 
     References
     ----------
-    .. [1] Wilson (1927). Probable inference, the law of succession, and
-       statistical inference. JASA 22, 209-212.
+    .. [1] Wilson (1927). Probable inference, the law of succession, and statistical inference. JASA
+       22, 209-212.
 
     Examples
     --------
@@ -76,17 +73,15 @@ def wilson_interval_of_mean(value, variance, n, confidence_level=0.95):
     Notes
     -----
     The interval of `wilson_interval` for as many items as give this variance to a single
-    proportion, ``value (1 - value) / variance + 1`` [1]_; `n` where the variance is 0. Of one
-    part it is the Wilson interval itself. Simulated at level .95
-    (test_wilson_interval_of_a_mean_covers): .95 to .97 for 4 to 57 parts of 10 or 20 items
-    around .9, where t intervals have .89 to .93; .94 for 4 parts of 20 items around .95.
-
-    When not to use it: for clustered items; for parts of two or three items each.
+    proportion, ``value (1 - value) / variance + 1`` [1]_; `n` where the variance is 0. Of one part
+    it is the Wilson interval itself. Simulated at level .95
+    (test_wilson_interval_of_a_mean_covers): .95 to .97 for 4 to 57 parts of 10 or 20 items around
+    .9, where t intervals have .89 to .93; .94 for 4 parts of 20 items around .95.
 
     References
     ----------
-    .. [1] Dean and Pagano (2015). Evaluating confidence interval methods for binomial
-       proportions in clustered surveys. Journal of Survey Statistics and Methodology 3.
+    .. [1] Dean and Pagano (2015). Evaluating confidence interval methods for binomial proportions
+       in clustered surveys. Journal of Survey Statistics and Methodology 3.
 
     Examples
     --------
@@ -116,21 +111,18 @@ def clopper_pearson_interval(k, n, confidence_level=0.95):
     Returns
     -------
     low, high : ndarray of shape (n_groups,)
-        Ends of the interval, between 0 and 1; `low` is 0 where ``k = 0`` and
-        `high` is 1 where ``k = n``.
+        Ends of the interval, between 0 and 1; `low` is 0 where ``k = 0`` and `high` is 1 where
+        ``k = n``.
 
     Notes
     -----
-    Quantiles of Beta(k, n - k + 1) and Beta(k + 1, n - k), [1]_: the accuracies
-    that neither one-sided binomial test of level ``alpha / 2`` rejects.
-
-    When not to use it: where coverage on average over accuracies is enough; the
-    Wilson interval is then shorter (by a seventh at n = 10).
+    Quantiles of Beta(k, n - k + 1) and Beta(k + 1, n - k), [1]_: the accuracies that neither
+    one-sided binomial test of level ``alpha / 2`` rejects.
 
     References
     ----------
-    .. [1] Clopper and Pearson (1934). The use of confidence or fiducial limits
-       illustrated in the case of the binomial. Biometrika 26, 404-413.
+    .. [1] Clopper and Pearson (1934). The use of confidence or fiducial limits illustrated in the
+       case of the binomial. Biometrika 26, 404-413.
 
     Examples
     --------
@@ -162,16 +154,13 @@ def jeffreys_interval(k, n, confidence_level=0.95):
 
     Notes
     -----
-    Quantiles of Beta(k + 1/2, n - k + 1/2), [1]_, at every k: the convention of
-    setting `low` to 0 at ``k = 0`` and `high` to 1 at ``k = n`` is not applied.
-
-    When not to use it: for groups whose true accuracy may be 0 or 1, or all but
-    that, which the interval never contains.
+    Quantiles of Beta(k + 1/2, n - k + 1/2), [1]_, at every k: the convention of setting `low` to 0
+    at ``k = 0`` and `high` to 1 at ``k = n`` is not applied.
 
     References
     ----------
-    .. [1] Brown, Cai and DasGupta (2001). Interval estimation for a binomial
-       proportion. Statistical Science 16, 101-133.
+    .. [1] Brown, Cai and DasGupta (2001). Interval estimation for a binomial proportion.
+       Statistical Science 16, 101-133.
 
     Examples
     --------
@@ -204,17 +193,13 @@ def agresti_coull_interval(k, n, confidence_level=0.95):
 
     Notes
     -----
-    ``p -+ c sqrt(p (1 - p) / m)`` with ``m = n + c^2`` and
-    ``p = (k + c^2/2) / m``, [1]_; it has the center of the Wilson interval and
-    contains it.
-
-    When not to use it: where width matters; the Wilson interval costs no more.
+    ``p -+ c sqrt(p (1 - p) / m)`` with ``m = n + c^2`` and ``p = (k + c^2/2) / m``, [1]_; it has
+    the center of the Wilson interval and contains it.
 
     References
     ----------
-    .. [1] Agresti and Coull (1998). Approximate is better than "exact" for
-       interval estimation of binomial proportions. The American Statistician
-       52, 119-126.
+    .. [1] Agresti and Coull (1998). Approximate is better than "exact" for interval estimation of
+       binomial proportions. The American Statistician 52, 119-126.
 
     Examples
     --------
@@ -250,10 +235,6 @@ def wald_interval(k, n, confidence_level=0.95):
     Notes
     -----
     ``p -+ c sqrt(p (1 - p) / n)`` with ``p = k / n``.
-
-    When not to use it: with few items or accuracies near 0 or 1. It has width 0
-    at ``k = 0`` and ``k = n``, and its coverage goes to 0 as the accuracy goes
-    to 0 or 1; it is here to compare with published results.
 
     Examples
     --------
@@ -292,23 +273,14 @@ def sampling_variance(k, n, method="smoothed", prior_mean=None):
     ndarray of shape (n_groups,)
         Variance of ``k / n``, score units squared.
 
-    Raises
-    ------
-    ValueError
-        If `method` is unknown.
-
     Notes
     -----
-    "agresti" takes the accuracy at the center of the 95 % Agresti-Coull interval
-    with its quantile rounded to 2, and divides by `n` rather than ``n + 4``,
-    since it is the variance of ``k / n`` that is wanted. "model" clips
-    predictions into ``1 / (2 n + 2)`` and one minus that, the most extreme value
-    of ``(k + 1/2) / (n + 1)``, because a regression may predict 0, 1 or beyond.
-    "pooled" is 0 when every answer of every group is right, or every one wrong.
-
-    When not to use it: "plug-in" for shrinkage, since a group with variance 0
-    never moves and the error of the variance is tied to the error of ``k / n``;
-    any of them for clustered items.
+    "agresti" takes the accuracy at the center of the 95 % Agresti-Coull interval with its quantile
+    rounded to 2, and divides by `n` rather than ``n + 4``, since it is the variance of ``k / n``
+    that is wanted. "model" clips predictions into ``1 / (2 n + 2)`` and one minus that, the most
+    extreme value of ``(k + 1/2) / (n + 1)``, because a regression may predict 0, 1 or beyond.
+    "pooled" is 0 when every answer of every group is right, or every one wrong. "plug-in" is not
+    fit for shrinkage: a group with variance 0 never moves.
 
     Examples
     --------
@@ -351,11 +323,8 @@ def unbiased_variance(k, n):
 
     Notes
     -----
-    Its expectation is ``p (1 - p) / n`` whatever `p`, so means of it over groups can
-    be subtracted from mean squares.
-
-    When not to use it: for single groups. It is 0 where all trials agree, like
-    the plug-in variance; `sampling_variance` smooths.
+    Its expectation is ``p (1 - p) / n`` whatever `p`, so means of it over groups can be subtracted
+    from mean squares. It is 0 where all trials agree; `sampling_variance` smooths.
 
     Examples
     --------

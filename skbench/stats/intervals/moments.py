@@ -48,11 +48,8 @@ def group_moments(columns, codes, n_groups, weights=None):
 
     Notes
     -----
-    Two passes: deviations from the group's mean are what is multiplied, so a large
-    mean costs no digits. Memory is linear in the rows.
-
-    When not to use it: for clustered rows, whose products say nothing of the
-    precision of the mean.
+    Two passes: deviations from the group's mean are what is multiplied, so a large mean costs no
+    digits. Memory is linear in the rows.
 
     Examples
     --------
@@ -100,12 +97,9 @@ def complement_moments(columns, excluded, codes, n_groups):
 
     Notes
     -----
-    Deviations are from the mean of all rows of the group, and corrected for the
-    distance of the two means. Most of the time of large tables goes into touching
-    fresh memory, so this makes one column of it rather than five.
-
-    When not to use it: where nearly all rows are excluded and far from the others;
-    the correction then costs digits.
+    Deviations are from the mean of all rows of the group, and corrected for the distance of the two
+    means. Most of the time of large tables goes into touching fresh memory, so this makes one
+    column of it rather than five.
 
     Examples
     --------
@@ -156,8 +150,6 @@ def divided(above, below):
     -----
     A mean of nothing is unknown, and no warning is due.
 
-    When not to use it: where 0 / 0 has a value by convention.
-
     Examples
     --------
     >>> divided([1.0, 2.0], [0, 4])
@@ -184,15 +176,13 @@ def satterthwaite_df(variances, df):
 
     Notes
     -----
-    ``(sum v)^2 / sum(v^2 / df)``: the scaled chi-squared law with the mean and the
-    variance of the sum [1]_. With two parts these are Welch's degrees of freedom.
-
-    When not to use it: for estimates that share rows, which are not independent.
+    ``(sum v)^2 / sum(v^2 / df)``: the scaled chi-squared law with the mean and the variance of the
+    sum [1]_. With two parts these are Welch's degrees of freedom.
 
     References
     ----------
-    .. [1] Satterthwaite (1946). An approximate distribution of estimates of variance
-       components. Biometrics Bulletin 2, 110-114.
+    .. [1] Satterthwaite (1946). An approximate distribution of estimates of variance components.
+       Biometrics Bulletin 2, 110-114.
 
     Examples
     --------

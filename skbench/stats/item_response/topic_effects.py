@@ -72,8 +72,8 @@ def matched_factors(mean, variance, factors, prior_mean, variances):
     -----
     Expectation propagation [1]_ with the prior as the factor that is not normal: a topic is held
     against what its items say without any prior, and is the more likely to be an odd one the
-    farther it is away. Between the two its variance is that of both, which no single normal
-    law of the effects has. A factor is never wider than the widest law of the mixture.
+    farther it is away. Between the two its variance is that of both, which no single normal law of
+    the effects has. A factor is never wider than the widest law of the mixture.
 
     References
     ----------

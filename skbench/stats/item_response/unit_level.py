@@ -80,8 +80,8 @@ def unit_level_logit(y, X, topic, attenuation, prior):
     -----
     Every answer is replaced by the Gaussian pseudo-observation that leaves its item the mean and
     variance of the exact likelihood [1]_, and so is the prior of every topic's effect, a mixture:
-    most scatter with ``topic_std``, six in a hundred with three times that, one in a hundred
-    with ``broken_std``. Both enter the evidence, which weighs the points of the grid.
+    most scatter with ``topic_std``, six in a hundred with three times that, one in a hundred with
+    ``broken_std``. Both enter the evidence, which weighs the points of the grid.
 
     References
     ----------
@@ -128,8 +128,8 @@ def unit_level_normal(y, X, topic, attenuation, prior):
     X, topic
         As in `unit_level_logit`.
     attenuation : ndarray of shape (n_items,)
-        1, or below it for items with a normal effect of their own: their noise variance is
-        divided by its square.
+        1, or below it for items with a normal effect of their own: their noise variance is divided
+        by its square.
     prior : Prior
 
     Returns

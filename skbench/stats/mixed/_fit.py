@@ -45,9 +45,9 @@ def fit_mixed(likelihood, design, tolerance=1e-3, *, heavy_tails=True, tell=None
     Notes
     -----
     A latent value `f` is the sum of effects of model, topic, kernels, models that are alike in
-    their errors on shared items, and an interaction. Sampling noise of correlation ``diag(psi) +
-    U U'`` is noise ``D U eta`` that a topic's groups share, and likelihoods to the power
-    ``1 / psi``; `D` is the standard deviation of the noise. A round:
+    their errors on shared items, and an interaction. Sampling noise of correlation
+    ``diag(psi) + U U'`` is noise ``D U eta`` that a topic's groups share, and likelihoods to the
+    power ``1 / psi``; `D` is the standard deviation of the noise. A round:
 
     1. Gaussian solution given pseudo-observations, variances and scales (`Solution`).
     2. Expectation propagation of each likelihood against its cavity.

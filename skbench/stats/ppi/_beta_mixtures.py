@@ -1,9 +1,9 @@
 """Quantiles of the chain rule for any number of values, by Fourier inversion.
 
-A Dirichlet vector is a vector of independent gammas over their sum. So ``theta <= t``
-exactly when ``S = sum_a G_a (m_a - t) <= 0`` with independent G_a ~ Gamma(alpha_a) and
-m_a: the characteristic function of S is a product over the autorater's values, each
-factor an average of ``(1 - i u (m_a - t))^(-alpha_a)`` over the posterior of m_a.
+A Dirichlet vector is a vector of independent gammas over their sum. So ``theta <= t`` exactly when
+``S = sum_a G_a (m_a - t) <= 0`` with independent G_a ~ Gamma(alpha_a) and m_a: the characteristic
+function of S is a product over the autorater's values, each factor an average of
+``(1 - i u (m_a - t))^(-alpha_a)`` over the posterior of m_a.
 """
 
 import numpy as np
@@ -67,8 +67,8 @@ def mixture_quantiles(unlabeled, label_counts, label_values, moments, probabilit
 def _is_small_beyond(alpha, nodes, weights, limit, mean, variance):
     """Whether the characteristic function is small where the nodes stop to follow it.
 
-    A label seen rarely leaves a power law at the edge of a posterior, whose
-    characteristic function decays slowly: only the other parts make the product small.
+    A label seen rarely leaves a power law at the edge of a posterior, whose characteristic function
+    decays slowly: only the other parts make the product small.
     """
     frequency = limit[:, None] * _NEAR_THE_LIMIT
     u = frequency / alpha.sum(axis=1, keepdims=True)
@@ -94,9 +94,9 @@ def label_rule(label_counts, label_values, n_nodes):
 
     Notes
     -----
-    A share of a Dirichlet vector is independent of how the rest is shared out, so the
-    mean label is built from the last two labels by adding one label at a time. Each
-    product rule is cut back to `n_nodes` by the Lanczos recurrence.
+    A share of a Dirichlet vector is independent of how the rest is shared out, so the mean label is
+    built from the last two labels by adding one label at a time. Each product rule is cut back to
+    `n_nodes` by the Lanczos recurrence.
     """
     shape, n_labels = label_counts.shape[:-1], label_counts.shape[-1]
     beta = label_counts.reshape(-1, n_labels) + 1 / n_labels
@@ -120,8 +120,8 @@ def label_rule(label_counts, label_values, n_nodes):
 def _recurrence(nodes, weights, n_nodes):
     """Recurrence of a discrete distribution's polynomials, by the procedure of Stieltjes.
 
-    Many more nodes come in than go out, so that it keeps its digits without orthogonalizing
-    again. Returns center and scale of the nodes, and the two diagonals.
+    Many more nodes come in than go out, so that it keeps its digits without orthogonalizing again.
+    Returns center and scale of the nodes, and the two diagonals.
     """
     # One distribution at a time: its few vectors stay in the cache.
     x, weights = nodes.ravel(), weights.ravel()
@@ -200,8 +200,8 @@ def _solve(alpha, nodes, weights, limit, mean, variance, probability):
 def _probability_below(t, reach, alpha, nodes, weights, limit):
     """P(S <= 0), by the midpoint rule on the inversion formula of Gil-Pelaez.
 
-    The rule is exact but for the probability that |S| exceeds the reach, and for
-    frequencies above the limit, which the nodes cannot follow. Both in units of theta.
+    The rule is exact but for the probability that |S| exceeds the reach, and for frequencies above
+    the limit, which the nodes cannot follow. Both in units of theta.
     """
     spacing = 2 * np.pi / reach
     total = np.zeros_like(t)

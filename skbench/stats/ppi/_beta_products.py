@@ -1,10 +1,10 @@
 """Quantiles of the binary chain rule by nested quadrature.
 
 ``theta = p m_1 + (1 - p) m_0`` with three independent betas, so ``P(theta <= t)`` is an
-expectation, over p and m_1, of the distribution function of m_0. Jeffreys' half-integer
-exponents become even powers of sines and cosines under ``m = low + (high - low)
-sin^2(psi)``, where the midpoint rule converges as fast as for a periodic analytic
-function, and distribution functions on the arcsine scale are smooth enough for tables.
+expectation, over p and m_1, of the distribution function of m_0. Jeffreys' half-integer exponents
+become even powers of sines and cosines under ``m = low + (high - low) sin^2(psi)``, where the
+midpoint rule converges as fast as for a periodic analytic function, and distribution functions on
+the arcsine scale are smooth enough for tables.
 """
 
 from typing import NamedTuple
@@ -40,8 +40,8 @@ class _Posterior(NamedTuple):
     low, high : ndarray of shape (n_groups,)
         Values of m beyond which the density is negligible.
     angle, step : ndarray of shape (n_groups,)
-        Where the table of the distribution function begins, and the width of a cell,
-        on the scale ``arcsin(sqrt(m))``.
+        Where the table of the distribution function begins, and the width of a cell, on the scale
+        ``arcsin(sqrt(m))``.
     cubic : tuple of four ndarray of shape (n_groups * _CELLS,)
         Coefficients of the distribution function in each cell.
     """
@@ -117,8 +117,8 @@ def _misses(k, n):
 def _solve(rows, rule, posteriors, t, slope, tolerance, score):
     """Where the normal score of ``P(theta <= t)`` is the one wanted: nearly a line in t.
 
-    The secant method from the given slopes, kept inside a shrinking bracket, in some of
-    the groups. Returns all t, and the slopes.
+    The secant method from the given slopes, kept inside a shrinking bracket, in some of the groups.
+    Returns all t, and the slopes.
     """
     t, slope = t.copy(), slope.copy()
     low, high = np.zeros_like(t), np.ones_like(t)
@@ -190,8 +190,8 @@ def _gauss_rates(unlabeled, n_nodes):
 def _split_rates(unlabeled, k, n):
     """Nodes for p that part where t leaves a corner of (m_1, m_0), and many of them.
 
-    Where the densities of m_1 and m_0 are infinite, or rise like roots, at one corner,
-    (1, 0) or (0, 1), that of theta given p has a kink at ``t = p`` or ``t = 1 - p``.
+    Where the densities of m_1 and m_0 are infinite, or rise like roots, at one corner, (1, 0) or
+    (0, 1), that of theta given p has a kink at ``t = p`` or ``t = 1 - p``.
     """
     a, b = unlabeled.T + 0.5
     low, high = _angles(unlabeled[:, 0], unlabeled.sum(axis=1))

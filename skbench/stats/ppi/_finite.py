@@ -22,19 +22,16 @@ def finite_difference_estimate(labeled, unlabeled, power, bounds=None, ddof=1):
     Returns
     -------
     DifferenceEstimate
-        `unlabeled_variance` is negative: what the variance falls short of that
-        without a finite population.
+        `unlabeled_variance` is negative: what the variance falls short of that without a finite
+        population.
 
     Notes
     -----
-    Of ``n + N`` rows, `n` drawn at random have labels, and the autorater's scores of all
-    are known: they are no luck. The estimate is the same as that of `difference_estimate`,
-    the regression estimator of survey sampling [1]_, with variance
-    ``s^2 (1 / n - 1 / (n + N))``, `s^2` that of the residuals ``y - (n + N) / N power @ f``.
-    Given the scores its error has mean 0, so the autorater's mean over all rows may be a
-    feature of the group without more ado.
-
-    When not to use it: where the rows stand for more of their kind.
+    Of ``n + N`` rows, `n` drawn at random have labels, and the autorater's scores of all are known:
+    they are no luck. The estimate is the same as that of `difference_estimate`, the regression
+    estimator of survey sampling [1]_, with variance ``s^2 (1 / n - 1 / (n + N))``, `s^2` that of
+    the residuals ``y - (n + N) / N power @ f``. Given the scores its error has mean 0, so the
+    autorater's mean over all rows may be a feature of the group without more ado.
 
     References
     ----------

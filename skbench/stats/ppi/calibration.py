@@ -23,20 +23,18 @@ def shares_with_mean(shares, weights, mean):
     Returns
     -------
     ndarray of shape (n_groups, n_values)
-        ``expit(logit(shares) + c)``, one `c` per group: never outside the range, and in the
-        same order. All 0 (or 1) where the mean is; nan where it is nan or nothing has a weight.
+        ``expit(logit(shares) + c)``, one `c` per group: never outside the range, and in the same
+        order. All 0 (or 1) where the mean is; nan where it is nan or nothing has a weight.
 
     Notes
     -----
-    The intercept update of recalibration [1]_, here by halving a bracket: the mean rises
-    with `c`, and lies between the least and the greatest share moved to `mean`.
-
-    When not to use it: for shares of 0 or 1, which no finite `c` moves.
+    The intercept update of recalibration [1]_, here by halving a bracket: the mean rises with `c`,
+    and lies between the least and the greatest share moved to `mean`.
 
     References
     ----------
-    .. [1] Steyerberg, Borsboom, van Houwelingen, Eijkemans and Habbema (2004). Validation
-       and updating of predictive logistic regression models. Statistics in Medicine 23.
+    .. [1] Steyerberg, Borsboom, van Houwelingen, Eijkemans and Habbema (2004). Validation and
+       updating of predictive logistic regression models. Statistics in Medicine 23.
 
     Examples
     --------

@@ -34,20 +34,19 @@ def mean_posterior(mean, variance, n):
     Returns
     -------
     MeanPosterior
-        `location`, `scale` and `df`, each of shape (n_groups,); scale and df are nan
-        below two observations.
+        `location`, `scale` and `df`, each of shape (n_groups,); scale and df are nan below two
+        observations.
 
     Notes
     -----
-    Section A.1 of [1]_: normal with variance ``variance / n`` above 30
-    observations, Student's t with ``n - 1`` degrees of freedom up to 30. The variance
-    of the posterior is ``scale^2 df / (df - 2)``: infinite for three observations
-    (``df = 2``) and fewer.
+    Section A.1 of [1]_: normal with variance ``variance / n`` above 30 observations, Student's t
+    with ``n - 1`` degrees of freedom up to 30. The variance of the posterior is ``scale^2 df / (df
+    - 2)``: infinite for three observations (``df = 2``) and fewer.
 
     References
     ----------
-    .. [1] Hofer, Maynez, Dhingra, Fisch, Globerson and Cohen (2024). Bayesian
-       Prediction-Powered Inference.
+    .. [1] Hofer, Maynez, Dhingra, Fisch, Globerson and Cohen (2024). Bayesian Prediction-Powered
+       Inference.
 
     Examples
     --------
@@ -72,8 +71,8 @@ def posterior_variance(posterior):
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``scale^2 df / (df - 2)``, or ``scale^2`` where the posterior is normal; inf
-        for ``1 < df <= 2`` and nan at ``df = 1``, which has no mean either.
+        ``scale^2 df / (df - 2)``, or ``scale^2`` where the posterior is normal; inf for
+        ``1 < df <= 2`` and nan at ``df = 1``, which has no mean either.
 
     Examples
     --------
@@ -168,8 +167,8 @@ def k_proportion_draws(counts, n_draws, rng):
 
     Notes
     -----
-    Section A.1 of Hofer et al. (2024), Bayesian Prediction-Powered Inference. For
-    K = 2 this is `proportion_draws`.
+    Section A.1 of Hofer et al. (2024), Bayesian Prediction-Powered Inference. For K = 2 this is
+    `proportion_draws`.
 
     Examples
     --------
@@ -195,8 +194,8 @@ def beta_rule(a, b, n_nodes):
     Returns
     -------
     nodes, weights : ndarray of shape (n_groups, n_nodes)
-        Nodes in [0, 1] and weights that sum to 1; expectations of polynomials up to
-        degree ``2 n_nodes - 1`` are exact.
+        Nodes in [0, 1] and weights that sum to 1; expectations of polynomials up to degree
+        ``2 n_nodes - 1`` are exact.
 
     Notes
     -----

@@ -44,10 +44,8 @@ def quantile_edges(scores, codes, n_groups, n_strata):
 
     Notes
     -----
-    Quantiles interpolate linearly between order statistics, as numpy's do. Equal
-    quantiles leave bins between them empty; a group without rows has one bin.
-
-    When not to use it: for scores with few values, which are strata already.
+    Quantiles interpolate linearly between order statistics, as numpy's do. Equal quantiles leave
+    bins between them empty; a group without rows has one bin.
 
     Examples
     --------
@@ -89,10 +87,6 @@ def strata_between(scores, edges, codes):
     ndarray of int of shape (n_rows,)
         0 to ``n_strata - 1``.
 
-    Notes
-    -----
-    When not to use it: for edges that differ from row to row; compare directly.
-
     Examples
     --------
     >>> import numpy as np
@@ -122,10 +116,8 @@ def merged_strata(n_labeled, n_unlabeled, min_count=3):
 
     Notes
     -----
-    Strata below `min_count` join it. While it has some rows but is itself below, the
-    stratum with the fewest rows joins too, the first of several.
-
-    When not to use it: for strata fixed by design, which must not be merged.
+    Strata below `min_count` join it. While it has some rows but is itself below, the stratum with
+    the fewest rows joins too, the first of several.
 
     Examples
     --------
@@ -164,18 +156,14 @@ def stratified_mean(value, variance, unlabeled_variance, df, counts):
 
     Notes
     -----
-    Mean and variance of ``sum p_k m_k`` with independent `m_k` of the given means and
-    variances and p of the Dirichlet law with parameters ``N_k + 1 / K`` [1]_, K being
-    the number of strata with rows. The degrees of freedom are Satterthwaite's for the
-    labeled parts.
-
-    When not to use it: where the strata's sizes in the population are known; they
-    then take the place of `p`.
+    Mean and variance of ``sum p_k m_k`` with independent `m_k` of the given means and variances and
+    p of the Dirichlet law with parameters ``N_k + 1 / K`` [1]_, K being the number of strata with
+    rows. The degrees of freedom are Satterthwaite's for the labeled parts.
 
     References
     ----------
-    .. [1] Hofer, Maynez, Dhingra, Fisch, Globerson and Cohen (2024). Bayesian
-       prediction-powered inference.
+    .. [1] Hofer, Maynez, Dhingra, Fisch, Globerson and Cohen (2024). Bayesian prediction-powered
+       inference.
 
     Examples
     --------

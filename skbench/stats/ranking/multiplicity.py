@@ -21,12 +21,9 @@ def bonferroni_level(confidence_level, n_comparisons):
 
     Notes
     -----
-    Bonferroni's inequality: valid under any dependence between the intervals,
-    and nearly sharp for few of them. The number is that of all comparisons one
-    might have reported, not only of those one does.
-
-    When not to use it: for comparisons that were chosen after looking, whose number is
-    that of all that might have been chosen.
+    Bonferroni's inequality: valid under any dependence between the intervals, and nearly sharp for
+    few of them. The number is that of all comparisons one might have reported, not only of those
+    one does.
 
     Examples
     --------
@@ -47,22 +44,19 @@ def holm(p_values):
     Returns
     -------
     ndarray of shape (..., n_comparisons)
-        Adjusted p-values: comparing them with alpha keeps the probability of any
-        false rejection in the family below alpha.
+        Adjusted p-values: comparing them with alpha keeps the probability of any false rejection in
+        the family below alpha.
 
     Notes
     -----
-    With the p-values of a family sorted, ``p_(1) <= ... <= p_(m)``, the i-th
-    becomes ``min(1, max over k <= i of (m - k + 1) p_(k))`` [1]_. Valid under any
-    dependence, and never less powerful than Bonferroni, ``min(1, m p)``.
-
-    When not to use it: to get intervals; Holm's have no simple form, take those at
-    `bonferroni_level`.
+    With the p-values of a family sorted, ``p_(1) <= ... <= p_(m)``, the i-th becomes
+    ``min(1, max over k <= i of (m - k + 1) p_(k))`` [1]_. Valid under any dependence, and never
+    less powerful than Bonferroni, ``min(1, m p)``. `bonferroni_level` gives intervals too.
 
     References
     ----------
-    .. [1] Holm (1979). A simple sequentially rejective multiple test procedure.
-       Scandinavian Journal of Statistics 6, 65-70.
+    .. [1] Holm (1979). A simple sequentially rejective multiple test procedure. Scandinavian
+       Journal of Statistics 6, 65-70.
 
     Examples
     --------
@@ -82,8 +76,8 @@ def holm(p_values):
 def overlap_level(confidence_level=0.95, standard_error_ratio=1.0):
     """Level at which two intervals just touch when their difference is significant.
 
-    Readers take two intervals that do not overlap for a significant difference.
-    At this level, about 83.4 %, they are right.
+    Readers take two intervals that do not overlap for a significant difference. At this level,
+    about 83.4 %, they are right.
 
     Parameters
     ----------
@@ -99,19 +93,15 @@ def overlap_level(confidence_level=0.95, standard_error_ratio=1.0):
 
     Notes
     -----
-    Intervals ``x -+ c s`` of two independent estimates with standard errors `s` and
-    ``r s`` touch when the estimates differ by ``c s (1 + r)``; the test rejects
-    beyond ``z s sqrt(1 + r^2)``. Hence ``c = z sqrt(1 + r^2) / (1 + r)``, which is
-    ``z / sqrt 2`` for equal standard errors [1]_ and grows to `z` as they differ.
-
-    When not to use it: for models scored on the same items, whose differences are
-    known better than this; for reading one interval by itself; for many pairs at
-    once.
+    Intervals ``x -+ c s`` of two independent estimates with standard errors `s` and ``r s`` touch
+    when the estimates differ by ``c s (1 + r)``; the test rejects beyond ``z s sqrt(1 + r^2)``.
+    Hence ``c = z sqrt(1 + r^2) / (1 + r)``, which is ``z / sqrt 2`` for equal standard errors [1]_
+    and grows to `z` as they differ.
 
     References
     ----------
-    .. [1] Goldstein and Healy (1995). The graphical presentation of a collection of
-       means. Journal of the Royal Statistical Society A 158, 175-177.
+    .. [1] Goldstein and Healy (1995). The graphical presentation of a collection of means. Journal
+       of the Royal Statistical Society A 158, 175-177.
 
     Examples
     --------

@@ -27,13 +27,12 @@ def confusion_log_draws(counts, n_draws, rng, prior=0.5):
 
     Notes
     -----
-    ``Dirichlet(prior + counts)``, the multinomial-Dirichlet model of [1]_; matrices
-    share nothing.
+    ``Dirichlet(prior + counts)``, the multinomial-Dirichlet model of [1]_; matrices share nothing.
 
     References
     ----------
-    .. [1] Totsch and Hoffmann (2021). Classifier uncertainty: evidence, potential
-       impact, and probabilistic treatment. PeerJ Computer Science 7, e398.
+    .. [1] Totsch and Hoffmann (2021). Classifier uncertainty: evidence, potential impact, and
+       probabilistic treatment. PeerJ Computer Science 7, e398.
 
     Examples
     --------
@@ -51,21 +50,16 @@ def confusion_metric(proportions, metric):
     Parameters
     ----------
     proportions : array-like of shape (..., 4)
-        True positives, false positives, false negatives and true negatives, as
-        proportions or counts.
+        True positives, false positives, false negatives and true negatives, as proportions or
+        counts.
     metric : str
-        One of "accuracy", "precision", "recall", "specificity", "f1",
-        "balanced accuracy" and "matthews".
+        One of "accuracy", "precision", "recall", "specificity", "f1", "balanced accuracy" and
+        "matthews".
 
     Returns
     -------
     ndarray of shape (...)
         nan where the metric is 0 / 0, as precision is without a positive prediction.
-
-    Raises
-    ------
-    ValueError
-        If `metric` is unknown.
 
     Examples
     --------

@@ -27,9 +27,9 @@ def gibbs(counts, log_prior, start, n_draws, n_warmup, rng):
     counts : ndarray of shape (n_models, n_tasks, n_categories)
         Items of each task by category.
     log_prior : callable
-        ``log_prior(c, values, rest)``, the log prior density of the concentration of
-        category `c`, given `rest`, the sum of the others, up to a constant; takes
-        and returns arrays of shape (n_chains, n_models).
+        ``log_prior(c, values, rest)``, the log prior density of the concentration of category `c`,
+        given `rest`, the sum of the others, up to a constant; takes and returns arrays of shape
+        (n_chains, n_models).
     start : ndarray of shape (n_chains, n_models, n_categories)
         Concentrations to start from, inside the support of the prior.
     n_draws, n_warmup : int
@@ -40,25 +40,21 @@ def gibbs(counts, log_prior, start, n_draws, n_warmup, rng):
     Returns
     -------
     GibbsChains
-        NamedTuple: concentration of shape (n_draws, n_chains, n_models, n_categories)
-        and log_proportions of shape (n_draws, n_chains, n_models, n_tasks, n_categories).
+        NamedTuple: concentration of shape (n_draws, n_chains, n_models, n_categories) and
+        log_proportions of shape (n_draws, n_chains, n_models, n_tasks, n_categories).
 
     Notes
     -----
-    The sampler of [1]_, section 2.2, for any number of categories: proportions
-    given concentrations are Dirichlet; each concentration `alpha_c` given the
-    proportions `p` has the density ``prior(alpha_c)
-    prod_j [Gamma(sum alpha) / Gamma(alpha_c) * p_jc^alpha_c]`` and is updated by
-    slice sampling, on the log scale. Proportions are kept in logs: a small
-    concentration underflows them.
-
-    When not to use it: for two categories, where the quadrature of
-    `skbench.stats.beta_binomial` is exact and faster.
+    The sampler of [1]_, section 2.2, for any number of categories: proportions given concentrations
+    are Dirichlet; each concentration `alpha_c` given the proportions `p` has the density
+    ``prior(alpha_c) prod_j [Gamma(sum alpha) / Gamma(alpha_c) * p_jc^alpha_c]`` and is updated by
+    slice sampling, on the log scale. Proportions are kept in logs: a small concentration underflows
+    them. For two categories `skbench.stats.beta_binomial` is exact and faster.
 
     References
     ----------
-    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty
-       quantification for aggregate performance metrics in machine learning benchmarks.
+    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty quantification for
+       aggregate performance metrics in machine learning benchmarks.
 
     Examples
     --------
@@ -108,11 +104,9 @@ def log_uniform_prior(category, values, rest, n_categories=4):
     Notes
     -----
     With `s` the sum of all K, ``alpha / s`` uniform on the simplex and ``1 / (1 + s)`` uniform have
-    the joint density ``(1 + s)^-2 s^-(K - 1)``; ``1 / (1 + s)`` is the correlation of two items
-    of one task. With K = 2 it is the prior of `HierarchicalBetaBinomial`
+    the joint density ``(1 + s)^-2 s^-(K - 1)``; ``1 / (1 + s)`` is the correlation of two items of
+    one task. With K = 2 it is the prior of `HierarchicalBetaBinomial`
     (test_two_categories_are_the_beta_binomial).
-
-    When not to use it: where more is known, as that tasks are alike.
 
     Examples
     --------
@@ -140,8 +134,8 @@ def log_dirichlet(alpha, rng):
 
     Notes
     -----
-    A gamma variable of shape `alpha` is one of shape ``alpha + 1`` times
-    ``U^(1/alpha)`` with `U` uniform.
+    A gamma variable of shape `alpha` is one of shape ``alpha + 1`` times ``U^(1/alpha)`` with `U`
+    uniform.
 
     Examples
     --------

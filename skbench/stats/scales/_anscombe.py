@@ -22,15 +22,15 @@ def from_anscombe(values, variances):
     Returns
     -------
     ndarray
-        ``sin(values)^2`` where at least half an item is expected to be wrong, and right;
-        nearer to 0 and 1 more and more the proportion `p` with
+        ``sin(values)^2`` where at least half an item is expected to be wrong, and right; nearer to
+        0 and 1 more and more the proportion `p` with
         ``E asin sqrt((k + 3/8) / (n + 3/4)) = values``, `k` binomial.
 
     Notes
     -----
-    ``3/8`` keeps the transformed share off the ends: ten right answers of ten are .965 on
-    the scale, and so is a mean of groups that are hardly ever wrong. Taken back by the sine
-    alone, intervals of groups with accuracy .995 covered it in one set of ten
+    ``3/8`` keeps the transformed share off the ends: ten right answers of ten are .965 on the
+    scale, and so is a mean of groups that are hardly ever wrong. Taken back by the sine alone,
+    intervals of groups with accuracy .995 covered it in one set of ten
     (test_nearly_perfect_groups_are_covered). Keeps order.
 
     Examples

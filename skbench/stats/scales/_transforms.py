@@ -1,7 +1,6 @@
 """Scales on which the variance of a proportion depends less on it, and the way back.
 
-A scale is one of "identity", "arcsine" (``asin sqrt z``) and "logit"
-(``log z / (1 - z)``).
+A scale is one of "identity", "arcsine" (``asin sqrt z``) and "logit" (``log z / (1 - z)``).
 """
 
 from collections.abc import Callable
@@ -32,27 +31,19 @@ def to_scale(z, sigma2, n, scale):
     values, variances : ndarray of shape (n_groups,)
         On the scale: radians for "arcsine", log odds for "logit".
 
-    Raises
-    ------
-    ValueError
-        If `scale` is unknown.
-
     Notes
     -----
-    "arcsine" gives ``asin sqrt z`` with variance ``sigma2 / (4 p (1 - p))``,
-    "logit" gives the log odds of ``(k + 1/2) / (n + 1)``, finite at every `k`,
-    with variance ``sigma2 / (p (1 - p))^2``; in both ``k = z n`` and
-    ``p = (k + 1) / (n + 2)``. With the smoothed variance ``p (1 - p) / n`` these
-    are exactly ``1 / (4 n)`` and ``1 / (n p (1 - p))``. Where `sigma2` is 0 at
-    ``z = 0`` or ``z = 1`` (plug-in), the smoothed variance replaces it.
+    "arcsine" gives ``asin sqrt z`` with variance ``sigma2 / (4 p (1 - p))``, "logit" gives the log
+    odds of ``(k + 1/2) / (n + 1)``, finite at every `k`, with variance ``sigma2 / (p (1 - p))^2``;
+    in both ``k = z n`` and ``p = (k + 1) / (n + 2)``. With the smoothed variance ``p (1 - p) / n``
+    these are exactly ``1 / (4 n)`` and ``1 / (n p (1 - p))``. Where `sigma2` is 0 at ``z = 0`` or
+    ``z = 1`` (plug-in), the smoothed variance replaces it.
 
-    Without `n`, the size is that whose smoothed variance is `sigma2`,
-    from ``z (1 - z) / n + (1 - 4 z (1 - z)) / (n (n + 3)) = sigma2``, which is
-    up to 10 % too large at n = 1 and 2 % from n = 4 on (test_effective_size), and
-    at least 1. A `sigma2` of 0 then means a known proportion; at ``z = 0`` or
-    ``z = 1`` nobody can tell how well it is known, and the variance is nan.
-
-    When not to use it: for scores that are not proportions in [0, 1].
+    Without `n`, the size is that whose smoothed variance is `sigma2`, from
+    ``z (1 - z) / n + (1 - 4 z (1 - z)) / (n (n + 3)) = sigma2``, which is up to 10 % too large at n
+    = 1 and 2 % from n = 4 on (test_effective_size), and at least 1. A `sigma2` of 0 then means a
+    known proportion; at ``z = 0`` or ``z = 1`` nobody can tell how well it is known, and the
+    variance is nan.
 
     Examples
     --------
@@ -82,15 +73,14 @@ def anscombe(z, sigma2, n):
     Returns
     -------
     values, variances : ndarray of shape (n_groups,)
-        ``asin sqrt((k + 3/8) / (m + 3/4))`` with ``k = z m``, and ``1 / (4 m + 2)``,
-        in radians; ``m`` is the size that `to_scale` attributes to the group, which is
-        `n` with the smoothed variance.
+        ``asin sqrt((k + 3/8) / (m + 3/4))`` with ``k = z m``, and ``1 / (4 m + 2)``, in radians;
+        ``m`` is the size that `to_scale` attributes to the group, which is `n` with the smoothed
+        variance.
 
     Notes
     -----
-    Anscombe (1948). Nearer to normal, and to constant variance, than `to_scale` with
-    "arcsine" where few trials all agree; `from_scale` and its companions take "arcsine"
-    values back.
+    Anscombe (1948). Nearer to normal, and to constant variance, than `to_scale` with "arcsine"
+    where few trials all agree; `from_scale` and its companions take "arcsine" values back.
 
     Examples
     --------
@@ -117,21 +107,13 @@ def from_scale(values, scale):
     Returns
     -------
     ndarray of shape (n_groups,)
-        Proportions: `values`, ``sin(values)^2`` of values clipped to
-        ``[0, pi / 2]``, or ``1 / (1 + exp(-values))``.
-
-    Raises
-    ------
-    ValueError
-        If `scale` is unknown.
+        Proportions: `values`, ``sin(values)^2`` of values clipped to ``[0, pi / 2]``, or
+        ``1 / (1 + exp(-values))``.
 
     Notes
     -----
-    The inverse of the transforms of `to_scale`, except that "logit" does not
-    undo the smoothing by half an answer.
-
-    When not to use it: for posterior means, which `from_scale_mean` brings back
-    without the bias of a curved transform.
+    The inverse of the transforms of `to_scale`, except that "logit" does not undo the smoothing by
+    half an answer.
 
     Examples
     --------
@@ -155,11 +137,6 @@ def within_scale(values, scale):
     -------
     ndarray of shape (n_groups,)
         On "arcsine" cut to ``[0, pi / 2]``: the sine turns back beyond. Others as they are.
-
-    Raises
-    ------
-    ValueError
-        If `scale` is unknown.
 
     Examples
     --------
@@ -186,20 +163,11 @@ def from_scale_mean(mean, variance, scale):
     ndarray of shape (n_groups,)
         Posterior means of the proportions.
 
-    Raises
-    ------
-    ValueError
-        If `scale` is unknown.
-
     Notes
     -----
-    With ``t ~ N(m, v)``: "arcsine" is ``E sin(t)^2 = (1 - exp(-2 v) cos(2 m)) / 2``,
-    "logit" is ``E 1 / (1 + exp(-t))`` by Gauss-Hermite quadrature with 20 points,
-    right to 1e-7 for variances up to 2 and 1e-5 up to 4
-    (test_logit_mean_against_quadrature).
-
-    When not to use it: "arcsine" far outside ``[0, pi / 2]``, where the square of
-    the sine turns back; `within_scale` is for that.
+    With ``t ~ N(m, v)``: "arcsine" is ``E sin(t)^2 = (1 - exp(-2 v) cos(2 m)) / 2``, "logit" is
+    ``E 1 / (1 + exp(-t))`` by Gauss-Hermite quadrature with 20 points, right to 1e-7 for variances
+    up to 2 and 1e-5 up to 4 (test_logit_mean_against_quadrature).
 
     Examples
     --------
@@ -227,17 +195,11 @@ def from_scale_variance(mean, variance, scale):
     ndarray of shape (n_groups,)
         Posterior variances of the proportions, score units squared.
 
-    Raises
-    ------
-    ValueError
-        If `scale` is unknown.
-
     Notes
     -----
     With ``t ~ N(m, v)``, "arcsine" is the variance of ``(1 - cos 2t) / 2``,
-    ``(1 + exp(-8 v) cos(4 m)) / 8 - exp(-4 v) cos(2 m)^2 / 4``; "logit" is by the
-    quadrature of `from_scale_mean`. Unlike the delta method it is not 0 at the
-    ends of "arcsine".
+    ``(1 + exp(-8 v) cos(4 m)) / 8 - exp(-4 v) cos(2 m)^2 / 4``; "logit" is by the quadrature of
+    `from_scale_mean`. Unlike the delta method it is not 0 at the ends of "arcsine".
 
     Examples
     --------
@@ -262,20 +224,11 @@ def scale_derivative(values, scale):
     Returns
     -------
     ndarray of shape (n_groups,)
-        Derivative of `from_scale` at `values`: multiply it with a standard error
-        on the scale.
-
-    Raises
-    ------
-    ValueError
-        If `scale` is unknown.
+        Derivative of `from_scale` at `values`: multiply it with a standard error on the scale.
 
     Notes
     -----
     1, ``sin(2 t)`` and ``p (1 - p)`` with ``p = 1 / (1 + exp(-t))``.
-
-    When not to use it: at the ends of "arcsine", where it is 0 however uncertain
-    the value.
 
     Examples
     --------

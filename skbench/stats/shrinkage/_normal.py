@@ -1,7 +1,7 @@
 """Normal-normal shrinkage: prior variance, shrinkage factor, posterior mean, risk.
 
-The model of every function here is ``z_g ~ N(mu_g, sigma2_g)`` and
-``mu_g ~ N(prior_mean_g, A)``, with `A` the prior variance.
+The model of every function here is ``z_g ~ N(mu_g, sigma2_g)`` and ``mu_g ~ N(prior_mean_g, A)``,
+with `A` the prior variance.
 """
 
 from typing import NamedTuple
@@ -60,13 +60,13 @@ def posterior_mean(z, prior_mean, sigma2, prior_variance):
 
     Notes
     -----
-    Equation (2) of [1]_; `w` is the shrinkage factor. A group with
-    ``sigma2 = 0`` keeps its direct estimate, even when ``A = 0``.
+    Equation (2) of [1]_; `w` is the shrinkage factor. A group with ``sigma2 = 0`` keeps its direct
+    estimate, even when ``A = 0``.
 
     References
     ----------
-    .. [1] Fogliato, Patil, Akpinar and Monfort (2024). Precise Model
-       Benchmarking with Only a Few Observations.
+    .. [1] Fogliato, Patil, Akpinar and Monfort (2024). Precise Model Benchmarking with Only a Few
+       Observations.
 
     Examples
     --------
@@ -92,13 +92,13 @@ def stein_risk(residuals, sigma2, prior_variance):
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``(1 - w)^2 residual^2 + (2 w - 1) sigma2``, unbiased for the squared
-        error of group g when `z` is normal; single entries may be negative.
+        ``(1 - w)^2 residual^2 + (2 w - 1) sigma2``, unbiased for the squared error of group g when
+        `z` is normal; single entries may be negative.
 
     Notes
     -----
-    Stein (1981) applied to a linear rule with a fixed prior mean. Its mean over
-    groups is the criterion that Ignatiadis and Wager (2019) minimize.
+    Stein (1981) applied to a linear rule with a fixed prior mean. Its mean over groups is the
+    criterion that Ignatiadis and Wager (2019) minimize.
 
     Examples
     --------
@@ -136,8 +136,8 @@ def generalized_least_squares(z, sigma2, X, prior_variance):
     Returns
     -------
     NamedTuple of residuals, precision, beta, covariance
-        `precision` is ``1 / (A + sigma2)``, `covariance` the covariance matrix
-        ``(X' V^-1 X)^-1`` of `beta`.
+        `precision` is ``1 / (A + sigma2)``, `covariance` the covariance matrix ``(X' V^-1 X)^-1``
+        of `beta`.
 
     Examples
     --------
@@ -158,8 +158,8 @@ def prior_variance(z, sigma2, method, X=None):
     Parameters
     ----------
     z : ndarray of shape (n_groups,)
-        Direct estimates; or, where the prior mean is already known
-        independently of them, the residuals ``z - prior_mean``, with ``X=None``.
+        Direct estimates; or, where the prior mean is already known independently of them, the
+        residuals ``z - prior_mean``, with ``X=None``.
     sigma2 : ndarray of shape (n_groups,)
         Sampling variances of `z`.
     method : {"moments", "prasad-rao", "fay-herriot", "paule-mandel", "ml", \
@@ -175,26 +175,25 @@ def prior_variance(z, sigma2, method, X=None):
 
     Notes
     -----
-    With p columns in `X`, residuals r of least squares and r(A) of generalized
-    least squares, and ``v = A + sigma2``:
+    With p columns in `X`, residuals r of least squares and r(A) of generalized least squares, and
+    ``v = A + sigma2``:
 
     - "moments": ``max(0, mean(r^2 - sigma2))``, equation (7) of [1]_.
-    - "prasad-rao": ``max(0, (sum r^2 - sum sigma2 (1 - h)) / (G - p))`` with the
-      leverages h.
-    - "fay-herriot": the root of ``sum r(A)^2 / v = G - p``; Paule and Mandel
-      (1982) proposed the same equation, so "paule-mandel" is another name for it.
+    - "prasad-rao": ``max(0, (sum r^2 - sum sigma2 (1 - h)) / (G - p))`` with the leverages h.
+    - "fay-herriot": the root of ``sum r(A)^2 / v = G - p``; Paule and Mandel (1982) proposed the
+      same equation, so "paule-mandel" is another name for it.
     - "ml", "reml": the maximum of the (restricted) likelihood.
     - "adjusted-ml": the maximum of A times the likelihood (Li and Lahiri 2010).
     - "sure": the minimum of `stein_risk` (Ignatiadis and Wager 2019).
 
-    Without `X` no degrees of freedom are spent on the prior mean: "reml" is
-    then "ml" and "prasad-rao" is "moments". The likelihood and Stein's risk may
-    have several modes; a grid over A finds the best, root finding refines it.
+    Without `X` no degrees of freedom are spent on the prior mean: "reml" is then "ml" and
+    "prasad-rao" is "moments". The likelihood and Stein's risk may have several modes; a grid over A
+    finds the best, root finding refines it.
 
     References
     ----------
-    .. [1] Fogliato, Patil, Akpinar and Monfort (2024). Precise Model
-       Benchmarking with Only a Few Observations.
+    .. [1] Fogliato, Patil, Akpinar and Monfort (2024). Precise Model Benchmarking with Only a Few
+       Observations.
 
     Examples
     --------
@@ -375,20 +374,20 @@ def james_stein(z, sigma2, center="mean"):
     Returns
     -------
     JamesSteinFit
-        NamedTuple: center, shrinkage_factor ``w`` in [0, 1] and
-        degrees_of_freedom; the estimate is ``center + w (z - center)``.
+        NamedTuple: center, shrinkage_factor ``w`` in [0, 1] and degrees_of_freedom; the estimate is
+        ``center + w (z - center)``.
 
     Notes
     -----
-    ``w = max(0, 1 - (G - 3) / S)`` with ``S = sum (z - center)^2 / sigma2``, and
-    G - 2 for a fixed center (Efron and Morris 1975). With unequal variances this
-    is the rule for ``z / sigma``, whose guarantee is for the precision-weighted
-    loss. With too few groups (G - 3 <= 0) nothing is shrunk.
+    ``w = max(0, 1 - (G - 3) / S)`` with ``S = sum (z - center)^2 / sigma2``, and G - 2 for a fixed
+    center (Efron and Morris 1975). With unequal variances this is the rule for ``z / sigma``, whose
+    guarantee is for the precision-weighted loss. With too few groups (G - 3 <= 0) nothing is
+    shrunk.
 
     References
     ----------
-    .. [1] Efron and Morris (1975). Data analysis using Stein's estimator and its
-       generalizations. Journal of the American Statistical Association 70.
+    .. [1] Efron and Morris (1975). Data analysis using Stein's estimator and its generalizations.
+       Journal of the American Statistical Association 70.
 
     Examples
     --------

@@ -40,20 +40,20 @@ def fay_herriot(z, sigma2, X, method="reml"):
     Returns
     -------
     FayHerriotFit
-        NamedTuple: prior_variance `A`, beta and its covariance, prior_mean
-        ``X beta``, value (the EBLUP) and mse, the last three of shape (n_groups,).
+        NamedTuple: prior_variance `A`, beta and its covariance, prior_mean ``X beta``, value (the
+        EBLUP) and mse, the last three of shape (n_groups,).
 
     Notes
     -----
-    The mean squared error is the second-order estimate
-    ``g1 + g2 + 2 g3 - bias(A) (sigma2 / v)^2`` of Prasad and Rao (1990),
-    Datta and Lahiri (2000) and Datta, Rao and Smith (2005), where ``v = A + sigma2``,
-    g1 is the posterior variance, g2 pays for beta and g3 for A; see `fay_herriot_mse`.
+    The mean squared error is the second-order estimate ``g1 + g2 + 2 g3 - bias(A) (sigma2 / v)^2``
+    of Prasad and Rao (1990), Datta and Lahiri (2000) and Datta, Rao and Smith (2005), where
+    ``v = A + sigma2``, g1 is the posterior variance, g2 pays for beta and g3 for A; see
+    `fay_herriot_mse`.
 
     References
     ----------
-    .. [1] Fay and Herriot (1979). Estimates of income for small places.
-       Journal of the American Statistical Association 74.
+    .. [1] Fay and Herriot (1979). Estimates of income for small places. Journal of the American
+       Statistical Association 74.
     .. [2] Rao and Molina (2015). Small Area Estimation, section 6.2. Wiley.
 
     Examples
@@ -87,8 +87,8 @@ def fay_herriot_mse(sigma2, X, prior_variance, method, fitted_sigma2, fitted_X):
     Parameters
     ----------
     sigma2 : ndarray of shape (n_groups,)
-        Sampling variances of the groups that are predicted; infinite where a
-        group has no direct estimate.
+        Sampling variances of the groups that are predicted; infinite where a group has no direct
+        estimate.
     X : ndarray of shape (n_groups, n_features)
         Their design.
     prior_variance : float
@@ -104,8 +104,8 @@ def fay_herriot_mse(sigma2, X, prior_variance, method, fitted_sigma2, fitted_X):
 
     Notes
     -----
-    See `fay_herriot`. Never below g1, the error if beta and `A` were known: the
-    bias terms can push the second-order formula there.
+    See `fay_herriot`. Never below g1, the error if beta and `A` were known: the bias terms can push
+    the second-order formula there.
 
     Examples
     --------

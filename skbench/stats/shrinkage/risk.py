@@ -1,7 +1,7 @@
 """Mean squared error without the truth: Stein's estimate and split data.
 
-Every estimate of a group's squared error here is unbiased for it, so single
-entries are noisy and may be negative; only means over many groups are of use.
+Every estimate of a group's squared error here is unbiased for it, so single entries are noisy and
+may be negative; only means over many groups are of use.
 """
 
 import numpy as np
@@ -42,8 +42,8 @@ def split_loss(estimate, z, z_out, sigma2):
     estimate : ndarray of shape (n_groups,)
         Estimates that used the first part only.
     z, z_out : ndarray of shape (n_groups,)
-        Direct estimates from the first part and from the other, independent
-        given the true performances.
+        Direct estimates from the first part and from the other, independent given the true
+        performances.
     sigma2 : ndarray of shape (n_groups,)
         Unbiased sampling variances of `z`.
 
@@ -54,11 +54,10 @@ def split_loss(estimate, z, z_out, sigma2):
 
     Notes
     -----
-    The expectation is that of `held_out_loss` against `z_out`. The second term
-    removes the noise of `z_out` that has nothing to do with the estimate, and
-    which is large when the other part is small: with a tenth of the items left
-    out, the standard error of the mean risk is less than half as large
-    (test_second_term_removes_noise).
+    The expectation is that of `held_out_loss` against `z_out`. The second term removes the noise of
+    `z_out` that has nothing to do with the estimate, and which is large when the other part is
+    small: with a tenth of the items left out, the standard error of the mean risk is less than half
+    as large (test_second_term_removes_noise).
 
     Examples
     --------
@@ -88,16 +87,15 @@ def stein_loss(estimate, z, sigma2, slope):
 
     Notes
     -----
-    Exact for normal `z` that are independent, and for any law of `z` where the
-    estimate is linear in it. For direct estimates that are correlated across
-    models it needs estimates that do not use the group's own topic except
-    through its own `z`, which folds by topic make sure of. See [1]_.
+    Exact for normal `z` that are independent, and for any law of `z` where the estimate is linear
+    in it. For direct estimates that are correlated across models it needs estimates that do not use
+    the group's own topic except through its own `z`, which folds by topic make sure of. See [1]_.
     `skbench.stats.shrinkage.stein_risk` is the case of one fixed `A`.
 
     References
     ----------
-    .. [1] Stein (1981). Estimation of the mean of a multivariate normal
-       distribution. Annals of Statistics 9.
+    .. [1] Stein (1981). Estimation of the mean of a multivariate normal distribution. Annals of
+       Statistics 9.
 
     Examples
     --------
@@ -124,10 +122,9 @@ def james_stein_slope(z, sigma2, center="mean"):
 
     Notes
     -----
-    With precision shares ``p`` (0 for a fixed center), ``S`` the sum of
-    ``(z - center)^2 / sigma2`` and d degrees of freedom:
-    ``w + (1 - w) p + 2 d (z - center)^2 / (sigma2 S^2)``, without the last term
-    where the factor w is cut at 0. The center does not move S, whose minimum it is.
+    With precision shares ``p`` (0 for a fixed center), ``S`` the sum of ``(z - center)^2 / sigma2``
+    and d degrees of freedom: ``w + (1 - w) p + 2 d (z - center)^2 / (sigma2 S^2)``, without the
+    last term where the factor w is cut at 0. The center does not move S, whose minimum it is.
 
     Examples
     --------
@@ -169,10 +166,10 @@ def empirical_bayes_slope(residuals, sigma2, prior_variance):
 
     Notes
     -----
-    The second term is what estimating `A` by moments costs: a large residual
-    raises `A`, which pulls the estimate further towards it. It vanishes with
-    many groups. Exact for ``A = mean(residuals^2) - mean(sigma2)``; it is kept
-    where `A` sits at its floor, which errs on the side of a higher risk.
+    The second term is what estimating `A` by moments costs: a large residual raises `A`, which
+    pulls the estimate further towards it. It vanishes with many groups. Exact for
+    ``A = mean(residuals^2) - mean(sigma2)``; it is kept where `A` sits at its floor, which errs on
+    the side of a higher risk.
 
     Examples
     --------
@@ -192,15 +189,14 @@ def leave_one_out_loss(rule, k, n, variance="smoothed"):
     Parameters
     ----------
     rule : callable
-        ``rule(z, sigma2)`` gives the estimates of all groups from direct
-        estimates and sampling variances; whatever else it uses must not depend
-        on the group's own items.
+        ``rule(z, sigma2)`` gives the estimates of all groups from direct estimates and sampling
+        variances; whatever else it uses must not depend on the group's own items.
     k, n : ndarray of shape (n_groups,)
         Right answers and items of each group, at least 2.
     variance : str or ndarray of shape (n_groups,), default="smoothed"
         Sampling variance that the rule is given: a method of
-        `skbench.stats.binomial.sampling_variance`; or the variances with n items, which
-        then grow as 1 / n and do not depend on the group's own answers.
+        `skbench.stats.binomial.sampling_variance`; or the variances with n items, which then grow
+        as 1 / n and do not depend on the group's own answers.
 
     Returns
     -------
@@ -211,11 +207,10 @@ def leave_one_out_loss(rule, k, n, variance="smoothed"):
 
     Notes
     -----
-    `split_loss`, averaged over all n ways to leave one item out: a share k / n of
-    them leaves a right one out, so two terms do. For counts it takes the place
-    of `stein_loss`, which misses that the sampling variance moves with `z`: with
-    ten items the risk of a posterior mean came out at .69 to .82 of what it was
-    (test_stein_misses_what_the_variance_does).
+    `split_loss`, averaged over all n ways to leave one item out: a share k / n of them leaves a
+    right one out, so two terms do. For counts it takes the place of `stein_loss`, which misses that
+    the sampling variance moves with `z`: with ten items the risk of a posterior mean came out at
+    .69 to .82 of what it was (test_stein_misses_what_the_variance_does).
 
     Examples
     --------
@@ -257,15 +252,15 @@ def split_counts(k, n, n_folds, n_repeats, rng):
 
     Notes
     -----
-    Which items a fold gets is a random sample without replacement, so the number
-    of right ones is hypergeometric: exactly the law of dealing item rows, at a
-    cost that does not grow with the number of items. Given the accuracy, folds
-    are independent binomials (thinning, see [1]_). Sizes differ by at most one.
+    Which items a fold gets is a random sample without replacement, so the number of right ones is
+    hypergeometric: exactly the law of dealing item rows, at a cost that does not grow with the
+    number of items. Given the accuracy, folds are independent binomials (thinning, see [1]_). Sizes
+    differ by at most one.
 
     References
     ----------
-    .. [1] Neufeld, Dharamshi, Gao and Witten (2024). Data thinning for
-       convolution-closed distributions. Journal of Machine Learning Research 25.
+    .. [1] Neufeld, Dharamshi, Gao and Witten (2024). Data thinning for convolution-closed
+       distributions. Journal of Machine Learning Research 25.
 
     Examples
     --------
@@ -305,14 +300,14 @@ def split_normal(z, sigma2, n_folds, n_repeats, rng):
     Returns
     -------
     ndarray of shape (n_repeats, n_folds, n_groups)
-        Independent over folds given the true performances, each with variance
-        ``n_folds * sigma2``; their mean over folds is `z`.
+        Independent over folds given the true performances, each with variance ``n_folds * sigma2``;
+        their mean over folds is `z`.
 
     Notes
     -----
-    ``z_j = z + sigma sqrt(K) (e_j - mean(e))`` with standard normal e: data
-    thinning of a normal variable with known variance. It stands for dealing the
-    items of a group to folds where only their mean is known.
+    ``z_j = z + sigma sqrt(K) (e_j - mean(e))`` with standard normal e: data thinning of a normal
+    variable with known variance. It stands for dealing the items of a group to folds where only
+    their mean is known.
 
     Examples
     --------

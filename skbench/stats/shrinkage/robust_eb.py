@@ -1,11 +1,11 @@
 """Robust empirical Bayes intervals: kurtosis, critical values, lengths, non-coverage.
 
-The posterior mean ``f + w (z - f)`` of a group, divided by its noise ``w sigma``, is
-normal with unit variance around a bias ``b = (1 / w - 1) (f - mu) / sigma``. Across
-groups ``b`` has second moment ``m2 = (1 / w - 1) ** 2 A / sigma2`` and the kurtosis of
-``mu - f``. A robust interval is wide enough for every law of ``b`` with these two
-moments; a parametric one is right if the law is normal. Both promise coverage ON AVERAGE
-over the groups: one whose truth lies far from its prior mean is covered less often.
+The posterior mean ``f + w (z - f)`` of a group, divided by its noise ``w sigma``, is normal with
+unit variance around a bias ``b = (1 / w - 1) (f - mu) / sigma``. Across groups ``b`` has second
+moment ``m2 = (1 / w - 1) ** 2 A / sigma2`` and the kurtosis of ``mu - f``. A robust interval is
+wide enough for every law of ``b`` with these two moments; a parametric one is right if the law is
+normal. Both promise coverage ON AVERAGE over the groups: one whose truth lies far from its prior
+mean is covered less often.
 """
 
 from typing import NamedTuple
@@ -35,16 +35,16 @@ class PriorMoments(NamedTuple):
 def cva(m2, kurtosis, confidence_level=0.95):
     """Critical value of an interval that allows for a random bias.
 
-    The smallest ``chi`` with ``P(|N(b, 1)| > chi) <= 1 - confidence_level`` for every
-    law of the bias ``b`` that has ``E b^2 = m2`` and ``E b^4 <= kurtosis * m2^2``.
+    The smallest ``chi`` with ``P(|N(b, 1)| > chi) <= 1 - confidence_level`` for every law of the
+    bias ``b`` that has ``E b^2 = m2`` and ``E b^4 <= kurtosis * m2^2``.
 
     Parameters
     ----------
     m2 : array-like of shape (n_groups,)
         Second moments of the standardized bias, 0 to infinity.
     kurtosis : array-like of shape (n_groups,)
-        Kurtosis of the bias, 1 to infinity; infinite if only `m2` is known. The two
-        arguments broadcast, so that one number serves all groups.
+        Kurtosis of the bias, 1 to infinity; infinite if only `m2` is known. The two arguments
+        broadcast, so that one number serves all groups.
     confidence_level : float, default=0.95
         One minus the largest probability of a miss.
 
@@ -55,18 +55,16 @@ def cva(m2, kurtosis, confidence_level=0.95):
 
     Notes
     -----
-    The critical value of [1]_. The worst law has at most two points, and the supremum
-    is differentiable: Newton's method solves for all groups at once. Relative error
-    below 1e-12 on the gold values (test_gold_critical_values), 1e-10 at `m2` to 1e8 and
-    levels .5 to .9999 (test_critical_value_attains_its_level), 1e-7 at any `m2`.
-
-    When not to use it: where each single group must be covered. The law of ``b`` is
-    taken over groups, so the guarantee is average coverage.
+    The critical value of [1]_. The worst law has at most two points, and the supremum is
+    differentiable: Newton's method solves for all groups at once. Relative error below 1e-12 on the
+    gold values (test_gold_critical_values), 1e-10 at `m2` to 1e8 and levels .5 to .9999
+    (test_critical_value_attains_its_level), 1e-7 at any `m2`. The law of ``b`` is taken over
+    groups, so coverage holds on average over groups.
 
     References
     ----------
-    .. [1] Armstrong, Kolesar and Plagborg-Moller (2022). Robust Empirical Bayes
-       Confidence Intervals. Econometrica 90(6), 2567-2602.
+    .. [1] Armstrong, Kolesar and Plagborg-Moller (2022). Robust Empirical Bayes Confidence
+       Intervals. Econometrica 90(6), 2567-2602.
 
     Examples
     --------
@@ -98,13 +96,13 @@ def noncoverage(chi, m2, kurtosis):
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``sup P(|N(b, 1)| > chi)`` over all laws of ``b`` with these moments; nan
-        where an argument is nan or `chi` and `m2` are both infinite.
+        ``sup P(|N(b, 1)| > chi)`` over all laws of ``b`` with these moments; nan where an argument
+        is nan or `chi` and `m2` are both infinite.
 
     Notes
     -----
-    The supremum behind the critical values of Armstrong, Kolesar and Plagborg-Moller
-    (2022); `cva` is its inverse in `chi`.
+    The supremum behind the critical values of Armstrong, Kolesar and Plagborg-Moller (2022); `cva`
+    is its inverse in `chi`.
 
     Examples
     --------
@@ -132,11 +130,11 @@ def prior_moments(residuals, sigma2, weights=None, correction="pmt", noise=None)
     weights : ndarray of shape (..., n_groups), optional
         Weights ``omega`` of the groups, equal by default.
     correction : {"pmt", "fplib", "none"}, default="pmt"
-        What keeps the two estimates off impossible values: truncation at a posterior
-        mean, the posterior mean itself under a flat prior, or only the limits 0 and 1.
+        What keeps the two estimates off impossible values: truncation at a posterior mean, the
+        posterior mean itself under a flat prior, or only the limits 0 and 1.
     noise : ndarray of shape (n_groups,), optional
-        Unbiased estimates of the sampling variances, where `sigma2` is smoothed; they
-        replace it in ``W2`` and ``W4``. Ignored where a weight is 0.
+        Unbiased estimates of the sampling variances, where `sigma2` is smoothed; they replace it in
+        ``W2`` and ``W4``. Ignored where a weight is 0.
 
     Returns
     -------
@@ -149,19 +147,19 @@ def prior_moments(residuals, sigma2, weights=None, correction="pmt", noise=None)
     unbiased for the moments of ``mu - f``, and ``m2``, ``m4`` their weighted means:
 
     - "none": ``A = max(m2, 0)``, ``kurtosis = max(m4 / A^2, 1)``;
-    - "pmt": ``A >= 2 sum(omega^2 sigma2^2) / (sum(omega) sum(omega sigma2))`` and
-      ``kurtosis >= 1 + 32 sum(omega^2 sigma2^4) / (A^2 sum(omega) sum(omega sigma2^2))``;
-    - "fplib": mean of a normal with the estimate's own mean and variance, cut at 0: above
-      0, unless the squared residuals less `noise` are one and the same number of at most 0.
+    - "pmt": ``A >= 2 sum(omega^2 sigma2^2) / (sum(omega) sum(omega sigma2))`` and ``kurtosis >= 1 +
+      32 sum(omega^2 sigma2^4) / (A^2 sum(omega) sum(omega sigma2^2))``;
+    - "fplib": mean of a normal with the estimate's own mean and variance, cut at 0: above 0, unless
+      the squared residuals less `noise` are one and the same number of at most 0.
 
-    ``A = 0`` says nothing about the shape of what does not vary: the kurtosis is then
-    nan. It estimates ``E (mu - f)^4 / A^2`` in every group alike; if that may vary with
-    `sigma2` or the features, take infinity instead.
+    ``A = 0`` says nothing about the shape of what does not vary: the kurtosis is then nan. It
+    estimates ``E (mu - f)^4 / A^2`` in every group alike; if that may vary with `sigma2` or the
+    features, take infinity instead.
 
     References
     ----------
-    .. [1] Armstrong, Kolesar and Plagborg-Moller (2022). Robust Empirical Bayes
-       Confidence Intervals. Econometrica 90(6), 2567-2602.
+    .. [1] Armstrong, Kolesar and Plagborg-Moller (2022). Robust Empirical Bayes Confidence
+       Intervals. Econometrica 90(6), 2567-2602.
 
     Examples
     --------
@@ -211,14 +209,14 @@ def robust_half_width(prior_variance, sigma2, kurtosis, confidence_level=0.95):
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``cva(sigma2 / A, kurtosis) * w * sigma`` with ``w = A / (A + sigma2)``, in score
-        units. It falls to 0 with `A`; intervals of no width are not to be believed.
+        ``cva(sigma2 / A, kurtosis) * w * sigma`` with ``w = A / (A + sigma2)``, in score units. It
+        falls to 0 with `A`; intervals of no width are not to be believed.
 
     Notes
     -----
-    Armstrong, Kolesar and Plagborg-Moller (2022). AVERAGE coverage over the groups,
-    whatever the law of the true performances, if `prior_variance` and `kurtosis` are
-    right. When not to use it: where each single group must be covered.
+    Armstrong, Kolesar and Plagborg-Moller (2022). AVERAGE coverage over the groups, whatever the
+    law of the true performances, if `prior_variance` and `kurtosis` are right. When not to use it:
+    where each single group must be covered.
 
     Examples
     --------
@@ -250,8 +248,8 @@ def parametric_half_width(prior_variance, sigma2, confidence_level=0.95):
 
     Notes
     -----
-    Morris (1983). When not to use it: where true performances need not be normal: the worst
-    law misses ``noncoverage(quantile / sqrt(w), sigma2 / A, kurtosis)`` of them.
+    Morris (1983). When not to use it: where true performances need not be normal: the worst law
+    misses ``noncoverage(quantile / sqrt(w), sigma2 / A, kurtosis)`` of them.
 
     Examples
     --------
@@ -278,14 +276,14 @@ def shrinkage_length_optimal(signal_to_noise, kurtosis, confidence_level=0.95):
     Returns
     -------
     ndarray of shape (n_groups,)
-        The ``w`` that minimizes ``w * cva((1 / w - 1)^2 signal_to_noise, kurtosis)``, 0
-        without signal, 1 without noise, nan where an argument is nan.
+        The ``w`` that minimizes ``w * cva((1 / w - 1)^2 signal_to_noise, kurtosis)``, 0 without
+        signal, 1 without noise, nan where an argument is nan.
 
     Notes
     -----
-    Armstrong, Kolesar and Plagborg-Moller (2022). At the minimum ``1 - w`` is twice the
-    elasticity of `cva` in `m2`, which the envelope theorem gives. At kurtosis 1 a small
-    signal has no best ``w > 0``, the shorter the smaller: a `w` below 1e-4 is returned.
+    Armstrong, Kolesar and Plagborg-Moller (2022). At the minimum ``1 - w`` is twice the elasticity
+    of `cva` in `m2`, which the envelope theorem gives. At kurtosis 1 a small signal has no best
+    ``w > 0``, the shorter the smaller: a `w` below 1e-4 is returned.
 
     Examples
     --------
@@ -318,8 +316,8 @@ def length_optimal(prior_variance, sigma2, kurtosis, confidence_level=0.95):
     Returns
     -------
     w, half_width : ndarray of shape (n_groups,)
-        Shrinkage factors of `shrinkage_length_optimal` (1 where ``sigma2 = 0``) and
-        half-widths around ``f + w (z - f)``, in score units; 0 where ``A = 0``.
+        Shrinkage factors of `shrinkage_length_optimal` (1 where ``sigma2 = 0``) and half-widths
+        around ``f + w (z - f)``, in score units; 0 where ``A = 0``.
 
     Examples
     --------
@@ -355,14 +353,14 @@ def plausible_prior_variances(prior_variance, sigma2, n_units, unit=1.0):
     Returns
     -------
     ndarray of shape (n_values, ..., n_groups)
-        Equally likely values: quantiles of a normal law around `A`, cut at 0, with the
-        asymptotic variance of the estimate.
+        Equally likely values: quantiles of a normal law around `A`, cut at 0, with the asymptotic
+        variance of the estimate.
 
     Notes
     -----
-    ``2 / sum(unit^2 / (A + sigma2)^2)`` is that variance of `A / unit` in independent groups
-    ([1]_, section 6.1), here times ``n_groups / n_units``. The cut at 0 is what a flat prior on
-    ``A >= 0`` does. When not to use it: with hundreds of units, where it changes nothing.
+    ``2 / sum(unit^2 / (A + sigma2)^2)`` is that variance of `A / unit` in independent groups ([1]_,
+    section 6.1), here times ``n_groups / n_units``. The cut at 0 is what a flat prior on ``A >= 0``
+    does. When not to use it: with hundreds of units, where it changes nothing.
 
     References
     ----------

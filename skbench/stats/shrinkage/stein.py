@@ -22,15 +22,15 @@ def squared_errors(value, posterior_variance, z, noise):
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``(value - z)^2 - noise + 2 posterior_variance``. Noisy, and often negative: only means
-        over many groups are of use.
+        ``(value - z)^2 - noise + 2 posterior_variance``. Noisy, and often negative: only means over
+        many groups are of use.
 
     Notes
     -----
-    Stein's identity. For a Bayes rule with normal noise the covariance of an estimate with
-    the noise is its posterior variance, whatever it borrows from other groups and however
-    their errors are correlated (test_unbiased_risk_of_a_posterior_mean). It trusts the estimator
-    on how much weight each group has in its own estimate, and on nothing else.
+    Stein's identity. For a Bayes rule with normal noise the covariance of an estimate with the
+    noise is its posterior variance, whatever it borrows from other groups and however their errors
+    are correlated (test_unbiased_risk_of_a_posterior_mean). It trusts the estimator on how much
+    weight each group has in its own estimate, and on nothing else.
 
     Examples
     --------
@@ -82,9 +82,9 @@ def weight_of_direct(value, posterior_variance, z, noise):
     Returns
     -------
     float
-        Weight of the direct estimates: 0 where the estimated risk, the mean of
-        `squared_errors`, is not above theirs by more than its standard error, or where no
-        noise was seen, which says nothing of theirs; else the one with the least estimated risk.
+        Weight of the direct estimates: 0 where the estimated risk, the mean of `squared_errors`, is
+        not above theirs by more than its standard error, or where no noise was seen, which says
+        nothing of theirs; else the one with the least estimated risk.
 
     Notes
     -----

@@ -7,8 +7,7 @@ from scipy.stats import binom, nct, norm, ttest_1samp
 from scipy.stats import t as student_t
 
 from skbench.comparison import required_items
-from skbench.stats.clusters.cluster_summary import expected_design_effect
-from skbench.stats.clusters.clustered import cluster_robust_variance
+from skbench.stats.clusters.clustered import cluster_robust_variance, expected_design_effect
 from skbench.stats.clusters.paired import mcnemar_exact
 from skbench.stats.ranking.power import (
     detectable_effect,

@@ -5,10 +5,8 @@ from scipy.integrate import quad
 from scipy.stats import binom, norm
 
 from skbench.stats.intervals.binomial import sampling_variance
-from skbench.stats.scales import from_anscombe
 from skbench.stats.scales._transforms import (
     _effective_size,
-    anscombe,
     from_scale,
     from_scale_mean,
     from_scale_variance,
@@ -190,44 +188,3 @@ def test_variance_on_the_way_back_against_quadrature(scale, mean, variance):
     expected = weights @ (values - weights @ values) ** 2
     # The quadrature for "logit" has 20 points.
     assert_allclose(from_scale_variance(mean, variance, scale), expected, rtol=1e-6, atol=1e-15)
-
-
-@pytest.mark.parametrize("n", [1, 5, 20])
-def test_anscombe_is_his_formula_with_the_smoothed_variance(n):
-    z, sigma2, sizes = every_count(n)
-    values, variances = anscombe(z, sigma2, sizes)
-    k = np.arange(n + 1)
-    assert_allclose(values, np.arcsin(np.sqrt((k + 0.375) / (n + 0.75))), rtol=1e-12)
-    assert_allclose(variances, 1 / (4 * n + 2), rtol=1e-12)
-
-
-def test_anscombe_has_the_more_constant_variance():
-    k = np.arange(21)
-    z, sigma2, n = every_count(20)
-    spread = {}
-    for name, values in (
-        ("anscombe", anscombe(z, sigma2, n)[0]),
-        ("arcsine", to_scale(z, sigma2, n, "arcsine")[0]),
-    ):
-        p = np.linspace(0.1, 0.9, 17)[:, None]
-        chance = binom.pmf(k, 20, p)
-        variance = chance @ values**2 - (chance @ values) ** 2
-        spread[name] = np.ptp(variance) / np.mean(variance)
-    assert spread["anscombe"] < 0.5 * spread["arcsine"]
-
-
-@pytest.mark.parametrize("n", [1, 2, 10, 300])
-def test_means_on_anscombes_scale_are_taken_back_to_their_proportion(n):
-    variance = 1 / (4 * n + 2)
-    k = np.arange(n + 1)
-    shares = np.arcsin(np.sqrt((k + 0.375) / (n + 0.75)))
-    p = np.array([0.0, 0.02, 0.1]) / n
-    back = from_anscombe(binom.pmf(k, n, p[:, None]) @ shares, variance)
-    # By design the sine keeps a part of 2 n p (1 - p), at most .2 here.
-    assert_allclose(back, p, atol=0.2 * 0.4 / n)
-    t = np.linspace(-0.1, np.pi / 2 + 0.1, 301)
-    back = from_anscombe(t, variance)
-    assert (np.diff(back) >= 0).all() and back[0] == 0 and back[-1] == 1
-    assert_allclose(from_anscombe(np.pi / 2 - t, variance), 1 - back, atol=1e-12)
-    far = 2 * n * np.sin(t) ** 2 * np.cos(t) ** 2 > 1.8
-    assert_array_equal(back[far], from_scale(t[far], "arcsine"))

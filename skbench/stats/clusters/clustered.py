@@ -228,6 +228,40 @@ def mean_of_cluster_means(sums, squares, counts, sizes, codes, n_groups):
     )
 
 
+def expected_design_effect(cluster_sizes, intraclass_correlation):
+    """Design effect of clusters of given sizes whose items are equally correlated.
+
+    Parameters
+    ----------
+    cluster_sizes : array-like of shape (n_clusters,)
+        Number of items in each cluster; one number for clusters of one size.
+    intraclass_correlation : float
+        Correlation of two items of one cluster.
+
+    Returns
+    -------
+    float
+        Variance of the item-weighted mean over that of independent items.
+
+    Notes
+    -----
+    ``1 + (m - 1) r`` with ``m = sum n_c^2 / sum n_c``, the size of the cluster of an average item:
+    the formula of [1]_, chapter 8, for unequal sizes. Unequal sizes cost more than equal ones of
+    the same mean.
+
+    References
+    ----------
+    .. [1] Kish (1965). Survey Sampling. Wiley.
+
+    Examples
+    --------
+    >>> expected_design_effect(5, 0.25), expected_design_effect([1, 9], 0.25)
+    (2.0, 2.8)
+    """
+    sizes = np.asarray(cluster_sizes, dtype=float)
+    return float(1 + (np.sum(sizes**2) / np.sum(sizes) - 1) * intraclass_correlation)
+
+
 def _robust(residual_squares, counts, mean, sizes, codes, n_groups, kind):
     """Variance and degrees of freedom; a row stands for `counts` clusters of one size."""
 

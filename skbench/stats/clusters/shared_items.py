@@ -144,7 +144,7 @@ def own_item_scores(scores, clusters):
     share = _sums(answered.astype(float), clusters) / n
     residuals = _sums(np.where(answered, scores - mean, 0.0), clusters) / n
     influence = divided(residuals, np.sqrt(np.maximum(1 - share, 0)))
-    df = np.where(n_items > 0, cluster_df(share), np.nan)
+    df = np.where(n_items > 0, _cluster_df(share), np.nan)
     return SharedItems(
         mean=mean,
         variance=np.where(np.isnan(df), np.nan, np.sum(influence**2, axis=0)),
@@ -195,7 +195,7 @@ def own_item_errors(scores, clusters, fit):
     df = np.empty(variance.shape)
     for a, own in enumerate(part.T):
         both = part + own[:, None]
-        df[a] = cluster_df(divided(both, both.sum(axis=0)))
+        df[a] = _cluster_df(divided(both, both.sum(axis=0)))
     np.fill_diagonal(variance, 0.0)
     return PairErrors(difference, variance, df, np.nan_to_num(divided(third, variance**1.5)))
 
@@ -253,29 +253,8 @@ def pair_errors(scores, clusters, fit):
     return PairErrors(difference, variance, df, np.nan_to_num(divided(third, variance**1.5)))
 
 
-def cluster_df(shares):
-    """Bell-McCaffrey degrees of freedom of a mean from the shares of its clusters.
-
-    Parameters
-    ----------
-    shares : ndarray of shape (n_clusters, ...)
-        Shares that sum to 1 over the first axis; 0 where a cluster has no part.
-
-    Returns
-    -------
-    ndarray of shape (...)
-        nan where one cluster has everything.
-
-    Notes
-    -----
-    ``1 / (sum p^2 - sum s^2 + (sum s)^2)`` with ``s = p^2 / (1 - p)``, as in
-    `skbench.stats.clustered.cluster_robust_variance`.
-
-    Examples
-    --------
-    >>> cluster_df(np.full(10, 0.1)).round(9).item()
-    9.0
-    """
+def _cluster_df(shares):
+    """Bell-McCaffrey degrees of freedom of a mean whose clusters have these shares."""
     alone = shares.max(axis=0, initial=0) > 1 - 1e-9
     s = shares**2 / np.where(shares < 1 - 1e-9, 1 - shares, 1)
     trace = np.sum(shares**2, axis=0) - np.sum(s**2, axis=0) + np.sum(s, axis=0) ** 2
@@ -290,7 +269,7 @@ def _complete(scores, clusters):
     known = np.count_nonzero(shares) > 1
     root = n_items * np.sqrt(1 - shares[:, None]) if known else np.nan
     influence = _sums(scores - mean, clusters) / root
-    df = cluster_df(shares)
+    df = _cluster_df(shares)
     return SharedItems(
         mean=mean,
         variance=np.einsum("cm,cm->m", influence, influence),
@@ -326,7 +305,7 @@ def _with_gaps(y, answered, clusters):
     drift = psi * pull @ members.T
     answers = _sums(w, clusters)
     own = answers / np.maximum(answers.sum(axis=0), 1)
-    df = cluster_df(own)
+    df = _cluster_df(own)
     influence = psi + (around - drift)[:, component]
     present = answered.any(axis=0)
     return SharedItems(
@@ -406,7 +385,7 @@ def _own_df(answered, clusters):
         weights = inverse[:, [a]] - inverse[:, a + 1 :]
         information = _sums(w @ weights**2 - (w @ weights) ** 2 / k, clusters)
         shares = np.maximum(divided(information, information.sum(axis=0)), 0)
-        df[a, a + 1 :] = df[a + 1 :, a] = cluster_df(shares)
+        df[a, a + 1 :] = df[a + 1 :, a] = _cluster_df(shares)
     return df
 
 

@@ -202,35 +202,8 @@ def betting_interval(scores, codes, n_groups, confidence_level=0.95, low=0.0, hi
     return low + (high - low) * ends[0], low + (high - low) * ends[1]
 
 
-def mean_variance(total, total_squares, n):
-    """Sampling variance of group means, from sums.
-
-    Parameters
-    ----------
-    total : array-like of shape (n_groups,)
-        Sum of the scores of each group.
-    total_squares : array-like of shape (n_groups,)
-        Sum of their squares.
-    n : array-like of shape (n_groups,)
-        Number of scores.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,)
-        ``s^2 / n`` with `s^2` the sample variance (divisor ``n - 1``); nan where ``n < 2``, 0 where
-        the scores are equal.
-
-    Notes
-    -----
-    The sum of squares around the mean is ``total_squares - total^2 / n``, which loses digits when
-    the mean is large against the spread: subtract a number near the mean (the overall mean, say)
-    from all scores before summing. A result within the rounding error of the sums counts as 0.
-
-    Examples
-    --------
-    >>> mean_variance([6.0, 5.0], [14.0, 25.0], [3, 1])
-    array([0.33333333,        nan])
-    """
+def _mean_variance(total, total_squares, n):
+    """Sampling variance of group means, from sums."""
     total, total_squares, n = floats(total, total_squares, n)
     squares = _squares_around_mean(total, total_squares, n)
     variance = np.full(n.shape, np.nan)
@@ -253,7 +226,7 @@ def pooled_mean_variance(total, total_squares, n):
     Returns
     -------
     ndarray of shape (n_groups,)
-        `mean_variance`, or, for a group with fewer than two scores or with equal scores, the pooled
+        ``s^2 / n``, or, for a group with fewer than two scores or with equal scores, the pooled
         variance divided by `n`. Where no group has two different scores nothing can be pooled: nan.
 
     Notes
@@ -270,7 +243,7 @@ def pooled_mean_variance(total, total_squares, n):
     squares = _squares_around_mean(total, total_squares, n)
     freedom = np.maximum(n - 1, 0).sum()
     pooled = squares.sum() / freedom if squares.any() else np.nan
-    own = mean_variance(total, total_squares, n)
+    own = _mean_variance(total, total_squares, n)
     return np.where(own > 0, own, pooled / n)
 
 

@@ -194,10 +194,7 @@ def satterthwaite_df(variances, df):
 
 
 def _sum_by(codes, n_groups):
-    """Sizes of the groups, and a function that sums values by group.
-
-    Ten times as fast for rows that are sorted by group.
-    """
+    """Sizes of the groups, and a function that sums values by group."""
     if not np.all(codes[1:] >= codes[:-1]):
         n = np.bincount(codes, minlength=n_groups)
         return n, lambda values: np.bincount(codes, values, n_groups)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from skbench.stats.item_response.topic_effects import (
+from skbench.stats.item_response._topic_effects import (
     TopicFactors,
     first_factors,
     matched_factors,

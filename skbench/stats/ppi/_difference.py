@@ -317,10 +317,7 @@ def _cluster_part(values, weights, units, n_units, group_of, n_groups):
 
 
 def _helped_by_all_clusters(judge, values, unlabeled, units, group_of, human):
-    """Variance of the mean over the unlabeled rows where more clusters have labels.
-
-    Few clusters may be alike by chance; the means of all tell how far clusters differ.
-    """
+    """Variance of the mean over the unlabeled rows where more clusters have labels."""
     n_groups, every = len(judge.mean), np.ones(len(group_of))
     means = divided(np.bincount(units, values, len(group_of)), np.bincount(units))
     spread = cluster_robust_variance(means, every, group_of, n_groups)

@@ -1,7 +1,6 @@
-"""Levels and p-values that allow for several comparisons, and for reading overlaps."""
+"""Levels and p-values that allow for several comparisons."""
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 
 def bonferroni_level(confidence_level, n_comparisons):
@@ -71,43 +70,3 @@ def holm(p_values):
     result = np.empty_like(adjusted)
     np.put_along_axis(result, order, adjusted, axis=-1)
     return result
-
-
-def overlap_level(confidence_level=0.95, standard_error_ratio=1.0):
-    """Level at which two intervals just touch when their difference is significant.
-
-    Readers take two intervals that do not overlap for a significant difference. At this level,
-    about 83.4 %, they are right.
-
-    Parameters
-    ----------
-    confidence_level : float, default=0.95
-        Level of the two-sided test that non-overlap should stand for.
-    standard_error_ratio : float or ndarray, default=1.0
-        Larger over smaller standard error of the two estimates, or the reverse.
-
-    Returns
-    -------
-    float or ndarray
-        Level of each of the two normal intervals.
-
-    Notes
-    -----
-    Intervals ``x -+ c s`` of two independent estimates with standard errors `s` and ``r s`` touch
-    when the estimates differ by ``c s (1 + r)``; the test rejects beyond ``z s sqrt(1 + r^2)``.
-    Hence ``c = z sqrt(1 + r^2) / (1 + r)``, which is ``z / sqrt 2`` for equal standard errors [1]_
-    and grows to `z` as they differ.
-
-    References
-    ----------
-    .. [1] Goldstein and Healy (1995). The graphical presentation of a collection of means. Journal
-       of the Royal Statistical Society A 158, 175-177.
-
-    Examples
-    --------
-    >>> print(round(overlap_level(), 4))
-    0.8342
-    """
-    ratio = np.asarray(standard_error_ratio, dtype=float)
-    quantile = ndtri((1 + confidence_level) / 2) * np.sqrt(1 + ratio**2) / (1 + ratio)
-    return (2 * ndtr(quantile) - 1)[()]

@@ -22,7 +22,7 @@ def item_variance(omega2, sigma2_a=0.0, sigma2_b=0.0, n_repeats=1, design_effect
         Answers of each model to each item.
     design_effect : float, default=1.0
         What clusters of items multiply `omega2` by; see
-        `skbench.stats.cluster_summary.expected_design_effect`. Repeated answers are taken as
+        `skbench.stats.clustered.expected_design_effect`. Repeated answers are taken as
         independent, within clusters too.
 
     Returns

@@ -239,15 +239,7 @@ def draw_accuracies(k, n, a, b, weight, n_draws, rng, n_sizes=1):
 
 
 def _betas(a, b, rng):
-    """Draws of beta laws, one each.
-
-    By Cheng's rejection from a logistic law of the log odds, which takes all at once in two thirds
-    of the time of numpy. That is left the one in nine that is rejected, and laws that need not have
-    a peak.
-
-    Cheng (1978). Generating beta variates with nonintegral shape parameters. Communications of the
-    ACM 21, algorithm BB.
-    """
+    """Draws of beta laws, one each."""
     if min(a.min(), b.min()) <= 1:
         return rng.beta(a, b)
     size, level = a + b, rng.random(a.shape)
@@ -319,10 +311,7 @@ def _cells(cumulative, row, level):
 
 
 def _log_density(k, n, log_prior, u, t):
-    """Log posterior density in (log size u, logit mean t), unnormalized.
-
-    The Jacobian of (a, b) in these coordinates is ``a b``.
-    """
+    """Log posterior density in (log size u, logit mean t), unnormalized."""
     with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
         size = np.exp(u)[..., None]
         a, b = size * expit(t), size * expit(-t)
@@ -332,11 +321,7 @@ def _log_density(k, n, log_prior, u, t):
 
 
 def _logit_means(u, a, b):
-    """Ends of the logit mean at log sizes `u` of shape (n_models, n_sizes), in a box.
-
-    The box is ``a[0] < a < a[1]`` and ``b[0] < b < b[1]``; sizes that miss it, or all but miss it,
-    get the logit means of all of it.
-    """
+    """Ends of the logit mean at log sizes `u` of shape (n_models, n_sizes), in a box."""
     size = np.exp(u)
     a_low, a_high, b_low, b_high = (end[:, None] for end in (*a, *b))
     whole_low, whole_high = np.log(a_low) - np.log(b_high), np.log(a_high) - np.log(b_low)
@@ -350,12 +335,7 @@ def _logit_means(u, a, b):
 
 
 def _zoom(log_density, low, high):
-    """Ends between which a log density with one peak is within `_CUT` of it.
-
-    Where the range ends too early it is widened by half, where it ends too late it is narrowed,
-    until neither happens. A peak between two points makes the kept range too wide, never too
-    narrow. Returns the ends and the log of the integral.
-    """
+    """Ends between which a log density with one peak is within `_CUT` of it."""
     peak = np.full(low.shape, -np.inf)
     for _ in range(_MAX_PASSES):
         value = log_density(np.linspace(low, high, _COARSE, axis=-1))
@@ -415,10 +395,7 @@ def _log_sum(value):
 
 
 def _log_rising(term, m):
-    """``log Gamma(x + m) - log Gamma(x)`` without cancellation at large `x`.
-
-    The term is `x`, its logarithm and its `_remainder`, which all tasks share.
-    """
+    """``log Gamma(x + m) - log Gamma(x)`` without cancellation at large `x`."""
     x, log_x, remainder = term
     y = x + m
     return (y - 0.5) * np.log1p(m / x) + m * (log_x - 1) + (_remainder(y) - remainder)

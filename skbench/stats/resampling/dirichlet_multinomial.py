@@ -149,10 +149,7 @@ def log_dirichlet(alpha, rng):
 
 
 def _log_conditional(rest, n_tasks, evidence, log_prior, log_alpha):
-    """Log density of the log of one concentration, given `rest`, the sum of the others.
-
-    `evidence` is the sum over tasks of the log proportions of the category.
-    """
+    """Log density of the log of one concentration, given `rest`, the sum of the others."""
     alpha = np.exp(log_alpha)
     # A concentration that underflows gives inf - inf, which no slice contains.
     with np.errstate(invalid="ignore"):

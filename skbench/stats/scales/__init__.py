@@ -1,8 +1,6 @@
 """Scales of scores, normalisation and weights."""
 
-from skbench.stats.scales._anscombe import from_anscombe
 from skbench.stats.scales._transforms import (
-    anscombe,
     from_scale,
     from_scale_mean,
     from_scale_variance,
@@ -12,8 +10,6 @@ from skbench.stats.scales._transforms import (
 )
 
 __all__ = [
-    "anscombe",
-    "from_anscombe",
     "from_scale",
     "from_scale_mean",
     "from_scale_variance",

@@ -62,38 +62,6 @@ def to_scale(z, sigma2, n, scale):
     return to.forward(z, size), variance * to.squared_slope(p)
 
 
-def anscombe(z, sigma2, n):
-    """Proportions and their sampling variances on the arcsine scale, evened out at the ends.
-
-    Parameters
-    ----------
-    z, sigma2, n
-        As in `to_scale`.
-
-    Returns
-    -------
-    values, variances : ndarray of shape (n_groups,)
-        ``asin sqrt((k + 3/8) / (m + 3/4))`` with ``k = z m``, and ``1 / (4 m + 2)``, in radians;
-        ``m`` is the size that `to_scale` attributes to the group, which is `n` with the smoothed
-        variance.
-
-    Notes
-    -----
-    Anscombe (1948). Nearer to normal, and to constant variance, than `to_scale` with "arcsine"
-    where few trials all agree; `from_scale` and its companions take "arcsine" values back.
-
-    Examples
-    --------
-    >>> values, variances = anscombe([0.5, 1.0], [0.025, 0.00763889], [10, 10])
-    >>> print(values.round(4), variances.round(4))
-    [0.7854 1.3829] [0.0238 0.0238]
-    """
-    _, variances = to_scale(z, sigma2, n, "arcsine")
-    size = 1 / (4 * np.maximum(variances, 1e-12))
-    share = (np.asarray(z, dtype=float) * size + 0.375) / (size + 0.75)
-    return np.arcsin(np.sqrt(share)), 1 / (4 * size + 2)
-
-
 def from_scale(values, scale):
     """Proportions that belong to values on a scale; keeps order, so fit for interval ends.
 

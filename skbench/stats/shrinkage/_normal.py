@@ -122,30 +122,7 @@ class _Fit(NamedTuple):
 
 
 def generalized_least_squares(z, sigma2, X, prior_variance):
-    """Regression of `z` on `X` with variances ``A + sigma2``.
-
-    Parameters
-    ----------
-    z, sigma2 : ndarray of shape (n_groups,)
-        Direct estimates and their sampling variances.
-    X : ndarray of shape (n_groups, n_features)
-        Design of full column rank, with its intercept; may have no columns.
-    prior_variance : float
-        The `A`; ``A + sigma2`` must be positive in every group.
-
-    Returns
-    -------
-    NamedTuple of residuals, precision, beta, covariance
-        `precision` is ``1 / (A + sigma2)``, `covariance` the covariance matrix ``(X' V^-1 X)^-1``
-        of `beta`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> fit = generalized_least_squares(np.array([1.0, 3.0]), np.zeros(2), np.ones((2, 1)), 1.0)
-    >>> fit.beta
-    array([2.])
-    """
+    """Regression of `z` on `X` with variances ``A + sigma2``."""
     precision = 1 / (prior_variance + sigma2)
     covariance = np.linalg.inv(X.T @ (precision[:, None] * X))
     beta = covariance @ (X.T @ (precision * z))
@@ -263,27 +240,7 @@ def _maximum_likelihood(z, sigma2, X, restricted, adjusted):
 
 
 def trace_of_design(fit, X):
-    """tr((X' V^-1 X)^-1 X' V^-2 X): what REML adds to the score of ML.
-
-    Parameters
-    ----------
-    fit : result of `generalized_least_squares`
-        At one value of the prior variance.
-    X : ndarray of shape (n_groups, n_columns)
-        The design.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.ones((4, 1))
-    >>> fit = generalized_least_squares(np.arange(4.0), np.full(4, 0.5), X, 1.5)
-    >>> print(trace_of_design(fit, X))
-    0.5
-    """
+    """tr((X' V^-1 X)^-1 X' V^-2 X): what REML adds to the score of ML."""
     return np.sum(fit.covariance * (X.T @ (fit.precision[:, None] ** 2 * X)))
 
 
@@ -317,26 +274,7 @@ def _best_on_grid(criterion, score, upper, sigma2, zero_allowed):
 
 
 def smallest_prior_variance(scale, sigma2):
-    """What stands for A = 0, where a group without noise would have infinite weight.
-
-    Parameters
-    ----------
-    scale : float
-        Largest prior variance that comes into question, score units squared.
-    sigma2 : ndarray of shape (n_groups,)
-        Sampling variances, score units squared.
-
-    Returns
-    -------
-    float
-        1e-10 of the larger of `scale` and the mean of `sigma2`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> print(smallest_prior_variance(0.0, np.array([0.0, 0.02])))
-    1e-12
-    """
+    """What stands for A = 0, where a group without noise would have infinite weight."""
     return 1e-10 * max(scale, np.mean(sigma2))
 
 

@@ -38,7 +38,6 @@ def item_correlation(scores, topic):
 
     Examples
     --------
-    >>> import numpy as np
     >>> scores = np.array([[1, 1, 0], [1, 1, 1], [0, 0, 0], [0, 1, 0.0]])
     >>> item_correlation(scores, np.zeros(4, dtype=int)).round(2)
     array([[1. , 0.5, 0.5],
@@ -102,7 +101,6 @@ def shared_factors(correlation):
 
     Examples
     --------
-    >>> import numpy as np
     >>> own_share, factors = shared_factors(np.array([[1, 0.36], [0.36, 1]]))
     >>> own_share.round(2), np.abs(factors).round(1)
     (array([0.64, 0.64]), array([[0.6],

@@ -101,12 +101,8 @@ def clopper_pearson_interval(k, n, confidence_level=0.95):
 
     Parameters
     ----------
-    k : array-like of shape (n_groups,)
-        Number of right answers, 0 to `n`.
-    n : array-like of shape (n_groups,)
-        Number of items, at least 1. Broadcasts against `k`.
-    confidence_level : float, default=0.95
-        Least coverage.
+    k, n, confidence_level
+        As in `wilson_interval`; coverage is at least the level.
 
     Returns
     -------
@@ -140,12 +136,8 @@ def jeffreys_interval(k, n, confidence_level=0.95):
 
     Parameters
     ----------
-    k : array-like of shape (n_groups,)
-        Number of right answers, 0 to `n`.
-    n : array-like of shape (n_groups,)
-        Number of items. Broadcasts against `k`.
-    confidence_level : float, default=0.95
-        Posterior probability of the interval.
+    k, n, confidence_level
+        As in `wilson_interval`; the level is a posterior probability.
 
     Returns
     -------
@@ -179,12 +171,8 @@ def agresti_coull_interval(k, n, confidence_level=0.95):
 
     Parameters
     ----------
-    k : array-like of shape (n_groups,)
-        Number of right answers, 0 to `n`.
-    n : array-like of shape (n_groups,)
-        Number of items. Broadcasts against `k`.
-    confidence_level : float, default=0.95
-        Nominal coverage.
+    k, n, confidence_level
+        As in `wilson_interval`.
 
     Returns
     -------
@@ -220,12 +208,8 @@ def wald_interval(k, n, confidence_level=0.95):
 
     Parameters
     ----------
-    k : array-like of shape (n_groups,)
-        Number of right answers, 0 to `n`.
-    n : array-like of shape (n_groups,)
-        Number of items, at least 1. Broadcasts against `k`.
-    confidence_level : float, default=0.95
-        Nominal coverage.
+    k, n, confidence_level
+        As in `wilson_interval`.
 
     Returns
     -------
@@ -255,10 +239,8 @@ def sampling_variance(k, n, method="smoothed", prior_mean=None):
 
     Parameters
     ----------
-    k : array-like of shape (n_groups,)
-        Number of right answers, 0 to `n`.
-    n : array-like of shape (n_groups,)
-        Number of items, at least 1. Broadcasts against `k`.
+    k, n
+        As in `wilson_interval`.
     method : {"smoothed", "plug-in", "agresti", "pooled", "model"}, default="smoothed"
         - "smoothed": ``p = (k + 1) / (n + 2)``, never 0;
         - "plug-in": ``p = k / n``, which gives 0 at ``k = 0`` and ``k = n``;

@@ -69,7 +69,6 @@ def finite_population_mean(
 
     Examples
     --------
-    >>> import numpy as np
     >>> mean = finite_population_mean(
     ...     *map(np.array, [[0.4], [10], [40], [0.5], [0.3], [0.7], [0.1], [0.25]]))
     >>> mean.value

@@ -54,12 +54,8 @@ def normal_interval(mean, standard_error, confidence_level=0.95):
 
     Parameters
     ----------
-    mean : array-like of shape (n_groups,)
-        Means, in the units of the score.
-    standard_error : array-like of shape (n_groups,)
-        Their standard errors, same units.
-    confidence_level : float, default=0.95
-        Nominal coverage.
+    mean, standard_error, confidence_level
+        As in `t_interval`.
 
     Returns
     -------
@@ -180,7 +176,6 @@ def betting_interval(scores, codes, n_groups, confidence_level=0.95, low=0.0, hi
 
     Examples
     --------
-    >>> import numpy as np
     >>> scores = np.tile([0.45, 0.55, 0.5, 0.4, 0.6], 20)
     >>> low, high = betting_interval(scores, np.zeros(100, dtype=int), 1)
     >>> print(low.round(2), high.round(2))

@@ -53,7 +53,6 @@ def variance_noise(n, squares, fourth_powers, sigma2, n_independent=None, varian
 
     Examples
     --------
-    >>> import numpy as np
     >>> variance_noise([2, 2], np.array([1.0, 0.0]), np.array([0.5, 0.0]), [0.5, 0.25])
     VarianceNoise(borrowed_freedom=inf, pooled_share=0.6666666666666666)
     """
@@ -110,7 +109,6 @@ def borrowed_freedom(n, squares, fourth_powers):
 
     Examples
     --------
-    >>> import numpy as np
     >>> scores = np.random.default_rng(0).normal(size=(2000, 8))
     >>> def freedom(scores):
     ...     away = scores - scores.mean(axis=1, keepdims=True)

@@ -53,7 +53,6 @@ def group_moments(columns, codes, n_groups, weights=None):
 
     Examples
     --------
-    >>> import numpy as np
     >>> m = group_moments(np.array([[1.0], [3.0], [5.0]]), np.array([0, 0, 1]), 2)
     >>> print(m.n, m.mean.ravel(), m.products.ravel())
     [2 1] [2. 5.] [2. 0.]
@@ -86,10 +85,8 @@ def complement_moments(columns, excluded, codes, n_groups):
         Numbers.
     excluded : ndarray of int of shape (n_excluded,)
         Positions of the rows to leave out: the labeled ones.
-    codes : ndarray of int of shape (n_rows,)
-        Group of each row.
-    n_groups : int
-        Number of groups.
+    codes, n_groups
+        As in `group_moments`.
 
     Returns
     -------
@@ -103,7 +100,6 @@ def complement_moments(columns, excluded, codes, n_groups):
 
     Examples
     --------
-    >>> import numpy as np
     >>> columns = np.array([[1.0], [3.0], [9.0]])
     >>> m = complement_moments(columns, np.array([2]), np.zeros(3, dtype=int), 1)
     >>> print(m.n, m.mean.ravel(), m.products.ravel())

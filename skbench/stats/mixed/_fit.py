@@ -65,7 +65,6 @@ def fit_mixed(likelihood, design, tolerance=1e-3, *, heavy_tails=True, tell=None
 
     Examples
     --------
-    >>> import numpy as np
     >>> from skbench.stats import mixed
     >>> ones = np.ones(4)
     >>> column = ones[:, None]

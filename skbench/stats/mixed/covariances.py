@@ -31,7 +31,6 @@ class FeatureKernels:
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.array([[0.0], [1.0]])
     >>> smooth, linear = FeatureKernels(X, 1).factors(X, np.zeros(2, dtype=int))
     >>> (smooth @ smooth.T).round(2)

@@ -110,7 +110,6 @@ def difference_estimate(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from skbench.stats.moments import group_moments
     >>> f, y = np.array([0.5, 0.7]), np.array([0.6, 1.0])
     >>> labeled = group_moments(np.column_stack([f, y]), np.zeros(2, dtype=int), 1)
@@ -180,7 +179,6 @@ def clustered_difference_estimate(
 
     Examples
     --------
-    >>> import numpy as np
     >>> f, y = np.full((5, 1), 0.5), np.array([0.6, 1.0, 0.2, 0.2, np.nan])
     >>> e = clustered_difference_estimate(f, y, ~np.isnan(y), np.zeros(5, dtype=int), 1,
     ...     np.zeros((1, 1)), clusters=np.array([0, 0, 1, 1, 2]))
@@ -251,7 +249,6 @@ def labeled_mean(y, labeled, codes, n_groups, clusters=None, weights=None, bound
 
     Examples
     --------
-    >>> import numpy as np
     >>> y = np.array([1.0, 0.0, 1.0, 1.0, np.nan])
     >>> e = labeled_mean(y, ~np.isnan(y), np.zeros(5, dtype=int), 1)
     >>> print(e.value, e.variance)

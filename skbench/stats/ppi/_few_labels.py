@@ -26,7 +26,6 @@ def explained_share(labeled, pooled=False):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from skbench.stats.moments import group_moments
     >>> f, y = np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 0.0, 1.0, 0.0])
     >>> moments = group_moments(np.column_stack([f, y]), np.zeros(4, dtype=int), 1)
@@ -72,7 +71,6 @@ def t_interval_is_narrower(share, n, n_unlabeled, df):
     --------
     Ten labels take an autorater that explains 3/4 of them, twenty one of 1/3.
 
-    >>> import numpy as np
     >>> n = np.array([10, 10, 20, 20])
     >>> t_interval_is_narrower(np.array([0.7, 0.8, 0.3, 0.4]), n, 200, n - 2.0)
     array([False,  True, False,  True])

@@ -41,7 +41,6 @@ def finite_difference_estimate(labeled, unlabeled, power, bounds=None, ddof=1):
     --------
     A perfect autorater leaves no doubt about these rows.
 
-    >>> import numpy as np
     >>> from skbench.stats.moments import group_moments
     >>> y, zeros = np.array([0.2, 0.4, 0.6]), np.zeros(3, dtype=int)
     >>> labeled = group_moments(np.column_stack([y, y])[:2], zeros[:2], 1)

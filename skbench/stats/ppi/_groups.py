@@ -51,7 +51,6 @@ def independent_feature(mean, z, slope, spread, label_noise, known):
     --------
     An autorater that only adds .1 says nothing beyond an estimate from all of it.
 
-    >>> import numpy as np
     >>> z, one = np.array([0.5, 0.7]), np.ones(1)
     >>> noise = np.array([0.01, 0.01])
     >>> independent_feature(z[:, None] + 0.1, z, one, one, noise, known=np.ones(2)).ravel()
@@ -88,7 +87,6 @@ def within_regression(labeled):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from skbench.stats.moments import group_moments
     >>> rows = np.array([[0.2, 0.0], [0.6, 1.0]])
     >>> slope, spread = within_regression(group_moments(rows, np.zeros(2, dtype=int), 1))

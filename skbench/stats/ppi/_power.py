@@ -42,7 +42,6 @@ def tuned_power(labeled, unlabeled, pooled=False, share=None):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from skbench.stats.moments import group_moments
     >>> zeros = lambda n: np.zeros(n, dtype=int)
     >>> f, y = np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 0.0, 0.0, 1.0])
@@ -87,7 +86,6 @@ def clustered_share(labeled, codes, n_groups, clusters):
 
     Examples
     --------
-    >>> import numpy as np
     >>> labeled, zeros = np.array([True, True, False, False]), np.zeros(4, dtype=int)
     >>> print(clustered_share(labeled, zeros, 1, np.arange(4)))
     [0.5]
@@ -134,7 +132,6 @@ def weighted_power(autorater, y, labeled, codes, n_groups, weights, pooled=False
 
     Examples
     --------
-    >>> import numpy as np
     >>> f, y = np.array([[0.0], [1.0], [0.0], [1.0]]), np.array([0.1, 0.6, np.nan, np.nan])
     >>> zeros = np.zeros(4, dtype=int)
     >>> print(weighted_power(f, y, ~np.isnan(y), zeros, 1, np.ones(4)).round(3))

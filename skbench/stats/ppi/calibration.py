@@ -38,7 +38,6 @@ def shares_with_mean(shares, weights, mean):
 
     Examples
     --------
-    >>> import numpy as np
     >>> shares_with_mean(np.array([[0.9, 0.2]]), np.array([[1, 1]]), np.array([0.6])).round(3)
     array([[0.93, 0.27]])
     """

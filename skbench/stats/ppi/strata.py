@@ -49,7 +49,6 @@ def quantile_edges(scores, codes, n_groups, n_strata):
 
     Examples
     --------
-    >>> import numpy as np
     >>> quantile_edges(np.array([0.1, 0.2, 0.8, 0.9]), np.zeros(4, dtype=int), 1, 2)
     array([[0.5]])
     """
@@ -89,7 +88,6 @@ def strata_between(scores, edges, codes):
 
     Examples
     --------
-    >>> import numpy as np
     >>> strata_between(np.array([0.1, 0.5]), np.array([[0.5]]), np.zeros(2, dtype=int))
     array([0, 1])
     """
@@ -121,7 +119,6 @@ def merged_strata(n_labeled, n_unlabeled, min_count=3):
 
     Examples
     --------
-    >>> import numpy as np
     >>> merged_strata(np.array([[1, 9, 5]]), np.array([[50, 50, 40]]))
     array([[ True, False,  True]])
     """
@@ -167,7 +164,6 @@ def stratified_mean(value, variance, unlabeled_variance, df, counts):
 
     Examples
     --------
-    >>> import numpy as np
     >>> m = stratified_mean(np.array([[0.2, 0.8]]), np.full((1, 2), 0.01), np.zeros((1, 2)),
     ...     np.full((1, 2), 9.0), np.array([[500, 500]]))
     >>> print(m.value, m.variance.round(5), m.df.round(2))

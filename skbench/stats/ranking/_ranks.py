@@ -130,10 +130,8 @@ def average_ranks(scores, weights=None):
 
     Parameters
     ----------
-    scores : array-like of shape (..., n_models, n_tasks)
-        Scores.
-    weights : array-like of shape (n_tasks,), default=None
-        Weights of the tasks, equal unless given.
+    scores, weights
+        As in `ranks_by_mean`.
 
     Returns
     -------
@@ -201,10 +199,8 @@ def average_ranks_in_bins(scores, weights=None):
 
     Parameters
     ----------
-    scores : array-like of shape (..., n_models, n_tasks)
-        Scores as fractions of 1.
-    weights : array-like of shape (n_tasks,), default=None
-        Weights of the tasks, equal unless given.
+    scores, weights
+        As in `ranks_by_mean`; scores are fractions of 1.
 
     Returns
     -------

@@ -117,14 +117,8 @@ def power_at(effect, n_items, variance, confidence_level=0.95):
 
     Parameters
     ----------
-    effect : float
-        True difference, in the units of the score.
-    n_items : float
-        Number of items.
-    variance : float
-        Variance that one item adds, see `item_variance`.
-    confidence_level : float, default=0.95
-        Of the two-sided interval.
+    effect, n_items, variance, confidence_level
+        As in `required_n` and `detectable_effect`.
 
     Returns
     -------
@@ -149,14 +143,8 @@ def power_t(effect, n_items, variance, confidence_level=0.95, cluster_size=1):
 
     Parameters
     ----------
-    effect : float or ndarray
-        True difference, in the units of the score.
-    n_items : float or ndarray
-        Number of items.
-    variance : float or ndarray
-        Variance that one item adds, see `item_variance`.
-    confidence_level : float, default=0.95
-        Of the two-sided interval that has to leave out 0.
+    effect, n_items, variance, confidence_level
+        As in `power_at`; float or ndarray.
     cluster_size : float or ndarray, default=1
         Items per cluster.
 
@@ -185,12 +173,8 @@ def required_n_t(effect, variance, confidence_level=0.95, power=0.8, cluster_siz
 
     Parameters
     ----------
-    effect : float or ndarray
-        True difference; 0 takes infinitely many items.
-    variance : float or ndarray
-        Variance that one item adds, see `item_variance`.
-    confidence_level, power : float, default=0.95 and 0.8
-        As in `required_n`.
+    effect, variance, confidence_level, power
+        As in `required_n`; an effect of 0 takes infinitely many items.
     cluster_size : float or ndarray, default=1
         Items per cluster.
 

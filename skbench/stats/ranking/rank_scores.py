@@ -100,12 +100,8 @@ def pooled_rank_scores(mean, variance, n):
 
     Parameters
     ----------
-    mean : ndarray of shape (n_models,)
-        Mean score of each model; high is good, nan for a missing score.
-    variance : ndarray of shape (n_models,)
-        Variance (``ddof=1``) of the raw scores of each; nan for one score.
-    n : ndarray of shape (n_models,)
-        Number of the raw scores of each.
+    mean, variance, n
+        As in `welch_rank_scores`; the variance of a single score is nan.
 
     Returns
     -------

@@ -98,17 +98,8 @@ def single_step(estimate, difference_error, df, confidence_level=0.95, simultane
 
     Parameters
     ----------
-    estimate : ndarray of shape (n_models,)
-        Estimated performances; high is good.
-    difference_error : ndarray of shape (n_models, n_models)
-        Standard error of ``estimate[j] - estimate[k]``; 0 on the diagonal.
-    df : ndarray of shape (n_models, n_models)
-        Degrees of freedom of these; infinite where they are known.
-    confidence_level : float, default=0.95
-        Probability of no wrong sign: among all pairs if `simultaneous`, else among the pairs of one
-        model.
-    simultaneous : bool, default=True
-        Whether one family holds all pairs, or each model has a family of its own.
+    estimate, difference_error, df, confidence_level, simultaneous
+        As in `dominance`.
 
     Returns
     -------

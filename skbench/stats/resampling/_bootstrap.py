@@ -60,10 +60,8 @@ def normal_means(z, sigma2, n_draws, rng):
         Observed means.
     sigma2 : array-like of shape (...)
         Their sampling variances. Broadcasts against `z`.
-    n_draws : int
-        Number of draws.
-    rng : numpy.random.Generator
-        Source of the draws.
+    n_draws, rng
+        As in `binomial_means`.
 
     Returns
     -------
@@ -124,10 +122,8 @@ def resampled_means(sums, sizes, counts, n_draws, rng):
         Number of scores in each sum, 1 for items; at least 1. One column stands for all models.
     counts : ndarray of int of shape (n_rows,)
         How many items or clusters look like this row.
-    n_draws : int
-        Number of draws.
-    rng : numpy.random.Generator
-        Source of the draws.
+    n_draws, rng
+        As in `binomial_means`.
 
     Returns
     -------

@@ -171,7 +171,6 @@ def from_scale_variance(mean, variance, scale):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from_scale_variance([np.pi / 4, np.pi / 2], [0.01, 0.01], "arcsine").round(5)
     array([0.00961, 0.00019])
     """

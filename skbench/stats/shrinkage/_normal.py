@@ -30,7 +30,6 @@ def shrinkage_factor(prior_variance, sigma2):
 
     Examples
     --------
-    >>> import numpy as np
     >>> shrinkage_factor(0.01, np.array([0.03, 0.0]))
     array([0.25, 1.  ])
     """
@@ -48,10 +47,8 @@ def posterior_mean(z, prior_mean, sigma2, prior_variance):
         Direct estimates, in the units of the score.
     prior_mean : ndarray of shape (n_groups,)
         Regression estimate of each group, same units as `z`.
-    sigma2 : ndarray of shape (n_groups,)
-        Sampling variance of `z` (score units squared).
-    prior_variance : float or ndarray of shape (n_groups,)
-        Variance `A` of the true performances around `prior_mean`.
+    sigma2, prior_variance
+        As in `shrinkage_factor`.
 
     Returns
     -------
@@ -70,7 +67,6 @@ def posterior_mean(z, prior_mean, sigma2, prior_variance):
 
     Examples
     --------
-    >>> import numpy as np
     >>> posterior_mean(np.array([0.9, 0.5]), 0.6, np.array([0.02, 0.0]), 0.01)
     array([0.7, 0.5])
     """
@@ -102,7 +98,6 @@ def stein_risk(residuals, sigma2, prior_variance):
 
     Examples
     --------
-    >>> import numpy as np
     >>> stein_risk(np.array([0.1]), np.array([0.01]), np.inf)
     array([0.01])
     """
@@ -174,7 +169,6 @@ def prior_variance(z, sigma2, method, X=None):
 
     Examples
     --------
-    >>> import numpy as np
     >>> round(prior_variance(np.array([0.2, -0.2]), np.array([0.01, 0.01]), "moments"), 12)
     0.03
     """
@@ -329,7 +323,6 @@ def james_stein(z, sigma2, center="mean"):
 
     Examples
     --------
-    >>> import numpy as np
     >>> james_stein(np.array([0.1, 0.4, 0.5, 0.6, 0.9]), np.full(5, 0.02)).shrinkage_factor
     0.882...
     """

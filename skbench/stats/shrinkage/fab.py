@@ -83,7 +83,6 @@ def fab_binomial_interval(k, n, alpha, beta, confidence_level=0.95):
 
     Examples
     --------
-    >>> import numpy as np
     >>> low, high = fab_binomial_interval([7, 7], 10, [1, 14], [1, 6])
     >>> print(low.round(3), high.round(3))
     [0.381 0.393] [0.913 0.913]

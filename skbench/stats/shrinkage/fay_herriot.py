@@ -58,7 +58,6 @@ def fay_herriot(z, sigma2, X, method="reml"):
 
     Examples
     --------
-    >>> import numpy as np
     >>> fit = fay_herriot(np.array([0.2, 0.5, 0.9]), np.full(3, 0.01), np.ones((3, 1)))
     >>> fit.value.round(3)
     array([0.227, 0.503, 0.87 ])
@@ -109,7 +108,6 @@ def fay_herriot_mse(sigma2, X, prior_variance, method, fitted_sigma2, fitted_X):
 
     Examples
     --------
-    >>> import numpy as np
     >>> X, sigma2 = np.ones((4, 1)), np.full(4, 0.01)
     >>> fay_herriot_mse(np.array([np.inf]), X[:1], 0.05, "reml", sigma2, X).round(4)
     array([0.065])

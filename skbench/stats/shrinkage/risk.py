@@ -27,7 +27,6 @@ def held_out_loss(estimate, z, sigma2):
 
     Examples
     --------
-    >>> import numpy as np
     >>> held_out_loss(np.array([0.5]), np.array([0.7]), np.array([0.01])).round(3)
     array([0.03])
     """
@@ -61,7 +60,6 @@ def split_loss(estimate, z, z_out, sigma2):
 
     Examples
     --------
-    >>> import numpy as np
     >>> split_loss(np.array([0.6]), np.array([0.8]), np.array([0.5]), np.array([0.02])).round(3)
     array([-0.06])
     """
@@ -99,7 +97,6 @@ def stein_loss(estimate, z, sigma2, slope):
 
     Examples
     --------
-    >>> import numpy as np
     >>> stein_loss(np.array([0.6]), np.array([0.7]), np.array([0.02]), np.array([0.5])).round(3)
     array([0.01])
     """
@@ -128,7 +125,6 @@ def james_stein_slope(z, sigma2, center="mean"):
 
     Examples
     --------
-    >>> import numpy as np
     >>> james_stein_slope(np.array([0.1, 0.4, 0.5, 0.6, 0.9]), np.full(5, 0.02)).round(3)
     array([1.017, 0.913, 0.906, 0.913, 1.017])
     """
@@ -173,7 +169,6 @@ def empirical_bayes_slope(residuals, sigma2, prior_variance):
 
     Examples
     --------
-    >>> import numpy as np
     >>> empirical_bayes_slope(np.array([0.2, -0.2]), np.array([0.02, 0.02]), 0.02).round(6)
     array([1., 1.])
     """
@@ -214,7 +209,6 @@ def leave_one_out_loss(rule, k, n, variance="smoothed"):
 
     Examples
     --------
-    >>> import numpy as np
     >>> loss, sigma2 = leave_one_out_loss(lambda z, sigma2: z, np.array([7]), np.array([10]))
     >>> loss.round(4), sigma2.round(4)
     (array([0.0259]), array([0.0259]))
@@ -264,7 +258,6 @@ def split_counts(k, n, n_folds, n_repeats, rng):
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> right, size = split_counts(np.array([6]), np.array([10]), 5, 1, rng)
     >>> size.ravel(), int(right.sum())
@@ -311,7 +304,6 @@ def split_normal(z, sigma2, n_folds, n_repeats, rng):
 
     Examples
     --------
-    >>> import numpy as np
     >>> parts = split_normal(np.array([0.7]), np.array([0.01]), 4, 1, np.random.default_rng(0))
     >>> parts.shape, parts.mean().round(6)
     ((1, 4, 1), np.float64(0.7))

@@ -163,7 +163,6 @@ def prior_moments(residuals, sigma2, weights=None, correction="pmt", noise=None)
 
     Examples
     --------
-    >>> import numpy as np
     >>> found = prior_moments(np.array([0.2, -0.1, 0.0, 0.3]), np.full(4, 0.01))
     >>> print(round(found.prior_variance, 6), round(found.kurtosis, 6))
     0.025 2.28
@@ -220,7 +219,6 @@ def robust_half_width(prior_variance, sigma2, kurtosis, confidence_level=0.95):
 
     Examples
     --------
-    >>> import numpy as np
     >>> robust_half_width(0.01, np.array([0.0, 0.01, 0.04]), 3.0).round(4)
     array([0.    , 0.1406, 0.1848])
     """
@@ -234,10 +232,8 @@ def parametric_half_width(prior_variance, sigma2, confidence_level=0.95):
 
     Parameters
     ----------
-    prior_variance : float or ndarray of shape (n_groups,)
-        Variance `A` of the true performances around their prior means.
-    sigma2 : ndarray of shape (n_groups,)
-        Sampling variances of the direct estimates.
+    prior_variance, sigma2
+        As in `robust_half_width`.
     confidence_level : float, default=0.95
         Posterior probability if true performances are normal around prior means.
 
@@ -253,7 +249,6 @@ def parametric_half_width(prior_variance, sigma2, confidence_level=0.95):
 
     Examples
     --------
-    >>> import numpy as np
     >>> parametric_half_width(0.01, np.array([0.0, 0.01, 0.04])).round(4)
     array([0.    , 0.1386, 0.1753])
     """
@@ -304,14 +299,8 @@ def length_optimal(prior_variance, sigma2, kurtosis, confidence_level=0.95):
 
     Parameters
     ----------
-    prior_variance : float or ndarray of shape (n_groups,)
-        Variance `A` of the true performances around their prior means.
-    sigma2 : ndarray of shape (n_groups,)
-        Sampling variances of the direct estimates.
-    kurtosis : float or ndarray of shape (n_groups,)
-        Kurtosis of the true performances around their prior means, 1 to infinity.
-    confidence_level : float, default=0.95
-        Average coverage over the groups.
+    prior_variance, sigma2, kurtosis, confidence_level
+        As in `robust_half_width`.
 
     Returns
     -------
@@ -321,7 +310,6 @@ def length_optimal(prior_variance, sigma2, kurtosis, confidence_level=0.95):
 
     Examples
     --------
-    >>> import numpy as np
     >>> w, half_width = length_optimal(0.01, np.array([0.0, 0.01, 0.04]), 3.0)
     >>> half_width.round(4)
     array([0.    , 0.1402, 0.1821])

@@ -24,7 +24,6 @@ def jackknife_mean(values, clusters):
 
     Examples
     --------
-    >>> import numpy as np
     >>> mean, covariance = jackknife_mean(np.array([[1.0], [2.0], [3.0]]), np.arange(3))
     >>> mean, covariance.round(4)
     (array([2.]), array([[0.3333]]))
@@ -89,7 +88,6 @@ def sample_size_ratio(losses, sigma2, clusters, confidence_level=0.95):
 
     Examples
     --------
-    >>> import numpy as np
     >>> sigma2 = np.full(6, 0.02)
     >>> losses = np.array([0.008, 0.012, 0.010, 0.009, 0.011, 0.010])
     >>> ratio = sample_size_ratio(losses, sigma2, np.arange(6))

@@ -34,7 +34,6 @@ def squared_errors(value, posterior_variance, z, noise):
 
     Examples
     --------
-    >>> import numpy as np
     >>> squared_errors(np.array([0.5]), 0.01, np.array([0.9]), np.array([0.02])).round(3)
     array([0.16])
     """
@@ -59,7 +58,6 @@ def inflation(value, posterior_variance, z, noise, size):
 
     Examples
     --------
-    >>> import numpy as np
     >>> z = np.array([0.1, 0.9])
     >>> round(inflation(np.full(2, 0.5), np.full(2, 0.06), z, np.full(2, 0.02), np.ones(2)), 3)
     2.0
@@ -94,7 +92,6 @@ def weight_of_direct(value, posterior_variance, z, noise):
 
     Examples
     --------
-    >>> import numpy as np
     >>> z, half = np.array([0.1, 0.9]), np.full(2, 0.5)
     >>> weight_of_direct(half, np.full(2, 0.01), z, np.full(2, 0.02))
     0.9375

@@ -124,10 +124,9 @@ def table_interval(tables, statistic, confidence_level, rng, n_draws=4000):
     Notes
     -----
     Quantiles of the statistic in the Dirichlet posterior of the shares of the cells, with a prior
-    worth two labels: unlike normal intervals it has a width where raters never disagree. Counts are
-    divided by the design effect (variances by leaving out a cluster and by leaving out a unit, as
-    far as above 1) and multiplied by the squared quotient of the normal and Student's quantile
-    [1]_; a fifth of either tail is added.
+    worth two labels. Counts are divided by the design effect (at least 1, by leaving out a cluster
+    and a unit) and multiplied by the squared quotient of the normal and Student's quantile [1]_; a
+    fifth of either tail is added.
 
     References
     ----------
@@ -250,8 +249,8 @@ def linear_vote(verdicts, y, codes=None):
     Notes
     -----
     Fisher's discriminant, ``S^-1 (m_1 - m_0)``, with the pooled covariance S of the verdicts and
-    one pseudo unit of equal, uncorrelated errors; the threshold has the log odds of `y`. When not
-    to use it: with fewer than ten units per rater.
+    one pseudo unit of equal, uncorrelated errors; the threshold has the log odds of `y`. It takes
+    at least ten units per rater.
 
     Examples
     --------

@@ -51,9 +51,8 @@ def clustered_standard_error(scores, clusters, kind="cr2"):
 
     Notes
     -----
-    The square root of the `variance` of `cluster_robust_variance`, which has the equations, the
-    degrees of freedom and many groups at once. With few clusters take the t quantile with the `df`
-    of `cluster_robust_variance`.
+    The root of the `variance` of `cluster_robust_variance`. With few clusters take the t quantile
+    with its `df`.
 
     Examples
     --------
@@ -204,9 +203,9 @@ def mean_of_cluster_means(sums, squares, counts, sizes, codes, n_groups):
 
     Notes
     -----
-    Another estimand than the mean over items: what is expected of an item of a cluster drawn at
-    random, so that a passage with twenty questions counts as much as one with two. It is the mean
-    that [1]_ has in its section on clusters drawn from a population of clusters.
+    The expected score of an item of a cluster drawn at random, as in the section of [1]_ on
+    clusters drawn from a population: a passage with twenty questions counts as much as one with
+    two.
 
     References
     ----------
@@ -245,9 +244,8 @@ def expected_design_effect(cluster_sizes, intraclass_correlation):
 
     Notes
     -----
-    ``1 + (m - 1) r`` with ``m = sum n_c^2 / sum n_c``, the size of the cluster of an average item:
-    the formula of [1]_, chapter 8, for unequal sizes. Unequal sizes cost more than equal ones of
-    the same mean.
+    ``1 + (m - 1) r`` with ``m = sum n_c^2 / sum n_c``, the size of the cluster of an average item
+    ([1]_, chapter 8).
 
     References
     ----------

@@ -77,8 +77,7 @@ def mcnemar_exact(only_a, only_b):
     Notes
     -----
     ``min(1, 2 P(K <= min(only_a, only_b)))`` with K binomial with probability 1/2 among the items
-    on which the models disagree [1]_. Items on which they agree say nothing of the difference.
-    Items must be independent, not in clusters.
+    on which the models disagree [1]_. Items must be independent, not in clusters.
 
     References
     ----------
@@ -137,10 +136,9 @@ def mcnemar_interval(only_a, only_b, n, confidence_level=0.95):
     Notes
     -----
     Tango's interval [1]_: all differences that the score test, which is McNemar's at 0, does not
-    reject. It is never of width 0. Where the exact test of 0 says otherwise, the end next to 0
-    follows it: it goes to 0 where the exact test does not reject, and to ``(2 p_low - 1) m_low``
-    where it alone does, of the Clopper-Pearson ends of the share that a has of the disagreements
-    and of the share of disagreements. Items must be independent, not in clusters.
+    reject. Where the exact test of 0 disagrees, the end next to 0 follows it: it goes to 0, or to
+    ``(2 p_low - 1) m_low`` of the Clopper-Pearson ends of a's share of the disagreements and of the
+    share of disagreements. Items must be independent, not in clusters.
 
     References
     ----------

@@ -80,18 +80,14 @@ def shared_item_scores(scores, clusters):
 
     Notes
     -----
-    Least squares of ``score = model + item``: the difference of two models uses the items that both
-    answered, and chains of other models where these link them. With W the table of answers, k_i the
-    number of models that answered item i and
-    ``L_c = sum over its items of diag(w_i) - w_i w_i' / k_i`` for a cluster, the model effects are
-    ``L^+ sum_i w_i (y_i - mean_i)``, ``L = sum L_c``; the sandwich takes
-    ``L^+ (I - L_c L^+)^(-1/2) s_c`` of each cluster's residual scores `s_c`, CR2 of Bell and
-    McCaffrey with the items as effects within clusters. The root is summed as a series. A score is
-    that of the model on all items of its component, so that nothing but the items shared decides
-    who is ahead; it may leave [0, 1] where much is missing.
+    Least squares of ``score = model + item``. With W the table of answers, k_i the number of models
+    that answered item i and ``L_c = sum over its items of diag(w_i) - w_i w_i' / k_i`` for a
+    cluster, the model effects are ``L^+ sum_i w_i (y_i - mean_i)``, ``L = sum L_c``; the sandwich
+    takes ``L^+ (I - L_c L^+)^(-1/2) s_c`` of each cluster's residual scores `s_c`, CR2 of Bell and
+    McCaffrey with the items as effects within clusters, its root summed as a series. A score is
+    that of the model on all items of its component; it may leave [0, 1] where much is missing.
 
-    Where nothing is missing the scores are means, ``L_c L^+`` is the cluster's share p_c of the
-    items, and all is CR2 of the means and of their differences
+    Where nothing is missing all is CR2 of the means and of their differences
     (test_complete_tables_are_means_and_cr2). Items must not be missing because of their score.
 
     Examples
@@ -162,10 +158,8 @@ def own_item_errors(scores, clusters, fit):
 
     Parameters
     ----------
-    scores, clusters : array-like
-        As for `own_item_scores`.
-    fit : SharedItems
-        Its result for them.
+    scores, clusters, fit
+        As for `own_item_scores`, and its result for them.
 
     Returns
     -------
@@ -205,10 +199,8 @@ def pair_errors(scores, clusters, fit):
 
     Parameters
     ----------
-    scores, clusters : array-like
-        As for `shared_item_scores`.
-    fit : SharedItems
-        Its result for them.
+    scores, clusters, fit
+        As for `shared_item_scores`, and its result for them.
 
     Returns
     -------

@@ -72,11 +72,10 @@ def wilson_interval_of_mean(value, variance, n, confidence_level=0.95):
 
     Notes
     -----
-    The interval of `wilson_interval` for as many items as give this variance to a single
-    proportion, ``value (1 - value) / variance + 1`` [1]_; `n` where the variance is 0. Of one part
-    it is the Wilson interval itself. Simulated at level .95
+    Wilson's interval with the number of items that the variance is worth,
+    ``value (1 - value) / variance + 1`` [1]_; `n` where the variance is 0. Simulated at level .95
     (test_wilson_interval_of_a_mean_covers): .95 to .97 for 4 to 57 parts of 10 or 20 items around
-    .9, where t intervals have .89 to .93; .94 for 4 parts of 20 items around .95.
+    .9, where t intervals have .89 to .93.
 
     References
     ----------
@@ -257,12 +256,10 @@ def sampling_variance(k, n, method="smoothed", prior_mean=None):
 
     Notes
     -----
-    "agresti" takes the accuracy at the center of the 95 % Agresti-Coull interval with its quantile
-    rounded to 2, and divides by `n` rather than ``n + 4``, since it is the variance of ``k / n``
-    that is wanted. "model" clips predictions into ``1 / (2 n + 2)`` and one minus that, the most
-    extreme value of ``(k + 1/2) / (n + 1)``, because a regression may predict 0, 1 or beyond.
-    "pooled" is 0 when every answer of every group is right, or every one wrong. "plug-in" is not
-    fit for shrinkage: a group with variance 0 never moves.
+    "agresti" takes the accuracy at the center of the 95% Agresti-Coull interval with its quantile
+    rounded to 2. "model" clips predictions to ``1 / (2 n + 2)`` and one minus that. "pooled" is 0
+    when all answers of all groups are alike. "plug-in" is not fit for shrinkage: a group with
+    variance 0 never moves.
 
     Examples
     --------

@@ -51,13 +51,12 @@ def finite_population_mean(
 
     Notes
     -----
-    With ``f = n / size`` the mean over all items is ``f z + (1 - f) r``, `r` being the mean of the
-    items not seen. Given the expected score `p` of an item, `r` has mean `p` and variance
-    ``item_variance / (size - n)``, so the estimate is ``f z + (1 - f) value`` and its error
-    variance ``(1 - f)^2 (standard_error^2 + item_variance / (size - n))``: the posterior of a
-    finite population [1]_, [2]_. Each side of the interval is widened and shortened alike. For the
-    direct estimate it is the classical ``item_variance / n (1 - f)`` [3]_. Where all items were
-    seen the mean is known.
+    With ``f = n / size`` the mean over all items is ``f z + (1 - f) r``, where the mean `r` of the
+    unseen items has mean `value` and variance ``item_variance / (size - n)`` around the expected
+    score. The estimate is ``f z + (1 - f) value`` with error variance
+    ``(1 - f)^2 (standard_error^2 + item_variance / (size - n))`` [1]_, [2]_; for the direct
+    estimate the classical ``item_variance / n (1 - f)`` [3]_. Where all items were seen the mean is
+    known.
 
     References
     ----------

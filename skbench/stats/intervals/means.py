@@ -100,9 +100,7 @@ def bounded_interval(mean, n, confidence_level=0.95, low=0.0, high=1.0):
     Notes
     -----
     With the scores scaled to [0, 1], the means `m` at which ``n kl(mean, m) <= log(2 / alpha)``,
-    where ``kl(z, m) = z log(z / m) + (1 - z) log((1 - z) / (1 - m))``: Theorem 1 of [1]_, which
-    holds for any scores in [0, 1] and is nearly sharp for binary ones. The ends are found by
-    bisection to the last digit; they are ``(alpha / 2)^(1 / n)`` and 1 when every score is 1. For
+    where ``kl(z, m) = z log(z / m) + (1 - z) log((1 - z) / (1 - m))``: Theorem 1 of [1]_. For
     binary scores `skbench.stats.binomial.clopper_pearson_interval` is as safe and shorter.
 
     References
@@ -128,8 +126,8 @@ def bounded_interval(mean, n, confidence_level=0.95, low=0.0, high=1.0):
 def betting_interval(scores, codes, n_groups, confidence_level=0.95, low=0.0, high=1.0, rng=None):
     """Betting interval of the mean of bounded scores, valid at every sample size.
 
-    A gambler bets score by score against each candidate mean; a candidate that made the gambler
-    rich is rejected. Adapts to the spread of the scores, which `bounded_interval` cannot see.
+    A gambler bets score by score against each candidate mean; one that made the gambler rich is
+    rejected. Adapts to the spread of the scores.
 
     Parameters
     ----------
@@ -156,18 +154,14 @@ def betting_interval(scores, codes, n_groups, confidence_level=0.95, low=0.0, hi
     Notes
     -----
     The hedged capital interval of Theorem 3 of [1]_ for a fixed number of scores, with theta = 1/2
-    and intersected over time. With scores `x_t` scaled to [0, 1], the candidate mean `m` is
-    rejected once ``prod(1 + a_t (x_t - m))`` or ``prod(1 - b_t (x_t - m))`` reaches ``2 / alpha``,
-    where ``a_t = min(l_t, c / m)``, ``b_t = min(l_t, c / (1 - m))``,
-    ``l_t = sqrt(2 log(2 / alpha) / (n v_t))``; `v_t` is the variance of the scores before `t`,
-    started with one imaginary score at 1/2 of variance 1/4. The first product falls and the second
-    rises with `m`, so each end is one root, found by bisection and rounded outwards: no grid of
-    candidate means, hence no grid error. The paper suggests c = 1/2 or 3/4, and any c up to 1 is
-    valid; c = 0.9 here, because scores near one end then get intervals a tenth to a third shorter
-    at n = 10 to 30 than with 1/2 (test_betting_is_shorter_on_skewed_scores).
-
-    The ends depend on the order of the scores. Memory is linear in the scores. With fewer than
-    about five scores `bounded_interval` is shorter.
+    and intersected over time. With scores `x_t` scaled to [0, 1], the mean `m` is rejected once
+    ``prod(1 + a_t (x_t - m))`` or ``prod(1 - b_t (x_t - m))`` reaches ``2 / alpha``, where
+    ``a_t = min(l_t, c / m)``, ``b_t = min(l_t, c / (1 - m))``,
+    ``l_t = sqrt(2 log(2 / alpha) / (n v_t))``; `v_t` is the variance of the scores before `t` and
+    of an imaginary one at 1/2 of variance 1/4. Each end is one root. The paper suggests c = 1/2 or
+    3/4; c = 0.9 makes intervals near an end a tenth to a third shorter at n = 10 to 30
+    (test_betting_is_shorter_on_skewed_scores). With fewer than about five scores `bounded_interval`
+    is shorter.
 
     References
     ----------

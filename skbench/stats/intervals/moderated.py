@@ -90,13 +90,9 @@ def borrowed_freedom(n, squares, fourth_powers):
     With ``d = n - 1`` a group's own variance gets the weight ``d / (d + borrowed)`` that makes the
     squared error of `moderated_variance` smallest: `borrowed` is the sampling variance of a sample
     variance, times `d`, over the variance of the true variances among groups. The first has the
-    unbiased estimate ``(2 n k2^2 + (n - 1) k4) / (n (n + 1))`` with the k-statistics of the group
-    [1]_, whatever the law of the scores; the second is what groups differ beyond it, by moments as
-    in [2]_. Where scores are normal this plays the part of the prior degrees of freedom of [3]_;
-    skewed or bounded scores do not pass for groups of different spread.
-
-    Means of clusters are as good as scores. When not to use it: for binary scores, whose variance
-    follows from their mean.
+    unbiased estimate ``(2 n k2^2 + (n - 1) k4) / (n (n + 1))`` with the group's k-statistics [1]_,
+    the second is estimated by moments as in [2]_. For normal scores this is the prior degrees of
+    freedom of [3]_. Not for binary scores, whose variance follows from their mean.
 
     References
     ----------

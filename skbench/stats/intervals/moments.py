@@ -48,8 +48,7 @@ def group_moments(columns, codes, n_groups, weights=None):
 
     Notes
     -----
-    Two passes: deviations from the group's mean are what is multiplied, so a large mean costs no
-    digits. Memory is linear in the rows.
+    Deviations from the group's mean are multiplied, so that a large mean costs no digits.
 
     Examples
     --------
@@ -94,9 +93,7 @@ def complement_moments(columns, excluded, codes, n_groups):
 
     Notes
     -----
-    Deviations are from the mean of all rows of the group, and corrected for the distance of the two
-    means. Most of the time of large tables goes into touching fresh memory, so this makes one
-    column of it rather than five.
+    Deviations from the mean of all rows of the group, corrected for the distance of the two means.
 
     Examples
     --------

@@ -91,17 +91,14 @@ def difference_estimate(
     -----
     ``mean(power @ f)`` over the unlabeled rows plus ``mean(y - power @ f)`` over the labeled ones,
     [1]_, with variance ``s_l^2 / n + s_u^2 / N``: sample variances of ``y - power @ f`` and of
-    ``power @ f``. Where there are more labeled than unlabeled rows, `s_u` is that of all rows: five
-    unlabeled rows with one verdict do not tell how verdicts vary.
+    ``power @ f``. Where there are more labeled than unlabeled rows, `s_u` is that of all rows.
 
-    With few binary labels the residuals often show no spread at all, and the interval has width 0
-    or nearly so. `bounds` therefore adds four rows to the labeled ones for the variance alone: two
-    with a label at each end of the range, all with the average autorater score, as the
-    Agresti-Coull interval does for proportions. The estimate itself stays unbiased. With t
-    quantiles the coverage of 95 % intervals over 10 to 100 labels, truths of .5, .85 and .95 and
-    autoraters from noise to 98 % right was at least .93 (test_default_interval_covers); normal ones
-    without pseudo-labels go down to .23. Clustered rows and unequal selection need
-    `clustered_difference_estimate`.
+    With few binary labels the residuals often show no spread. `bounds` therefore adds four rows to
+    the labeled ones for the variance alone: two with a label at each end of the range, all with the
+    average autorater score. With t quantiles 95% intervals then cover at least .93 over 10 to 100
+    labels, truths of .5, .85 and .95 and autoraters from noise to 98% right
+    (test_default_interval_covers); normal ones without pseudo-labels go down to .23. Clustered rows
+    and unequal selection need `clustered_difference_estimate`.
 
     References
     ----------
@@ -164,18 +161,16 @@ def clustered_difference_estimate(
 
     Notes
     -----
-    Each cluster's share in the error of the estimate is ``r_c + u_c``, its residuals from the
-    rectifier and its deviations from the autorater's mean, each part divided by its size and
-    corrected by ``(1 - p_c)^-1/2`` with `p_c` the cluster's share of that part (CR2). The variance
-    is the sum of ``(r_c + u_c)^2``: a cluster with labeled and unlabeled rows correlates the two.
-    The degrees of freedom are Satterthwaite's for those of Bell and McCaffrey of the two parts, at
-    most those of the labeled one. Where fewer clusters have unlabeled than labeled rows, the means
-    of all clusters say how far clusters differ, if that is further than the few do. Unlabeled rows
-    of a single cluster do not tell how far their mean may be off, so the power is then 0.
+    Each cluster's part in the error is ``r_c + u_c``, its residuals from the rectifier and its
+    deviations from the autorater's mean, each divided by its size and corrected by
+    ``(1 - p_c)^-1/2`` with `p_c` the cluster's share (CR2). The variance is the sum of
+    ``(r_c + u_c)^2``. Degrees of freedom are Satterthwaite's for those of Bell and McCaffrey of the
+    two parts, at most those of the labeled one. Where fewer clusters have unlabeled than labeled
+    rows, the means of all clusters say how far clusters differ, if that is further. With unlabeled
+    rows of a single cluster the power is 0.
 
-    With weights the rectifier is the Hajek mean ``sum w (y - power f) / sum w``. Rows that were
-    likely to be chosen are then rare among the unlabeled ones, so the autorater is averaged over
-    all rows, and the variance is that of the two parts together.
+    With weights the rectifier is the Hajek mean ``sum w (y - power f) / sum w``, the autorater is
+    averaged over all rows, and the variance is that of the two parts together.
 
     Examples
     --------

@@ -61,11 +61,11 @@ def t_interval_is_narrower(share, n, n_unlabeled, df):
 
     Notes
     -----
-    Both for labels that are as often 0 as 1, and the optimal power. In units of their variance,
-    with ``a = N / (n + N)`` and `R` the share, the smoothed variance of `difference_estimate` is
+    For labels that are as often 0 as 1, and the optimal power. In units of their variance, with
+    ``a = N / (n + N)`` and `R` the share, the smoothed variance of `difference_estimate` is
     ``((1 - (2 a - a^2) R) df + 4) / (n (df + 4)) + a^2 R / N``, times the squared t quantile;
-    Wilson's interval has ``c^2 / (n + c^2)``. The groups' own means have no say: to take whichever
-    interval happens to be narrower covered .92 of 95 % (test_automatic_interval).
+    Wilson's interval has ``c^2 / (n + c^2)``. To take whichever is narrower in the group itself
+    covered .92 of 95% (test_automatic_interval).
 
     Examples
     --------

@@ -27,11 +27,11 @@ def finite_difference_estimate(labeled, unlabeled, power, bounds=None, ddof=1):
 
     Notes
     -----
-    Of ``n + N`` rows, `n` drawn at random have labels, and the autorater's scores of all are known:
-    they are no luck. The estimate is the same as that of `difference_estimate`, the regression
-    estimator of survey sampling [1]_, with variance ``s^2 (1 / n - 1 / (n + N))``, `s^2` that of
-    the residuals ``y - (n + N) / N power @ f``. Given the scores its error has mean 0, so the
-    autorater's mean over all rows may be a feature of the group without more ado.
+    The regression estimator of survey sampling [1]_. Of ``n + N`` rows, `n` drawn at random have
+    labels, and the autorater's scores of all are known, so that the variance is
+    ``s^2 (1 / n - 1 / (n + N))``, `s^2` that of the residuals ``y - (n + N) / N power @ f``. Given
+    the scores its error has mean 0: the autorater's mean over all rows may be a feature of the
+    group.
 
     References
     ----------

@@ -32,20 +32,15 @@ def independent_feature(mean, z, slope, spread, label_noise, known):
 
     Notes
     -----
-    Whatever the power, ``z = mean_L(y - g) + mean_U(g)``, with `g` some function of the scores, L
-    the `n` labeled and U the `N` unlabeled rows, has with the mean of `f` over all rows the
-    covariance ``cov(y, f) / (n + N)``: the first part gives ``cov(y - g, f)``, the second
-    ``cov(g, f)``, both over ``n + N``. With ``h = known`` that is ``slope h var(z)``, so the errors
-    of ``mean - slope h z`` and of `z` are uncorrelated. Nothing is lost: `z` and the feature tell
-    `mean`.
+    Whatever the power, the estimate `z` has with the mean of `f` over all rows the covariance
+    ``cov(y, f) / (n + N)``. With ``h = known`` that is ``slope h var(z)``, so the errors of
+    ``mean - slope h z`` and of `z` are uncorrelated.
 
     Where the autorater's mean follows the truth across groups as within, that difference follows it
-    with ``1 - h`` of the slope, and its errors have variance
-    ``e = label_noise (spread - slope^2 h)``. So its distance from the average group is multiplied
-    by ``V (1 - h) / (V (1 - h)^2 + e)``, with `V` the variance of means over groups less their
-    noise: the best linear prediction of what an autorater without noise says of the group. Where
-    `z` is as good as labels of all rows there is nothing left to say, and the feature is that of
-    the average group.
+    with ``1 - h`` of the slope, with errors of variance ``e = label_noise (spread - slope^2 h)``.
+    Its distance from the average group is multiplied by ``V (1 - h) / (V (1 - h)^2 + e)``, with `V`
+    the variance of means over groups less their noise: the best linear prediction of what an
+    autorater without noise says of the group.
 
     Examples
     --------

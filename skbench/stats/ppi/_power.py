@@ -30,11 +30,10 @@ def tuned_power(labeled, unlabeled, pooled=False, share=None):
     -----
     With the covariance `c` of autoraters and label over the `n` labeled rows and the covariance
     matrix `S` of the autoraters over all rows, the variance of the difference estimate is smallest
-    at ``S^-1 c N / (n + N)``, [1]_. As in its authors' software `c` has the divisor n and `S` the
-    divisor ``n + N - 1``, and one autorater's power is cut to [0, 1]. Several autoraters that say
-    the same leave the solution open; the pseudo-inverse shares the power among them. Pooled, the
-    divisor of `c` is 1 more than the degrees of freedom within groups. A power tuned on 10 labels
-    is mostly noise unless `pooled`.
+    at ``S^-1 c N / (n + N)`` [1]_. As in its authors' software `c` has the divisor n and `S` the
+    divisor ``n + N - 1``, and one autorater's power is cut to [0, 1]. Pooled, the divisor of `c` is
+    1 more than the degrees of freedom within groups. A power tuned on 10 labels is mostly noise
+    unless `pooled`.
 
     References
     ----------
@@ -81,8 +80,7 @@ def clustered_share(labeled, codes, n_groups, clusters):
     -----
     With `p_c` and `q_c` a cluster's shares of the labeled and of the unlabeled rows,
     ``(sum p_c (p_c - q_c) + 1/n) / (sum (p_c - q_c)^2 + 1/n + 1/N)``: the best if half of what sets
-    rows apart is their cluster. Rows of their own clusters, and clusters that are equally large on
-    both sides, have ``N / (n + N)``; a thousand unlabeled rows of one cluster have next to nothing.
+    rows apart is their cluster, and ``N / (n + N)`` for rows of their own clusters.
 
     Examples
     --------
@@ -127,8 +125,7 @@ def weighted_power(autorater, y, labeled, codes, n_groups, weights, pooled=False
     Notes
     -----
     The weighted regression slope of labels on autoraters, for an estimate that averages the
-    autorater over all rows. With equal weights that estimate is the one of `tuned_power` whenever
-    neither is cut to [0, 1].
+    autorater over all rows.
 
     Examples
     --------

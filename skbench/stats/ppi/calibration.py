@@ -28,8 +28,7 @@ def shares_with_mean(shares, weights, mean):
 
     Notes
     -----
-    The intercept update of recalibration [1]_, here by halving a bracket: the mean rises with `c`,
-    and lies between the least and the greatest share moved to `mean`.
+    The intercept update of recalibration [1]_, by halving a bracket.
 
     References
     ----------

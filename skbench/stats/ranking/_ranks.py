@@ -1,7 +1,9 @@
 """Ranks of models, rank aggregations over tasks, and how probable each rank is.
 
 Rank 1 is the highest value. Scores have models on the last axis but one and tasks on the last; axes
-before, such as draws, are carried along.
+before, such as draws, are carried along. The five aggregations are those of Longjohn, Gopalan and
+Casleton (2024), Statistical uncertainty quantification for aggregate performance metrics in machine
+learning benchmarks.
 """
 
 import numpy as np
@@ -29,9 +31,8 @@ def ranks(values, ties="average"):
 
     Notes
     -----
-    The best rank is 1 plus the number of higher values, the worst is the number of values at least
-    as high, and the average is their mean. Values that differ by less than 1e-12 of themselves are
-    equal: means of equal scores may differ by rounding.
+    Values that differ by less than 1e-12 of themselves are equal: means of equal scores may differ
+    by rounding.
 
     Examples
     --------
@@ -76,12 +77,7 @@ def ranks_by_mean(scores, weights=None):
 
     Notes
     -----
-    First of the five rank aggregations of [1]_.
-
-    References
-    ----------
-    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty quantification for
-       aggregate performance metrics in machine learning benchmarks.
+    First of the five rank aggregations of Longjohn, Gopalan and Casleton (2024).
 
     Examples
     --------
@@ -96,10 +92,8 @@ def ranks_by_geometric_mean(scores, weights=None):
 
     Parameters
     ----------
-    scores : array-like of shape (..., n_models, n_tasks)
-        Scores, at least 0.
-    weights : array-like of shape (n_tasks,), default=None
-        Weights of the tasks, equal unless given.
+    scores, weights
+        As in `ranks_by_mean`; scores are at least 0.
 
     Returns
     -------
@@ -108,13 +102,8 @@ def ranks_by_geometric_mean(scores, weights=None):
 
     Notes
     -----
-    Second of the five rank aggregations of [1]_. One score of 0 makes the mean 0, whatever the
-    other tasks; all such models tie for the last ranks.
-
-    References
-    ----------
-    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty quantification for
-       aggregate performance metrics in machine learning benchmarks.
+    Second of the five rank aggregations of Longjohn, Gopalan and Casleton (2024). A score of 0
+    makes the mean 0; such models tie for the last ranks.
 
     Examples
     --------
@@ -140,12 +129,7 @@ def average_ranks(scores, weights=None):
 
     Notes
     -----
-    Third of the five rank aggregations of [1]_. Equal scores share their average rank.
-
-    References
-    ----------
-    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty quantification for
-       aggregate performance metrics in machine learning benchmarks.
+    Third of the five rank aggregations of Longjohn, Gopalan and Casleton (2024).
 
     Examples
     --------
@@ -174,14 +158,8 @@ def average_ranks_with_noise(scores, rng, weights=None):
 
     Notes
     -----
-    Fourth of the five rank aggregations of [1]_: independent N(0, 1) noise, in percentage points,
-    on every score, so that leads well below a point count for little. The noise says nothing of
-    sampling uncertainty.
-
-    References
-    ----------
-    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty quantification for
-       aggregate performance metrics in machine learning benchmarks.
+    Fourth of the five rank aggregations of Longjohn, Gopalan and Casleton (2024): independent N(0,
+    1) noise in percentage points, which says nothing of sampling uncertainty.
 
     Examples
     --------
@@ -209,14 +187,8 @@ def average_ranks_in_bins(scores, weights=None):
 
     Notes
     -----
-    Fifth of the five rank aggregations of [1]_: models in the same bin of one point tie, and all of
-    them get the WORST of the ranks they occupy, as in the paper's tables. Bins start at whole
-    points, so 0.699 and 0.701 do not tie.
-
-    References
-    ----------
-    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty quantification for
-       aggregate performance metrics in machine learning benchmarks.
+    Fifth of the five rank aggregations of Longjohn, Gopalan and Casleton (2024). Models in one bin
+    of a point all get the WORST of the ranks they occupy, as in the paper's tables.
 
     Examples
     --------
@@ -243,9 +215,9 @@ def rank_probabilities(draws_of_ranks):
 
     Notes
     -----
-    A rank between two whole numbers (a tie) counts for both, in proportion to its closeness, so
-    that row `i` times ``(1, ..., n_models)`` is the mean rank of `i`. Near ties, quantiles of these
-    distributions cover the true rank far too rarely; `skbench.rank_confidence_sets` covers it.
+    A tie counts for both neighboring ranks, so that row `i` times ``(1, ..., n_models)`` is the
+    mean rank of `i`. Near ties, quantiles of these distributions cover the true rank far too
+    rarely; `skbench.rank_confidence_sets` covers it.
 
     Examples
     --------

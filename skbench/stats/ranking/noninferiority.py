@@ -86,10 +86,8 @@ def power_of_counts(n, disagreement_share, margin, confidence_level=0.95, fail="
 
     Notes
     -----
-    The power of McNemar's exact test, which is what fails a candidate. One that is worse by just
-    the margin passes with chance ``alpha / 2``, so no gate fails it more often than
-    ``1 - alpha / 2``. The chance to pass is normal, with Tango's variance at the margin: within .06
-    of the sum over all counts from 40 items on, .006 on average.
+    To fail: the power of McNemar's exact test, at most ``1 - alpha / 2``. To pass: normal, with
+    Tango's variance at the margin, within .06 of the sum over all counts from 40 items on.
 
     Examples
     --------

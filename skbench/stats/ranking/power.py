@@ -32,9 +32,8 @@ def item_variance(omega2, sigma2_a=0.0, sigma2_b=0.0, n_repeats=1, design_effect
 
     Notes
     -----
-    The variance components of [1]_. The variance of the differences of single answers is
-    ``omega2 + sigma2_a + sigma2_b``: from data with one answer per item take that as `omega2`, with
-    the design effect of the differences, and leave `sigma2_a` and `sigma2_b` at 0.
+    The variance components of [1]_. With one answer per item take the variance of the differences,
+    ``omega2 + sigma2_a + sigma2_b``, as `omega2`.
 
     References
     ----------
@@ -70,10 +69,9 @@ def required_n(effect, variance, confidence_level=0.95, power=0.8):
 
     Notes
     -----
-    ``n = (z_{alpha/2} + z_{1-power})^2 variance / effect^2``: the sample size formula of Miller
-    (2024). Normal quantiles: the t test needs some items more, see `required_n_t`, and McNemar's
-    exact test more than that, `required_n_mcnemar`. An observed difference that just reaches
-    significance always has power 1/2: do not plug it in.
+    ``n = (z_{alpha/2} + z_{1-power})^2 variance / effect^2``, the formula of Miller (2024). The t
+    test (`required_n_t`) and McNemar's exact test (`required_n_mcnemar`) need more. An observed
+    difference that just reaches significance always has power 1/2: do not plug it in.
 
     Examples
     --------
@@ -90,9 +88,7 @@ def detectable_effect(n_items, variance, confidence_level=0.95, power=0.8):
     ----------
     n_items : float
         Number of items.
-    variance : float
-        Variance that one item adds, see `item_variance`.
-    confidence_level, power : float, default=0.95 and 0.8
+    variance, confidence_level, power
         As in `required_n`, whose inverse this is.
 
     Returns
@@ -185,8 +181,8 @@ def required_n_t(effect, variance, confidence_level=0.95, power=0.8, cluster_siz
 
     Notes
     -----
-    Solves ``power_t(n) = power`` from the normal formula on, by Newton's method in brackets: with
-    few clusters power leaps (test_every_t_plan_is_the_first_that_has_the_power).
+    Solves ``power_t(n) = power`` by Newton's method in brackets: with few clusters power leaps
+    (test_every_t_plan_is_the_first_that_has_the_power).
 
     Examples
     --------
@@ -243,9 +239,8 @@ def power_mcnemar(effect, n_items, disagreement, confidence_level=0.95):
 
     Notes
     -----
-    The sum over the number of disagreements, binomial with `disagreement`, of the chance that so
-    many of them favour the better model that the exact test rejects: binomial with
-    ``(1 + effect / disagreement) / 2``. Items must be independent, not in clusters.
+    The number of disagreements is binomial with `disagreement`, those that favour the better model
+    with ``(1 + effect / disagreement) / 2``. Items must be independent, not in clusters.
 
     Examples
     --------
@@ -286,12 +281,8 @@ def required_n_mcnemar(effect, disagreement, confidence_level=0.95, power=0.8):
 
     Parameters
     ----------
-    effect : float or ndarray
-        True difference of the shares of right answers; 0 takes infinitely many items.
-    disagreement : float or ndarray
-        Share of the items on which the models disagree, at least ``|effect|``.
-    confidence_level, power : float, default=0.95 and 0.8
-        As in `required_n`.
+    effect, disagreement, confidence_level, power
+        As in `power_mcnemar` and `required_n`; an effect of 0 takes infinitely many items.
 
     Returns
     -------
@@ -300,11 +291,10 @@ def required_n_mcnemar(effect, disagreement, confidence_level=0.95, power=0.8):
 
     Notes
     -----
-    ``(z_{alpha/2} sqrt(m) + z_{1-power} sqrt(m - effect^2))^2 / effect^2 + 1 / |effect|``: the
-    normal formula with the variance m of the test under no difference, and a correction for steps.
-    Within 5 % of `power_mcnemar` where an effect is up to half of the disagreements
-    (test_mcnemar_formula); up to a third too many where all of these favour one model and levels
-    are strict.
+    ``(z_{alpha/2} sqrt(m) + z_{1-power} sqrt(m - effect^2))^2 / effect^2 + 1 /
+    |effect|`` with `m` the disagreement. Within 5% of `power_mcnemar` where an effect is up to half
+    of the disagreements (test_mcnemar_formula), up to a third too many where all of these favour
+    one model.
 
     Examples
     --------

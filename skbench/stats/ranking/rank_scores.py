@@ -25,8 +25,7 @@ def welch_p_value(higher, lower):
 
     Notes
     -----
-    ``t = (m1 - m2) / sqrt(v1 / n1 + v2 / n2)`` with ``(v1 / n1 + v2 / n2)^2 / (v1^2 / (n1^2 (n1 -
-    1)) + v2^2 / (n2^2 (n2 - 1)))`` degrees of freedom.
+    ``t = (m1 - m2) / sqrt(v1 / n1 + v2 / n2)`` with Welch's degrees of freedom.
 
     Examples
     --------
@@ -61,11 +60,10 @@ def welch_rank_scores(mean, variance, n):
 
     Notes
     -----
-    The models are taken in the order of their means. The best has score 1 and is the anchor. Each
-    next model is compared with the anchor by a one-sided Welch test at 5 %: if it is significantly
-    worse, its score is the anchor's plus ``(mean_anchor - mean) / sd``, and it becomes the anchor;
-    else it has the anchor's score. `sd` is the standard deviation (``ddof=0``) of all models' means
-    [1]_. The anchor is thus the first model of a group of ties, not the one just before. Bootstrap
+    In the order of their means each model is compared with the anchor, at first the best, whose
+    score is 1, by a one-sided Welch test at 5%. A model that is significantly worse has the
+    anchor's score plus ``(mean_anchor - mean) / sd`` and becomes the anchor; any other has the
+    anchor's score. `sd` is the standard deviation (``ddof=0``) of the means [1]_. Bootstrap
     replicates of one evaluation are not independent scores.
 
     References
@@ -110,8 +108,7 @@ def pooled_rank_scores(mean, variance, n):
 
     Notes
     -----
-    ``1 + (best - mean) / sd`` with `sd` the standard deviation (``ddof=0``) of all raw scores of
-    all models. A model with more raw scores weighs more in it.
+    ``1 + (best - mean) / sd`` with `sd` the standard deviation (``ddof=0``) of all raw scores.
 
     Examples
     --------

@@ -30,9 +30,9 @@ def binomial_means(z, n, n_draws, rng):
 
     Notes
     -----
-    Drawing items with replacement finds a right one with probability `z` every time, so the number
-    of right ones is ``Binomial(n, z)``: exactly the bootstrap of [1]_, at a cost that does not
-    depend on `n`. Items must be independent, and so must the errors of models that are compared.
+    The number of right answers among items drawn with replacement is ``Binomial(n, z)``: exactly
+    the bootstrap of [1]_. Items must be independent, and so must the errors of models that are
+    compared.
 
     References
     ----------
@@ -68,10 +68,6 @@ def normal_means(z, sigma2, n_draws, rng):
     ndarray of shape (n_draws, ...)
         Draws of ``N(z, sigma2)``.
 
-    Notes
-    -----
-    The parametric bootstrap of a mean of many items.
-
     Examples
     --------
     >>> draws = normal_means([0.5, 30.0], [0.01, 4.0], 1000, np.random.default_rng(0))
@@ -99,8 +95,7 @@ def distinct_rows(rows):
 
     Notes
     -----
-    Rows that are alike need not be told apart by a bootstrap: `resampled_means` draws how often
-    each kind occurs, which is multinomial.
+    `resampled_means` draws how often each kind of row occurs.
 
     Examples
     --------
@@ -133,11 +128,9 @@ def resampled_means(sums, sizes, counts, n_draws, rng):
 
     Notes
     -----
-    With `w_r` the number of times row `r` is drawn, jointly ``Multinomial(N, counts / N)``, a draw
-    is ``sum w_r sums_r / sum w_r sizes_r``. One row per item gives the plain bootstrap, several
-    models the paired one, one row per cluster the cluster bootstrap. Few different rows (0/1 scores
-    of few models) cost little however many items there are. With few clusters the variance is that
-    of CR0, too small by a factor of about ``(C - 1) / C``.
+    With ``w ~ Multinomial(N, counts / N)`` a draw is ``sum w_r sums_r / sum w_r sizes_r``: the
+    plain, the paired (several models) or the cluster bootstrap (one row per cluster). With few
+    clusters the variance is that of CR0, too small by a factor of about ``(C - 1) / C``.
 
     Examples
     --------
@@ -175,8 +168,8 @@ def two_sided_p_value(draws):
 
     Notes
     -----
-    The smallest level at which the equal-tailed quantile interval leaves out 0. The 1s keep it
-    above 0, which no finite number of draws can show.
+    The smallest level at which the equal-tailed quantile interval excludes 0; the 1s keep it above
+    0.
 
     Examples
     --------

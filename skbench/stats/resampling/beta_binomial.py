@@ -56,8 +56,7 @@ def log_marginal_likelihood(k, n, a, b, size=None):
     Notes
     -----
     ``sum_j log B(a + k_j, b + n_j - k_j) - log B(a, b)``: the probability of the answers in their
-    order. The number of orders, ``sum_j log binom(n_j, k_j)``, is left out: it is the same for
-    every (a, b) and every prior.
+    order.
 
     Examples
     --------
@@ -113,14 +112,10 @@ def posterior_grid(k, n, log_prior, a, b, tolerance=1e-3, refine=1):
     Notes
     -----
     For every log size the grid in the logit mean runs between the points where the density has
-    fallen to exp(-30) of its peak, so a ridge that narrows toward large sizes (three tasks under an
-    exponential prior of mean 10,000) is resolved everywhere; likewise for the log size. The
-    trapezoid rule converges exponentially for smooth densities: leaving out every second point
-    squares the root of the error, so `error` overstates that of the returned grid by far
-    (test_refining_the_grid). Priors with jumps converge only like the spacing.
-
-    Posteriors must have one peak; a second one narrower than a sixteenth of the range may be
-    missed.
+    fallen to exp(-30) of its peak; likewise for the log size. The trapezoid rule converges
+    exponentially for smooth densities, so `error` overstates that of the returned grid
+    (test_refining_the_grid). Priors with jumps converge only like the spacing. Posteriors must have
+    one peak.
 
     Examples
     --------

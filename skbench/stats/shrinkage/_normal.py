@@ -312,9 +312,8 @@ def james_stein(z, sigma2, center="mean"):
     Notes
     -----
     ``w = max(0, 1 - (G - 3) / S)`` with ``S = sum (z - center)^2 / sigma2``, and G - 2 for a fixed
-    center (Efron and Morris 1975). With unequal variances this is the rule for ``z / sigma``, whose
-    guarantee is for the precision-weighted loss. With too few groups (G - 3 <= 0) nothing is
-    shrunk.
+    center [1]_. With unequal variances this is the rule for ``z / sigma``. With too few groups
+    nothing is shrunk.
 
     References
     ----------

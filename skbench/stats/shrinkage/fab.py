@@ -66,14 +66,9 @@ def fab_binomial_interval(k, n, alpha, beta, confidence_level=0.95):
     -----
     The test of a proportion ``p`` accepts the counts with the largest ratio of
     ``Binomial(k | n, p)`` to the prior predictive probability of ``k``, until they hold
-    ``1 - alpha`` or more ([1]_; for groups [2]_). The ratio has one mode in ``k``, so what beats
-    ``k`` is a run of counts next to it; its other end changes at known ``p``, and between these the
-    probability of the run has one mode. The ends of the interval are found from them exactly, and
-    gaps that discreteness leaves inside are filled.
-
-    Coverage is at least the level at every ``p`` and ``n`` (test_exact_at_every_truth). A flat
-    prior gives an interval somewhat shorter than Clopper-Pearson's. Time and memory grow with the
-    sum of `n`: a second for some 3 million items. The prior must not have seen `k`.
+    ``1 - alpha`` or more ([1]_; for groups [2]_). The ratio has one mode in ``k``, so that the ends
+    are found exactly; gaps inside the interval are filled. Coverage is at least the level at every
+    ``p`` and ``n`` (test_exact_at_every_truth). The prior must not have seen `k`.
 
     References
     ----------

@@ -45,10 +45,9 @@ def fay_herriot(z, sigma2, X, method="reml"):
 
     Notes
     -----
-    The mean squared error is the second-order estimate ``g1 + g2 + 2 g3 - bias(A) (sigma2 / v)^2``
-    of Prasad and Rao (1990), Datta and Lahiri (2000) and Datta, Rao and Smith (2005), where
-    ``v = A + sigma2``, g1 is the posterior variance, g2 pays for beta and g3 for A; see
-    `fay_herriot_mse`.
+    The mean squared error is ``g1 + g2 + 2 g3 - bias(A) (sigma2 / v)^2`` with ``v = A + sigma2``,
+    of second order: Prasad and Rao (1990), Datta and Lahiri (2000), Datta, Rao and Smith (2005). g1
+    is the posterior variance, g2 pays for beta and g3 for A.
 
     References
     ----------

@@ -53,10 +53,9 @@ def split_loss(estimate, z, z_out, sigma2):
 
     Notes
     -----
-    The expectation is that of `held_out_loss` against `z_out`. The second term removes the noise of
-    `z_out` that has nothing to do with the estimate, and which is large when the other part is
-    small: with a tenth of the items left out, the standard error of the mean risk is less than half
-    as large (test_second_term_removes_noise).
+    Unbiased for the same as `held_out_loss` against `z_out`. The second term removes noise of
+    `z_out`: with a tenth of the items left out, the standard error of the mean risk is less than
+    half as large (test_second_term_removes_noise).
 
     Examples
     --------
@@ -85,10 +84,8 @@ def stein_loss(estimate, z, sigma2, slope):
 
     Notes
     -----
-    Exact for normal `z` that are independent, and for any law of `z` where the estimate is linear
-    in it. For direct estimates that are correlated across models it needs estimates that do not use
-    the group's own topic except through its own `z`, which folds by topic make sure of. See [1]_.
-    `skbench.stats.shrinkage.stein_risk` is the case of one fixed `A`.
+    Exact for independent normal `z` [1]_, and for any law of `z` where the estimate is linear in
+    it. Direct estimates that are correlated across models need folds by topic.
 
     References
     ----------
@@ -119,9 +116,9 @@ def james_stein_slope(z, sigma2, center="mean"):
 
     Notes
     -----
-    With precision shares ``p`` (0 for a fixed center), ``S`` the sum of ``(z - center)^2 / sigma2``
-    and d degrees of freedom: ``w + (1 - w) p + 2 d (z - center)^2 / (sigma2 S^2)``, without the
-    last term where the factor w is cut at 0. The center does not move S, whose minimum it is.
+    ``w + (1 - w) p + 2 d (z - center)^2 / (sigma2 S^2)`` with precision shares ``p`` (0 for a fixed
+    center), ``S`` the sum of ``(z - center)^2 / sigma2`` and d degrees of freedom; without the last
+    term where w is cut at 0.
 
     Examples
     --------
@@ -162,10 +159,8 @@ def empirical_bayes_slope(residuals, sigma2, prior_variance):
 
     Notes
     -----
-    The second term is what estimating `A` by moments costs: a large residual raises `A`, which
-    pulls the estimate further towards it. It vanishes with many groups. Exact for
-    ``A = mean(residuals^2) - mean(sigma2)``; it is kept where `A` sits at its floor, which errs on
-    the side of a higher risk.
+    The second term is what estimating `A` by moments costs. Exact for
+    ``A = mean(residuals^2) - mean(sigma2)``, and kept where `A` sits at its floor.
 
     Examples
     --------
@@ -202,10 +197,9 @@ def leave_one_out_loss(rule, k, n, variance="smoothed"):
 
     Notes
     -----
-    `split_loss`, averaged over all n ways to leave one item out: a share k / n of them leaves a
-    right one out, so two terms do. For counts it takes the place of `stein_loss`, which misses that
-    the sampling variance moves with `z`: with ten items the risk of a posterior mean came out at
-    .69 to .82 of what it was (test_stein_misses_what_the_variance_does).
+    `split_loss`, averaged over all n ways to leave one item out. `stein_loss` misses that the
+    sampling variance of counts moves with `z`: with ten items the risk of a posterior mean came out
+    at .69 to .82 of what it was (test_stein_misses_what_the_variance_does).
 
     Examples
     --------
@@ -246,10 +240,8 @@ def split_counts(k, n, n_folds, n_repeats, rng):
 
     Notes
     -----
-    Which items a fold gets is a random sample without replacement, so the number of right ones is
-    hypergeometric: exactly the law of dealing item rows, at a cost that does not grow with the
-    number of items. Given the accuracy, folds are independent binomials (thinning, see [1]_). Sizes
-    differ by at most one.
+    The number of right answers in a random sample without replacement is hypergeometric. Given the
+    accuracy, folds are independent binomials [1]_. Sizes differ by at most one.
 
     References
     ----------
@@ -284,11 +276,8 @@ def split_normal(z, sigma2, n_folds, n_repeats, rng):
     ----------
     z, sigma2 : ndarray of shape (n_groups,)
         Direct estimates and their sampling variances.
-    n_folds : int
-        Parts, at least 2.
-    n_repeats : int
-        Independent splits.
-    rng : numpy.random.Generator
+    n_folds, n_repeats, rng
+        As in `split_counts`; at least 2 folds.
 
     Returns
     -------
@@ -298,9 +287,8 @@ def split_normal(z, sigma2, n_folds, n_repeats, rng):
 
     Notes
     -----
-    ``z_j = z + sigma sqrt(K) (e_j - mean(e))`` with standard normal e: data thinning of a normal
-    variable with known variance. It stands for dealing the items of a group to folds where only
-    their mean is known.
+    ``z_j = z + sigma sqrt(K) (e_j - mean(e))`` with standard normal e: data thinning with known
+    variance.
 
     Examples
     --------

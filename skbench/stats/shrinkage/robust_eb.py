@@ -55,11 +55,10 @@ def cva(m2, kurtosis, confidence_level=0.95):
 
     Notes
     -----
-    The critical value of [1]_. The worst law has at most two points, and the supremum is
-    differentiable: Newton's method solves for all groups at once. Relative error below 1e-12 on the
-    gold values (test_gold_critical_values), 1e-10 at `m2` to 1e8 and levels .5 to .9999
-    (test_critical_value_attains_its_level), 1e-7 at any `m2`. The law of ``b`` is taken over
-    groups, so coverage holds on average over groups.
+    The critical value of [1]_, for all groups at once by Newton's method. Relative error below
+    1e-12 on the gold values (test_gold_critical_values), 1e-10 at `m2` to 1e8 and levels .5 to
+    .9999 (test_critical_value_attains_its_level), 1e-7 at any `m2`. Coverage holds on average over
+    groups.
 
     References
     ----------
@@ -101,8 +100,7 @@ def noncoverage(chi, m2, kurtosis):
 
     Notes
     -----
-    The supremum behind the critical values of Armstrong, Kolesar and Plagborg-Moller (2022); `cva`
-    is its inverse in `chi`.
+    The supremum behind the critical values of Armstrong, Kolesar and Plagborg-Moller (2022).
 
     Examples
     --------
@@ -208,14 +206,13 @@ def robust_half_width(prior_variance, sigma2, kurtosis, confidence_level=0.95):
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``cva(sigma2 / A, kurtosis) * w * sigma`` with ``w = A / (A + sigma2)``, in score units. It
-        falls to 0 with `A`; intervals of no width are not to be believed.
+        ``cva(sigma2 / A, kurtosis) * w * sigma`` with ``w = A / (A + sigma2)``, in score units; 0
+        at ``A = 0``.
 
     Notes
     -----
     Armstrong, Kolesar and Plagborg-Moller (2022). AVERAGE coverage over the groups, whatever the
-    law of the true performances, if `prior_variance` and `kurtosis` are right. When not to use it:
-    where each single group must be covered.
+    law of the true performances, if `prior_variance` and `kurtosis` are right.
 
     Examples
     --------
@@ -244,8 +241,8 @@ def parametric_half_width(prior_variance, sigma2, confidence_level=0.95):
 
     Notes
     -----
-    Morris (1983). When not to use it: where true performances need not be normal: the worst law
-    misses ``noncoverage(quantile / sqrt(w), sigma2 / A, kurtosis)`` of them.
+    Morris (1983). The worst law of true performances that need not be normal misses
+    ``noncoverage(quantile / sqrt(w), sigma2 / A, kurtosis)`` of them.
 
     Examples
     --------
@@ -277,8 +274,8 @@ def shrinkage_length_optimal(signal_to_noise, kurtosis, confidence_level=0.95):
     Notes
     -----
     Armstrong, Kolesar and Plagborg-Moller (2022). At the minimum ``1 - w`` is twice the elasticity
-    of `cva` in `m2`, which the envelope theorem gives. At kurtosis 1 a small signal has no best
-    ``w > 0``, the shorter the smaller: a `w` below 1e-4 is returned.
+    of `cva` in `m2`. At kurtosis 1 a small signal has no best ``w > 0``: one below 1e-4 is
+    returned.
 
     Examples
     --------
@@ -346,9 +343,9 @@ def plausible_prior_variances(prior_variance, sigma2, n_units, unit=1.0):
 
     Notes
     -----
-    ``2 / sum(unit^2 / (A + sigma2)^2)`` is that variance of `A / unit` in independent groups ([1]_,
+    The variance of `A / unit` is ``2 / sum(unit^2 / (A + sigma2)^2)`` in independent groups ([1]_,
     section 6.1), here times ``n_groups / n_units``. The cut at 0 is what a flat prior on ``A >= 0``
-    does. When not to use it: with hundreds of units, where it changes nothing.
+    does.
 
     References
     ----------

@@ -87,8 +87,8 @@ def weight_of_direct(value, posterior_variance, z, noise):
     Notes
     -----
     With ``D = mean((value - z)^2)``, ``N`` the mean noise and ``v`` the mean posterior variance,
-    the mean ``(1 - w) value + w z`` has the estimated risk
-    ``(1 - w)^2 D - N + 2 ((1 - w) v + w N)``, least at ``1 - w = (N - v) / D``.
+    ``(1 - w) value + w z`` has the estimated risk ``(1 - w)^2 D - N + 2 ((1 - w) v + w N)``, least
+    at ``1 - w = (N - v) / D``.
 
     Examples
     --------

@@ -7,7 +7,6 @@ from skbench.stats.shrinkage._normal import (
     posterior_mean,
     prior_variance,
     shrinkage_factor,
-    stein_risk,
 )
 
 __all__ = [
@@ -17,5 +16,4 @@ __all__ = [
     "posterior_mean",
     "prior_variance",
     "shrinkage_factor",
-    "stein_risk",
 ]

@@ -73,40 +73,6 @@ def posterior_mean(z, prior_mean, sigma2, prior_variance):
     return prior_mean + shrinkage_factor(prior_variance, sigma2) * (z - prior_mean)
 
 
-def stein_risk(residuals, sigma2, prior_variance):
-    """Stein's unbiased estimate of each group's risk of the posterior mean.
-
-    Parameters
-    ----------
-    residuals : ndarray of shape (n_groups,)
-        Direct estimates minus prior means that do not depend on them.
-    sigma2 : ndarray of shape (n_groups,)
-        Sampling variances.
-    prior_variance : float
-        The `A` of the posterior mean whose risk is wanted.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,)
-        ``(1 - w)^2 residual^2 + (2 w - 1) sigma2``, unbiased for the squared error of group g when
-        `z` is normal; single entries may be negative.
-
-    Notes
-    -----
-    Stein (1981) applied to a linear rule with a fixed prior mean. Its mean over groups is the
-    criterion that Ignatiadis and Wager (2019) minimize.
-
-    Examples
-    --------
-    >>> stein_risk(np.array([0.1]), np.array([0.01]), np.inf)
-    array([0.01])
-    """
-    if np.isinf(prior_variance):
-        return np.array(sigma2, dtype=float)
-    w = shrinkage_factor(prior_variance, sigma2)
-    return (1 - w) ** 2 * residuals**2 + (2 * w - 1) * sigma2
-
-
 class _Fit(NamedTuple):
     """Generalized least squares at one value of A."""
 
@@ -135,7 +101,7 @@ def prior_variance(z, sigma2, method, X=None):
     sigma2 : ndarray of shape (n_groups,)
         Sampling variances of `z`.
     method : {"moments", "prasad-rao", "fay-herriot", "paule-mandel", "ml", \
-"reml", "adjusted-ml", "sure"}
+"reml", "adjusted-ml"}
         Estimator, see Notes.
     X : ndarray of shape (n_groups, n_features), default=None
         Design of a linear prior mean that is estimated along with `A`.
@@ -156,10 +122,9 @@ def prior_variance(z, sigma2, method, X=None):
       same equation, so "paule-mandel" is another name for it.
     - "ml", "reml": the maximum of the (restricted) likelihood.
     - "adjusted-ml": the maximum of A times the likelihood (Li and Lahiri 2010).
-    - "sure": the minimum of `stein_risk` (Ignatiadis and Wager 2019).
 
     Without `X` no degrees of freedom are spent on the prior mean: "reml" is then "ml" and
-    "prasad-rao" is "moments". The likelihood and Stein's risk may have several modes; a grid over A
+    "prasad-rao" is "moments". The likelihood may have several modes; a grid over A
     finds the best, root finding refines it.
 
     References
@@ -238,20 +203,6 @@ def trace_of_design(fit, X):
     return np.sum(fit.covariance * (X.T @ (fit.precision[:, None] ** 2 * X)))
 
 
-def _minimum_stein_risk(z, sigma2, X):
-    residuals, _ = _least_squares(z, X)
-
-    def criterion(A):
-        return -np.sum(stein_risk(residuals, sigma2, A))
-
-    def score(A):
-        v = A + sigma2
-        return 2 * np.sum(sigma2**2 * (residuals**2 - v) / v**3)
-
-    upper = 100 * np.max(residuals**2)
-    return _best_on_grid(criterion, score, upper, sigma2, zero_allowed=True)
-
-
 def _best_on_grid(criterion, score, upper, sigma2, zero_allowed):
     """Global maximum over A > 0: best of a log grid, refined by a root of the score."""
     tiny = smallest_prior_variance(upper, sigma2)
@@ -280,7 +231,6 @@ _ESTIMATORS = {
     "ml": lambda z, sigma2, X: _maximum_likelihood(z, sigma2, X, False, False),
     "reml": lambda z, sigma2, X: _maximum_likelihood(z, sigma2, X, True, False),
     "adjusted-ml": lambda z, sigma2, X: _maximum_likelihood(z, sigma2, X, False, True),
-    "sure": _minimum_stein_risk,
 }
 PRIOR_VARIANCE_METHODS = tuple(_ESTIMATORS)
 

@@ -125,13 +125,8 @@ def table_interval(tables, statistic, confidence_level, rng, n_draws=4000):
     -----
     Quantiles of the statistic in the Dirichlet posterior of the shares of the cells, with a prior
     worth two labels. Counts are divided by the design effect (at least 1, by leaving out a cluster
-    and a unit) and multiplied by the squared quotient of the normal and Student's quantile [1]_; a
-    fifth of either tail is added.
-
-    References
-    ----------
-    .. [1] Korn and Graubard (1998). Confidence intervals for proportions with small expected number
-       of positive counts. Survey Methodology 24, 193-201.
+    and a unit) and multiplied by the squared quotient of the normal and Student's quantile (Korn
+    and Graubard 1998, Survey Methodology 24, 193-201); a fifth of either tail is added.
 
     Examples
     --------

@@ -203,14 +203,9 @@ def mean_of_cluster_means(sums, squares, counts, sizes, codes, n_groups):
 
     Notes
     -----
-    The expected score of an item of a cluster drawn at random, as in the section of [1]_ on
-    clusters drawn from a population: a passage with twenty questions counts as much as one with
-    two.
-
-    References
-    ----------
-    .. [1] Miller (2024). Adding Error Bars to Evals: A Statistical Approach to Language Model
-       Evaluations.
+    The expected score of an item of a cluster drawn at random, the estimand of Miller
+    (2024), Adding Error Bars to Evals, for clusters drawn from a population: a passage with twenty
+    questions counts as much as one with two.
 
     Examples
     --------
@@ -245,11 +240,7 @@ def expected_design_effect(cluster_sizes, intraclass_correlation):
     Notes
     -----
     ``1 + (m - 1) r`` with ``m = sum n_c^2 / sum n_c``, the size of the cluster of an average item
-    ([1]_, chapter 8).
-
-    References
-    ----------
-    .. [1] Kish (1965). Survey Sampling. Wiley.
+    (Kish 1965, Survey Sampling, chapter 8).
 
     Examples
     --------

@@ -28,13 +28,9 @@ def item_correlation(scores, topic):
     -----
     Scores less the mean of their model in the topic, correlated over all items that both models
     answered. Entries are drawn towards their mean by the share of their scatter that chance
-    explains, as Schafer and Strimmer [1]_ do: with many models and few items the raw matrix is
-    singular, and its inverse noise. Pairs without common items get the mean.
-
-    References
-    ----------
-    .. [1] Schafer and Strimmer (2005). A shrinkage approach to large-scale covariance matrix
-       estimation. Statistical Applications in Genetics and Molecular Biology 4.
+    explains, as Schafer and Strimmer (2005, Statistical Applications in Genetics and Molecular
+    Biology 4) do: with many models and few items the raw matrix is singular, and its inverse noise.
+    Pairs without common items get the mean.
 
     Examples
     --------

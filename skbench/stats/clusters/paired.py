@@ -77,12 +77,8 @@ def mcnemar_exact(only_a, only_b):
     Notes
     -----
     ``min(1, 2 P(K <= min(only_a, only_b)))`` with K binomial with probability 1/2 among the items
-    on which the models disagree [1]_. Items must be independent, not in clusters.
-
-    References
-    ----------
-    .. [1] McNemar (1947). Note on the sampling error of the difference between correlated
-       proportions or percentages. Psychometrika 12, 153-157.
+    on which the models disagree (McNemar 1947, Psychometrika 12, 153-157). Items must be
+    independent, not in clusters.
 
     Examples
     --------
@@ -135,15 +131,11 @@ def mcnemar_interval(only_a, only_b, n, confidence_level=0.95):
 
     Notes
     -----
-    Tango's interval [1]_: all differences that the score test, which is McNemar's at 0, does not
-    reject. Where the exact test of 0 disagrees, the end next to 0 follows it: it goes to 0, or to
-    ``(2 p_low - 1) m_low`` of the Clopper-Pearson ends of a's share of the disagreements and of the
-    share of disagreements. Items must be independent, not in clusters.
-
-    References
-    ----------
-    .. [1] Tango (1998). Equivalence test and confidence interval for the difference in proportions
-       for the paired-sample design. Statistics in Medicine 17, 891-908.
+    Tango's interval (1998, Statistics in Medicine 17, 891-908): all differences that the score
+    test, which is McNemar's at 0, does not reject. Where the exact test of 0 disagrees, the end
+    next to 0 follows it: it goes to 0, or to ``(2 p_low - 1) m_low`` of the Clopper-Pearson ends of
+    a's share of the disagreements and of the share of disagreements. Items must be independent, not
+    in clusters.
 
     Examples
     --------

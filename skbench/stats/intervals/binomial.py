@@ -29,16 +29,11 @@ def wilson_interval(k, n, confidence_level=0.95):
 
     Notes
     -----
-    ``(k + c^2/2 -+ c sqrt(k (n - k)/n + c^2/4)) / (n + c^2)`` with `c` the normal quantile, [1]_.
-    Measured by enumeration at level .95 (test_wilson_covers_on_average): the mean coverage over
-    accuracies between 0 and 1 is .957, .957, .955, .954 and .952 at n = 1, 2, 5, 10 and 50; the
-    worst accuracy, always near 0 or 1, gets .794, .820, .831, .835 and .838. Coverage holds on
-    average over accuracies; `clopper_pearson_interval` covers each of them.
-
-    References
-    ----------
-    .. [1] Wilson (1927). Probable inference, the law of succession, and statistical inference. JASA
-       22, 209-212.
+    ``(k + c^2/2 -+ c sqrt(k (n - k)/n + c^2/4)) / (n + c^2)`` with `c` the normal quantile (Wilson
+    1927, JASA 22, 209-212). Measured by enumeration at level .95 (test_wilson_covers_on_average):
+    the mean coverage over accuracies between 0 and 1 is .957, .957, .955, .954 and .952 at n = 1,
+    2, 5, 10 and 50; the worst accuracy, always near 0 or 1, gets .794, .820, .831, .835 and .838.
+    Coverage holds on average over accuracies; `clopper_pearson_interval` covers each of them.
 
     Examples
     --------
@@ -73,14 +68,10 @@ def wilson_interval_of_mean(value, variance, n, confidence_level=0.95):
     Notes
     -----
     Wilson's interval with the number of items that the variance is worth,
-    ``value (1 - value) / variance + 1`` [1]_; `n` where the variance is 0. Simulated at level .95
+    ``value (1 - value) / variance + 1`` (Dean and Pagano 2015, Journal of Survey Statistics and
+    Methodology 3); `n` where the variance is 0. Simulated at level .95
     (test_wilson_interval_of_a_mean_covers): .95 to .97 for 4 to 57 parts of 10 or 20 items around
     .9, where t intervals have .89 to .93.
-
-    References
-    ----------
-    .. [1] Dean and Pagano (2015). Evaluating confidence interval methods for binomial proportions
-       in clustered surveys. Journal of Survey Statistics and Methodology 3.
 
     Examples
     --------
@@ -111,13 +102,8 @@ def clopper_pearson_interval(k, n, confidence_level=0.95):
 
     Notes
     -----
-    Quantiles of Beta(k, n - k + 1) and Beta(k + 1, n - k), [1]_: the accuracies that neither
-    one-sided binomial test of level ``alpha / 2`` rejects.
-
-    References
-    ----------
-    .. [1] Clopper and Pearson (1934). The use of confidence or fiducial limits illustrated in the
-       case of the binomial. Biometrika 26, 404-413.
+    Quantiles of Beta(k, n - k + 1) and Beta(k + 1, n - k) (Clopper and Pearson 1934, Biometrika 26,
+    404-413): the accuracies that neither one-sided binomial test of level ``alpha / 2`` rejects.
 
     Examples
     --------
@@ -145,13 +131,9 @@ def jeffreys_interval(k, n, confidence_level=0.95):
 
     Notes
     -----
-    Quantiles of Beta(k + 1/2, n - k + 1/2), [1]_, at every k: the convention of setting `low` to 0
-    at ``k = 0`` and `high` to 1 at ``k = n`` is not applied.
-
-    References
-    ----------
-    .. [1] Brown, Cai and DasGupta (2001). Interval estimation for a binomial proportion.
-       Statistical Science 16, 101-133.
+    Quantiles of Beta(k + 1/2, n - k + 1/2) (Brown, Cai and DasGupta 2001, Statistical Science 16,
+    101-133), at every k: the convention of setting `low` to 0 at ``k = 0`` and `high` to 1 at
+    ``k = n`` is not applied.
 
     Examples
     --------
@@ -180,13 +162,9 @@ def agresti_coull_interval(k, n, confidence_level=0.95):
 
     Notes
     -----
-    ``p -+ c sqrt(p (1 - p) / m)`` with ``m = n + c^2`` and ``p = (k + c^2/2) / m``, [1]_; it has
-    the center of the Wilson interval and contains it.
-
-    References
-    ----------
-    .. [1] Agresti and Coull (1998). Approximate is better than "exact" for interval estimation of
-       binomial proportions. The American Statistician 52, 119-126.
+    ``p -+ c sqrt(p (1 - p) / m)`` with ``m = n + c^2`` and ``p = (k + c^2/2) / m`` (Agresti and
+    Coull 1998, The American Statistician 52, 119-126); it has the center of the Wilson interval and
+    contains it.
 
     Examples
     --------

@@ -100,13 +100,9 @@ def bounded_interval(mean, n, confidence_level=0.95, low=0.0, high=1.0):
     Notes
     -----
     With the scores scaled to [0, 1], the means `m` at which ``n kl(mean, m) <= log(2 / alpha)``,
-    where ``kl(z, m) = z log(z / m) + (1 - z) log((1 - z) / (1 - m))``: Theorem 1 of [1]_. For
-    binary scores `skbench.stats.binomial.clopper_pearson_interval` is as safe and shorter.
-
-    References
-    ----------
-    .. [1] Hoeffding (1963). Probability inequalities for sums of bounded random variables. JASA 58,
-       13-30.
+    where ``kl(z, m) = z log(z / m) + (1 - z) log((1 - z) / (1 - m))``: Theorem 1 of Hoeffding
+    (1963, JASA 58, 13-30). For binary scores `skbench.stats.binomial.clopper_pearson_interval` is
+    as safe and shorter.
 
     Examples
     --------

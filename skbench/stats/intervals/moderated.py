@@ -1,9 +1,4 @@
-"""Variances that few scores tell badly, drawn to what the groups have in common.
-
-A sample variance of five scores is off by a factor of two as often as not. Shrinkage that believes
-it trusts most the groups whose scores happen to lie close together, which costs precision and
-coverage alike.
-"""
+"""Variances from few scores, shrunk toward what the groups have in common."""
 
 from typing import NamedTuple
 

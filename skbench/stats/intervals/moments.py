@@ -170,12 +170,8 @@ def satterthwaite_df(variances, df):
     Notes
     -----
     ``(sum v)^2 / sum(v^2 / df)``: the scaled chi-squared law with the mean and the variance of the
-    sum [1]_. With two parts these are Welch's degrees of freedom.
-
-    References
-    ----------
-    .. [1] Satterthwaite (1946). An approximate distribution of estimates of variance components.
-       Biometrics Bulletin 2, 110-114.
+    sum (Satterthwaite 1946, Biometrics Bulletin 2, 110-114). With two parts these are Welch's
+    degrees of freedom.
 
     Examples
     --------

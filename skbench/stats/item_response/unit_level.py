@@ -79,13 +79,9 @@ def unit_level_logit(y, X, topic, attenuation, prior):
     Notes
     -----
     Every answer is replaced by the Gaussian pseudo-observation that leaves its item the mean and
-    variance of the exact likelihood [1]_, and so is the prior of every topic's effect, a mixture:
-    most scatter with ``topic_std``, six in a hundred with three times that, one in a hundred with
-    ``broken_std``. Both enter the evidence, which weighs the points of the grid.
-
-    References
-    ----------
-    .. [1] Minka (2001). Expectation propagation for approximate Bayesian inference. UAI 17.
+    variance of the exact likelihood (Minka 2001, UAI 17), and so is the prior of every topic's
+    effect, a mixture: most scatter with ``topic_std``, six in a hundred with three times that, one
+    in a hundred with ``broken_std``. Both enter the evidence, which weighs the points of the grid.
     """
     rows = _rows(X, topic, attenuation, len(prior.topic_mean))
     n_grid = len(prior.noise)

@@ -56,12 +56,8 @@ def fit_mixed(likelihood, design, tolerance=1e-3, *, heavy_tails=True, tell=None
     5. `D` follows the estimates.
 
     Each standard deviation has a half-normal prior (scale 1; .5 for interactions), times the
-    variance to the power of .5 (.25 for kernels), which keeps it off 0 [1]_.
-
-    References
-    ----------
-    .. [1] Chung, Rabe-Hesketh, Dorie, Gelman and Liu (2013). A nondegenerate penalized likelihood
-       estimator for variance parameters in multilevel models. Psychometrika 78.
+    variance to the power of .5 (.25 for kernels), which keeps it off 0 (Chung, Rabe-Hesketh, Dorie,
+    Gelman and Liu 2013, Psychometrika 78).
 
     Examples
     --------

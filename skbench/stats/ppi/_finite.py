@@ -27,15 +27,11 @@ def finite_difference_estimate(labeled, unlabeled, power, bounds=None, ddof=1):
 
     Notes
     -----
-    The regression estimator of survey sampling [1]_. Of ``n + N`` rows, `n` drawn at random have
-    labels, and the autorater's scores of all are known, so that the variance is
-    ``s^2 (1 / n - 1 / (n + N))``, `s^2` that of the residuals ``y - (n + N) / N power @ f``. Given
-    the scores its error has mean 0: the autorater's mean over all rows may be a feature of the
-    group.
-
-    References
-    ----------
-    .. [1] Cochran (1977). Sampling Techniques, 3rd edition, section 7.3.
+    The regression estimator of survey sampling (Cochran 1977, Sampling Techniques, section 7.3). Of
+    ``n + N`` rows, `n` drawn at random have labels, and the autorater's scores of all are known, so
+    that the variance is ``s^2 (1 / n - 1 / (n + N))``, `s^2` that of the residuals
+    ``y - (n + N) / N power @ f``. Given the scores its error has mean 0: the autorater's mean over
+    all rows may be a feature of the group.
 
     Examples
     --------

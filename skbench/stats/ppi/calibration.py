@@ -28,12 +28,8 @@ def shares_with_mean(shares, weights, mean):
 
     Notes
     -----
-    The intercept update of recalibration [1]_, by halving a bracket.
-
-    References
-    ----------
-    .. [1] Steyerberg, Borsboom, van Houwelingen, Eijkemans and Habbema (2004). Validation and
-       updating of predictive logistic regression models. Statistics in Medicine 23.
+    The intercept update of recalibration (Steyerberg et al. 2004, Statistics in Medicine 23), by
+    halving a bracket.
 
     Examples
     --------

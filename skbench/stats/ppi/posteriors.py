@@ -39,14 +39,10 @@ def mean_posterior(mean, variance, n):
 
     Notes
     -----
-    Section A.1 of [1]_: normal with variance ``variance / n`` above 30 observations, Student's t
-    with ``n - 1`` degrees of freedom up to 30. The variance of the posterior is ``scale^2 df / (df
-    - 2)``: infinite for three observations (``df = 2``) and fewer.
-
-    References
-    ----------
-    .. [1] Hofer, Maynez, Dhingra, Fisch, Globerson and Cohen (2024). Bayesian Prediction-Powered
-       Inference.
+    Section A.1 of Hofer et al. (2024), Bayesian Prediction-Powered Inference: normal with variance
+    ``variance / n`` above 30 observations, Student's t with ``n - 1`` degrees of freedom up to 30.
+    Its variance is
+    ``scale^2 df / (df - 2)``: infinite for three observations (``df = 2``) and fewer.
 
     Examples
     --------

@@ -154,13 +154,9 @@ def stratified_mean(value, variance, unlabeled_variance, df, counts):
     Notes
     -----
     Mean and variance of ``sum p_k m_k`` with independent `m_k` of the given means and variances and
-    p of the Dirichlet law with parameters ``N_k + 1 / K`` [1]_, K being the number of strata with
-    rows. The degrees of freedom are Satterthwaite's for the labeled parts.
-
-    References
-    ----------
-    .. [1] Hofer, Maynez, Dhingra, Fisch, Globerson and Cohen (2024). Bayesian prediction-powered
-       inference.
+    p of the Dirichlet law with parameters ``N_k + 1 / K`` (Hofer et al. 2024, Bayesian
+    Prediction-Powered Inference), K being the number of strata with rows. The degrees of freedom
+    are Satterthwaite's for the labeled parts.
 
     Examples
     --------

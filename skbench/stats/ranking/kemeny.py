@@ -165,14 +165,10 @@ def majority_components(cost):
     Notes
     -----
     Every model of a group is cheaper to place before than after every model of a later group, so
-    each cheapest order goes through the groups in turn (the extended Condorcet criterion [1]_), and
-    the groups can be ordered one by one. They are the strongly connected components of the graph in
-    which `a` points to `b` where placing it first costs no more.
-
-    References
-    ----------
-    .. [1] Truchon (1998). An extension of the Condorcet criterion and Kemeny orders. Cahier 98-15,
-       CREFA, Universite Laval.
+    each cheapest order goes through the groups in turn (the extended Condorcet criterion; Truchon
+    1998, Cahier 98-15, CREFA, Universite Laval), and the groups can be ordered one by one. They are
+    the strongly connected components of the graph in which `a` points to `b` where placing it first
+    costs no more.
 
     Examples
     --------

@@ -49,13 +49,9 @@ def holm(p_values):
     Notes
     -----
     With the p-values of a family sorted, ``p_(1) <= ... <= p_(m)``, the i-th becomes
-    ``min(1, max over k <= i of (m - k + 1) p_(k))`` [1]_. Valid under any dependence, and never
-    less powerful than Bonferroni, ``min(1, m p)``. `bonferroni_level` gives intervals too.
-
-    References
-    ----------
-    .. [1] Holm (1979). A simple sequentially rejective multiple test procedure. Scandinavian
-       Journal of Statistics 6, 65-70.
+    ``min(1, max over k <= i of (m - k + 1) p_(k))`` (Holm 1979, Scandinavian Journal of Statistics
+    6, 65-70). Valid under any dependence, and never less powerful than Bonferroni, ``min(1, m p)``.
+    `bonferroni_level` gives intervals too.
 
     Examples
     --------

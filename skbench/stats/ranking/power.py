@@ -32,13 +32,9 @@ def item_variance(omega2, sigma2_a=0.0, sigma2_b=0.0, n_repeats=1, design_effect
 
     Notes
     -----
-    The variance components of [1]_. With one answer per item take the variance of the differences,
-    ``omega2 + sigma2_a + sigma2_b``, as `omega2`.
-
-    References
-    ----------
-    .. [1] Miller (2024). Adding error bars to evals: a statistical approach to language model
-       evaluations. arXiv 2411.00640.
+    The variance components of Miller (2024), Adding error bars to evals, arXiv 2411.00640. With one
+    answer per item take the variance of the differences, ``omega2 + sigma2_a + sigma2_b``, as
+    `omega2`.
 
     Examples
     --------

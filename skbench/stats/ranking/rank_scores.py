@@ -63,13 +63,9 @@ def welch_rank_scores(mean, variance, n):
     In the order of their means each model is compared with the anchor, at first the best, whose
     score is 1, by a one-sided Welch test at 5%. A model that is significantly worse has the
     anchor's score plus ``(mean_anchor - mean) / sd`` and becomes the anchor; any other has the
-    anchor's score. `sd` is the standard deviation (``ddof=0``) of the means [1]_. Bootstrap
-    replicates of one evaluation are not independent scores.
-
-    References
-    ----------
-    .. [1] EuroEval, Evaluation methodology, section Score aggregation.
-       https://euroeval.com/methodology
+    anchor's score. `sd` is the standard deviation (``ddof=0``) of the means (EuroEval,
+    https://euroeval.com/methodology). Bootstrap replicates of one evaluation are not independent
+    scores.
 
     Examples
     --------

@@ -142,13 +142,9 @@ def maximal_cliques(adjacent):
 
     Notes
     -----
-    Bron and Kerbosch's algorithm with pivots [1]_. When adjacency means that intervals overlap
-    there are at most `n` cliques; a general graph may have ``3^(n / 3)``.
-
-    References
-    ----------
-    .. [1] Bron and Kerbosch (1973). Algorithm 457: finding all cliques of an undirected graph.
-       Communications of the ACM 16, 575-577.
+    Bron and Kerbosch's algorithm with pivots (1973, Communications of the ACM 16, 575-577). When
+    adjacency means that intervals overlap there are at most `n` cliques; a general graph may have
+    ``3^(n / 3)``.
 
     Examples
     --------

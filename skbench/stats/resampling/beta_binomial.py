@@ -1,9 +1,7 @@
 """The hierarchical beta-binomial model by quadrature.
 
-Each model answers ``k_j`` of ``n_j`` items of task j, ``k_j ~ Binomial(n_j, theta_j)`` with
-``theta_j ~ Beta(a, b)``. Given (a, b) the accuracies are independent betas, and (a, b) is
-two-dimensional with a marginal likelihood in closed form: a grid in (logit of the mean
-``a / (a + b)``, log of the size ``a + b``) is all that is needed.
+``k_j ~ Binomial(n_j, theta_j)``, ``theta_j ~ Beta(a, b)``: the marginal likelihood of (a, b) has a
+closed form, so a grid in the logit of ``a / (a + b)`` and the log of ``a + b`` suffices.
 """
 
 from functools import partial

@@ -27,12 +27,8 @@ def confusion_log_draws(counts, n_draws, rng, prior=0.5):
 
     Notes
     -----
-    ``Dirichlet(prior + counts)``, the multinomial-Dirichlet model of [1]_; matrices share nothing.
-
-    References
-    ----------
-    .. [1] Totsch and Hoffmann (2021). Classifier uncertainty: evidence, potential impact, and
-       probabilistic treatment. PeerJ Computer Science 7, e398.
+    ``Dirichlet(prior + counts)``, the multinomial-Dirichlet model of Totsch and Hoffmann (2021,
+    PeerJ Computer Science 7, e398); matrices share nothing.
 
     Examples
     --------

@@ -25,11 +25,7 @@ def slice_step(log_density, x, rng, width=1.0):
 
     Notes
     -----
-    Stepping out and shrinkage, figures 3 and 5 of [1]_.
-
-    References
-    ----------
-    .. [1] Neal (2003). Slice sampling. Annals of Statistics 31, 705-767.
+    Stepping out and shrinkage, figures 3 and 5 of Neal (2003, Annals of Statistics 31, 705-767).
 
     Examples
     --------
@@ -76,13 +72,8 @@ def effective_sample_size(chains):
     Notes
     -----
     Halves of chains count as chains. Autocorrelations are summed in pairs until a pair is negative,
-    each pair at most its predecessor, [1]_; the sum may not credit more than ``log10`` of the draws
-    per draw.
-
-    References
-    ----------
-    .. [1] Vehtari, Gelman, Simpson, Carpenter and Burkner (2021). Rank-normalization, folding, and
-       localization: an improved R-hat. Bayesian Analysis 16, 667-718.
+    each pair at most its predecessor (Vehtari et al. 2021, Bayesian Analysis 16, 667-718); the sum
+    may not credit more than ``log10`` of the draws per draw.
 
     Examples
     --------

@@ -33,13 +33,9 @@ def pass_at_k(n_correct, n_runs, k, all_of_them=False):
 
     Notes
     -----
-    The share of all choices of k among R answers with c right ones [1]_, unbiased for
-    ``1 - (1 - p)^k`` and ``p^k``. Answers must be drawn anew; those of greedy decoding are all
-    alike.
-
-    References
-    ----------
-    .. [1] Chen et al. (2021). Evaluating large language models trained on code. arXiv 2107.03374.
+    The share of all choices of k among R answers with c right ones (Chen et al. 2021, arXiv
+    2107.03374), unbiased for ``1 - (1 - p)^k`` and ``p^k``. Answers must be drawn anew; those of
+    greedy decoding are all alike.
 
     Examples
     --------

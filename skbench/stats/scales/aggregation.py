@@ -55,13 +55,9 @@ def difference_variance(variance_a, variance_b, rho=0.0):
 
     Notes
     -----
-    Equation (3) of [1]_: with equal variances, `rho` takes a share of `rho` off. Answers to shared
-    items give the covariance itself (`covariance_of_means`).
-
-    References
-    ----------
-    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty quantification for
-       aggregate performance metrics in machine learning benchmarks.
+    Equation (3) of Longjohn, Gopalan and Casleton (2024, see `weighted_variance`): with equal
+    variances, `rho` takes a share of `rho` off. Answers to shared items give the covariance itself
+    (`covariance_of_means`).
 
     Examples
     --------

@@ -32,15 +32,10 @@ def log_capital(values, counts, mean, fractions=FRACTIONS):
 
     Notes
     -----
-    A test martingale for every share, and so for their mean, if `mean` is the true one [1]_: by
-    Ville's inequality it ever reaches ``1 / alpha`` with a chance of at most alpha. No share
-    depends on the scores, so counts suffice. The order of the scores must not depend on their
-    values.
-
-    References
-    ----------
-    .. [1] Waudby-Smith and Ramdas (2024). Estimating means of bounded random variables by betting.
-       JRSS B 86, 1-27.
+    A test martingale for every share, and so for their mean, if `mean` is the true one
+    (Waudby-Smith and Ramdas 2024, JRSS B 86, 1-27): by Ville's inequality it ever reaches
+    ``1 / alpha`` with a chance of at most alpha. No share depends on the scores, so counts suffice.
+    The order of the scores must not depend on their values.
 
     Examples
     --------

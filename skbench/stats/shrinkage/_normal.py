@@ -116,7 +116,8 @@ def prior_variance(z, sigma2, method, X=None):
     With p columns in `X`, residuals r of least squares and r(A) of generalized least squares, and
     ``v = A + sigma2``:
 
-    - "moments": ``max(0, mean(r^2 - sigma2))``, equation (7) of [1]_.
+    - "moments": ``max(0, mean(r^2 - sigma2))``, equation (7) of Fogliato et al. (2024, see
+      `posterior_mean`).
     - "prasad-rao": ``max(0, (sum r^2 - sum sigma2 (1 - h)) / (G - p))`` with the leverages h.
     - "fay-herriot": the root of ``sum r(A)^2 / v = G - p``; Paule and Mandel (1982) proposed the
       same equation, so "paule-mandel" is another name for it.
@@ -126,11 +127,6 @@ def prior_variance(z, sigma2, method, X=None):
     Without `X` no degrees of freedom are spent on the prior mean: "reml" is then "ml" and
     "prasad-rao" is "moments". The likelihood may have several modes; a grid over A
     finds the best, root finding refines it.
-
-    References
-    ----------
-    .. [1] Fogliato, Patil, Akpinar and Monfort (2024). Precise Model Benchmarking with Only a Few
-       Observations.
 
     Examples
     --------
@@ -262,13 +258,8 @@ def james_stein(z, sigma2, center="mean"):
     Notes
     -----
     ``w = max(0, 1 - (G - 3) / S)`` with ``S = sum (z - center)^2 / sigma2``, and G - 2 for a fixed
-    center [1]_. With unequal variances this is the rule for ``z / sigma``. With too few groups
-    nothing is shrunk.
-
-    References
-    ----------
-    .. [1] Efron and Morris (1975). Data analysis using Stein's estimator and its generalizations.
-       Journal of the American Statistical Association 70.
+    center (Efron and Morris 1975, JASA 70). With unequal variances this is the rule for
+    ``z / sigma``. With too few groups nothing is shrunk.
 
     Examples
     --------

@@ -1,9 +1,8 @@
 """Intervals that cover every single group and are short where a prior is right.
 
-"FAB" (frequentist, assisted by Bayes): an interval inverts a family of level-alpha tests, and any
-family is valid. These choose the family whose expected length is smallest under a prior for the
-group. A wrong prior costs length and never coverage, provided that the prior was learned without
-the group's own data.
+"FAB" (frequentist, assisted by Bayes): of all families of level-alpha tests, the one whose interval
+is shortest on average under a prior. A wrong prior costs length and never coverage, provided that
+it was learned without the group's own data.
 """
 
 import numpy as np

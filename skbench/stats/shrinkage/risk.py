@@ -84,13 +84,9 @@ def stein_loss(estimate, z, sigma2, slope):
 
     Notes
     -----
-    Exact for independent normal `z` [1]_, and for any law of `z` where the estimate is linear in
-    it. Direct estimates that are correlated across models need folds by topic.
-
-    References
-    ----------
-    .. [1] Stein (1981). Estimation of the mean of a multivariate normal distribution. Annals of
-       Statistics 9.
+    Exact for independent normal `z` (Stein 1981, Annals of Statistics 9), and for any law of `z`
+    where the estimate is linear in it. Direct estimates that are correlated across models need
+    folds by topic.
 
     Examples
     --------
@@ -241,12 +237,8 @@ def split_counts(k, n, n_folds, n_repeats, rng):
     Notes
     -----
     The number of right answers in a random sample without replacement is hypergeometric. Given the
-    accuracy, folds are independent binomials [1]_. Sizes differ by at most one.
-
-    References
-    ----------
-    .. [1] Neufeld, Dharamshi, Gao and Witten (2024). Data thinning for convolution-closed
-       distributions. Journal of Machine Learning Research 25.
+    accuracy, folds are independent binomials (Neufeld, Dharamshi, Gao and Witten 2024, Journal of
+    Machine Learning Research 25). Sizes differ by at most one.
 
     Examples
     --------

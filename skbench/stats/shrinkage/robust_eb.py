@@ -1,11 +1,9 @@
 """Robust empirical Bayes intervals: kurtosis, critical values, lengths, non-coverage.
 
-The posterior mean ``f + w (z - f)`` of a group, divided by its noise ``w sigma``, is normal with
-unit variance around a bias ``b = (1 / w - 1) (f - mu) / sigma``. Across groups ``b`` has second
-moment ``m2 = (1 / w - 1) ** 2 A / sigma2`` and the kurtosis of ``mu - f``. A robust interval is
-wide enough for every law of ``b`` with these two moments; a parametric one is right if the law is
-normal. Both promise coverage ON AVERAGE over the groups: one whose truth lies far from its prior
-mean is covered less often.
+The posterior mean ``f + w (z - f)`` over its noise ``w sigma`` is normal around a bias
+``b = (1 / w - 1) (f - mu) / sigma``, of second moment ``m2 = (1 / w - 1) ** 2 A / sigma2`` and the
+kurtosis of ``mu - f``. A robust interval is wide enough for every law of ``b`` with these moments,
+a parametric one for a normal law. Both promise coverage ON AVERAGE over the groups.
 """
 
 from typing import NamedTuple
@@ -141,8 +139,9 @@ def prior_moments(residuals, sigma2, weights=None, correction="pmt", noise=None)
 
     Notes
     -----
-    The estimates of [1]_. With ``W2 = e^2 - sigma2``, ``W4 = e^4 - 6 sigma2 e^2 + 3 sigma2^2``,
-    unbiased for the moments of ``mu - f``, and ``m2``, ``m4`` their weighted means:
+    The estimates of Armstrong, Kolesar and Plagborg-Moller (2022, see `cva`). With
+    ``W2 = e^2 - sigma2``, ``W4 = e^4 - 6 sigma2 e^2 + 3 sigma2^2``, unbiased for the moments of
+    ``mu - f``, and ``m2``, ``m4`` their weighted means:
 
     - "none": ``A = max(m2, 0)``, ``kurtosis = max(m4 / A^2, 1)``;
     - "pmt": ``A >= 2 sum(omega^2 sigma2^2) / (sum(omega) sum(omega sigma2))`` and ``kurtosis >= 1 +
@@ -153,11 +152,6 @@ def prior_moments(residuals, sigma2, weights=None, correction="pmt", noise=None)
     ``A = 0`` says nothing about the shape of what does not vary: the kurtosis is then nan. It
     estimates ``E (mu - f)^4 / A^2`` in every group alike; if that may vary with `sigma2` or the
     features, take infinity instead.
-
-    References
-    ----------
-    .. [1] Armstrong, Kolesar and Plagborg-Moller (2022). Robust Empirical Bayes Confidence
-       Intervals. Econometrica 90(6), 2567-2602.
 
     Examples
     --------
@@ -343,13 +337,9 @@ def plausible_prior_variances(prior_variance, sigma2, n_units, unit=1.0):
 
     Notes
     -----
-    The variance of `A / unit` is ``2 / sum(unit^2 / (A + sigma2)^2)`` in independent groups ([1]_,
-    section 6.1), here times ``n_groups / n_units``. The cut at 0 is what a flat prior on ``A >= 0``
-    does.
-
-    References
-    ----------
-    .. [1] Rao and Molina (2015). Small Area Estimation. Wiley.
+    The variance of `A / unit` is ``2 / sum(unit^2 / (A + sigma2)^2)`` in independent groups (Rao
+    and Molina 2015, Small Area Estimation, section 6.1), here times ``n_groups / n_units``. The cut
+    at 0 is what a flat prior on ``A >= 0`` does.
 
     Examples
     --------

@@ -137,9 +137,7 @@ def cluster_robust_variance(cluster_sums, cluster_sizes, codes, n_groups, kind="
 def cluster_robust_by_size(sums, squares, counts, sizes, codes, n_groups):
     """CR2 of `cluster_robust_variance` from clusters added up by their size.
 
-    Clusters that are equally large enter the variance in the same way, so a table with one row per
-    group and cluster size is all it needs: that row count stays small where there are millions of
-    clusters.
+    The table has one row per group and cluster size, even for millions of clusters.
 
     Parameters
     ----------
@@ -151,10 +149,8 @@ def cluster_robust_by_size(sums, squares, counts, sizes, codes, n_groups):
         Number of these clusters.
     sizes : array-like of shape (n_rows,)
         Number of items in each of them, at least 1.
-    codes : array-like of int of shape (n_rows,)
-        Group of each row, 0 to ``n_groups - 1``.
-    n_groups : int
-        Number of groups.
+    codes, n_groups
+        Group of each row, 0 to ``n_groups - 1``, and number of groups.
 
     Returns
     -------
@@ -164,8 +160,7 @@ def cluster_robust_by_size(sums, squares, counts, sizes, codes, n_groups):
     Notes
     -----
     The squared residuals of equal clusters add up to ``squares - 2 s m sums + counts s^2 m^2`` for
-    size s and group mean m. Subtract a number near the overall mean from the scores first, so that
-    this does not cancel.
+    size s and group mean m. Subtract a number near the overall mean from the scores first.
 
     Examples
     --------

@@ -111,8 +111,7 @@ def own_item_scores(scores, clusters):
     Parameters
     ----------
     scores, clusters : array-like
-        As for `shared_item_scores`, but adjusted for how hard the items are, so that means over any
-        random items may be compared.
+        As for `shared_item_scores`, with scores adjusted for how hard the items are.
 
     Returns
     -------

@@ -42,7 +42,7 @@ def wilson_interval(k, n, confidence_level=0.95):
     0.3968 0.8922
     """
     k, n = floats(k, n)
-    c = _normal_quantile(confidence_level)
+    c = ndtri((1 + confidence_level) / 2)
     return _score_low(k, n, c), 1 - _score_low(n - k, n, c)
 
 
@@ -173,7 +173,7 @@ def agresti_coull_interval(k, n, confidence_level=0.95):
     0.3923 0.8967
     """
     k, n = floats(k, n)
-    c = _normal_quantile(confidence_level)
+    c = ndtri((1 + confidence_level) / 2)
     size = n + c**2
     p = (k + c**2 / 2) / size
     half_width = c * np.sqrt(p * (1 - p) / size)
@@ -205,7 +205,7 @@ def wald_interval(k, n, confidence_level=0.95):
     """
     k, n = floats(k, n)
     p = k / n
-    half_width = _normal_quantile(confidence_level) * np.sqrt(p * (1 - p) / n)
+    half_width = ndtri((1 + confidence_level) / 2) * np.sqrt(p * (1 - p) / n)
     return _clipped(p - half_width, p + half_width)
 
 
@@ -291,10 +291,6 @@ def unbiased_variance(k, n):
     k, n = floats(k, n)
     variance = np.full(n.shape, np.nan)
     return np.divide(k * (n - k), n**2 * (n - 1), out=variance, where=n > 1)
-
-
-def _normal_quantile(confidence_level):
-    return ndtri((1 + confidence_level) / 2)
 
 
 def _clipped(low, high):

@@ -211,13 +211,9 @@ def pooled_mean_variance(total, total_squares, n):
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``s^2 / n``, or, for a group with fewer than two scores or with equal scores, the pooled
-        variance divided by `n`. Where no group has two different scores nothing can be pooled: nan.
-
-    Notes
-    -----
-    The pooled variance is the sum of squares around the group means over ``sum(n - 1)``, all groups
-    together.
+        ``s^2 / n``; for a group with fewer than two or with equal scores the pooled variance, the
+        sum of squares around group means over ``sum(n - 1)``, divided by `n`; nan where nothing can
+        be pooled.
 
     Examples
     --------

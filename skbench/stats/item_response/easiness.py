@@ -66,11 +66,9 @@ def rasch_easiness(scores):
 
     Notes
     -----
-    ``logit p = ability + easiness``, ``easiness ~ N(0, variance)`` (Rasch 1960, Probabilistic
-    Models for Some Intelligence and Attainment Tests): items by their posterior modes, the variance
-    by their second moments, models by maximum likelihood with half an answer of either kind added.
-    An item that nobody answered has easiness 0, relative to the mean of its peers. Where nothing is
-    missing the order of items is that of their right answers.
+    ``logit p = ability + easiness``, ``easiness ~ N(0, variance)`` (Rasch 1960): items by their
+    posterior modes, the variance by their second moments, models by maximum likelihood with half an
+    answer of either kind added. An item that nobody answered has easiness 0.
 
     Examples
     --------

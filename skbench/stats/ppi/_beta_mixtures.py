@@ -9,7 +9,8 @@ function of S is a product over the autorater's values, each factor an average o
 import numpy as np
 from scipy.special import betaincinv
 
-from skbench.stats.ppi.posteriors import beta_rule, gauss_rule
+from skbench.stats.ppi._quadrature import gauss_rule
+from skbench.stats.ppi.posteriors import beta_rule
 
 _FREQUENCIES = 24  # of the first block; later blocks double
 _SMALL = 1e-8  # a characteristic function no longer worth adding

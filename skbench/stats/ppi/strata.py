@@ -44,8 +44,8 @@ def quantile_edges(scores, codes, n_groups, n_strata):
 
     Notes
     -----
-    Quantiles interpolate linearly between order statistics, as numpy's do. Equal quantiles leave
-    bins between them empty; a group without rows has one bin.
+    Linear interpolation between order statistics, as numpy does. Equal quantiles leave bins between
+    them empty.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def merged_strata(n_labeled, n_unlabeled, min_count=3):
     Notes
     -----
     Strata below `min_count` join it. While it has some rows but is itself below, the stratum with
-    the fewest rows joins too, the first of several.
+    the fewest rows joins too.
 
     Examples
     --------

@@ -20,10 +20,6 @@ def disagreements(scores):
         Entry (a, b): number of tasks on which `b` has a higher score than `a`, the cost of placing
         `a` before `b`. A tie costs nothing either way.
 
-    Notes
-    -----
-    The cost of an order is the sum of the entries (a, b) with `a` placed before `b`.
-
     Examples
     --------
     >>> disagreements([[0.9, 0.2, 0.5], [0.6, 0.4, 0.5]])
@@ -50,11 +46,7 @@ def order_cost(order, cost):
     Returns
     -------
     int or float
-
-    Notes
-    -----
-    ``sum over p < q of cost[order[p], order[q]]``; for `disagreements`, the sum over tasks of the
-    pairs ordered otherwise there, Kendall's distance.
+        ``sum over p < q of cost[order[p], order[q]]``; for `disagreements` Kendall's distance.
 
     Examples
     --------
@@ -80,10 +72,8 @@ def exact_order(cost):
 
     Notes
     -----
-    Dynamic programming over subsets: a cheapest order of the set S that ends with `j` is a cheapest
-    order of the rest followed by `j`, so
-    ``f(S) = min over j in S of f(S - j) + sum over k in S - j of cost[k, j]``, all sets of one size
-    at a time.
+    Dynamic programming over subsets:
+    ``f(S) = min over j in S of f(S - j) + sum over k in S - j of cost[k, j]``.
 
     Examples
     --------
@@ -125,9 +115,9 @@ def local_order(cost):
 
     Notes
     -----
-    Starts with the models sorted by the total cost of placing each before all others (their Borda
-    counts, turned round), and moves models to their cheapest positions until none moves. On 16
-    models the result is often optimal and otherwise close (test_local_search_is_close_to_optimal).
+    Starts with the models sorted by the total cost of placing each before all others (Borda), and
+    moves models to their cheapest positions until none moves. On 16 models the result is often
+    optimal and otherwise close (test_local_search_is_close_to_optimal).
 
     Examples
     --------
@@ -164,11 +154,9 @@ def majority_components(cost):
 
     Notes
     -----
-    Every model of a group is cheaper to place before than after every model of a later group, so
-    each cheapest order goes through the groups in turn (the extended Condorcet criterion; Truchon
-    1998, Cahier 98-15, CREFA, Universite Laval), and the groups can be ordered one by one. They are
-    the strongly connected components of the graph in which `a` points to `b` where placing it first
-    costs no more.
+    The strongly connected components of the graph in which `a` points to `b` where placing it first
+    costs no more. Each cheapest order goes through them in turn (the extended Condorcet criterion;
+    Truchon 1998, Cahier 98-15, CREFA, Universite Laval).
 
     Examples
     --------

@@ -20,9 +20,8 @@ def bonferroni_level(confidence_level, n_comparisons):
 
     Notes
     -----
-    Bonferroni's inequality: valid under any dependence between the intervals, and nearly sharp for
-    few of them. The number is that of all comparisons one might have reported, not only of those
-    one does.
+    Valid under any dependence between the intervals. The number is that of all comparisons one
+    might have reported.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """How many items a comparison of two models needs, and what a given number can show."""
 
 import numpy as np
-from scipy.special import nctdtr, ndtr, ndtri, stdtrit
+from scipy.special import nctdtr, ndtri, stdtrit
 from scipy.stats import binom
 
 _TAIL = 1e-10  # of the number of disagreements that is left out
@@ -13,17 +13,14 @@ def item_variance(omega2, sigma2_a=0.0, sigma2_b=0.0, n_repeats=1, design_effect
     Parameters
     ----------
     omega2 : float
-        Variance over items of the difference of the models' expected scores;
-        `skbench.stats.aggregation.difference_variance` makes it of the models' own variances and
-        their correlation.
+        Variance over items of the difference of the models' expected scores, see
+        `skbench.stats.aggregation.difference_variance`.
     sigma2_a, sigma2_b : float, default=0.0
         Variance of repeated answers to one item, averaged over items.
     n_repeats : int, default=1
         Answers of each model to each item.
     design_effect : float, default=1.0
-        What clusters of items multiply `omega2` by; see
-        `skbench.stats.clustered.expected_design_effect`. Repeated answers are taken as
-        independent, within clusters too.
+        What clusters multiply `omega2` by: `skbench.stats.clustered.expected_design_effect`.
 
     Returns
     -------
@@ -102,32 +99,6 @@ def detectable_effect(n_items, variance, confidence_level=0.95, power=0.8):
     0.03
     """
     return _quantile_sum(confidence_level, power) * np.sqrt(variance / n_items)
-
-
-def power_at(effect, n_items, variance, confidence_level=0.95):
-    """Chance that an interval leaves out 0 on the right side, given a true difference.
-
-    Parameters
-    ----------
-    effect, n_items, variance, confidence_level
-        As in `required_n` and `detectable_effect`.
-
-    Returns
-    -------
-    float
-
-    Notes
-    -----
-    ``Phi(|effect| / sqrt(variance / n_items) - z_{alpha/2})``; the chance of a significant
-    difference of the wrong sign is not counted.
-
-    Examples
-    --------
-    >>> print(round(power_at(0.03, 968.9974980677886, 1 / 9), 6))
-    0.8
-    """
-    alpha = 1 - confidence_level
-    return ndtr(np.abs(effect) / np.sqrt(variance / n_items) + ndtri(alpha / 2))
 
 
 def power_t(effect, n_items, variance, confidence_level=0.95, cluster_size=1):

@@ -145,13 +145,11 @@ def rank_score_errors(mean, variance, n, weight, pooled=False):
 
     Notes
     -----
-    With ever larger test sets every true difference is significant, and `welch_rank_scores` comes
-    to this score. A mean over K bootstrap samples is off the truth by ``v (1 + 1/K)``, `v` being
-    their variance: the luck of the test set, and of the draws. So the variance of a model's score
-    is ``q = sum_d (w_d / s_d)^2 v_d (1 + 1/K)``, that of a difference the sum of two, with
+    The limit of `welch_rank_scores` for ever larger test sets. A mean over K bootstrap samples is
+    off the truth by ``v (1 + 1/K)``, `v` being their variance, so that of a model's score is
+    ``q = sum_d (w_d / s_d)^2 v_d (1 + 1/K)``, and that of a difference the sum of two, with
     Satterthwaite's degrees of freedom from ``K - 1`` each. The units ``s_d`` are taken as known,
-    and models as independent: where they answer the same items, their differences are known better
-    than this says.
+    and models as independent.
 
     Examples
     --------

@@ -43,13 +43,11 @@ def dominance(
     noise : ndarray of shape (n_draws, n_models)
         Draws of the joint error ``estimate - truth``, with mean 0.
     confidence_level : float, default=0.95
-        Probability of no wrong sign: among all pairs if `simultaneous`, else among the pairs of one
-        model.
+        Probability of no wrong sign among all pairs, or among those of one model.
     simultaneous : bool, default=True
-        Whether one family holds all pairs, or each model has a family of its own.
+        Whether one family holds all pairs, or each model has its own.
     stepdown : bool, default=True
-        Whether to test again, with a smaller critical value, what is left after each round of
-        rejections.
+        Whether what is left after rejections is tested again, with a smaller critical value.
 
     Returns
     -------
@@ -61,12 +59,9 @@ def dominance(
     -----
     Section 3 of [1]_. For each ordered pair the hypothesis ``truth_j <= truth_k`` is rejected where
     ``(estimate_j - estimate_k) / s_jk`` exceeds the `confidence_level` quantile of the largest
-    ``(noise_j - noise_k) / s_jk`` over the pairs still in the family. The hypotheses are one-sided,
-    and rejecting ``(j, k)`` leaves ``(k, j)`` in the family. Dropping both, as if the pair were one
-    two-sided hypothesis, gives shorter sets without a proof that the signs are right.
-
-    A pair with standard error 0 is decided by its estimates. A standard error of 0 because every
-    answer was right makes a difference look certain.
+    ``(noise_j - noise_k) / s_jk`` over the pairs still in the family; rejecting ``(j, k)`` leaves
+    ``(k, j)`` in it. A pair with standard error 0 is decided by its estimates, which makes a
+    difference look certain where every answer was right.
 
     References
     ----------
@@ -98,7 +93,11 @@ def single_step(estimate, difference_error, df, confidence_level=0.95, simultane
 
     Parameters
     ----------
-    estimate, difference_error, df, confidence_level, simultaneous
+    estimate, difference_error
+        As in `dominance`.
+    df : ndarray of shape (n_models, n_models)
+        Degrees of freedom of these; infinite where they are known.
+    confidence_level, simultaneous
         As in `dominance`.
 
     Returns
@@ -108,8 +107,7 @@ def single_step(estimate, difference_error, df, confidence_level=0.95, simultane
     Notes
     -----
     ``|x_j - x_k| > t_{1 - alpha / (2 m)} s_jk`` with `m` pairs in the family: valid under any
-    dependence, so small numbers of clusters need no more than the right degrees of freedom. A pair
-    with standard error 0 is decided by its estimates.
+    dependence.
 
     Examples
     --------
@@ -137,14 +135,12 @@ def maximal_cliques(adjacent):
     Returns
     -------
     ndarray of bool of shape (n_cliques, n)
-        One row per clique that no other node could join, in the order of their first nodes (the
-        next node decides between equals).
+        One row per clique that no other node could join, in the order of their first nodes.
 
     Notes
     -----
-    Bron and Kerbosch's algorithm with pivots (1973, Communications of the ACM 16, 575-577). When
-    adjacency means that intervals overlap there are at most `n` cliques; a general graph may have
-    ``3^(n / 3)``.
+    Bron and Kerbosch's algorithm with pivots (1973, Communications of the ACM 16, 575-577).
+    Overlapping intervals have at most `n` cliques; a general graph may have ``3^(n / 3)``.
 
     Examples
     --------

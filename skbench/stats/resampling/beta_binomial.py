@@ -58,8 +58,7 @@ def log_marginal_likelihood(k, n, a, b, size=None):
 
     Examples
     --------
-    A uniform law gives each number of right answers among 3 the probability 1/4;
-    one right answer comes in 3 orders.
+    A uniform law gives one right answer among 3, which comes in 3 orders, the probability 1/4.
 
     >>> one, three = np.array([[1.0]]), np.array([[3.0]])
     >>> log_marginal_likelihood(one, three, np.ones((1, 1)), np.ones((1, 1))).round(4)
@@ -94,18 +93,17 @@ def posterior_grid(k, n, log_prior, a, b, tolerance=1e-3, refine=1):
         the prior. They are narrowed and widened to the posterior, but should be no wider than the
         support of the prior.
     tolerance : float, default=1e-3
-        Change of the log evidence, when every second point is left out, beyond which the grid is
-        refined.
+        `error` of the grid beyond which it is refined.
     refine : int, default=1
         Multiplies the number of points along either axis.
 
     Returns
     -------
     PosteriorGrid
-        NamedTuple: `a`, `b` and `weight` (summing to 1) of shape (n_models, n_points);
-        `log_evidence`; `edge_mass`, the weight of the outermost points; `error`, the change of the
-        log evidence when every second point is left out; the last three of shape (n_models,);
-        `n_sizes`, the number of sizes ``a + b``, each with equally many points in a row.
+        `a`, `b` and `weight` (summing to 1) of shape (n_models, n_points); `log_evidence`,
+        `edge_mass` (the weight of the outermost points) and `error` (the change of the log evidence
+        when every second point is left out) of shape (n_models,); `n_sizes`, the number of sizes
+        ``a + b``, each with equally many points in a row.
 
     Notes
     -----
@@ -117,8 +115,7 @@ def posterior_grid(k, n, log_prior, a, b, tolerance=1e-3, refine=1):
 
     Examples
     --------
-    One task of one item under ``a, b ~ Exp(1)``: right and wrong are equally
-    probable, so the evidence is a half.
+    One task of one item under ``a, b ~ Exp(1)``: right and wrong are equally probable.
 
     >>> one = np.ones((1, 1))
     >>> grid = posterior_grid(one, one, lambda a, b: -a - b, (1e-9, 30), (1e-9, 30))
@@ -194,8 +191,7 @@ def draw_accuracies(k, n, a, b, weight, n_draws, rng, n_sizes=1):
     rng : numpy.random.Generator
         Source of randomness.
     n_sizes : int, default=1
-        That of the `PosteriorGrid`: the points are its rows of equal size. 1 draws from the points
-        alone.
+        That of the `PosteriorGrid`; 1 draws from the points alone.
 
     Returns
     -------
@@ -204,11 +200,8 @@ def draw_accuracies(k, n, a, b, weight, n_draws, rng, n_sizes=1):
     Notes
     -----
     (a, b) is drawn between the points, from the density whose logarithm is linear there: first the
-    log size, then the logit mean, at the same quantile of the rows on either side. Of a normal
-    density that leaves all but a ripple of ``h^2 / 16``, `h` the spacing in standard deviations,
-    which moments and quantiles do not feel. Left on the points, large sizes, whose accuracies are
-    all but the mean, put quantiles .10 posterior standard deviations off with 4 tasks of 10 items;
-    so they are .013 off at most (test_quantiles_between_the_points).
+    log size, then the logit mean. With 4 tasks of 10 items quantiles are .013 posterior standard
+    deviations off at most, .10 if left on the points (test_quantiles_between_the_points).
 
     Examples
     --------

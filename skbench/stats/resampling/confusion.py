@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import expit
 
-from skbench.stats.resampling.dirichlet_multinomial import log_dirichlet
+from skbench.stats.resampling.dirichlet_multinomial import _log_dirichlet
 
 
 def confusion_log_draws(counts, n_draws, rng, prior=0.5):
@@ -37,7 +37,7 @@ def confusion_log_draws(counts, n_draws, rng, prior=0.5):
     array([0.4 , 0.1 , 0.05, 0.45])
     """
     alpha = np.asarray(counts, dtype=float) + np.asarray(prior, dtype=float)
-    return log_dirichlet(np.broadcast_to(alpha, (n_draws,) + alpha.shape), rng)
+    return _log_dirichlet(np.broadcast_to(alpha, (n_draws,) + alpha.shape), rng)
 
 
 def confusion_metric(proportions, metric):

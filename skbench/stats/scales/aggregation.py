@@ -21,8 +21,7 @@ def weighted_variance(weights, covariance):
     Notes
     -----
     Equation (2) of [1]_. Taking positively correlated tasks as independent makes the variance too
-    SMALL; the paper's remark that independence is the cautious choice holds for differences between
-    models (`difference_variance`), not here.
+    SMALL.
 
     References
     ----------
@@ -89,10 +88,9 @@ def covariance_of_means(sums, sizes, counts):
     Notes
     -----
     With the residual sums ``r_c = sums_c - sizes_c * mean`` of the ``C`` items or clusters,
-    ``C / (C - 1) * sum_c r_c r_c' / (n n')``. For items that is their covariance matrix (ddof 1)
-    over n; for clusters the diagonal is CR1, see `skbench.stats.clustered.cluster_robust_variance`.
-    Times ``(C - 1) / C`` it is what the bootstrap of `skbench.stats.resampling.resampled_means`
-    converges to: exactly for items, for clusters of unequal sizes to first order.
+    ``C / (C - 1) * sum_c r_c r_c' / (n n')``: for items their covariance matrix (ddof 1) over n,
+    for clusters CR1. Times ``(C - 1) / C`` it is the limit of the bootstrap of
+    `skbench.stats.resampling.resampled_means`.
 
     Examples
     --------

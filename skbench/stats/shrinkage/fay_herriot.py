@@ -102,8 +102,7 @@ def fay_herriot_mse(sigma2, X, prior_variance, method, fitted_sigma2, fitted_X):
 
     Notes
     -----
-    See `fay_herriot`. Never below g1, the error if beta and `A` were known: the bias terms can push
-    the second-order formula there.
+    See `fay_herriot`. Never below g1, the error if beta and `A` were known.
 
     Examples
     --------

@@ -26,23 +26,20 @@ class PriorMoments(NamedTuple):
 
     prior_variance: float
     kurtosis: float
-    uncorrected_prior_variance: float
-    uncorrected_kurtosis: float
 
 
 def cva(m2, kurtosis, confidence_level=0.95):
     """Critical value of an interval that allows for a random bias.
 
-    The smallest ``chi`` with ``P(|N(b, 1)| > chi) <= 1 - confidence_level`` for every law of the
-    bias ``b`` that has ``E b^2 = m2`` and ``E b^4 <= kurtosis * m2^2``.
+    The smallest ``chi`` with ``P(|N(b, 1)| > chi) <= 1 - confidence_level`` for every law of ``b``
+    over groups that has ``E b^2 = m2`` and ``E b^4 <= kurtosis * m2^2``.
 
     Parameters
     ----------
     m2 : array-like of shape (n_groups,)
         Second moments of the standardized bias, 0 to infinity.
     kurtosis : array-like of shape (n_groups,)
-        Kurtosis of the bias, 1 to infinity; infinite if only `m2` is known. The two arguments
-        broadcast, so that one number serves all groups.
+        Kurtosis of the bias, 1 to infinity; infinite if only `m2` is known. Broadcasts.
     confidence_level : float, default=0.95
         One minus the largest probability of a miss.
 
@@ -55,8 +52,7 @@ def cva(m2, kurtosis, confidence_level=0.95):
     -----
     The critical value of [1]_, for all groups at once by Newton's method. Relative error below
     1e-12 on the gold values (test_gold_critical_values), 1e-10 at `m2` to 1e8 and levels .5 to
-    .9999 (test_critical_value_attains_its_level), 1e-7 at any `m2`. Coverage holds on average over
-    groups.
+    .9999 (test_critical_value_attains_its_level), 1e-7 at any `m2`.
 
     References
     ----------
@@ -93,12 +89,8 @@ def noncoverage(chi, m2, kurtosis):
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``sup P(|N(b, 1)| > chi)`` over all laws of ``b`` with these moments; nan where an argument
-        is nan or `chi` and `m2` are both infinite.
-
-    Notes
-    -----
-    The supremum behind the critical values of Armstrong, Kolesar and Plagborg-Moller (2022).
+        ``sup P(|N(b, 1)| > chi)`` over all laws of ``b`` with these moments, the supremum behind
+        `cva`; nan where an argument is nan or `chi` and `m2` are both infinite.
 
     Examples
     --------
@@ -126,16 +118,14 @@ def prior_moments(residuals, sigma2, weights=None, correction="pmt", noise=None)
     weights : ndarray of shape (..., n_groups), optional
         Weights ``omega`` of the groups, equal by default.
     correction : {"pmt", "fplib", "none"}, default="pmt"
-        What keeps the two estimates off impossible values: truncation at a posterior mean, the
-        posterior mean itself under a flat prior, or only the limits 0 and 1.
+        What keeps the estimates off impossible values, see Notes.
     noise : ndarray of shape (n_groups,), optional
-        Unbiased estimates of the sampling variances, where `sigma2` is smoothed; they replace it in
-        ``W2`` and ``W4``. Ignored where a weight is 0.
+        Unbiased sampling variances for ``W2`` and ``W4``, where `sigma2` is smoothed.
 
     Returns
     -------
     PriorMoments
-        ``A`` and the kurtosis, with and without the correction, of shape (...).
+        ``A`` and the kurtosis, of shape (...).
 
     Notes
     -----
@@ -149,8 +139,7 @@ def prior_moments(residuals, sigma2, weights=None, correction="pmt", noise=None)
     - "fplib": mean of a normal with the estimate's own mean and variance, cut at 0: above 0, unless
       the squared residuals less `noise` are one and the same number of at most 0.
 
-    ``A = 0`` says nothing about the shape of what does not vary: the kurtosis is then nan. It
-    estimates ``E (mu - f)^4 / A^2`` in every group alike; if that may vary with `sigma2` or the
+    The kurtosis ``E (mu - f)^4 / A^2`` is nan where ``A = 0``. If it may vary with `sigma2` or the
     features, take infinity instead.
 
     Examples
@@ -166,9 +155,8 @@ def prior_moments(residuals, sigma2, weights=None, correction="pmt", noise=None)
     fourth = square**2 - 6 * noise * square + 3 * noise**2
     mean2, mean4 = _weighted_mean(second, weights), _weighted_mean(fourth, weights)
     raw = np.maximum(mean2, 0.0)
-    raw_kurtosis = np.maximum(divided(mean4, raw**2), 1)
     if correction == "none":
-        A, kurtosis = raw, raw_kurtosis
+        A, kurtosis = raw, np.maximum(divided(mean4, raw**2), 1)
     elif correction == "pmt":
         A = np.maximum(raw, _floor(sigma2, weights, 2))
         excess = divided(_floor(sigma2**2, weights, 32), A**2)
@@ -180,7 +168,7 @@ def prior_moments(residuals, sigma2, weights=None, correction="pmt", noise=None)
             mean4 - mean2**2, _variance_of_mean(fourth - square_of_mean, weights)
         )
         kurtosis = 1 + divided(excess, A**2)
-    return PriorMoments(A, kurtosis, raw, raw_kurtosis)
+    return PriorMoments(A, kurtosis)
 
 
 def robust_half_width(prior_variance, sigma2, kurtosis, confidence_level=0.95):
@@ -193,15 +181,14 @@ def robust_half_width(prior_variance, sigma2, kurtosis, confidence_level=0.95):
     sigma2 : ndarray of shape (n_groups,)
         Sampling variances of the direct estimates.
     kurtosis : float or ndarray of shape (n_groups,)
-        Kurtosis of the true performances around their prior means, 1 to infinity.
+        Theirs too, 1 to infinity.
     confidence_level : float, default=0.95
         Average coverage over the groups.
 
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``cva(sigma2 / A, kurtosis) * w * sigma`` with ``w = A / (A + sigma2)``, in score units; 0
-        at ``A = 0``.
+        ``cva(sigma2 / A, kurtosis) * w * sigma``, in score units; 0 at ``A = 0``.
 
     Notes
     -----
@@ -214,7 +201,8 @@ def robust_half_width(prior_variance, sigma2, kurtosis, confidence_level=0.95):
     array([0.    , 0.1406, 0.1848])
     """
     A, sigma2, kurtosis = floats(prior_variance, sigma2, kurtosis)
-    critical = cva(_bias_variance(A, sigma2), _known(kurtosis, A), confidence_level)
+    m2 = np.divide(sigma2, A, out=np.zeros_like(A), where=A > 0)  # 0 where nothing varies
+    critical = cva(m2, _known(kurtosis, A), confidence_level)
     return critical * shrinkage_factor(A, sigma2) * np.sqrt(sigma2)
 
 
@@ -254,22 +242,17 @@ def shrinkage_length_optimal(signal_to_noise, kurtosis, confidence_level=0.95):
     ----------
     signal_to_noise : array-like of shape (n_groups,)
         ``A / sigma2``, 0 to infinity.
-    kurtosis : array-like of shape (n_groups,)
-        Kurtosis of the true performances around their prior means.
-    confidence_level : float, default=0.95
-        Average coverage over the groups.
+    kurtosis, confidence_level
+        As in `robust_half_width`.
 
     Returns
     -------
     ndarray of shape (n_groups,)
-        The ``w`` that minimizes ``w * cva((1 / w - 1)^2 signal_to_noise, kurtosis)``, 0 without
-        signal, 1 without noise, nan where an argument is nan.
+        The ``w`` that minimizes ``w * cva((1 / w - 1)^2 signal_to_noise, kurtosis)``.
 
     Notes
     -----
-    Armstrong, Kolesar and Plagborg-Moller (2022). At the minimum ``1 - w`` is twice the elasticity
-    of `cva` in `m2`. At kurtosis 1 a small signal has no best ``w > 0``: one below 1e-4 is
-    returned.
+    ``1 - w`` is twice the elasticity of `cva` in `m2`. Below 1e-4 where no ``w > 0`` is best.
 
     Examples
     --------
@@ -296,8 +279,7 @@ def length_optimal(prior_variance, sigma2, kurtosis, confidence_level=0.95):
     Returns
     -------
     w, half_width : ndarray of shape (n_groups,)
-        Shrinkage factors of `shrinkage_length_optimal` (1 where ``sigma2 = 0``) and half-widths
-        around ``f + w (z - f)``, in score units; 0 where ``A = 0``.
+        Shrinkage factors (1 where ``sigma2 = 0``) and half-widths around ``f + w (z - f)``.
 
     Examples
     --------
@@ -315,7 +297,7 @@ def length_optimal(prior_variance, sigma2, kurtosis, confidence_level=0.95):
     return w, w * cva(m2, kurtosis, confidence_level) * np.sqrt(sigma2)
 
 
-def plausible_prior_variances(prior_variance, sigma2, n_units, unit=1.0):
+def plausible_prior_variances(prior_variance, sigma2, n_units):
     """Values that a prior variance, estimated from few groups, may well have.
 
     Parameters
@@ -326,31 +308,27 @@ def plausible_prior_variances(prior_variance, sigma2, n_units, unit=1.0):
         Sampling variances of the groups it was estimated from.
     n_units : int
         How many of them are independent: topics, where models share a topic.
-    unit : float or ndarray of shape (n_groups,), default=1
-        What `A` is a multiple of.
 
     Returns
     -------
     ndarray of shape (n_values, ..., n_groups)
-        Equally likely values: quantiles of a normal law around `A`, cut at 0, with the asymptotic
-        variance of the estimate.
+        Equally likely values: quantiles of a normal law around `A`, cut at 0.
 
     Notes
     -----
-    The variance of `A / unit` is ``2 / sum(unit^2 / (A + sigma2)^2)`` in independent groups (Rao
-    and Molina 2015, Small Area Estimation, section 6.1), here times ``n_groups / n_units``. The cut
-    at 0 is what a flat prior on ``A >= 0`` does.
+    The variance of `A` is ``2 / sum(1 / (A + sigma2)^2)`` in independent groups (Rao and Molina
+    2015, Small Area Estimation, section 6.1), here times ``n_groups / n_units``.
 
     Examples
     --------
     >>> plausible_prior_variances(0.0, [0.01] * 8, 8).mean(axis=0)[:2].round(4)
     array([0.004, 0.004])
     """
-    A, sigma2, unit = floats(prior_variance, sigma2, unit)
+    A, sigma2 = floats(prior_variance, sigma2)
     n_groups = A.shape[-1]
     with np.errstate(divide="ignore"):  # an exact group that does not vary: no error at all
-        information = np.sum((unit / (A + sigma2)) ** 2, axis=-1, keepdims=True)
-    error = np.sqrt(2 * n_groups / n_units / information) * unit
+        information = np.sum(1 / (A + sigma2) ** 2, axis=-1, keepdims=True)
+    error = np.sqrt(2 * n_groups / n_units / information)
     below = ndtr(-np.divide(A, error, out=np.full_like(A, np.inf), where=error > 0))
     shares = _MIDPOINTS.reshape(-1, *np.ones(A.ndim, dtype=int))
     return A + error * ndtri(below + (1 - below) * shares)
@@ -381,10 +359,6 @@ def posterior_variance(residuals, sigma2, prior_variances):
     """
     w = shrinkage_factor(prior_variances, sigma2)
     return w.mean(axis=0) * sigma2 + w.var(axis=0) * residuals**2
-
-
-def _bias_variance(A, sigma2):  # 0 where nothing varies
-    return np.divide(sigma2, A, out=np.zeros_like(A), where=A > 0)
 
 
 def _known(kurtosis, A):

@@ -69,7 +69,7 @@ def sample_size_ratio(losses, sigma2, clusters, confidence_level=0.95):
     sigma2 : ndarray of shape (n_groups,)
         Unbiased sampling variances: the squared error of the direct estimator.
     clusters : ndarray of int of shape (n_groups,)
-        Codes 0, 1, ... of what is independent: the topic where models share items, else the group.
+        As in `jackknife_mean`.
     confidence_level : float, default=0.95
         Level of the interval.
 
@@ -82,9 +82,8 @@ def sample_size_ratio(losses, sigma2, clusters, confidence_level=0.95):
 
     Notes
     -----
-    The error of the direct estimator falls as 1 / n, hence the name. The interval is that of the
-    share of error that is left, ``sum(losses) / sum(sigma2)``, by delete-one-cluster jackknife and
-    Student's t, turned over: unlike the ratio, the share has no pole.
+    The error of the direct estimator falls as 1 / n. The interval is that of
+    ``sum(losses) / sum(sigma2)``, by delete-one-cluster jackknife and Student's t, turned over.
 
     Examples
     --------
@@ -125,9 +124,8 @@ def ratio_with_more_items(ratio, share):
 
     Notes
     -----
-    With a prior mean and a prior variance `A` that are known, the ratio is ``1 + sigma2 / A``: what
-    it exceeds 1 by is inversely proportional to the number of items. Estimating them costs a little
-    more in the smaller part, so the result is on average too small by a little
+    With known prior moments the ratio is ``1 + sigma2 / A``: what exceeds 1 is inversely
+    proportional to the number of items. On average the result is a little too small
     (test_ratio_carried_over).
 
     Examples

@@ -27,10 +27,9 @@ def squared_errors(value, posterior_variance, z, noise):
 
     Notes
     -----
-    Stein's identity. For a Bayes rule with normal noise the covariance of an estimate with the
-    noise is its posterior variance, whatever it borrows from other groups and however their errors
-    are correlated (test_unbiased_risk_of_a_posterior_mean). It trusts the estimator on how much
-    weight each group has in its own estimate, and on nothing else.
+    Stein's identity: for a Bayes rule with normal noise the covariance of an estimate with the
+    noise is its posterior variance, however other groups' errors are correlated
+    (test_unbiased_risk_of_a_posterior_mean).
 
     Examples
     --------

@@ -177,7 +177,7 @@ def agresti_coull_interval(k, n, confidence_level=0.95):
     size = n + c**2
     p = (k + c**2 / 2) / size
     half_width = c * np.sqrt(p * (1 - p) / size)
-    return _clipped(p - half_width, p + half_width)
+    return np.clip(p - half_width, 0, 1), np.clip(p + half_width, 0, 1)
 
 
 def wald_interval(k, n, confidence_level=0.95):
@@ -206,7 +206,7 @@ def wald_interval(k, n, confidence_level=0.95):
     k, n = floats(k, n)
     p = k / n
     half_width = ndtri((1 + confidence_level) / 2) * np.sqrt(p * (1 - p) / n)
-    return _clipped(p - half_width, p + half_width)
+    return np.clip(p - half_width, 0, 1), np.clip(p + half_width, 0, 1)
 
 
 def sampling_variance(k, n, method="smoothed", prior_mean=None):
@@ -291,10 +291,6 @@ def unbiased_variance(k, n):
     k, n = floats(k, n)
     variance = np.full(n.shape, np.nan)
     return np.divide(k * (n - k), n**2 * (n - 1), out=variance, where=n > 1)
-
-
-def _clipped(low, high):
-    return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
 
 def _score_low(k, n, c):

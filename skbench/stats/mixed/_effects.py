@@ -85,7 +85,8 @@ class Solution:
     # for shared noise, Z those of models and kernels. M = I + B' D^-1 B, and alpha = P y.
 
     def __init__(self, design, variances, weights, sites, noise_scale):
-        self.design, self.variances, self.weights, self.sites = design, variances, weights, sites
+        self.design, self.variances, self.weights = design, variances, weights
+        self.sites, self.noise_scale = sites, noise_scale
         self.own_variance = variances[OWN] / weights.group
         self.prior = variances[MODELS:][design.batch]
         topic = np.sqrt(variances[TOPIC] / weights.topic)[design.topic]

@@ -380,7 +380,7 @@ def test_metrics_against_scikit_learn():
 
 def test_a_metric_that_is_not_defined_is_nan():
     assert np.isnan(confusion_metric([0, 0, 3, 5], "precision"))
-    with pytest.raises(ValueError, match="metric must be one of"):
+    with pytest.raises(ValueError):
         confusion_metric([1, 1, 1, 1], "f2")
 
 

@@ -13,9 +13,7 @@ import warnings
 import numpy as np
 
 from skbench import DirectEstimator, make_items, summarize_items
-from skbench.stats.clusters.cluster_summary import cluster_cost
 from skbench.stats.clusters.clustered import cluster_robust_variance, clustered_standard_error
-from skbench.stats.clusters.wild_cluster import wild_cluster_interval
 
 N_GROUPS = 400
 
@@ -67,28 +65,6 @@ for kind in ("cr0", "cr1", "cr2", "cr3"):
     print(f"  {kind}: {np.sqrt(fit.variance).mean():.4f}")
 actual = np.std(summaries["clusters (CR2)"].z - truth.loc[list(summaries["clusters (CR2)"].labels)])
 print(f"  actual error of the group means: {actual:.4f}")
-
-# %%
-# What clusters cost: the correlation of two items of one text, and the number of independent
-# questions that would tell as much as the 40.
-
-totals["squares"] = totals["sum"]  # of 0/1 scores
-cost = cluster_cost(totals["sum"], totals["squares"], totals["size"], codes, N_GROUPS)
-print("\nmean over the groups that have both right and wrong answers")
-print(f"  intraclass correlation {np.nanmean(cost.intraclass_correlation):.2f}")
-print(f"  design effect {np.nanmean(cost.design_effect):.2f}")
-print(f"  effective number of items {np.nanmedian(cost.effective_n):.0f} of 40 (median)")
-
-# %%
-# With a handful of clusters the wild cluster bootstrap needs no degrees of freedom. Its interval
-# of the first topic, beside that of CR2:
-
-name = totals.index[0][0]
-first = totals.loc[name]
-low, high = wild_cluster_interval(first["sum"], first["size"], rng=np.random.default_rng(0))
-row = e.to_frame().loc[name]
-print(f"\n95 % intervals of {name}")
-print(f"  CR2 {row['low']:.2f} to {row['high']:.2f}; wild bootstrap {low:.2f} to {high:.2f}")
 
 # %%
 # Five answers of the model to each of 100 questions are 500 rows, but not 500 questions: the

@@ -45,7 +45,7 @@ def required_items(
         Answers of each model to each item.
     design_effect : float, default=1.0
         What clusters of items multiply `omega2` by, see
-        `skbench.stats.cluster_summary.expected_design_effect`; 1 where `omega2` was
+        `skbench.stats.clustered.expected_design_effect`; 1 where `omega2` was
         estimated from the same kind of clusters.
     cluster_size : float, default=1.0
         Items per cluster: degrees of freedom go by clusters.

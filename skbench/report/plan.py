@@ -185,7 +185,7 @@ def _largest_difference(accuracy, effect):
 
 def _assumed(guesses, repeats):
     """Variance components from what the user expects, one row per correlation."""
-    from skbench.stats.clusters.cluster_summary import expected_design_effect
+    from skbench.stats.clusters.clustered import expected_design_effect
     from skbench.stats.scales.aggregation import difference_variance
 
     p, std = guesses["accuracy"], guesses["std"]

@@ -14,12 +14,10 @@ from skbench.stats import (
 )
 from skbench.stats.clusters import (
     agreement as agreement,
-    cluster_summary as cluster_summary,
     clustered as clustered,
     item_correlation as item_correlation,
     paired as paired,
     shared_items as shared_items,
-    wild_cluster as wild_cluster,
 )
 from skbench.stats.intervals import (
     binomial as binomial,
@@ -33,7 +31,6 @@ from skbench.stats.item_response import (
     assisted as assisted,
     easiness as easiness,
     sampling as sampling,
-    topic_effects as topic_effects,
     unit_level as unit_level,
     unit_prediction as unit_prediction,
 )

@@ -20,7 +20,7 @@ from skbench.stats.resampling.confusion import (
     confusion_metric,
     confusion_metric_of_logs,
 )
-from skbench.stats.resampling.dirichlet_multinomial import gibbs, log_dirichlet
+from skbench.stats.resampling.dirichlet_multinomial import gibbs
 from skbench.stats.resampling.markov_chains import effective_sample_size, r_hat, slice_step
 
 WIDE = (1e-12, 1e6)
@@ -44,6 +44,8 @@ CASES = {
     "far apart": ([1, 99, 50, 3], [100, 100, 100, 4]),
     "equal": ([50, 500, 2500], [100, 1000, 5000]),
 }
+QUICK = ("right and wrong", "far apart", "equal")
+BY_COST = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
 
 
 # The marginal likelihood
@@ -83,7 +85,7 @@ def test_stirling_joins_on():
 @pytest.mark.parametrize(
     "case", sorted(set(CASES) - {"equal"})
 )  # a ridge too narrow for a plain grid
-@pytest.mark.parametrize("mean", [10.0, 1000.0])
+@pytest.mark.parametrize("mean", [10.0, pytest.param(1000.0, marks=pytest.mark.slow)])
 def test_grid_against_a_plain_one(case, mean):
     k, n = one_model(*CASES[case])
     grid = posterior_grid(k, n, exponential(mean), WIDE, WIDE)
@@ -110,7 +112,7 @@ SLOWEST = pytest.param("at zero", marks=pytest.mark.slow)
 
 
 @pytest.mark.parametrize("prior", [*sorted(set(PRIORS) - {"at zero"}), SLOWEST])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", BY_COST)
 def test_refining_the_grid(case, prior):
     k, n = one_model(*CASES[case])
     grid = posterior_grid(k, n, PRIORS[prior], WIDE, WIDE)
@@ -194,7 +196,9 @@ def test_draws_have_the_moments_of_the_grid():
     assert np.all(np.abs((draws**2).mean(axis=0) - second) < 9 * error)
 
 
-@pytest.mark.parametrize("right", [[9, 7, 8, 9], [3, 5, 4, 6]])
+@pytest.mark.parametrize(
+    "right", [[9, 7, 8, 9], pytest.param([3, 5, 4, 6], marks=pytest.mark.slow)]
+)
 def test_quantiles_between_the_points(right):
     """4 tasks of 10 items under Exp(1/10,000), against sums over 16 times as many points."""
     k, n = one_model(right, [10] * 4)
@@ -331,7 +335,7 @@ def test_gibbs_of_known_concentrations_is_the_dirichlet():
 
 def test_dirichlet_draws_do_not_underflow():
     rng = np.random.default_rng(0)
-    logs = log_dirichlet(np.full((2000, 2), 1e-4), rng)
+    logs = confusion_log_draws(np.zeros(2), 2000, rng, prior=1e-4)
     assert np.all(np.isfinite(logs))
     # One of the two takes nearly all: which, is a fair coin.
     low, high = stats.binom.ppf([0.0005, 0.9995], 2000, 0.5)
@@ -376,7 +380,7 @@ def test_metrics_against_scikit_learn():
 
 def test_a_metric_that_is_not_defined_is_nan():
     assert np.isnan(confusion_metric([0, 0, 3, 5], "precision"))
-    with pytest.raises(ValueError, match="metric must be one of"):
+    with pytest.raises(ValueError):
         confusion_metric([1, 1, 1, 1], "f2")
 
 

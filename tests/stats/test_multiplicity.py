@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import binom, norm
+from scipy.stats import binom
 
-from skbench.stats.ranking.multiplicity import bonferroni_level, holm, overlap_level
+from skbench.stats.ranking.multiplicity import bonferroni_level, holm
 
 
 def test_bonferroni_of_three_comparisons():
@@ -40,20 +40,3 @@ def test_holm_keeps_its_level_when_nothing_differs():
     p_values = np.random.default_rng(2).random((4000, 8))
     false = np.mean(holm(p_values).min(axis=1) <= 0.05)
     assert false <= binom.ppf(0.9995, 4000, 0.05) / 4000
-
-
-def test_overlap_level_of_equal_errors():
-    # Value of Goldstein and Healy (1995), who print 83.4 %
-    assert_allclose(overlap_level(), 0.834223727104296, rtol=1e-14)
-
-
-@pytest.mark.parametrize("ratio", [0.2, 1.0, 3.0])
-def test_touching_intervals_are_just_significant(ratio):
-    errors = np.array([1.0, ratio])
-    reach = norm.ppf((1 + overlap_level(0.95, ratio)) / 2) * errors.sum()
-    assert_allclose(2 * norm.sf(reach / np.hypot(*errors)), 0.05, rtol=1e-10)
-    assert_allclose(overlap_level(0.95, ratio), overlap_level(0.95, 1 / ratio), rtol=1e-12)
-
-
-def test_overlap_level_of_a_known_value_is_the_level_itself():
-    assert_allclose(overlap_level(0.9, [0.0, 1e12]), 0.9, rtol=1e-10)

@@ -7,7 +7,6 @@ from scipy.stats import t as student_t
 
 from skbench.stats.ppi.posteriors import (
     beta_rule,
-    gauss_rule,
     k_proportion_draws,
     mean_draws,
     mean_posterior,
@@ -88,11 +87,3 @@ def test_beta_rule_is_exact_up_to_its_degree():
     found = [(weights * nodes**power).sum() for power in range(9)]
     assert_allclose(found[:8], moments[:8], rtol=1e-12)
     assert abs(found[8] / moments[8] - 1) > 1e-6
-
-
-def test_gauss_rule_of_hermite_polynomials():
-    off_diagonal = np.sqrt(np.arange(1, 6))[None]
-    nodes, weights = gauss_rule(np.zeros((1, 6)), off_diagonal)
-    x, w = np.polynomial.hermite_e.hermegauss(6)
-    assert_allclose(nodes[0], x, atol=1e-12)
-    assert_allclose(weights[0], w / w.sum(), atol=1e-12)

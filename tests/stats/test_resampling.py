@@ -5,7 +5,6 @@ import pytest
 from reference.item_bootstrap import cluster_bootstrap, item_bootstrap
 from scipy.stats import binom, ks_2samp
 
-from skbench.stats.resampling import _bootstrap as resampling
 from skbench.stats.resampling import (
     binomial_means,
     distinct_rows,
@@ -70,17 +69,16 @@ def test_distinct_rows_restore_the_table(rng):
     assert len(rows) <= 8
 
 
-@pytest.mark.parametrize("items_per_row", [0, 10**9], ids=["multinomial", "index per item"])
-def test_paired_items_against_a_loop(rng, monkeypatch, items_per_row):
-    monkeypatch.setattr(resampling, "_ITEMS_PER_ROW", items_per_row)
-    skill = rng.normal(size=60)
-    scores = np.column_stack([skill + rng.normal(size=60) > 0 for _ in range(3)]).astype(float)
+@pytest.mark.parametrize("n", [300, 60], ids=["multinomial", "index per item"])
+def test_paired_items_against_a_loop(rng, n):
+    skill = rng.normal(size=n)
+    scores = np.column_stack([skill + rng.normal(size=n) > 0 for _ in range(3)]).astype(float)
     slow = item_bootstrap(scores, 3000, rng)
     fast = resampled_means(*rows_of(scores), 3000, rng)
     for contrast in np.array([[1, 0, 0], [1, -1, 0], [1, -2, 1], [0, 1, 1]]):
         assert ks_2samp(slow @ contrast, fast @ contrast).pvalue > TINY_P
     # Closed form of the bootstrap: covariance with divisor n, over n; 3000 draws know it to 3 %.
-    expected = np.cov(scores.T, ddof=0) / 60
+    expected = np.cov(scores.T, ddof=0) / n
     np.testing.assert_allclose(np.cov(fast.T), expected, atol=0.12 * expected.max())
 
 
@@ -104,12 +102,12 @@ def test_clusters_against_a_loop(rng):
         assert ks_2samp(slow @ contrast, fast @ contrast).pvalue > TINY_P
 
 
-def test_batches_do_not_change_the_draws(monkeypatch):
-    scores = np.random.default_rng(1).integers(0, 3, (50, 2)).astype(float)
-    rows = rows_of(scores)
-    whole = resampled_means(*rows, 100, np.random.default_rng(0))
-    monkeypatch.setattr(resampling, "_BATCH_CELLS", 150)
-    np.testing.assert_array_equal(resampled_means(*rows, 100, np.random.default_rng(0)), whole)
+def test_draws_of_many_items_come_in_batches(rng):
+    scores = rng.normal(size=(1000, 1))
+    draws = resampled_means(*rows_of(scores), 5000, rng)
+    # Three batches; 5000 draws know the standard deviation to 1 %.
+    np.testing.assert_allclose(draws.std(), scores.std() / np.sqrt(1000), rtol=0.05)
+    assert len(np.unique(draws)) == 5000
 
 
 def test_identical_models_and_constant_scores(rng):

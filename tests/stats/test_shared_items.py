@@ -6,9 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from reference.two_way_dense import dense_pair
 
 from skbench.stats.clusters.clustered import cluster_robust_variance
-from skbench.stats.clusters.paired import paired_difference
 from skbench.stats.clusters.shared_items import (
-    cluster_df,
     own_item_errors,
     own_item_scores,
     pair_errors,
@@ -40,8 +38,8 @@ def test_complete_tables_are_means_and_cr2(n_clusters):
     assert_allclose(fit.variance, own.variance[:, 0], rtol=1e-10)
     assert_allclose(fit.df, own.df[0], rtol=1e-10)
     for a, b in combinations(range(5), 2):
-        pair = paired_difference(sums[a], sums[b], sizes, one, 1)
-        assert_allclose(errors.difference[a, b], pair.difference[0], rtol=1e-10)
+        pair = cluster_robust_variance(sums[a] - sums[b], sizes, one, 1)
+        assert_allclose(errors.difference[a, b], pair.mean[0], rtol=1e-10)
         assert_allclose(errors.variance[a, b], pair.variance[0], rtol=1e-10)
         assert_allclose(errors.df[a, b], pair.df[0], rtol=1e-10)
 
@@ -127,7 +125,6 @@ def test_hard_items_left_blank_do_not_help():
 
 
 def test_degrees_of_freedom_of_one_cluster_are_unknown():
-    assert np.isnan(cluster_df(np.array([1.0, 0.0])))
     scores, _ = table(9)
     fit, errors = pairs_of(scores, np.zeros(36, dtype=int))
     assert np.isnan(fit.variance).all()

@@ -19,8 +19,8 @@ def chance_corrected(tables, values, level="nominal", n_units=None):
     values : array-like of shape (n_labels,)
         The labels as numbers, rising.
     level : {"nominal", "ordinal", "interval"}, default="nominal"
-        Disagreement: 1, the squared difference of positions (kappa) or of ranks
-        (alpha), or of values.
+        Disagreement: 1, the squared difference of positions (kappa) or of ranks (alpha), or of
+        values.
     n_units : int, default=None
         Number of units, for alpha; None gives kappa.
 
@@ -31,8 +31,8 @@ def chance_corrected(tables, values, level="nominal", n_units=None):
 
     Notes
     -----
-    ``1 - D_o / D_e``. For kappa [1]_ chance keeps the shares of either rater; for alpha [2]_
-    it keeps those of both together, drawn without replacement from ``2 n_units`` ratings.
+    ``1 - D_o / D_e``. For kappa [1]_ chance keeps the shares of either rater; for alpha [2]_ it
+    keeps those of both together, drawn without replacement from ``2 n_units`` ratings.
 
     References
     ----------
@@ -123,16 +123,10 @@ def table_interval(tables, statistic, confidence_level, rng, n_draws=4000):
 
     Notes
     -----
-    Quantiles of the statistic in the Dirichlet posterior of the shares of the cells, with a
-    prior worth two labels: unlike normal intervals it has a width where raters never
-    disagree. Counts are divided by the design effect (variances by leaving out a cluster
-    and by leaving out a unit, as far as above 1) and multiplied by the squared quotient of
-    the normal and Student's quantile [1]_; a fifth of either tail is added.
-
-    References
-    ----------
-    .. [1] Korn and Graubard (1998). Confidence intervals for proportions with small expected
-       number of positive counts. Survey Methodology 24, 193-201.
+    Quantiles of the statistic in the Dirichlet posterior of the shares of the cells, with a prior
+    worth two labels. Counts are divided by the design effect (at least 1, by leaving out a cluster
+    and a unit) and multiplied by the squared quotient of the normal and Student's quantile (Korn
+    and Graubard 1998, Survey Methodology 24, 193-201); a fifth of either tail is added.
 
     Examples
     --------
@@ -244,14 +238,14 @@ def linear_vote(verdicts, y, codes=None):
     -------
     weights : ndarray of shape (n_raters,) or (n_clusters, n_raters)
     threshold : ndarray of shape () or (n_clusters,)
-        Of ``verdicts @ weights``, above which the vote is 1; nan where the units that are
-        left have one truth only.
+        Of ``verdicts @ weights``, above which the vote is 1; nan where the units that are left have
+        one truth only.
 
     Notes
     -----
-    Fisher's discriminant, ``S^-1 (m_1 - m_0)``, with the pooled covariance S of the
-    verdicts and one pseudo unit of equal, uncorrelated errors; the threshold has the log
-    odds of `y`. When not to use it: with fewer than ten units per rater.
+    Fisher's discriminant, ``S^-1 (m_1 - m_0)``, with the pooled covariance S of the verdicts and
+    one pseudo unit of equal, uncorrelated errors; the threshold has the log odds of `y`. It takes
+    at least ten units per rater.
 
     Examples
     --------

@@ -41,26 +41,18 @@ def clustered_standard_error(scores, clusters, kind="cr2"):
     clusters : array-like of shape (n_items,)
         Cluster label of each score: numbers or strings.
     kind : {"cr0", "cr1", "cr2", "cr3", "cluster_mean"}, default="cr2"
-        As in `cluster_robust_variance`. "cluster_mean" is the standard error of
-        another mean, the unweighted one of the cluster means.
+        As in `cluster_robust_variance`. "cluster_mean" is the standard error of another mean, the
+        unweighted one of the cluster means.
 
     Returns
     -------
     float
         Standard error, in the units of the score; nan for one cluster.
 
-    Raises
-    ------
-    ValueError
-        If `kind` is unknown, the lengths differ, or a score has no cluster.
-
     Notes
     -----
-    The square root of the `variance` of `cluster_robust_variance`, which has the
-    equations, the degrees of freedom and many groups at once.
-
-    When not to use it: with a normal quantile when clusters are few; take the t
-    quantile with the `df` of `cluster_robust_variance`.
+    The root of the `variance` of `cluster_robust_variance`. With few clusters take the t quantile
+    with its `df`.
 
     Examples
     --------
@@ -98,42 +90,32 @@ def cluster_robust_variance(cluster_sums, cluster_sizes, codes, n_groups, kind="
     n_groups : int
         Number of groups.
     kind : {"cr0", "cr1", "cr2", "cr3", "cluster_mean"}, default="cr2"
-        The first four are variances of the item-weighted mean, "cluster_mean"
-        is about the unweighted mean of the cluster means: another estimand,
-        unless clusters are equally large.
+        The first four are variances of the item-weighted mean, "cluster_mean" is about the
+        unweighted mean of the cluster means: another estimand, unless clusters are equally large.
 
     Returns
     -------
     ClusterRobust
-        `mean`, `variance`, `df` and `n_clusters` of each group, the first two with a
-        row for each of several scores. A group without clusters has nan everywhere.
-
-    Raises
-    ------
-    ValueError
-        If `kind` is unknown.
+        `mean`, `variance`, `df` and `n_clusters` of each group, the first two with a row for each
+        of several scores. A group without clusters has nan everywhere.
 
     Notes
     -----
-    With `p_c` the share of the group's items in cluster `c` and `r_c` the sum of
-    the cluster's residuals from the mean, the variance is
-    ``sum (r_c / (1 - p_c)^q)^2 / n^2`` with q = 0 (CR0), 1/2 (CR2), 1 (CR3), and
-    CR1 is CR0 times C / (C - 1): the sandwich estimators of [1]_ for a model with
-    an intercept alone, where the leverage of a cluster is `p_c`.
+    With `p_c` the share of the group's items in cluster `c` and `r_c` the sum of the cluster's
+    residuals from the mean, the variance is ``sum (r_c / (1 - p_c)^q)^2 / n^2`` with q = 0 (CR0),
+    1/2 (CR2), 1 (CR3), and CR1 is CR0 times C / (C - 1): the sandwich estimators of [1]_ for a
+    model with an intercept alone, where the leverage of a cluster is `p_c`.
 
-    The degrees of freedom of CR2 are those of [1]_ for independent items of equal
-    variance, ``tr(M)^2 / tr(M^2)``. Here M has `p_c` on its diagonal and
-    ``-u_c u_d`` elsewhere, ``u_c = p_c / sqrt(1 - p_c)``, and trace 1. The other
-    kinds get C - 1; "cluster_mean" is CR2 applied to the cluster means, which is
-    ``sum (s_c - s)^2 / (C (C - 1))`` with C - 1 degrees of freedom.
-
-    When not to use it: with very few clusters and CR0 or CR1, which are too
-    small; with clusters that contain each other's items.
+    The degrees of freedom of CR2 are those of [1]_ for independent items of equal variance,
+    ``tr(M)^2 / tr(M^2)``. Here M has `p_c` on its diagonal and ``-u_c u_d`` elsewhere,
+    ``u_c = p_c / sqrt(1 - p_c)``, and trace 1. The other kinds get C - 1; "cluster_mean" is CR2
+    applied to the cluster means, which is ``sum (s_c - s)^2 / (C (C - 1))`` with C - 1 degrees of
+    freedom. With few clusters CR0 and CR1 are too small.
 
     References
     ----------
-    .. [1] Bell and McCaffrey (2002). Bias reduction in standard errors for linear
-       regression with multi-stage samples. Survey Methodology 28, 169-181.
+    .. [1] Bell and McCaffrey (2002). Bias reduction in standard errors for linear regression with
+       multi-stage samples. Survey Methodology 28, 169-181.
 
     Examples
     --------
@@ -155,9 +137,7 @@ def cluster_robust_variance(cluster_sums, cluster_sizes, codes, n_groups, kind="
 def cluster_robust_by_size(sums, squares, counts, sizes, codes, n_groups):
     """CR2 of `cluster_robust_variance` from clusters added up by their size.
 
-    Clusters that are equally large enter the variance in the same way, so a table
-    with one row per group and cluster size is all it needs: that row count stays
-    small where there are millions of clusters.
+    The table has one row per group and cluster size, even for millions of clusters.
 
     Parameters
     ----------
@@ -169,25 +149,18 @@ def cluster_robust_by_size(sums, squares, counts, sizes, codes, n_groups):
         Number of these clusters.
     sizes : array-like of shape (n_rows,)
         Number of items in each of them, at least 1.
-    codes : array-like of int of shape (n_rows,)
-        Group of each row, 0 to ``n_groups - 1``.
-    n_groups : int
-        Number of groups.
+    codes, n_groups
+        Group of each row, 0 to ``n_groups - 1``, and number of groups.
 
     Returns
     -------
     ClusterRobust
-        As from `cluster_robust_variance`. A variance that rounding of the sums
-        could explain is 0.
+        As from `cluster_robust_variance`. A variance that rounding of the sums could explain is 0.
 
     Notes
     -----
-    The squared residuals of equal clusters add up to
-    ``squares - 2 s m sums + counts s^2 m^2`` for size s and group mean m. Subtract
-    a number near the overall mean from the scores first, so that this does not
-    cancel.
-
-    When not to use it: with the clusters themselves at hand.
+    The squared residuals of equal clusters add up to ``squares - 2 s m sums + counts s^2 m^2`` for
+    size s and group mean m. Subtract a number near the overall mean from the scores first.
 
     Examples
     --------
@@ -220,21 +193,14 @@ def mean_of_cluster_means(sums, squares, counts, sizes, codes, n_groups):
     Returns
     -------
     ClusterRobust
-        Mean of the cluster means; their variance over the number of clusters; one
-        degree of freedom less than clusters.
+        Mean of the cluster means; their variance over the number of clusters; one degree of freedom
+        less than clusters.
 
     Notes
     -----
-    Another estimand than the mean over items: what is expected of an item of a cluster drawn
-    at random, so that a passage with twenty questions counts as much as one with two. It is
-    the mean that [1]_ has in its section on clusters drawn from a population of clusters.
-
-    When not to use it: where every question counts the same.
-
-    References
-    ----------
-    .. [1] Miller (2024). Adding Error Bars to Evals: A Statistical Approach to Language
-       Model Evaluations.
+    The expected score of an item of a cluster drawn at random, the estimand of Miller
+    (2024), Adding Error Bars to Evals, for clusters drawn from a population: a passage with twenty
+    questions counts as much as one with two.
 
     Examples
     --------
@@ -249,6 +215,35 @@ def mean_of_cluster_means(sums, squares, counts, sizes, codes, n_groups):
     return cluster_robust_by_size(
         np.asarray(sums) / sizes, np.asarray(squares) / sizes**2, counts, one, codes, n_groups
     )
+
+
+def expected_design_effect(cluster_sizes, intraclass_correlation):
+    """Design effect of clusters of given sizes whose items are equally correlated.
+
+    Parameters
+    ----------
+    cluster_sizes : array-like of shape (n_clusters,)
+        Number of items in each cluster; one number for clusters of one size.
+    intraclass_correlation : float
+        Correlation of two items of one cluster.
+
+    Returns
+    -------
+    float
+        Variance of the item-weighted mean over that of independent items.
+
+    Notes
+    -----
+    ``1 + (m - 1) r`` with ``m = sum n_c^2 / sum n_c``, the size of the cluster of an average item
+    (Kish 1965, Survey Sampling, chapter 8).
+
+    Examples
+    --------
+    >>> expected_design_effect(5, 0.25), expected_design_effect([1, 9], 0.25)
+    (2.0, 2.8)
+    """
+    sizes = np.asarray(cluster_sizes, dtype=float)
+    return float(1 + (np.sum(sizes**2) / np.sum(sizes) - 1) * intraclass_correlation)
 
 
 def _robust(residual_squares, counts, mean, sizes, codes, n_groups, kind):

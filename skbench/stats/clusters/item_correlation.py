@@ -26,20 +26,14 @@ def item_correlation(scores, topic):
 
     Notes
     -----
-    Scores less the mean of their model in the topic, correlated over all items that
-    both models answered. Entries are drawn towards their mean by the share of their
-    scatter that chance explains, as Schafer and Strimmer [1]_ do: with many models
-    and few items the raw matrix is singular, and its inverse noise. Pairs without
-    common items get the mean.
-
-    References
-    ----------
-    .. [1] Schafer and Strimmer (2005). A shrinkage approach to large-scale covariance
-       matrix estimation. Statistical Applications in Genetics and Molecular Biology 4.
+    Scores less the mean of their model in the topic, correlated over all items that both models
+    answered. Entries are drawn towards their mean by the share of their scatter that chance
+    explains, as Schafer and Strimmer (2005, Statistical Applications in Genetics and Molecular
+    Biology 4) do: with many models and few items the raw matrix is singular, and its inverse noise.
+    Pairs without common items get the mean.
 
     Examples
     --------
-    >>> import numpy as np
     >>> scores = np.array([[1, 1, 0], [1, 1, 1], [0, 0, 0], [0, 1, 0.0]])
     >>> item_correlation(scores, np.zeros(4, dtype=int)).round(2)
     array([[1. , 0.5, 0.5],
@@ -98,12 +92,11 @@ def shared_factors(correlation):
 
     Notes
     -----
-    Iterated principal factors: the leading eigenpairs of the matrix less `own_share`, which
-    becomes what they leave. Rows are scaled where `own_share` was cut.
+    Iterated principal factors: the leading eigenpairs of the matrix less `own_share`, which becomes
+    what they leave. Rows are scaled where `own_share` was cut.
 
     Examples
     --------
-    >>> import numpy as np
     >>> own_share, factors = shared_factors(np.array([[1, 0.36], [0.36, 1]]))
     >>> own_share.round(2), np.abs(factors).round(1)
     (array([0.64, 0.64]), array([[0.6],

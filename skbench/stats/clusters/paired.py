@@ -6,82 +6,26 @@ import numpy as np
 from scipy.special import ndtri
 from scipy.stats import binom
 
-from skbench.stats.clusters.clustered import cluster_robust_variance
 from skbench.stats.intervals.binomial import clopper_pearson_interval
-from skbench.stats.intervals.moments import divided, satterthwaite_df
+from skbench.stats.intervals.moments import satterthwaite_df
 
 
-class PairedDifference(NamedTuple):
-    """Differences of two means, and what the pairing was worth.
+class UnpairedDifference(NamedTuple):
+    """Differences of two independent means.
 
     Attributes
     ----------
     difference : ndarray of shape (n_groups,)
         Mean of a minus mean of b.
     variance : ndarray of shape (n_groups,)
-        Its sampling variance, item by item; nan for fewer than two clusters.
+        Its sampling variance.
     df : ndarray of shape (n_groups,)
         Degrees of freedom for a t interval.
-    unpaired_variance : ndarray of shape (n_groups,)
-        What the variance would be had the two answered different items.
-    correlation : ndarray of shape (n_groups,)
-        Of the two means; nan where one of them does not vary.
     """
 
     difference: np.ndarray
     variance: np.ndarray
     df: np.ndarray
-    unpaired_variance: np.ndarray
-    correlation: np.ndarray
-
-
-def paired_difference(sums_a, sums_b, cluster_sizes, codes, n_groups, kind="cr2"):
-    """Differences of the means of two models on the same items, in clusters.
-
-    Parameters
-    ----------
-    sums_a, sums_b : array-like of shape (n_all_clusters,)
-        Sums of the scores of each model over the items of each cluster. Items
-        that are independent are clusters of one.
-    cluster_sizes : array-like of shape (n_all_clusters,)
-        Number of items of each cluster, at least 1.
-    codes : array-like of int of shape (n_all_clusters,)
-        Group of each cluster, 0 to ``n_groups - 1``.
-    n_groups : int
-        Number of groups.
-    kind : {"cr0", "cr1", "cr2", "cr3", "cluster_mean"}, default="cr2"
-        As in `skbench.stats.clustered.cluster_robust_variance`.
-
-    Returns
-    -------
-    PairedDifference
-        nan where there are fewer than two clusters.
-
-    Notes
-    -----
-    The cluster-robust variance of the differences of the items,
-    ``V_d``; with those of the two models, ``V_a`` and ``V_b``, the unpaired
-    variance is ``V_a + V_b`` and the correlation
-    ``(V_a + V_b - V_d) / (2 sqrt(V_a V_b))``. With clusters of one this is the
-    paired t test, and the correlation is that of the scores.
-
-    When not to use it: for models that answered different items, whose variances
-    add up.
-
-    Examples
-    --------
-    >>> pair = paired_difference([0.70, 0.82, 0.79, 0.81], [0.72, 0.88, 0.81, 0.83],
-    ...                          [1, 1, 1, 1], [0, 0, 0, 0], 1)
-    >>> print(np.sqrt(pair.variance).round(3), np.sqrt(pair.unpaired_variance).round(3))
-    [0.01] [0.043]
-    """
-    a, b = np.asarray(sums_a, dtype=float), np.asarray(sums_b, dtype=float)
-    robust = cluster_robust_variance([a, b, a - b], cluster_sizes, codes, n_groups, kind)
-    variance_a, variance_b, variance = robust.variance
-    unpaired = variance_a + variance_b
-    scale = 2 * np.sqrt(variance_a * variance_b)
-    correlation = divided(unpaired - variance, scale)
-    return PairedDifference(robust.mean[-1], variance, robust.df, unpaired, correlation)
 
 
 def unpaired_difference(mean_a, mean_b, variance_a, variance_b, df_a, df_b):
@@ -98,16 +42,12 @@ def unpaired_difference(mean_a, mean_b, variance_a, variance_b, df_a, df_b):
 
     Returns
     -------
-    PairedDifference
-        With a correlation of 0, and nan degrees of freedom where both variances
-        are 0.
+    UnpairedDifference
+        Degrees of freedom are nan where both variances are 0.
 
     Notes
     -----
-    ``V = V_a + V_b`` with ``V^2 / (V_a^2 / df_a + V_b^2 / df_b)`` degrees of
-    freedom.
-
-    When not to use it: for models that share items.
+    ``V = V_a + V_b`` with ``V^2 / (V_a^2 / df_a + V_b^2 / df_b)`` degrees of freedom.
 
     Examples
     --------
@@ -118,7 +58,7 @@ def unpaired_difference(mean_a, mean_b, variance_a, variance_b, df_a, df_b):
     both = np.stack([variance_a, variance_b], axis=-1)
     freedom = satterthwaite_df(both, np.stack([df_a, df_b], axis=-1))
     difference = np.subtract(mean_a, mean_b)
-    return PairedDifference(difference, variance, freedom, variance, np.zeros_like(variance))
+    return UnpairedDifference(difference, variance, freedom)
 
 
 def mcnemar_exact(only_a, only_b):
@@ -136,17 +76,9 @@ def mcnemar_exact(only_a, only_b):
 
     Notes
     -----
-    ``min(1, 2 P(K <= min(only_a, only_b)))`` with K binomial with probability 1/2
-    among the items on which the models disagree [1]_. Items on which they agree
-    say nothing of the difference.
-
-    When not to use it: for items in clusters, where disagreements are not
-    independent.
-
-    References
-    ----------
-    .. [1] McNemar (1947). Note on the sampling error of the difference between
-       correlated proportions or percentages. Psychometrika 12, 153-157.
+    ``min(1, 2 P(K <= min(only_a, only_b)))`` with K binomial with probability 1/2 among the items
+    on which the models disagree (McNemar 1947, Psychometrika 12, 153-157). Items must be
+    independent, not in clusters.
 
     Examples
     --------
@@ -168,8 +100,7 @@ def mcnemar_exact_less(only_a, only_b):
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``P(K <= only_a)``, small where a is worse than b; 1 where no item tells the
-        models apart.
+        ``P(K <= only_a)``, small where a is worse than b; 1 where no item tells the models apart.
 
     Examples
     --------
@@ -195,24 +126,16 @@ def mcnemar_interval(only_a, only_b, n, confidence_level=0.95):
     Returns
     -------
     low, high : ndarray of shape (n_groups,)
-        Ends of the interval of the difference, a minus b. It leaves out 0 when, and only
-        when, ``mcnemar_exact(only_a, only_b) < 1 - confidence_level``.
+        Ends of the interval of the difference, a minus b. It leaves out 0 when, and only when,
+        ``mcnemar_exact(only_a, only_b) < 1 - confidence_level``.
 
     Notes
     -----
-    Tango's interval [1]_: all differences that the score test, which is McNemar's at 0,
-    does not reject. It is never of width 0. Where the exact test of 0 says otherwise, the
-    end next to 0 follows it: it goes to 0 where the exact test does not reject, and to
-    ``(2 p_low - 1) m_low`` where it alone does, of the Clopper-Pearson ends of the share
-    that a has of the disagreements and of the share of disagreements.
-
-    When not to use it: for items in clusters, where disagreements are not
-    independent.
-
-    References
-    ----------
-    .. [1] Tango (1998). Equivalence test and confidence interval for the difference in
-       proportions for the paired-sample design. Statistics in Medicine 17, 891-908.
+    Tango's interval (1998, Statistics in Medicine 17, 891-908): all differences that the score
+    test, which is McNemar's at 0, does not reject. Where the exact test of 0 disagrees, the end
+    next to 0 follows it: it goes to 0, or to ``(2 p_low - 1) m_low`` of the Clopper-Pearson ends of
+    a's share of the disagreements and of the share of disagreements. Items must be independent, not
+    in clusters.
 
     Examples
     --------

@@ -19,11 +19,11 @@ class SharedItems(NamedTuple):
     mean : ndarray of shape (n_models,)
         Scores on the items of the component; nan without any answer.
     variance, df : ndarray of shape (n_models,)
-        Sampling variance of each score and its degrees of freedom; nan where all
-        answers are in one cluster.
+        Sampling variance of each score and its degrees of freedom; nan where all answers are in one
+        cluster.
     influence : ndarray of shape (n_clusters, n_models)
-        What each cluster adds to the error of each score, scaled as CR2 does: the
-        covariance of the scores is ``influence.T @ influence``.
+        What each cluster adds to the error of each score, scaled as CR2 does: the covariance of the
+        scores is ``influence.T @ influence``.
     component : ndarray of int of shape (n_models,)
         Models of one component share items, directly or through others.
     n_clusters : ndarray of int of shape (n_models, n_models)
@@ -50,11 +50,11 @@ class PairErrors(NamedTuple):
     Attributes
     ----------
     difference, variance, df : ndarray of shape (n_models, n_models)
-        Score of the row's model minus that of the column's, its sampling variance and
-        degrees of freedom.
+        Score of the row's model minus that of the column's, its sampling variance and degrees of
+        freedom.
     skewness : ndarray of shape (n_models, n_models)
-        Of the sampling error of the difference: that of the differences of clusters over
-        the root of their number; 0 without any spread.
+        Of the sampling error of the difference: that of the differences of clusters over the root
+        of their number; 0 without any spread.
     """
 
     difference: np.ndarray
@@ -71,8 +71,8 @@ def shared_item_scores(scores, clusters):
     scores : array-like of shape (n_items, n_models)
         Scores; nan where a model did not answer an item.
     clusters : array-like of int of shape (n_items,)
-        Cluster of each item, 0 to ``n_clusters - 1``; ``np.arange(n_items)`` where
-        items are independent.
+        Cluster of each item, 0 to ``n_clusters - 1``; ``np.arange(n_items)`` where items are
+        independent.
 
     Returns
     -------
@@ -80,23 +80,15 @@ def shared_item_scores(scores, clusters):
 
     Notes
     -----
-    Least squares of ``score = model + item``: the difference of two models uses the
-    items that both answered, and chains of other models where these link them. With
-    W the table of answers, k_i the number of models that answered item i and
-    ``L_c = sum over its items of diag(w_i) - w_i w_i' / k_i`` for a cluster, the model
-    effects are ``L^+ sum_i w_i (y_i - mean_i)``, ``L = sum L_c``; the sandwich takes
-    ``L^+ (I - L_c L^+)^(-1/2) s_c`` of each cluster's residual scores `s_c`, CR2 of
-    Bell and McCaffrey with the items as effects within clusters. The root is summed as
-    a series. A score is that of the model on all items of its component, so that
-    nothing but the items shared decides who is ahead; it may leave [0, 1] where much
-    is missing.
+    Least squares of ``score = model + item``. With W the table of answers, k_i the number of models
+    that answered item i and ``L_c = sum over its items of diag(w_i) - w_i w_i' / k_i`` for a
+    cluster, the model effects are ``L^+ sum_i w_i (y_i - mean_i)``, ``L = sum L_c``; the sandwich
+    takes ``L^+ (I - L_c L^+)^(-1/2) s_c`` of each cluster's residual scores `s_c`, CR2 of Bell and
+    McCaffrey with the items as effects within clusters, its root summed as a series. A score is
+    that of the model on all items of its component; it may leave [0, 1] where much is missing.
 
-    Where nothing is missing the scores are means, ``L_c L^+`` is the cluster's share
-    p_c of the items, and all is CR2 of the means and of their differences
-    (test_complete_tables_are_means_and_cr2).
-
-    When not to use it: where items are missing because of their score, such as
-    answers that were refused for being hard; then bounds are all there is.
+    Where nothing is missing all is CR2 of the means and of their differences
+    (test_complete_tables_are_means_and_cr2). Items must not be missing because of their score.
 
     Examples
     --------
@@ -119,8 +111,7 @@ def own_item_scores(scores, clusters):
     Parameters
     ----------
     scores, clusters : array-like
-        As for `shared_item_scores`, but adjusted for how hard the items are, so that means
-        over any random items may be compared.
+        As for `shared_item_scores`, with scores adjusted for how hard the items are.
 
     Returns
     -------
@@ -129,10 +120,8 @@ def own_item_scores(scores, clusters):
 
     Notes
     -----
-    CR2 of each mean; items that two models share make their errors correlate, and others do
-    not. Where nothing is missing all is as in `shared_item_scores`.
-
-    When not to use it: for scores as they were given, which easy items make high.
+    CR2 of each mean; items that two models share make their errors correlate, and others do not.
+    Where nothing is missing all is as in `shared_item_scores`.
 
     Examples
     --------
@@ -150,7 +139,7 @@ def own_item_scores(scores, clusters):
     share = _sums(answered.astype(float), clusters) / n
     residuals = _sums(np.where(answered, scores - mean, 0.0), clusters) / n
     influence = divided(residuals, np.sqrt(np.maximum(1 - share, 0)))
-    df = np.where(n_items > 0, cluster_df(share), np.nan)
+    df = np.where(n_items > 0, _cluster_df(share), np.nan)
     return SharedItems(
         mean=mean,
         variance=np.where(np.isnan(df), np.nan, np.sum(influence**2, axis=0)),
@@ -168,10 +157,8 @@ def own_item_errors(scores, clusters, fit):
 
     Parameters
     ----------
-    scores, clusters : array-like
-        As for `own_item_scores`.
-    fit : SharedItems
-        Its result for them.
+    scores, clusters, fit
+        As for `own_item_scores`, and its result for them.
 
     Returns
     -------
@@ -201,7 +188,7 @@ def own_item_errors(scores, clusters, fit):
     df = np.empty(variance.shape)
     for a, own in enumerate(part.T):
         both = part + own[:, None]
-        df[a] = cluster_df(divided(both, both.sum(axis=0)))
+        df[a] = _cluster_df(divided(both, both.sum(axis=0)))
     np.fill_diagonal(variance, 0.0)
     return PairErrors(difference, variance, df, np.nan_to_num(divided(third, variance**1.5)))
 
@@ -211,26 +198,21 @@ def pair_errors(scores, clusters, fit):
 
     Parameters
     ----------
-    scores, clusters : array-like
-        As for `shared_item_scores`.
-    fit : SharedItems
-        Its result for them.
+    scores, clusters, fit
+        As for `shared_item_scores`, and its result for them.
 
     Returns
     -------
     PairErrors
-        Variances are nan for pairs of one cluster, and for models of one component that
-        less than two clusters link.
+        Variances are nan for pairs of one cluster, and for models of one component that less than
+        two clusters link.
 
     Notes
     -----
-    The variance is ``sum_c (f_ca - f_cb)^2`` of the influences. Degrees of freedom are
-    those of Bell and McCaffrey for a mean whose clusters have the shares
-    ``p_c = b' L_c b / b' L b`` of the difference's information, ``b = L^+ (e_a - e_b)``:
-    exact where nothing is missing. Models of different components have Welch's.
-
-    When not to use it: for two models alone, for which
-    `skbench.stats.paired.paired_difference` does the same group by group.
+    The variance is ``sum_c (f_ca - f_cb)^2`` of the influences. Degrees of freedom are those of
+    Bell and McCaffrey for a mean whose clusters have the shares ``p_c = b' L_c b / b' L b`` of the
+    difference's information, ``b = L^+ (e_a - e_b)``: exact where nothing is missing. Models of
+    different components have Welch's.
 
     Examples
     --------
@@ -262,31 +244,8 @@ def pair_errors(scores, clusters, fit):
     return PairErrors(difference, variance, df, np.nan_to_num(divided(third, variance**1.5)))
 
 
-def cluster_df(shares):
-    """Bell-McCaffrey degrees of freedom of a mean from the shares of its clusters.
-
-    Parameters
-    ----------
-    shares : ndarray of shape (n_clusters, ...)
-        Shares that sum to 1 over the first axis; 0 where a cluster has no part.
-
-    Returns
-    -------
-    ndarray of shape (...)
-        nan where one cluster has everything.
-
-    Notes
-    -----
-    ``1 / (sum p^2 - sum s^2 + (sum s)^2)`` with ``s = p^2 / (1 - p)``, as in
-    `skbench.stats.clustered.cluster_robust_variance`.
-
-    When not to use it: for another variance than CR2.
-
-    Examples
-    --------
-    >>> cluster_df(np.full(10, 0.1)).round(9).item()
-    9.0
-    """
+def _cluster_df(shares):
+    """Bell-McCaffrey degrees of freedom of a mean whose clusters have these shares."""
     alone = shares.max(axis=0, initial=0) > 1 - 1e-9
     s = shares**2 / np.where(shares < 1 - 1e-9, 1 - shares, 1)
     trace = np.sum(shares**2, axis=0) - np.sum(s**2, axis=0) + np.sum(s, axis=0) ** 2
@@ -301,7 +260,7 @@ def _complete(scores, clusters):
     known = np.count_nonzero(shares) > 1
     root = n_items * np.sqrt(1 - shares[:, None]) if known else np.nan
     influence = _sums(scores - mean, clusters) / root
-    df = cluster_df(shares)
+    df = _cluster_df(shares)
     return SharedItems(
         mean=mean,
         variance=np.einsum("cm,cm->m", influence, influence),
@@ -337,7 +296,7 @@ def _with_gaps(y, answered, clusters):
     drift = psi * pull @ members.T
     answers = _sums(w, clusters)
     own = answers / np.maximum(answers.sum(axis=0), 1)
-    df = cluster_df(own)
+    df = _cluster_df(own)
     influence = psi + (around - drift)[:, component]
     present = answered.any(axis=0)
     return SharedItems(
@@ -417,7 +376,7 @@ def _own_df(answered, clusters):
         weights = inverse[:, [a]] - inverse[:, a + 1 :]
         information = _sums(w @ weights**2 - (w @ weights) ** 2 / k, clusters)
         shares = np.maximum(divided(information, information.sum(axis=0)), 0)
-        df[a, a + 1 :] = df[a + 1 :, a] = cluster_df(shares)
+        df[a, a + 1 :] = df[a + 1 :, a] = _cluster_df(shares)
     return df
 
 

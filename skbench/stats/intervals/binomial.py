@@ -10,8 +10,8 @@ from skbench.stats.intervals.moments import divided
 def wilson_interval(k, n, confidence_level=0.95):
     """Wilson score interval of a proportion.
 
-    The accuracies that the score test does not reject. Coverage is close to
-    nominal on average over accuracies but not at each of them.
+    The accuracies that the score test does not reject. Coverage is close to nominal on average over
+    accuracies but not at each of them.
 
     Parameters
     ----------
@@ -29,19 +29,11 @@ def wilson_interval(k, n, confidence_level=0.95):
 
     Notes
     -----
-    ``(k + c^2/2 -+ c sqrt(k (n - k)/n + c^2/4)) / (n + c^2)`` with `c` the normal
-    quantile, [1]_. Measured by enumeration at level .95
-    (test_wilson_covers_on_average): the mean coverage over accuracies between 0
-    and 1 is .957, .957, .955, .954 and .952 at n = 1, 2, 5, 10 and 50; the worst
-    accuracy, always near 0 or 1, gets .794, .820, .831, .835 and .838.
-
-    When not to use it: when every single accuracy must be covered at the level
-    (take `clopper_pearson_interval`), or when items are clustered.
-
-    References
-    ----------
-    .. [1] Wilson (1927). Probable inference, the law of succession, and
-       statistical inference. JASA 22, 209-212.
+    ``(k + c^2/2 -+ c sqrt(k (n - k)/n + c^2/4)) / (n + c^2)`` with `c` the normal quantile (Wilson
+    1927, JASA 22, 209-212). Measured by enumeration at level .95 (test_wilson_covers_on_average):
+    the mean coverage over accuracies between 0 and 1 is .957, .957, .955, .954 and .952 at n = 1,
+    2, 5, 10 and 50; the worst accuracy, always near 0 or 1, gets .794, .820, .831, .835 and .838.
+    Coverage holds on average over accuracies; `clopper_pearson_interval` covers each of them.
 
     Examples
     --------
@@ -50,7 +42,7 @@ def wilson_interval(k, n, confidence_level=0.95):
     0.3968 0.8922
     """
     k, n = floats(k, n)
-    c = _normal_quantile(confidence_level)
+    c = ndtri((1 + confidence_level) / 2)
     return _score_low(k, n, c), 1 - _score_low(n - k, n, c)
 
 
@@ -75,18 +67,11 @@ def wilson_interval_of_mean(value, variance, n, confidence_level=0.95):
 
     Notes
     -----
-    The interval of `wilson_interval` for as many items as give this variance to a single
-    proportion, ``value (1 - value) / variance + 1`` [1]_; `n` where the variance is 0. Of one
-    part it is the Wilson interval itself. Simulated at level .95
-    (test_wilson_interval_of_a_mean_covers): .95 to .97 for 4 to 57 parts of 10 or 20 items
-    around .9, where t intervals have .89 to .93; .94 for 4 parts of 20 items around .95.
-
-    When not to use it: for clustered items; for parts of two or three items each.
-
-    References
-    ----------
-    .. [1] Dean and Pagano (2015). Evaluating confidence interval methods for binomial
-       proportions in clustered surveys. Journal of Survey Statistics and Methodology 3.
+    Wilson's interval with the number of items that the variance is worth,
+    ``value (1 - value) / variance + 1`` (Dean and Pagano 2015, Journal of Survey Statistics and
+    Methodology 3); `n` where the variance is 0. Simulated at level .95
+    (test_wilson_interval_of_a_mean_covers): .95 to .97 for 4 to 57 parts of 10 or 20 items around
+    .9, where t intervals have .89 to .93.
 
     Examples
     --------
@@ -106,31 +91,19 @@ def clopper_pearson_interval(k, n, confidence_level=0.95):
 
     Parameters
     ----------
-    k : array-like of shape (n_groups,)
-        Number of right answers, 0 to `n`.
-    n : array-like of shape (n_groups,)
-        Number of items, at least 1. Broadcasts against `k`.
-    confidence_level : float, default=0.95
-        Least coverage.
+    k, n, confidence_level
+        As in `wilson_interval`; coverage is at least the level.
 
     Returns
     -------
     low, high : ndarray of shape (n_groups,)
-        Ends of the interval, between 0 and 1; `low` is 0 where ``k = 0`` and
-        `high` is 1 where ``k = n``.
+        Ends of the interval, between 0 and 1; `low` is 0 where ``k = 0`` and `high` is 1 where
+        ``k = n``.
 
     Notes
     -----
-    Quantiles of Beta(k, n - k + 1) and Beta(k + 1, n - k), [1]_: the accuracies
-    that neither one-sided binomial test of level ``alpha / 2`` rejects.
-
-    When not to use it: where coverage on average over accuracies is enough; the
-    Wilson interval is then shorter (by a seventh at n = 10).
-
-    References
-    ----------
-    .. [1] Clopper and Pearson (1934). The use of confidence or fiducial limits
-       illustrated in the case of the binomial. Biometrika 26, 404-413.
+    Quantiles of Beta(k, n - k + 1) and Beta(k + 1, n - k) (Clopper and Pearson 1934, Biometrika 26,
+    404-413): the accuracies that neither one-sided binomial test of level ``alpha / 2`` rejects.
 
     Examples
     --------
@@ -148,12 +121,8 @@ def jeffreys_interval(k, n, confidence_level=0.95):
 
     Parameters
     ----------
-    k : array-like of shape (n_groups,)
-        Number of right answers, 0 to `n`.
-    n : array-like of shape (n_groups,)
-        Number of items. Broadcasts against `k`.
-    confidence_level : float, default=0.95
-        Posterior probability of the interval.
+    k, n, confidence_level
+        As in `wilson_interval`; the level is a posterior probability.
 
     Returns
     -------
@@ -162,16 +131,9 @@ def jeffreys_interval(k, n, confidence_level=0.95):
 
     Notes
     -----
-    Quantiles of Beta(k + 1/2, n - k + 1/2), [1]_, at every k: the convention of
-    setting `low` to 0 at ``k = 0`` and `high` to 1 at ``k = n`` is not applied.
-
-    When not to use it: for groups whose true accuracy may be 0 or 1, or all but
-    that, which the interval never contains.
-
-    References
-    ----------
-    .. [1] Brown, Cai and DasGupta (2001). Interval estimation for a binomial
-       proportion. Statistical Science 16, 101-133.
+    Quantiles of Beta(k + 1/2, n - k + 1/2) (Brown, Cai and DasGupta 2001, Statistical Science 16,
+    101-133), at every k: the convention of setting `low` to 0 at ``k = 0`` and `high` to 1 at
+    ``k = n`` is not applied.
 
     Examples
     --------
@@ -190,12 +152,8 @@ def agresti_coull_interval(k, n, confidence_level=0.95):
 
     Parameters
     ----------
-    k : array-like of shape (n_groups,)
-        Number of right answers, 0 to `n`.
-    n : array-like of shape (n_groups,)
-        Number of items. Broadcasts against `k`.
-    confidence_level : float, default=0.95
-        Nominal coverage.
+    k, n, confidence_level
+        As in `wilson_interval`.
 
     Returns
     -------
@@ -204,17 +162,9 @@ def agresti_coull_interval(k, n, confidence_level=0.95):
 
     Notes
     -----
-    ``p -+ c sqrt(p (1 - p) / m)`` with ``m = n + c^2`` and
-    ``p = (k + c^2/2) / m``, [1]_; it has the center of the Wilson interval and
+    ``p -+ c sqrt(p (1 - p) / m)`` with ``m = n + c^2`` and ``p = (k + c^2/2) / m`` (Agresti and
+    Coull 1998, The American Statistician 52, 119-126); it has the center of the Wilson interval and
     contains it.
-
-    When not to use it: where width matters; the Wilson interval costs no more.
-
-    References
-    ----------
-    .. [1] Agresti and Coull (1998). Approximate is better than "exact" for
-       interval estimation of binomial proportions. The American Statistician
-       52, 119-126.
 
     Examples
     --------
@@ -223,11 +173,11 @@ def agresti_coull_interval(k, n, confidence_level=0.95):
     0.3923 0.8967
     """
     k, n = floats(k, n)
-    c = _normal_quantile(confidence_level)
+    c = ndtri((1 + confidence_level) / 2)
     size = n + c**2
     p = (k + c**2 / 2) / size
     half_width = c * np.sqrt(p * (1 - p) / size)
-    return _clipped(p - half_width, p + half_width)
+    return np.clip(p - half_width, 0, 1), np.clip(p + half_width, 0, 1)
 
 
 def wald_interval(k, n, confidence_level=0.95):
@@ -235,12 +185,8 @@ def wald_interval(k, n, confidence_level=0.95):
 
     Parameters
     ----------
-    k : array-like of shape (n_groups,)
-        Number of right answers, 0 to `n`.
-    n : array-like of shape (n_groups,)
-        Number of items, at least 1. Broadcasts against `k`.
-    confidence_level : float, default=0.95
-        Nominal coverage.
+    k, n, confidence_level
+        As in `wilson_interval`.
 
     Returns
     -------
@@ -251,10 +197,6 @@ def wald_interval(k, n, confidence_level=0.95):
     -----
     ``p -+ c sqrt(p (1 - p) / n)`` with ``p = k / n``.
 
-    When not to use it: with few items or accuracies near 0 or 1. It has width 0
-    at ``k = 0`` and ``k = n``, and its coverage goes to 0 as the accuracy goes
-    to 0 or 1; it is here to compare with published results.
-
     Examples
     --------
     >>> low, high = wald_interval([7, 10], 10)
@@ -263,8 +205,8 @@ def wald_interval(k, n, confidence_level=0.95):
     """
     k, n = floats(k, n)
     p = k / n
-    half_width = _normal_quantile(confidence_level) * np.sqrt(p * (1 - p) / n)
-    return _clipped(p - half_width, p + half_width)
+    half_width = ndtri((1 + confidence_level) / 2) * np.sqrt(p * (1 - p) / n)
+    return np.clip(p - half_width, 0, 1), np.clip(p + half_width, 0, 1)
 
 
 def sampling_variance(k, n, method="smoothed", prior_mean=None):
@@ -274,10 +216,8 @@ def sampling_variance(k, n, method="smoothed", prior_mean=None):
 
     Parameters
     ----------
-    k : array-like of shape (n_groups,)
-        Number of right answers, 0 to `n`.
-    n : array-like of shape (n_groups,)
-        Number of items, at least 1. Broadcasts against `k`.
+    k, n
+        As in `wilson_interval`.
     method : {"smoothed", "plug-in", "agresti", "pooled", "model"}, default="smoothed"
         - "smoothed": ``p = (k + 1) / (n + 2)``, never 0;
         - "plug-in": ``p = k / n``, which gives 0 at ``k = 0`` and ``k = n``;
@@ -292,23 +232,12 @@ def sampling_variance(k, n, method="smoothed", prior_mean=None):
     ndarray of shape (n_groups,)
         Variance of ``k / n``, score units squared.
 
-    Raises
-    ------
-    ValueError
-        If `method` is unknown.
-
     Notes
     -----
-    "agresti" takes the accuracy at the center of the 95 % Agresti-Coull interval
-    with its quantile rounded to 2, and divides by `n` rather than ``n + 4``,
-    since it is the variance of ``k / n`` that is wanted. "model" clips
-    predictions into ``1 / (2 n + 2)`` and one minus that, the most extreme value
-    of ``(k + 1/2) / (n + 1)``, because a regression may predict 0, 1 or beyond.
-    "pooled" is 0 when every answer of every group is right, or every one wrong.
-
-    When not to use it: "plug-in" for shrinkage, since a group with variance 0
-    never moves and the error of the variance is tied to the error of ``k / n``;
-    any of them for clustered items.
+    "agresti" takes the accuracy at the center of the 95% Agresti-Coull interval with its quantile
+    rounded to 2. "model" clips predictions to ``1 / (2 n + 2)`` and one minus that. "pooled" is 0
+    when all answers of all groups are alike. "plug-in" is not fit for shrinkage: a group with
+    variance 0 never moves.
 
     Examples
     --------
@@ -351,11 +280,8 @@ def unbiased_variance(k, n):
 
     Notes
     -----
-    Its expectation is ``p (1 - p) / n`` whatever `p`, so means of it over groups can
-    be subtracted from mean squares.
-
-    When not to use it: for single groups. It is 0 where all trials agree, like
-    the plug-in variance; `sampling_variance` smooths.
+    Its expectation is ``p (1 - p) / n`` whatever `p`, so means of it over groups can be subtracted
+    from mean squares. It is 0 where all trials agree; `sampling_variance` smooths.
 
     Examples
     --------
@@ -365,14 +291,6 @@ def unbiased_variance(k, n):
     k, n = floats(k, n)
     variance = np.full(n.shape, np.nan)
     return np.divide(k * (n - k), n**2 * (n - 1), out=variance, where=n > 1)
-
-
-def _normal_quantile(confidence_level):
-    return ndtri((1 + confidence_level) / 2)
-
-
-def _clipped(low, high):
-    return np.clip(low, 0, 1), np.clip(high, 0, 1)
 
 
 def _score_low(k, n, c):

@@ -36,8 +36,8 @@ def finite_population_mean(
     size : ndarray of shape (n_groups,)
         Number of all items, seen or not; at least `n`.
     value, low, high, standard_error : ndarray of shape (n_groups,)
-        Estimate of the expected score of an item of the group, ends of its interval and
-        standard error, in score units.
+        Estimate of the expected score of an item of the group, ends of its interval and standard
+        error, in score units.
     item_variance : ndarray of shape (n_groups,)
         Variance of the scores of single items of a group, score units squared.
     confidence_level : float, default=0.95
@@ -51,25 +51,23 @@ def finite_population_mean(
 
     Notes
     -----
-    With ``f = n / size`` the mean over all items is ``f z + (1 - f) r``, `r` being the mean
-    of the items not seen. Given the expected score `p` of an item, `r` has mean `p` and
-    variance ``item_variance / (size - n)``, so the estimate is ``f z + (1 - f) value`` and its
-    error variance ``(1 - f)^2 (standard_error^2 + item_variance / (size - n))``: the posterior
-    of a finite population [1]_, [2]_. Each side of the interval is widened and shortened
-    alike. For the direct estimate it is the classical ``item_variance / n (1 - f)`` [3]_.
-    Where all items were seen the mean is known.
+    With ``f = n / size`` the mean over all items is ``f z + (1 - f) r``, where the mean `r` of the
+    unseen items has mean `value` and variance ``item_variance / (size - n)`` around the expected
+    score. The estimate is ``f z + (1 - f) value`` with error variance
+    ``(1 - f)^2 (standard_error^2 + item_variance / (size - n))`` [1]_, [2]_; for the direct
+    estimate the classical ``item_variance / n (1 - f)`` [3]_. Where all items were seen the mean is
+    known.
 
     References
     ----------
-    .. [1] Ericson (1969). Subjective Bayesian models in sampling finite populations.
-       Journal of the Royal Statistical Society B 31.
-    .. [2] Ghosh and Meeden (1986). Empirical Bayes estimation in finite population
-       sampling. Journal of the American Statistical Association 81.
+    .. [1] Ericson (1969). Subjective Bayesian models in sampling finite populations. Journal of the
+       Royal Statistical Society B 31.
+    .. [2] Ghosh and Meeden (1986). Empirical Bayes estimation in finite population sampling.
+       Journal of the American Statistical Association 81.
     .. [3] Cochran (1977). Sampling Techniques, section 2.6. Wiley.
 
     Examples
     --------
-    >>> import numpy as np
     >>> mean = finite_population_mean(
     ...     *map(np.array, [[0.4], [10], [40], [0.5], [0.3], [0.7], [0.1], [0.25]]))
     >>> mean.value

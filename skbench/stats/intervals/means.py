@@ -21,8 +21,7 @@ def t_interval(mean, standard_error, df, confidence_level=0.95):
     standard_error : array-like of shape (n_groups,)
         Their standard errors, same units.
     df : array-like of shape (n_groups,)
-        Degrees of freedom, ``n - 1`` for the mean of `n` independent scores;
-        need not be whole.
+        Degrees of freedom, ``n - 1`` for the mean of `n` independent scores; need not be whole.
     confidence_level : float, default=0.95
         Nominal coverage.
 
@@ -33,12 +32,9 @@ def t_interval(mean, standard_error, df, confidence_level=0.95):
 
     Notes
     -----
-    ``mean -+ t standard_error`` with `t` the ``(1 + confidence_level) / 2``
-    quantile; exact for normal scores.
-
-    When not to use it: for scores that are mostly at one end of their range.
-    Many samples then show no spread and get an interval of width 0; see
-    `bounded_interval` and `betting_interval`.
+    ``mean -+ t standard_error`` with `t` the ``(1 + confidence_level) / 2`` quantile; exact for
+    normal scores. Scores mostly at one end of their range may show no spread, and width 0; see
+    `bounded_interval`.
 
     Examples
     --------
@@ -58,12 +54,8 @@ def normal_interval(mean, standard_error, confidence_level=0.95):
 
     Parameters
     ----------
-    mean : array-like of shape (n_groups,)
-        Means, in the units of the score.
-    standard_error : array-like of shape (n_groups,)
-        Their standard errors, same units.
-    confidence_level : float, default=0.95
-        Nominal coverage.
+    mean, standard_error, confidence_level
+        As in `t_interval`.
 
     Returns
     -------
@@ -73,9 +65,6 @@ def normal_interval(mean, standard_error, confidence_level=0.95):
     Notes
     -----
     ``mean -+ c standard_error`` with `c` the normal quantile.
-
-    When not to use it: with a standard error estimated from few scores; the
-    t interval allows for that.
 
     Examples
     --------
@@ -90,8 +79,7 @@ def normal_interval(mean, standard_error, confidence_level=0.95):
 def bounded_interval(mean, n, confidence_level=0.95, low=0.0, high=1.0):
     """Interval of a mean of bounded scores that is valid at every sample size.
 
-    Needs the mean and the number of scores only, whatever the scores look like
-    within their bounds.
+    Needs the mean and the number of scores only, whatever the scores look like within their bounds.
 
     Parameters
     ----------
@@ -111,21 +99,10 @@ def bounded_interval(mean, n, confidence_level=0.95, low=0.0, high=1.0):
 
     Notes
     -----
-    With the scores scaled to [0, 1], the means `m` at which
-    ``n kl(mean, m) <= log(2 / alpha)``, where
-    ``kl(z, m) = z log(z / m) + (1 - z) log((1 - z) / (1 - m))``: Theorem 1 of
-    [1]_, which holds for any scores in [0, 1] and is nearly sharp for binary
-    ones. The ends are found by bisection to the last digit; they are
-    ``(alpha / 2)^(1 / n)`` and 1 when every score is 1.
-
-    When not to use it: for binary scores, where
-    `skbench.stats.binomial.clopper_pearson_interval` is as safe and shorter; and for
-    many scores of small spread, where `betting_interval` is shorter.
-
-    References
-    ----------
-    .. [1] Hoeffding (1963). Probability inequalities for sums of bounded random
-       variables. JASA 58, 13-30.
+    With the scores scaled to [0, 1], the means `m` at which ``n kl(mean, m) <= log(2 / alpha)``,
+    where ``kl(z, m) = z log(z / m) + (1 - z) log((1 - z) / (1 - m))``: Theorem 1 of Hoeffding
+    (1963, JASA 58, 13-30). For binary scores `skbench.stats.binomial.clopper_pearson_interval` is
+    as safe and shorter.
 
     Examples
     --------
@@ -145,15 +122,14 @@ def bounded_interval(mean, n, confidence_level=0.95, low=0.0, high=1.0):
 def betting_interval(scores, codes, n_groups, confidence_level=0.95, low=0.0, high=1.0, rng=None):
     """Betting interval of the mean of bounded scores, valid at every sample size.
 
-    A gambler bets score by score against each candidate mean; a candidate that
-    made the gambler rich is rejected. Adapts to the spread of the scores, which
-    `bounded_interval` cannot see.
+    A gambler bets score by score against each candidate mean; one that made the gambler rich is
+    rejected. Adapts to the spread of the scores.
 
     Parameters
     ----------
     scores : array-like of shape (n_items,)
-        Independent scores within the bounds, in an order that does not depend on
-        their values (never sorted by score).
+        Independent scores within the bounds, in an order that does not depend on their values
+        (never sorted by score).
     codes : array-like of int of shape (n_items,)
         Group of each score, 0 to ``n_groups - 1``.
     n_groups : int
@@ -163,8 +139,8 @@ def betting_interval(scores, codes, n_groups, confidence_level=0.95, low=0.0, hi
     low, high : float, default=0.0 and 1.0
         Bounds of the scores.
     rng : numpy.random.Generator, default=None
-        Shuffles the scores of each group first, which makes any given order
-        safe; None keeps the order.
+        Shuffles the scores of each group first, which makes any given order safe; None keeps the
+        order.
 
     Returns
     -------
@@ -173,33 +149,23 @@ def betting_interval(scores, codes, n_groups, confidence_level=0.95, low=0.0, hi
 
     Notes
     -----
-    The hedged capital interval of Theorem 3 of [1]_ for a fixed number of
-    scores, with theta = 1/2 and intersected over time. With scores `x_t` scaled
-    to [0, 1], the candidate mean `m` is rejected once ``prod(1 + a_t (x_t - m))``
-    or ``prod(1 - b_t (x_t - m))`` reaches ``2 / alpha``, where
+    The hedged capital interval of Theorem 3 of [1]_ for a fixed number of scores, with theta = 1/2
+    and intersected over time. With scores `x_t` scaled to [0, 1], the mean `m` is rejected once
+    ``prod(1 + a_t (x_t - m))`` or ``prod(1 - b_t (x_t - m))`` reaches ``2 / alpha``, where
     ``a_t = min(l_t, c / m)``, ``b_t = min(l_t, c / (1 - m))``,
-    ``l_t = sqrt(2 log(2 / alpha) / (n v_t))``; `v_t` is the variance of the
-    scores before `t`, started with one imaginary score at 1/2 of variance 1/4.
-    The first product falls and the second rises with `m`, so each end is one
-    root, found by bisection and rounded outwards: no grid of candidate means,
-    hence no grid error. The paper suggests c = 1/2 or 3/4, and any c up to 1 is
-    valid; c = 0.9 here, because scores near one end then get intervals a tenth
-    to a third shorter at n = 10 to 30 than with 1/2
-    (test_betting_is_shorter_on_skewed_scores).
-
-    The ends depend on the order of the scores. Memory is linear in the scores.
-
-    When not to use it: for binary scores, and for fewer than about five scores:
-    one score rejects no mean at all, and `bounded_interval` is shorter.
+    ``l_t = sqrt(2 log(2 / alpha) / (n v_t))``; `v_t` is the variance of the scores before `t` and
+    of an imaginary one at 1/2 of variance 1/4. Each end is one root. The paper suggests c = 1/2 or
+    3/4; c = 0.9 makes intervals near an end a tenth to a third shorter at n = 10 to 30
+    (test_betting_is_shorter_on_skewed_scores). With fewer than about five scores `bounded_interval`
+    is shorter.
 
     References
     ----------
-    .. [1] Waudby-Smith and Ramdas (2024). Estimating means of bounded random
-       variables by betting. JRSS B 86, 1-27.
+    .. [1] Waudby-Smith and Ramdas (2024). Estimating means of bounded random variables by betting.
+       JRSS B 86, 1-27.
 
     Examples
     --------
-    >>> import numpy as np
     >>> scores = np.tile([0.45, 0.55, 0.5, 0.4, 0.6], 20)
     >>> low, high = betting_interval(scores, np.zeros(100, dtype=int), 1)
     >>> print(low.round(2), high.round(2))
@@ -221,38 +187,8 @@ def betting_interval(scores, codes, n_groups, confidence_level=0.95, low=0.0, hi
     return low + (high - low) * ends[0], low + (high - low) * ends[1]
 
 
-def mean_variance(total, total_squares, n):
-    """Sampling variance of group means, from sums.
-
-    Parameters
-    ----------
-    total : array-like of shape (n_groups,)
-        Sum of the scores of each group.
-    total_squares : array-like of shape (n_groups,)
-        Sum of their squares.
-    n : array-like of shape (n_groups,)
-        Number of scores.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,)
-        ``s^2 / n`` with `s^2` the sample variance (divisor ``n - 1``); nan where
-        ``n < 2``, 0 where the scores are equal.
-
-    Notes
-    -----
-    The sum of squares around the mean is ``total_squares - total^2 / n``, which
-    loses digits when the mean is large against the spread: subtract a number
-    near the mean (the overall mean, say) from all scores before summing. A
-    result within the rounding error of the sums counts as 0.
-
-    When not to use it: for clustered scores.
-
-    Examples
-    --------
-    >>> mean_variance([6.0, 5.0], [14.0, 25.0], [3, 1])
-    array([0.33333333,        nan])
-    """
+def _mean_variance(total, total_squares, n):
+    """Sampling variance of group means, from sums."""
     total, total_squares, n = floats(total, total_squares, n)
     squares = _squares_around_mean(total, total_squares, n)
     variance = np.full(n.shape, np.nan)
@@ -275,16 +211,9 @@ def pooled_mean_variance(total, total_squares, n):
     Returns
     -------
     ndarray of shape (n_groups,)
-        `mean_variance`, or, for a group with fewer than two scores or with equal
-        scores, the pooled variance divided by `n`. Where no group has two
-        different scores nothing can be pooled: nan.
-
-    Notes
-    -----
-    The pooled variance is the sum of squares around the group means over
-    ``sum(n - 1)``, all groups together.
-
-    When not to use it: for groups whose spreads are known to differ widely.
+        ``s^2 / n``; for a group with fewer than two or with equal scores the pooled variance, the
+        sum of squares around group means over ``sum(n - 1)``, divided by `n`; nan where nothing can
+        be pooled.
 
     Examples
     --------
@@ -295,7 +224,7 @@ def pooled_mean_variance(total, total_squares, n):
     squares = _squares_around_mean(total, total_squares, n)
     freedom = np.maximum(n - 1, 0).sum()
     pooled = squares.sum() / freedom if squares.any() else np.nan
-    own = mean_variance(total, total_squares, n)
+    own = _mean_variance(total, total_squares, n)
     return np.where(own > 0, own, pooled / n)
 
 

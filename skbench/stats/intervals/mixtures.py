@@ -14,8 +14,7 @@ _HALVINGS = 50  # of an interval of some 20 standard deviations
 class Mixture(NamedTuple):
     """Laws of the groups on the scale of the model; arrays of shape (n_parts, n_groups).
 
-    share : probabilities of the parts
-    mean, variance, skewness : of the parts
+    `share` holds the probabilities of the parts.
     """
 
     share: np.ndarray

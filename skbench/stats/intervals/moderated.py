@@ -1,9 +1,4 @@
-"""Variances that few scores tell badly, drawn to what the groups have in common.
-
-A sample variance of five scores is off by a factor of two as often as not. Shrinkage that
-believes it trusts most the groups whose scores happen to lie close together, which costs
-precision and coverage alike.
-"""
+"""Variances from few scores, shrunk toward what the groups have in common."""
 
 from typing import NamedTuple
 
@@ -23,8 +18,8 @@ class VarianceNoise(NamedTuple):
     borrowed_freedom : float
         As `borrowed_freedom` gives it.
     pooled_share : float
-        The variance pooled over groups, where scores that are all alike count as 0, over the
-        one pooled from the sampling variances, where such groups have borrowed theirs.
+        The variance pooled over groups, where scores that are all alike count as 0, over the one
+        pooled from the sampling variances, where such groups have borrowed theirs.
     """
 
     borrowed_freedom: float
@@ -39,8 +34,7 @@ def variance_noise(n, squares, fourth_powers, sigma2, n_independent=None, varian
     n, squares, fourth_powers
         As in `borrowed_freedom`.
     sigma2 : array-like of shape (n_groups,)
-        Sampling variances of group means, as `skbench.stats.means.pooled_mean_variance` gives
-        them.
+        Sampling variances of group means, as `skbench.stats.means.pooled_mean_variance` gives them.
     n_independent : array-like of shape (n_groups,), default=None
         Independent observations behind `sigma2`, where that is not `n`.
     variance : str, default="smoothed"
@@ -49,12 +43,11 @@ def variance_noise(n, squares, fourth_powers, sigma2, n_independent=None, varian
     Returns
     -------
     VarianceNoise or None
-        None where every variance is believed, or none is known, or no group shows any
-        spread of its own.
+        None where every variance is believed, or none is known, or no group shows any spread of its
+        own.
 
     Examples
     --------
-    >>> import numpy as np
     >>> variance_noise([2, 2], np.array([1.0, 0.0]), np.array([0.5, 0.0]), [0.5, 0.25])
     VarianceNoise(borrowed_freedom=inf, pooled_share=0.6666666666666666)
     """
@@ -78,42 +71,35 @@ def borrowed_freedom(n, squares, fourth_powers):
     n : array-like of shape (n_groups,)
         Number of scores.
     squares, fourth_powers : array-like of shape (n_groups,)
-        Sums of the squares and of the fourth powers of the scores' distances to their
-        group's mean, score units to the power of 2 and 4.
+        Sums of the squares and of the fourth powers of the scores' distances to their group's mean,
+        score units to the power of 2 and 4.
 
     Returns
     -------
     float
-        0 or more; inf where groups show no more different spreads than chance gives, or no
-        group has four scores.
+        0 or more; inf where groups show no more different spreads than chance gives, or no group
+        has four scores.
 
     Notes
     -----
-    With ``d = n - 1`` a group's own variance gets the weight ``d / (d + borrowed)`` that makes
-    the squared error of `moderated_variance` smallest: `borrowed` is the sampling variance of
-    a sample variance, times `d`, over the variance of the true variances among groups. The
-    first has the unbiased estimate ``(2 n k2^2 + (n - 1) k4) / (n (n + 1))`` with the
-    k-statistics of the group [1]_, whatever the law of the scores; the second is what groups
-    differ beyond it, by moments as in [2]_. Where scores are normal this plays the part of
-    the prior degrees of freedom of [3]_; skewed or bounded scores do not pass for groups of
-    different spread.
-
-    Means of clusters are as good as scores. When not to use it: for binary scores, whose
-    variance follows from their mean.
+    With ``d = n - 1`` a group's own variance gets the weight ``d / (d + borrowed)`` that makes the
+    squared error of `moderated_variance` smallest: `borrowed` is the sampling variance of a sample
+    variance, times `d`, over the variance of the true variances among groups. The first has the
+    unbiased estimate ``(2 n k2^2 + (n - 1) k4) / (n (n + 1))`` with the group's k-statistics [1]_,
+    the second is estimated by moments as in [2]_. For normal scores this is the prior degrees of
+    freedom of [3]_. Not for binary scores, whose variance follows from their mean.
 
     References
     ----------
-    .. [1] Kenney and Keeping (1951). Mathematics of Statistics, part two, 2nd ed.,
-       section 7.15.
+    .. [1] Kenney and Keeping (1951). Mathematics of Statistics, part two, 2nd ed., section 7.15.
     .. [2] Bühlmann and Straub (1970). Glaubwürdigkeit für Schadensätze. Mitteilungen der
        Vereinigung schweizerischer Versicherungsmathematiker 70.
     .. [3] Smyth (2004). Linear models and empirical Bayes methods for assessing differential
-       expression in microarray experiments. Statistical Applications in Genetics and
-       Molecular Biology 3.
+       expression in microarray experiments. Statistical Applications in Genetics and Molecular
+       Biology 3.
 
     Examples
     --------
-    >>> import numpy as np
     >>> scores = np.random.default_rng(0).normal(size=(2000, 8))
     >>> def freedom(scores):
     ...     away = scores - scores.mean(axis=1, keepdims=True)
@@ -187,11 +173,6 @@ def moderated_variance(sigma2, n, pooled, borrowed, freedom=None):
     -------
     ndarray of shape (n_groups,)
         ``(freedom n sigma2 + borrowed pooled) / ((freedom + borrowed) n)``.
-
-    Notes
-    -----
-    When not to use it: for the interval of a single group by itself, where only its own
-    scores may speak (`skbench.stats.means.t_interval`).
 
     Examples
     --------

@@ -48,15 +48,10 @@ def group_moments(columns, codes, n_groups, weights=None):
 
     Notes
     -----
-    Two passes: deviations from the group's mean are what is multiplied, so a large
-    mean costs no digits. Memory is linear in the rows.
-
-    When not to use it: for clustered rows, whose products say nothing of the
-    precision of the mean.
+    Deviations from the group's mean are multiplied, so that a large mean costs no digits.
 
     Examples
     --------
-    >>> import numpy as np
     >>> m = group_moments(np.array([[1.0], [3.0], [5.0]]), np.array([0, 0, 1]), 2)
     >>> print(m.n, m.mean.ravel(), m.products.ravel())
     [2 1] [2. 5.] [2. 0.]
@@ -89,10 +84,8 @@ def complement_moments(columns, excluded, codes, n_groups):
         Numbers.
     excluded : ndarray of int of shape (n_excluded,)
         Positions of the rows to leave out: the labeled ones.
-    codes : ndarray of int of shape (n_rows,)
-        Group of each row.
-    n_groups : int
-        Number of groups.
+    codes, n_groups
+        As in `group_moments`.
 
     Returns
     -------
@@ -100,16 +93,10 @@ def complement_moments(columns, excluded, codes, n_groups):
 
     Notes
     -----
-    Deviations are from the mean of all rows of the group, and corrected for the
-    distance of the two means. Most of the time of large tables goes into touching
-    fresh memory, so this makes one column of it rather than five.
-
-    When not to use it: where nearly all rows are excluded and far from the others;
-    the correction then costs digits.
+    Deviations from the mean of all rows of the group, corrected for the distance of the two means.
 
     Examples
     --------
-    >>> import numpy as np
     >>> columns = np.array([[1.0], [3.0], [9.0]])
     >>> m = complement_moments(columns, np.array([2]), np.zeros(3, dtype=int), 1)
     >>> print(m.n, m.mean.ravel(), m.products.ravel())
@@ -156,8 +143,6 @@ def divided(above, below):
     -----
     A mean of nothing is unknown, and no warning is due.
 
-    When not to use it: where 0 / 0 has a value by convention.
-
     Examples
     --------
     >>> divided([1.0, 2.0], [0, 4])
@@ -184,15 +169,9 @@ def satterthwaite_df(variances, df):
 
     Notes
     -----
-    ``(sum v)^2 / sum(v^2 / df)``: the scaled chi-squared law with the mean and the
-    variance of the sum [1]_. With two parts these are Welch's degrees of freedom.
-
-    When not to use it: for estimates that share rows, which are not independent.
-
-    References
-    ----------
-    .. [1] Satterthwaite (1946). An approximate distribution of estimates of variance
-       components. Biometrics Bulletin 2, 110-114.
+    ``(sum v)^2 / sum(v^2 / df)``: the scaled chi-squared law with the mean and the variance of the
+    sum (Satterthwaite 1946, Biometrics Bulletin 2, 110-114). With two parts these are Welch's
+    degrees of freedom.
 
     Examples
     --------
@@ -204,10 +183,7 @@ def satterthwaite_df(variances, df):
 
 
 def _sum_by(codes, n_groups):
-    """Sizes of the groups, and a function that sums values by group.
-
-    Ten times as fast for rows that are sorted by group.
-    """
+    """Sizes of the groups, and a function that sums values by group."""
     if not np.all(codes[1:] >= codes[:-1]):
         n = np.bincount(codes, minlength=n_groups)
         return n, lambda values: np.bincount(codes, values, n_groups)

@@ -90,11 +90,10 @@ def combined(value, variance, assisted, assisted_variance):
 
     Notes
     -----
-    Both rest on the same answers, so they differ by ``assisted_variance - variance`` if the model
-    is right (Hausman). With `q` the squared difference over that, the assisted estimate has the
-    weight ``1 - min(1, 4 / q)``: chance differences change nothing, and with ever more items a
-    wrong model has no say. The variance is that of a mixture. Where nothing is left to ask,
-    or all residuals are alike, the model's estimate stands.
+    If the model is right the two differ by a variance of ``assisted_variance - variance``
+    (Hausman). With `q` the squared difference over that, the assisted estimate has the weight
+    ``1 - min(1, 4 / q)``. The variance is that of a mixture. Where nothing is left to ask, or all
+    residuals are alike, the model's estimate stands.
 
     Examples
     --------
@@ -127,8 +126,8 @@ def moments_within(mean, variance, low, high):
     Returns
     -------
     mean, variance : ndarray
-        Those of the law cut to the bounds where its mean is beyond them or less than two
-        standard deviations inside; else as they are.
+        Those of the law cut to the bounds where its mean is beyond them or less than two standard
+        deviations inside; else as they are.
 
     Examples
     --------

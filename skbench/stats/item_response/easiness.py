@@ -66,14 +66,9 @@ def rasch_easiness(scores):
 
     Notes
     -----
-    ``logit p = ability + easiness``, ``easiness ~ N(0, variance)`` [1]_: items by their posterior
-    modes, the variance by their second moments, models by maximum likelihood with half an
-    answer of either kind added. An item that nobody answered has easiness 0, relative to the mean
-    of its peers. Where nothing is missing the order of items is that of their right answers.
-
-    References
-    ----------
-    .. [1] Rasch (1960). Probabilistic Models for Some Intelligence and Attainment Tests.
+    ``logit p = ability + easiness``, ``easiness ~ N(0, variance)`` (Rasch 1960): items by their
+    posterior modes, the variance by their second moments, models by maximum likelihood with half an
+    answer of either kind added. An item that nobody answered has easiness 0.
 
     Examples
     --------
@@ -128,8 +123,8 @@ def mean_easiness(scores):
     Returns
     -------
     Easiness
-        Item means, less those of their models and drawn towards the mean of all; model
-        means. In units of the score.
+        Item means, less those of their models and drawn towards the mean of all; model means. In
+        units of the score.
 
     Examples
     --------
@@ -171,8 +166,8 @@ def residual_components(scores, expected, spread, n_components, decompose):
     Returns
     -------
     ndarray of shape (n_items, n_components)
-        Scaled so that the squares of an item add up to 1 on average. Their signs make the
-        largest entry of each positive.
+        Scaled so that the squares of an item add up to 1 on average. Their signs make the largest
+        entry of each positive.
 
     Notes
     -----

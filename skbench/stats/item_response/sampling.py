@@ -98,12 +98,8 @@ def imbalance(x, spread, rows, chance, precision):
     -------
     float
         ``d' C d`` with ``d = sum_s (w x / chance) / N - mean(w x)``, `w` the spread, and ``C`` the
-        coefficients' covariance after as many answers as an average sample of that size gives:
-        0 for a sample that is balanced [1]_ on ``w x``.
-
-    References
-    ----------
-    .. [1] Deville and Tille (2004). Efficient balanced sampling: the cube method. Biometrika 91.
+        coefficients' covariance after as many answers as an average sample of that size gives: 0
+        for a sample balanced on ``w x`` (Deville and Tille 2004, Biometrika 91).
 
     Examples
     --------

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit
 
-from skbench.stats.item_response.topic_effects import (
+from skbench.stats.item_response._topic_effects import (
     TopicFactors,
     first_factors,
     matched_factors,
@@ -79,13 +79,9 @@ def unit_level_logit(y, X, topic, attenuation, prior):
     Notes
     -----
     Every answer is replaced by the Gaussian pseudo-observation that leaves its item the mean and
-    variance of the exact likelihood [1]_, and so is the prior of every topic's effect, a mixture:
-    most scatter with ``topic_std``, six in a hundred with three times that, one in a hundred
-    with ``broken_std``. Both enter the evidence, which weighs the points of the grid.
-
-    References
-    ----------
-    .. [1] Minka (2001). Expectation propagation for approximate Bayesian inference. UAI 17.
+    variance of the exact likelihood (Minka 2001, UAI 17), and so is the prior of every topic's
+    effect, a mixture: most scatter with ``topic_std``, six in a hundred with three times that, one
+    in a hundred with ``broken_std``. Both enter the evidence, which weighs the points of the grid.
     """
     rows = _rows(X, topic, attenuation, len(prior.topic_mean))
     n_grid = len(prior.noise)
@@ -128,8 +124,8 @@ def unit_level_normal(y, X, topic, attenuation, prior):
     X, topic
         As in `unit_level_logit`.
     attenuation : ndarray of shape (n_items,)
-        1, or below it for items with a normal effect of their own: their noise variance is
-        divided by its square.
+        1, or below it for items with a normal effect of their own: their noise variance is divided
+        by its square.
     prior : Prior
 
     Returns

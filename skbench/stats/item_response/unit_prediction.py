@@ -14,8 +14,8 @@ _ROWS = 2048
 class UnitFit(NamedTuple):
     """Posterior of the coefficients and of the topics' effects, on the grid that is left.
 
-    Given the coefficients, the effect of topic `t` is normal with mean
-    ``offset_t - slope_t' beta`` and variance ``1 / precision_t``.
+    Given the coefficients, the effect of topic `t` is normal with mean ``offset_t - slope_t' beta``
+    and variance ``1 / precision_t``.
 
     Attributes
     ----------
@@ -126,8 +126,8 @@ def item_sums(fit, X, topic, attenuation, share, noise=None):
     share : ndarray of shape (n_items,)
         How many times each item counts in the sums.
     noise : ndarray of shape (n_grid,), default=None
-        Variance of a score around its expectation; None for right and wrong answers, whose
-        variance is ``p (1 - p)``.
+        Variance of a score around its expectation; None for right and wrong answers, whose variance
+        is ``p (1 - p)``.
 
     Returns
     -------

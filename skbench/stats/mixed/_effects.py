@@ -77,25 +77,16 @@ class Weights(NamedTuple):
 
 
 class Solution:
-    """Posterior of all groups given their pseudo-observations.
+    """Posterior of all groups given their pseudo-observations."""
 
-    Their inverse covariance is ``P = V^-1 - V^-1 Z H^-1 Z' V^-1`` with the blocks of topics
-    ``V = D + B B'``, both by Woodbury's identity. `D` is diagonal: the variances of the
-    interaction and of the pseudo-observation. `B` has columns for each topic, for models that are
-    alike and for shared noise, scaled by their standard deviations; `Z` has those of models and
-    kernels. ``M = I + B' D^-1 B``, and ``alpha = P y``.
-
-    Parameters
-    ----------
-    design : Design
-    variances : ndarray of shape (4 + n_kernels,)
-    weights : Weights
-    sites : Sites
-    noise_scale : ndarray of shape (n_groups,), standard deviations of the sampling noise
-    """
+    # Their inverse covariance is P = V^-1 - V^-1 Z H^-1 Z' V^-1 with the blocks of topics
+    # V = D + B B', both by Woodbury's identity. D is diagonal: the variances of the interaction
+    # and of the pseudo-observation. B has columns for each topic, for models that are alike and
+    # for shared noise, Z those of models and kernels. M = I + B' D^-1 B, and alpha = P y.
 
     def __init__(self, design, variances, weights, sites, noise_scale):
-        self.design, self.variances, self.weights, self.sites = design, variances, weights, sites
+        self.design, self.variances, self.weights = design, variances, weights
+        self.sites, self.noise_scale = sites, noise_scale
         self.own_variance = variances[OWN] / weights.group
         self.prior = variances[MODELS:][design.batch]
         topic = np.sqrt(variances[TOPIC] / weights.topic)[design.topic]

@@ -45,9 +45,9 @@ def fit_mixed(likelihood, design, tolerance=1e-3, *, heavy_tails=True, tell=None
     Notes
     -----
     A latent value `f` is the sum of effects of model, topic, kernels, models that are alike in
-    their errors on shared items, and an interaction. Sampling noise of correlation ``diag(psi) +
-    U U'`` is noise ``D U eta`` that a topic's groups share, and likelihoods to the power
-    ``1 / psi``; `D` is the standard deviation of the noise. A round:
+    their errors on shared items, and an interaction. Sampling noise of correlation
+    ``diag(psi) + U U'`` is noise ``D U eta`` that a topic's groups share, and likelihoods to the
+    power ``1 / psi``; `D` is the standard deviation of the noise. A round:
 
     1. Gaussian solution given pseudo-observations, variances and scales (`Solution`).
     2. Expectation propagation of each likelihood against its cavity.
@@ -56,16 +56,11 @@ def fit_mixed(likelihood, design, tolerance=1e-3, *, heavy_tails=True, tell=None
     5. `D` follows the estimates.
 
     Each standard deviation has a half-normal prior (scale 1; .5 for interactions), times the
-    variance to the power of .5 (.25 for kernels), which keeps it off 0 [1]_.
-
-    References
-    ----------
-    .. [1] Chung, Rabe-Hesketh, Dorie, Gelman and Liu (2013). A nondegenerate penalized likelihood
-       estimator for variance parameters in multilevel models. Psychometrika 78.
+    variance to the power of .5 (.25 for kernels), which keeps it off 0 (Chung, Rabe-Hesketh, Dorie,
+    Gelman and Liu 2013, Psychometrika 78).
 
     Examples
     --------
-    >>> import numpy as np
     >>> from skbench.stats import mixed
     >>> ones = np.ones(4)
     >>> column = ones[:, None]

@@ -17,12 +17,7 @@ _FAR = 0.1  # weight below which a topic's standard deviation is more than 3 tim
 
 
 class Outliers(NamedTuple):
-    """Probabilities of being outlying.
-
-    share : float, of groups
-    group : ndarray of shape (n_groups,)
-    topic_weights : ndarray of shape (n_topics, 12), probabilities of the weights of each topic
-    """
+    """Probabilities of being outlying."""
 
     share: float
     group: np.ndarray

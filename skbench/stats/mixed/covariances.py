@@ -25,13 +25,11 @@ class FeatureKernels:
     In standardized features the kernels are ``exp(-d^2 / median d^2)``, ``x'y / n_features``, and
     the latter where the model is the same (only if there are two). Columns `F` have ``F F'`` equal
     to the kernel, up to its smallest eigenvalues: the smooth one has the 50 largest of at most 300
-    groups (Nystrom's method), the linear ones have 50 principal components, and 200 columns for
-    all models; fewer with more than 30,000 groups. Groups with the same features do not count in
-    the median. The order of the groups matters for signs only.
+    groups (Nystrom's method), the linear ones 50 principal components, and 200 columns for all
+    models; fewer with more than 30,000 groups.
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.array([[0.0], [1.0]])
     >>> smooth, linear = FeatureKernels(X, 1).factors(X, np.zeros(2, dtype=int))
     >>> (smooth @ smooth.T).round(2)

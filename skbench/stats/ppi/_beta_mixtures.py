@@ -1,15 +1,16 @@
 """Quantiles of the chain rule for any number of values, by Fourier inversion.
 
-A Dirichlet vector is a vector of independent gammas over their sum. So ``theta <= t``
-exactly when ``S = sum_a G_a (m_a - t) <= 0`` with independent G_a ~ Gamma(alpha_a) and
-m_a: the characteristic function of S is a product over the autorater's values, each
-factor an average of ``(1 - i u (m_a - t))^(-alpha_a)`` over the posterior of m_a.
+A Dirichlet vector is a vector of independent gammas over their sum. So ``theta <= t`` exactly when
+``S = sum_a G_a (m_a - t) <= 0`` with independent G_a ~ Gamma(alpha_a) and m_a: the characteristic
+function of S is a product over the autorater's values, each factor an average of
+``(1 - i u (m_a - t))^(-alpha_a)`` over the posterior of m_a.
 """
 
 import numpy as np
 from scipy.special import betaincinv
 
-from skbench.stats.ppi.posteriors import beta_rule, gauss_rule
+from skbench.stats.ppi._quadrature import gauss_rule
+from skbench.stats.ppi.posteriors import beta_rule
 
 _FREQUENCIES = 24  # of the first block; later blocks double
 _SMALL = 1e-8  # a characteristic function no longer worth adding
@@ -25,24 +26,7 @@ _TOLERANCE = 1e-9
 
 
 def mixture_quantiles(unlabeled, label_counts, label_values, moments, probabilities):
-    """Quantiles of ``sum_a p_a m_a`` in each group.
-
-    Parameters
-    ----------
-    unlabeled : ndarray of shape (n_groups, n_values)
-        Unlabeled rows by autorater value.
-    label_counts : ndarray of shape (n_groups, n_values, n_labels)
-        Labeled rows by autorater value and human label.
-    label_values : ndarray of shape (n_labels,)
-        Number that each label stands for, the least 0 and the greatest 1.
-    moments : ChainMoments
-        Of the same groups.
-    probabilities : sequence of floats
-
-    Returns
-    -------
-    ndarray of shape (n_probabilities, n_groups)
-    """
+    """Quantiles of ``sum_a p_a m_a`` in each group."""
     quantiles = np.empty((len(probabilities), len(unlabeled)))
     mean, variance = moments.mean, moments.unlabeled_variance + moments.labeled_variance
     alpha, width = unlabeled + 1 / unlabeled.shape[1], _width(_rates(unlabeled), label_counts)
@@ -65,11 +49,7 @@ def mixture_quantiles(unlabeled, label_counts, label_values, moments, probabilit
 
 
 def _is_small_beyond(alpha, nodes, weights, limit, mean, variance):
-    """Whether the characteristic function is small where the nodes stop to follow it.
-
-    A label seen rarely leaves a power law at the edge of a posterior, whose
-    characteristic function decays slowly: only the other parts make the product small.
-    """
+    """Whether the characteristic function is small where the nodes stop to follow it."""
     frequency = limit[:, None] * _NEAR_THE_LIMIT
     u = frequency / alpha.sum(axis=1, keepdims=True)
     value = np.abs(_characteristic(u, mean, alpha, nodes, weights))
@@ -77,27 +57,7 @@ def _is_small_beyond(alpha, nodes, weights, limit, mean, variance):
 
 
 def label_rule(label_counts, label_values, n_nodes):
-    """Gauss rules for the posterior mean label given each autorater value.
-
-    Parameters
-    ----------
-    label_counts : ndarray of shape (..., n_labels)
-        Labeled rows by human label.
-    label_values : ndarray of shape (n_labels,)
-        Number that each label stands for.
-    n_nodes : int
-        Number of nodes; polynomials up to degree ``2 n_nodes - 1`` are exact.
-
-    Returns
-    -------
-    nodes, weights : ndarray of shape (..., n_nodes)
-
-    Notes
-    -----
-    A share of a Dirichlet vector is independent of how the rest is shared out, so the
-    mean label is built from the last two labels by adding one label at a time. Each
-    product rule is cut back to `n_nodes` by the Lanczos recurrence.
-    """
+    """Gauss rules for the posterior mean label given each autorater value."""
     shape, n_labels = label_counts.shape[:-1], label_counts.shape[-1]
     beta = label_counts.reshape(-1, n_labels) + 1 / n_labels
     share, weights = beta_rule(beta[:, -2], beta[:, -1], n_nodes)
@@ -118,11 +78,7 @@ def label_rule(label_counts, label_values, n_nodes):
 
 
 def _recurrence(nodes, weights, n_nodes):
-    """Recurrence of a discrete distribution's polynomials, by the procedure of Stieltjes.
-
-    Many more nodes come in than go out, so that it keeps its digits without orthogonalizing
-    again. Returns center and scale of the nodes, and the two diagonals.
-    """
+    """Recurrence of a discrete distribution's polynomials, by the procedure of Stieltjes."""
     # One distribution at a time: its few vectors stay in the cache.
     x, weights = nodes.ravel(), weights.ravel()
     center = x @ weights
@@ -198,11 +154,7 @@ def _solve(alpha, nodes, weights, limit, mean, variance, probability):
 
 
 def _probability_below(t, reach, alpha, nodes, weights, limit):
-    """P(S <= 0), by the midpoint rule on the inversion formula of Gil-Pelaez.
-
-    The rule is exact but for the probability that |S| exceeds the reach, and for
-    frequencies above the limit, which the nodes cannot follow. Both in units of theta.
-    """
+    """P(S <= 0), by the midpoint rule on the inversion formula of Gil-Pelaez."""
     spacing = 2 * np.pi / reach
     total = np.zeros_like(t)
     todo = np.arange(len(t))

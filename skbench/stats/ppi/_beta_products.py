@@ -1,10 +1,10 @@
 """Quantiles of the binary chain rule by nested quadrature.
 
 ``theta = p m_1 + (1 - p) m_0`` with three independent betas, so ``P(theta <= t)`` is an
-expectation, over p and m_1, of the distribution function of m_0. Jeffreys' half-integer
-exponents become even powers of sines and cosines under ``m = low + (high - low)
-sin^2(psi)``, where the midpoint rule converges as fast as for a periodic analytic
-function, and distribution functions on the arcsine scale are smooth enough for tables.
+expectation, over p and m_1, of the distribution function of m_0. Jeffreys' half-integer exponents
+become even powers of sines and cosines under ``m = low + (high - low) sin^2(psi)``, where the
+midpoint rule converges as fast as for a periodic analytic function, and distribution functions on
+the arcsine scale are smooth enough for tables.
 """
 
 from typing import NamedTuple
@@ -31,20 +31,7 @@ _TINY = 1e-150
 
 
 class _Posterior(NamedTuple):
-    """Jeffreys posterior of m given one autorater value; one entry per group.
-
-    Attributes
-    ----------
-    right, wrong, log_constant : ndarray of shape (n_groups,)
-        The log density is ``right log(m) + wrong log(1 - m) + log_constant``.
-    low, high : ndarray of shape (n_groups,)
-        Values of m beyond which the density is negligible.
-    angle, step : ndarray of shape (n_groups,)
-        Where the table of the distribution function begins, and the width of a cell,
-        on the scale ``arcsin(sqrt(m))``.
-    cubic : tuple of four ndarray of shape (n_groups * _CELLS,)
-        Coefficients of the distribution function in each cell.
-    """
+    """Jeffreys posterior of m given one autorater value; one entry per group."""
 
     right: np.ndarray
     wrong: np.ndarray
@@ -57,25 +44,7 @@ class _Posterior(NamedTuple):
 
 
 def binary_lower_quantile(unlabeled, k, n, mean, variance, share, probability):
-    """Lower quantile of ``p m_1 + (1 - p) m_0`` in each group.
-
-    Parameters
-    ----------
-    unlabeled : ndarray of shape (n_groups, 2)
-        Unlabeled rows by autorater value; p belongs to the first.
-    k, n : ndarray of shape (n_groups, 2)
-        Labels 1 and all labels, by autorater value.
-    mean, variance : ndarray of shape (n_groups,)
-        Exact moments of theta.
-    share : ndarray of shape (n_groups,)
-        Share of the variance that comes from p, at most 1/2.
-    probability : float
-        At most 1/2.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,)
-    """
+    """Lower quantile of ``p m_1 + (1 - p) m_0`` in each group."""
     wanted = np.log(_RATE_ERROR) / np.log(np.clip(share, _TINY, 0.5))
     n_nodes = np.asarray(_RATE_NODES)[np.searchsorted(_RATE_NODES[:-1], wanted)]
     quantiles = np.empty(len(mean))
@@ -115,11 +84,7 @@ def _misses(k, n):
 
 
 def _solve(rows, rule, posteriors, t, slope, tolerance, score):
-    """Where the normal score of ``P(theta <= t)`` is the one wanted: nearly a line in t.
-
-    The secant method from the given slopes, kept inside a shrinking bracket, in some of
-    the groups. Returns all t, and the slopes.
-    """
+    """Where the normal score of ``P(theta <= t)`` is the one wanted: nearly a line in t."""
     t, slope = t.copy(), slope.copy()
     low, high = np.zeros_like(t), np.ones_like(t)
     before, excess_before = np.full_like(t, np.nan), np.full_like(t, np.nan)
@@ -188,11 +153,7 @@ def _gauss_rates(unlabeled, n_nodes):
 
 
 def _split_rates(unlabeled, k, n):
-    """Nodes for p that part where t leaves a corner of (m_1, m_0), and many of them.
-
-    Where the densities of m_1 and m_0 are infinite, or rise like roots, at one corner,
-    (1, 0) or (0, 1), that of theta given p has a kink at ``t = p`` or ``t = 1 - p``.
-    """
+    """Nodes for p that part where t leaves a corner of (m_1, m_0), and many of them."""
     a, b = unlabeled.T + 0.5
     low, high = _angles(unlabeled[:, 0], unlabeled.sum(axis=1))
     upright = np.less_equal(*_misses(k, n))

@@ -1,7 +1,7 @@
 """Prediction-powered means: difference estimates and the power of the autorater.
 
-Everything is computed for all groups at once, from the moments of the labeled and
-of the unlabeled rows; one estimate is the case of one group.
+Everything is computed for all groups at once, from the moments of the labeled and of the unlabeled
+rows; one estimate is the case of one group.
 """
 
 from typing import NamedTuple
@@ -89,32 +89,24 @@ def difference_estimate(
 
     Notes
     -----
-    ``mean(power @ f)`` over the unlabeled rows plus ``mean(y - power @ f)`` over
-    the labeled ones, [1]_, with variance ``s_l^2 / n + s_u^2 / N``: sample variances
-    of ``y - power @ f`` and of ``power @ f``. Where there are more labeled than
-    unlabeled rows, `s_u` is that of all rows: five unlabeled rows with one verdict do
-    not tell how verdicts vary.
+    ``mean(power @ f)`` over the unlabeled rows plus ``mean(y - power @ f)`` over the labeled ones,
+    [1]_, with variance ``s_l^2 / n + s_u^2 / N``: sample variances of ``y - power @ f`` and of
+    ``power @ f``. Where there are more labeled than unlabeled rows, `s_u` is that of all rows.
 
-    With few binary labels the residuals often show no spread at all, and the
-    interval has width 0 or nearly so. `bounds` therefore adds four rows to the
-    labeled ones for the variance alone: two with a label at each end of the range,
-    all with the average autorater score, as the Agresti-Coull interval does for
-    proportions. The estimate itself stays unbiased. With t quantiles the coverage
-    of 95 % intervals over 10 to 100 labels, truths of .5, .85 and .95 and
-    autoraters from noise to 98 % right was at least .93
-    (test_default_interval_covers); normal ones without pseudo-labels go down to .23.
-
-    When not to use it: for clustered rows or unequal selection
-    (`clustered_difference_estimate`).
+    With few binary labels the residuals often show no spread. `bounds` therefore adds four rows to
+    the labeled ones for the variance alone: two with a label at each end of the range, all with the
+    average autorater score. With t quantiles 95% intervals then cover at least .93 over 10 to 100
+    labels, truths of .5, .85 and .95 and autoraters from noise to 98% right
+    (test_default_interval_covers); normal ones without pseudo-labels go down to .23. Clustered rows
+    and unequal selection need `clustered_difference_estimate`.
 
     References
     ----------
-    .. [1] Angelopoulos, Bates, Fannjiang, Jordan and Zrnic (2023).
-       Prediction-powered inference. Science 382, 669-674.
+    .. [1] Angelopoulos, Bates, Fannjiang, Jordan and Zrnic (2023). Prediction-powered inference.
+       Science 382, 669-674.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from skbench.stats.moments import group_moments
     >>> f, y = np.array([0.5, 0.7]), np.array([0.6, 1.0])
     >>> labeled = group_moments(np.column_stack([f, y]), np.zeros(2, dtype=int), 1)
@@ -157,8 +149,7 @@ def clustered_difference_estimate(
     clusters : ndarray of int of shape (n_rows,), default=None
         Cluster of each row, none in two groups; None makes each row its own.
     weights : ndarray of shape (n_rows,), default=None
-        One over the probability of being labeled, up to a factor; read on
-        labeled rows only.
+        One over the probability of being labeled, up to a factor; read on labeled rows only.
     bounds : tuple of two floats, default=None
         As in `difference_estimate`; the pseudo-labels count as clusters.
     ddof : int, default=1
@@ -170,28 +161,19 @@ def clustered_difference_estimate(
 
     Notes
     -----
-    Each cluster's share in the error of the estimate is ``r_c + u_c``, its residuals
-    from the rectifier and its deviations from the autorater's mean, each part
-    divided by its size and corrected by ``(1 - p_c)^-1/2`` with `p_c` the cluster's
-    share of that part (CR2). The variance is the sum of ``(r_c + u_c)^2``: a cluster
-    with labeled and unlabeled rows correlates the two. The degrees of freedom are
-    Satterthwaite's for those of Bell and McCaffrey of the two parts, at most those of
-    the labeled one. Where fewer clusters have unlabeled than labeled rows, the means of
-    all clusters say how far clusters differ, if that is further than the few do.
-    Unlabeled rows of a single cluster do not tell how far their mean
-    may be off, so the power is then 0.
+    Each cluster's part in the error is ``r_c + u_c``, its residuals from the rectifier and its
+    deviations from the autorater's mean, each divided by its size and corrected by
+    ``(1 - p_c)^-1/2`` with `p_c` the cluster's share (CR2). The variance is the sum of
+    ``(r_c + u_c)^2``. Degrees of freedom are Satterthwaite's for those of Bell and McCaffrey of the
+    two parts, at most those of the labeled one. Where fewer clusters have unlabeled than labeled
+    rows, the means of all clusters say how far clusters differ, if that is further. With unlabeled
+    rows of a single cluster the power is 0.
 
-    With weights the rectifier is the Hajek mean ``sum w (y - power f) / sum w``.
-    Rows that were likely to be chosen are then rare among the unlabeled ones, so
-    the autorater is averaged over all rows, and the variance is that of the two
-    parts together.
-
-    When not to use it: where the same labels are in several groups, which makes the
-    groups depend on each other.
+    With weights the rectifier is the Hajek mean ``sum w (y - power f) / sum w``, the autorater is
+    averaged over all rows, and the variance is that of the two parts together.
 
     Examples
     --------
-    >>> import numpy as np
     >>> f, y = np.full((5, 1), 0.5), np.array([0.6, 1.0, 0.2, 0.2, np.nan])
     >>> e = clustered_difference_estimate(f, y, ~np.isnan(y), np.zeros(5, dtype=int), 1,
     ...     np.zeros((1, 1)), clusters=np.array([0, 0, 1, 1, 2]))
@@ -260,11 +242,8 @@ def labeled_mean(y, labeled, codes, n_groups, clusters=None, weights=None, bound
     -----
     The difference estimate without an autorater.
 
-    When not to use it: with an informative autorater and many unlabeled rows.
-
     Examples
     --------
-    >>> import numpy as np
     >>> y = np.array([1.0, 0.0, 1.0, 1.0, np.nan])
     >>> e = labeled_mean(y, ~np.isnan(y), np.zeros(5, dtype=int), 1)
     >>> print(e.value, e.variance)
@@ -330,10 +309,7 @@ def _cluster_part(values, weights, units, n_units, group_of, n_groups):
 
 
 def _helped_by_all_clusters(judge, values, unlabeled, units, group_of, human):
-    """Variance of the mean over the unlabeled rows where more clusters have labels.
-
-    Few clusters may be alike by chance; the means of all tell how far clusters differ.
-    """
+    """Variance of the mean over the unlabeled rows where more clusters have labels."""
     n_groups, every = len(judge.mean), np.ones(len(group_of))
     means = divided(np.bincount(units, values, len(group_of)), np.bincount(units))
     spread = cluster_robust_variance(means, every, group_of, n_groups)

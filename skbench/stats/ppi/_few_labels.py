@@ -26,7 +26,6 @@ def explained_share(labeled, pooled=False):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from skbench.stats.moments import group_moments
     >>> f, y = np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 0.0, 1.0, 0.0])
     >>> moments = group_moments(np.column_stack([f, y]), np.zeros(4, dtype=int), 1)
@@ -62,18 +61,16 @@ def t_interval_is_narrower(share, n, n_unlabeled, df):
 
     Notes
     -----
-    Both for labels that are as often 0 as 1, and the optimal power. In units of their
-    variance, with ``a = N / (n + N)`` and `R` the share, the smoothed variance of
-    `difference_estimate` is ``((1 - (2 a - a^2) R) df + 4) / (n (df + 4)) + a^2 R / N``,
-    times the squared t quantile; Wilson's interval has ``c^2 / (n + c^2)``. The groups' own
-    means have no say: to take whichever interval happens to be narrower covered .92 of 95 %
-    (test_automatic_interval).
+    For labels that are as often 0 as 1, and the optimal power. In units of their variance, with
+    ``a = N / (n + N)`` and `R` the share, the smoothed variance of `difference_estimate` is
+    ``((1 - (2 a - a^2) R) df + 4) / (n (df + 4)) + a^2 R / N``, times the squared t quantile;
+    Wilson's interval has ``c^2 / (n + c^2)``. To take whichever is narrower in the group itself
+    covered .92 of 95% (test_automatic_interval).
 
     Examples
     --------
     Ten labels take an autorater that explains 3/4 of them, twenty one of 1/3.
 
-    >>> import numpy as np
     >>> n = np.array([10, 10, 20, 20])
     >>> t_interval_is_narrower(np.array([0.7, 0.8, 0.3, 0.4]), n, 200, n - 2.0)
     array([False,  True, False,  True])

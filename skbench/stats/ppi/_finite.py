@@ -22,29 +22,21 @@ def finite_difference_estimate(labeled, unlabeled, power, bounds=None, ddof=1):
     Returns
     -------
     DifferenceEstimate
-        `unlabeled_variance` is negative: what the variance falls short of that
-        without a finite population.
+        `unlabeled_variance` is negative: what the variance falls short of that without a finite
+        population.
 
     Notes
     -----
-    Of ``n + N`` rows, `n` drawn at random have labels, and the autorater's scores of all
-    are known: they are no luck. The estimate is the same as that of `difference_estimate`,
-    the regression estimator of survey sampling [1]_, with variance
-    ``s^2 (1 / n - 1 / (n + N))``, `s^2` that of the residuals ``y - (n + N) / N power @ f``.
-    Given the scores its error has mean 0, so the autorater's mean over all rows may be a
-    feature of the group without more ado.
-
-    When not to use it: where the rows stand for more of their kind.
-
-    References
-    ----------
-    .. [1] Cochran (1977). Sampling Techniques, 3rd edition, section 7.3.
+    The regression estimator of survey sampling (Cochran 1977, Sampling Techniques, section 7.3). Of
+    ``n + N`` rows, `n` drawn at random have labels, and the autorater's scores of all are known, so
+    that the variance is ``s^2 (1 / n - 1 / (n + N))``, `s^2` that of the residuals
+    ``y - (n + N) / N power @ f``. Given the scores its error has mean 0: the autorater's mean over
+    all rows may be a feature of the group.
 
     Examples
     --------
     A perfect autorater leaves no doubt about these rows.
 
-    >>> import numpy as np
     >>> from skbench.stats.moments import group_moments
     >>> y, zeros = np.array([0.2, 0.4, 0.6]), np.zeros(3, dtype=int)
     >>> labeled = group_moments(np.column_stack([y, y])[:2], zeros[:2], 1)

@@ -17,8 +17,8 @@ def independent_feature(mean, z, slope, spread, label_noise, known):
     z : ndarray of shape (n_groups,)
         Prediction-powered estimates from the same rows; nan where there are none.
     slope, spread : ndarray of shape (n_autoraters,)
-        Covariance of each autorater's score with the label, and its variance, over the
-        variance of the label, within groups: `within_regression`.
+        Covariance of each autorater's score with the label, and its variance, over the variance of
+        the label, within groups: `within_regression`.
     label_noise : ndarray of shape (n_groups,)
         Variance that the mean of labels of all rows would have.
     known : ndarray of shape (n_groups,)
@@ -27,34 +27,25 @@ def independent_feature(mean, z, slope, spread, label_noise, known):
     Returns
     -------
     ndarray of shape (n_groups, n_autoraters)
-        Features whose errors are uncorrelated with those of `z`, and that have one slope
-        across groups, whatever their sizes.
+        Features whose errors are uncorrelated with those of `z`, and that have one slope across
+        groups, whatever their sizes.
 
     Notes
     -----
-    Whatever the power, ``z = mean_L(y - g) + mean_U(g)``, with `g` some function of the
-    scores, L the `n` labeled and U the `N` unlabeled rows, has with the mean of `f` over all
-    rows the covariance ``cov(y, f) / (n + N)``: the first part gives ``cov(y - g, f)``, the
-    second ``cov(g, f)``, both over ``n + N``. With ``h = known`` that is ``slope h var(z)``, so
-    the errors of ``mean - slope h z`` and of `z` are uncorrelated. Nothing is lost: `z`
-    and the feature tell `mean`.
+    Whatever the power, the estimate `z` has with the mean of `f` over all rows the covariance
+    ``cov(y, f) / (n + N)``. With ``h = known`` that is ``slope h var(z)``, so the errors of
+    ``mean - slope h z`` and of `z` are uncorrelated.
 
-    Where the autorater's mean follows the truth across groups as within, that difference
-    follows it with ``1 - h`` of the slope, and its errors have variance ``e = label_noise
-    (spread - slope^2 h)``. So its distance from the average group is multiplied by ``V (1 - h) /
-    (V (1 - h)^2 + e)``, with `V` the variance of means over groups less their noise: the best
-    linear prediction of what an autorater without noise says of the group. Where `z` is as
-    good as labels of all rows there is nothing left to say, and the feature is that of the
-    average group.
-
-    When not to use it: where the mean of the very rows is asked for. Their autorater
-    scores are then known and not luck (`finite_difference_estimate`).
+    Where the autorater's mean follows the truth across groups as within, that difference follows it
+    with ``1 - h`` of the slope, with errors of variance ``e = label_noise (spread - slope^2 h)``.
+    Its distance from the average group is multiplied by ``V (1 - h) / (V (1 - h)^2 + e)``, with `V`
+    the variance of means over groups less their noise: the best linear prediction of what an
+    autorater without noise says of the group.
 
     Examples
     --------
     An autorater that only adds .1 says nothing beyond an estimate from all of it.
 
-    >>> import numpy as np
     >>> z, one = np.array([0.5, 0.7]), np.ones(1)
     >>> noise = np.array([0.01, 0.01])
     >>> independent_feature(z[:, None] + 0.1, z, one, one, noise, known=np.ones(2)).ravel()
@@ -86,12 +77,11 @@ def within_regression(labeled):
     Returns
     -------
     slope, spread : ndarray of shape (n_autoraters,)
-        Covariance with the label, and variance, over the variance of the label; 0 where
-        labels do not vary within groups.
+        Covariance with the label, and variance, over the variance of the label; 0 where labels do
+        not vary within groups.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from skbench.stats.moments import group_moments
     >>> rows = np.array([[0.2, 0.0], [0.6, 1.0]])
     >>> slope, spread = within_regression(group_moments(rows, np.zeros(2, dtype=int), 1))

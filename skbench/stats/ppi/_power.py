@@ -15,38 +15,32 @@ def tuned_power(labeled, unlabeled, pooled=False, share=None):
     unlabeled : skbench.stats.moments.Moments
         Of the unlabeled rows; columns are the autoraters.
     pooled : bool, default=False
-        Whether all groups share one regression of labels on autoraters, within
-        groups; the power still depends on each group's numbers of rows.
+        Whether all groups share one regression of labels on autoraters, within groups; the power
+        still depends on each group's numbers of rows.
     share : ndarray of shape (n_groups,), default=None
         What takes the place of ``N / (n + N)`` in the notes: `clustered_share`.
 
     Returns
     -------
     ndarray of shape (n_groups, n_autoraters)
-        For one autorater between 0 and 1. 0 for a constant autorater and in groups
-        with fewer than two unlabeled rows.
+        For one autorater between 0 and 1. 0 for a constant autorater and in groups with fewer than
+        two unlabeled rows.
 
     Notes
     -----
-    With the covariance `c` of autoraters and label over the `n` labeled rows and
-    the covariance matrix `S` of the autoraters over all rows, the variance of the
-    difference estimate is smallest at ``S^-1 c N / (n + N)``, [1]_. As in its
-    authors' software `c` has the divisor n and `S` the divisor ``n + N - 1``, and one
-    autorater's power is cut to [0, 1]. Several autoraters that say the same leave
-    the solution open; the pseudo-inverse shares the power among them. Pooled, the
-    divisor of `c` is 1 more than the degrees of freedom within groups.
-
-    When not to use it: with a handful of labels per group unless `pooled`; a power
-    tuned on 10 labels is mostly noise.
+    With the covariance `c` of autoraters and label over the `n` labeled rows and the covariance
+    matrix `S` of the autoraters over all rows, the variance of the difference estimate is smallest
+    at ``S^-1 c N / (n + N)`` [1]_. As in its authors' software `c` has the divisor n and `S` the
+    divisor ``n + N - 1``, and one autorater's power is cut to [0, 1]. Pooled, the divisor of `c` is
+    1 more than the degrees of freedom within groups. A power tuned on 10 labels is mostly noise
+    unless `pooled`.
 
     References
     ----------
-    .. [1] Angelopoulos, Duchi and Zrnic (2023). PPI++: Efficient
-       Prediction-Powered Inference.
+    .. [1] Angelopoulos, Duchi and Zrnic (2023). PPI++: Efficient Prediction-Powered Inference.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from skbench.stats.moments import group_moments
     >>> zeros = lambda n: np.zeros(n, dtype=int)
     >>> f, y = np.array([0.0, 0.0, 1.0, 1.0]), np.array([0.0, 0.0, 0.0, 1.0])
@@ -85,14 +79,11 @@ def clustered_share(labeled, codes, n_groups, clusters):
     Notes
     -----
     With `p_c` and `q_c` a cluster's shares of the labeled and of the unlabeled rows,
-    ``(sum p_c (p_c - q_c) + 1/n) / (sum (p_c - q_c)^2 + 1/n + 1/N)``: the best if half of
-    what sets rows apart is their cluster. Rows of their own clusters, and clusters that
-    are equally large on both sides, have ``N / (n + N)``; a thousand unlabeled rows of
-    one cluster have next to nothing.
+    ``(sum p_c (p_c - q_c) + 1/n) / (sum (p_c - q_c)^2 + 1/n + 1/N)``: the best if half of what sets
+    rows apart is their cluster, and ``N / (n + N)`` for rows of their own clusters.
 
     Examples
     --------
-    >>> import numpy as np
     >>> labeled, zeros = np.array([True, True, False, False]), np.zeros(4, dtype=int)
     >>> print(clustered_share(labeled, zeros, 1, np.arange(4)))
     [0.5]
@@ -120,8 +111,8 @@ def weighted_power(autorater, y, labeled, codes, n_groups, weights, pooled=False
     autorater : ndarray of shape (n_rows, n_autoraters)
         Autorater scores of all rows.
     y, labeled, codes, weights : ndarray of shape (n_rows,)
-        Human labels, which rows have one, the groups, and one over the probability
-        of being labeled.
+        Human labels, which rows have one, the groups, and one over the probability of being
+        labeled.
     n_groups : int
         Number of groups.
     pooled : bool, default=False
@@ -133,15 +124,11 @@ def weighted_power(autorater, y, labeled, codes, n_groups, weights, pooled=False
 
     Notes
     -----
-    The weighted regression slope of labels on autoraters, for an estimate that
-    averages the autorater over all rows. With equal weights that estimate is the
-    one of `tuned_power` whenever neither is cut to [0, 1].
-
-    When not to use it: with equal probabilities, where `tuned_power` needs less.
+    The weighted regression slope of labels on autoraters, for an estimate that averages the
+    autorater over all rows.
 
     Examples
     --------
-    >>> import numpy as np
     >>> f, y = np.array([[0.0], [1.0], [0.0], [1.0]]), np.array([0.1, 0.6, np.nan, np.nan])
     >>> zeros = np.zeros(4, dtype=int)
     >>> print(weighted_power(f, y, ~np.isnan(y), zeros, 1, np.ones(4)).round(3))

@@ -23,24 +23,16 @@ def shares_with_mean(shares, weights, mean):
     Returns
     -------
     ndarray of shape (n_groups, n_values)
-        ``expit(logit(shares) + c)``, one `c` per group: never outside the range, and in the
-        same order. All 0 (or 1) where the mean is; nan where it is nan or nothing has a weight.
+        ``expit(logit(shares) + c)``, one `c` per group: never outside the range, and in the same
+        order. All 0 (or 1) where the mean is; nan where it is nan or nothing has a weight.
 
     Notes
     -----
-    The intercept update of recalibration [1]_, here by halving a bracket: the mean rises
-    with `c`, and lies between the least and the greatest share moved to `mean`.
-
-    When not to use it: for shares of 0 or 1, which no finite `c` moves.
-
-    References
-    ----------
-    .. [1] Steyerberg, Borsboom, van Houwelingen, Eijkemans and Habbema (2004). Validation
-       and updating of predictive logistic regression models. Statistics in Medicine 23.
+    The intercept update of recalibration (Steyerberg et al. 2004, Statistics in Medicine 23), by
+    halving a bracket.
 
     Examples
     --------
-    >>> import numpy as np
     >>> shares_with_mean(np.array([[0.9, 0.2]]), np.array([[1, 1]]), np.array([0.6])).round(3)
     array([[0.93, 0.27]])
     """

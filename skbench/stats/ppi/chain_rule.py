@@ -1,9 +1,9 @@
 """Exact posterior of the chain-rule estimand: few human labels, a discrete autorater.
 
-The estimand is ``theta = sum_a P(A = a) sum_h w_h P(H = h | A = a)`` with A the
-autorater's value, H the human label and w_h the number that label stands for. The
-distribution of A has a Dirichlet posterior from the unlabeled rows, and so has H
-given each value of A from the labeled ones; all are independent.
+The estimand is ``theta = sum_a P(A = a) sum_h w_h P(H = h | A = a)`` with A the autorater's value,
+H the human label and w_h the number that label stands for. The distribution of A has a Dirichlet
+posterior from the unlabeled rows, and so has H given each value of A from the labeled ones; all are
+independent.
 """
 
 from itertools import product
@@ -53,8 +53,8 @@ def chain_moments(unlabeled, label_counts, label_values):
     label_counts : array-like of shape (n_groups, n_values, n_labels)
         Labeled rows by autorater value and human label.
     label_values : array-like of shape (n_labels,)
-        Number that each human label stands for: ``(1, 0)`` for the probability of the
-        first of two labels.
+        Number that each human label stands for: ``(1, 0)`` for the probability of the first of two
+        labels.
 
     Returns
     -------
@@ -63,14 +63,14 @@ def chain_moments(unlabeled, label_counts, label_values):
     Notes
     -----
     With ``p ~ Dirichlet(unlabeled + 1/n_values)`` and ``m_a`` the mean label under
-    ``Dirichlet(label_counts_a + 1/n_labels)``, the mean is ``sum_a E p_a E m_a`` and
-    the variance is ``Var_p(sum_a p_a E m_a) + sum_a E(p_a^2) Var m_a``. Section 4.4 of
-    [1]_; for two labels the priors are Jeffreys'.
+    ``Dirichlet(label_counts_a + 1/n_labels)``, the mean is ``sum_a E p_a E m_a`` and the variance
+    is ``Var_p(sum_a p_a E m_a) + sum_a E(p_a^2) Var m_a``. Section 4.4 of [1]_; for two labels the
+    priors are Jeffreys'.
 
     References
     ----------
-    .. [1] Hofer, Maynez, Dhingra, Fisch, Globerson and Cohen (2024). Bayesian
-       Prediction-Powered Inference.
+    .. [1] Hofer, Maynez, Dhingra, Fisch, Globerson and Cohen (2024). Bayesian Prediction-Powered
+       Inference.
 
     Examples
     --------
@@ -104,8 +104,8 @@ def prior_pull(shares, label_counts, label_values):
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``sum_a share_a (m - r_a) / (n_a + 1)``, with ``m`` the mean of the label values and
-        ``r_a`` that of the ``n_a`` labels of value `a`, where it has none of all labels.
+        ``sum_a share_a (m - r_a) / (n_a + 1)``, with ``m`` the mean of the label values and ``r_a``
+        that of the ``n_a`` labels of value `a`, where it has none of all labels.
 
     Examples
     --------
@@ -133,10 +133,7 @@ def label_means(label_counts, label_values):
 
     Notes
     -----
-    ``E m_a`` of `chain_moments`, of which its mean is the sum over `a` with weights
-    ``E p_a``. With two labels, (k + 1/2) / (n + 1) for k of n.
-
-    When not to use it: for values with few labels, where it is half the prior.
+    ``E m_a`` of `chain_moments`; with two labels, (k + 1/2) / (n + 1) for k of n.
 
     Examples
     --------
@@ -162,19 +159,16 @@ def chain_mean_of_pooled_prior(unlabeled, label_counts, label_values):
 
     Notes
     -----
-    The prior of the labels given a value is ``Dirichlet(s m)``. Its center `m` is not the middle
-    of the range but what the labels say together: the shares of all labels, or the mean over
-    values of the shares of each, weighted by ``n_a (s + 1) / (n_a + s)`` (their precision if the
-    shares are as far apart as the prior has it). The mean is averaged over both centers and over
-    strengths `s` of 1, 4, 16, 64 and 256 by their marginal likelihood; a priori the first center
-    is four times as likely, and a strength as likely as ``s**-0.3``, so that little is pooled
-    where the labels do not tell.
+    The prior of the labels given a value is ``Dirichlet(s m)`` with the center `m` of what the
+    labels say together: the shares of all labels, or the mean over values of the shares of each,
+    weighted by ``n_a (s + 1) / (n_a + s)``. The mean is averaged over both centers and over
+    strengths `s` of 1, 4, 16, 64 and 256 by their marginal likelihood; a priori the first center is
+    four times as likely, and a strength as likely as ``s**-0.3``.
 
-    It has no pull to the middle: with a truth of .99, 20 labels, two values and a useless
-    autorater the mean squared error is 1.02 times that of the mean label, 5.2 times with the
-    prior of the paper (test_no_worse_than_the_labels_near_one).
-
-    When not to use it: for intervals, which are too short where all labels of a value agree.
+    With a truth of .99, 20 labels, two values and a useless autorater the mean squared error is
+    1.02 times that of the mean label, 5.2 times with the prior of the paper
+    (test_no_worse_than_the_labels_near_one). Intervals are too short where all labels of a value
+    agree.
 
     Examples
     --------
@@ -221,24 +215,14 @@ def chain_interval(unlabeled, label_counts, label_values, confidence_level=0.95)
 
     Notes
     -----
-    One autorater value and two labels: beta quantiles. Two and two, the binary chain
-    rule of section 4.4.1 of [1]_: nested quadrature, with errors of the ends around 1e-6
-    of a standard deviation, and at most 1e-3 of one where labels are few and the
-    autorater was hardly ever wrong (test_binary_against_slow_quadrature); an end within
-    .001 of the edge of the range can be off by 3e-4.
-    Any other number of values and labels, or so few unlabeled rows that they are the
-    greater part of the variance: Fourier inversion, of the same accuracy
-    (test_fourier_agrees_with_quadrature) but for values without any label and labels
-    of one kind only, where ends near the edge of the range can be off by 4e-4; and 20 to
-    300 times slower, most with three labels and few rows.
-    10,000 draws leave an error of 6e-4 in the same ends. With at least three but few
-    unlabeled rows ends are off by up to .03 standard deviations; with fewer than three
-    they are quantiles of 200,000 draws of a fixed seed, off by .01.
-
-    References
-    ----------
-    .. [1] Hofer, Maynez, Dhingra, Fisch, Globerson and Cohen (2024). Bayesian
-       Prediction-Powered Inference.
+    One autorater value and two labels: beta quantiles. Two and two, the binary chain rule of
+    section 4.4.1 of Hofer et al. (2024, see `chain_moments`): nested quadrature, with errors of the
+    ends around 1e-6 of a standard deviation, and at most 1e-3 where labels are few and the
+    autorater was hardly ever wrong (test_binary_against_slow_quadrature). Any other number of
+    values and labels, or few unlabeled rows: Fourier inversion, 20 to 300 times slower and as
+    accurate but for ends near the edge of the range, which can be off by 4e-4. With at least three
+    but few unlabeled rows ends are off by up to .03 standard deviations; with fewer than three they
+    are quantiles of 200,000 draws of a fixed seed, off by .01.
 
     Examples
     --------
@@ -271,8 +255,8 @@ def chain_draws(unlabeled, label_counts, label_values, n_draws, rng):
 
     Notes
     -----
-    All labels given one autorater value are drawn jointly: P(win | a) and P(loss | a)
-    drawn apart could sum to more than 1.
+    All labels given one autorater value are drawn jointly: P(win | a) and P(loss | a) drawn apart
+    could sum to more than 1.
 
     Examples
     --------

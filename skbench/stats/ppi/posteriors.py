@@ -3,12 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigvalsh_tridiagonal
 
 from skbench.stats._arrays import floats
+from skbench.stats.ppi._quadrature import gauss_rule
 
 LARGEST_T_SAMPLE = 30  # above, the posterior of a mean is taken as normal
-_SMALL_MATRIX = 12  # rows up to which general eigenvalues, batched, beat tridiagonal ones
 
 
 class MeanPosterior(NamedTuple):
@@ -34,20 +33,15 @@ def mean_posterior(mean, variance, n):
     Returns
     -------
     MeanPosterior
-        `location`, `scale` and `df`, each of shape (n_groups,); scale and df are nan
-        below two observations.
+        `location`, `scale` and `df`, each of shape (n_groups,); scale and df are nan below two
+        observations.
 
     Notes
     -----
-    Section A.1 of [1]_: normal with variance ``variance / n`` above 30
-    observations, Student's t with ``n - 1`` degrees of freedom up to 30. The variance
-    of the posterior is ``scale^2 df / (df - 2)``: infinite for three observations
-    (``df = 2``) and fewer.
-
-    References
-    ----------
-    .. [1] Hofer, Maynez, Dhingra, Fisch, Globerson and Cohen (2024). Bayesian
-       Prediction-Powered Inference.
+    Section A.1 of Hofer et al. (2024), Bayesian Prediction-Powered Inference: normal with variance
+    ``variance / n`` above 30 observations, Student's t with ``n - 1`` degrees of freedom up to 30.
+    Its variance is
+    ``scale^2 df / (df - 2)``: infinite for three observations (``df = 2``) and fewer.
 
     Examples
     --------
@@ -72,8 +66,8 @@ def posterior_variance(posterior):
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``scale^2 df / (df - 2)``, or ``scale^2`` where the posterior is normal; inf
-        for ``1 < df <= 2`` and nan at ``df = 1``, which has no mean either.
+        ``scale^2 df / (df - 2)``, or ``scale^2`` where the posterior is normal; inf for
+        ``1 < df <= 2`` and nan at ``df = 1``, which has no mean either.
 
     Examples
     --------
@@ -168,8 +162,8 @@ def k_proportion_draws(counts, n_draws, rng):
 
     Notes
     -----
-    Section A.1 of Hofer et al. (2024), Bayesian Prediction-Powered Inference. For
-    K = 2 this is `proportion_draws`.
+    Section A.1 of Hofer et al. (2024), Bayesian Prediction-Powered Inference. For K = 2 this is
+    `proportion_draws`.
 
     Examples
     --------
@@ -195,12 +189,12 @@ def beta_rule(a, b, n_nodes):
     Returns
     -------
     nodes, weights : ndarray of shape (n_groups, n_nodes)
-        Nodes in [0, 1] and weights that sum to 1; expectations of polynomials up to
-        degree ``2 n_nodes - 1`` are exact.
+        Nodes in [0, 1] and weights that sum to 1; expectations of polynomials up to degree
+        ``2 n_nodes - 1`` are exact.
 
     Notes
     -----
-    The recurrence of the Jacobi polynomials, by `gauss_rule`.
+    The recurrence of the Jacobi polynomials, by Golub and Welsch (1969).
 
     Examples
     --------
@@ -222,54 +216,3 @@ def beta_rule(a, b, n_nodes):
     squares[:, 1:] = numerator / (rest**2 * (rest + 1) * (rest - 1))
     nodes, weights = gauss_rule(diagonal, np.sqrt(squares))
     return (1 + nodes) / 2, weights
-
-
-def gauss_rule(diagonal, off_diagonal):
-    """Gauss quadrature from the recurrence of orthogonal polynomials.
-
-    Parameters
-    ----------
-    diagonal : ndarray of shape (n_groups, n_nodes)
-        Diagonals of the Jacobi matrices.
-    off_diagonal : ndarray of shape (n_groups, n_nodes - 1)
-        Their off-diagonals.
-
-    Returns
-    -------
-    nodes, weights : ndarray of shape (n_groups, n_nodes)
-        Eigenvalues, and squared first entries of the eigenvectors; weights sum to 1.
-
-    Notes
-    -----
-    Golub and Welsch (1969), Calculation of Gauss Quadrature Rules.
-
-    Examples
-    --------
-    >>> nodes, weights = gauss_rule(np.zeros((1, 2)), np.ones((1, 1)))
-    >>> nodes, weights.round(3)
-    (array([[-1.,  1.]]), array([[0.5, 0.5]]))
-    """
-    nodes = _eigenvalues(diagonal, off_diagonal)
-    # The weights are one over the sum of squares of the orthonormal polynomials.
-    before, value = np.zeros_like(nodes), np.ones_like(nodes)
-    total = np.ones_like(nodes)
-    for j in range(off_diagonal.shape[1]):
-        following = (nodes - diagonal[:, j, None]) * value
-        following -= before * (off_diagonal[:, j - 1, None] if j else 0)
-        before, value = value, following / off_diagonal[:, j, None]
-        total += value**2
-    weights = 1 / total
-    return nodes, weights / weights.sum(axis=1, keepdims=True)
-
-
-def _eigenvalues(diagonal, off_diagonal):
-    """Eigenvalues of symmetric tridiagonal matrices, many small ones at once."""
-    n_groups, n_nodes = diagonal.shape
-    if n_nodes > _SMALL_MATRIX:
-        pairs = zip(diagonal, off_diagonal, strict=True)
-        return np.stack([eigvalsh_tridiagonal(*pair) for pair in pairs])
-    matrices = np.zeros((n_groups, n_nodes, n_nodes))
-    i = np.arange(n_nodes)
-    matrices[:, i, i] = diagonal
-    matrices[:, i[1:], i[:-1]] = off_diagonal  # eigvalsh reads the lower triangle
-    return np.linalg.eigvalsh(matrices)

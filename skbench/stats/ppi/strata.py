@@ -44,14 +44,11 @@ def quantile_edges(scores, codes, n_groups, n_strata):
 
     Notes
     -----
-    Quantiles interpolate linearly between order statistics, as numpy's do. Equal
-    quantiles leave bins between them empty; a group without rows has one bin.
-
-    When not to use it: for scores with few values, which are strata already.
+    Linear interpolation between order statistics, as numpy does. Equal quantiles leave bins between
+    them empty.
 
     Examples
     --------
-    >>> import numpy as np
     >>> quantile_edges(np.array([0.1, 0.2, 0.8, 0.9]), np.zeros(4, dtype=int), 1, 2)
     array([[0.5]])
     """
@@ -89,13 +86,8 @@ def strata_between(scores, edges, codes):
     ndarray of int of shape (n_rows,)
         0 to ``n_strata - 1``.
 
-    Notes
-    -----
-    When not to use it: for edges that differ from row to row; compare directly.
-
     Examples
     --------
-    >>> import numpy as np
     >>> strata_between(np.array([0.1, 0.5]), np.array([[0.5]]), np.zeros(2, dtype=int))
     array([0, 1])
     """
@@ -122,14 +114,11 @@ def merged_strata(n_labeled, n_unlabeled, min_count=3):
 
     Notes
     -----
-    Strata below `min_count` join it. While it has some rows but is itself below, the
-    stratum with the fewest rows joins too, the first of several.
-
-    When not to use it: for strata fixed by design, which must not be merged.
+    Strata below `min_count` join it. While it has some rows but is itself below, the stratum with
+    the fewest rows joins too.
 
     Examples
     --------
-    >>> import numpy as np
     >>> merged_strata(np.array([[1, 9, 5]]), np.array([[50, 50, 40]]))
     array([[ True, False,  True]])
     """
@@ -164,22 +153,13 @@ def stratified_mean(value, variance, unlabeled_variance, df, counts):
 
     Notes
     -----
-    Mean and variance of ``sum p_k m_k`` with independent `m_k` of the given means and
-    variances and p of the Dirichlet law with parameters ``N_k + 1 / K`` [1]_, K being
-    the number of strata with rows. The degrees of freedom are Satterthwaite's for the
-    labeled parts.
-
-    When not to use it: where the strata's sizes in the population are known; they
-    then take the place of `p`.
-
-    References
-    ----------
-    .. [1] Hofer, Maynez, Dhingra, Fisch, Globerson and Cohen (2024). Bayesian
-       prediction-powered inference.
+    Mean and variance of ``sum p_k m_k`` with independent `m_k` of the given means and variances and
+    p of the Dirichlet law with parameters ``N_k + 1 / K`` (Hofer et al. 2024, Bayesian
+    Prediction-Powered Inference), K being the number of strata with rows. The degrees of freedom
+    are Satterthwaite's for the labeled parts.
 
     Examples
     --------
-    >>> import numpy as np
     >>> m = stratified_mean(np.array([[0.2, 0.8]]), np.full((1, 2), 0.01), np.zeros((1, 2)),
     ...     np.full((1, 2), 9.0), np.array([[500, 500]]))
     >>> print(m.value, m.variance.round(5), m.df.round(2))

@@ -1,7 +1,9 @@
 """Ranks of models, rank aggregations over tasks, and how probable each rank is.
 
-Rank 1 is the highest value. Scores have models on the last axis but one and tasks
-on the last; axes before, such as draws, are carried along.
+Rank 1 is the highest value. Scores have models on the last axis but one and tasks on the last; axes
+before, such as draws, are carried along. The five aggregations are those of Longjohn, Gopalan and
+Casleton (2024), Statistical uncertainty quantification for aggregate performance metrics in machine
+learning benchmarks.
 """
 
 import numpy as np
@@ -27,19 +29,10 @@ def ranks(values, ties="average"):
     ndarray of float of shape (..., n)
         Ranks, 1 to n.
 
-    Raises
-    ------
-    ValueError
-        If `ties` is unknown.
-
     Notes
     -----
-    The best rank is 1 plus the number of higher values, the worst is the number of
-    values at least as high, and the average is their mean. Values that differ by less
-    than 1e-12 of themselves are equal: means of equal scores may differ by rounding.
-
-    When not to use it: on estimates as if they were the truth. Close models swap
-    ranks from sample to sample; `skbench.rank_confidence_sets` says how far.
+    Values that differ by less than 1e-12 of themselves are equal: means of equal scores may differ
+    by rounding.
 
     Examples
     --------
@@ -84,16 +77,7 @@ def ranks_by_mean(scores, weights=None):
 
     Notes
     -----
-    First of the five rank aggregations of [1]_.
-
-    When not to use it: for tasks on different scales, where the one with the widest
-    spread decides.
-
-    References
-    ----------
-    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty
-       quantification for aggregate performance metrics in machine learning
-       benchmarks.
+    First of the five rank aggregations of Longjohn, Gopalan and Casleton (2024).
 
     Examples
     --------
@@ -108,30 +92,18 @@ def ranks_by_geometric_mean(scores, weights=None):
 
     Parameters
     ----------
-    scores : array-like of shape (..., n_models, n_tasks)
-        Scores, at least 0.
-    weights : array-like of shape (n_tasks,), default=None
-        Weights of the tasks, equal unless given.
+    scores, weights
+        As in `ranks_by_mean`; scores are at least 0.
 
     Returns
     -------
     ndarray of shape (..., n_models)
-        Ranks of ``exp(sum_j w_j log(scores_j) / sum_j w_j)``; ties share their
-        average rank.
+        Ranks of ``exp(sum_j w_j log(scores_j) / sum_j w_j)``; ties share their average rank.
 
     Notes
     -----
-    Second of the five rank aggregations of [1]_. One score of 0 makes the mean 0,
-    whatever the other tasks; all such models tie for the last ranks.
-
-    When not to use it: for scores normalized by their own minimum, which are 0 for
-    the worst model of each task, or for scores that may be negative.
-
-    References
-    ----------
-    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty
-       quantification for aggregate performance metrics in machine learning
-       benchmarks.
+    Second of the five rank aggregations of Longjohn, Gopalan and Casleton (2024). A score of 0
+    makes the mean 0; such models tie for the last ranks.
 
     Examples
     --------
@@ -147,10 +119,8 @@ def average_ranks(scores, weights=None):
 
     Parameters
     ----------
-    scores : array-like of shape (..., n_models, n_tasks)
-        Scores.
-    weights : array-like of shape (n_tasks,), default=None
-        Weights of the tasks, equal unless given.
+    scores, weights
+        As in `ranks_by_mean`.
 
     Returns
     -------
@@ -159,16 +129,7 @@ def average_ranks(scores, weights=None):
 
     Notes
     -----
-    Third of the five rank aggregations of [1]_. Equal scores share their average
-    rank.
-
-    When not to use it: when the size of a lead matters, which ranks forget.
-
-    References
-    ----------
-    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty
-       quantification for aggregate performance metrics in machine learning
-       benchmarks.
+    Third of the five rank aggregations of Longjohn, Gopalan and Casleton (2024).
 
     Examples
     --------
@@ -197,18 +158,8 @@ def average_ranks_with_noise(scores, rng, weights=None):
 
     Notes
     -----
-    Fourth of the five rank aggregations of [1]_: independent N(0, 1) noise, in
-    percentage points, on every score, so that leads well below a point count for
-    little.
-
-    When not to use it: as a statement of sampling uncertainty. The noise is the
-    same for a task of 100 items and one of 100,000.
-
-    References
-    ----------
-    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty
-       quantification for aggregate performance metrics in machine learning
-       benchmarks.
+    Fourth of the five rank aggregations of Longjohn, Gopalan and Casleton (2024): independent N(0,
+    1) noise in percentage points, which says nothing of sampling uncertainty.
 
     Examples
     --------
@@ -226,10 +177,8 @@ def average_ranks_in_bins(scores, weights=None):
 
     Parameters
     ----------
-    scores : array-like of shape (..., n_models, n_tasks)
-        Scores as fractions of 1.
-    weights : array-like of shape (n_tasks,), default=None
-        Weights of the tasks, equal unless given.
+    scores, weights
+        As in `ranks_by_mean`; scores are fractions of 1.
 
     Returns
     -------
@@ -238,18 +187,8 @@ def average_ranks_in_bins(scores, weights=None):
 
     Notes
     -----
-    Fifth of the five rank aggregations of [1]_: models in the same bin of one point
-    tie, and all of them get the WORST of the ranks they occupy, as in the paper's
-    tables. Bins start at whole points, so 0.699 and 0.701 do not tie.
-
-    When not to use it: to call models equal. Whether two of them share a bin has
-    nothing to do with how well they are known.
-
-    References
-    ----------
-    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty
-       quantification for aggregate performance metrics in machine learning
-       benchmarks.
+    Fifth of the five rank aggregations of Longjohn, Gopalan and Casleton (2024). Models in one bin
+    of a point all get the WORST of the ranks they occupy, as in the paper's tables.
 
     Examples
     --------
@@ -272,17 +211,13 @@ def rank_probabilities(draws_of_ranks):
     Returns
     -------
     ndarray of shape (n_models, n_models)
-        Entry (i, r) is the share of draws in which model `i` has rank ``r + 1``.
-        Rows sum to 1.
+        Entry (i, r) is the share of draws in which model `i` has rank ``r + 1``. Rows sum to 1.
 
     Notes
     -----
-    A rank between two whole numbers (a tie) counts for both, in proportion to its
-    closeness, so that row `i` times ``(1, ..., n_models)`` is the mean rank of `i`.
-
-    When not to use it: as confidence sets for the true ranks. Near ties, quantiles
-    of these distributions cover far less than they say;
-    `skbench.rank_confidence_sets` is made for that.
+    A tie counts for both neighboring ranks, so that row `i` times ``(1, ..., n_models)`` is the
+    mean rank of `i`. Near ties, quantiles of these distributions cover the true rank far too
+    rarely; `skbench.rank_confidence_sets` covers it.
 
     Examples
     --------

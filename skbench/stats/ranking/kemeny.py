@@ -17,14 +17,8 @@ def disagreements(scores):
     Returns
     -------
     ndarray of int of shape (n_models, n_models)
-        Entry (a, b): number of tasks on which `b` has a higher score than `a`, the
-        cost of placing `a` before `b`. A tie costs nothing either way.
-
-    Notes
-    -----
-    The cost of an order is the sum of the entries (a, b) with `a` placed before `b`.
-
-    When not to use it: with missing scores, which would count as ties.
+        Entry (a, b): number of tasks on which `b` has a higher score than `a`, the cost of placing
+        `a` before `b`. A tie costs nothing either way.
 
     Examples
     --------
@@ -52,13 +46,7 @@ def order_cost(order, cost):
     Returns
     -------
     int or float
-
-    Notes
-    -----
-    ``sum over p < q of cost[order[p], order[q]]``; for `disagreements`, the sum over
-    tasks of the pairs ordered otherwise there, Kendall's distance.
-
-    When not to use it: to compare orders of different models.
+        ``sum over p < q of cost[order[p], order[q]]``; for `disagreements` Kendall's distance.
 
     Examples
     --------
@@ -74,8 +62,8 @@ def exact_order(cost):
     Parameters
     ----------
     cost : ndarray of shape (n_models, n_models)
-        Entry (a, b) is the cost of placing `a` before `b`. At most 16 models, for
-        memory: 2^16 subsets times 16.
+        Entry (a, b) is the cost of placing `a` before `b`. At most 16 models, for memory: 2^16
+        subsets times 16.
 
     Returns
     -------
@@ -84,12 +72,8 @@ def exact_order(cost):
 
     Notes
     -----
-    Dynamic programming over subsets: a cheapest order of the set S that ends with
-    `j` is a cheapest order of the rest followed by `j`, so
-    ``f(S) = min over j in S of f(S - j) + sum over k in S - j of cost[k, j]``, all
-    sets of one size at a time.
-
-    When not to use it: beyond 16 models, unless `majority_components` splits them.
+    Dynamic programming over subsets:
+    ``f(S) = min over j in S of f(S - j) + sum over k in S - j of cost[k, j]``.
 
     Examples
     --------
@@ -131,12 +115,9 @@ def local_order(cost):
 
     Notes
     -----
-    Starts with the models sorted by the total cost of placing each before all
-    others (their Borda counts, turned round), and moves models to their cheapest
-    positions until none moves. On 16 models the result is often optimal and
-    otherwise close (test_local_search_is_close_to_optimal).
-
-    When not to use it: up to 16 models, where `exact_order` is certain.
+    Starts with the models sorted by the total cost of placing each before all others (Borda), and
+    moves models to their cheapest positions until none moves. On 16 models the result is often
+    optimal and otherwise close (test_local_search_is_close_to_optimal).
 
     Examples
     --------
@@ -173,18 +154,9 @@ def majority_components(cost):
 
     Notes
     -----
-    Every model of a group is cheaper to place before than after every model of a
-    later group, so each cheapest order goes through the groups in turn (the
-    extended Condorcet criterion [1]_), and the groups can be ordered one by one.
-    They are the strongly connected components of the graph in which `a` points
-    to `b` where placing it first costs no more.
-
-    When not to use it: when most models tie in majority; then one group holds all.
-
-    References
-    ----------
-    .. [1] Truchon (1998). An extension of the Condorcet criterion and Kemeny orders.
-       Cahier 98-15, CREFA, Universite Laval.
+    The strongly connected components of the graph in which `a` points to `b` where placing it first
+    costs no more. Each cheapest order goes through them in turn (the extended Condorcet criterion;
+    Truchon 1998, Cahier 98-15, CREFA, Universite Laval).
 
     Examples
     --------

@@ -23,8 +23,8 @@ def decide(low, high, margin, fail="worse"):
     Returns
     -------
     ndarray of str of shape (n_groups,)
-        "pass" where ``low > -margin``, else "fail" where ``high < 0`` (or
-        ``high < -margin``), else "undecided".
+        "pass" where ``low > -margin``, else "fail" where ``high < 0`` (or ``high < -margin``), else
+        "undecided".
 
     Examples
     --------
@@ -49,8 +49,8 @@ def disagreement(only_a, only_b, n, difference):
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``2 q + difference``, at least the difference itself, with `q` the probability of an
-        item for b alone: the root of Tango's quadratic (`skbench.stats.paired`).
+        ``2 q + difference``, at least the difference itself, with `q` the probability of an item
+        for b alone: the root of Tango's quadratic (`skbench.stats.paired`).
 
     Examples
     --------
@@ -71,8 +71,8 @@ def power_of_counts(n, disagreement_share, margin, confidence_level=0.95, fail="
     n : int
         Items.
     disagreement_share : float
-        Probability that one model alone answers an item correctly, see `disagreement`;
-        at least the margin is taken.
+        Probability that one model alone answers an item correctly, see `disagreement`; at least the
+        margin is taken.
     margin, fail
         As in `decide`.
     confidence_level : float, default=0.95
@@ -81,17 +81,13 @@ def power_of_counts(n, disagreement_share, margin, confidence_level=0.95, fail="
     Returns
     -------
     float
-        For ``fail="worse"`` the chance to fail a candidate that is worse by the
-        margin, else the chance to pass one that is as good.
+        For ``fail="worse"`` the chance to fail a candidate that is worse by the margin, else the
+        chance to pass one that is as good.
 
     Notes
     -----
-    The power of McNemar's exact test, which is what fails a candidate. One that is worse by
-    just the margin passes with chance ``alpha / 2``, so no gate fails it more often than
-    ``1 - alpha / 2``. The chance to pass is normal, with Tango's variance at the margin:
-    within .06 of the sum over all counts from 40 items on, .006 on average.
-
-    When not to use it: for items in clusters, with `skbench.stats.power.power_t`.
+    To fail: the power of McNemar's exact test, at most ``1 - alpha / 2``. To pass: normal, with
+    Tango's variance at the margin, within .06 of the sum over all counts from 40 items on.
 
     Examples
     --------

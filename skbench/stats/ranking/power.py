@@ -1,7 +1,7 @@
 """How many items a comparison of two models needs, and what a given number can show."""
 
 import numpy as np
-from scipy.special import nctdtr, ndtr, ndtri, stdtrit
+from scipy.special import nctdtr, ndtri, stdtrit
 from scipy.stats import binom
 
 _TAIL = 1e-10  # of the number of disagreements that is left out
@@ -13,17 +13,14 @@ def item_variance(omega2, sigma2_a=0.0, sigma2_b=0.0, n_repeats=1, design_effect
     Parameters
     ----------
     omega2 : float
-        Variance over items of the difference of the models' expected scores;
-        `skbench.stats.aggregation.difference_variance` makes it of the models' own
-        variances and their correlation.
+        Variance over items of the difference of the models' expected scores, see
+        `skbench.stats.aggregation.difference_variance`.
     sigma2_a, sigma2_b : float, default=0.0
         Variance of repeated answers to one item, averaged over items.
     n_repeats : int, default=1
         Answers of each model to each item.
     design_effect : float, default=1.0
-        What clusters of items multiply `omega2` by; see
-        `skbench.stats.cluster_summary.expected_design_effect`. Repeated answers
-        are taken as independent, within clusters too.
+        What clusters multiply `omega2` by: `skbench.stats.clustered.expected_design_effect`.
 
     Returns
     -------
@@ -32,18 +29,9 @@ def item_variance(omega2, sigma2_a=0.0, sigma2_b=0.0, n_repeats=1, design_effect
 
     Notes
     -----
-    The variance components of [1]_. The variance of the differences of single
-    answers is ``omega2 + sigma2_a + sigma2_b``: from data with one answer per item
-    take that as `omega2`, with the design effect of the differences, and leave
-    `sigma2_a` and `sigma2_b` at 0.
-
-    When not to use it: with the components of another kind of items. Hard and
-    easy items vary little, those near 1/2 much.
-
-    References
-    ----------
-    .. [1] Miller (2024). Adding error bars to evals: a statistical approach to
-       language model evaluations. arXiv 2411.00640.
+    The variance components of Miller (2024), Adding error bars to evals, arXiv 2411.00640. With one
+    answer per item take the variance of the differences, ``omega2 + sigma2_a + sigma2_b``, as
+    `omega2`.
 
     Examples
     --------
@@ -74,12 +62,9 @@ def required_n(effect, variance, confidence_level=0.95, power=0.8):
 
     Notes
     -----
-    ``n = (z_{alpha/2} + z_{1-power})^2 variance / effect^2``: the sample size formula of
-    Miller (2024). Normal quantiles: the t test needs some items more, see
-    `required_n_t`, and McNemar's exact test more than that, `required_n_mcnemar`.
-
-    When not to use it: with the effect that was just observed, to excuse a
-    result; a difference that just reaches significance always has power 1/2.
+    ``n = (z_{alpha/2} + z_{1-power})^2 variance / effect^2``, the formula of Miller (2024). The t
+    test (`required_n_t`) and McNemar's exact test (`required_n_mcnemar`) need more. An observed
+    difference that just reaches significance always has power 1/2: do not plug it in.
 
     Examples
     --------
@@ -96,9 +81,7 @@ def detectable_effect(n_items, variance, confidence_level=0.95, power=0.8):
     ----------
     n_items : float
         Number of items.
-    variance : float
-        Variance that one item adds, see `item_variance`.
-    confidence_level, power : float, default=0.95 and 0.8
+    variance, confidence_level, power
         As in `required_n`, whose inverse this is.
 
     Returns
@@ -110,9 +93,6 @@ def detectable_effect(n_items, variance, confidence_level=0.95, power=0.8):
     -----
     ``(z_{alpha/2} + z_{1-power}) sqrt(variance / n_items)``.
 
-    When not to use it: as the smallest difference that can come out significant;
-    that is smaller, and found half of the time at most.
-
     Examples
     --------
     >>> print(round(detectable_effect(968.9974980677886, 1 / 9), 6))
@@ -121,53 +101,13 @@ def detectable_effect(n_items, variance, confidence_level=0.95, power=0.8):
     return _quantile_sum(confidence_level, power) * np.sqrt(variance / n_items)
 
 
-def power_at(effect, n_items, variance, confidence_level=0.95):
-    """Chance that an interval leaves out 0 on the right side, given a true difference.
-
-    Parameters
-    ----------
-    effect : float
-        True difference, in the units of the score.
-    n_items : float
-        Number of items.
-    variance : float
-        Variance that one item adds, see `item_variance`.
-    confidence_level : float, default=0.95
-        Of the two-sided interval.
-
-    Returns
-    -------
-    float
-
-    Notes
-    -----
-    ``Phi(|effect| / sqrt(variance / n_items) - z_{alpha/2})``; the chance of a
-    significant difference of the wrong sign is not counted.
-
-    When not to use it: after the fact, with the observed difference as `effect`.
-
-    Examples
-    --------
-    >>> print(round(power_at(0.03, 968.9974980677886, 1 / 9), 6))
-    0.8
-    """
-    alpha = 1 - confidence_level
-    return ndtr(np.abs(effect) / np.sqrt(variance / n_items) + ndtri(alpha / 2))
-
-
 def power_t(effect, n_items, variance, confidence_level=0.95, cluster_size=1):
     """Power of the paired t test, given a true difference.
 
     Parameters
     ----------
-    effect : float or ndarray
-        True difference, in the units of the score.
-    n_items : float or ndarray
-        Number of items.
-    variance : float or ndarray
-        Variance that one item adds, see `item_variance`.
-    confidence_level : float, default=0.95
-        Of the two-sided interval that has to leave out 0.
+    effect, n_items, variance, confidence_level
+        As in `power_at`; float or ndarray.
     cluster_size : float or ndarray, default=1
         Items per cluster.
 
@@ -178,12 +118,8 @@ def power_t(effect, n_items, variance, confidence_level=0.95, cluster_size=1):
 
     Notes
     -----
-    The noncentral t distribution with ``n / cluster_size - 1`` degrees of freedom (at
-    least 1) and noncentrality ``|effect| / sqrt(variance / n)``: exact for normal
-    differences in equal clusters.
-
-    When not to use it: for right and wrong answers to independent items, which
-    are tested by McNemar; see `power_mcnemar`.
+    The noncentral t distribution with ``n / cluster_size - 1`` degrees of freedom (at least 1) and
+    noncentrality ``|effect| / sqrt(variance / n)``: exact for normal differences in equal clusters.
 
     Examples
     --------
@@ -200,12 +136,8 @@ def required_n_t(effect, variance, confidence_level=0.95, power=0.8, cluster_siz
 
     Parameters
     ----------
-    effect : float or ndarray
-        True difference; 0 takes infinitely many items.
-    variance : float or ndarray
-        Variance that one item adds, see `item_variance`.
-    confidence_level, power : float, default=0.95 and 0.8
-        As in `required_n`.
+    effect, variance, confidence_level, power
+        As in `required_n`; an effect of 0 takes infinitely many items.
     cluster_size : float or ndarray, default=1
         Items per cluster.
 
@@ -216,11 +148,8 @@ def required_n_t(effect, variance, confidence_level=0.95, power=0.8, cluster_siz
 
     Notes
     -----
-    Solves ``power_t(n) = power`` from the normal formula on, by Newton's method in brackets: with
-    few clusters power leaps (test_every_t_plan_is_the_first_that_has_the_power).
-
-    When not to use it: with the effect that was just observed, to excuse a
-    result.
+    Solves ``power_t(n) = power`` by Newton's method in brackets: with few clusters power leaps
+    (test_every_t_plan_is_the_first_that_has_the_power).
 
     Examples
     --------
@@ -266,8 +195,7 @@ def power_mcnemar(effect, n_items, disagreement, confidence_level=0.95):
     n_items : int
         Number of items, each answered once by both models.
     disagreement : float
-        Share of the items on which one model is right and the other wrong, at least
-        ``|effect|``.
+        Share of the items on which one model is right and the other wrong, at least ``|effect|``.
     confidence_level : float, default=0.95
         1 less the level of the two-sided test.
 
@@ -278,11 +206,8 @@ def power_mcnemar(effect, n_items, disagreement, confidence_level=0.95):
 
     Notes
     -----
-    The sum over the number of disagreements, binomial with `disagreement`, of the
-    chance that so many of them favour the better model that the exact test rejects:
-    binomial with ``(1 + effect / disagreement) / 2``.
-
-    When not to use it: for items in clusters.
+    The number of disagreements is binomial with `disagreement`, those that favour the better model
+    with ``(1 + effect / disagreement) / 2``. Items must be independent, not in clusters.
 
     Examples
     --------
@@ -323,12 +248,8 @@ def required_n_mcnemar(effect, disagreement, confidence_level=0.95, power=0.8):
 
     Parameters
     ----------
-    effect : float or ndarray
-        True difference of the shares of right answers; 0 takes infinitely many items.
-    disagreement : float or ndarray
-        Share of the items on which the models disagree, at least ``|effect|``.
-    confidence_level, power : float, default=0.95 and 0.8
-        As in `required_n`.
+    effect, disagreement, confidence_level, power
+        As in `power_mcnemar` and `required_n`; an effect of 0 takes infinitely many items.
 
     Returns
     -------
@@ -337,14 +258,10 @@ def required_n_mcnemar(effect, disagreement, confidence_level=0.95, power=0.8):
 
     Notes
     -----
-    ``(z_{alpha/2} sqrt(m) + z_{1-power} sqrt(m - effect^2))^2 / effect^2 + 1 / |effect|``:
-    the normal formula with the variance m of the test under no difference, and a
-    correction for steps. Within 5 % of `power_mcnemar` where an effect is up to half of the
-    disagreements (test_mcnemar_formula); up to a third too many where all of these favour one
-    model and levels are strict.
-
-    When not to use it: for the number itself; `skbench.required_items` starts
-    here and searches.
+    ``(z_{alpha/2} sqrt(m) + z_{1-power} sqrt(m - effect^2))^2 / effect^2 + 1 /
+    |effect|`` with `m` the disagreement. Within 5% of `power_mcnemar` where an effect is up to half
+    of the disagreements (test_mcnemar_formula), up to a third too many where all of these favour
+    one model.
 
     Examples
     --------

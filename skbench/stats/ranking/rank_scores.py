@@ -20,18 +20,12 @@ def welch_p_value(higher, lower):
     Returns
     -------
     float
-        Probability of a t value at least as high if the means are equal; 0 or 1
-        without any spread, 1 for equal means.
+        Probability of a t value at least as high if the means are equal; 0 or 1 without any spread,
+        1 for equal means.
 
     Notes
     -----
-    ``t = (m1 - m2) / sqrt(v1 / n1 + v2 / n2)`` with
-    ``(v1 / n1 + v2 / n2)^2 / (v1^2 / (n1^2 (n1 - 1)) + v2^2 / (n2^2 (n2 - 1)))``
-    degrees of freedom.
-
-    When not to use it: for scores of two models on the same items, which a paired
-    test compares more sharply; for bootstrap replicates, which are no independent
-    scores.
+    ``t = (m1 - m2) / sqrt(v1 / n1 + v2 / n2)`` with Welch's degrees of freedom.
 
     Examples
     --------
@@ -66,20 +60,12 @@ def welch_rank_scores(mean, variance, n):
 
     Notes
     -----
-    The models are taken in the order of their means. The best has score 1 and is
-    the anchor. Each next model is compared with the anchor by a one-sided Welch test
-    at 5 %: if it is significantly worse, its score is the anchor's plus
-    ``(mean_anchor - mean) / sd``, and it becomes the anchor; else it has the anchor's
-    score. `sd` is the standard deviation (``ddof=0``) of all models' means [1]_.
-    The anchor is thus the first model of a group of ties, not the one just before.
-
-    When not to use it: as evidence that models differ, if the scores are bootstrap
-    replicates of one evaluation.
-
-    References
-    ----------
-    .. [1] EuroEval, Evaluation methodology, section Score aggregation.
-       https://euroeval.com/methodology
+    In the order of their means each model is compared with the anchor, at first the best, whose
+    score is 1, by a one-sided Welch test at 5%. A model that is significantly worse has the
+    anchor's score plus ``(mean_anchor - mean) / sd`` and becomes the anchor; any other has the
+    anchor's score. `sd` is the standard deviation (``ddof=0``) of the means (EuroEval,
+    https://euroeval.com/methodology). Bootstrap replicates of one evaluation are not independent
+    scores.
 
     Examples
     --------
@@ -108,12 +94,8 @@ def pooled_rank_scores(mean, variance, n):
 
     Parameters
     ----------
-    mean : ndarray of shape (n_models,)
-        Mean score of each model; high is good, nan for a missing score.
-    variance : ndarray of shape (n_models,)
-        Variance (``ddof=1``) of the raw scores of each; nan for one score.
-    n : ndarray of shape (n_models,)
-        Number of the raw scores of each.
+    mean, variance, n
+        As in `welch_rank_scores`; the variance of a single score is nan.
 
     Returns
     -------
@@ -122,10 +104,7 @@ def pooled_rank_scores(mean, variance, n):
 
     Notes
     -----
-    ``1 + (best - mean) / sd`` with `sd` the standard deviation (``ddof=0``) of all raw
-    scores of all models. A model with more raw scores weighs more in it.
-
-    When not to use it: to see which differences are significant; every one counts.
+    ``1 + (best - mean) / sd`` with `sd` the standard deviation (``ddof=0``) of all raw scores.
 
     Examples
     --------
@@ -147,13 +126,13 @@ def rank_score_errors(mean, variance, n, weight, pooled=False):
     Parameters
     ----------
     mean, variance, n : ndarray of shape (n_models, n_datasets)
-        Mean score of each model on each data set, variance (``ddof=1``) and number of its
-        raw scores, each from a bootstrap sample of the test set; none missing.
+        Mean score of each model on each data set, variance (``ddof=1``) and number of its raw
+        scores, each from a bootstrap sample of the test set; none missing.
     weight : ndarray of shape (n_datasets,)
         Of each data set in the overall score.
     pooled : bool, default=False
-        Whether distances are in standard deviations of all raw scores, as in
-        `pooled_rank_scores`, or of the models' means.
+        Whether distances are in standard deviations of all raw scores, as in `pooled_rank_scores`,
+        or of the models' means.
 
     Returns
     -------
@@ -166,16 +145,11 @@ def rank_score_errors(mean, variance, n, weight, pooled=False):
 
     Notes
     -----
-    With ever larger test sets every true difference is significant, and `welch_rank_scores`
-    comes to this score. A mean over K bootstrap samples is off the truth by
-    ``v (1 + 1/K)``, `v` being their variance: the luck of the test set, and of the draws.
-    So the variance of a model's score is ``q = sum_d (w_d / s_d)^2 v_d (1 + 1/K)``, that of
-    a difference the sum of two, with Satterthwaite's degrees of freedom from ``K - 1``
-    each. The units ``s_d`` are taken as known, and models as independent: where they
-    answer the same items, their differences are known better than this says.
-
-    When not to use it: for runs that differ by the seed alone, whose variance does not
-    hold the luck of the test set.
+    The limit of `welch_rank_scores` for ever larger test sets. A mean over K bootstrap samples is
+    off the truth by ``v (1 + 1/K)``, `v` being their variance, so that of a model's score is
+    ``q = sum_d (w_d / s_d)^2 v_d (1 + 1/K)``, and that of a difference the sum of two, with
+    Satterthwaite's degrees of freedom from ``K - 1`` each. The units ``s_d`` are taken as known,
+    and models as independent.
 
     Examples
     --------

@@ -16,9 +16,8 @@ class Dominance(NamedTuple):
     above : ndarray of bool of shape (n_models, n_models)
         Entry (j, k): model `j` is significantly better than `k`.
     below : ndarray of bool of shape (n_models, n_models)
-        Entry (j, k): model `j` is significantly worse than `k`. The transpose of
-        `above` for simultaneous tests; not for marginal ones, where every row
-        stands for itself.
+        Entry (j, k): model `j` is significantly worse than `k`. The transpose of `above` for
+        simultaneous tests; not for marginal ones, where every row stands for itself.
     """
 
     above: np.ndarray
@@ -44,40 +43,31 @@ def dominance(
     noise : ndarray of shape (n_draws, n_models)
         Draws of the joint error ``estimate - truth``, with mean 0.
     confidence_level : float, default=0.95
-        Probability of no wrong sign: among all pairs if `simultaneous`, else among
-        the pairs of one model.
+        Probability of no wrong sign among all pairs, or among those of one model.
     simultaneous : bool, default=True
-        Whether one family holds all pairs, or each model has a family of its own.
+        Whether one family holds all pairs, or each model has its own.
     stepdown : bool, default=True
-        Whether to test again, with a smaller critical value, what is left after
-        each round of rejections.
+        Whether what is left after rejections is tested again, with a smaller critical value.
 
     Returns
     -------
     Dominance
-        ``1 + below.sum(axis=1)`` and ``n_models - above.sum(axis=1)`` are the ends of
-        the confidence sets for the ranks.
+        ``1 + below.sum(axis=1)`` and ``n_models - above.sum(axis=1)`` are the ends of the
+        confidence sets for the ranks.
 
     Notes
     -----
-    Section 3 of [1]_. For each ordered pair the hypothesis ``truth_j <= truth_k`` is
-    rejected where ``(estimate_j - estimate_k) / s_jk`` exceeds the
-    `confidence_level` quantile of the largest
-    ``(noise_j - noise_k) / s_jk`` over the pairs still in the family. The hypotheses
-    are one-sided, and rejecting ``(j, k)`` leaves ``(k, j)`` in the family. Dropping
-    both, as if the pair were one two-sided hypothesis, gives shorter sets without a
-    proof that the signs are right.
-
-    A pair with standard error 0 is decided by its estimates.
-
-    When not to use it: with standard errors that are 0 because every answer was
-    right; then nothing is known to be certain.
+    Section 3 of [1]_. For each ordered pair the hypothesis ``truth_j <= truth_k`` is rejected where
+    ``(estimate_j - estimate_k) / s_jk`` exceeds the `confidence_level` quantile of the largest
+    ``(noise_j - noise_k) / s_jk`` over the pairs still in the family; rejecting ``(j, k)`` leaves
+    ``(k, j)`` in it. A pair with standard error 0 is decided by its estimates, which makes a
+    difference look certain where every answer was right.
 
     References
     ----------
-    .. [1] Mogstad, Romano, Shaikh and Wilhelm (2024). Inference for ranks with
-       applications to mobility across neighbourhoods and academic achievement
-       across countries. Review of Economic Studies 91, 476-518.
+    .. [1] Mogstad, Romano, Shaikh and Wilhelm (2024). Inference for ranks with applications to
+       mobility across neighbourhoods and academic achievement across countries. Review of Economic
+       Studies 91, 476-518.
 
     Examples
     --------
@@ -103,17 +93,12 @@ def single_step(estimate, difference_error, df, confidence_level=0.95, simultane
 
     Parameters
     ----------
-    estimate : ndarray of shape (n_models,)
-        Estimated performances; high is good.
-    difference_error : ndarray of shape (n_models, n_models)
-        Standard error of ``estimate[j] - estimate[k]``; 0 on the diagonal.
+    estimate, difference_error
+        As in `dominance`.
     df : ndarray of shape (n_models, n_models)
         Degrees of freedom of these; infinite where they are known.
-    confidence_level : float, default=0.95
-        Probability of no wrong sign: among all pairs if `simultaneous`, else among
-        the pairs of one model.
-    simultaneous : bool, default=True
-        Whether one family holds all pairs, or each model has a family of its own.
+    confidence_level, simultaneous
+        As in `dominance`.
 
     Returns
     -------
@@ -121,12 +106,8 @@ def single_step(estimate, difference_error, df, confidence_level=0.95, simultane
 
     Notes
     -----
-    ``|x_j - x_k| > t_{1 - alpha / (2 m)} s_jk`` with `m` pairs in the family: valid under
-    any dependence, so small numbers of clusters need no more than the right degrees of
-    freedom. A pair with standard error 0 is decided by its estimates.
-
-    When not to use it: with standard errors that are 0 because every answer was
-    right; then nothing is known to be certain.
+    ``|x_j - x_k| > t_{1 - alpha / (2 m)} s_jk`` with `m` pairs in the family: valid under any
+    dependence.
 
     Examples
     --------
@@ -154,22 +135,12 @@ def maximal_cliques(adjacent):
     Returns
     -------
     ndarray of bool of shape (n_cliques, n)
-        One row per clique that no other node could join, in the order of their
-        first nodes (the next node decides between equals).
+        One row per clique that no other node could join, in the order of their first nodes.
 
     Notes
     -----
-    Bron and Kerbosch's algorithm with pivots [1]_. When adjacency means that
-    intervals overlap there are at most `n` cliques; a general graph may have
-    ``3^(n / 3)``.
-
-    When not to use it: on dense graphs without order, where the cliques are too many
-    to list.
-
-    References
-    ----------
-    .. [1] Bron and Kerbosch (1973). Algorithm 457: finding all cliques of an
-       undirected graph. Communications of the ACM 16, 575-577.
+    Bron and Kerbosch's algorithm with pivots (1973, Communications of the ACM 16, 575-577).
+    Overlapping intervals have at most `n` cliques; a general graph may have ``3^(n / 3)``.
 
     Examples
     --------

@@ -30,18 +30,14 @@ def binomial_means(z, n, n_draws, rng):
 
     Notes
     -----
-    Drawing items with replacement finds a right one with probability `z` every
-    time, so the number of right ones is ``Binomial(n, z)``: exactly the bootstrap
-    of [1]_, at a cost that does not depend on `n`.
-
-    When not to use it: for items that come in clusters, or for differences between
-    models that answered the same items, whose draws this makes independent.
+    The number of right answers among items drawn with replacement is ``Binomial(n, z)``: exactly
+    the bootstrap of [1]_. Items must be independent, and so must the errors of models that are
+    compared.
 
     References
     ----------
-    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty
-       quantification for aggregate performance metrics in machine learning
-       benchmarks.
+    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty quantification for
+       aggregate performance metrics in machine learning benchmarks.
 
     Examples
     --------
@@ -64,22 +60,13 @@ def normal_means(z, sigma2, n_draws, rng):
         Observed means.
     sigma2 : array-like of shape (...)
         Their sampling variances. Broadcasts against `z`.
-    n_draws : int
-        Number of draws.
-    rng : numpy.random.Generator
-        Source of the draws.
+    n_draws, rng
+        As in `binomial_means`.
 
     Returns
     -------
     ndarray of shape (n_draws, ...)
         Draws of ``N(z, sigma2)``.
-
-    Notes
-    -----
-    The parametric bootstrap of a mean of many items.
-
-    When not to use it: for bounded scores close to an end and few items, whose draws
-    would leave the range.
 
     Examples
     --------
@@ -108,10 +95,7 @@ def distinct_rows(rows):
 
     Notes
     -----
-    Rows that are alike need not be told apart by a bootstrap: `resampled_means`
-    draws how often each kind occurs, which is multinomial.
-
-    When not to use it: to find nearly equal rows.
+    `resampled_means` draws how often each kind of row occurs.
 
     Examples
     --------
@@ -130,31 +114,23 @@ def resampled_means(sums, sizes, counts, n_draws, rng):
     sums : ndarray of shape (n_rows, n_models)
         Sum of the scores of each model in each row: an item, or a cluster of items.
     sizes : ndarray of shape (n_rows, n_models)
-        Number of scores in each sum, 1 for items; at least 1. One column stands for
-        all models.
+        Number of scores in each sum, 1 for items; at least 1. One column stands for all models.
     counts : ndarray of int of shape (n_rows,)
         How many items or clusters look like this row.
-    n_draws : int
-        Number of draws.
-    rng : numpy.random.Generator
-        Source of the draws.
+    n_draws, rng
+        As in `binomial_means`.
 
     Returns
     -------
     ndarray of shape (n_draws, n_models)
-        Mean score of each model over ``counts.sum()`` items or clusters drawn with
-        replacement, the same for all models.
+        Mean score of each model over ``counts.sum()`` items or clusters drawn with replacement, the
+        same for all models.
 
     Notes
     -----
-    With `w_r` the number of times row `r` is drawn, jointly
-    ``Multinomial(N, counts / N)``, a draw is ``sum w_r sums_r / sum w_r sizes_r``. One
-    row per item gives the plain bootstrap, several models the paired one, one row per
-    cluster the cluster bootstrap. Few different rows (0/1 scores of few models) cost
-    little however many items there are.
-
-    When not to use it: with few clusters. The bootstrap variance is that of CR0, too
-    small by a factor of about ``(C - 1) / C``.
+    With ``w ~ Multinomial(N, counts / N)`` a draw is ``sum w_r sums_r / sum w_r sizes_r``: the
+    plain, the paired (several models) or the cluster bootstrap (one row per cluster). With few
+    clusters the variance is that of CR0, too small by a factor of about ``(C - 1) / C``.
 
     Examples
     --------
@@ -187,15 +163,13 @@ def two_sided_p_value(draws):
     Returns
     -------
     ndarray of shape (...)
-        ``min(1, 2 (1 + k) / (1 + n_draws))``, `k` the number of draws on the rarer
-        side of 0, those at 0 included.
+        ``min(1, 2 (1 + k) / (1 + n_draws))``, `k` the number of draws on the rarer side of 0, those
+        at 0 included.
 
     Notes
     -----
-    The smallest level at which the equal-tailed quantile interval leaves out 0. The
-    1s keep it above 0, which no finite number of draws can show.
-
-    When not to use it: for p-values near ``2 / n_draws``, where more draws are needed.
+    The smallest level at which the equal-tailed quantile interval excludes 0; the 1s keep it above
+    0.
 
     Examples
     --------

@@ -1,9 +1,7 @@
 """The hierarchical beta-binomial model by quadrature.
 
-Each model answers ``k_j`` of ``n_j`` items of task j, ``k_j ~ Binomial(n_j, theta_j)``
-with ``theta_j ~ Beta(a, b)``. Given (a, b) the accuracies are independent betas,
-and (a, b) is two-dimensional with a marginal likelihood in closed form: a grid in
-(logit of the mean ``a / (a + b)``, log of the size ``a + b``) is all that is needed.
+``k_j ~ Binomial(n_j, theta_j)``, ``theta_j ~ Beta(a, b)``: the marginal likelihood of (a, b) has a
+closed form, so a grid in the logit of ``a / (a + b)`` and the log of ``a + b`` suffices.
 """
 
 from functools import partial
@@ -55,14 +53,12 @@ def log_marginal_likelihood(k, n, a, b, size=None):
 
     Notes
     -----
-    ``sum_j log B(a + k_j, b + n_j - k_j) - log B(a, b)``: the probability of the
-    answers in their order. The number of orders, ``sum_j log binom(n_j, k_j)``, is
-    left out: it is the same for every (a, b) and every prior.
+    ``sum_j log B(a + k_j, b + n_j - k_j) - log B(a, b)``: the probability of the answers in their
+    order.
 
     Examples
     --------
-    A uniform law gives each number of right answers among 3 the probability 1/4;
-    one right answer comes in 3 orders.
+    A uniform law gives one right answer among 3, which comes in 3 orders, the probability 1/4.
 
     >>> one, three = np.array([[1.0]]), np.array([[3.0]])
     >>> log_marginal_likelihood(one, three, np.ones((1, 1)), np.ones((1, 1))).round(4)
@@ -90,44 +86,36 @@ def posterior_grid(k, n, log_prior, a, b, tolerance=1e-3, refine=1):
     k, n : ndarray of shape (n_models, n_tasks)
         Right answers and items.
     log_prior : callable
-        ``log_prior(a, b)``, the log prior density of (a, b) for arrays of shape
-        (n_models, ...); minus infinity outside its support.
+        ``log_prior(a, b)``, the log prior density of (a, b) for arrays of shape (n_models, ...);
+        minus infinity outside its support.
     a, b : array-like of shape (2,) or (n_models, 2)
-        Where to start looking: positive ranges of the two parameters, such as extreme
-        quantiles of the prior. They are narrowed and widened to the posterior, but
-        should be no wider than the support of the prior.
+        Where to start looking: positive ranges of the two parameters, such as extreme quantiles of
+        the prior. They are narrowed and widened to the posterior, but should be no wider than the
+        support of the prior.
     tolerance : float, default=1e-3
-        Change of the log evidence, when every second point is left out, beyond
-        which the grid is refined.
+        `error` of the grid beyond which it is refined.
     refine : int, default=1
         Multiplies the number of points along either axis.
 
     Returns
     -------
     PosteriorGrid
-        NamedTuple: `a`, `b` and `weight` (summing to 1) of shape
-        (n_models, n_points); `log_evidence`; `edge_mass`, the weight of the outermost
-        points; `error`, the change of the log evidence when every second point is
-        left out; the last three of shape (n_models,); `n_sizes`, the number of sizes
+        `a`, `b` and `weight` (summing to 1) of shape (n_models, n_points); `log_evidence`,
+        `edge_mass` (the weight of the outermost points) and `error` (the change of the log evidence
+        when every second point is left out) of shape (n_models,); `n_sizes`, the number of sizes
         ``a + b``, each with equally many points in a row.
 
     Notes
     -----
-    For every log size the grid in the logit mean runs between the points where
-    the density has fallen to exp(-30) of its peak, so a ridge that narrows
-    toward large sizes (three tasks under an exponential prior of mean 10,000) is resolved
-    everywhere; likewise for the log size. The trapezoid rule converges
-    exponentially for smooth densities: leaving out every second point squares
-    the root of the error, so `error` overstates that of the returned grid by far
-    (test_refining_the_grid). Priors with jumps converge only like the spacing.
-
-    Posteriors must have one peak; a second one narrower than a sixteenth of the
-    range may be missed.
+    For every log size the grid in the logit mean runs between the points where the density has
+    fallen to exp(-30) of its peak; likewise for the log size. The trapezoid rule converges
+    exponentially for smooth densities, so `error` overstates that of the returned grid
+    (test_refining_the_grid). Priors with jumps converge only like the spacing. Posteriors must have
+    one peak.
 
     Examples
     --------
-    One task of one item under ``a, b ~ Exp(1)``: right and wrong are equally
-    probable, so the evidence is a half.
+    One task of one item under ``a, b ~ Exp(1)``: right and wrong are equally probable.
 
     >>> one = np.ones((1, 1))
     >>> grid = posterior_grid(one, one, lambda a, b: -a - b, (1e-9, 30), (1e-9, 30))
@@ -203,8 +191,7 @@ def draw_accuracies(k, n, a, b, weight, n_draws, rng, n_sizes=1):
     rng : numpy.random.Generator
         Source of randomness.
     n_sizes : int, default=1
-        That of the `PosteriorGrid`: the points are its rows of equal size. 1 draws from
-        the points alone.
+        That of the `PosteriorGrid`; 1 draws from the points alone.
 
     Returns
     -------
@@ -212,13 +199,9 @@ def draw_accuracies(k, n, a, b, weight, n_draws, rng, n_sizes=1):
 
     Notes
     -----
-    (a, b) is drawn between the points, from the density whose logarithm is linear there:
-    first the log size, then the logit mean, at the same quantile of the rows on either side.
-    Of a normal density that leaves all but a ripple of ``h^2 / 16``, `h` the spacing in
-    standard deviations, which moments and quantiles do not feel. Left on the points, large
-    sizes, whose accuracies are all but the mean, put quantiles .10 posterior standard
-    deviations off with 4 tasks of 10 items; so they are .013 off at most
-    (test_quantiles_between_the_points).
+    (a, b) is drawn between the points, from the density whose logarithm is linear there: first the
+    log size, then the logit mean. With 4 tasks of 10 items quantiles are .013 posterior standard
+    deviations off at most, .10 if left on the points (test_quantiles_between_the_points).
 
     Examples
     --------
@@ -242,15 +225,7 @@ def draw_accuracies(k, n, a, b, weight, n_draws, rng, n_sizes=1):
 
 
 def _betas(a, b, rng):
-    """Draws of beta laws, one each.
-
-    By Cheng's rejection from a logistic law of the log odds, which takes all at once in two
-    thirds of the time of numpy. That is left the one in nine that is rejected, and laws that
-    need not have a peak.
-
-    Cheng (1978). Generating beta variates with nonintegral shape parameters. Communications
-    of the ACM 21, algorithm BB.
-    """
+    """Draws of beta laws, one each."""
     if min(a.min(), b.min()) <= 1:
         return rng.beta(a, b)
     size, level = a + b, rng.random(a.shape)
@@ -322,10 +297,7 @@ def _cells(cumulative, row, level):
 
 
 def _log_density(k, n, log_prior, u, t):
-    """Log posterior density in (log size u, logit mean t), unnormalized.
-
-    The Jacobian of (a, b) in these coordinates is ``a b``.
-    """
+    """Log posterior density in (log size u, logit mean t), unnormalized."""
     with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
         size = np.exp(u)[..., None]
         a, b = size * expit(t), size * expit(-t)
@@ -335,11 +307,7 @@ def _log_density(k, n, log_prior, u, t):
 
 
 def _logit_means(u, a, b):
-    """Ends of the logit mean at log sizes `u` of shape (n_models, n_sizes), in a box.
-
-    The box is ``a[0] < a < a[1]`` and ``b[0] < b < b[1]``; sizes that miss it, or
-    all but miss it, get the logit means of all of it.
-    """
+    """Ends of the logit mean at log sizes `u` of shape (n_models, n_sizes), in a box."""
     size = np.exp(u)
     a_low, a_high, b_low, b_high = (end[:, None] for end in (*a, *b))
     whole_low, whole_high = np.log(a_low) - np.log(b_high), np.log(a_high) - np.log(b_low)
@@ -353,12 +321,7 @@ def _logit_means(u, a, b):
 
 
 def _zoom(log_density, low, high):
-    """Ends between which a log density with one peak is within `_CUT` of it.
-
-    Where the range ends too early it is widened by half, where it ends too late it is
-    narrowed, until neither happens. A peak between two points makes the kept range
-    too wide, never too narrow. Returns the ends and the log of the integral.
-    """
+    """Ends between which a log density with one peak is within `_CUT` of it."""
     peak = np.full(low.shape, -np.inf)
     for _ in range(_MAX_PASSES):
         value = log_density(np.linspace(low, high, _COARSE, axis=-1))
@@ -418,10 +381,7 @@ def _log_sum(value):
 
 
 def _log_rising(term, m):
-    """``log Gamma(x + m) - log Gamma(x)`` without cancellation at large `x`.
-
-    The term is `x`, its logarithm and its `_remainder`, which all tasks share.
-    """
+    """``log Gamma(x + m) - log Gamma(x)`` without cancellation at large `x`."""
     x, log_x, remainder = term
     y = x + m
     return (y - 0.5) * np.log1p(m / x) + m * (log_x - 1) + (_remainder(y) - remainder)

@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.special import expit
 
-from skbench.stats.resampling.dirichlet_multinomial import log_dirichlet
+from skbench.stats.resampling.dirichlet_multinomial import _log_dirichlet
 
 
 def confusion_log_draws(counts, n_draws, rng, prior=0.5):
@@ -27,13 +27,8 @@ def confusion_log_draws(counts, n_draws, rng, prior=0.5):
 
     Notes
     -----
-    ``Dirichlet(prior + counts)``, the multinomial-Dirichlet model of [1]_; matrices
-    share nothing.
-
-    References
-    ----------
-    .. [1] Totsch and Hoffmann (2021). Classifier uncertainty: evidence, potential
-       impact, and probabilistic treatment. PeerJ Computer Science 7, e398.
+    ``Dirichlet(prior + counts)``, the multinomial-Dirichlet model of Totsch and Hoffmann (2021,
+    PeerJ Computer Science 7, e398); matrices share nothing.
 
     Examples
     --------
@@ -42,7 +37,7 @@ def confusion_log_draws(counts, n_draws, rng, prior=0.5):
     array([0.4 , 0.1 , 0.05, 0.45])
     """
     alpha = np.asarray(counts, dtype=float) + np.asarray(prior, dtype=float)
-    return log_dirichlet(np.broadcast_to(alpha, (n_draws,) + alpha.shape), rng)
+    return _log_dirichlet(np.broadcast_to(alpha, (n_draws,) + alpha.shape), rng)
 
 
 def confusion_metric(proportions, metric):
@@ -51,21 +46,16 @@ def confusion_metric(proportions, metric):
     Parameters
     ----------
     proportions : array-like of shape (..., 4)
-        True positives, false positives, false negatives and true negatives, as
-        proportions or counts.
+        True positives, false positives, false negatives and true negatives, as proportions or
+        counts.
     metric : str
-        One of "accuracy", "precision", "recall", "specificity", "f1",
-        "balanced accuracy" and "matthews".
+        One of "accuracy", "precision", "recall", "specificity", "f1", "balanced accuracy" and
+        "matthews".
 
     Returns
     -------
     ndarray of shape (...)
         nan where the metric is 0 / 0, as precision is without a positive prediction.
-
-    Raises
-    ------
-    ValueError
-        If `metric` is unknown.
 
     Examples
     --------

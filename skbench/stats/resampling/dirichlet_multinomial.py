@@ -27,9 +27,9 @@ def gibbs(counts, log_prior, start, n_draws, n_warmup, rng):
     counts : ndarray of shape (n_models, n_tasks, n_categories)
         Items of each task by category.
     log_prior : callable
-        ``log_prior(c, values, rest)``, the log prior density of the concentration of
-        category `c`, given `rest`, the sum of the others, up to a constant; takes
-        and returns arrays of shape (n_chains, n_models).
+        ``log_prior(c, values, rest)``, the log prior density of the concentration of category `c`,
+        given `rest`, the sum of the others, up to a constant; takes and returns arrays of shape
+        (n_chains, n_models).
     start : ndarray of shape (n_chains, n_models, n_categories)
         Concentrations to start from, inside the support of the prior.
     n_draws, n_warmup : int
@@ -40,25 +40,21 @@ def gibbs(counts, log_prior, start, n_draws, n_warmup, rng):
     Returns
     -------
     GibbsChains
-        NamedTuple: concentration of shape (n_draws, n_chains, n_models, n_categories)
-        and log_proportions of shape (n_draws, n_chains, n_models, n_tasks, n_categories).
+        NamedTuple: concentration of shape (n_draws, n_chains, n_models, n_categories) and
+        log_proportions of shape (n_draws, n_chains, n_models, n_tasks, n_categories).
 
     Notes
     -----
-    The sampler of [1]_, section 2.2, for any number of categories: proportions
-    given concentrations are Dirichlet; each concentration `alpha_c` given the
-    proportions `p` has the density ``prior(alpha_c)
-    prod_j [Gamma(sum alpha) / Gamma(alpha_c) * p_jc^alpha_c]`` and is updated by
-    slice sampling, on the log scale. Proportions are kept in logs: a small
-    concentration underflows them.
-
-    When not to use it: for two categories, where the quadrature of
-    `skbench.stats.beta_binomial` is exact and faster.
+    The sampler of [1]_, section 2.2, for any number of categories: proportions given concentrations
+    are Dirichlet; each concentration `alpha_c` given the proportions `p` has the density
+    ``prior(alpha_c) prod_j [Gamma(sum alpha) / Gamma(alpha_c) * p_jc^alpha_c]`` and is updated by
+    slice sampling, on the log scale. Proportions are kept in logs: a small concentration underflows
+    them. For two categories `skbench.stats.beta_binomial` is exact and faster.
 
     References
     ----------
-    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty
-       quantification for aggregate performance metrics in machine learning benchmarks.
+    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty quantification for
+       aggregate performance metrics in machine learning benchmarks.
 
     Examples
     --------
@@ -74,7 +70,7 @@ def gibbs(counts, log_prior, start, n_draws, n_warmup, rng):
     concentration = np.empty((n_draws, n_chains, n_models, n_categories))
     log_proportions = np.empty((n_draws, n_chains, n_models, n_tasks, n_categories))
     for sweep in range(-n_warmup, n_draws):
-        log_p = log_dirichlet(alpha[:, :, None, :] + counts, rng)
+        log_p = _log_dirichlet(alpha[:, :, None, :] + counts, rng)
         evidence = log_p.sum(axis=2)
         for c in range(n_categories):
             rest = np.delete(alpha, c, axis=2).sum(axis=2)
@@ -107,12 +103,9 @@ def log_uniform_prior(category, values, rest, n_categories=4):
 
     Notes
     -----
-    With `s` the sum of all K, ``alpha / s`` uniform on the simplex and ``1 / (1 + s)`` uniform have
-    the joint density ``(1 + s)^-2 s^-(K - 1)``; ``1 / (1 + s)`` is the correlation of two items
-    of one task. With K = 2 it is the prior of `HierarchicalBetaBinomial`
-    (test_two_categories_are_the_beta_binomial).
-
-    When not to use it: where more is known, as that tasks are alike.
+    With `s` the sum of all K, ``alpha / s`` uniform on the simplex and ``1 / (1 + s)``, the
+    correlation of two items of one task, uniform: ``(1 + s)^-2 s^-(K - 1)``. With K = 2 it is the
+    prior of `HierarchicalBetaBinomial` (test_two_categories_are_the_beta_binomial).
 
     Examples
     --------
@@ -123,42 +116,15 @@ def log_uniform_prior(category, values, rest, n_categories=4):
     return np.where(values > 0, -2 * np.log1p(size) - (n_categories - 1) * np.log(size), -np.inf)
 
 
-def log_dirichlet(alpha, rng):
-    """Logs of Dirichlet draws, which do not underflow for small concentrations.
-
-    Parameters
-    ----------
-    alpha : ndarray of shape (..., n_categories)
-        Concentrations, positive.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of the shape of `alpha`
-        Logs of proportions that sum to 1.
-
-    Notes
-    -----
-    A gamma variable of shape `alpha` is one of shape ``alpha + 1`` times
-    ``U^(1/alpha)`` with `U` uniform.
-
-    Examples
-    --------
-    >>> draws = np.exp(log_dirichlet(np.full((1000, 2), 3.0), np.random.default_rng(0)))
-    >>> bool(np.allclose(draws.sum(axis=1), 1))
-    True
-    """
+def _log_dirichlet(alpha, rng):
+    """Logs of Dirichlet draws, which do not underflow for small concentrations."""
     log_gamma = np.log(rng.standard_gamma(alpha + 1)) - rng.exponential(size=alpha.shape) / alpha
     peak = log_gamma.max(axis=-1, keepdims=True)
     return log_gamma - peak - np.log(np.exp(log_gamma - peak).sum(axis=-1, keepdims=True))
 
 
 def _log_conditional(rest, n_tasks, evidence, log_prior, log_alpha):
-    """Log density of the log of one concentration, given `rest`, the sum of the others.
-
-    `evidence` is the sum over tasks of the log proportions of the category.
-    """
+    """Log density of the log of one concentration, given `rest`, the sum of the others."""
     alpha = np.exp(log_alpha)
     # A concentration that underflows gives inf - inf, which no slice contains.
     with np.errstate(invalid="ignore"):

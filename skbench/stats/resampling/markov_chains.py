@@ -23,18 +23,9 @@ def slice_step(log_density, x, rng, width=1.0):
     -------
     ndarray of the shape of `x`
 
-    Raises
-    ------
-    RuntimeError
-        If a chain starts where the density is zero, or its slice never ends.
-
     Notes
     -----
-    Stepping out and shrinkage, figures 3 and 5 of [1]_.
-
-    References
-    ----------
-    .. [1] Neal (2003). Slice sampling. Annals of Statistics 31, 705-767.
+    Stepping out and shrinkage, figures 3 and 5 of Neal (2003, Annals of Statistics 31, 705-767).
 
     Examples
     --------
@@ -80,14 +71,9 @@ def effective_sample_size(chains):
 
     Notes
     -----
-    Halves of chains count as chains. Autocorrelations are summed in pairs until a
-    pair is negative, each pair at most its predecessor, [1]_; the sum may not
-    credit more than ``log10`` of the draws per draw.
-
-    References
-    ----------
-    .. [1] Vehtari, Gelman, Simpson, Carpenter and Burkner (2021). Rank-normalization,
-       folding, and localization: an improved R-hat. Bayesian Analysis 16, 667-718.
+    Halves of chains count as chains. Autocorrelations are summed in pairs until a pair is negative,
+    each pair at most its predecessor (Vehtari et al. 2021, Bayesian Analysis 16, 667-718); the sum
+    may not credit more than ``log10`` of the draws per draw.
 
     Examples
     --------
@@ -124,13 +110,13 @@ def r_hat(chains):
     Returns
     -------
     ndarray of shape (...)
-        1 for chains that agree; above 1.01 they should run longer. nan where no
-        draw differs from another.
+        1 for chains that agree; above 1.01 they should run longer. nan where no draw differs from
+        another.
 
     Notes
     -----
-    The split R-hat: the root of the pooled over the mean within-chain variance,
-    halves of chains counting as chains.
+    The split R-hat: the root of the pooled over the mean within-chain variance, halves of chains
+    counting as chains.
 
     Examples
     --------

@@ -33,17 +33,9 @@ def pass_at_k(n_correct, n_runs, k, all_of_them=False):
 
     Notes
     -----
-    Of R answers with c right ones, the share of all choices of k [1]_, computed as a
-    product of k quotients: no factorial overflows. Unbiased for ``1 - (1 - p)^k`` and
-    ``p^k``, while ``1 - (1 - c / R)^k`` is too small.
-
-    When not to use it: for answers that are not drawn anew, such as those of greedy
-    decoding, which are all alike.
-
-    References
-    ----------
-    .. [1] Chen et al. (2021). Evaluating large language models trained on code.
-       arXiv 2107.03374.
+    The share of all choices of k among R answers with c right ones (Chen et al. 2021, arXiv
+    2107.03374), unbiased for ``1 - (1 - p)^k`` and ``p^k``. Answers must be drawn anew; those of
+    greedy decoding are all alike.
 
     Examples
     --------
@@ -78,11 +70,8 @@ def item_mean_interval(mean, variance, n_units, n_items, df=np.inf, confidence_l
 
     Notes
     -----
-    Wilson's interval for as many items as the variance is worth. A rare item that was not
-    drawn would have raised mean and variance alike, so each end has 0.3 of an item at 0 (at
-    1) in its variance, up to that of right and wrong answers.
-
-    When not to use it: for values beyond 0 and 1.
+    Wilson's interval for as many items as the variance is worth. Each end has 0.3 of an unseen item
+    at 0 (at 1) in its variance, up to that of right and wrong answers.
 
     Examples
     --------
@@ -135,12 +124,8 @@ def flips(correct_a, runs_a, correct_b, runs_b):
 
     Notes
     -----
-    Given the right answers of both together, those of one are hypergeometric if the
-    models are equally good (Fisher's exact test, its smaller tail doubled). The
-    sum of `chance` is the number of flips that noise alone makes.
-
-    When not to use it: item by item without regard to their number; among 1,000 items,
-    50 have a p-value below .05 by chance.
+    Fisher's exact test, its smaller tail doubled. The sum of `chance` is the number of flips that
+    noise alone makes. Among 1,000 items without a change 50 have a p-value below .05.
 
     Examples
     --------

@@ -11,8 +11,7 @@ def weighted_variance(weights, covariance):
     weights : array-like of shape (..., n_tasks)
         Weights of the tasks.
     covariance : array-like of shape (..., n_tasks, n_tasks)
-        Covariance matrix of one model's task scores; diagonal where tasks share no
-        items.
+        Covariance matrix of one model's task scores; diagonal where tasks share no items.
 
     Returns
     -------
@@ -21,18 +20,13 @@ def weighted_variance(weights, covariance):
 
     Notes
     -----
-    Equation (2) of [1]_. Taking positively correlated tasks as independent makes the
-    variance too SMALL; the paper's remark that independence is the cautious choice
-    holds for differences between models (`difference_variance`), not here.
-
-    When not to use it: for a spread over tasks as a population of tasks. The tasks
-    are taken as given, their items as sampled.
+    Equation (2) of [1]_. Taking positively correlated tasks as independent makes the variance too
+    SMALL.
 
     References
     ----------
-    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty
-       quantification for aggregate performance metrics in machine learning
-       benchmarks.
+    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty quantification for
+       aggregate performance metrics in machine learning benchmarks.
 
     Examples
     --------
@@ -51,8 +45,7 @@ def difference_variance(variance_a, variance_b, rho=0.0):
     variance_a, variance_b : array-like of shape (...)
         Sampling variances of the scores.
     rho : float or array-like of shape (...), default=0.0
-        Correlation of their errors, -1 to 1; positive where both models find the
-        same items hard.
+        Correlation of their errors, -1 to 1; positive where both models find the same items hard.
 
     Returns
     -------
@@ -61,16 +54,9 @@ def difference_variance(variance_a, variance_b, rho=0.0):
 
     Notes
     -----
-    Equation (3) of [1]_: with equal variances, `rho` takes a share of `rho` off.
-
-    When not to use it: when the models' answers to shared items are at hand. Their
-    covariance can then be computed (`covariance_of_means`), not guessed.
-
-    References
-    ----------
-    .. [1] Longjohn, Gopalan and Casleton (2024). Statistical uncertainty
-       quantification for aggregate performance metrics in machine learning
-       benchmarks.
+    Equation (3) of Longjohn, Gopalan and Casleton (2024, see `weighted_variance`): with equal
+    variances, `rho` takes a share of `rho` off. Answers to shared items give the covariance itself
+    (`covariance_of_means`).
 
     Examples
     --------
@@ -101,14 +87,10 @@ def covariance_of_means(sums, sizes, counts):
 
     Notes
     -----
-    With the residual sums ``r_c = sums_c - sizes_c * mean`` of the ``C`` items or
-    clusters, ``C / (C - 1) * sum_c r_c r_c' / (n n')``. For items that is their
-    covariance matrix (ddof 1) over n; for clusters the diagonal is CR1, see
-    `skbench.stats.clustered.cluster_robust_variance`. Times ``(C - 1) / C`` it is what
-    the bootstrap of `skbench.stats.resampling.resampled_means` converges to: exactly
-    for items, for clusters of unequal sizes to first order.
-
-    When not to use it: for a single model with few clusters; CR2 is less biased.
+    With the residual sums ``r_c = sums_c - sizes_c * mean`` of the ``C`` items or clusters,
+    ``C / (C - 1) * sum_c r_c r_c' / (n n')``: for items their covariance matrix (ddof 1) over n,
+    for clusters CR1. Times ``(C - 1) / C`` it is the limit of the bootstrap of
+    `skbench.stats.resampling.resampled_means`.
 
     Examples
     --------
@@ -144,9 +126,6 @@ def normalized(scores, low, high):
     -----
     Variances are divided by ``(high - low)^2``.
 
-    When not to use it: with bounds taken from the same scores, without counting
-    their noise.
-
     Examples
     --------
     >>> normalized([[0.25, 0.8], [0.75, 1.0]], [0.25, 0.5], 1.0).round(3)
@@ -176,8 +155,6 @@ def category_weights(codes, weights):
     -----
     ``w_j = weights_c / n_c`` for a task `j` of category `c` with `n_c` tasks.
 
-    When not to use it: when tasks of a category differ in importance.
-
     Examples
     --------
     >>> category_weights([0, 0, 1], [0.5, 0.5])
@@ -202,10 +179,8 @@ def simplex_grid(resolution):
 
     Notes
     -----
-    The corners, each giving all weight to one category, are among them, as is the
-    center where `resolution` is a multiple of 3.
-
-    When not to use it: for more than three categories.
+    The corners, each giving all weight to one category, are among them, as is the center where
+    `resolution` is a multiple of 3.
 
     Examples
     --------

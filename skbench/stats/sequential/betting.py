@@ -32,17 +32,10 @@ def log_capital(values, counts, mean, fractions=FRACTIONS):
 
     Notes
     -----
-    A test martingale, were `mean` the true one, for every share and so for their mean
-    [1]_: by Ville's inequality it ever reaches ``1 / alpha`` with a chance of at most
-    alpha, however often one looks. As no share depends on the scores, their order does
-    not matter and counts are all there is to keep.
-
-    When not to use it: for scores that come in an order that tells of their values.
-
-    References
-    ----------
-    .. [1] Waudby-Smith and Ramdas (2024). Estimating means of bounded random variables by
-       betting. JRSS B 86, 1-27.
+    A test martingale for every share, and so for their mean, if `mean` is the true one
+    (Waudby-Smith and Ramdas 2024, JRSS B 86, 1-27): by Ville's inequality it ever reaches
+    ``1 / alpha`` with a chance of at most alpha. No share depends on the scores, so counts suffice.
+    The order of the scores must not depend on their values.
 
     Examples
     --------
@@ -73,10 +66,9 @@ def confidence_sequence(values, counts, confidence_level=0.95):
 
     Notes
     -----
-    All means that neither the gamblers who bet on more, nor those who bet on less, can
-    reject with a capital of ``2 / alpha``. The capital falls with the mean, so each end is
-    one root, by bisection. When not to use it: for dependent scores (take the means of
-    clusters); for a fixed number of scores (`skbench.stats.means.betting_interval`).
+    All means that neither the gamblers who bet on more nor those who bet on less can reject with a
+    capital of ``2 / alpha``. For a fixed number of scores `skbench.stats.means.betting_interval` is
+    shorter.
 
     Examples
     --------

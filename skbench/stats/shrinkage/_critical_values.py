@@ -1,9 +1,7 @@
 """Solvers behind the robust critical value and the length-optimal shrinkage.
 
-Newton's method for all groups at once. Groups that share a kurtosis see a function
-of one variable: where there are thousands of them, they are interpolated between a few
-hundred exact values; where that is off by more than 1e-11 half way between two of these,
-one or two steps polish it, so that the answer does not depend on the table.
+Newton's method for all groups at once. Where thousands share a kurtosis they are interpolated
+between a few hundred exact values, and polished where that is off by more than 1e-11.
 """
 
 import numpy as np

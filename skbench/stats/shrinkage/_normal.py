@@ -1,7 +1,7 @@
 """Normal-normal shrinkage: prior variance, shrinkage factor, posterior mean, risk.
 
-The model of every function here is ``z_g ~ N(mu_g, sigma2_g)`` and
-``mu_g ~ N(prior_mean_g, A)``, with `A` the prior variance.
+The model of every function here is ``z_g ~ N(mu_g, sigma2_g)`` and ``mu_g ~ N(prior_mean_g, A)``,
+with `A` the prior variance.
 """
 
 from typing import NamedTuple
@@ -30,7 +30,6 @@ def shrinkage_factor(prior_variance, sigma2):
 
     Examples
     --------
-    >>> import numpy as np
     >>> shrinkage_factor(0.01, np.array([0.03, 0.0]))
     array([0.25, 1.  ])
     """
@@ -48,10 +47,8 @@ def posterior_mean(z, prior_mean, sigma2, prior_variance):
         Direct estimates, in the units of the score.
     prior_mean : ndarray of shape (n_groups,)
         Regression estimate of each group, same units as `z`.
-    sigma2 : ndarray of shape (n_groups,)
-        Sampling variance of `z` (score units squared).
-    prior_variance : float or ndarray of shape (n_groups,)
-        Variance `A` of the true performances around `prior_mean`.
+    sigma2, prior_variance
+        As in `shrinkage_factor`.
 
     Returns
     -------
@@ -60,56 +57,20 @@ def posterior_mean(z, prior_mean, sigma2, prior_variance):
 
     Notes
     -----
-    Equation (2) of [1]_; `w` is the shrinkage factor. A group with
-    ``sigma2 = 0`` keeps its direct estimate, even when ``A = 0``.
+    Equation (2) of [1]_; `w` is the shrinkage factor. A group with ``sigma2 = 0`` keeps its direct
+    estimate, even when ``A = 0``.
 
     References
     ----------
-    .. [1] Fogliato, Patil, Akpinar and Monfort (2024). Precise Model
-       Benchmarking with Only a Few Observations.
+    .. [1] Fogliato, Patil, Akpinar and Monfort (2024). Precise Model Benchmarking with Only a Few
+       Observations.
 
     Examples
     --------
-    >>> import numpy as np
     >>> posterior_mean(np.array([0.9, 0.5]), 0.6, np.array([0.02, 0.0]), 0.01)
     array([0.7, 0.5])
     """
     return prior_mean + shrinkage_factor(prior_variance, sigma2) * (z - prior_mean)
-
-
-def stein_risk(residuals, sigma2, prior_variance):
-    """Stein's unbiased estimate of each group's risk of the posterior mean.
-
-    Parameters
-    ----------
-    residuals : ndarray of shape (n_groups,)
-        Direct estimates minus prior means that do not depend on them.
-    sigma2 : ndarray of shape (n_groups,)
-        Sampling variances.
-    prior_variance : float
-        The `A` of the posterior mean whose risk is wanted.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,)
-        ``(1 - w)^2 residual^2 + (2 w - 1) sigma2``, unbiased for the squared
-        error of group g when `z` is normal; single entries may be negative.
-
-    Notes
-    -----
-    Stein (1981) applied to a linear rule with a fixed prior mean. Its mean over
-    groups is the criterion that Ignatiadis and Wager (2019) minimize.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> stein_risk(np.array([0.1]), np.array([0.01]), np.inf)
-    array([0.01])
-    """
-    if np.isinf(prior_variance):
-        return np.array(sigma2, dtype=float)
-    w = shrinkage_factor(prior_variance, sigma2)
-    return (1 - w) ** 2 * residuals**2 + (2 * w - 1) * sigma2
 
 
 class _Fit(NamedTuple):
@@ -122,30 +83,7 @@ class _Fit(NamedTuple):
 
 
 def generalized_least_squares(z, sigma2, X, prior_variance):
-    """Regression of `z` on `X` with variances ``A + sigma2``.
-
-    Parameters
-    ----------
-    z, sigma2 : ndarray of shape (n_groups,)
-        Direct estimates and their sampling variances.
-    X : ndarray of shape (n_groups, n_features)
-        Design of full column rank, with its intercept; may have no columns.
-    prior_variance : float
-        The `A`; ``A + sigma2`` must be positive in every group.
-
-    Returns
-    -------
-    NamedTuple of residuals, precision, beta, covariance
-        `precision` is ``1 / (A + sigma2)``, `covariance` the covariance matrix
-        ``(X' V^-1 X)^-1`` of `beta`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> fit = generalized_least_squares(np.array([1.0, 3.0]), np.zeros(2), np.ones((2, 1)), 1.0)
-    >>> fit.beta
-    array([2.])
-    """
+    """Regression of `z` on `X` with variances ``A + sigma2``."""
     precision = 1 / (prior_variance + sigma2)
     covariance = np.linalg.inv(X.T @ (precision[:, None] * X))
     beta = covariance @ (X.T @ (precision * z))
@@ -158,12 +96,12 @@ def prior_variance(z, sigma2, method, X=None):
     Parameters
     ----------
     z : ndarray of shape (n_groups,)
-        Direct estimates; or, where the prior mean is already known
-        independently of them, the residuals ``z - prior_mean``, with ``X=None``.
+        Direct estimates; or, where the prior mean is already known independently of them, the
+        residuals ``z - prior_mean``, with ``X=None``.
     sigma2 : ndarray of shape (n_groups,)
         Sampling variances of `z`.
     method : {"moments", "prasad-rao", "fay-herriot", "paule-mandel", "ml", \
-"reml", "adjusted-ml", "sure"}
+"reml", "adjusted-ml"}
         Estimator, see Notes.
     X : ndarray of shape (n_groups, n_features), default=None
         Design of a linear prior mean that is estimated along with `A`.
@@ -175,30 +113,23 @@ def prior_variance(z, sigma2, method, X=None):
 
     Notes
     -----
-    With p columns in `X`, residuals r of least squares and r(A) of generalized
-    least squares, and ``v = A + sigma2``:
+    With p columns in `X`, residuals r of least squares and r(A) of generalized least squares, and
+    ``v = A + sigma2``:
 
-    - "moments": ``max(0, mean(r^2 - sigma2))``, equation (7) of [1]_.
-    - "prasad-rao": ``max(0, (sum r^2 - sum sigma2 (1 - h)) / (G - p))`` with the
-      leverages h.
-    - "fay-herriot": the root of ``sum r(A)^2 / v = G - p``; Paule and Mandel
-      (1982) proposed the same equation, so "paule-mandel" is another name for it.
+    - "moments": ``max(0, mean(r^2 - sigma2))``, equation (7) of Fogliato et al. (2024, see
+      `posterior_mean`).
+    - "prasad-rao": ``max(0, (sum r^2 - sum sigma2 (1 - h)) / (G - p))`` with the leverages h.
+    - "fay-herriot": the root of ``sum r(A)^2 / v = G - p``; Paule and Mandel (1982) proposed the
+      same equation, so "paule-mandel" is another name for it.
     - "ml", "reml": the maximum of the (restricted) likelihood.
     - "adjusted-ml": the maximum of A times the likelihood (Li and Lahiri 2010).
-    - "sure": the minimum of `stein_risk` (Ignatiadis and Wager 2019).
 
-    Without `X` no degrees of freedom are spent on the prior mean: "reml" is
-    then "ml" and "prasad-rao" is "moments". The likelihood and Stein's risk may
-    have several modes; a grid over A finds the best, root finding refines it.
-
-    References
-    ----------
-    .. [1] Fogliato, Patil, Akpinar and Monfort (2024). Precise Model
-       Benchmarking with Only a Few Observations.
+    Without `X` no degrees of freedom are spent on the prior mean: "reml" is then "ml" and
+    "prasad-rao" is "moments". The likelihood may have several modes; a grid over A
+    finds the best, root finding refines it.
 
     Examples
     --------
-    >>> import numpy as np
     >>> round(prior_variance(np.array([0.2, -0.2]), np.array([0.01, 0.01]), "moments"), 12)
     0.03
     """
@@ -264,42 +195,8 @@ def _maximum_likelihood(z, sigma2, X, restricted, adjusted):
 
 
 def trace_of_design(fit, X):
-    """tr((X' V^-1 X)^-1 X' V^-2 X): what REML adds to the score of ML.
-
-    Parameters
-    ----------
-    fit : result of `generalized_least_squares`
-        At one value of the prior variance.
-    X : ndarray of shape (n_groups, n_columns)
-        The design.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> X = np.ones((4, 1))
-    >>> fit = generalized_least_squares(np.arange(4.0), np.full(4, 0.5), X, 1.5)
-    >>> print(trace_of_design(fit, X))
-    0.5
-    """
+    """tr((X' V^-1 X)^-1 X' V^-2 X): what REML adds to the score of ML."""
     return np.sum(fit.covariance * (X.T @ (fit.precision[:, None] ** 2 * X)))
-
-
-def _minimum_stein_risk(z, sigma2, X):
-    residuals, _ = _least_squares(z, X)
-
-    def criterion(A):
-        return -np.sum(stein_risk(residuals, sigma2, A))
-
-    def score(A):
-        v = A + sigma2
-        return 2 * np.sum(sigma2**2 * (residuals**2 - v) / v**3)
-
-    upper = 100 * np.max(residuals**2)
-    return _best_on_grid(criterion, score, upper, sigma2, zero_allowed=True)
 
 
 def _best_on_grid(criterion, score, upper, sigma2, zero_allowed):
@@ -318,26 +215,7 @@ def _best_on_grid(criterion, score, upper, sigma2, zero_allowed):
 
 
 def smallest_prior_variance(scale, sigma2):
-    """What stands for A = 0, where a group without noise would have infinite weight.
-
-    Parameters
-    ----------
-    scale : float
-        Largest prior variance that comes into question, score units squared.
-    sigma2 : ndarray of shape (n_groups,)
-        Sampling variances, score units squared.
-
-    Returns
-    -------
-    float
-        1e-10 of the larger of `scale` and the mean of `sigma2`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> print(smallest_prior_variance(0.0, np.array([0.0, 0.02])))
-    1e-12
-    """
+    """What stands for A = 0, where a group without noise would have infinite weight."""
     return 1e-10 * max(scale, np.mean(sigma2))
 
 
@@ -349,7 +227,6 @@ _ESTIMATORS = {
     "ml": lambda z, sigma2, X: _maximum_likelihood(z, sigma2, X, False, False),
     "reml": lambda z, sigma2, X: _maximum_likelihood(z, sigma2, X, True, False),
     "adjusted-ml": lambda z, sigma2, X: _maximum_likelihood(z, sigma2, X, False, True),
-    "sure": _minimum_stein_risk,
 }
 PRIOR_VARIANCE_METHODS = tuple(_ESTIMATORS)
 
@@ -375,24 +252,17 @@ def james_stein(z, sigma2, center="mean"):
     Returns
     -------
     JamesSteinFit
-        NamedTuple: center, shrinkage_factor ``w`` in [0, 1] and
-        degrees_of_freedom; the estimate is ``center + w (z - center)``.
+        NamedTuple: center, shrinkage_factor ``w`` in [0, 1] and degrees_of_freedom; the estimate is
+        ``center + w (z - center)``.
 
     Notes
     -----
-    ``w = max(0, 1 - (G - 3) / S)`` with ``S = sum (z - center)^2 / sigma2``, and
-    G - 2 for a fixed center (Efron and Morris 1975). With unequal variances this
-    is the rule for ``z / sigma``, whose guarantee is for the precision-weighted
-    loss. With too few groups (G - 3 <= 0) nothing is shrunk.
-
-    References
-    ----------
-    .. [1] Efron and Morris (1975). Data analysis using Stein's estimator and its
-       generalizations. Journal of the American Statistical Association 70.
+    ``w = max(0, 1 - (G - 3) / S)`` with ``S = sum (z - center)^2 / sigma2``, and G - 2 for a fixed
+    center (Efron and Morris 1975, JASA 70). With unequal variances this is the rule for
+    ``z / sigma``. With too few groups nothing is shrunk.
 
     Examples
     --------
-    >>> import numpy as np
     >>> james_stein(np.array([0.1, 0.4, 0.5, 0.6, 0.9]), np.full(5, 0.02)).shrinkage_factor
     0.882...
     """

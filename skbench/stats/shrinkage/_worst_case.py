@@ -1,23 +1,23 @@
 """Worst-case non-coverage of a normal interval with a random bias.
 
-A normal estimate with standardized bias ``b`` and unit variance leaves ``[-chi, chi]``
-with probability ``r(t) = Phi(-chi - sqrt t) + Phi(-chi + sqrt t)``, ``t = b ** 2``.
-Over all laws of ``t`` with ``E t = m2`` and ``E t ** 2 <= kurtosis * m2 ** 2`` the
-mean of ``r`` is largest for a law on at most two points, ``low < high`` [1]_:
+A normal estimate with standardized bias ``b`` and unit variance leaves ``[-chi, chi]`` with
+probability ``r(t) = Phi(-chi - sqrt t) + Phi(-chi + sqrt t)``, ``t = b ** 2``. Over all laws of
+``t`` with ``E t = m2`` and ``E t ** 2 <= kurtosis * m2 ** 2`` the mean of ``r`` is largest for a
+law on at most two points, ``low < high`` [1]_:
 
-- ``r`` is convex and then concave in ``t``; let ``t0`` be where the tangent of ``r``
-  passes through ``(0, r(0))`` (0 if ``chi ** 2 <= 3``, where ``r`` is concave);
+- ``r`` is convex and then concave in ``t``; let ``t0`` be where the tangent of ``r`` passes through
+  ``(0, r(0))`` (0 if ``chi ** 2 <= 3``, where ``r`` is concave);
 - if ``m2 >= t0``: all mass at ``m2``;
 - else if ``kurtosis * m2 >= t0``: mass at 0 and ``t0``, the fourth moment is slack;
-- else the fourth moment binds. A quadratic in ``t`` that lies above ``r`` and touches
-  it at ``low`` and ``high`` proves the law optimal; touching means
-  ``r'(low) + r'(high) = 2 (r(high) - r(low)) / (high - low)``, and a surplus on the
-  right already at ``low = 0`` leaves that point at the edge.
+- else the fourth moment binds. A quadratic in ``t`` that lies above ``r`` and touches it at ``low``
+  and ``high`` proves the law optimal; touching means
+  ``r'(low) + r'(high) = 2 (r(high) - r(low)) / (high - low)``, and a surplus on the right already
+  at ``low = 0`` leaves that point at the edge.
 
 References
 ----------
-.. [1] Armstrong, Kolesar and Plagborg-Moller (2022). Robust Empirical Bayes
-   Confidence Intervals. Econometrica 90(6), 2567-2602, Appendix B.
+.. [1] Armstrong, Kolesar and Plagborg-Moller (2022). Robust Empirical Bayes Confidence Intervals.
+   Econometrica 90(6), 2567-2602, Appendix B.
 """
 
 from typing import NamedTuple
@@ -40,22 +40,7 @@ class WorstCase(NamedTuple):
 
 
 def worst_case(chi, m2, kurtosis):
-    """Largest non-coverage over all laws of the bias, with its derivatives.
-
-    Parameters
-    ----------
-    chi : ndarray of shape (n,)
-        Half-widths in units of the standard error, positive and finite.
-    m2 : ndarray of shape (n,)
-        Second moments of the standardized bias, non-negative and finite.
-    kurtosis : ndarray of shape (n,)
-        Kurtosis of the bias, 1 to infinity.
-
-    Returns
-    -------
-    WorstCase
-        Probability and, by the envelope theorem, its derivatives in `chi` and `m2`.
-    """
+    """Largest non-coverage over all laws of the bias, with its derivatives."""
     low, high, weight = _least_favorable(chi, m2, kurtosis)
     r_low, r_high = _tail(low, chi), _tail(high, chi)
     gap = high - low
@@ -71,26 +56,7 @@ def worst_case(chi, m2, kurtosis):
 
 
 def falling_root(function, low, high, start, rtol, args):
-    """Roots of functions that fall through zero, by Newton steps kept in brackets.
-
-    Parameters
-    ----------
-    function : callable
-        Maps arguments and the matching entries of `args` to values and slopes. Only
-        the sign of a value is trusted, so it may be 1 or -1 where no more is known.
-    low, high, start : ndarray of shape (n,)
-        Brackets and starting points.
-    rtol : ndarray of shape (n,)
-        An element is done after a Newton step smaller than this; its error is then
-        about the square of it.
-    args : tuple of ndarray of shape (n,)
-        Parameters of each function.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        The roots.
-    """
+    """Roots of functions that fall through zero, by Newton steps kept in brackets."""
     roots = np.array(start, dtype=float)
     todo = np.arange(roots.size)
     x, span = start, high - low
@@ -140,10 +106,7 @@ def _fall(rise, m2, excess):
 
 
 def _rise(chi, m2, excess, t0):
-    """high - m2 when the fourth moment binds.
-
-    Distances from m2, not the points: one of them may be 1e-9 of m2.
-    """
+    """high - m2 when the fourth moment binds."""
     rise = excess * m2  # low = 0
     # Close to 0 the surplus is a third difference, all noise; its sign is the sign of r''' there.
     near = chi * chi * (m2 + rise) < 1e-3

@@ -1,9 +1,8 @@
 """Intervals that cover every single group and are short where a prior is right.
 
-"FAB" (frequentist, assisted by Bayes): an interval inverts a family of level-alpha tests,
-and any family is valid. These choose the family whose expected length is smallest under a
-prior for the group. A wrong prior costs length and never coverage, provided that the prior
-was learned without the group's own data.
+"FAB" (frequentist, assisted by Bayes): of all families of level-alpha tests, the one whose interval
+is shortest on average under a prior. A wrong prior costs length and never coverage, provided that
+it was learned without the group's own data.
 """
 
 import numpy as np
@@ -31,8 +30,8 @@ def beta_prior(mean, variance):
     Returns
     -------
     alpha, beta : ndarray of shape (n_groups,)
-        Parameters. Means are cut to [1e-6, 1 - 1e-6], and ``alpha + beta`` to
-        [0.1, 1e7] where the variance is too large for a Beta law, or 0.
+        Parameters. Means are cut to [1e-6, 1 - 1e-6], and ``alpha + beta`` to [0.1, 1e7] where the
+        variance is too large for a Beta law, or 0.
 
     Examples
     --------
@@ -54,8 +53,7 @@ def fab_binomial_interval(k, n, alpha, beta, confidence_level=0.95):
     k, n : array-like of shape (n_groups,)
         Successes and trials.
     alpha, beta : array-like of shape (n_groups,)
-        Parameters of the prior, positive, from data that are not in `k`. All
-        arguments broadcast.
+        Parameters of the prior, positive, from data that are not in `k`. All arguments broadcast.
     confidence_level : float, default=0.95
         Least probability of covering, at every true proportion and every `n`.
 
@@ -67,26 +65,18 @@ def fab_binomial_interval(k, n, alpha, beta, confidence_level=0.95):
     -----
     The test of a proportion ``p`` accepts the counts with the largest ratio of
     ``Binomial(k | n, p)`` to the prior predictive probability of ``k``, until they hold
-    ``1 - alpha`` or more ([1]_; for groups [2]_). The ratio has one mode in ``k``, so what
-    beats ``k`` is a run of counts next to it; its other end changes at known ``p``, and
-    between these the probability of the run has one mode. The ends of the interval are
-    found from them exactly, and gaps that discreteness leaves inside are filled.
-
-    Coverage is at least the level at every ``p`` and ``n`` (test_exact_at_every_truth). A
-    flat prior gives an interval somewhat shorter than Clopper-Pearson's. Time and memory
-    grow with the sum of `n`: a second for some 3 million items.
-
-    When not to use it: with a prior that has seen `k`.
+    ``1 - alpha`` or more ([1]_; for groups [2]_). The ratio has one mode in ``k``, so that the ends
+    are found exactly; gaps inside the interval are filled. Coverage is at least the level at every
+    ``p`` and ``n`` (test_exact_at_every_truth). The prior must not have seen `k`.
 
     References
     ----------
     .. [1] Pratt (1961). Length of confidence intervals. JASA 56.
-    .. [2] Yu and Hoff (2018). Adaptive multigroup confidence intervals with constant
-       coverage. Biometrika 105.
+    .. [2] Yu and Hoff (2018). Adaptive multigroup confidence intervals with constant coverage.
+       Biometrika 105.
 
     Examples
     --------
-    >>> import numpy as np
     >>> low, high = fab_binomial_interval([7, 7], 10, [1, 14], [1, 6])
     >>> print(low.round(3), high.round(3))
     [0.381 0.393] [0.913 0.913]
@@ -110,16 +100,16 @@ def fab_normal_interval(
     z, standard_error : array-like of shape (n_groups,)
         Direct estimates and their standard errors.
     prior_mean, prior_variance : array-like of shape (n_groups,)
-        The prior, from data that are not in `z`; an infinite variance gives the usual
-        interval. All arguments broadcast.
+        The prior, from data that are not in `z`; an infinite variance gives the usual interval. All
+        arguments broadcast.
     confidence_level : float, default=0.95
         Probability of covering, at every true mean.
     df : array-like of shape (n_groups,), default=None
         Degrees of freedom of the standard errors; None takes them as known.
     sigma2 : array-like of shape (n_groups,), default=None
-        With `df`: sampling variances from other groups' data, on which the split of
-        alpha may depend while the group's own standard error may not. None takes
-        ``standard_error**2``, which is exact only where that is known.
+        With `df`: sampling variances from other groups' data, on which the split of alpha may
+        depend while the group's own standard error may not. None takes ``standard_error**2``, which
+        is exact only where that is known.
 
     Returns
     -------
@@ -130,15 +120,13 @@ def fab_normal_interval(
     All ``theta`` with ``z`` between ``theta - s q(1 - alpha w)`` and
     ``theta - s q(alpha (1 - w))``, where ``w`` grows from 0 to 1 with ``theta`` as
     ``g(w) = 2 sigma (theta - prior_mean) / prior_variance``,
-    ``g(w) = ndtri(alpha w) - ndtri(alpha (1 - w))`` ([1]_, section 2).
-
-    When not to use it: for proportions, where `fab_binomial_interval` is exact; or with a
-    prior that has seen `z`.
+    ``g(w) = ndtri(alpha w) - ndtri(alpha (1 - w))`` ([1]_, section 2). The prior must not have seen
+    `z`.
 
     References
     ----------
-    .. [1] Yu and Hoff (2018). Adaptive multigroup confidence intervals with constant
-       coverage. Biometrika 105.
+    .. [1] Yu and Hoff (2018). Adaptive multigroup confidence intervals with constant coverage.
+       Biometrika 105.
 
     Examples
     --------

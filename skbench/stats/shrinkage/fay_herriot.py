@@ -40,25 +40,23 @@ def fay_herriot(z, sigma2, X, method="reml"):
     Returns
     -------
     FayHerriotFit
-        NamedTuple: prior_variance `A`, beta and its covariance, prior_mean
-        ``X beta``, value (the EBLUP) and mse, the last three of shape (n_groups,).
+        NamedTuple: prior_variance `A`, beta and its covariance, prior_mean ``X beta``, value (the
+        EBLUP) and mse, the last three of shape (n_groups,).
 
     Notes
     -----
-    The mean squared error is the second-order estimate
-    ``g1 + g2 + 2 g3 - bias(A) (sigma2 / v)^2`` of Prasad and Rao (1990),
-    Datta and Lahiri (2000) and Datta, Rao and Smith (2005), where ``v = A + sigma2``,
-    g1 is the posterior variance, g2 pays for beta and g3 for A; see `fay_herriot_mse`.
+    The mean squared error is ``g1 + g2 + 2 g3 - bias(A) (sigma2 / v)^2`` with ``v = A + sigma2``,
+    of second order: Prasad and Rao (1990), Datta and Lahiri (2000), Datta, Rao and Smith (2005). g1
+    is the posterior variance, g2 pays for beta and g3 for A.
 
     References
     ----------
-    .. [1] Fay and Herriot (1979). Estimates of income for small places.
-       Journal of the American Statistical Association 74.
+    .. [1] Fay and Herriot (1979). Estimates of income for small places. Journal of the American
+       Statistical Association 74.
     .. [2] Rao and Molina (2015). Small Area Estimation, section 6.2. Wiley.
 
     Examples
     --------
-    >>> import numpy as np
     >>> fit = fay_herriot(np.array([0.2, 0.5, 0.9]), np.full(3, 0.01), np.ones((3, 1)))
     >>> fit.value.round(3)
     array([0.227, 0.503, 0.87 ])
@@ -87,8 +85,8 @@ def fay_herriot_mse(sigma2, X, prior_variance, method, fitted_sigma2, fitted_X):
     Parameters
     ----------
     sigma2 : ndarray of shape (n_groups,)
-        Sampling variances of the groups that are predicted; infinite where a
-        group has no direct estimate.
+        Sampling variances of the groups that are predicted; infinite where a group has no direct
+        estimate.
     X : ndarray of shape (n_groups, n_features)
         Their design.
     prior_variance : float
@@ -104,12 +102,10 @@ def fay_herriot_mse(sigma2, X, prior_variance, method, fitted_sigma2, fitted_X):
 
     Notes
     -----
-    See `fay_herriot`. Never below g1, the error if beta and `A` were known: the
-    bias terms can push the second-order formula there.
+    See `fay_herriot`. Never below g1, the error if beta and `A` were known.
 
     Examples
     --------
-    >>> import numpy as np
     >>> X, sigma2 = np.ones((4, 1)), np.full(4, 0.01)
     >>> fay_herriot_mse(np.array([np.inf]), X[:1], 0.05, "reml", sigma2, X).round(4)
     array([0.065])

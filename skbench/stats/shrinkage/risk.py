@@ -1,7 +1,7 @@
 """Mean squared error without the truth: Stein's estimate and split data.
 
-Every estimate of a group's squared error here is unbiased for it, so single
-entries are noisy and may be negative; only means over many groups are of use.
+Every estimate of a group's squared error here is unbiased for it, so single entries are noisy and
+may be negative; only means over many groups are of use.
 """
 
 import numpy as np
@@ -27,7 +27,6 @@ def held_out_loss(estimate, z, sigma2):
 
     Examples
     --------
-    >>> import numpy as np
     >>> held_out_loss(np.array([0.5]), np.array([0.7]), np.array([0.01])).round(3)
     array([0.03])
     """
@@ -42,8 +41,8 @@ def split_loss(estimate, z, z_out, sigma2):
     estimate : ndarray of shape (n_groups,)
         Estimates that used the first part only.
     z, z_out : ndarray of shape (n_groups,)
-        Direct estimates from the first part and from the other, independent
-        given the true performances.
+        Direct estimates from the first part and from the other, independent given the true
+        performances.
     sigma2 : ndarray of shape (n_groups,)
         Unbiased sampling variances of `z`.
 
@@ -54,15 +53,12 @@ def split_loss(estimate, z, z_out, sigma2):
 
     Notes
     -----
-    The expectation is that of `held_out_loss` against `z_out`. The second term
-    removes the noise of `z_out` that has nothing to do with the estimate, and
-    which is large when the other part is small: with a tenth of the items left
-    out, the standard error of the mean risk is less than half as large
-    (test_second_term_removes_noise).
+    Unbiased for the same as `held_out_loss` against `z_out`. The second term removes noise of
+    `z_out`: with a tenth of the items left out, the standard error of the mean risk is less than
+    half as large (test_second_term_removes_noise).
 
     Examples
     --------
-    >>> import numpy as np
     >>> split_loss(np.array([0.6]), np.array([0.8]), np.array([0.5]), np.array([0.02])).round(3)
     array([-0.06])
     """
@@ -88,20 +84,12 @@ def stein_loss(estimate, z, sigma2, slope):
 
     Notes
     -----
-    Exact for normal `z` that are independent, and for any law of `z` where the
-    estimate is linear in it. For direct estimates that are correlated across
-    models it needs estimates that do not use the group's own topic except
-    through its own `z`, which folds by topic make sure of. See [1]_.
-    `skbench.stats.shrinkage.stein_risk` is the case of one fixed `A`.
-
-    References
-    ----------
-    .. [1] Stein (1981). Estimation of the mean of a multivariate normal
-       distribution. Annals of Statistics 9.
+    Exact for independent normal `z` (Stein 1981, Annals of Statistics 9), and for any law of `z`
+    where the estimate is linear in it. Direct estimates that are correlated across models need
+    folds by topic.
 
     Examples
     --------
-    >>> import numpy as np
     >>> stein_loss(np.array([0.6]), np.array([0.7]), np.array([0.02]), np.array([0.5])).round(3)
     array([0.01])
     """
@@ -124,14 +112,12 @@ def james_stein_slope(z, sigma2, center="mean"):
 
     Notes
     -----
-    With precision shares ``p`` (0 for a fixed center), ``S`` the sum of
-    ``(z - center)^2 / sigma2`` and d degrees of freedom:
-    ``w + (1 - w) p + 2 d (z - center)^2 / (sigma2 S^2)``, without the last term
-    where the factor w is cut at 0. The center does not move S, whose minimum it is.
+    ``w + (1 - w) p + 2 d (z - center)^2 / (sigma2 S^2)`` with precision shares ``p`` (0 for a fixed
+    center), ``S`` the sum of ``(z - center)^2 / sigma2`` and d degrees of freedom; without the last
+    term where w is cut at 0.
 
     Examples
     --------
-    >>> import numpy as np
     >>> james_stein_slope(np.array([0.1, 0.4, 0.5, 0.6, 0.9]), np.full(5, 0.02)).round(3)
     array([1.017, 0.913, 0.906, 0.913, 1.017])
     """
@@ -169,14 +155,11 @@ def empirical_bayes_slope(residuals, sigma2, prior_variance):
 
     Notes
     -----
-    The second term is what estimating `A` by moments costs: a large residual
-    raises `A`, which pulls the estimate further towards it. It vanishes with
-    many groups. Exact for ``A = mean(residuals^2) - mean(sigma2)``; it is kept
-    where `A` sits at its floor, which errs on the side of a higher risk.
+    The second term is what estimating `A` by moments costs. Exact for
+    ``A = mean(residuals^2) - mean(sigma2)``, and kept where `A` sits at its floor.
 
     Examples
     --------
-    >>> import numpy as np
     >>> empirical_bayes_slope(np.array([0.2, -0.2]), np.array([0.02, 0.02]), 0.02).round(6)
     array([1., 1.])
     """
@@ -192,15 +175,14 @@ def leave_one_out_loss(rule, k, n, variance="smoothed"):
     Parameters
     ----------
     rule : callable
-        ``rule(z, sigma2)`` gives the estimates of all groups from direct
-        estimates and sampling variances; whatever else it uses must not depend
-        on the group's own items.
+        ``rule(z, sigma2)`` gives the estimates of all groups from direct estimates and sampling
+        variances; whatever else it uses must not depend on the group's own items.
     k, n : ndarray of shape (n_groups,)
         Right answers and items of each group, at least 2.
     variance : str or ndarray of shape (n_groups,), default="smoothed"
         Sampling variance that the rule is given: a method of
-        `skbench.stats.binomial.sampling_variance`; or the variances with n items, which
-        then grow as 1 / n and do not depend on the group's own answers.
+        `skbench.stats.binomial.sampling_variance`; or the variances with n items, which then grow
+        as 1 / n and do not depend on the group's own answers.
 
     Returns
     -------
@@ -211,15 +193,12 @@ def leave_one_out_loss(rule, k, n, variance="smoothed"):
 
     Notes
     -----
-    `split_loss`, averaged over all n ways to leave one item out: a share k / n of
-    them leaves a right one out, so two terms do. For counts it takes the place
-    of `stein_loss`, which misses that the sampling variance moves with `z`: with
-    ten items the risk of a posterior mean came out at .69 to .82 of what it was
-    (test_stein_misses_what_the_variance_does).
+    `split_loss`, averaged over all n ways to leave one item out. `stein_loss` misses that the
+    sampling variance of counts moves with `z`: with ten items the risk of a posterior mean came out
+    at .69 to .82 of what it was (test_stein_misses_what_the_variance_does).
 
     Examples
     --------
-    >>> import numpy as np
     >>> loss, sigma2 = leave_one_out_loss(lambda z, sigma2: z, np.array([7]), np.array([10]))
     >>> loss.round(4), sigma2.round(4)
     (array([0.0259]), array([0.0259]))
@@ -257,19 +236,12 @@ def split_counts(k, n, n_folds, n_repeats, rng):
 
     Notes
     -----
-    Which items a fold gets is a random sample without replacement, so the number
-    of right ones is hypergeometric: exactly the law of dealing item rows, at a
-    cost that does not grow with the number of items. Given the accuracy, folds
-    are independent binomials (thinning, see [1]_). Sizes differ by at most one.
-
-    References
-    ----------
-    .. [1] Neufeld, Dharamshi, Gao and Witten (2024). Data thinning for
-       convolution-closed distributions. Journal of Machine Learning Research 25.
+    The number of right answers in a random sample without replacement is hypergeometric. Given the
+    accuracy, folds are independent binomials (Neufeld, Dharamshi, Gao and Witten 2024, Journal of
+    Machine Learning Research 25). Sizes differ by at most one.
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> right, size = split_counts(np.array([6]), np.array([10]), 5, 1, rng)
     >>> size.ravel(), int(right.sum())
@@ -296,27 +268,22 @@ def split_normal(z, sigma2, n_folds, n_repeats, rng):
     ----------
     z, sigma2 : ndarray of shape (n_groups,)
         Direct estimates and their sampling variances.
-    n_folds : int
-        Parts, at least 2.
-    n_repeats : int
-        Independent splits.
-    rng : numpy.random.Generator
+    n_folds, n_repeats, rng
+        As in `split_counts`; at least 2 folds.
 
     Returns
     -------
     ndarray of shape (n_repeats, n_folds, n_groups)
-        Independent over folds given the true performances, each with variance
-        ``n_folds * sigma2``; their mean over folds is `z`.
+        Independent over folds given the true performances, each with variance ``n_folds * sigma2``;
+        their mean over folds is `z`.
 
     Notes
     -----
-    ``z_j = z + sigma sqrt(K) (e_j - mean(e))`` with standard normal e: data
-    thinning of a normal variable with known variance. It stands for dealing the
-    items of a group to folds where only their mean is known.
+    ``z_j = z + sigma sqrt(K) (e_j - mean(e))`` with standard normal e: data thinning with known
+    variance.
 
     Examples
     --------
-    >>> import numpy as np
     >>> parts = split_normal(np.array([0.7]), np.array([0.01]), 4, 1, np.random.default_rng(0))
     >>> parts.shape, parts.mean().round(6)
     ((1, 4, 1), np.float64(0.7))

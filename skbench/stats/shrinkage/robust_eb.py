@@ -1,11 +1,9 @@
 """Robust empirical Bayes intervals: kurtosis, critical values, lengths, non-coverage.
 
-The posterior mean ``f + w (z - f)`` of a group, divided by its noise ``w sigma``, is
-normal with unit variance around a bias ``b = (1 / w - 1) (f - mu) / sigma``. Across
-groups ``b`` has second moment ``m2 = (1 / w - 1) ** 2 A / sigma2`` and the kurtosis of
-``mu - f``. A robust interval is wide enough for every law of ``b`` with these two
-moments; a parametric one is right if the law is normal. Both promise coverage ON AVERAGE
-over the groups: one whose truth lies far from its prior mean is covered less often.
+The posterior mean ``f + w (z - f)`` over its noise ``w sigma`` is normal around a bias
+``b = (1 / w - 1) (f - mu) / sigma``, of second moment ``m2 = (1 / w - 1) ** 2 A / sigma2`` and the
+kurtosis of ``mu - f``. A robust interval is wide enough for every law of ``b`` with these moments,
+a parametric one for a normal law. Both promise coverage ON AVERAGE over the groups.
 """
 
 from typing import NamedTuple
@@ -28,23 +26,20 @@ class PriorMoments(NamedTuple):
 
     prior_variance: float
     kurtosis: float
-    uncorrected_prior_variance: float
-    uncorrected_kurtosis: float
 
 
 def cva(m2, kurtosis, confidence_level=0.95):
     """Critical value of an interval that allows for a random bias.
 
-    The smallest ``chi`` with ``P(|N(b, 1)| > chi) <= 1 - confidence_level`` for every
-    law of the bias ``b`` that has ``E b^2 = m2`` and ``E b^4 <= kurtosis * m2^2``.
+    The smallest ``chi`` with ``P(|N(b, 1)| > chi) <= 1 - confidence_level`` for every law of ``b``
+    over groups that has ``E b^2 = m2`` and ``E b^4 <= kurtosis * m2^2``.
 
     Parameters
     ----------
     m2 : array-like of shape (n_groups,)
         Second moments of the standardized bias, 0 to infinity.
     kurtosis : array-like of shape (n_groups,)
-        Kurtosis of the bias, 1 to infinity; infinite if only `m2` is known. The two
-        arguments broadcast, so that one number serves all groups.
+        Kurtosis of the bias, 1 to infinity; infinite if only `m2` is known. Broadcasts.
     confidence_level : float, default=0.95
         One minus the largest probability of a miss.
 
@@ -55,18 +50,14 @@ def cva(m2, kurtosis, confidence_level=0.95):
 
     Notes
     -----
-    The critical value of [1]_. The worst law has at most two points, and the supremum
-    is differentiable: Newton's method solves for all groups at once. Relative error
-    below 1e-12 on the gold values (test_gold_critical_values), 1e-10 at `m2` to 1e8 and
-    levels .5 to .9999 (test_critical_value_attains_its_level), 1e-7 at any `m2`.
-
-    When not to use it: where each single group must be covered. The law of ``b`` is
-    taken over groups, so the guarantee is average coverage.
+    The critical value of [1]_, for all groups at once by Newton's method. Relative error below
+    1e-12 on the gold values (test_gold_critical_values), 1e-10 at `m2` to 1e8 and levels .5 to
+    .9999 (test_critical_value_attains_its_level), 1e-7 at any `m2`.
 
     References
     ----------
-    .. [1] Armstrong, Kolesar and Plagborg-Moller (2022). Robust Empirical Bayes
-       Confidence Intervals. Econometrica 90(6), 2567-2602.
+    .. [1] Armstrong, Kolesar and Plagborg-Moller (2022). Robust Empirical Bayes Confidence
+       Intervals. Econometrica 90(6), 2567-2602.
 
     Examples
     --------
@@ -98,13 +89,8 @@ def noncoverage(chi, m2, kurtosis):
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``sup P(|N(b, 1)| > chi)`` over all laws of ``b`` with these moments; nan
-        where an argument is nan or `chi` and `m2` are both infinite.
-
-    Notes
-    -----
-    The supremum behind the critical values of Armstrong, Kolesar and Plagborg-Moller
-    (2022); `cva` is its inverse in `chi`.
+        ``sup P(|N(b, 1)| > chi)`` over all laws of ``b`` with these moments, the supremum behind
+        `cva`; nan where an argument is nan or `chi` and `m2` are both infinite.
 
     Examples
     --------
@@ -132,40 +118,32 @@ def prior_moments(residuals, sigma2, weights=None, correction="pmt", noise=None)
     weights : ndarray of shape (..., n_groups), optional
         Weights ``omega`` of the groups, equal by default.
     correction : {"pmt", "fplib", "none"}, default="pmt"
-        What keeps the two estimates off impossible values: truncation at a posterior
-        mean, the posterior mean itself under a flat prior, or only the limits 0 and 1.
+        What keeps the estimates off impossible values, see Notes.
     noise : ndarray of shape (n_groups,), optional
-        Unbiased estimates of the sampling variances, where `sigma2` is smoothed; they
-        replace it in ``W2`` and ``W4``. Ignored where a weight is 0.
+        Unbiased sampling variances for ``W2`` and ``W4``, where `sigma2` is smoothed.
 
     Returns
     -------
     PriorMoments
-        ``A`` and the kurtosis, with and without the correction, of shape (...).
+        ``A`` and the kurtosis, of shape (...).
 
     Notes
     -----
-    The estimates of [1]_. With ``W2 = e^2 - sigma2``, ``W4 = e^4 - 6 sigma2 e^2 + 3 sigma2^2``,
-    unbiased for the moments of ``mu - f``, and ``m2``, ``m4`` their weighted means:
+    The estimates of Armstrong, Kolesar and Plagborg-Moller (2022, see `cva`). With
+    ``W2 = e^2 - sigma2``, ``W4 = e^4 - 6 sigma2 e^2 + 3 sigma2^2``, unbiased for the moments of
+    ``mu - f``, and ``m2``, ``m4`` their weighted means:
 
     - "none": ``A = max(m2, 0)``, ``kurtosis = max(m4 / A^2, 1)``;
-    - "pmt": ``A >= 2 sum(omega^2 sigma2^2) / (sum(omega) sum(omega sigma2))`` and
-      ``kurtosis >= 1 + 32 sum(omega^2 sigma2^4) / (A^2 sum(omega) sum(omega sigma2^2))``;
-    - "fplib": mean of a normal with the estimate's own mean and variance, cut at 0: above
-      0, unless the squared residuals less `noise` are one and the same number of at most 0.
+    - "pmt": ``A >= 2 sum(omega^2 sigma2^2) / (sum(omega) sum(omega sigma2))`` and ``kurtosis >= 1 +
+      32 sum(omega^2 sigma2^4) / (A^2 sum(omega) sum(omega sigma2^2))``;
+    - "fplib": mean of a normal with the estimate's own mean and variance, cut at 0: above 0, unless
+      the squared residuals less `noise` are one and the same number of at most 0.
 
-    ``A = 0`` says nothing about the shape of what does not vary: the kurtosis is then
-    nan. It estimates ``E (mu - f)^4 / A^2`` in every group alike; if that may vary with
-    `sigma2` or the features, take infinity instead.
-
-    References
-    ----------
-    .. [1] Armstrong, Kolesar and Plagborg-Moller (2022). Robust Empirical Bayes
-       Confidence Intervals. Econometrica 90(6), 2567-2602.
+    The kurtosis ``E (mu - f)^4 / A^2`` is nan where ``A = 0``. If it may vary with `sigma2` or the
+    features, take infinity instead.
 
     Examples
     --------
-    >>> import numpy as np
     >>> found = prior_moments(np.array([0.2, -0.1, 0.0, 0.3]), np.full(4, 0.01))
     >>> print(round(found.prior_variance, 6), round(found.kurtosis, 6))
     0.025 2.28
@@ -177,9 +155,8 @@ def prior_moments(residuals, sigma2, weights=None, correction="pmt", noise=None)
     fourth = square**2 - 6 * noise * square + 3 * noise**2
     mean2, mean4 = _weighted_mean(second, weights), _weighted_mean(fourth, weights)
     raw = np.maximum(mean2, 0.0)
-    raw_kurtosis = np.maximum(divided(mean4, raw**2), 1)
     if correction == "none":
-        A, kurtosis = raw, raw_kurtosis
+        A, kurtosis = raw, np.maximum(divided(mean4, raw**2), 1)
     elif correction == "pmt":
         A = np.maximum(raw, _floor(sigma2, weights, 2))
         excess = divided(_floor(sigma2**2, weights, 32), A**2)
@@ -191,7 +168,7 @@ def prior_moments(residuals, sigma2, weights=None, correction="pmt", noise=None)
             mean4 - mean2**2, _variance_of_mean(fourth - square_of_mean, weights)
         )
         kurtosis = 1 + divided(excess, A**2)
-    return PriorMoments(A, kurtosis, raw, raw_kurtosis)
+    return PriorMoments(A, kurtosis)
 
 
 def robust_half_width(prior_variance, sigma2, kurtosis, confidence_level=0.95):
@@ -204,30 +181,28 @@ def robust_half_width(prior_variance, sigma2, kurtosis, confidence_level=0.95):
     sigma2 : ndarray of shape (n_groups,)
         Sampling variances of the direct estimates.
     kurtosis : float or ndarray of shape (n_groups,)
-        Kurtosis of the true performances around their prior means, 1 to infinity.
+        Theirs too, 1 to infinity.
     confidence_level : float, default=0.95
         Average coverage over the groups.
 
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``cva(sigma2 / A, kurtosis) * w * sigma`` with ``w = A / (A + sigma2)``, in score
-        units. It falls to 0 with `A`; intervals of no width are not to be believed.
+        ``cva(sigma2 / A, kurtosis) * w * sigma``, in score units; 0 at ``A = 0``.
 
     Notes
     -----
-    Armstrong, Kolesar and Plagborg-Moller (2022). AVERAGE coverage over the groups,
-    whatever the law of the true performances, if `prior_variance` and `kurtosis` are
-    right. When not to use it: where each single group must be covered.
+    Armstrong, Kolesar and Plagborg-Moller (2022). AVERAGE coverage over the groups, whatever the
+    law of the true performances, if `prior_variance` and `kurtosis` are right.
 
     Examples
     --------
-    >>> import numpy as np
     >>> robust_half_width(0.01, np.array([0.0, 0.01, 0.04]), 3.0).round(4)
     array([0.    , 0.1406, 0.1848])
     """
     A, sigma2, kurtosis = floats(prior_variance, sigma2, kurtosis)
-    critical = cva(_bias_variance(A, sigma2), _known(kurtosis, A), confidence_level)
+    m2 = np.divide(sigma2, A, out=np.zeros_like(A), where=A > 0)  # 0 where nothing varies
+    critical = cva(m2, _known(kurtosis, A), confidence_level)
     return critical * shrinkage_factor(A, sigma2) * np.sqrt(sigma2)
 
 
@@ -236,10 +211,8 @@ def parametric_half_width(prior_variance, sigma2, confidence_level=0.95):
 
     Parameters
     ----------
-    prior_variance : float or ndarray of shape (n_groups,)
-        Variance `A` of the true performances around their prior means.
-    sigma2 : ndarray of shape (n_groups,)
-        Sampling variances of the direct estimates.
+    prior_variance, sigma2
+        As in `robust_half_width`.
     confidence_level : float, default=0.95
         Posterior probability if true performances are normal around prior means.
 
@@ -250,12 +223,11 @@ def parametric_half_width(prior_variance, sigma2, confidence_level=0.95):
 
     Notes
     -----
-    Morris (1983). When not to use it: where true performances need not be normal: the worst
-    law misses ``noncoverage(quantile / sqrt(w), sigma2 / A, kurtosis)`` of them.
+    Morris (1983). The worst law of true performances that need not be normal misses
+    ``noncoverage(quantile / sqrt(w), sigma2 / A, kurtosis)`` of them.
 
     Examples
     --------
-    >>> import numpy as np
     >>> parametric_half_width(0.01, np.array([0.0, 0.01, 0.04])).round(4)
     array([0.    , 0.1386, 0.1753])
     """
@@ -270,22 +242,17 @@ def shrinkage_length_optimal(signal_to_noise, kurtosis, confidence_level=0.95):
     ----------
     signal_to_noise : array-like of shape (n_groups,)
         ``A / sigma2``, 0 to infinity.
-    kurtosis : array-like of shape (n_groups,)
-        Kurtosis of the true performances around their prior means.
-    confidence_level : float, default=0.95
-        Average coverage over the groups.
+    kurtosis, confidence_level
+        As in `robust_half_width`.
 
     Returns
     -------
     ndarray of shape (n_groups,)
-        The ``w`` that minimizes ``w * cva((1 / w - 1)^2 signal_to_noise, kurtosis)``, 0
-        without signal, 1 without noise, nan where an argument is nan.
+        The ``w`` that minimizes ``w * cva((1 / w - 1)^2 signal_to_noise, kurtosis)``.
 
     Notes
     -----
-    Armstrong, Kolesar and Plagborg-Moller (2022). At the minimum ``1 - w`` is twice the
-    elasticity of `cva` in `m2`, which the envelope theorem gives. At kurtosis 1 a small
-    signal has no best ``w > 0``, the shorter the smaller: a `w` below 1e-4 is returned.
+    ``1 - w`` is twice the elasticity of `cva` in `m2`. Below 1e-4 where no ``w > 0`` is best.
 
     Examples
     --------
@@ -306,24 +273,16 @@ def length_optimal(prior_variance, sigma2, kurtosis, confidence_level=0.95):
 
     Parameters
     ----------
-    prior_variance : float or ndarray of shape (n_groups,)
-        Variance `A` of the true performances around their prior means.
-    sigma2 : ndarray of shape (n_groups,)
-        Sampling variances of the direct estimates.
-    kurtosis : float or ndarray of shape (n_groups,)
-        Kurtosis of the true performances around their prior means, 1 to infinity.
-    confidence_level : float, default=0.95
-        Average coverage over the groups.
+    prior_variance, sigma2, kurtosis, confidence_level
+        As in `robust_half_width`.
 
     Returns
     -------
     w, half_width : ndarray of shape (n_groups,)
-        Shrinkage factors of `shrinkage_length_optimal` (1 where ``sigma2 = 0``) and
-        half-widths around ``f + w (z - f)``, in score units; 0 where ``A = 0``.
+        Shrinkage factors (1 where ``sigma2 = 0``) and half-widths around ``f + w (z - f)``.
 
     Examples
     --------
-    >>> import numpy as np
     >>> w, half_width = length_optimal(0.01, np.array([0.0, 0.01, 0.04]), 3.0)
     >>> half_width.round(4)
     array([0.    , 0.1402, 0.1821])
@@ -338,7 +297,7 @@ def length_optimal(prior_variance, sigma2, kurtosis, confidence_level=0.95):
     return w, w * cva(m2, kurtosis, confidence_level) * np.sqrt(sigma2)
 
 
-def plausible_prior_variances(prior_variance, sigma2, n_units, unit=1.0):
+def plausible_prior_variances(prior_variance, sigma2, n_units):
     """Values that a prior variance, estimated from few groups, may well have.
 
     Parameters
@@ -349,35 +308,27 @@ def plausible_prior_variances(prior_variance, sigma2, n_units, unit=1.0):
         Sampling variances of the groups it was estimated from.
     n_units : int
         How many of them are independent: topics, where models share a topic.
-    unit : float or ndarray of shape (n_groups,), default=1
-        What `A` is a multiple of.
 
     Returns
     -------
     ndarray of shape (n_values, ..., n_groups)
-        Equally likely values: quantiles of a normal law around `A`, cut at 0, with the
-        asymptotic variance of the estimate.
+        Equally likely values: quantiles of a normal law around `A`, cut at 0.
 
     Notes
     -----
-    ``2 / sum(unit^2 / (A + sigma2)^2)`` is that variance of `A / unit` in independent groups
-    ([1]_, section 6.1), here times ``n_groups / n_units``. The cut at 0 is what a flat prior on
-    ``A >= 0`` does. When not to use it: with hundreds of units, where it changes nothing.
-
-    References
-    ----------
-    .. [1] Rao and Molina (2015). Small Area Estimation. Wiley.
+    The variance of `A` is ``2 / sum(1 / (A + sigma2)^2)`` in independent groups (Rao and Molina
+    2015, Small Area Estimation, section 6.1), here times ``n_groups / n_units``.
 
     Examples
     --------
     >>> plausible_prior_variances(0.0, [0.01] * 8, 8).mean(axis=0)[:2].round(4)
     array([0.004, 0.004])
     """
-    A, sigma2, unit = floats(prior_variance, sigma2, unit)
+    A, sigma2 = floats(prior_variance, sigma2)
     n_groups = A.shape[-1]
     with np.errstate(divide="ignore"):  # an exact group that does not vary: no error at all
-        information = np.sum((unit / (A + sigma2)) ** 2, axis=-1, keepdims=True)
-    error = np.sqrt(2 * n_groups / n_units / information) * unit
+        information = np.sum(1 / (A + sigma2) ** 2, axis=-1, keepdims=True)
+    error = np.sqrt(2 * n_groups / n_units / information)
     below = ndtr(-np.divide(A, error, out=np.full_like(A, np.inf), where=error > 0))
     shares = _MIDPOINTS.reshape(-1, *np.ones(A.ndim, dtype=int))
     return A + error * ndtri(below + (1 - below) * shares)
@@ -408,10 +359,6 @@ def posterior_variance(residuals, sigma2, prior_variances):
     """
     w = shrinkage_factor(prior_variances, sigma2)
     return w.mean(axis=0) * sigma2 + w.var(axis=0) * residuals**2
-
-
-def _bias_variance(A, sigma2):  # 0 where nothing varies
-    return np.divide(sigma2, A, out=np.zeros_like(A), where=A > 0)
 
 
 def _known(kurtosis, A):

@@ -14,8 +14,7 @@ def jackknife_mean(values, clusters):
     values : ndarray of shape (n_groups, n_columns)
         One column per quantity.
     clusters : ndarray of int of shape (n_groups,)
-        Codes 0, 1, ... of what is independent: the topic where models share
-        items, else the group.
+        Codes 0, 1, ... of what is independent: the topic where models share items, else the group.
 
     Returns
     -------
@@ -25,7 +24,6 @@ def jackknife_mean(values, clusters):
 
     Examples
     --------
-    >>> import numpy as np
     >>> mean, covariance = jackknife_mean(np.array([[1.0], [2.0], [3.0]]), np.arange(3))
     >>> mean, covariance.round(4)
     (array([2.]), array([[0.3333]]))
@@ -71,31 +69,24 @@ def sample_size_ratio(losses, sigma2, clusters, confidence_level=0.95):
     sigma2 : ndarray of shape (n_groups,)
         Unbiased sampling variances: the squared error of the direct estimator.
     clusters : ndarray of int of shape (n_groups,)
-        Codes 0, 1, ... of what is independent: the topic where models share
-        items, else the group.
+        As in `jackknife_mean`.
     confidence_level : float, default=0.95
         Level of the interval.
 
     Returns
     -------
     SampleSizeRatio
-        NamedTuple value, low, high: ``sum(sigma2) / sum(losses)``. An end is inf
-        where the data do not rule out an error of 0, and all three are nan with
-        fewer than two clusters, without noise, or where a loss is nan.
+        NamedTuple value, low, high: ``sum(sigma2) / sum(losses)``. An end is inf where the data do
+        not rule out an error of 0, and all three are nan with fewer than two clusters, without
+        noise, or where a loss is nan.
 
     Notes
     -----
-    The error of the direct estimator falls as 1 / n, hence the name. The interval
-    is that of the share of error that is left, ``sum(losses) / sum(sigma2)``, by
-    delete-one-cluster jackknife and Student's t, turned over: unlike the ratio,
-    the share has no pole.
-
-    When not to use it: with a dozen clusters or fewer, where the interval is wide
-    and its level rough.
+    The error of the direct estimator falls as 1 / n. The interval is that of
+    ``sum(losses) / sum(sigma2)``, by delete-one-cluster jackknife and Student's t, turned over.
 
     Examples
     --------
-    >>> import numpy as np
     >>> sigma2 = np.full(6, 0.02)
     >>> losses = np.array([0.008, 0.012, 0.010, 0.009, 0.011, 0.010])
     >>> ratio = sample_size_ratio(losses, sigma2, np.arange(6))
@@ -133,10 +124,9 @@ def ratio_with_more_items(ratio, share):
 
     Notes
     -----
-    With a prior mean and a prior variance `A` that are known, the ratio is
-    ``1 + sigma2 / A``: what it exceeds 1 by is inversely proportional to the
-    number of items. Estimating them costs a little more in the smaller part, so
-    the result is on average too small by a little (test_ratio_carried_over).
+    With known prior moments the ratio is ``1 + sigma2 / A``: what exceeds 1 is inversely
+    proportional to the number of items. On average the result is a little too small
+    (test_ratio_carried_over).
 
     Examples
     --------

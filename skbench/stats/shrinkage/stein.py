@@ -22,19 +22,17 @@ def squared_errors(value, posterior_variance, z, noise):
     Returns
     -------
     ndarray of shape (n_groups,)
-        ``(value - z)^2 - noise + 2 posterior_variance``. Noisy, and often negative: only means
-        over many groups are of use.
+        ``(value - z)^2 - noise + 2 posterior_variance``. Noisy, and often negative: only means over
+        many groups are of use.
 
     Notes
     -----
-    Stein's identity. For a Bayes rule with normal noise the covariance of an estimate with
-    the noise is its posterior variance, whatever it borrows from other groups and however
-    their errors are correlated (test_unbiased_risk_of_a_posterior_mean). It trusts the estimator
-    on how much weight each group has in its own estimate, and on nothing else.
+    Stein's identity: for a Bayes rule with normal noise the covariance of an estimate with the
+    noise is its posterior variance, however other groups' errors are correlated
+    (test_unbiased_risk_of_a_posterior_mean).
 
     Examples
     --------
-    >>> import numpy as np
     >>> squared_errors(np.array([0.5]), 0.01, np.array([0.9]), np.array([0.02])).round(3)
     array([0.16])
     """
@@ -59,7 +57,6 @@ def inflation(value, posterior_variance, z, noise, size):
 
     Examples
     --------
-    >>> import numpy as np
     >>> z = np.array([0.1, 0.9])
     >>> round(inflation(np.full(2, 0.5), np.full(2, 0.06), z, np.full(2, 0.02), np.ones(2)), 3)
     2.0
@@ -82,19 +79,18 @@ def weight_of_direct(value, posterior_variance, z, noise):
     Returns
     -------
     float
-        Weight of the direct estimates: 0 where the estimated risk, the mean of
-        `squared_errors`, is not above theirs by more than its standard error, or where no
-        noise was seen, which says nothing of theirs; else the one with the least estimated risk.
+        Weight of the direct estimates: 0 where the estimated risk, the mean of `squared_errors`, is
+        not above theirs by more than its standard error, or where no noise was seen, which says
+        nothing of theirs; else the one with the least estimated risk.
 
     Notes
     -----
     With ``D = mean((value - z)^2)``, ``N`` the mean noise and ``v`` the mean posterior variance,
-    the mean ``(1 - w) value + w z`` has the estimated risk
-    ``(1 - w)^2 D - N + 2 ((1 - w) v + w N)``, least at ``1 - w = (N - v) / D``.
+    ``(1 - w) value + w z`` has the estimated risk ``(1 - w)^2 D - N + 2 ((1 - w) v + w N)``, least
+    at ``1 - w = (N - v) / D``.
 
     Examples
     --------
-    >>> import numpy as np
     >>> z, half = np.array([0.1, 0.9]), np.full(2, 0.5)
     >>> weight_of_direct(half, np.full(2, 0.01), z, np.full(2, 0.02))
     0.9375

@@ -11,34 +11,14 @@ _LEAST_PRECISION = 1e-10
 
 
 class TopicFactors(NamedTuple):
-    """Normal factors that stand for the priors of the topics' effects.
-
-    Attributes
-    ----------
-    precision, pull : ndarray of shape (n_grid, n_topics)
-        Precision, and precision times mean.
-    """
+    """Normal factors that stand for the priors of the topics' effects."""
 
     precision: np.ndarray
     pull: np.ndarray
 
 
 def topic_variances(known, std, broken_std):
-    """Variances of ordinary, odd and broken topics.
-
-    Parameters
-    ----------
-    known : ndarray of shape (n_topics,)
-        Variance of what is known of each topic's effect already.
-    std : ndarray of shape (n_grid,)
-        Standard deviation of ordinary topics; 0 for no effects at all.
-    broken_std : float
-        That of broken ones, at least.
-
-    Returns
-    -------
-    ndarray of shape (3, n_grid, n_topics)
-    """
+    """Variances of ordinary, odd and broken topics."""
     broken = np.where(std > 0, np.maximum(broken_std, _WIDER * std), 0.0)
     stds = np.stack([std, _WIDER * std, broken])
     return _LEAST_VARIANCE + known + stds[:, :, None] ** 2
@@ -51,34 +31,8 @@ def first_factors(mean, variances):
 
 
 def matched_factors(mean, variance, factors, prior_mean, variances):
-    """Factors that leave each topic the mean and variance of the exact mixture.
-
-    Parameters
-    ----------
-    mean, variance : ndarray of shape (n_grid, n_topics)
-        Posterior of the effects with the present factors.
-    factors : TopicFactors
-    prior_mean : ndarray of shape (n_topics,)
-    variances : ndarray of shape (3, n_grid, n_topics)
-        See `topic_variances`.
-
-    Returns
-    -------
-    factors : TopicFactors
-    evidence : ndarray of shape (n_grid,)
-        What the mixtures have over the present factors, in logs.
-
-    Notes
-    -----
-    Expectation propagation [1]_ with the prior as the factor that is not normal: a topic is held
-    against what its items say without any prior, and is the more likely to be an odd one the
-    farther it is away. Between the two its variance is that of both, which no single normal
-    law of the effects has. A factor is never wider than the widest law of the mixture.
-
-    References
-    ----------
-    .. [1] Minka (2001). Expectation propagation for approximate Bayesian inference. UAI 17.
-    """
+    """Factors that leave each topic the mean and variance of the exact mixture."""
+    # Expectation propagation (Minka 2001), the prior being the factor that is not normal.
     own = factors.precision
     spread = 1 / np.maximum(1 / variance - own, _LEAST_PRECISION)
     away = spread * (mean / variance - factors.pull) - prior_mean

@@ -1,4 +1,4 @@
-"""Scores counted by their value, the narrowest ends so far, and a state that can be saved."""
+"""What both sequential procedures share: counts of scores, the ends so far, and saved states."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _ROUNDING = 1e-9  # of the range, by which sums of decimals may leave it
 
 @dataclass(frozen=True)
 class SequentialResult:
-    """What is known after a batch.
+    """The result after a batch.
 
     Attributes
     ----------
     verdict : str
-        "undecided", or what has been shown.
+        "undecided", or the decision.
     value, low, high : float
         Mean (difference) and its interval, valid at all looks together.
     n_items : int
-        Items so far.
+        Number of items so far.
     chance : float
-        That `max_items` items will decide; nan where none was set or too few were seen.
+        Probability that `max_items` items will decide; nan where unknown.
     futile : bool
-        Whether that chance is too small to go on.
+        Whether that probability is too small to go on.
     confidence_level : float
-        Of the interval.
+        Level of the interval.
     """
 
     verdict: str
@@ -55,7 +55,7 @@ class SequentialResult:
         return self.verdict != "undecided" or self.futile
 
     def to_frame(self) -> pd.DataFrame:
-        """All of it as one row."""
+        """The result as one row."""
         return pd.DataFrame([asdict(self)])
 
     def __str__(self):
@@ -74,6 +74,7 @@ class Sequential:
     """Scores counted by their value, and the narrowest ends so far."""
 
     def _start(self):
+        """Check the settings and start without items."""
         check_confidence_level(self.confidence_level)
         self.bounds = tuple(float(end) for end in self.bounds)
         check_within("scores", np.empty(0), self.bounds)
@@ -87,12 +88,12 @@ class Sequential:
 
     @property
     def n_items(self) -> int:
-        """Items so far."""
+        """Number of items so far."""
         return sum(self._counts.values())
 
     @property
     def result(self) -> SequentialResult:
-        """What is known so far."""
+        """The result so far."""
         values, counts = self._observed()
         n = self.n_items
         value = float(values @ counts / n) if n else math.nan
@@ -110,10 +111,12 @@ class Sequential:
         )
 
     def _observed(self):
+        """Values of the scores seen, and how often each was."""
         values = np.array(sorted(self._counts), dtype=float)
         return values, np.array([self._counts[v] for v in values.tolist()], dtype=float)
 
     def _add(self, scores):
+        """The result with more scores."""
         low, high = self._range()
         for value, count in zip(*np.unique(scores, return_counts=True), strict=True):
             self._counts[float(value)] = self._counts.get(float(value), 0) + int(count)
@@ -135,6 +138,7 @@ class Sequential:
         return self.result
 
     def _chance(self, value, values, counts, n):
+        """Probability that the items still available will decide."""
         if self.max_items is None or n < _FEWEST or self._verdict != "undecided":
             return math.nan
         low, high = self._range()
@@ -142,6 +146,7 @@ class Sequential:
         return self._chance_by(value, squares / (n + 1), n, max(self.max_items, n))
 
     def _batch(self, scores, name):
+        """Checked scores of a batch."""
         column = np.atleast_1d(floats(f"scores of {name}", scores)).ravel()
         if not np.isfinite(column).all():
             raise ValueError(f"{name} has a score that is missing or infinite; leave it out.")
@@ -151,9 +156,9 @@ class Sequential:
     def to_json(self) -> str:
         """The state as text: settings, counts, ends and verdict."""
         settings = {name: getattr(self, name) for name in self._settings}
-        state = {"counts": sorted(self._counts.items()), "ends": self._ends}
-        kind = type(self).__name__
-        return json.dumps({"kind": kind, **settings, **state, "verdict": self._verdict})
+        counts = sorted(self._counts.items())
+        state = {"counts": counts, "ends": self._ends, "verdict": self._verdict}
+        return json.dumps({"kind": type(self).__name__, **settings, **state})
 
     @classmethod
     def from_json(cls, text: str) -> Self:
@@ -161,18 +166,24 @@ class Sequential:
         state = json.loads(text)
         if state.get("kind") != cls.__name__:
             raise ValueError(f"This is the state of {state.get('kind')}, not of {cls.__name__}.")
+        if state.get("max_weight", 1) != 1:  # of an earlier version
+            raise ValueError(
+                f"This state is of differences with weights up to {state['max_weight']:g}, which "
+                "SequentialComparison no longer takes. Start again with a SequentialMean, "
+                "target=0, of weights * (a - b)."
+            )
         found = cls(**{name: state[name] for name in cls._settings})
         found._counts = {float(value): int(count) for value, count in state["counts"]}
         found._ends, found._verdict = tuple(state["ends"]), state["verdict"]
         return found
 
     def save(self, path: Path) -> None:
-        """Write the state to a file, which is there whole or as it was before."""
+        """Write the state to a file, whole or not at all."""
         write_whole(path, self.to_json())
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Go on from a file that `save` wrote."""
+        """Read a state that `save` wrote."""
         return cls.from_json(Path(path).read_text(encoding="utf-8"))
 
     def __repr__(self):

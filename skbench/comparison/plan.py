@@ -32,31 +32,29 @@ def required_items(
     Parameters
     ----------
     effect : float
-        True difference worth finding, in the units of the score.
+        Minimum difference worth detecting, in the units of the score.
     omega2 : float
-        Variance over items of the difference of the models' expected scores, score
-        units squared. `skbench.stats.aggregation.difference_variance` makes it of the
-        models' own variances and their correlation; ``compare_models(...).omega2``
-        of data.
+        Variance over items of the difference of the models' expected scores, score units
+        squared: ``compare_models(...).omega2``, or
+        `skbench.stats.aggregation.difference_variance` of a guess.
     sigma2_a, sigma2_b : float, default=0.0
-        Variance of repeated answers to one item, averaged over items. Leave both at
-        0 if `omega2` comes from single answers, whose noise is in it.
+        Variance of repeated answers to one item, averaged over items. Leave both at 0 if
+        `omega2` is of single answers: their noise is in it.
     n_repeats : int, default=1
         Answers of each model to each item.
     design_effect : float, default=1.0
-        What clusters of items multiply `omega2` by, see
-        `skbench.stats.cluster_summary.expected_design_effect`; 1 where `omega2` was
-        estimated from the same kind of clusters.
+        Factor of `omega2` due to clusters (`skbench.stats.cluster_summary.expected_design_effect`);
+        1 if `omega2` was estimated from such clusters.
     cluster_size : float, default=1.0
-        Items per cluster: degrees of freedom go by clusters.
+        Items per cluster, for the degrees of freedom.
     test : {"t", "mcnemar", "normal"}, default="t"
-        What `compare_models` will print: the paired t test, with clusters or without;
-        McNemar's exact test, for right and wrong answers to independent items, each given
-        once; or the published normal formula, which both fall short of.
+        The test that `compare_models` will use: the paired t test, with or without clusters;
+        McNemar's exact test, for single right and wrong answers to independent items; or the
+        published normal formula, which is optimistic for both.
     confidence_level : float, default=0.95
-        Level of the interval that has to leave out 0.
+        Level of the interval that is to exclude 0.
     power : float, default=0.8
-        Chance that it does.
+        Probability that it does.
 
     Returns
     -------
@@ -66,22 +64,20 @@ def required_items(
     Raises
     ------
     ValueError
-        If a number is out of range, `effect` or all variance is 0, or with "mcnemar" repeats or
-        clusters are given, or `omega2` or `effect` are impossible for right and wrong answers.
+        If a number is out of range, if `effect` or all variance is 0, or if "mcnemar" comes with
+        repeats or clusters, or with an impossible `omega2` or `effect`.
 
     Notes
     -----
     "normal" is the sample size formula of [1]_,
     ``n = (z_{alpha/2} + z_{1-power})^2 (deff omega2 + (sigma2_a + sigma2_b) / K) / effect^2``,
     rounded up. "t" solves for the power of the noncentral t distribution with
-    ``n / cluster_size - 1`` degrees of freedom, "mcnemar" finds the first n at which the
-    exact test has the power, among disagreements on a share ``omega2 + effect^2`` of the
-    items (at least ``|effect|``, as models that differ by so much disagree so often).
-    More answers per item reduce the noise only; once it is small against `omega2`, items
-    are what helps.
+    ``n / cluster_size - 1`` degrees of freedom. "mcnemar" finds the first n at which the exact
+    test has the power if the models disagree on a share ``omega2 + effect^2`` of the items (at
+    least ``|effect|``). More answers per item reduce the noise only.
 
-    When not to use it: after the comparison, with the observed difference as
-    `effect`, to find out whether there were enough items; the interval says so.
+    When not to use it: after the comparison, with the observed difference as `effect`; the
+    interval says whether there were enough items.
 
     References
     ----------
@@ -156,7 +152,7 @@ def _first_n(effect, disagreement, confidence_level, power):
 
 
 def _disagreement(variance, effect):
-    """Share of items on which two models of right and wrong answers disagree."""
+    """Share of items on which two models disagree."""
     return max(variance + effect**2, abs(effect))
 
 
@@ -194,16 +190,16 @@ def minimum_detectable_effect(
     Raises
     ------
     ValueError
-        As `required_items`, and for fewer than two clusters, or fewer items than McNemar's test
-        takes to find anything (6 at level .95).
+        As `required_items`; for fewer than two clusters, or fewer items than McNemar's test
+        needs (6 at level 0.95).
 
     Notes
     -----
     The inverse of `required_items`; "normal" is
     ``(z_{alpha/2} + z_{1-power}) sqrt((deff omega2 + (sigma2_a + sigma2_b) / K) / n)``.
 
-    When not to use it: as the smallest difference that can come out significant,
-    which is 0.7 times as large at power 0.8, and found half of the time.
+    When not to use it: as the smallest difference that can come out significant; at power 0.8
+    that is 0.7 times as large.
 
     Examples
     --------
@@ -245,14 +241,14 @@ def minimum_detectable_effect(
 
 
 def _solved(power_of, power, largest):
-    """The effect at which a power is reached."""
+    """Effect at which the power is reached."""
     if power_of(largest) < power:
         raise ValueError(f"No difference is found with power {power:g}. Take more items.")
     return float(brentq(lambda x: power_of(x) - power, 1e-9 * largest, largest, xtol=1e-12))
 
 
 def _variance(omega2, sigma2_a, sigma2_b, n_repeats, design_effect, confidence_level, power):
-    """Checked variance that one item adds."""
+    """Variance that one item adds, of checked numbers."""
     check_confidence_level(confidence_level)
     _check_number("power", power)
     if not 1 - confidence_level < power < 1:
@@ -268,6 +264,7 @@ def _variance(omega2, sigma2_a, sigma2_b, n_repeats, design_effect, confidence_l
 
 
 def _check_test(test, variance, cluster_size, n_repeats, design_effect, effect=0.0):
+    """Refuse what a test cannot be planned with."""
     check_option("test", test, TESTS)
     _check_number("cluster_size", cluster_size, least=1)
     if test != "mcnemar":

@@ -63,7 +63,7 @@ def test_runs_are_averaged_and_names_of_columns_are_free(past):
     twice = pd.concat([past, past.assign(score=1 - past["score"])])
     twice = twice.rename(columns={"model": "who", "item": "id", "score": "right", "topic": "of"})
     with pytest.warns(UserWarning, match="same answers throughout"):
-        bank = ItemBank().fit(twice, model="who", item="id", score="right", topic="of")
+        bank = ItemBank(model="who", item="id", score="right", topic="of").fit(twice)
     assert np.all(bank.scores_ == 0.5) and bank.binary_
 
 

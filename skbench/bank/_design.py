@@ -18,37 +18,27 @@ _NEW_ITEM = 0.25  # variance of an item that the bank lacks, beyond that of easi
 
 
 class Design(NamedTuple):
-    """Features of items, and what they are measured in.
+    """Features of items, and the units of the scores."""
 
-    bank : ndarray of shape (n_items, n_coefficients), features of the items of the bank
-    topics : ndarray of shape (n_topics + n_new, n_coefficients), of items that it lacks
-    attenuation : float, of items that it lacks
-    scale, center : float, scores are modeled as ``(score - center) / scale``
-    prior_mean, prior_std : ndarray of the coefficients but those of components
-    noise : float, variance of a score around model and item among the earlier models
-    """
-
-    bank: np.ndarray
-    topics: np.ndarray
-    attenuation: float
-    scale: float
+    bank: np.ndarray  # (n_items, n_coefficients), of the items of the bank
+    topics: np.ndarray  # (n_topics + n_new, n_coefficients), of items that it lacks
+    attenuation: float  # of items that it lacks
+    scale: float  # scores are modeled as (score - center) / scale
     center: float
-    prior_mean: np.ndarray
+    prior_mean: np.ndarray  # of the coefficients but those of components
     prior_std: np.ndarray
-    noise: float
+    noise: float  # variance of a score around model and item among the earlier models
+
+    def features(self, position, topic):
+        """Features of items by position (-1: not in the bank) and topic, and attenuations."""
+        known = position >= 0
+        X = np.where(known[:, None], self.bank[position], self.topics[topic])
+        return X, np.where(known, 1.0, self.attenuation)
 
 
 def design(bank, n_new, y=None):
-    """Features: constant, easiness within topics and between them, components.
-
-    Parameters
-    ----------
-    bank : ItemBank
-    n_new : int
-        Number of topics that the bank lacks.
-    y : ndarray, default=None
-        Scores, if they are not 0/1; None if they are.
-    """
+    """The `Design` of a bank, `n_new` topics that it lacks, and scores `y` if they are not 0/1."""
+    # Columns: constant, easiness within topics and between them, components.
     easiness, ability = bank.easiness_, bank.ability_
     scale, center, slope = 1.0, 0.0, 1.0
     level, spread = np.median(ability), np.std(ability)
@@ -97,17 +87,8 @@ def _noise_of_past(scores):
     return np.nanmean(rest**2)
 
 
-def prior_of(design, noise, topic_mean=None, topic_known=None):
-    """Priors on the grid of the variances of components, topics and noise.
-
-    Parameters
-    ----------
-    design : Design
-    noise : float
-        Variance of scores around the easiness, in units of the model; nan for answers.
-    topic_mean, topic_known : ndarray of shape (n_topics,), default=None
-        What other models say of the effects of the topics, and its variances.
-    """
+def prior_of(design, noise):
+    """`Prior` on a grid of variances, given that of scores around the easiness (nan: 0/1)."""
     n_topics, width = design.topics.shape
     fixed = len(design.prior_mean)
     share = 1.0 if np.isnan(noise) else _SHARES_OF_STD
@@ -122,8 +103,8 @@ def prior_of(design, noise, topic_mean=None, topic_known=None):
     return Prior(
         mean=np.concatenate([design.prior_mean, np.zeros(width - fixed)]),
         precision=precision,
-        topic_mean=zeros if topic_mean is None else topic_mean,
-        topic_known=zeros if topic_known is None else topic_known,
+        topic_mean=zeros,
+        topic_known=zeros,
         topic_std=topic,
         noise=noises,
         # Flat in the standard deviations, whose grids are even in logs: coverage .94 -> .97

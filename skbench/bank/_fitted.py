@@ -15,40 +15,27 @@ _PAST_WORTH = 4.0  # items that the noise of earlier models' scores is worth
 
 
 class FittedModel(NamedTuple):
-    """A new model, on items in sorted order; scores in units of the model.
-
-    fit : UnitFit
-    noise : ndarray of shape (n_grid,), variance of a score; None for answers
-    position, topic : ndarray of int of shape (n_asked,), -1 for items that the bank lacks
-    y : ndarray of shape (n_asked,)
-    weight : ndarray of shape (n_asked,), inverse chances of being asked
-    designed : bool, whether the user gave those chances
-    """
+    """A new model, on items in sorted order; scores in units of the `Design`."""
 
     fit: UnitFit
-    noise: np.ndarray | None
-    position: np.ndarray
+    noise: np.ndarray | None  # (n_grid,), variance of a score; None for answers
+    position: np.ndarray  # of items in the bank, -1 for those that it lacks
     topic: np.ndarray
     y: np.ndarray
-    weight: np.ndarray
-    designed: bool
+    weight: np.ndarray  # inverse chances of being asked
+    designed: bool  # whether the user gave those chances
 
 
 def fit_model(bank, design, rows, y, own, answers):
-    """Average repeated rows, put items in order, and fit."""
+    """The `FittedModel` of some rows, repeated ones averaged."""
     position, topic, score, weight = _averaged(bank, rows, y, own)
     designed = rows.probability is not None
     score = (score - design.center) / design.scale
-    known = position >= 0
-    X = np.where(known[:, None], design.bank[position], design.topics[topic])
-    attenuation = np.where(known, 1.0, design.attenuation)
-    if answers:
-        prior = prior_of(design, np.nan)
-        fit = unit_level_logit(score, X, topic, attenuation, prior)
-        return FittedModel(fit, None, position, topic, score, weight, designed)
-    prior = prior_of(design, _noise(score, X[:, 1], design.noise))
-    fit = unit_level_normal(score, X, topic, attenuation, prior)
-    noise = prior.noise[fit.kept]
+    X, attenuation = design.features(position, topic)
+    prior = prior_of(design, np.nan if answers else _noise(score, X[:, 1], design.noise))
+    fitted = unit_level_logit if answers else unit_level_normal
+    fit = fitted(score, X, topic, attenuation, prior)
+    noise = None if answers else prior.noise[fit.kept]
     return FittedModel(fit, noise, position, topic, score, weight, designed)
 
 
@@ -58,12 +45,9 @@ def _averaged(bank, rows, y, own):
     key = position.astype(np.int64)
     lacking = position < 0
     if lacking.any():
-        pairs = sorted(set(zip(topic[lacking], map(str, rows.item[own][lacking]), strict=True)))
-        number = {pair: len(bank.items_) + i for i, pair in enumerate(pairs)}
-        key[lacking] = [
-            number[pair]
-            for pair in zip(topic[lacking], map(str, rows.item[own][lacking]), strict=True)
-        ]
+        pairs = list(zip(topic[lacking], map(str, rows.item[own][lacking]), strict=True))
+        number = {pair: len(bank.items_) + i for i, pair in enumerate(sorted(set(pairs)))}
+        key[lacking] = [number[pair] for pair in pairs]
     _, first, code, count = np.unique(
         key, return_index=True, return_inverse=True, return_counts=True
     )
@@ -75,11 +59,8 @@ def _averaged(bank, rows, y, own):
 
 
 def _noise(score, easiness, of_past):
-    """Variance of scores around a line in easiness: the middle of the grid.
-
-    Scores that happen to be alike do not make others certain: what earlier models scattered
-    counts as some items more.
-    """
+    """Variance of scores around a line in easiness: the middle of the grid."""
+    # Scores that happen to be alike do not make others certain, so earlier ones count too.
     X = np.column_stack([np.ones(len(score)), easiness])
     rest = score - X @ np.linalg.lstsq(X, score, rcond=None)[0]
     freedom = max(len(score) - 2, 0)

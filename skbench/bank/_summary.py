@@ -11,7 +11,7 @@ _PRIOR_ITEMS = 4.0  # items' worth of the variance that the model expects of a r
 
 
 def summary_of(estimator):
-    """A `GroupSummary` of the models and topics with items asked."""
+    """The `GroupSummary` of the models and topics with items asked."""
     every = [_of_model(estimator, name) for name in estimator.models_]
     table = pd.concat(every, ignore_index=True)
     keys = [estimator.model, estimator.topic]
@@ -30,6 +30,7 @@ def summary_of(estimator):
 
 
 def _of_model(estimator, name):
+    """Estimates of the topics of one model, as a table."""
     bank, fitted, design = estimator.bank, estimator._fits[name], estimator._design
     known = fitted.position >= 0
     position, topic = fitted.position[known], fitted.topic[known]

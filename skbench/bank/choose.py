@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -13,10 +13,8 @@ from skbench._checks import check_option, check_whole
 from skbench._random import as_generator
 from skbench._types import RandomState
 from skbench.bank._rows import PROBABILITY
+from skbench.bank.item_bank import ItemBank
 from skbench.stats.item_response.sampling import allocate, imbalance, systematic_sample
-
-if TYPE_CHECKING:
-    from skbench.bank.item_bank import ItemBank
 
 _CANDIDATES = 10
 _LEAST_CHANCE = 0.25  # of an equal one
@@ -29,7 +27,7 @@ CHANCES = ("equal", "informative")
 def choose_items(
     bank: ItemBank,
     n_items: int,
-    by: Literal["topic"] | None = "topic",
+    topics: Literal["topic"] | None = "topic",
     *,
     allocation: Literal["proportional", "neyman"] = "proportional",
     chances: Literal["equal", "informative"] = "equal",
@@ -44,28 +42,27 @@ def choose_items(
         Fitted.
     n_items : int
         Number of items in all.
-    by : "topic" or None, default="topic"
-        Whether to spread over topics: each then has two items, if there are enough. None
-        looks at easiness alone.
+    topics : "topic" or None, default="topic"
+        Whether the sample is stratified by topic, with at least two items each if there are
+        enough. None looks at easiness alone.
     allocation : {"proportional", "neyman"}, default="proportional"
-        Numbers of items by topic: as its size, or as its size times the standard deviation of
-        an answer around its prediction. Not used where `tell_apart` is given.
+        Number of items of a topic: proportional to its size, or to its size times the standard
+        deviation of an answer around its prediction. Not used with `tell_apart`.
     chances : {"equal", "informative"}, default="equal"
-        Of the items of a topic: all the same, so that the plain mean of the answers is right as
-        well, or greater for items that are neither all but sure to be solved nor all but sure
-        not to be. Then only estimates that know the chances are right, such as those of
-        `UnitLevelModel`, and their squared errors some 5 to 10 % smaller. Not used where
-        `tell_apart` is given.
+        Inclusion probabilities within a topic: equal, so that the plain mean of the answers is
+        unbiased; or larger for items of uncertain outcome. With the latter only estimates
+        that know the probabilities are right, such as those of `UnitLevelModel`; their squared
+        errors are 5 to 10% smaller. Not used with `tell_apart`.
     tell_apart : tuple of two str, default=None
-        Two models of the bank. The chance of an item then grows with how differently they
-        answered it: for a comparison of models like these two.
+        Two models of the bank. Items that they answered differently are then more likely: for
+        a comparison of models like these two.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the random start.
+        Source of the random start.
 
     Returns
     -------
     DataFrame of shape (n_items, 3)
-        Columns topic, item and inclusion_probability, which `UnitLevelModel.fit` understands.
+        Columns topic, item and inclusion_probability, as `UnitLevelModel.fit` takes them.
 
     Raises
     ------
@@ -74,17 +71,15 @@ def choose_items(
 
     Notes
     -----
-    Systematic sampling [1]_: items are put in order of easiness, every second topic in the
-    opposite one, and taken at even steps from a random start. Of ten such samples the most
-    balanced one is kept: rejective sampling [2]_, which leaves the inclusion probabilities as
-    they are but for terms of higher order, so that assisted estimates stay all but unbiased.
-    Balance is measured by what the score of the whole would be off by for a new model whose
-    log odds are linear in easiness and components: ``d' C d``, with `d` the weighted
-    sample mean of ``p (1 - p) x`` less its mean over the bank and `C` the posterior covariance of
-    such a model's coefficients after as many answers. Informative chances go with
-    ``p (1 - p)``, and are never below a quarter of equal ones.
+    Systematic sampling [1]_: items are sorted by easiness, every second topic in reverse, and
+    taken at even steps from a random start. The most balanced of ten such samples is kept:
+    rejective sampling [2]_, which changes the inclusion probabilities only in terms of higher
+    order. Balance is ``d' C d``, with `d` the weighted sample mean of ``p (1 - p) x`` less its
+    mean over the bank, and `C` the posterior covariance of a new model's coefficients after as
+    many answers. Informative probabilities are proportional to ``p (1 - p)``, and at least a
+    quarter of equal ones.
 
-    When not to use it: to find the items that are best for its own sake; the sample is random.
+    When not to use it: to find the best items for their own sake; the sample is random.
 
     References
     ----------
@@ -106,12 +101,13 @@ def choose_items(
     check_whole("n_items", n_items)
     check_option("allocation", allocation, ALLOCATIONS)
     check_option("chances", chances, CHANCES)
-    check_option("by", by, ("topic", None) if by is None else ("topic",))
+    if topics is not None:
+        check_option("topics", topics, ("topic",))
     n_bank = len(bank.items_)
     if n_items > n_bank:
         raise ValueError(f"n_items is {n_items}, but the bank has {n_bank} items only.")
     rng = as_generator(random_state)
-    codes = bank.topic_codes_ if by == "topic" else np.zeros(n_bank, dtype=int)
+    codes = np.zeros(n_bank, dtype=int) if topics is None else bank.topic_codes_
     spread = _spread(bank)
     if tell_apart is not None:
         size = _differences(bank, tell_apart)
@@ -138,10 +134,8 @@ def choose_items(
 
 
 def _spread_out(easiness, codes, n_items, rng):
-    """Items by topic and easiness, every second topic in the opposite order.
-
-    In random order within each step of the sample: every item can meet every other.
-    """
+    """Order of items by topic and easiness, every second topic in reverse."""
+    # Random within each step of the sample, so that any two items can be drawn together.
     turned = np.where(codes % 2 == 0, easiness, -easiness)
     shuffled = rng.permutation(len(easiness))
     order = shuffled[np.lexsort([turned[shuffled], codes[shuffled]])]
@@ -150,7 +144,7 @@ def _spread_out(easiness, codes, n_items, rng):
 
 
 def _spread(bank):
-    """Variance of an answer around its prediction, on average over the earlier models."""
+    """Variance of an answer around its prediction, averaged over the earlier models."""
     if not bank.binary_:
         return np.ones(len(bank.items_))
     abilities = np.quantile(bank.ability_ - bank.easiness_.mean(), _LEVELS)
@@ -159,7 +153,7 @@ def _spread(bank):
 
 
 def _differences(bank, models):
-    """How unlike two models answered each item; half of it is even, so that none is left out."""
+    """Sizes of the items by how differently two models answered them, all above 0."""
     models = list(models)
     unknown = [name for name in models if name not in bank.models_]
     if unknown or len(models) != 2:

@@ -153,16 +153,13 @@ class Population(NamedTuple):
 def population_of(estimator, population):
     """The `Population` of sizes by topic, or of a table of items."""
     bank = estimator.bank
-    topics = [*bank.topics_, *estimator._new_topics]
+    topics, whole = [*bank.topics_, *estimator._new_topics], np.ones(len(bank.items_))
     if population is None:
-        ones = np.ones(len(bank.items_))
-        return Population(estimator, ones, np.zeros(len(topics)), topics)
+        return Population(estimator, whole, np.zeros(len(topics)), topics)
     if isinstance(population, pd.DataFrame):
         return _from_items(estimator, population, topics)
     sizes = pd.Series(population, dtype=float)
-    unknown = [name for name in sizes.index if name not in topics]
-    if unknown:
-        raise ValueError(f"population names topic {unknown[0]!r}, of which nothing is known.")
+    _refuse_unknown(sizes.index, topics)
     wrong = ~np.isfinite(sizes) | (sizes < 0) | (sizes != np.round(sizes))
     if wrong.any():
         name = sizes.index[int(np.argmax(wrong))]
@@ -188,7 +185,14 @@ def population_of(estimator, population):
                 f"population has {sizes[first]:g} items of topic {plain(topics[first])!r}, but "
                 f"model {name!r} was asked {asked[first]} there that the bank lacks."
             )
-    return Population(estimator, np.ones(len(bank.items_)), beyond, topics)
+    return Population(estimator, whole, beyond, topics)
+
+
+def _refuse_unknown(names, topics):
+    """Refuse topics that neither the bank nor the items asked have."""
+    unknown = [name for name in names if name not in topics]
+    if unknown:
+        raise ValueError(f"population names topic {unknown[0]!r}, of which nothing is known.")
 
 
 def _from_items(estimator, items, topics):
@@ -198,11 +202,8 @@ def _from_items(estimator, items, topics):
     position, code, new = positions_and_topics(
         estimator.bank, items, estimator.topic, estimator.item
     )
-    unknown = [name for name in new if name not in topics]
-    if unknown:
-        raise ValueError(f"population names topic {unknown[0]!r}, of which nothing is known.")
-    names = [*estimator.bank.topics_, *new]
-    code = np.array([topics.index(name) for name in names])[code]
+    _refuse_unknown(new, topics)
+    code = pd.Index(topics).get_indexer([*estimator.bank.topics_, *new])[code]
     counts = np.zeros(len(estimator.bank.items_))
     counts[position[position >= 0]] = 1
     beyond = np.bincount(code[position < 0], minlength=len(topics)).astype(float)

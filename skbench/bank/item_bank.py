@@ -268,6 +268,7 @@ class ItemBank(BaseEstimator):
         Parameters
         ----------
         path : str or path-like
+            Name of the file.
 
         Returns
         -------

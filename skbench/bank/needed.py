@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_by, check_confidence_level
+from skbench._checks import check_confidence_level, check_option
 from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import RandomState
@@ -93,9 +93,7 @@ def items_needed(
     """
     check_is_fitted(bank)
     check_confidence_level(confidence_level)
-    (level,) = check_by(by)
-    if level not in ("model", "topic"):
-        raise ValueError(f"by must be 'model' or 'topic', got {by!r}.")
+    check_option("by", by, ("model", "topic"))
     if not half_width > 0:
         raise ValueError(f"half_width must be positive, got {half_width!r}.")
     if len(bank.models_) < 2:
@@ -106,28 +104,24 @@ def items_needed(
     rows = []
     tried = np.unique(order[np.round(places).astype(int)])
     for model in steps(tried, "earlier models"):
-        rows += _tried(bank, bank.models_[model], level, half_width, confidence_level, rng)
+        rows += _tried(bank, bank.models_[model], by, half_width, confidence_level, rng)
     table = pd.DataFrame(rows).groupby("n_items").median().sort_index()
-    n_items = _crossing(table[level], half_width, len(bank.items_))
+    n_items = _crossing(table[by], half_width, len(bank.items_))
     return ItemsNeeded(n_items, n_items / len(bank.topics_), table)
 
 
-def _tried(bank, name, level, half_width, confidence_level, rng):
+def _tried(bank, name, by, half_width, confidence_level, rng):
     """Half widths for one earlier model, by number of items, until the one wanted is reached."""
     scores = bank.scores_[:, bank.models_.get_loc(name)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         others = bank.without(name)
-    place = pd.MultiIndex.from_frame(bank.items_).get_indexer(
-        pd.MultiIndex.from_frame(others.items_)
-    )
-    sizes = {max(_FEWEST, round(share * len(place))) for share in _SHARES}
-    for n_items in sorted(n for n in sizes if n < len(place)):
+    scores = pd.Series(scores, pd.MultiIndex.from_frame(bank.items_))
+    n_left = len(others.items_)
+    sizes = {max(_FEWEST, round(share * n_left)) for share in _SHARES}
+    for n_items in sorted(n for n in sizes if n < n_left):
         chosen = choose_items(others, n_items, random_state=rng)
-        at = pd.MultiIndex.from_frame(others.items_).get_indexer(
-            pd.MultiIndex.from_frame(chosen[["topic", "item"]])
-        )
-        y = scores[place[at]]
+        y = scores.loc[pd.MultiIndex.from_frame(chosen[["topic", "item"]])].to_numpy()
         known = np.isfinite(y)
         if not known.any():
             continue
@@ -136,11 +130,11 @@ def _tried(bank, name, level, half_width, confidence_level, rng):
             warnings.simplefilter("ignore")
             fitted = UnitLevelModel(others, sampled="random").fit(X, y[known])
         row = {"n_items": n_items}
-        for name_of in ("model", "topic"):
-            e = fitted.estimate(by=name_of, confidence_level=confidence_level)
-            row[name_of] = float(np.median(e.high - e.low) / 2)
+        for level in ("model", "topic"):
+            e = fitted.estimate(by=level, confidence_level=confidence_level)
+            row[level] = float(np.median(e.high - e.low) / 2)
         yield row
-        if row[level] < half_width:
+        if row[by] < half_width:
             return
 
 

@@ -46,15 +46,6 @@ class ModelComparison:
         were answered once.
     remarks : tuple of str
         Further remarks, in sentences.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from skbench.comparison import compare_models
-    >>> items = pd.DataFrame({"model": ["ada"] * 6 + ["bob"] * 6, "item": [*range(6)] * 2,
-    ...                       "score": [1, 1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 1]})
-    >>> compare_models(items, "ada", "bob").to_frame()["difference"].round(3).item()
-    0.333
     """
 
     estimate: Estimate
@@ -87,19 +78,10 @@ class ModelComparison:
     def to_frame(self) -> pd.DataFrame:
         """One row per comparison, indexed by the two models and the group."""
         e = self.estimate
-        columns = {
-            "difference": e.value,
-            "low": e.low,
-            "high": e.high,
-            "standard_error": e.standard_error,
-            "df": self.df,
-            "p_value": self.p_value,
-            "correlation": self.correlation,
-            "variance_reduction": self.variance_reduction,
-            "n_items": self.n_items,
-            "items_needed": self.items_needed,
-        }
-        return pd.DataFrame(columns, index=e.labels)
+        columns = {name: getattr(e, name) for name in ("value", "low", "high", "standard_error")}
+        own = ("df", "p_value", "correlation", "variance_reduction", "n_items", "items_needed")
+        columns |= {name: getattr(self, name) for name in own}
+        return pd.DataFrame(columns, index=e.labels).rename(columns={"value": "difference"})
 
     def sentences(self, position: int = 0) -> list[str]:
         """One comparison in words: the result, the gain from pairing, and the items needed.

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from skbench._types import Path
-
-if TYPE_CHECKING:
-    from skbench.comparison._sequential import SequentialComparison, SequentialMean
-    from skbench.comparison._sequential_state import SequentialResult
+from skbench.comparison._sequential import (
+    SequentialComparison,
+    SequentialMean,
+    SequentialResult,
+)
 
 
 class InspectStopping:

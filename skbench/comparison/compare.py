@@ -69,21 +69,18 @@ def compare_models(
     Returns
     -------
     ModelComparison
-        With `estimate`, `p_value`, ``to_frame()`` and more.
 
     Raises
     ------
     ValueError
-        For missing columns, labels or scores, unknown or identical names of models, items
-        answered several times without `cluster`, items in two clusters, and models that
-        share clusters but no items.
+        For missing columns, labels or scores, unknown or identical names of models, repeated
+        answers without `cluster`, items in two clusters, and shared clusters without shared items.
 
     Warns
     -----
     UserWarning
-        If models did not answer the same items, if a pair shares no items, if all items are
-        in one cluster, if two models differ by the same amount on every item, or if few
-        differences are skewed.
+        If models did not answer the same items, share none, have them all in one cluster, differ
+        by the same amount on every item, or by few and skewed amounts.
 
     Notes
     -----

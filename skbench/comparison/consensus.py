@@ -28,11 +28,6 @@ class KemenyOrder:
         all tasks.
     method : str
         "exact", or the name of the heuristic, whose cost may not be the smallest.
-
-    Examples
-    --------
-    >>> kemeny_order([[0.6, 0.4], [0.5, 0.3], [0.9, 0.1]]).cost
-    2
     """
 
     order: pd.Index
@@ -51,7 +46,6 @@ def kemeny_order(scores: Table) -> KemenyOrder:
     Returns
     -------
     KemenyOrder
-        With `order`, `cost` and `method`.
 
     Raises
     ------

@@ -58,14 +58,6 @@ class Leaderboard:
         blanks at the lowest and at the highest score.
     remarks : tuple of str
         Further remarks, in sentences.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> items = pd.DataFrame({"model": ["ada"] * 6 + ["bob"] * 6, "item": [*range(6)] * 2,
-    ...                       "score": [1, 1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 1]})
-    >>> leaderboard(items).ties
-    ['a', 'a']
     """
 
     estimate: Estimate
@@ -142,15 +134,14 @@ def leaderboard(
     Raises
     ------
     ValueError
-        For missing columns, labels or scores, items answered several times without
-        `cluster`, a model without items in a topic, and models that all have a topic with
-        items of one cluster only.
+        For missing columns, labels or scores, repeated answers without `cluster`, a model without
+        items in a topic, and models that all have a topic with items of one cluster only.
 
     Warns
     -----
     UserWarning
-        If models did not answer the same items, if some models share no items with others,
-        or if some have a topic with items of one cluster only. The last two may have any rank.
+        If models did not answer the same items, share none with others, or have a topic with
+        items of one cluster only. The last two may have any rank.
 
     Notes
     -----

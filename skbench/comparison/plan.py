@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from bisect import bisect_left
 from typing import Literal
 
 from scipy.optimize import brentq
@@ -100,17 +101,14 @@ def required_items(
     _check_number("effect", effect)
     if effect == 0:
         raise ValueError("effect is 0: no number of items shows that there is no difference.")
-    variance = _variance(
-        omega2, sigma2_a, sigma2_b, n_repeats, design_effect, confidence_level, power
-    )
-    _check_test(test, variance, cluster_size, n_repeats, design_effect, effect)
+    goal, noise = (confidence_level, power), (sigma2_a, sigma2_b, n_repeats)
+    variance = _variance(test, omega2, noise, design_effect, cluster_size, goal, effect)
     if variance == 0 and test != "mcnemar":
         raise ValueError(
             "omega2, sigma2_a and sigma2_b are 0: a difference that is the same on every item "
             "needs no plan. Take omega2 of a pilot, compare_models(...).omega2, or a guess by "
             "skbench.stats.aggregation.difference_variance."
         )
-    goal = confidence_level, power
     if test == "mcnemar":
         return _first_n(effect, _disagreement(variance, effect), *goal)
     if test == "t":
@@ -133,22 +131,20 @@ def _first_n(effect, disagreement, confidence_level, power):
     """Smallest number of items at which McNemar's exact test has the power."""
     start = formulas.required_n_mcnemar(effect, disagreement, confidence_level, power)
 
-    def enough(n):
-        return formulas.power_mcnemar(effect, n, disagreement, confidence_level) >= power
-
     if not start < _MOST_ITEMS:
         raise ValueError(
             f"effect={effect:g} would take {start:.3g} items or more. Plan for the smallest "
             "difference worth finding."
         )
+
+    def enough(n):
+        return formulas.power_mcnemar(effect, n, disagreement, confidence_level) >= power
+
     low, high = 0, math.ceil(start)
     while not enough(high):
         low, high = high, math.ceil(1.1 * high) + 1
     low = max(low, math.floor(0.5 * high))
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return low + 1 + bisect_left(range(low + 1, high), True, key=enough)
 
 
 def _disagreement(variance, effect):
@@ -207,10 +203,8 @@ def minimum_detectable_effect(
     0.03
     """
     _check_number("n_items", n_items, least=1)
-    variance = _variance(
-        omega2, sigma2_a, sigma2_b, n_repeats, design_effect, confidence_level, power
-    )
-    _check_test(test, variance, cluster_size, n_repeats, design_effect)
+    goal, noise = (confidence_level, power), (sigma2_a, sigma2_b, n_repeats)
+    variance = _variance(test, omega2, noise, design_effect, cluster_size, goal)
     normal = float(formulas.detectable_effect(n_items, variance, confidence_level, power))
     if test == "normal" or (test == "t" and variance == 0):
         return normal
@@ -247,8 +241,10 @@ def _solved(power_of, power, largest):
     return float(brentq(lambda x: power_of(x) - power, 1e-9 * largest, largest, xtol=1e-12))
 
 
-def _variance(omega2, sigma2_a, sigma2_b, n_repeats, design_effect, confidence_level, power):
+def _variance(test, omega2, noise, design_effect, cluster_size, goal, effect=0.0):
     """Variance that one item adds, of checked numbers."""
+    check_option("test", test, TESTS)
+    confidence_level, power = goal
     check_confidence_level(confidence_level)
     _check_number("power", power)
     if not 1 - confidence_level < power < 1:
@@ -256,19 +252,19 @@ def _variance(omega2, sigma2_a, sigma2_b, n_repeats, design_effect, confidence_l
             f"power must be below 1 and above {1 - confidence_level:.4g}, the chance of a false "
             f"alarm, got {power!r}. Write 0.8 for 80 %."
         )
-    for name, value in [("omega2", omega2), ("sigma2_a", sigma2_a), ("sigma2_b", sigma2_b)]:
+    for name, value in zip(("omega2", "sigma2_a", "sigma2_b"), (omega2, *noise[:2]), strict=True):
         _check_number(name, value, least=0)
-    _check_number("n_repeats", n_repeats, least=1)
+    _check_number("n_repeats", noise[2], least=1)
     _check_number("design_effect", design_effect, least=0)
-    return formulas.item_variance(omega2, sigma2_a, sigma2_b, n_repeats, design_effect)
-
-
-def _check_test(test, variance, cluster_size, n_repeats, design_effect, effect=0.0):
-    """Refuse what a test cannot be planned with."""
-    check_option("test", test, TESTS)
     _check_number("cluster_size", cluster_size, least=1)
-    if test != "mcnemar":
-        return
+    variance = formulas.item_variance(omega2, *noise, design_effect)
+    if test == "mcnemar":
+        _check_mcnemar(variance, effect, noise[2], design_effect, cluster_size)
+    return variance
+
+
+def _check_mcnemar(variance, effect, n_repeats, design_effect, cluster_size):
+    """Refuse what McNemar's test cannot be planned with."""
     if n_repeats > 1 or design_effect != 1 or cluster_size > 1:
         raise ValueError(
             'test="mcnemar" is for single answers to independent items. Take test="t" with '
@@ -283,6 +279,7 @@ def _check_test(test, variance, cluster_size, n_repeats, design_effect, effect=0
 
 
 def _check_number(name, value, least=-math.inf):
+    """Refuse what is no number, infinite, or too small."""
     if not isinstance(value, numbers.Real) or not least <= value < math.inf:
         word = "a finite number" if least == -math.inf else f"at least {least:g}"
         raise ValueError(f"{name} must be {word}, got {value!r}.")

@@ -44,12 +44,6 @@ class RankConfidenceSets:
         Probability that the sets hold the true ranks.
     kind : {"simultaneous", "marginal"}
         Whether this holds for all models together or for each.
-
-    Examples
-    --------
-    >>> sets = rank_confidence_sets([0.8, 0.7, 0.4], [0.06, 0.06, 0.06])
-    >>> list(sets.best())
-    [0, 1]
     """
 
     estimate: np.ndarray
@@ -141,14 +135,12 @@ def rank_confidence_sets(
     Returns
     -------
     RankConfidenceSets
-        With `low`, `high`, `better`, ``best()`` and ``to_frame()``.
 
     Raises
     ------
     ValueError
-        If both or none of `standard_error` and `covariance` are given, if a number is not
-        finite or a variance negative, if `df` is below 1 or comes with "mogstad", if the labels
-        of the inputs differ, or if two models have one name.
+        If both or none of `standard_error` and `covariance` are given, if a number is out of
+        range, if `df` comes with "mogstad", or if labels differ or are not unique.
 
     Warns
     -----

@@ -21,9 +21,9 @@ from skbench._checks import (
 )
 from skbench._types import Bounds, Names, Rows
 from skbench.bank._fitted import design, fit_model
+from skbench.bank._new_models import summary_of, warn_of_copies, warn_of_sample
 from skbench.bank._population import population_of
 from skbench.bank._rows import read_rows
-from skbench.bank._new_models import summary_of, warn_of_copies, warn_of_sample
 from skbench.bank.item_bank import ItemBank
 from skbench.containers import Estimate
 from skbench.items.units import unlike_units

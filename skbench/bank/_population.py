@@ -168,22 +168,19 @@ def population_of(estimator, population):
         )
     sizes = sizes.reindex(topics, fill_value=0).to_numpy()
     in_bank = np.bincount(bank.topic_codes_, minlength=len(topics))
-    few = sizes < in_bank
-    if few.any():
-        first = int(np.argmax(few))
-        raise ValueError(
-            f"population has {sizes[first]:g} items of topic {plain(topics[first])!r}, but the "
-            f"bank has {in_bank[first]}. Tell which ones belong to it: a table with topic and item."
-        )
     beyond = sizes - in_bank
+    short = [("the bank has", in_bank, beyond < 0)]
     for name, fitted in estimator._fits.items():
         asked = np.bincount(fitted.topic[fitted.position < 0], minlength=len(topics))
-        short = (beyond > 0) & (asked > beyond)
-        if short.any():
-            first = int(np.argmax(short))
+        short.append(
+            (f"beyond the bank {name!r} was asked", asked, (0 < beyond) & (beyond < asked))
+        )
+    for what, n, bad in short:
+        if bad.any():
+            first = int(np.argmax(bad))
             raise ValueError(
                 f"population has {sizes[first]:g} items of topic {plain(topics[first])!r}, but "
-                f"model {name!r} was asked {asked[first]} there that the bank lacks."
+                f"{what} {n[first]}. Pass a table of its items (topic and item) if it has fewer."
             )
     return Population(estimator, whole, beyond, topics)
 

@@ -43,19 +43,18 @@ def choose_items(
     n_items : int
         Number of items in all.
     topics : "topic" or None, default="topic"
-        Whether the sample is stratified by topic, with at least two items each if there are
-        enough. None looks at easiness alone.
+        Whether each topic has its share of the items, at least two if there are enough. None
+        looks at easiness alone.
     allocation : {"proportional", "neyman"}, default="proportional"
         Number of items of a topic: proportional to its size, or to its size times the standard
         deviation of an answer around its prediction. Not used with `tell_apart`.
     chances : {"equal", "informative"}, default="equal"
         Inclusion probabilities within a topic: equal, so that the plain mean of the answers is
-        unbiased; or larger for items of uncertain outcome. With the latter only estimates
-        that know the probabilities are right, such as those of `UnitLevelModel`; their squared
-        errors are 5 to 10% smaller. Not used with `tell_apart`.
+        unbiased; or larger for items of uncertain outcome, for estimates that know the
+        probabilities, such as those of `UnitLevelModel`. Not used with `tell_apart`.
     tell_apart : tuple of two str, default=None
-        Two models of the bank. Items that they answered differently are then more likely: for
-        a comparison of models like these two.
+        Two models of the bank, for a comparison of models like these: items that they answered
+        differently are more likely.
     random_state : int, RandomState, Generator or None, default=None
         Source of the random start.
 

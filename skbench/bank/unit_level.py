@@ -43,12 +43,11 @@ class UnitLevelModel(BaseEstimator):
     model, topic, item : str
         Names of the columns.
     sampled : {"auto", "random", "not random"}, default="auto"
-        Whether the items asked are a random sample of their topics (or chosen by
-        `choose_items`). If not, estimates rest on the model alone. "auto" takes them as random
-        unless they are clearly easier or harder than the rest.
+        Whether the items asked are a random sample of their topics (or from `choose_items`). If
+        not, estimates rest on the model alone. "auto" assumes so unless they are clearly easier
+        or harder than the rest.
     bounds : tuple of two floats, default=None
-        Range of the scores by their definition, for estimates and intervals. None: 0 to 1 if
-        all scores lie there, else unknown.
+        Range of the scores by their definition. None: 0 to 1 if all scores lie there.
 
     Attributes
     ----------
@@ -80,15 +79,13 @@ class UnitLevelModel(BaseEstimator):
     ``logit p = a + b_w (d - d_t) + b_b d_t + u' gamma + v_t``: easiness within and between
     topics, components of earlier answers with ``gamma ~ N(0, s^2 I)``, and heavy-tailed effects
     of topics. It is fitted by expectation propagation; `s` and the scale of `v` are integrated
-    over a grid. Other scores have the same predictor and normal errors. See
-    `skbench.stats.unit_level`.
+    over a grid. Other scores have normal errors. See `skbench.stats.unit_level`.
 
     `estimate` is about all items of the bank: answers seen, plus expectations of the others. By
     model, an assisted estimate (mean prediction plus mean residual) takes over as far as it
-    contradicts the model (`skbench.stats.assisted.combined`).
-
-    `summary_` holds difference estimates that borrow nothing from other topics: the mean
-    prediction without the topic's own effect (the feature ``bank``) plus the mean residual.
+    contradicts the model (`skbench.stats.assisted.combined`). `summary_` holds difference
+    estimates that borrow nothing from other topics: the mean prediction without the topic's own
+    effect (the feature ``bank``) plus the mean residual.
 
     When not to use it: where all items were asked, or the bank has other items.
 

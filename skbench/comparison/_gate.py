@@ -61,25 +61,24 @@ def gate(
     relative : bool, default=False
         Whether `margin` is a share of the baseline's mean, taken as known.
     fail : {"worse", "margin"}, default="worse"
-        Whether a candidate fails if it is shown to be worse (and not shown to be within the
-        margin), or only if it is shown to be worse by more than the margin.
+        Fail a candidate shown to be worse (unless shown to be within the margin), or only one
+        shown to be worse by more than the margin.
     missing : {"shared", "wrong"}, default="shared"
         Items that one of the two did not answer: left out with a warning, or scored 0.
     bank : ItemBank, default=None
-        Earlier models' answers. The difference is then that on all items of the bank, of
-        which those asked are a random sample. The two models are left out of the bank.
+        Earlier models' answers. The difference is then that on all items of the bank, of which
+        those asked are a random sample. The two models are left out of the bank.
     model, item, score, cluster : str
-        Columns, as in `compare_models`; ``cluster=item`` where items were answered several
-        times.
+        Columns, as in `compare_models`.
     by : str or list of str, default=None
-        Columns of topics: one row of `topics` each. The verdict counts all items equally.
-        With a bank, its one column of topics.
+        Columns of topics, one row of `topics` each; with a bank, its one column of topics. The
+        verdict counts all items equally.
     confidence_level : float, default=0.95
-        Level of the two-sided interval, at least 0.8. A candidate that is exactly as good
-        fails with probability ``(1 - confidence_level) / 2``.
+        Level of the two-sided interval, at least 0.8. A candidate that is exactly as good fails
+        with probability ``(1 - confidence_level) / 2``.
     false_discovery_rate : float, default=0.05
-        Expected share of false discoveries among the topics, and among the items, reported to
-        have changed (Benjamini and Hochberg).
+        Expected share of false discoveries (Benjamini and Hochberg) among the topics, and among
+        the items, reported to have changed.
 
     Returns
     -------
@@ -89,8 +88,8 @@ def gate(
     Raises
     ------
     ValueError
-        For a margin that is not above 0, models that share no items, items that are no
-        random sample of the bank's, and as `compare_models` does.
+        For a margin that is not above 0, models that share no items, items that are no random
+        sample of the bank's, and as `compare_models` does.
 
     Warns
     -----
@@ -99,16 +98,15 @@ def gate(
 
     Notes
     -----
-    The interval is that of `compare_models` for candidate minus baseline. The gate passes
-    where ``low > -margin``, else fails where ``high < 0`` (or ``high < -margin``), else is
-    undecided. Where the models never differ and scores lie in [0, 1], the interval allows for
-    as many differing clusters as are compatible with none seen. With a bank, scores are those
-    of `ItemBank.adjusted_scores`.
+    The interval is that of `compare_models` for candidate minus baseline. The gate passes where
+    ``low > -margin``, else fails where ``high < 0`` (or ``high < -margin``), else is undecided.
+    Where the models never differ and scores lie in [0, 1], the interval allows for as many
+    differing clusters as are compatible with none seen.
 
-    `power` is the probability that this gate, with this number of such items, fails a
-    candidate that is worse by the margin; for ``fail="margin"``, that it passes one that is as
-    good. `items_needed` is for a power of 0.8. Both are by McNemar's exact test for right and
-    wrong answers, else by a noncentral t (test_stated_power_is_the_simulated_one).
+    `power` is the probability that this gate, with this number of such items, fails a candidate
+    that is worse by the margin; for ``fail="margin"``, that it passes one that is as good.
+    `items_needed` is for a power of 0.8. Both are by McNemar's exact test for right and wrong
+    answers, else by a noncentral t (test_stated_power_is_the_simulated_one).
 
     When not to use it: repeatedly while answers come in, for which there is
     `SequentialComparison`; to prove that a candidate is better.

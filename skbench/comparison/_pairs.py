@@ -86,7 +86,7 @@ def intervals(difference, variance, df, exact, only_a, only_b, n, level, bounded
 
 
 def _one_group(table, mine, unrelated):
-    """All fields of a `PairTable` for the items of one group."""
+    """The fields of a `PairTable`, in order, for the items of one group."""
     scores = table.scores[mine]
     clusters = np.unique(table.clusters[mine], return_inverse=True)[1]
     if table.adjusted:
@@ -101,27 +101,14 @@ def _one_group(table, mine, unrelated):
     answered = np.isfinite(scores).astype(float)
     n_items = answered.T @ answered
     n_behind = np.minimum(fit.n_items[:, None], fit.n_items) if table.adjusted else n_items
-    difference, variance, df, skewness = (np.where(compared, x, np.nan) for x in errors)
-    noise, noise_left = _noise(table.noise[mine], table.n_answers[mine], answered)
+    errors = [np.where(compared, x, np.nan) for x in errors]
+    noise = _noise(table.noise[mine], table.n_answers[mine], answered)
     # Where two models answered everything, other models' gaps do not matter.
     exact = (n_items == fit.n_items) & related & (n_items > 0)
     exact &= table.is_binary and not table.is_clustered
-    return (
-        difference,
-        variance,
-        df,
-        skewness,
-        fit.variance,
-        n_items.astype(int),
-        _wins(scores, answered) if exact.any() else np.full(n_items.shape, np.nan),
-        fit.n_clusters,
-        n_behind,
-        noise,
-        noise_left,
-        related,
-        exact,
-        fit,
-    )
+    wins = _wins(scores, answered) if exact.any() else np.full(n_items.shape, np.nan)
+    counts = n_items.astype(int), wins, fit.n_clusters, n_behind
+    return *errors, fit.variance, *counts, *noise, related, exact, fit
 
 
 def _wins(scores, answered):

@@ -102,13 +102,12 @@ def pass_at_k(
     cluster : str, default=None
         Column of clusters of dependent items, such as the repository of several issues.
     confidence_level : float, default=0.95
-        Nominal level of each interval.
+        Level of each interval.
 
     Returns
     -------
     PassAtK
-        An `Estimate` by model (and topic), with ``compare(a, b)``, ``summary()`` and
-        ``reliability()``.
+        An `Estimate` by model (and topic).
 
     Raises
     ------

@@ -44,27 +44,25 @@ def compare_models(
     items : dataframe
         One row per answer of a model to an item, in any dataframe that narwhals reads.
     a, b : str, default=None
-        The two models. With `a` alone, `a` against every other model; with neither, all
-        pairs, the model with the higher mean first.
+        The two models. With `a` alone, `a` against all others; with neither, all pairs, the
+        model with the higher mean first.
     model, item, score : str
         Names of the columns.
     cluster : str, default=None
-        Column of clusters of dependent items, such as the passage of several questions.
-        The item column itself where items were answered several times.
+        Column of clusters of dependent items, such as the passage of several questions; the
+        item column itself where items were answered several times.
     cluster_weight : {"item", "cluster"}, default="item"
-        What counts equally: every item, or every cluster, by its mean over the items that all
-        compared models answered. These are different estimands: "cluster" asks how models
-        differ on a cluster drawn at random.
+        What counts equally. "cluster" takes the means of clusters over the items that all models
+        answered: another estimand, the difference on a cluster drawn at random.
     by : str or list of str, default=None
-        Columns of groups, such as the topic. Each group is compared separately.
+        Columns of groups, such as the topic, each compared separately.
     confidence_level : float, default=0.95
-        Nominal level of the intervals; of all of them together if `adjust` is given.
+        Level of the intervals; of all of them together if `adjust` is given.
     adjust : {"none", "bonferroni", "holm"}, default="none"
-        How to allow for the number of comparisons. `leaderboard` uses "bonferroni". "holm"
-        has Holm's p-values, and Bonferroni's intervals and verdicts.
+        Adjustment for the number of comparisons. `leaderboard` uses "bonferroni". "holm" has
+        Holm's p-values, and Bonferroni's intervals and verdicts.
     missing : {"drop", "wrong", "refuse"}, default="drop"
-        How to take an item that a model did not answer: as not asked, as wrong (a score
-        of 0), or as an error.
+        Items that a model did not answer: not asked, wrong (a score of 0), or an error.
 
     Returns
     -------
@@ -84,19 +82,16 @@ def compare_models(
 
     Notes
     -----
-    Several answers to an item are averaged first, so every item counts once. The mean of
-    the item-by-item differences has the cluster-robust CR2 variance with Bell-McCaffrey
-    degrees of freedom; without clusters that is the paired t test. Right and wrong answers
-    to independent items have McNemar's exact p-value and an interval that agrees with it
-    (`skbench.stats.paired.mcnemar_interval`). The verdict is "better" if and only if the
-    interval excludes 0.
+    Several answers to an item are averaged first. The mean of the item-by-item differences has
+    the cluster-robust CR2 variance with Bell-McCaffrey degrees of freedom; without clusters that
+    is the paired t test. Right and wrong answers to independent items have McNemar's exact
+    p-value and an interval that agrees with it (`skbench.stats.paired.mcnemar_interval`). The
+    verdict is "better" if and only if the interval excludes 0.
 
-    Two models given by name are compared on the items that both answered; if there are
-    none, their variances are added and the degrees of freedom are Welch's. All pairs are
-    compared by least squares of ``score = model + item``
-    (`skbench.stats.shared_items.shared_item_scores`), on items that both answered or that
-    other models link; pairs without any are not compared. Pairs are in the order of their
-    scores, neighbours from the top first.
+    Two models given by name are compared on the items that both answered; without any, by
+    Welch's test. All pairs are compared by least squares of ``score = model + item``
+    (`skbench.stats.shared_items.shared_item_scores`), on items that both answered or that other
+    models link. Pairs are in the order of their scores, neighbours from the top first.
 
     The variance of a difference is ``V_a + V_b - 2 r sqrt(V_a V_b)``. Models tend to fail on
     the same items, and precision comes from their correlation r [1]_.

@@ -60,10 +60,9 @@ def kemeny_order(scores: Table) -> KemenyOrder:
     Notes
     -----
     Minimizes Kendall's distance [1]_: the number of pairs of models that a task orders the
-    other way round, over all tasks. Ties on a task cost nothing. The order is exact if
-    majorities split the models into groups of at most 16. Larger groups are ordered by their
-    Borda counts and improved by moving single models. If several orders have the least cost,
-    one of them is returned.
+    other way round, over all tasks; ties cost nothing. The order is exact if majorities split
+    the models into groups of at most 16. Larger groups are ordered by their Borda counts and
+    improved by moving single models. Of several best orders, one is returned.
 
     When not to use it: when the size of leads matters, or where the order has sampling error;
     see `rank_confidence_sets`.

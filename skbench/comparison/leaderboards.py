@@ -117,15 +117,14 @@ def leaderboard(
     model, item, score : str
         Names of the columns. High scores are good.
     cluster : str, default=None
-        Column of clusters of dependent items. The item column itself where items were
-        answered several times.
+        Column of clusters of dependent items; the item column itself where items were answered
+        several times.
     topics : str or list of str, default=None
         Columns of the topics, whose means count equally. None counts items equally.
     confidence_level : float, default=0.95
         Level of each score's interval, and of all pairs and rank sets together.
     missing : {"drop", "wrong", "refuse"}, default="drop"
-        How to take an item that a model did not answer: as not asked, as wrong (a score
-        of 0), or as an error.
+        Items that a model did not answer: not asked, wrong (a score of 0), or an error.
 
     Returns
     -------
@@ -147,15 +146,13 @@ def leaderboard(
     -----
     Right and wrong answers to independent items have Wilson intervals; averages over topics
     use the effective number of items (`skbench.stats.binomial.wilson_interval_of_mean`). All
-    others have t intervals with the cluster-robust CR2 variance and Bell-McCaffrey degrees of
-    freedom, cut to [0, 1] where every answer scores 0 or 1. The variance of an average over
-    topics has Satterthwaite's degrees of freedom. The topics are fixed, not a sample.
+    others have t intervals with the cluster-robust CR2 variance and Bell-McCaffrey (over topics,
+    Satterthwaite's) degrees of freedom. The topics are fixed, not a sample.
 
     The order follows from one joint inference: the intervals of all ``M (M - 1) / 2`` pairs
     (`compare_models`) at Bonferroni's level. A model is better than another where the interval
-    excludes 0. Its best possible rank is 1 plus the number of models better than it, its
-    worst M minus the number of models worse than it. Two models share a letter if neither is
-    better.
+    excludes 0. Its best possible rank is 1 plus the number of models better than it, its worst M
+    minus the number worse than it. Two models share a letter if neither is better.
 
     Where models did not answer the same items, scores are least squares on the items they
     share (`skbench.stats.shared_items.shared_item_scores`): what each model would score on all
@@ -168,8 +165,7 @@ def leaderboard(
     --------
     >>> from skbench.datasets import make_items
     >>> items = make_items(n_models=3, n_topics=4, n_items=50, random_state=0).items
-    >>> board = leaderboard(items, item="item")
-    >>> board.to_frame()[["rank", "rank_low", "rank_high", "ties"]].shape
+    >>> leaderboard(items).to_frame()[["rank", "rank_low", "rank_high", "ties"]].shape
     (3, 4)
     """
     check_confidence_level(confidence_level)

@@ -35,9 +35,8 @@ def required_items(
     effect : float
         Minimum difference worth detecting, in the units of the score.
     omega2 : float
-        Variance over items of the difference of the models' expected scores, score units
-        squared: ``compare_models(...).omega2``, or
-        `skbench.stats.aggregation.difference_variance` of a guess.
+        Variance over items of the difference of the models' expected scores:
+        ``compare_models(...).omega2``, or `skbench.stats.aggregation.difference_variance`.
     sigma2_a, sigma2_b : float, default=0.0
         Variance of repeated answers to one item, averaged over items. Leave both at 0 if
         `omega2` is of single answers: their noise is in it.
@@ -49,9 +48,8 @@ def required_items(
     cluster_size : float, default=1.0
         Items per cluster, for the degrees of freedom.
     test : {"t", "mcnemar", "normal"}, default="t"
-        The test that `compare_models` will use: the paired t test, with or without clusters;
-        McNemar's exact test, for single right and wrong answers to independent items; or the
-        published normal formula, which is optimistic for both.
+        The paired t test; McNemar's exact test, for single right and wrong answers to
+        independent items; or the published normal formula, optimistic for both.
     confidence_level : float, default=0.95
         Level of the interval that is to exclude 0.
     power : float, default=0.8
@@ -77,8 +75,7 @@ def required_items(
     test has the power if the models disagree on a share ``omega2 + effect^2`` of the items (at
     least ``|effect|``). More answers per item reduce the noise only.
 
-    When not to use it: after the comparison, with the observed difference as `effect`; the
-    interval says whether there were enough items.
+    When not to use it: after the comparison, with the observed difference as `effect`.
 
     References
     ----------
@@ -91,12 +88,6 @@ def required_items(
     971
     >>> required_items(0.03, omega2=1 / 9, test="mcnemar")
     1027
-    >>> from skbench.stats.aggregation import difference_variance
-    >>> for correlation in (0.0, 0.5, 0.8):
-    ...     print(required_items(0.03, omega2=difference_variance(0.21, 0.21, correlation)))
-    3665
-    1834
-    735
     """
     _check_number("effect", effect)
     if effect == 0:
@@ -194,8 +185,7 @@ def minimum_detectable_effect(
     The inverse of `required_items`; "normal" is
     ``(z_{alpha/2} + z_{1-power}) sqrt((deff omega2 + (sigma2_a + sigma2_b) / K) / n)``.
 
-    When not to use it: as the smallest difference that can come out significant; at power 0.8
-    that is 0.7 times as large.
+    When not to use it: as the smallest difference that can come out significant.
 
     Examples
     --------

@@ -110,21 +110,19 @@ def rank_confidence_sets(
     estimate : Estimate, Series or array-like of shape (n_models,)
         Performances; high is good. An `Estimate` has its standard errors.
     standard_error : array-like of shape (n_models,), default=None
-        Standard errors of independent estimates, in the same units.
+        Standard errors of independent estimates.
     covariance : array-like of shape (n_models, n_models), default=None
-        Covariance of the estimates, in place of `standard_error`, for models that answered
-        the same items.
+        In place of `standard_error`, covariance of models that answered the same items.
     df : float or array-like of shape (n_models,) or (n_models, n_models), default=None
-        Degrees of freedom of the standard errors: number of items or clusters minus 1. One per
-        model gives each pair Welch's; a matrix has those of each difference. None takes
-        standard errors as known.
+        Degrees of freedom (items or clusters minus 1): of each model, giving pairs Welch's, or
+        of each difference. None takes standard errors as known.
     confidence_level : float, default=0.95
         Probability that the sets hold the true ranks.
     kind : {"simultaneous", "marginal"}, default="simultaneous"
         Whether all sets hold at once, or each separately (shorter sets).
     method : {"bonferroni", "mogstad"}, default="bonferroni"
-        Critical values: t quantiles at Bonferroni's level, or those of the largest difference
-        under normal errors, by simulation [1]_.
+        Critical values: t quantiles at Bonferroni's level, or simulated ones of the largest
+        difference under normal errors [1]_.
     stepdown : bool, default=True
         With "mogstad", whether to retest the pairs not yet significant.
     n_draws : int, default=10_000
@@ -150,14 +148,14 @@ def rank_confidence_sets(
     Notes
     -----
     A model's set runs from 1 plus the number of models significantly better than it to the
-    number of models minus those significantly worse [1]_. Models that truly tie have all the
-    ranks they share, and the set holds them all (test_sets_hold_all_ranks_of_exact_ties).
+    number of models minus those significantly worse [1]_. It holds all ranks that a model shares
+    in exact ties (test_sets_hold_all_ranks_of_exact_ties).
 
     "bonferroni" compares ``|x_j - x_k| / s_jk`` with the t quantile at level ``1 - alpha / m``
     for the ``m = M (M - 1) / 2`` pairs (``M - 1`` of each model for marginal sets), as
     `leaderboard` does. With `df` it holds from 3 clusters on (benchmarks/rank_sets.py).
-    "mogstad" is the published procedure, with normal errors of known size: with 5 equal
-    models on 10 clusters it errs in about a fifth of the cases at level 0.95.
+    "mogstad" is the published procedure: with 5 equal models on 10 clusters it errs in about a
+    fifth of the cases at level 0.95.
 
     When not to use it: with the answers to single items, for which `leaderboard` estimates
     covariance and degrees of freedom itself.
@@ -265,19 +263,15 @@ def indistinguishable_groups(sets: RankConfidenceSets) -> pd.DataFrame:
 
     Notes
     -----
-    The groups are the maximal sets in which no two models differ significantly: two models
-    share a letter if and only if neither is significantly better. Groups may overlap.
-    ``groups.dot(groups.columns)`` is the string of letters of each model.
+    The groups are the maximal sets in which no two models differ significantly; they may
+    overlap. ``groups.dot(groups.columns)`` is the string of letters of each model.
 
-    When not to use it: as proof of equality. Models also share a letter when there are too
-    few items.
+    When not to use it: as proof of equality. Few items separate few models.
 
     Examples
     --------
-    >>> sets = rank_confidence_sets(
-    ...     pd.Series({"ada": 0.86, "bob": 0.80, "cyd": 0.75}), [0.02, 0.02, 0.02]
-    ... )
-    >>> groups = indistinguishable_groups(sets)
+    >>> accuracy = pd.Series({"ada": 0.86, "bob": 0.80, "cyd": 0.75})
+    >>> groups = indistinguishable_groups(rank_confidence_sets(accuracy, [0.02, 0.02, 0.02]))
     >>> dict(groups.dot(groups.columns))
     {'ada': 'a', 'bob': 'ab', 'cyd': 'b'}
     """

@@ -17,8 +17,7 @@ def write_bank(bank, path):
     import pyarrow.parquet as pq
 
     columns = {
-        "topic": [plain(name) for name in bank.items_["topic"]],
-        "item": [plain(name) for name in bank.items_["item"]],
+        **{role: [plain(name) for name in bank.items_[role]] for role in ("topic", "item")},
         "easiness": bank.easiness_,
         "n_answers": bank.n_answers_,
     }

@@ -35,9 +35,8 @@ def read_rows(bank, X, model, topic, item):
         probability = frame[PROBABILITY].to_numpy(dtype=float)
         if not np.all((probability > 0) & (probability <= 1)):
             raise ValueError(f"{PROBABILITY} must lie above 0 and be at most 1.")
-    return NewRows(
-        frame[model].to_numpy(), position, code, frame[item].to_numpy(), new, probability
-    )
+    models, items = frame[model].to_numpy(), frame[item].to_numpy()
+    return NewRows(models, position, code, items, new, probability)
 
 
 def positions_in(bank, items, topic, item):

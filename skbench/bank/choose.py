@@ -19,9 +19,7 @@ from skbench.stats.item_response.sampling import allocate, imbalance, systematic
 _CANDIDATES = 10
 _LEAST_CHANCE = 0.25  # of an equal one
 _ABILITY_STD, _KERNEL_STD = 2.0, 0.5
-ALLOCATIONS = ("proportional", "neyman")
 _LEVELS = np.linspace(0.05, 0.95, 10)  # of the abilities of earlier models
-CHANCES = ("equal", "informative")
 
 
 def choose_items(
@@ -98,8 +96,8 @@ def choose_items(
     """
     check_is_fitted(bank)
     check_whole("n_items", n_items)
-    check_option("allocation", allocation, ALLOCATIONS)
-    check_option("chances", chances, CHANCES)
+    check_option("allocation", allocation, ("proportional", "neyman"))
+    check_option("chances", chances, ("equal", "informative"))
     if topics is not None:
         check_option("topics", topics, ("topic",))
     n_bank = len(bank.items_)
@@ -119,15 +117,14 @@ def choose_items(
             size *= _LEAST_CHANCE + (1 - _LEAST_CHANCE) * spread / of_topic[codes]
     x = np.column_stack([np.ones(n_bank), bank.easiness_ - bank.easiness_.mean(), bank.components_])
     precision = np.repeat([_ABILITY_STD, 1.0, _KERNEL_STD], [1, 1, x.shape[1] - 2]) ** -2.0
-    best = None
-    for _ in range(_CANDIDATES):
+
+    def drawn():
         order = _spread_out(bank.easiness_, codes, n_items, rng)
         taken, probability = systematic_sample(size[order], n_items, rng)
-        rows, chance = order[taken], probability[taken]
-        away = imbalance(x, spread, rows, chance, precision)
-        if best is None or away < best[0]:
-            best = away, rows, chance
-    _, rows, chance = best
+        return order[taken], probability[taken]
+
+    samples = [drawn() for _ in range(_CANDIDATES)]
+    rows, chance = min(samples, key=lambda sample: imbalance(x, spread, *sample, precision))
     chosen = bank.items_.iloc[rows].assign(**{PROBABILITY: chance})
     return chosen.iloc[np.argsort(rows)].reset_index(drop=True)
 

@@ -30,8 +30,6 @@ from skbench.items.units import unlike_units
 from skbench.stats.item_response.assisted import bounded_interval
 from skbench.stats.item_response.unit_prediction import item_scores
 
-SAMPLED = ("auto", "random", "not random")
-
 
 class UnitLevelModel(BaseEstimator):
     """New models' scores on all items of a benchmark, from a few items and earlier answers.
@@ -139,7 +137,7 @@ class UnitLevelModel(BaseEstimator):
         -------
         UnitLevelModel
         """
-        check_option("sampled", self.sampled, SAMPLED)
+        check_option("sampled", self.sampled, ("auto", "random", "not random"))
         if self.bank is None:
             raise ValueError("bank is missing: pass ItemBank().fit(past) as bank=...")
         check_is_fitted(self.bank)
@@ -154,19 +152,16 @@ class UnitLevelModel(BaseEstimator):
         answers = self.bank.binary_ and y.min() >= 0 and y.max() <= 1
         self._bounds = self._score_bounds(y, answers)
         self._design = design(self.bank, len(rows.new_topics), None if answers else y)
-        self._fits = {}
-        for code, name in enumerate(names):
-            own = codes == code
-            self._fits[name] = fit_model(self.bank, self._design, rows, y, own, answers)
+        self._fits = {
+            name: fit_model(self.bank, self._design, rows, y, codes == code, answers)
+            for code, name in enumerate(names)
+        }
         self._warn_of_unknown(rows)
-        for name in names:
-            warn_of_copies(self.bank, name, self._fits[name])
-        self.random_sample_ = {
-            name: warn_of_sample(self.bank, name, self._fits[name], self.sampled) for name in names
-        }
-        self.bank_weight_ = {
-            name: float(f.fit.weights @ f.fit.coefficients[:, 1]) for name, f in self._fits.items()
-        }
+        self.random_sample_, self.bank_weight_ = {}, {}
+        for name, fitted in self._fits.items():
+            warn_of_copies(self.bank, name, fitted)
+            self.random_sample_[name] = warn_of_sample(self.bank, name, fitted, self.sampled)
+            self.bank_weight_[name] = float(fitted.fit.weights @ fitted.fit.coefficients[:, 1])
         self.summary_ = summary_of(self)
         return self
 

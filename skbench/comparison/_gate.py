@@ -15,7 +15,8 @@ from scipy.stats import t as student_t
 
 from skbench._checks import check_confidence_level, check_option
 from skbench._types import Names, Rows
-from skbench.comparison._gate_result import POWER, GateResult
+from skbench.comparison._comparison import POWER
+from skbench.comparison._gate_result import GateResult
 from skbench.comparison._pair_warnings import has_no_spread, warn_of_units
 from skbench.comparison._pairs import pair_table
 from skbench.comparison.compare import compared, pair_positions

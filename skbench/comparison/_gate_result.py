@@ -11,7 +11,6 @@ import pandas as pd
 
 from skbench._printed import records
 
-POWER = 0.8  # for which `items_needed` is counted
 BLIND = 0.5  # a gate with less power says so before anything else
 _MARKS = {"pass": "✅ pass", "fail": "❌ fail", "undecided": "⚠️ undecided"}
 _ROWS_SHOWN = 20

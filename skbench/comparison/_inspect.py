@@ -8,11 +8,7 @@ from typing import Any
 import numpy as np
 
 from skbench._types import Path
-from skbench.comparison._sequential import (
-    SequentialComparison,
-    SequentialMean,
-    SequentialResult,
-)
+from skbench.comparison._sequential import SequentialComparison, SequentialMean, SequentialResult
 
 
 class InspectStopping:
@@ -93,20 +89,18 @@ class InspectStopping:
 
         chosen = scores[self.scorer or next(iter(scores))]
         self._scores.setdefault(id, {})[epoch] = value_to_float()(chosen.score.value)
-        ready = []
+        rows = []
         while self._next < len(self._order):
-            answers = self._scores.get(self._order[self._next], {})
+            sample = self._order[self._next]
+            answers = self._scores.get(sample, {})
             if len(answers) < self._epochs:
                 break
-            ready.append((self._order[self._next], float(np.mean(list(answers.values())))))
+            score = float(np.mean(list(answers.values())))
+            if self.baseline is None:
+                rows.append((score,))
+            elif sample in self.baseline:
+                rows.append((score, self.baseline[sample]))
             self._next += 1
-        self._count(ready)
-
-    def _count(self, ready):
-        """Add the scores of complete samples."""
-        rows = [(score,) for _, score in ready]
-        if self.baseline is not None:
-            rows = [(score, self.baseline[id]) for id, score in ready if id in self.baseline]
         if not rows:
             return
         self.sequential.update(*zip(*rows, strict=True))

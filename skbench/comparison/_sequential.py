@@ -101,17 +101,9 @@ class Sequential:
         n = self.n_items
         value = float(values @ counts / n) if n else math.nan
         chance = self._chance(value, values, counts, n)
-        undecided = self._verdict == "undecided"
-        return SequentialResult(
-            verdict=self._verdict,
-            value=value,
-            low=self._ends[0],
-            high=self._ends[1],
-            n_items=n,
-            chance=chance,
-            futile=bool(undecided and chance < self.futility),
-            confidence_level=self.confidence_level,
-        )
+        futile = self._verdict == "undecided" and bool(chance < self.futility)
+        known = self._verdict, value, *self._ends, n, chance, futile
+        return SequentialResult(*known, self.confidence_level)
 
     def _observed(self):
         """Values of the scores seen, and how often each was."""

@@ -14,8 +14,7 @@ from skbench._types import Names, Rows
 from skbench.comparison._comparison import ModelComparison
 from skbench.comparison._pair_warnings import (
     warn_of_missing_items,
-    warn_of_no_spread,
-    warn_of_skewness,
+    warn_of_scores,
     warn_of_strangers,
     warn_of_units,
 )
@@ -73,17 +72,10 @@ class Leaderboard:
     def to_frame(self) -> pd.DataFrame:
         """One row per model: rank, its confidence set, ties, score and interval."""
         e = self.estimate
-        columns = {
-            "rank": ranks(e.value, "best").astype(int),
-            "rank_low": self.rank_sets.low,
-            "rank_high": self.rank_sets.high,
-            "ties": self.ties,
-            "estimate": e.value,
-            "low": e.low,
-            "high": e.high,
-            "standard_error": e.standard_error,
-            "n": self.n_items,
-        }
+        sets, rank = self.rank_sets, ranks(e.value, "best").astype(int)
+        columns = {"rank": rank, "rank_low": sets.low, "rank_high": sets.high, "ties": self.ties}
+        columns |= {"estimate": e.value, "low": e.low, "high": e.high}
+        columns |= {"standard_error": e.standard_error, "n": self.n_items}
         return pd.DataFrame(columns, index=e.labels)
 
     def __len__(self):
@@ -205,8 +197,7 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
     warn_of_units(table)
     if not any_items:
         warn_of_strangers(table, pairs)
-    warn_of_skewness(table, pairs.fits)
-    warn_of_no_spread(estimate, variance.sum(axis=1)[order])
+    warn_of_scores(table, pairs.fits, estimate, variance.sum(axis=1)[order])
     sets = _rank_sets(estimate, comparison)
     letters = indistinguishable_groups(sets)
     remarks = [] if comparison is None else list(comparison.remarks)

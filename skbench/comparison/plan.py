@@ -204,24 +204,20 @@ def minimum_detectable_effect(
                 f"{n_items} items in clusters of {cluster_size:g} are fewer than two clusters: no "
                 "t test has any power."
             )
-        return _solved(
-            lambda x: formulas.power_t(x, n_items, variance, confidence_level, cluster_size),
-            power,
-            1e3 * normal,
-        )
+        known = n_items, variance, confidence_level, cluster_size
+        return _solved(lambda x: formulas.power_t(x, *known), power, 1e3 * normal)
     fewest = formulas.fewest_disagreements(confidence_level)
     if n_items < fewest:
         raise ValueError(
             f"{n_items} items are too few for McNemar's exact test: it finds no difference at "
             f"level {confidence_level:g} with fewer than {fewest}, whatever the answers."
         )
-    return _solved(
-        lambda x: formulas.power_mcnemar(
-            x, n_items, min(_disagreement(variance, x), 1.0), confidence_level
-        ),
-        power,
-        1.0,
-    )
+
+    def power_of(x):
+        share = min(_disagreement(variance, x), 1.0)
+        return formulas.power_mcnemar(x, n_items, share, confidence_level)
+
+    return _solved(power_of, power, 1.0)
 
 
 def _solved(power_of, power, largest):

@@ -282,7 +282,7 @@ class SequentialComparison(Sequential):
         Decide "equivalent" once the models are shown to differ by less than this.
     bounds : tuple of two floats, default=(0, 1)
         Range of the scores by their definition.
-    max_items, futility, confidence_level
+    max_items, futility, confidence_level : int, float and float
         As in `SequentialMean`.
 
     Attributes

@@ -266,9 +266,9 @@ def test_equal_models_seldom_fail():
         (continuous, 0.2, {}),
         (clustered, 0.2, {"cluster": "passage"}),
     ]:
-        rows = rows_of(*make(rng, 400, 60, spread, 0), passage=np.arange(60) // 5)
+        rows = rows_of(*make(rng, 200, 60, spread, 0), passage=np.arange(60) // 5)
         fails = np.mean(verdicts(rows, 0.02, **options) == "fail")
-        assert fails <= binom.ppf(0.999, 400, 0.025) / 400, make.__name__
+        assert fails <= binom.ppf(0.999, 200, 0.025) / 200, make.__name__
 
 
 @pytest.mark.slow

@@ -44,6 +44,7 @@ from skbench import (
     RepeatedRuns,
     RoganGladen,
     SequentialComparison,
+    SequentialMean,
     StratifiedPPI,
     StructuredRegression,
     SyntheticRegression,
@@ -53,7 +54,6 @@ from skbench import (
     aggregate,
     choose_items,
     compare_models,
-    decisive_order,
     gate,
     leaderboard,
     make_items,
@@ -429,7 +429,7 @@ def bank_cases():
         "default": {},
         "Neyman": {"allocation": "neyman"},
         "informative": {"chances": "informative"},
-        "easiness alone": {"by": None},
+        "easiness alone": {"topics": None},
         "tell apart": {"tell_apart": True},
     }
     return {
@@ -517,17 +517,18 @@ def runs(k, **options):
 def race(gap, weighted=False, **options):
     """All looks at two simulated models, 25 items at a time."""
     rng = np.random.default_rng(0)
-    a, b = rng.random(1000) < 0.7, rng.random(1000) < 0.7 - gap
-    weights = np.ones(1000)
-    if weighted:
-        drawn, weights = decisive_order(np.abs(rng.normal(size=300)), 1000, random_state=0)
-        a, b, options = a[drawn], b[drawn], {"max_weight": 2, **options}
-    compared = SequentialComparison(max_items=1000, **options)
-    looks = [
-        compared.update(a[i : i + 25], b[i : i + 25], weights[i : i + 25]).to_frame()
-        for i in range(0, 1000, 25)
-    ]
-    return of_frame(pd.concat(looks))
+    a, b = 1.0 * (rng.random(1000) < 0.7), 1.0 * (rng.random(1000) < 0.7 - gap)
+    compared, scores = SequentialComparison(max_items=1000, **options), (a, b)
+    if weighted:  # items drawn with unequal probabilities
+        spread = np.abs(rng.normal(size=300))
+        q = 0.5 / 300 + 0.5 * spread / spread.sum()
+        drawn = np.random.default_rng(0).choice(300, size=1000, p=q)
+        scores = [(a[drawn] - b[drawn]) / (300 * q[drawn])]
+        compared = SequentialMean(target=0, bounds=(-2, 2), max_items=1000, **options)
+    looks = pd.concat(
+        compared.update(*(s[i : i + 25] for s in scores)).to_frame() for i in range(0, 1000, 25)
+    )
+    return of_frame(looks.replace({"verdict": {"above": "a", "below": "b"}}))
 
 
 def rank_set_cases():

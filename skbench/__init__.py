@@ -29,13 +29,10 @@ _HOMES = {
         "items_needed",
     ],
     "comparison": [
-        "InspectStopping",
         "SequentialComparison",
         "SequentialMean",
         "compare_models",
-        "decisive_order",
         "gate",
-        "indistinguishable_groups",
         "kemeny_order",
         "leaderboard",
         "minimum_detectable_effect",

@@ -33,13 +33,10 @@ from skbench.bank import (
     items_needed as items_needed,
 )
 from skbench.comparison import (
-    InspectStopping as InspectStopping,
     SequentialComparison as SequentialComparison,
     SequentialMean as SequentialMean,
     compare_models as compare_models,
-    decisive_order as decisive_order,
     gate as gate,
-    indistinguishable_groups as indistinguishable_groups,
     kemeny_order as kemeny_order,
     leaderboard as leaderboard,
     minimum_detectable_effect as minimum_detectable_effect,

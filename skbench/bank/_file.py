@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pandas as pd
 
+from skbench._checks import plain
+
 _FORMAT = 1
 _KEY = b"skbench_item_bank"
 
@@ -15,8 +17,7 @@ def write_bank(bank, path):
     import pyarrow.parquet as pq
 
     columns = {
-        "topic": _plain_column(bank.items_["topic"]),
-        "item": _plain_column(bank.items_["item"]),
+        **{role: [plain(name) for name in bank.items_[role]] for role in ("topic", "item")},
         "easiness": bank.easiness_,
         "n_answers": bank.n_answers_,
     }
@@ -29,10 +30,11 @@ def write_bank(bank, path):
         columns[f"score {j}"] = pa.array(np.where(gaps, 0, column), mask=gaps).cast(kind)
     told = {
         "format": _FORMAT,
-        "models": [_plain_name(name) for name in bank.models_],
+        "models": [plain(name) for name in bank.models_],
         "ability": bank.ability_.tolist(),
         "binary": bank.binary_,
         "n_components": bank.n_components,
+        "columns": {role: getattr(bank, role) for role in ("model", "topic", "item", "score")},
     }
     table = pa.table(columns)
     pq.write_table(table.replace_schema_metadata({_KEY: json.dumps(told)}), path)
@@ -60,32 +62,20 @@ def read_bank(cls, path):
         table.column(f"score {j}").to_numpy().astype(np.float32) for j in range(len(told["models"]))
     ]
     names = [name for name in table.column_names if name.startswith("component ")]
-    bank = cls(n_components=told["n_components"])
+    bank = cls(n_components=told["n_components"], **told.get("columns", {}))
     items = pd.DataFrame({name: table.column(name).to_pylist() for name in ("topic", "item")})
+    models = pd.Index(told["models"], name="model")
+    bank._keep(np.stack(scores, axis=1), items, models, told["binary"])
+    bank.easiness_, bank.ability_ = table.column("easiness").to_numpy(), np.array(told["ability"])
     components = [table.column(name).to_numpy() for name in names]
-    return bank._restored(
-        scores=np.stack(scores, axis=1),
-        items=items,
-        models=pd.Index(told["models"], name="model"),
-        binary=told["binary"],
-        easiness=table.column("easiness").to_numpy(),
-        ability=np.array(told["ability"]),
-        components=np.stack(components, axis=1) if names else np.zeros((len(items), 0)),
-    )
+    bank.components_ = np.stack(components, axis=1) if names else np.zeros((len(items), 0))
+    return bank
 
 
 def _no_bank(path):
+    """The error of a file that holds no bank."""
     return ValueError(
         f"{str(path)!r} is no item bank, a file that ItemBank.save wrote. Fit a bank with "
         "ItemBank().fit(past) and save it; commands take results of earlier models as they are "
         "by --past."
     )
-
-
-def _plain_column(column):
-    """Labels as Parquet has them: of one type."""
-    return [_plain_name(value) for value in column]
-
-
-def _plain_name(value):
-    return value.item() if isinstance(value, np.generic) else value

@@ -1,7 +1,6 @@
 """Item rows of earlier models, in any dataframe, to a matrix of items x models."""
 
 import warnings
-from typing import NamedTuple
 
 import narwhals as nw
 import numpy as np
@@ -14,26 +13,11 @@ _ROWS = 8192
 _RADIX = 2**31  # more than there are ids
 
 
-class Past(NamedTuple):
-    """Scores of items by models.
-
-    scores : ndarray of shape (n_items, n_models), float32, nan where there is none
-    items : DataFrame with the columns topic and item, in sorted order
-    models : Index of their names, in sorted order
-    binary : whether every single score is 0 or 1
-    """
-
-    scores: np.ndarray
-    items: pd.DataFrame
-    models: pd.Index
-    binary: bool
-
-
 def read_past(past, model, topic, item, score, exclude):
-    """Item rows as a matrix, repeated runs averaged."""
+    """Mean scores (items, models), sorted items and models, and whether all are 0 or 1."""
     frame = opened(past)
     names = frame.collect_schema().names()
-    require_columns(names, [model, item, score], "past")
+    require_columns(names, [model, item, score], "past_items")
     topic = topic if topic in names else None
     keys = [model, *([topic] if topic else []), item]
     frame = checked_scores(frame.select([*keys, score]), keys, score)
@@ -64,12 +48,9 @@ def read_past(past, model, topic, item, score, exclude):
     items = _sorted(items)
     scores = grid.means(items.index, columns.index)
     answered = np.isfinite(scores).any(axis=1)
-    return Past(
-        scores if answered.all() else scores[answered],
-        items[answered].reset_index(drop=True),
-        pd.Index(columns["model"], name="model"),
-        binary,
-    )
+    items = items[answered].reset_index(drop=True)
+    scores = scores if answered.all() else scores[answered]
+    return scores, items, pd.Index(columns["model"], name="model"), binary
 
 
 class _Names:
@@ -79,6 +60,7 @@ class _Names:
         self.index = pd.Index([])
 
     def codes(self, found):
+        """Codes of names, new ones appended."""
         codes = self.index.get_indexer(found)
         new = codes < 0
         if new.any():
@@ -95,6 +77,7 @@ class _Grid:
         self.sums, self.counts = np.zeros((0, 0), np.float32), np.zeros((0, 0), np.uint16)
 
     def add(self, row, column, value):
+        """Add scores to their cells."""
         if not len(value):
             return
         self._reach(int(row.max()) + 1, int(column.max()) + 1)
@@ -104,6 +87,7 @@ class _Grid:
         np.add.at(self.counts.ravel(), at, np.uint16(1))
 
     def _reach(self, *shape):
+        """Grow to at least this shape."""
         old = self.sums.shape
         if all(n <= most for n, most in zip(shape, old, strict=True)):
             return
@@ -115,6 +99,7 @@ class _Grid:
             setattr(self, name, larger)
 
     def means(self, rows, columns):
+        """Mean scores of some rows and columns, block by block."""
         means = np.empty((len(rows), len(columns)), np.float32)
         for start in range(0, len(rows), _ROWS):
             at = np.ix_(rows[start : start + _ROWS], columns)
@@ -124,11 +109,12 @@ class _Grid:
 
 
 def _sorted(table):
+    """The table sorted by all its columns."""
     return table.sort_values(list(table.columns), key=of_one_type)
 
 
 def _batches(frame, keys):
-    """Codes and names of model, topic and item, and scores: from DuckDB, by the million."""
+    """Codes and names of the keys, and scores; from DuckDB, a million rows at a time."""
     frame = frame.select([*keys, SCORE])
     if not (isinstance(frame, nw.LazyFrame) and frame.implementation is nw.Implementation.DUCKDB):
         rows = collected(frame)

@@ -1,5 +1,6 @@
 """From fitted models to the mean scores over all items of a benchmark."""
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,39 +16,27 @@ _LEAST_IN_TOPIC = 2
 
 
 class Moments(NamedTuple):
-    """Posterior of mean scores, in score units.
+    """Posterior of mean scores, in score units."""
 
-    labels : list of arrays, one per level
-    mean, variance, least, largest : ndarray of shape (n_groups,)
-    all_least, all_largest : ndarray of bool of shape (n_groups,)
-        Whether every score seen of the model was the least, or the largest, there is.
-    """
-
-    labels: list
+    labels: list  # an array per level
     mean: np.ndarray
     variance: np.ndarray
     least: np.ndarray
     largest: np.ndarray
-    all_least: np.ndarray
+    all_least: np.ndarray  # whether every score seen of the model was the least there is
     all_largest: np.ndarray
 
 
 class Population(NamedTuple):
-    """All items of a benchmark.
-
-    estimator : UnitLevelModel
-    counts : ndarray of shape (n_items,), 1 for items of the bank that belong to it, else 0
-    beyond : ndarray of shape (n_topics,), number of items that the bank lacks
-    topics : list of all topics
-    """
+    """All items of a benchmark."""
 
     estimator: object
-    counts: np.ndarray
-    beyond: np.ndarray
+    counts: np.ndarray  # (n_items,), 1 for items of the bank that belong to it, else 0
+    beyond: np.ndarray  # (n_topics,), number of items that the bank lacks
     topics: list
 
     def moments(self, levels):
-        """Means by model, by topic, or by both."""
+        """`Moments` by model, by topic, or by both."""
         every = [self._of_model(name, levels) for name in self.estimator.models_]
         models = np.asarray(self.estimator.models_)
         topics = np.asarray(self.topics, dtype=object)[self.sizes() > 0]
@@ -62,12 +51,12 @@ class Population(NamedTuple):
             ends = least.mean(axis=0), largest.mean(axis=0)
             alike = (part.all(axis=0) for part in alike)
             return Moments([topics], mean.mean(axis=0), together, *ends, *alike)
-        labels = [np.repeat(models, len(topics)), np.tile(topics, len(models))]
-        if levels == ["topic", "model"]:
-            order = np.arange(len(labels[0])).reshape(len(models), -1).T.ravel()
-            labels = [labels[1][order], labels[0][order]]
-            return Moments(labels, *(part.ravel()[order] for part in parts))
-        return Moments(labels, *(part.ravel() for part in parts))
+        labels = np.repeat(models, len(topics)), np.tile(topics, len(models))
+        if levels == ["model", "topic"]:
+            return Moments([*labels], *(part.ravel() for part in parts))
+        order = np.arange(len(labels[0])).reshape(len(models), -1).T.ravel()
+        labels = [labels[1][order], labels[0][order]]
+        return Moments(labels, *(part.ravel()[order] for part in parts))
 
     def sizes(self):
         """Number of items by topic."""
@@ -77,22 +66,23 @@ class Population(NamedTuple):
     def _of_model(self, name, levels):
         """Mean, variance and bounds by topic, or of the whole."""
         fitted, design = self.estimator._fits[name], self.estimator._design
-        seen = self._seen(fitted)
+        of_topic = partial(np.bincount, fitted.topic, minlength=len(self.topics))
+        share = self._share(fitted)
+        seen, total = of_topic(share), of_topic(share * fitted.y)
         member = np.eye(len(self.topics))[self.sizes() > 0]
         if levels == ["model"]:
             member = member.sum(axis=0, keepdims=True)
         sums = self._sums(fitted)
         mean, covariance = sum_moments(fitted.fit, sums, member)
-        size, n_seen = member @ self.sizes(), member @ seen.count
+        size, n_seen, total = (member @ of_all for of_all in (self.sizes(), seen, total))
         variance = np.diag(covariance) / size**2
-        value = (member @ seen.total + mean) / size
+        value = (total + mean) / size
         if levels == ["model"] and self._may_assist(name, fitted):
             other = self._assisted(fitted, sums, size)
             value, variance, _ = combined(value, variance, other.value, other.variance)
         low, high = self.estimator._bounds
         least, largest = (
-            (member @ seen.total * design.scale + design.center * n_seen + (size - n_seen) * end)
-            / size
+            (total * design.scale + design.center * n_seen + (size - n_seen) * end) / size
             if np.isfinite(end)
             else np.full(len(size), end)
             for end in (low, high)
@@ -104,14 +94,6 @@ class Population(NamedTuple):
         if fitted.noise is None:
             return np.clip(value, least, largest), variance, least, largest, *alike
         return *moments_within(value, variance, least, largest), least, largest, *alike
-
-    def _seen(self, fitted):
-        """Sums and numbers of scores seen, of items that belong to the benchmark."""
-        share = self._share(fitted)
-        k = len(self.topics)
-        return _Seen(
-            np.bincount(fitted.topic, share * fitted.y, k), np.bincount(fitted.topic, share, k)
-        )
 
     def _share(self, fitted):
         """Whether each item asked belongs to the benchmark."""
@@ -153,11 +135,8 @@ class Population(NamedTuple):
         return weight * (self.sizes() / np.maximum(n, 1))[topic]
 
     def _may_assist(self, name, fitted):
-        """Whether the items asked are a sample, and enough to tell the noise of residuals.
-
-        With fewer than ten answers of either kind that variance is itself noise, and contradicts
-        models that are right.
-        """
+        """Whether the items asked are a random sample, large enough for a variance of residuals."""
+        # With fewer answers of either kind that variance contradicts models that are right.
         y = fitted.y
         rarer = len(y) if fitted.noise is not None else min(y.sum(), len(y) - y.sum())
         return self.estimator.random_sample_[name] and rarer >= _LEAST_ASSISTED
@@ -171,24 +150,16 @@ class Population(NamedTuple):
         return sums.expected
 
 
-class _Seen(NamedTuple):
-    total: np.ndarray
-    count: np.ndarray
-
-
 def population_of(estimator, population):
-    """All items of a benchmark, as a user tells them."""
+    """The `Population` of sizes by topic, or of a table of items."""
     bank = estimator.bank
-    topics = [*bank.topics_, *estimator._new_topics]
+    topics, whole = [*bank.topics_, *estimator._new_topics], np.ones(len(bank.items_))
     if population is None:
-        ones = np.ones(len(bank.items_))
-        return Population(estimator, ones, np.zeros(len(topics)), topics)
+        return Population(estimator, whole, np.zeros(len(topics)), topics)
     if isinstance(population, pd.DataFrame):
         return _from_items(estimator, population, topics)
     sizes = pd.Series(population, dtype=float)
-    unknown = [name for name in sizes.index if name not in topics]
-    if unknown:
-        raise ValueError(f"population names topic {unknown[0]!r}, of which nothing is known.")
+    _refuse_unknown(sizes.index, topics)
     wrong = ~np.isfinite(sizes) | (sizes < 0) | (sizes != np.round(sizes))
     if wrong.any():
         name = sizes.index[int(np.argmax(wrong))]
@@ -197,37 +168,39 @@ def population_of(estimator, population):
         )
     sizes = sizes.reindex(topics, fill_value=0).to_numpy()
     in_bank = np.bincount(bank.topic_codes_, minlength=len(topics))
-    few = sizes < in_bank
-    if few.any():
-        first = int(np.argmax(few))
-        raise ValueError(
-            f"population has {sizes[first]:g} items of topic {plain(topics[first])!r}, but the "
-            f"bank has {in_bank[first]}. Tell which ones belong to it: a table with topic and item."
-        )
     beyond = sizes - in_bank
+    short = [("the bank has", in_bank, beyond < 0)]
     for name, fitted in estimator._fits.items():
         asked = np.bincount(fitted.topic[fitted.position < 0], minlength=len(topics))
-        short = (beyond > 0) & (asked > beyond)
-        if short.any():
-            first = int(np.argmax(short))
+        short.append(
+            (f"beyond the bank {name!r} was asked", asked, (0 < beyond) & (beyond < asked))
+        )
+    for what, n, bad in short:
+        if bad.any():
+            first = int(np.argmax(bad))
             raise ValueError(
                 f"population has {sizes[first]:g} items of topic {plain(topics[first])!r}, but "
-                f"model {name!r} was asked {asked[first]} there that the bank lacks."
+                f"{what} {n[first]}. Pass a table of its items (topic and item) if it has fewer."
             )
-    return Population(estimator, np.ones(len(bank.items_)), beyond, topics)
+    return Population(estimator, whole, beyond, topics)
+
+
+def _refuse_unknown(names, topics):
+    """Refuse topics that neither the bank nor the items asked have."""
+    unknown = [name for name in names if name not in topics]
+    if unknown:
+        raise ValueError(f"population names topic {unknown[0]!r}, of which nothing is known.")
 
 
 def _from_items(estimator, items, topics):
+    """The `Population` of a table of items."""
     require_columns(items.columns, [estimator.item], "population")
     items = items.drop_duplicates([c for c in (estimator.topic, estimator.item) if c in items])
     position, code, new = positions_and_topics(
         estimator.bank, items, estimator.topic, estimator.item
     )
-    unknown = [name for name in new if name not in topics]
-    if unknown:
-        raise ValueError(f"population names topic {unknown[0]!r}, of which nothing is known.")
-    names = [*estimator.bank.topics_, *new]
-    code = np.array([topics.index(name) for name in names])[code]
+    _refuse_unknown(new, topics)
+    code = pd.Index(topics).get_indexer([*estimator.bank.topics_, *new])[code]
     counts = np.zeros(len(estimator.bank.items_))
     counts[position[position >= 0]] = 1
     beyond = np.bincount(code[position < 0], minlength=len(topics)).astype(float)

@@ -12,26 +12,18 @@ PROBABILITY = "inclusion_probability"  # column of `choose_items`
 
 
 class NewRows(NamedTuple):
-    """Rows of a user's table.
+    """Rows of a user's table."""
 
-    model : ndarray of shape (n_rows,), their names
-    position : ndarray of int of shape (n_rows,), in the bank; -1 for items that it lacks
-    topic : ndarray of int of shape (n_rows,), codes; those from n_topics on are new ones
-    item : ndarray of shape (n_rows,), ids
-    new_topics : list of their names
-    probability : ndarray of shape (n_rows,), chances of being asked, or None
-    """
-
-    model: np.ndarray
-    position: np.ndarray
-    topic: np.ndarray
-    item: np.ndarray
-    new_topics: list
-    probability: np.ndarray | None
+    model: np.ndarray  # names
+    position: np.ndarray  # in the bank; -1 for items that it lacks
+    topic: np.ndarray  # codes; those from n_topics on are new ones
+    item: np.ndarray  # ids
+    new_topics: list  # their names
+    probability: np.ndarray | None  # chances of being asked
 
 
 def read_rows(bank, X, model, topic, item):
-    """Names, positions and topics of the rows of a table."""
+    """The `NewRows` of a table."""
     frame = _pandas(X)
     require_columns(frame.columns, [model, item], "X")
     if len(frame) == 0:
@@ -43,16 +35,12 @@ def read_rows(bank, X, model, topic, item):
         probability = frame[PROBABILITY].to_numpy(dtype=float)
         if not np.all((probability > 0) & (probability <= 1)):
             raise ValueError(f"{PROBABILITY} must lie above 0 and be at most 1.")
-    return NewRows(
-        frame[model].to_numpy(), position, code, frame[item].to_numpy(), new, probability
-    )
+    models, items = frame[model].to_numpy(), frame[item].to_numpy()
+    return NewRows(models, position, code, items, new, probability)
 
 
-def positions_in(bank, items, topic="topic", item="item"):
-    """Positions in the bank, -1 where it lacks the item, and codes of topics.
-
-    New topics have the code ``len(bank.topics_)``.
-    """
+def positions_in(bank, items, topic, item):
+    """Positions in the bank (-1: not there), and codes of topics (new: ``len(bank.topics_)``)."""
     frame = _pandas(items)
     require_columns(frame.columns, [item], "items")
     position, code, _ = positions_and_topics(bank, frame, topic, item)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -13,23 +13,19 @@ from skbench._checks import check_option, check_whole
 from skbench._random import as_generator
 from skbench._types import RandomState
 from skbench.bank._rows import PROBABILITY
+from skbench.bank.item_bank import ItemBank
 from skbench.stats.item_response.sampling import allocate, imbalance, systematic_sample
-
-if TYPE_CHECKING:
-    from skbench.bank.item_bank import ItemBank
 
 _CANDIDATES = 10
 _LEAST_CHANCE = 0.25  # of an equal one
 _ABILITY_STD, _KERNEL_STD = 2.0, 0.5
-ALLOCATIONS = ("proportional", "neyman")
 _LEVELS = np.linspace(0.05, 0.95, 10)  # of the abilities of earlier models
-CHANCES = ("equal", "informative")
 
 
 def choose_items(
     bank: ItemBank,
     n_items: int,
-    by: Literal["topic"] | None = "topic",
+    topics: Literal["topic"] | None = "topic",
     *,
     allocation: Literal["proportional", "neyman"] = "proportional",
     chances: Literal["equal", "informative"] = "equal",
@@ -44,28 +40,26 @@ def choose_items(
         Fitted.
     n_items : int
         Number of items in all.
-    by : "topic" or None, default="topic"
-        Whether to spread over topics: each then has two items, if there are enough. None
+    topics : "topic" or None, default="topic"
+        Whether each topic has its share of the items, at least two if there are enough. None
         looks at easiness alone.
     allocation : {"proportional", "neyman"}, default="proportional"
-        Numbers of items by topic: as its size, or as its size times the standard deviation of
-        an answer around its prediction. Not used where `tell_apart` is given.
+        Number of items of a topic: proportional to its size, or to its size times the standard
+        deviation of an answer around its prediction. Not used with `tell_apart`.
     chances : {"equal", "informative"}, default="equal"
-        Of the items of a topic: all the same, so that the plain mean of the answers is right as
-        well, or greater for items that are neither all but sure to be solved nor all but sure
-        not to be. Then only estimates that know the chances are right, such as those of
-        `UnitLevelModel`, and their squared errors some 5 to 10 % smaller. Not used where
-        `tell_apart` is given.
+        Inclusion probabilities within a topic: equal, so that the plain mean of the answers is
+        unbiased; or larger for items of uncertain outcome, for estimates that know the
+        probabilities, such as those of `UnitLevelModel`. Not used with `tell_apart`.
     tell_apart : tuple of two str, default=None
-        Two models of the bank. The chance of an item then grows with how differently they
-        answered it: for a comparison of models like these two.
+        Two models of the bank, for a comparison of models like these: items that they answered
+        differently are more likely.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the random start.
+        Source of the random start.
 
     Returns
     -------
     DataFrame of shape (n_items, 3)
-        Columns topic, item and inclusion_probability, which `UnitLevelModel.fit` understands.
+        Columns topic, item and inclusion_probability, as `UnitLevelModel.fit` takes them.
 
     Raises
     ------
@@ -74,17 +68,15 @@ def choose_items(
 
     Notes
     -----
-    Systematic sampling [1]_: items are put in order of easiness, every second topic in the
-    opposite one, and taken at even steps from a random start. Of ten such samples the most
-    balanced one is kept: rejective sampling [2]_, which leaves the inclusion probabilities as
-    they are but for terms of higher order, so that assisted estimates stay all but unbiased.
-    Balance is measured by what the score of the whole would be off by for a new model whose
-    log odds are linear in easiness and components: ``d' C d``, with `d` the weighted
-    sample mean of ``p (1 - p) x`` less its mean over the bank and `C` the posterior covariance of
-    such a model's coefficients after as many answers. Informative chances go with
-    ``p (1 - p)``, and are never below a quarter of equal ones.
+    Systematic sampling [1]_: items are sorted by easiness, every second topic in reverse, and
+    taken at even steps from a random start. The most balanced of ten such samples is kept:
+    rejective sampling [2]_, which changes the inclusion probabilities only in terms of higher
+    order. Balance is ``d' C d``, with `d` the weighted sample mean of ``p (1 - p) x`` less its
+    mean over the bank, and `C` the posterior covariance of a new model's coefficients after as
+    many answers. Informative probabilities are proportional to ``p (1 - p)``, and at least a
+    quarter of equal ones.
 
-    When not to use it: to find the items that are best for its own sake; the sample is random.
+    When not to use it: to find the best items for their own sake; the sample is random.
 
     References
     ----------
@@ -104,14 +96,15 @@ def choose_items(
     """
     check_is_fitted(bank)
     check_whole("n_items", n_items)
-    check_option("allocation", allocation, ALLOCATIONS)
-    check_option("chances", chances, CHANCES)
-    check_option("by", by, ("topic", None) if by is None else ("topic",))
+    check_option("allocation", allocation, ("proportional", "neyman"))
+    check_option("chances", chances, ("equal", "informative"))
+    if topics is not None:
+        check_option("topics", topics, ("topic",))
     n_bank = len(bank.items_)
     if n_items > n_bank:
         raise ValueError(f"n_items is {n_items}, but the bank has {n_bank} items only.")
     rng = as_generator(random_state)
-    codes = bank.topic_codes_ if by == "topic" else np.zeros(n_bank, dtype=int)
+    codes = np.zeros(n_bank, dtype=int) if topics is None else bank.topic_codes_
     spread = _spread(bank)
     if tell_apart is not None:
         size = _differences(bank, tell_apart)
@@ -124,24 +117,21 @@ def choose_items(
             size *= _LEAST_CHANCE + (1 - _LEAST_CHANCE) * spread / of_topic[codes]
     x = np.column_stack([np.ones(n_bank), bank.easiness_ - bank.easiness_.mean(), bank.components_])
     precision = np.repeat([_ABILITY_STD, 1.0, _KERNEL_STD], [1, 1, x.shape[1] - 2]) ** -2.0
-    best = None
-    for _ in range(_CANDIDATES):
+
+    def drawn():
         order = _spread_out(bank.easiness_, codes, n_items, rng)
         taken, probability = systematic_sample(size[order], n_items, rng)
-        rows, chance = order[taken], probability[taken]
-        away = imbalance(x, spread, rows, chance, precision)
-        if best is None or away < best[0]:
-            best = away, rows, chance
-    _, rows, chance = best
+        return order[taken], probability[taken]
+
+    samples = [drawn() for _ in range(_CANDIDATES)]
+    rows, chance = min(samples, key=lambda sample: imbalance(x, spread, *sample, precision))
     chosen = bank.items_.iloc[rows].assign(**{PROBABILITY: chance})
     return chosen.iloc[np.argsort(rows)].reset_index(drop=True)
 
 
 def _spread_out(easiness, codes, n_items, rng):
-    """Items by topic and easiness, every second topic in the opposite order.
-
-    In random order within each step of the sample: every item can meet every other.
-    """
+    """Order of items by topic and easiness, every second topic in reverse."""
+    # Random within each step of the sample, so that any two items can be drawn together.
     turned = np.where(codes % 2 == 0, easiness, -easiness)
     shuffled = rng.permutation(len(easiness))
     order = shuffled[np.lexsort([turned[shuffled], codes[shuffled]])]
@@ -150,7 +140,7 @@ def _spread_out(easiness, codes, n_items, rng):
 
 
 def _spread(bank):
-    """Variance of an answer around its prediction, on average over the earlier models."""
+    """Variance of an answer around its prediction, averaged over the earlier models."""
     if not bank.binary_:
         return np.ones(len(bank.items_))
     abilities = np.quantile(bank.ability_ - bank.easiness_.mean(), _LEVELS)
@@ -159,7 +149,7 @@ def _spread(bank):
 
 
 def _differences(bank, models):
-    """How unlike two models answered each item; half of it is even, so that none is left out."""
+    """Sizes of the items by how differently two models answered them, all above 0."""
     models = list(models)
     unknown = [name for name in models if name not in bank.models_]
     if unknown or len(models) != 2:

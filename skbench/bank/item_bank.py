@@ -6,18 +6,19 @@ import warnings
 from collections.abc import Sequence
 from typing import Self
 
-import narwhals as nw
 import numpy as np
 import pandas as pd
 from scipy.special import expit
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.extmath import randomized_svd
 from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import check_whole, plain
 from skbench._random import as_generator
 from skbench._types import Path, RandomState, Rows
+from skbench.bank._file import read_bank, write_bank
 from skbench.bank._past import read_past
+from skbench.bank._rows import positions_in
 from skbench.stats.item_response import easiness as formulas
 
 _LEAST_SPREAD = 0.05  # of p (1 - p): residuals of items that nearly all solve stay bounded
@@ -28,28 +29,30 @@ class ItemBank(BaseEstimator):
 
     Parameters
     ----------
+    model, topic, item, score : str
+        Names of the columns. The topic may be absent; item ids are unique within a topic.
     exclude : sequence of str, default=()
-        Models to leave out of the past: the one to be evaluated, and its near-copies.
+        Models to leave out: the one to be evaluated, and its near-copies.
     n_components : int, default=32
-        How many components of the answers to keep at most.
+        Largest number of components to keep.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the decomposition, which is random with more than 1500 models only.
 
     Attributes
     ----------
     items_ : DataFrame of shape (n_items, 2)
-        Topic and item, in sorted order; the topic is ``"all"`` where there are none.
+        Topic and item, sorted; the topic is ``"all"`` if there are none.
     models_ : Index of shape (n_models,)
     topics_ : Index of shape (n_topics,)
     topic_codes_ : ndarray of int of shape (n_items,)
     scores_ : ndarray of shape (n_items, n_models)
-        Mean scores over runs, nan where there is none.
+        Mean scores over runs; nan where missing.
     easiness_ : ndarray of shape (n_items,)
         Log odds of a right answer by an average model; expected score if not `binary_`.
     ability_ : ndarray of shape (n_models,)
         Log odds of a right answer to an average item; mean score if not `binary_`.
     components_ : ndarray of shape (n_items, n_components)
-        What items have in common beyond their easiness.
+        Components of the answers beyond easiness.
     n_answers_ : ndarray of shape (n_items,)
         Number of models that answered each item.
     binary_ : bool
@@ -69,10 +72,10 @@ class ItemBank(BaseEstimator):
     -----
     With complete 0/1 answers easiness is ``logit((k + 1) / (M + 2))``, with gaps the posterior
     mode of a Rasch model. Components are singular vectors times values of the standardized
-    residuals, see `skbench.stats.easiness.residual_components`. They are a kernel that
-    is linear in the earlier answers: it finds the earlier models that a new one is like.
+    residuals (`skbench.stats.easiness.residual_components`): a kernel, linear in the earlier
+    answers, that finds the earlier models most like a new one.
 
-    When not to use it: with a past on other items than those that a new model is asked.
+    When not to use it: if new models are asked other items.
 
     Examples
     --------
@@ -87,36 +90,32 @@ class ItemBank(BaseEstimator):
     def __init__(
         self,
         *,
-        exclude: Sequence[str] = (),
-        n_components: int = 32,
-        random_state: RandomState = None,
-    ) -> None:
-        self.exclude = exclude
-        self.n_components = n_components
-        self.random_state = random_state
-
-    def fit(
-        self,
-        past: Rows | Path,
-        y: None = None,
-        *,
         model: str = "model",
         topic: str = "topic",
         item: str = "item",
         score: str = "score",
-    ) -> Self:
+        exclude: Sequence[str] = (),
+        n_components: int = 32,
+        random_state: RandomState = None,
+    ) -> None:
+        self.model = model
+        self.topic = topic
+        self.item = item
+        self.score = score
+        self.exclude = exclude
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def fit(self, past_items: Rows | Path, y: None = None) -> Self:
         """Learn from item rows of earlier models.
 
         Parameters
         ----------
-        past : dataframe, str or path-like
+        past_items : dataframe, str or path-like
             One row per (model, item), in any dataframe that narwhals reads, or the path of
             Parquet files. Gaps are allowed; several rows of a model on an item are averaged.
-            Not changed.
         y : None
             Ignored.
-        model, topic, item, score : str
-            Names of the columns. The topic may be absent; item ids are unique within a topic.
 
         Returns
         -------
@@ -124,10 +123,11 @@ class ItemBank(BaseEstimator):
         """
         check_whole("n_components", self.n_components, least=0)
         exclude = [self.exclude] if isinstance(self.exclude, str) else list(self.exclude)
-        past = read_past(past, model, topic, item, score, exclude)
-        return self._learned(past.scores, past.items, past.models, past.binary)
+        columns = (self.model, self.topic, self.item, self.score)
+        return self._learned(*read_past(past_items, *columns, exclude))
 
     def _learned(self, scores, items, models, binary):
+        """The bank of a matrix of scores."""
         self._keep(scores, items, models, binary)
         if not binary:
             found = formulas.mean_easiness(scores)
@@ -143,27 +143,24 @@ class ItemBank(BaseEstimator):
         return self
 
     def _keep(self, scores, items, models, binary):
+        """Store the answers and what is counted in them."""
         self.scores_, self.items_, self.models_, self.binary_ = scores, items, models, binary
         self.topic_codes_, topics = pd.factorize(items["topic"])
         self.topics_ = pd.Index(topics, name="topic")
         self.n_answers_ = np.isfinite(scores).sum(axis=1)
 
-    def _restored(self, scores, items, models, binary, easiness, ability, components):
-        """The bank as it was saved."""
-        self._keep(scores, items, models, binary)
-        self.easiness_, self.ability_, self.components_ = easiness, ability, components
-        return self
-
     def _expected(self, rows):
-        """Scores of some items that easiness and ability lead one to expect."""
+        """Expected scores of some items, from easiness and ability."""
         center = self.easiness_.mean()
         both = self.easiness_[rows, None] + self.ability_ - center
         return expit(both) if self.binary_ else both
 
     def _spread(self, expected):
+        """Standard deviation of a score around the expected one."""
         return np.sqrt(expected * (1 - expected) + _LEAST_SPREAD) if self.binary_ else 1.0
 
     def _decompose(self, residuals, rank):
+        """Singular vectors times values."""
         seed = int(as_generator(self.random_state).integers(2**31))
         vectors, values, _ = randomized_svd(residuals, rank, random_state=seed)
         return vectors * values
@@ -174,7 +171,7 @@ class ItemBank(BaseEstimator):
         Parameters
         ----------
         models : sequence of str
-            Models to leave out.
+            Models to exclude.
 
         Returns
         -------
@@ -192,65 +189,50 @@ class ItemBank(BaseEstimator):
             )
         scores = self.scores_[:, left]
         answered = np.isfinite(scores).any(axis=1)
-        bank = ItemBank(n_components=self.n_components, random_state=self.random_state)
+        bank = clone(self).set_params(exclude=())
         items = self.items_[answered].reset_index(drop=True)
         return bank._learned(scores[answered], items, self.models_[left], self.binary_)
 
-    def transform(
-        self, items: pd.DataFrame, *, topic: str = "topic", item: str = "item"
-    ) -> pd.DataFrame:
-        """What the bank knows of items, as features.
+    def transform(self, items: pd.DataFrame) -> pd.DataFrame:
+        """Features of items: easiness and components.
 
         Parameters
         ----------
         items : DataFrame
-            With the columns item and, if items are not unique without it, topic.
+            With the column of the item and, if items are not unique without it, the topic.
 
         Returns
         -------
         DataFrame of shape (n_rows, 1 + n_components)
-            Easiness and components; items that the bank lacks have the mean easiness of their
-            topic (of all, where that is new) and components 0.
+            Items that the bank lacks have the mean easiness of their topic (of all items, if
+            the topic is new) and components 0.
         """
-        from skbench.bank._rows import positions_in
-
         check_is_fitted(self)
-        position, code = positions_in(self, items, topic, item)
-        mean = np.append(self._topic_easiness(), self.easiness_.mean())
+        position, code = positions_in(self, items, self.topic, self.item)
+        sums = np.bincount(self.topic_codes_, self.easiness_, len(self.topics_))
+        mean = np.append(sums / np.bincount(self.topic_codes_), self.easiness_.mean())
         known = position >= 0
         columns = {"easiness": np.where(known, self.easiness_[position], mean[code])}
         for j, column in enumerate(self.components_.T):
             columns[f"component {j}"] = np.where(known, column[position], 0.0)
         return pd.DataFrame(columns, index=getattr(items, "index", None))
 
-    def _topic_easiness(self):
-        counts = np.bincount(self.topic_codes_, minlength=len(self.topics_))
-        return np.bincount(self.topic_codes_, self.easiness_, len(self.topics_)) / counts
-
-    def adjusted_scores(
-        self,
-        items: Rows,
-        *,
-        model: str = "model",
-        topic: str = "topic",
-        item: str = "item",
-        score: str = "score",
-    ) -> pd.DataFrame:
-        """Scores of new models less what earlier answers made one expect of the items asked.
+    def adjusted_scores(self, items: Rows) -> pd.DataFrame:
+        """Scores of new models adjusted for the items asked, to compare models item by item.
 
         Parameters
         ----------
         items : dataframe
-            One row per answer. Not changed. A model of which the bank holds all answers has its
-            mean over all items for a score of each; others that it holds are left out of it.
-        model, topic, item, score : str
-            Names of the columns.
+            One row per answer, with the columns of this bank. A model of which the bank holds
+            all answers has its mean over all items as the score of each item; other models that
+            the bank holds are left out of it.
 
         Returns
         -------
         DataFrame
-            One row per model and item asked that the bank has: `score`, whose mean is an assisted
-            estimate of the mean over all items of the bank, and ``topic_score``, of its topic's.
+            One row per model and item asked that the bank has. The mean of the score column is
+            an assisted estimate of the mean over all items of the bank; that of ``topic_score``,
+            of the mean over the topic.
 
         Raises
         ------
@@ -261,51 +243,21 @@ class ItemBank(BaseEstimator):
         Notes
         -----
         ``mean f + w (y - f)`` with predictions f that did not see the answer
-        (`skbench.stats.assisted`), so that models can be compared item by item.
+        (`skbench.stats.assisted`).
         """
-        from skbench.bank.adjusted import adjusted_scores, known_scores
-        from skbench.bank.unit_level import UnitLevelModel
+        from skbench.bank.adjusted import scores_by_bank  # it takes a UnitLevelModel of this bank
 
-        rows = nw.from_native(items, eager_only=True).to_pandas()
-        held = [name for name in self.models_ if name in set(rows[model])]
-        whole = np.isfinite(self.scores_).all(axis=0)
-        known = [name for name, all_of_it in zip(self.models_, whole, strict=True)
-                 if all_of_it and name in held]  # fmt: skip
-        new = rows[~rows[model].isin(known)]
-        if new.empty:
-            raise ValueError(
-                f"The bank holds all answers of {known}: compare them without the bank."
-            )
-        partly = [name for name in held if name not in known]
-        fitted = UnitLevelModel(self.without(partly) if partly else self, model=model,
-                                topic=topic, item=item)  # fmt: skip
-        with warnings.catch_warnings():  # of a likeness that may well be, and what is refused below
-            warnings.filterwarnings("ignore", ".*(answers like the earlier model|no random sample)")
-            fitted.fit(new, new[score])
-        odd = [name for name, random in fitted.random_sample_.items() if not random]
-        if odd:
-            raise ValueError(
-                f"The items of {plain(odd[0])!r} are clearly easier or harder than the rest of "
-                "the bank: differences of models on all its items take a random sample of them. "
-                "Ask items of choose_items, or compare without the bank."
-            )
-        found = adjusted_scores(fitted).assign(
-            topic_score=adjusted_scores(fitted, by_topic=True)["score"]
-        )
-        found = pd.concat([found, *(known_scores(self, name, found) for name in known)])
-        names = {"model": model, "topic": topic, "item": item, "score": score}
-        return found.rename(columns=names)
+        check_is_fitted(self)
+        return scores_by_bank(self, items)
 
     def save(self, path: Path) -> None:
-        """Write the bank to one Parquet file, to ship with a benchmark.
+        """Write the bank to one Parquet file.
 
         Parameters
         ----------
         path : str or path-like
             Name of the file. Needs pyarrow.
         """
-        from skbench.bank._file import write_bank
-
         check_is_fitted(self)
         write_bank(self, path)
 
@@ -316,16 +268,16 @@ class ItemBank(BaseEstimator):
         Parameters
         ----------
         path : str or path-like
+            Name of the file.
 
         Returns
         -------
         ItemBank
         """
-        from skbench.bank._file import read_bank
-
         return read_bank(cls, path)
 
     def _warn_of_copies(self):
+        """Warn of models with the same answers throughout."""
         seen = {}
         for name, column in zip(self.models_, self.scores_.T, strict=True):
             seen.setdefault(hash(column.tobytes()), []).append(name)

@@ -3,39 +3,36 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_by, check_confidence_level
+from skbench._checks import check_confidence_level, check_option
 from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import RandomState
 from skbench.bank.choose import choose_items
+from skbench.bank.item_bank import ItemBank
 from skbench.bank.unit_level import UnitLevelModel
-
-if TYPE_CHECKING:
-    from skbench.bank.item_bank import ItemBank
-
 
 _SHARES = (0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
 _FEWEST = 20
 
 
 class ItemsNeeded(NamedTuple):
-    """Numbers of items, and what they rest on.
+    """Numbers of items, and the half widths behind them.
 
     Attributes
     ----------
     n_items : int
-        Items in all to ask of a new model.
+        Number of items to ask a new model.
     n_per_topic : float
-        The same, by topic.
+        The same, per topic.
     half_widths : DataFrame
-        Median half widths found, indexed by the number of items, with the columns ``model`` (the
-        whole) and ``topic``.
+        Median half widths by number of items, with the columns ``model`` (the whole) and
+        ``topic``.
     """
 
     n_items: int
@@ -52,7 +49,7 @@ def items_needed(
     confidence_level: float = 0.95,
     random_state: RandomState = None,
 ) -> ItemsNeeded:
-    """How many items of a bank a new model must be asked for intervals of a given half width.
+    """Number of items of a bank to ask a new model, for intervals of a given half width.
 
     Parameters
     ----------
@@ -61,13 +58,13 @@ def items_needed(
     half_width : float, default=0.02
         Half width wanted, in score units.
     by : {"model", "topic"}, default="model"
-        Whether of the score on the whole benchmark, or of a topic (the median one).
+        Estimates the half width is of: scores on the whole benchmark, or on a topic (median).
     n_models : int, default=3
-        How many earlier models to try it on, spread over their abilities.
+        Number of earlier models to try, spread over their abilities.
     confidence_level : float, default=0.95
-        Of the intervals.
+        Level of the intervals.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the items that are tried.
+        Source of the samples of items.
 
     Returns
     -------
@@ -80,12 +77,11 @@ def items_needed(
 
     Notes
     -----
-    Earlier models are taken out of the bank one by one and treated as new ones on samples by
-    `choose_items` of 2 to 70 % of the items, until one is large enough. Between sizes the half
-    width is interpolated in the logs of it and of ``1 / n - 1 / N``. All items are needed at
-    most: their mean is then known.
+    Earlier models are removed from the bank one by one and treated as new, on samples by
+    `choose_items` of 2 to 70% of the items. Between sizes, the log of the half width is
+    interpolated linearly in ``log(1 / n - 1 / N)``. The answer is at most N.
 
-    When not to use it: for a model that will be unlike all earlier ones; it needs more.
+    When not to use it: for a model unlike all earlier ones; it needs more items.
 
     Examples
     --------
@@ -97,9 +93,7 @@ def items_needed(
     """
     check_is_fitted(bank)
     check_confidence_level(confidence_level)
-    (level,) = check_by(by)
-    if level not in ("model", "topic"):
-        raise ValueError(f"by must be 'model' or 'topic', got {by!r}.")
+    check_option("by", by, ("model", "topic"))
     if not half_width > 0:
         raise ValueError(f"half_width must be positive, got {half_width!r}.")
     if len(bank.models_) < 2:
@@ -110,28 +104,24 @@ def items_needed(
     rows = []
     tried = np.unique(order[np.round(places).astype(int)])
     for model in steps(tried, "earlier models"):
-        rows += _tried(bank, bank.models_[model], level, half_width, confidence_level, rng)
+        rows += _tried(bank, bank.models_[model], by, half_width, confidence_level, rng)
     table = pd.DataFrame(rows).groupby("n_items").median().sort_index()
-    n_items = _crossing(table[level], half_width, len(bank.items_))
+    n_items = _crossing(table[by], half_width, len(bank.items_))
     return ItemsNeeded(n_items, n_items / len(bank.topics_), table)
 
 
-def _tried(bank, name, level, half_width, confidence_level, rng):
+def _tried(bank, name, by, half_width, confidence_level, rng):
     """Half widths for one earlier model, by number of items, until the one wanted is reached."""
     scores = bank.scores_[:, bank.models_.get_loc(name)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         others = bank.without(name)
-    place = pd.MultiIndex.from_frame(bank.items_).get_indexer(
-        pd.MultiIndex.from_frame(others.items_)
-    )
-    sizes = {max(_FEWEST, round(share * len(place))) for share in _SHARES}
-    for n_items in sorted(n for n in sizes if n < len(place)):
+    scores = pd.Series(scores, pd.MultiIndex.from_frame(bank.items_))
+    n_left = len(others.items_)
+    sizes = {max(_FEWEST, round(share * n_left)) for share in _SHARES}
+    for n_items in sorted(n for n in sizes if n < n_left):
         chosen = choose_items(others, n_items, random_state=rng)
-        at = pd.MultiIndex.from_frame(others.items_).get_indexer(
-            pd.MultiIndex.from_frame(chosen[["topic", "item"]])
-        )
-        y = scores[place[at]]
+        y = scores.loc[pd.MultiIndex.from_frame(chosen[["topic", "item"]])].to_numpy()
         known = np.isfinite(y)
         if not known.any():
             continue
@@ -140,16 +130,16 @@ def _tried(bank, name, level, half_width, confidence_level, rng):
             warnings.simplefilter("ignore")
             fitted = UnitLevelModel(others, sampled="random").fit(X, y[known])
         row = {"n_items": n_items}
-        for name_of in ("model", "topic"):
-            e = fitted.estimate(by=name_of, confidence_level=confidence_level)
-            row[name_of] = float(np.median(e.high - e.low) / 2)
+        for level in ("model", "topic"):
+            e = fitted.estimate(by=level, confidence_level=confidence_level)
+            row[level] = float(np.median(e.high - e.low) / 2)
         yield row
-        if row[level] < half_width:
+        if row[by] < half_width:
             return
 
 
 def _crossing(half_widths, wanted, n_bank):
-    """Number of items at which half widths fall below the one that is wanted."""
+    """Number of items at which the half width wanted is reached."""
     n = half_widths.index.to_numpy(dtype=float)
     width = np.minimum.accumulate(half_widths.to_numpy())
     if wanted >= width[0]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -19,85 +19,71 @@ from skbench._checks import (
     check_within,
     plain,
 )
-from skbench._types import Bounds, Names, RandomState, Rows
-from skbench.bank._design import design
-from skbench.bank._fitted import fit_model
+from skbench._types import Bounds, Names, Rows
+from skbench.bank._fitted import design, fit_model
+from skbench.bank._new_models import summary_of, warn_of_copies, warn_of_sample
 from skbench.bank._population import population_of
 from skbench.bank._rows import read_rows
-from skbench.bank._summary import summary_of
-from skbench.bank._targets import warn_of_copies, warn_of_sample
+from skbench.bank.item_bank import ItemBank
 from skbench.containers import Estimate
 from skbench.items.units import unlike_units
 from skbench.stats.item_response.assisted import bounded_interval
 from skbench.stats.item_response.unit_prediction import item_scores
 
-if TYPE_CHECKING:
-    from skbench.bank.item_bank import ItemBank
-
-
-SAMPLED = ("auto", "random", "not random")
-_LEVELS = ("model", "topic")
-
 
 class UnitLevelModel(BaseEstimator):
-    """New models' scores on all items of a benchmark, from a few and from earlier models' answers.
+    """New models' scores on all items of a benchmark, from a few items and earlier answers.
 
     Parameters
     ----------
     bank : ItemBank
-        What earlier models answered.
+        Answers of earlier models.
     model, topic, item : str
         Names of the columns.
     sampled : {"auto", "random", "not random"}, default="auto"
-        Whether the items that were asked are a random sample of those of their topic (or were
-        chosen by `choose_items`). If not, only the model speaks, and nothing corrects it.
-        "auto" takes them as random, unless they are clearly easier or harder than the rest.
+        Whether the items asked are a random sample of their topics (or from `choose_items`). If
+        not, estimates rest on the model alone. "auto" assumes so unless they are clearly easier
+        or harder than the rest.
     bounds : tuple of two floats, default=None
-        Least and greatest score by its definition: estimates and intervals keep to it. None:
-        0 and 1 where all scores lie there, else unknown.
-    random_state : int, RandomState, Generator or None, default=None
-        Not used: nothing here is random. Accepted as by every estimator on rows.
+        Range of the scores by their definition. None: 0 to 1 if all scores lie there.
 
     Attributes
     ----------
     models_ : Index of shape (n_models,)
         The new models.
     random_sample_ : dict
-        Whether the items of each model passed as a random sample.
+        By model, whether its items passed as a random sample.
     summary_ : GroupSummary
         Assisted estimates by model and topic, see the notes.
     bank_weight_ : dict
-        Posterior mean of the slope of easiness within topics, by model: 1 where items are as easy
-        to the new model as to earlier ones, 0 where the bank says nothing.
+        By model, the posterior mean slope of easiness within topics: 1 where items are as easy
+        for the new model as for earlier ones, 0 where the bank predicts nothing.
 
     Raises
     ------
     ValueError
-        If columns or scores are missing, a new model is in the bank by name, or none of its
-        items are.
+        If columns or scores are missing, if a new model is in the bank by name, or if none of
+        its items are.
 
     Warns
     -----
     UserWarning
-        If a new model answers like an earlier one, the bank lacks some items, or the items asked
-        are no random sample.
+        If a new model answers like an earlier one, if the bank lacks some items, or if the items
+        asked are no random sample.
 
     Notes
     -----
-    For right and wrong answers a mixed logistic model with a row per item,
-    ``logit p = a + b_w (d - d_t) + b_b d_t + u' gamma + v_t``: easiness within topics and between
-    them, components of earlier answers with ``gamma ~ N(0, s^2 I)``, effects of topics with heavy
-    tails. It is fitted by expectation propagation; `s` and the scale of `v` are integrated over a
-    grid. Other scores have the same predictor and normal errors. See
-    `skbench.stats.unit_level`.
+    For right and wrong answers, a mixed logistic model of single answers,
+    ``logit p = a + b_w (d - d_t) + b_b d_t + u' gamma + v_t``: easiness within and between
+    topics, components of earlier answers with ``gamma ~ N(0, s^2 I)``, and heavy-tailed effects
+    of topics. It is fitted by expectation propagation; `s` and the scale of `v` are integrated
+    over a grid. Other scores have normal errors. See `skbench.stats.unit_level`.
 
-    `estimate` is about ALL items of the bank: answers seen, plus expectations of those not asked,
-    with the noise of single answers. By model, an assisted estimate (mean prediction plus mean
-    residual) takes over as far as it contradicts the model (`skbench.stats.assisted.combined`).
-
-    `summary_` holds difference estimates that do not borrow from other topics: the mean
-    prediction without the topic's own effect plus the mean residual of its items asked. That
-    prediction is the feature ``bank``, so that every estimator of groups can go on from there.
+    `estimate` is about all items of the bank: answers seen, plus expectations of the others. By
+    model, an assisted estimate (mean prediction plus mean residual) takes over as far as it
+    contradicts the model (`skbench.stats.assisted.combined`). `summary_` holds difference
+    estimates that borrow nothing from other topics: the mean prediction without the topic's own
+    effect (the feature ``bank``) plus the mean residual.
 
     When not to use it: where all items were asked, or the bank has other items.
 
@@ -128,7 +114,6 @@ class UnitLevelModel(BaseEstimator):
         item: str = "item",
         sampled: Literal["auto", "random", "not random"] = "auto",
         bounds: Bounds | None = None,
-        random_state: RandomState = None,
     ) -> None:
         self.bank = bank
         self.model = model
@@ -136,7 +121,6 @@ class UnitLevelModel(BaseEstimator):
         self.item = item
         self.sampled = sampled
         self.bounds = bounds
-        self.random_state = random_state
 
     def fit(self, X: Rows, y: ArrayLike) -> Self:
         """Fit the new models to the items that they were asked.
@@ -144,8 +128,8 @@ class UnitLevelModel(BaseEstimator):
         Parameters
         ----------
         X : dataframe with n_rows rows
-            Columns model, topic (where the bank has topics) and item, and
-            ``inclusion_probability`` where `choose_items` gave unequal ones.
+            Columns model, topic (if the bank has topics) and item, and
+            ``inclusion_probability`` if `choose_items` gave unequal ones.
         y : array-like of shape (n_rows,)
             Scores; several of a model on one item are averaged.
 
@@ -153,7 +137,7 @@ class UnitLevelModel(BaseEstimator):
         -------
         UnitLevelModel
         """
-        check_option("sampled", self.sampled, SAMPLED)
+        check_option("sampled", self.sampled, ("auto", "random", "not random"))
         if self.bank is None:
             raise ValueError("bank is missing: pass ItemBank().fit(past) as bank=...")
         check_is_fitted(self.bank)
@@ -168,19 +152,16 @@ class UnitLevelModel(BaseEstimator):
         answers = self.bank.binary_ and y.min() >= 0 and y.max() <= 1
         self._bounds = self._score_bounds(y, answers)
         self._design = design(self.bank, len(rows.new_topics), None if answers else y)
-        self._fits = {}
-        for code, name in enumerate(names):
-            own = codes == code
-            self._fits[name] = fit_model(self.bank, self._design, rows, y, own, answers)
+        self._fits = {
+            name: fit_model(self.bank, self._design, rows, y, codes == code, answers)
+            for code, name in enumerate(names)
+        }
         self._warn_of_unknown(rows)
-        for name in names:
-            warn_of_copies(self.bank, name, self._fits[name])
-        self.random_sample_ = {
-            name: warn_of_sample(self.bank, name, self._fits[name], self.sampled) for name in names
-        }
-        self.bank_weight_ = {
-            name: float(f.fit.weights @ f.fit.coefficients[:, 1]) for name, f in self._fits.items()
-        }
+        self.random_sample_, self.bank_weight_ = {}, {}
+        for name, fitted in self._fits.items():
+            warn_of_copies(self.bank, name, fitted)
+            self.random_sample_[name] = warn_of_sample(self.bank, name, fitted, self.sampled)
+            self.bank_weight_[name] = float(fitted.fit.weights @ fitted.fit.coefficients[:, 1])
         self.summary_ = summary_of(self)
         return self
 
@@ -190,7 +171,7 @@ class UnitLevelModel(BaseEstimator):
         Parameters
         ----------
         X : dataframe with n_rows rows
-            Columns model, topic and item; the model is one that was fitted.
+            Columns model, topic and item; the models must have been fitted.
 
         Returns
         -------
@@ -201,22 +182,16 @@ class UnitLevelModel(BaseEstimator):
         unknown = sorted(set(rows.model) - set(self.models_), key=str)
         if unknown:
             raise ValueError(f"Model {unknown[0]!r} was not fitted: fit it on some items first.")
-        last = len(self.bank.topics_) + len(self._new_topics)
-        new = [rows.new_topics.index(t) for t in rows.new_topics if t not in self._new_topics]
+        new = [name for name in rows.new_topics if name not in self._new_topics]
         if new:
-            name = rows.new_topics[new[0]]
-            raise ValueError(f"Topic {name!r} is neither in the bank nor among the items asked.")
-        order = [self._new_topics.index(t) for t in rows.new_topics]
-        known = np.arange(len(self.bank.topics_))
-        topic = np.concatenate([known, len(known) + np.array(order, dtype=int)])[rows.topic]
+            raise ValueError(f"Topic {new[0]!r} is neither in the bank nor among the items asked.")
+        names = [*self.bank.topics_, *rows.new_topics]
+        topic = pd.Index([*self.bank.topics_, *self._new_topics]).get_indexer(names)[rows.topic]
         out = np.empty(len(rows.model))
-        for name in self.models_:
+        for name, fitted in self._fits.items():
             own = rows.model == name
-            if own.any():
-                features, h = self._features(rows.position[own], np.minimum(topic[own], last))
-                out[own] = item_scores(
-                    self._fits[name].fit, features, topic[own], h, self._fits[name].noise is None
-                )
+            features, h = self._design.features(rows.position[own], topic[own])
+            out[own] = item_scores(fitted.fit, features, topic[own], h, fitted.noise is None)
         return np.clip(self._design.center + self._design.scale * out, *self._bounds)
 
     def estimate(
@@ -230,11 +205,12 @@ class UnitLevelModel(BaseEstimator):
         Parameters
         ----------
         by : str or list of str, default=("model", "topic")
-            The model's column, the topic's, or both.
+            The model's column, the topic's, or both: one row of the result each.
         confidence_level : float, default=0.95
+            Level of the intervals.
         population : Series, dict or DataFrame, default=None
-            All items of the benchmark, where they are not those of the bank: number of items by
-            topic, or a table with the columns topic and item.
+            Number of items of the benchmark by topic, where it is larger than the bank; or a
+            table of its items (columns topic and item).
 
         Returns
         -------
@@ -243,9 +219,8 @@ class UnitLevelModel(BaseEstimator):
 
         Notes
         -----
-        A model whose answers were all right may be right throughout, which no quantile of a
-        posterior reaches: its intervals end at the largest score possible, as Brown, Cai and
-        DasGupta (2001) modify Jeffreys' interval; likewise where all were wrong.
+        Intervals of a model whose answers were all right (wrong) end at the largest (least)
+        score possible, as Brown, Cai and DasGupta (2001) modify Jeffreys' interval.
         """
         check_is_fitted(self, "summary_")
         check_confidence_level(confidence_level)
@@ -273,12 +248,6 @@ class UnitLevelModel(BaseEstimator):
             guarantee="posterior",
         )
 
-    def _features(self, position, topic):
-        """Features of items, and how much their latent values are drawn to the middle."""
-        known = position >= 0
-        features = np.where(known[:, None], self._design.bank[position], self._design.topics[topic])
-        return features, np.where(known, 1.0, self._design.attenuation)
-
     def _score_bounds(self, y, answers):
         """Least and largest score that an item can have."""
         if self.bounds is not None:
@@ -293,6 +262,7 @@ class UnitLevelModel(BaseEstimator):
         return -np.inf, np.inf
 
     def _warn_of_units(self, codes, y):
+        """Warn if scores look to be in different units."""
         tops = {"the earlier models": np.nanmax(np.abs(self.bank.scores_))}
         tops |= pd.Series(np.abs(y)).groupby(self.models_[codes]).max().to_dict()
         told = unlike_units(tops)
@@ -300,6 +270,7 @@ class UnitLevelModel(BaseEstimator):
             warnings.warn(told, stacklevel=3)
 
     def _refuse_known(self):
+        """Refuse models of the bank."""
         known = [name for name in self.models_ if name in self.bank.models_]
         if known:
             raise ValueError(
@@ -308,7 +279,7 @@ class UnitLevelModel(BaseEstimator):
             )
 
     def _refuse_strangers(self, rows):
-        """Models without a single item of the bank: ids of another kind, most likely."""
+        """Refuse models without a single item of the bank: most likely, their ids differ."""
         with_known = set(rows.model[rows.position >= 0])
         for name in self.models_:
             if name not in with_known:
@@ -321,6 +292,7 @@ class UnitLevelModel(BaseEstimator):
                 )
 
     def _warn_of_unknown(self, rows):
+        """Warn of items that the bank lacks."""
         unknown = rows.position < 0
         if unknown.any():
             first = plain(rows.item[int(np.argmax(unknown))])
@@ -332,7 +304,7 @@ class UnitLevelModel(BaseEstimator):
             )
 
     def _nearly_known(self, items):
-        """What unknown ids look like, if the bank has them under another topic or spelling."""
+        """A hint if the bank has unknown ids under another topic or spelling."""
         known = set(map(str, self.bank.items_["item"]))
         if any(str(item) in known for item in items):
             return " It has some of these ids under other topics: are topics named as there?"

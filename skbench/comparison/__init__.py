@@ -5,12 +5,7 @@ from skbench.comparison._gate import gate
 from skbench.comparison._gate_result import GateResult
 from skbench.comparison._inspect import InspectStopping
 from skbench.comparison._pass_at_k import PassAtK, pass_at_k
-from skbench.comparison._sequential import (
-    SequentialComparison,
-    SequentialMean,
-    decisive_order,
-)
-from skbench.comparison._sequential_state import SequentialResult
+from skbench.comparison._sequential import SequentialComparison, SequentialMean, SequentialResult
 from skbench.comparison.compare import compare_models
 from skbench.comparison.consensus import KemenyOrder, kemeny_order
 from skbench.comparison.leaderboards import Leaderboard, leaderboard
@@ -33,7 +28,6 @@ __all__ = [
     "SequentialMean",
     "SequentialResult",
     "compare_models",
-    "decisive_order",
     "gate",
     "indistinguishable_groups",
     "kemeny_order",

@@ -21,41 +21,31 @@ class ModelComparison:
     estimate : Estimate
         Differences, a minus b, with standard errors and intervals.
     p_value : ndarray of shape (n_comparisons,)
-        Two-sided, adjusted if that was asked for.
+        Two-sided; adjusted as asked.
     test : str
         "McNemar, exact", "t test", or both where items are missing.
     df : ndarray of shape (n_comparisons,)
         Degrees of freedom of the interval.
     correlation : ndarray of shape (n_comparisons,)
-        Of the two means; 0 for models on different items.
+        Correlation of the two means; 0 for models on different items.
     unpaired_standard_error : ndarray of shape (n_comparisons,)
-        What the standard error would be on different items.
+        Standard error that different items would give.
     n_items : ndarray of int of shape (n_comparisons,)
         Number of shared items; 0 where the models share none.
     n_behind : ndarray of int of shape (n_comparisons,)
-        Number of items that the standard error rests on: those shared; the fewer of both
+        Number of items behind the standard error: those shared, or the fewer of both
         models' own where scores are adjusted by earlier models.
     items_needed : ndarray of shape (n_comparisons,)
-        Number of items, in clusters like these, at which the test that is printed decides
-        with power 0.8 if the true difference is the observed one, by the formulas
-        `required_n_t` and `required_n_mcnemar`; nan where `n_behind` is 0.
+        Number of such items at which the printed test has power 0.8 if the true difference is
+        the observed one; nan where `n_behind` is 0.
     omega2 : ndarray of shape (n_comparisons,)
-        Variance that one item adds to the difference, as `required_items` takes it:
-        clusters are in it, and the noise of single answers unless `noise` is known.
+        Variance that one item adds to the difference, as `required_items` takes it. It
+        includes clusters, and the noise of single answers unless `noise` is known.
     noise : ndarray of shape (n_comparisons,)
-        Variance of single answers to one item, of both models together: `sigma2_a`
-        plus `sigma2_b`. nan where items were answered once.
+        Variance of single answers to one item, both models together; nan where items
+        were answered once.
     remarks : tuple of str
-        What else there is to know, in sentences.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from skbench.comparison import compare_models
-    >>> items = pd.DataFrame({"model": ["ada"] * 6 + ["bob"] * 6, "item": [*range(6)] * 2,
-    ...                       "score": [1, 1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 1]})
-    >>> compare_models(items, "ada", "bob").to_frame()["difference"].round(3).item()
-    0.333
+        Further remarks, in sentences.
     """
 
     estimate: Estimate
@@ -73,10 +63,7 @@ class ModelComparison:
 
     @property
     def verdict(self) -> np.ndarray:
-        """ "better" or "worse" where the interval leaves out 0, "tied" where it does not.
-
-        "unknown" where there is no interval, unless the models never differ.
-        """
+        """Whether a is "better" or "worse" (the interval excludes 0), "tied" or "unknown"."""
         e = self.estimate
         known = np.isfinite(e.low) | (self.p_value == 1)
         words = np.where(known, "tied", "unknown").astype(object)
@@ -91,32 +78,22 @@ class ModelComparison:
     def to_frame(self) -> pd.DataFrame:
         """One row per comparison, indexed by the two models and the group."""
         e = self.estimate
-        columns = {
-            "difference": e.value,
-            "low": e.low,
-            "high": e.high,
-            "standard_error": e.standard_error,
-            "df": self.df,
-            "p_value": self.p_value,
-            "correlation": self.correlation,
-            "variance_reduction": self.variance_reduction,
-            "n_items": self.n_items,
-            "items_needed": self.items_needed,
-        }
-        return pd.DataFrame(columns, index=e.labels)
+        columns = {name: getattr(e, name) for name in ("value", "low", "high", "standard_error")}
+        own = ("df", "p_value", "correlation", "variance_reduction", "n_items", "items_needed")
+        columns |= {name: getattr(self, name) for name in own}
+        return pd.DataFrame(columns, index=e.labels).rename(columns={"value": "difference"})
 
     def sentences(self, position: int = 0) -> list[str]:
-        """One comparison in words.
+        """One comparison in words: the result, the gain from pairing, and the items needed.
 
         Parameters
         ----------
         position : int, default=0
-            Which row of ``to_frame()``.
+            Row of ``to_frame()``.
 
         Returns
         -------
         list of str
-            The result, what pairing was worth, and how many items would show it.
         """
         row = self.to_frame().iloc[position]
         a, b, *group = self.estimate.labels[position]
@@ -125,13 +102,13 @@ class ModelComparison:
         ends = "unknown"
         if np.isfinite(row["low"]):
             ends = f"{row['low']:.4g} to {row['high']:.4g}"
-        words = [
+        return [
             f"{a} - {b}{where} = {_in_words(row['difference'], '.4g')} (standard error "
             f"{_in_words(row['standard_error'], '.3g')}, {level} interval {ends}).",
-            f"p {p_in_words(row['p_value'])} by {self.test}.",
+            f"p {_p_in_words(row['p_value'])} by {self.test}.",
+            *_on_pairing(row, self.unpaired_standard_error[position]),
+            *_on_items(row),
         ]
-        unpaired = self.unpaired_standard_error[position]
-        return words + _on_pairing(row, unpaired) + _on_items(row)
 
     def __len__(self):
         return len(self.estimate)
@@ -149,11 +126,12 @@ class ModelComparison:
 
 
 def _in_words(value, form):
+    """A number in a format, or "unknown"."""
     return "unknown" if np.isnan(value) else f"{value:{form}}"
 
 
 def _on_pairing(row, unpaired):
-    """What the shared items were worth."""
+    """What the shared items were worth, in sentences."""
     if not row["n_items"]:
         return ["The models share no items, so their variances add up: nothing was paired."]
     saved = row["variance_reduction"]
@@ -168,7 +146,7 @@ def _on_pairing(row, unpaired):
 
 
 def _on_items(row):
-    """How many items would show a difference of this size."""
+    """How many items would show a difference of this size, in a sentence."""
     if np.isinf(row["items_needed"]):
         return ["No number of such items would show a true difference of 0."]
     if np.isnan(row["items_needed"]):
@@ -179,7 +157,7 @@ def _on_items(row):
     ]
 
 
-def p_in_words(p_value):
+def _p_in_words(p_value):
     """A p-value with its relation: "= 0.03" or "< 0.0001" or "unknown"."""
     if np.isnan(p_value):
         return "unknown"

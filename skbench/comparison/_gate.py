@@ -15,10 +15,11 @@ from scipy.stats import t as student_t
 
 from skbench._checks import check_confidence_level, check_option
 from skbench._types import Names, Rows
-from skbench.comparison._gate_result import POWER, GateResult
+from skbench.comparison._comparison import POWER
+from skbench.comparison._gate_result import GateResult
 from skbench.comparison._pair_warnings import has_no_spread, warn_of_units
 from skbench.comparison._pairs import pair_table
-from skbench.comparison.compare import chosen, comparison_from, pair_labels, pair_positions
+from skbench.comparison.compare import compared, pair_positions
 from skbench.comparison.plan import required_items
 from skbench.items.rows import collected
 from skbench.items.tables import score_table
@@ -53,34 +54,32 @@ def gate(
     Parameters
     ----------
     items : dataframe
-        One row per answer of a model to an item, in any dataframe that narwhals
-        reads. Not changed.
+        One row per answer of a model to an item, in any dataframe that narwhals reads.
     baseline, candidate : str
         Names of the two models.
     margin : float
-        Loss that is put up with, above 0, in the units of the score.
+        Tolerated loss, above 0, in the units of the score.
     relative : bool, default=False
-        Whether `margin` is a share of the baseline's mean, which is then taken as known.
+        Whether `margin` is a share of the baseline's mean, taken as known.
     fail : {"worse", "margin"}, default="worse"
-        Whether a candidate fails that is shown to be worse (and not shown to be within
-        the margin), or only one that is shown to be worse by more than the margin.
+        Fail a candidate shown to be worse (unless shown to be within the margin), or only one
+        shown to be worse by more than the margin.
     missing : {"shared", "wrong"}, default="shared"
-        Items that one of the two did not answer: left out, with a warning, or scored 0.
+        Items that one of the two did not answer: left out with a warning, or scored 0.
     bank : ItemBank, default=None
-        Earlier models' answers: the difference is then that on all items of the bank, of
-        which those asked are a random sample. The two models are left out of it.
+        Earlier models' answers. The difference is then that on all items of the bank, of which
+        those asked are a random sample. The two models are left out of the bank.
     model, item, score, cluster : str
-        Columns, as in `compare_models`; ``cluster=item`` where items were answered
-        several times.
+        Columns, as in `compare_models`.
     by : str or list of str, default=None
-        Columns of topics. The verdict is about all items alike, topics that got worse
-        are listed. With a bank, its one column of topics.
+        Columns of topics, one row of `topics` each; with a bank, its one column of topics. The
+        verdict counts all items equally.
     confidence_level : float, default=0.95
-        Of the two-sided interval, at least 0.8. A candidate that is exactly as good fails
-        with a chance of ``(1 - confidence_level) / 2``.
+        Level of the two-sided interval, at least 0.8. A candidate that is exactly as good fails
+        with probability ``(1 - confidence_level) / 2``.
     false_discovery_rate : float, default=0.05
-        Expected share of wrong ones among the topics, and among the items, that are said
-        to have changed (Benjamini and Hochberg).
+        Expected share of false discoveries (Benjamini and Hochberg) among the topics, and among
+        the items, reported to have changed.
 
     Returns
     -------
@@ -90,8 +89,8 @@ def gate(
     Raises
     ------
     ValueError
-        For a margin that is not above 0, models that share no items, items that are no
-        random sample of the bank's, and as `compare_models` does.
+        For a margin that is not above 0, models that share no items, items that are no random
+        sample of the bank's, and as `compare_models` does.
 
     Warns
     -----
@@ -100,19 +99,17 @@ def gate(
 
     Notes
     -----
-    With the interval of candidate minus baseline, that of `compare_models`: pass where
-    ``low > -margin``; else fail where ``high < 0`` (or ``high < -margin``); else undecided.
-    Where the two never differ in a score from 0 to 1, the interval allows for as many
-    clusters that do as are compatible with none seen. A bank takes out of each
-    score what it made one expect (`ItemBank.adjusted_scores`).
+    The interval is that of `compare_models` for candidate minus baseline. The gate passes where
+    ``low > -margin``, else fails where ``high < 0`` (or ``high < -margin``), else is undecided.
+    Where the models never differ and scores lie in [0, 1], the interval allows for as many
+    differing clusters as are compatible with none seen.
 
-    `power` is the chance that this gate, at this number of items and with items that vary
-    like these, fails a candidate that is worse by the margin; for ``fail="margin"`` the
-    chance that it passes one that is as good. `items_needed` is for a power of 0.8. By
-    McNemar's exact test for right and wrong answers, by a noncentral t law else
-    (test_stated_power_is_the_simulated_one).
+    `power` is the probability that this gate, with this number of such items, fails a candidate
+    that is worse by the margin; for ``fail="margin"``, that it passes one that is as good.
+    `items_needed` is for a power of 0.8. Both are by McNemar's exact test for right and wrong
+    answers, else by a noncentral t (test_stated_power_is_the_simulated_one).
 
-    When not to use it: over and over while answers come in, for which there is
+    When not to use it: repeatedly while answers come in, for which there is
     `SequentialComparison`; to prove that a candidate is better.
 
     Examples
@@ -128,39 +125,25 @@ def gate(
     >>> print(gate(items, "old", "new", margin=0.05).verdict)
     fail
     """
-    check_option("fail", fail, ("worse", "margin"))
-    check_option("missing", missing, ("shared", "wrong"))
-    _check_numbers(margin, confidence_level, false_discovery_rate)
+    _check_options(fail, missing, margin, confidence_level, false_discovery_rate)
     by = [by] if isinstance(by, str) else list(by or [])
     names = {"model": model, "item": item, "score": score, "cluster": cluster}
-    of_topics = score
     if bank is not None:
-        items, of_topics = _adjusted(bank, items, baseline, candidate, by, **names)
+        items = _adjusted(bank, items, [baseline, candidate], by, **names)
         names["cluster"] = None if cluster == item else cluster
-    table = score_table(items, **names, by=by)
-    positions = pair_positions(table, candidate, baseline)
-    topics = _two_models(table, positions, missing)
-    if of_topics != score:
-        within = score_table(items, **(names | {"score": of_topics}), by=by)
-        topics = _two_models(within, positions, missing)
-    if by and names["cluster"] not in (None, item) and table.items.get_level_values(item).is_unique:
-        table = score_table(items, **names, by=[])  # clusters may reach over topics
-    table = _two_models(table, positions, missing)
+    of_topics = score if bank is None else "topic_score"
+    table, topics = _tables(items, (candidate, baseline), names, of_topics, by, missing)
     _check_shared(table, item, missing)
     shared = np.isfinite(table.scores).all(axis=1)
     new, old = table.scores[shared].mean(axis=0)
     delta = _in_score_units(margin, relative, old, baseline, table)
     found = _compared(table._replace(groups=None), confidence_level)
-    power_at, needed = _power(found, delta, confidence_level, fail)
+    ends = ("difference", "low", "high", "standard_error")
     return GateResult(
         verdict=str(noninferiority.decide(found["low"], found["high"], delta, fail)[0]),
-        difference=float(found["difference"][0]),
-        low=float(found["low"][0]),
-        high=float(found["high"][0]),
+        **{name: float(found[name][0]) for name in ends},
         margin=delta,
-        power=power_at,
-        items_needed=needed,
-        standard_error=float(found["error"][0]),
+        **_power(found, delta, confidence_level, fail),
         n_items=int(found["n_items"][0]),
         baseline=baseline,
         candidate=candidate,
@@ -170,11 +153,14 @@ def gate(
         method=found["method"] + (", adjusted by earlier models" if bank is not None else ""),
         topics=_topics(topics, confidence_level, false_discovery_rate),
         item_verdicts=_item_verdicts(table, shared, false_discovery_rate),
-        remarks=_remarks(found, table, shared, delta, margin, relative),
+        remarks=tuple(_remarks(found, table, shared, delta, margin, relative)),
     )
 
 
-def _check_numbers(margin, confidence_level, false_discovery_rate):
+def _check_options(fail, missing, margin, confidence_level, false_discovery_rate):
+    """Refuse settings that a gate cannot have."""
+    check_option("fail", fail, ("worse", "margin"))
+    check_option("missing", missing, ("shared", "wrong"))
     check_confidence_level(confidence_level)
     if confidence_level < _LEAST_LEVEL:
         raise ValueError(
@@ -194,22 +180,37 @@ def _check_numbers(margin, confidence_level, false_discovery_rate):
         )
 
 
-def _adjusted(bank, items, baseline, candidate, by, model, item, score, cluster):
-    """Item rows of the two models adjusted by a bank, and the score for topics by themselves."""
+def _adjusted(bank, items, pair, by, model, item, score, cluster):
+    """Item rows of the two models adjusted by a bank, with `topic_score` for each topic."""
     if len(by) > 1:
         raise ValueError(f"With bank=..., by is the one column of its topics, got {by}.")
-    rows = collected(nw.from_native(items).filter(nw.col(model).is_in([baseline, candidate])))
+    rows = collected(nw.from_native(items).filter(nw.col(model).is_in(pair)))
     topic = by[0] if by else "topic"
-    found = bank.adjusted_scores(rows, model=model, topic=topic, item=item, score=score)
+    named = {model: bank.model, topic: bank.topic, item: bank.item, score: bank.score}
+    given = rows[[name for name in named if name in rows]].rename(columns=named)
+    found = bank.adjusted_scores(given).rename(columns={b: a for a, b in named.items()})
     if cluster not in (None, item):
         keys = [name for name in (topic, item) if name in rows]
         found = found.merge(rows[[*keys, cluster]].drop_duplicates(keys), on=keys)
-    return found, "topic_score"
+    return found
+
+
+def _tables(items, pair, names, of_topics, by, missing):
+    """Scores of candidate and baseline on all items, and by topic."""
+    table = score_table(items, **names, by=by)
+    positions = pair_positions(table, *pair)[0]
+    topics = table
+    if of_topics != names["score"]:
+        topics = score_table(items, **(names | {"score": of_topics}), by=by)
+    ids = table.items.get_level_values(names["item"])
+    if by and names["cluster"] not in (None, names["item"]) and ids.is_unique:
+        table = score_table(items, **names, by=[])  # clusters may reach over topics
+    return tuple(_two_models(of_all, positions, missing) for of_all in (table, topics))
 
 
 def _two_models(table, positions, missing):
-    """Scores of candidate and baseline, blanks of one of them scored 0 if asked for."""
-    table = table.of_models(positions[0])
+    """Scores of two models, blanks of one of them scored 0 if asked for."""
+    table = table.of_models(positions)
     blank = (table.n_answers == 0) & (table.n_answers > 0).any(axis=1, keepdims=True)
     if missing == "shared" or not blank.any():
         return table
@@ -219,7 +220,7 @@ def _two_models(table, positions, missing):
 
 
 def _check_shared(table, item, missing):
-    """Refuse models on other items, say what is left out and where units look different."""
+    """Refuse models that share no items; warn of items left out and of unlike units."""
     has_new, has_old = np.isfinite(table.scores).T
     candidate, baseline = table.models
     if not (table.n_answers.min(axis=1) > 0).any():
@@ -241,6 +242,7 @@ def _check_shared(table, item, missing):
 
 
 def _in_score_units(margin, relative, mean, baseline, table):
+    """The margin in the units of the score."""
     if relative and not mean > 0:
         raise ValueError(
             f"A relative margin needs a mean above 0, but {baseline!r} has {mean:g}. Pass a "
@@ -257,8 +259,7 @@ def _in_score_units(margin, relative, mean, baseline, table):
 
 def _compared(table, level):
     """Differences of the candidate in each group, by the intervals of `compare_models`."""
-    fields = chosen(pair_table(table), [(0, 1)])
-    found = comparison_from(table, fields, pair_labels(table, [(0, 1)]), level, "none")
+    found, fields = compared(table, pair_table(table), [(0, 1)], level)
     e, difference = found.estimate, found.estimate.value
     alike = has_no_spread(table, fields) & ~fields["exact"]
     low, high, scores = e.low, e.high, table.scores[np.isfinite(table.scores)]
@@ -273,13 +274,13 @@ def _compared(table, level):
     worse = np.where(fields["exact"], exact, worse)
     error = np.where(alike, 0.0, np.sqrt(np.maximum(fields["variance"], 0)))
     own = {"difference": difference, "low": low, "high": high, "method": e.method,
-           "worse": np.nan_to_num(worse, nan=1.0), "error": error}  # fmt: skip
+           "worse": np.nan_to_num(worse, nan=1.0), "standard_error": error}  # fmt: skip
     return fields | own
 
 
 def _power(found, margin, level, fail):
-    """The gate's power, and the items for one of 0.8; nan where nothing tells how they vary."""
-    n, error, df = (float(found[name][0]) for name in ("n_items", "error", "df"))
+    """The gate's power, and the items for one of 0.8; nan where their variance is unknown."""
+    n, error, df = (float(found[name][0]) for name in ("n_items", "standard_error", "df"))
     goal = {"confidence_level": level, "power": POWER}
     if found["exact"][0]:
         counts = found["only_a"][0], found["only_b"][0], n
@@ -290,14 +291,15 @@ def _power(found, margin, level, fail):
             needed = required_items(margin, omega2=share - margin**2, test="mcnemar", **goal)
         else:
             needed = noninferiority.items_to_pass(share, margin, level, POWER)
-        return float(now), needed
+        return {"power": float(now), "items_needed": needed}
     if not error > 0:
-        return math.nan, math.nan
+        return {"power": math.nan, "items_needed": math.nan}
     variance, size = error**2 * n, max(n / (df + 1), 1.0)
     now = power.power_t(margin, n, variance, level, size)
     # One that is worse by just the margin passes with a chance of alpha / 2.
     now = min(now, (1 + level) / 2) if fail == "worse" else now
-    return float(now), required_items(margin, omega2=variance, cluster_size=size, **goal)
+    needed = required_items(margin, omega2=variance, cluster_size=size, **goal)
+    return {"power": float(now), "items_needed": needed}
 
 
 def _topics(table, level, rate):
@@ -342,15 +344,14 @@ def _item_verdicts(table, shared, rate):
 
 
 def _remarks(found, table, shared, delta, margin, relative):
-    remarks = []
+    """What else there is to know, sentence by sentence."""
     if relative:
-        remarks.append(f"The margin is {100 * margin:g} % of the baseline's mean: {delta:.4g}.")
+        yield f"The margin is {100 * margin:g} % of the baseline's mean: {delta:.4g}."
     left_out = int((table.n_answers > 0).any(axis=1).sum() - shared.sum())
     if left_out:
-        remarks.append(f"{left_out} items that one model alone answered are left out.")
-    if found["error"][0] == 0:
-        remarks.append(
+        yield f"{left_out} items that one model alone answered are left out."
+    if found["standard_error"][0] == 0:
+        yield (
             "The models differ by the same amount on every item: nothing tells how far they "
             "would differ on others."
         )
-    return tuple(remarks)

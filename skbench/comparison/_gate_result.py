@@ -11,7 +11,6 @@ import pandas as pd
 
 from skbench._printed import records
 
-POWER = 0.8  # for which `items_needed` is counted
 BLIND = 0.5  # a gate with less power says so before anything else
 _MARKS = {"pass": "✅ pass", "fail": "❌ fail", "undecided": "⚠️ undecided"}
 _ROWS_SHOWN = 20
@@ -19,44 +18,43 @@ _ROWS_SHOWN = 20
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GateResult:
-    """Verdict of a gate, and what it is worth.
+    """Verdict of a gate, and its power.
 
     Attributes
     ----------
     verdict : {"pass", "fail", "undecided"}
-        What the gate decided.
+        The decision.
     difference, low, high : float
-        Candidate minus baseline, with its interval, score units.
+        Candidate minus baseline, with its interval, in score units.
     margin : float
-        Loss that is put up with, score units.
+        Tolerated loss, in score units.
     power : float
-        Chance that this gate decides what its margin is for, see `gate`; nan where the
-        items do not tell.
+        Power of this gate, see `gate`; nan where the items do not determine it.
     items_needed : int or nan
         Number of items like these at which the power is 0.8.
     standard_error : float
-        Of the difference; 0 where the models never differ.
+        Standard error of the difference; 0 where the models never differ.
     n_items : int
-        Items that count.
+        Number of items compared.
     baseline, candidate : str
         Names of the models.
     scores : tuple of two floats
         Mean scores of baseline and candidate.
     fail : {"worse", "margin"}
-        What fails.
+        As in `gate`.
     confidence_level : float
-        Of the interval.
+        Level of the interval.
     method : str
-        Of the interval.
+        Method of the interval.
     topics : DataFrame or None
-        One row per topic: difference, low, high, n_items, p_value that it did not get
+        One row per topic: difference, low, high, n_items, the p-value against not having got
         worse, the same adjusted, and `worse`.
     item_verdicts : DataFrame or None
-        One row per item that both answered several times: means and runs, p_value,
-        whether it flipped, the chance that noise alone flips it, the adjusted p-value and
-        the verdict "worse", "better", "noise" (flipped, and noise explains it) or "same".
+        One row per item that both answered several times: means and runs, p_value, whether it
+        flipped, the chance that noise alone flips it, the adjusted p-value and the verdict
+        "worse", "better", "noise" (flipped, explained by noise) or "same".
     remarks : tuple of str
-        What else there is to know, in sentences.
+        Further remarks, in sentences.
     """
 
     verdict: str
@@ -98,6 +96,7 @@ class GateResult:
         return [*words, *self._on_topics(), *self._on_items(), *self.remarks]
 
     def _on_power(self):
+        """The power in a sentence."""
         if math.isnan(self.power):
             return "The power of this gate is unknown: the items do not tell how they vary."
         what = (
@@ -115,6 +114,7 @@ class GateResult:
         return self.topics[self.topics["worse"]].sort_values("difference")
 
     def _on_topics(self):
+        """Topics that got worse, in a sentence."""
         if self.topics is None:
             return []
         worse = self._worse_topics()["difference"]
@@ -125,6 +125,7 @@ class GateResult:
         return [f"{len(worse)} of {len(self.topics)} topics got worse: {named}{more}."]
 
     def _on_items(self):
+        """Items that changed beyond noise, in a sentence."""
         if self.item_verdicts is None:
             return []
         counts = self.item_verdicts["verdict"].value_counts()
@@ -145,7 +146,7 @@ class GateResult:
         return pd.DataFrame([row])
 
     def to_json(self) -> str:
-        """All of the result as a JSON document; what is not known is null."""
+        """The whole result as a JSON document; unknown numbers are null."""
         document = records(self.to_frame())[0]
         document |= {"remarks": list(self.remarks), "sentences": self.sentences()}
         for name in ("topics", "item_verdicts"):

@@ -3,49 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from skbench._types import Path
-
-if TYPE_CHECKING:
-    from skbench.comparison._sequential import SequentialComparison, SequentialMean
-    from skbench.comparison._sequential_state import SequentialResult
+from skbench.comparison._sequential import SequentialComparison, SequentialMean, SequentialResult
 
 
 class InspectStopping:
-    """Let Inspect stop a task once its items have decided, or will not decide.
+    """Stop a task of Inspect once its items have decided, or will not decide.
 
     Parameters
     ----------
     sequential : SequentialMean or SequentialComparison
-        What is to be decided; it may have seen items before.
+        The decision to make; it may have seen items before.
     baseline : mapping, default=None
-        Score of the baseline by sample id, for a `SequentialComparison` whose first name
-        is the model that runs now. Samples without one are run but not compared.
+        Score of the baseline by sample id, for a `SequentialComparison` whose first name is
+        the model that runs now. Samples without one are run but not compared.
     scorer : str, default=None
-        Whose score counts; None takes the first.
+        Scorer whose score counts; None takes the first.
     state : str or path, default=None
         File to which the state is saved after every batch.
 
     Attributes
     ----------
     result : SequentialResult
-        What is known so far.
+        The result so far.
 
     Notes
     -----
-    Answers that come back soon may be the easy ones. So samples are counted in the order
-    of the dataset, each with the mean of all its epochs, and one that is late holds up
-    those after it. Have Inspect shuffle the dataset (``dataset.shuffle(seed)``): intervals
-    are valid for an order that has nothing to do with the scores.
+    Early answers may be the easy ones. Samples are therefore counted in the order of the
+    dataset, each with the mean of all its epochs, and a late one holds up those after it.
+    The order must be unrelated to the scores: shuffle the dataset (``dataset.shuffle(seed)``).
 
     When not to use it: to save epochs of single samples.
 
     Examples
     --------
-    >>> from skbench import InspectStopping, SequentialMean
+    >>> from skbench import SequentialMean
+    >>> from skbench.comparison import InspectStopping
     >>> stopping = InspectStopping(SequentialMean(target=0.5))
     >>> # inspect_ai.Task(dataset=..., solver=..., scorer=..., early_stopping=stopping)
     >>> stopping.result.stop
@@ -70,17 +67,17 @@ class InspectStopping:
 
     @property
     def result(self) -> SequentialResult:
-        """What is known so far."""
+        """The result so far."""
         return self.sequential.result
 
     async def start_task(self, task: Any, samples: Sequence[Any], epochs: int) -> str:
-        """Take note of the samples; returns a name for the log."""
+        """Register the samples and return a name for the log."""
         self._order, self._epochs = [sample.id for sample in samples], epochs
         self._scores, self._next = {}, 0
         return "skbench"
 
     async def schedule_sample(self, id: str | int, epoch: int) -> Any:
-        """Skip the sample if there is nothing left to decide, else return None."""
+        """Skip the sample if nothing is left to decide, else return None."""
         from inspect_ai.util import EarlyStop
 
         result = self.result
@@ -92,19 +89,18 @@ class InspectStopping:
 
         chosen = scores[self.scorer or next(iter(scores))]
         self._scores.setdefault(id, {})[epoch] = value_to_float()(chosen.score.value)
-        ready = []
+        rows = []
         while self._next < len(self._order):
-            answers = self._scores.get(self._order[self._next], {})
+            sample = self._order[self._next]
+            answers = self._scores.get(sample, {})
             if len(answers) < self._epochs:
                 break
-            ready.append((self._order[self._next], float(np.mean(list(answers.values())))))
+            score = float(np.mean(list(answers.values())))
+            if self.baseline is None:
+                rows.append((score,))
+            elif sample in self.baseline:
+                rows.append((score, self.baseline[sample]))
             self._next += 1
-        self._count(ready)
-
-    def _count(self, ready):
-        rows = [(score,) for _, score in ready]
-        if self.baseline is not None:
-            rows = [(score, self.baseline[id]) for id, score in ready if id in self.baseline]
         if not rows:
             return
         self.sequential.update(*zip(*rows, strict=True))
@@ -112,6 +108,6 @@ class InspectStopping:
             self.sequential.save(self.state)
 
     async def complete_task(self) -> dict[str, Any]:
-        """What Inspect writes into its log."""
+        """Return what Inspect writes into its log."""
         names = ("verdict", "value", "low", "high", "n_items", "futile")
         return {name: getattr(self.result, name) for name in names}

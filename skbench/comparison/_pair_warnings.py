@@ -40,6 +40,7 @@ def warn_of_pairs(table, pairs, fields, labels):
     absent = unknown & (np.tile(~present, len(labels) // len(present)))
     linked = np.isfinite(fields["variance"])
     one_cluster = related & ~unknown & ~linked
+    few = "are in one cluster" if table.is_clustered else "share or are linked by a single item"
     cases = [
         (absent, "lack the answers of one model: the difference is unknown (nan)"),
         (
@@ -47,7 +48,7 @@ def warn_of_pairs(table, pairs, fields, labels):
             "share no items, directly or through others: they are not compared (nan)",
         ),
         (~related & ~unknown, "share no items: their variances are added (unpaired)"),
-        (one_cluster, f"{_too_few(table, two)}: the standard error is unknown (nan)"),
+        (one_cluster, f"{few}: the standard error is unknown (nan)"),
         (
             has_no_spread(table, fields) & linked,
             "differ by the same amount on every item: the standard error is unknown (nan)",
@@ -64,20 +65,19 @@ def warn_of_pairs(table, pairs, fields, labels):
         warn_of_missing_items(table, pairs.fits)
 
 
-def _too_few(table, two):
-    if table.is_clustered:
-        return "are in one cluster"
-    return "share a single item" if two else "are linked by a single item"
-
-
 def _warn_of_left_out(table, related, labels):
-    has_a, has_b = np.isfinite(table.scores).T
-    left_out = np.where(related, table.group_sums(has_a ^ has_b), 0)
+    """Name the items that only one of two models answered, by the model that did not."""
+    has = np.isfinite(table.scores)
+    left_out = related[table.cluster_groups[table.clusters]] & (has.sum(axis=1) == 1)
     if left_out.any():
-        first = int(np.argmax(left_out > 0))
+        lacking = [
+            (name, table.items[left_out & ~own])
+            for name, own in zip(table.models, has.T, strict=True)
+        ]
+        words = [f"{plain(name)!r} lacks {some_of(list(ids))}" for name, ids in lacking if len(ids)]
         warnings.warn(
-            f"{_named(labels, left_out > 0)} are compared on the items that both answered. "
-            f"{left_out[first]:.0f} are left out: {_left_out(table, labels[first])}.",
+            f"{_named(labels, table.group_sums(left_out) > 0)} are compared on the items that both "
+            f"answered. {left_out.sum()} are left out: {'; '.join(words)}.",
             stacklevel=5,
         )
 
@@ -101,22 +101,6 @@ def warn_of_missing_items(table, fits):
     )
 
 
-def _left_out(table, label):
-    """Names of the items that only one of two models answered, by the one that did not."""
-    a, b, *group = label
-    here = np.ones(len(table.items), dtype=bool)
-    if group:
-        position = table.groups.get_loc(group[0] if len(group) == 1 else tuple(group))
-        here = table.cluster_groups[table.clusters] == position
-    has = {name: np.isfinite(table.scores[:, table.models.get_loc(name)]) for name in (a, b)}
-    words = []
-    for name, other in [(a, b), (b, a)]:
-        lacks = here & has[other] & ~has[name]
-        if lacks.any():
-            words.append(f"{plain(name)!r} lacks {some_of(list(table.items[lacks]))}")
-    return "; ".join(words)
-
-
 def _named(labels, affected):
     """The first of the affected comparisons, and how many they are."""
     a, b, *group = map(plain, labels[int(np.argmax(affected))])
@@ -126,33 +110,33 @@ def _named(labels, affected):
     return f"{affected.sum()} of {len(labels)} comparisons ({first} first)"
 
 
-def warn_of_skewness(table, fits):
-    """Where t intervals of scores rest on few skewed items or clusters."""
-    if table.is_binary and not table.is_clustered:
-        return
-    second, third = (sum(np.sum(fit.influence**k, axis=0) for fit in fits) for k in (2, 3))
-    n_clusters = min(len(fit.influence) for fit in fits) * len(fits)
-    shape = np.nan_to_num(divided(third, second**1.5))
-    doubtful = np.abs(shape) > np.maximum(_FORGIVEN, _CLEAR * np.sqrt(6) / n_clusters)
+def warn_of_scores(table, fits, estimate, variance):
+    """Warn of few and skewed scores, and of scores that are all alike."""
+    models, alike = estimate.labels, np.flatnonzero((variance == 0) & np.isnan(estimate.low))
+    doubtful = _skewed_scores(table, fits)
     if doubtful.mean() > _BY_CHANCE:
         warnings.warn(
-            f"{doubtful.sum()} of {len(table.models)} models have few and skewed scores, such as "
+            f"{doubtful.sum()} of {len(models)} models have few and skewed scores, such as "
             f"{plain(table.models[int(np.argmax(doubtful))])!r}: t intervals may cover less than "
             "they say.",
             stacklevel=4,
         )
-
-
-def warn_of_no_spread(estimate, variance):
-    """Scores that are all alike, whose intervals are unknown."""
-    alike = np.flatnonzero((variance == 0) & np.isnan(estimate.low))
     if alike.size:
         warnings.warn(
-            f"{alike.size} of {len(estimate)} models show no spread, such as "
-            f"{plain(estimate.labels[alike[0]])!r}: their standard errors and intervals are "
-            "unknown.",
+            f"{alike.size} of {len(models)} models show no spread, such as "
+            f"{plain(models[alike[0]])!r}: their standard errors and intervals are unknown.",
             stacklevel=4,
         )
+
+
+def _skewed_scores(table, fits):
+    """Models whose t intervals rest on few skewed items or clusters."""
+    if table.is_binary and not table.is_clustered:
+        return np.zeros(len(table.models), dtype=bool)
+    second, third = (sum(np.sum(fit.influence**k, axis=0) for fit in fits) for k in (2, 3))
+    n_clusters = min(len(fit.influence) for fit in fits) * len(fits)
+    shape = np.nan_to_num(divided(third, second**1.5))
+    return np.abs(shape) > np.maximum(_FORGIVEN, _CLEAR * np.sqrt(6) / n_clusters)
 
 
 def warn_of_units(table):

@@ -13,61 +13,26 @@ FEW_CLUSTERS = 10  # below which t intervals are rough, and wide
 
 
 class PairTable(NamedTuple):
-    """Differences of all pairs of models and what they rest on, group by group.
+    """Differences of all pairs of models and what they rest on, (n_groups, n_models, n_models)."""
 
-    Attributes
-    ----------
-    difference, variance, df, skewness : ndarray of shape (n_groups, n_models, n_models)
-        The row's model minus the column's, and the skewness of its sampling error; nan
-        where the models are not compared.
-    own_variance : ndarray of shape (n_groups, n_models)
-        Sampling variance of each model's score.
-    n_items, only_first, n_clusters : ndarray of shape (n_groups, n_models, n_models)
-        Items that both answered, those of them that the row's model has the higher score
-        on, and the clusters they are in.
-    n_behind : ndarray of shape (n_groups, n_models, n_models)
-        Items that the variance rests on: those, or the fewer of the two models' own where scores
-        are adjusted.
-    noise, noise_left : ndarray of shape (n_groups, n_models, n_models)
-        Variance of single answers of both models, and what is left of it in their means.
-    related : ndarray of bool of shape (n_groups, n_models, n_models)
-        Whether the models share items, directly or through others.
-    exact : ndarray of bool of shape (n_groups, n_models, n_models)
-        Whether McNemar's test applies: right or wrong, no clusters, no gaps.
-    fits : list of SharedItems
-        Of the groups.
-    """
-
-    difference: np.ndarray
+    difference: np.ndarray  # the row's model minus the column's; nan where not compared
     variance: np.ndarray
     df: np.ndarray
-    skewness: np.ndarray
-    own_variance: np.ndarray
-    n_items: np.ndarray
-    only_first: np.ndarray
+    skewness: np.ndarray  # of the sampling error
+    own_variance: np.ndarray  # (n_groups, n_models), of each model's score
+    n_items: np.ndarray  # that both answered
+    only_first: np.ndarray  # of these, where the row's model has the higher score
     n_clusters: np.ndarray
-    n_behind: np.ndarray
-    noise: np.ndarray
-    noise_left: np.ndarray
-    related: np.ndarray
-    exact: np.ndarray
-    fits: list
+    n_behind: np.ndarray  # items behind the variance: the fewer of their own if adjusted
+    noise: np.ndarray  # variance of single answers of both models
+    noise_left: np.ndarray  # what is left of it in their means
+    related: np.ndarray  # whether they share items, directly or through others
+    exact: np.ndarray  # whether McNemar's test applies: right or wrong, no clusters, no gaps
+    fits: list  # a SharedItems for each group
 
 
 def pair_table(table, unrelated=False):
-    """All pairs of a `ScoreTable`.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        Scores of the models.
-    unrelated : bool, default=False
-        Whether models that share no items are compared as on different items.
-
-    Returns
-    -------
-    PairTable
-    """
+    """The `PairTable` of a `ScoreTable`; `unrelated` models as on different items, if asked."""
     group_of_item = table.cluster_groups[table.clusters]
     parts = []
     for g in range(table.n_groups):
@@ -79,13 +44,15 @@ def pair_table(table, unrelated=False):
 
 
 def averaged(pairs):
-    """The same for means over the groups, which count equally and are independent."""
+    """The `PairTable` of means over the groups, which count equally and are independent."""
     n_groups = len(pairs.fits)
     if n_groups == 1:
         return pairs
     parts = np.moveaxis(pairs.variance, 0, -1) / n_groups**2
     df = satterthwaite_df(parts, np.moveaxis(pairs.df, 0, -1))
-    whole = {
+    unknown = np.full(df.shape, np.nan)
+    counts = ("n_items", "only_first", "n_clusters", "n_behind")
+    whole = {name: getattr(pairs, name).sum(axis=0) for name in counts} | {
         "difference": pairs.difference.mean(axis=0),
         "variance": parts.sum(axis=-1),
         "df": df,
@@ -93,12 +60,8 @@ def averaged(pairs):
             np.sum(pairs.skewness * pairs.variance**1.5, axis=0), pairs.variance.sum(axis=0) ** 1.5
         ),
         "own_variance": pairs.own_variance.mean(axis=0) / n_groups,
-        "n_items": pairs.n_items.sum(axis=0),
-        "only_first": pairs.only_first.sum(axis=0),
-        "n_clusters": pairs.n_clusters.sum(axis=0),
-        "n_behind": pairs.n_behind.sum(axis=0),
-        "noise": np.full(df.shape, np.nan),
-        "noise_left": np.full(df.shape, np.nan),
+        "noise": unknown,
+        "noise_left": unknown,
         "related": pairs.related.all(axis=0),
         "exact": np.zeros(df.shape, dtype=bool),
     }
@@ -106,25 +69,7 @@ def averaged(pairs):
 
 
 def intervals(difference, variance, df, exact, only_a, only_b, n, level, bounded):
-    """Intervals and p-values of differences, by t or McNemar, that agree about 0.
-
-    Parameters
-    ----------
-    difference, variance, df : ndarray of shape (n,)
-        Of each comparison; unknown variances are nan.
-    exact : ndarray of bool of shape (n,)
-        Whether McNemar's exact test applies.
-    only_a, only_b, n : ndarray of shape (n,)
-        Its counts.
-    level : float
-        Of each interval.
-    bounded : bool
-        Whether differences lie in [-1, 1].
-
-    Returns
-    -------
-    low, high, p_value : ndarray of shape (n,)
-    """
+    """Ends of intervals and p-values of differences, by t or McNemar, that agree about 0."""
     error = np.sqrt(variance)
     low, high = means.t_interval(difference, error, np.nan_to_num(df), level)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -141,6 +86,7 @@ def intervals(difference, variance, df, exact, only_a, only_b, n, level, bounded
 
 
 def _one_group(table, mine, unrelated):
+    """The fields of a `PairTable`, in order, for the items of one group."""
     scores = table.scores[mine]
     clusters = np.unique(table.clusters[mine], return_inverse=True)[1]
     if table.adjusted:
@@ -152,41 +98,23 @@ def _one_group(table, mine, unrelated):
         errors = shared_items.pair_errors(scores, clusters, fit)
         related = fit.component[:, None] == fit.component
     compared = related | unrelated | table.adjusted
-    answered = np.isfinite(scores)
-    if answered.all():
-        n_items = np.full((scores.shape[1],) * 2, len(scores))
-    else:
-        n_items = answered.astype(float).T @ answered.astype(float)
+    answered = np.isfinite(scores).astype(float)
+    n_items = answered.T @ answered
     n_behind = np.minimum(fit.n_items[:, None], fit.n_items) if table.adjusted else n_items
-    difference, variance, df, skewness = (np.where(compared, x, np.nan) for x in errors)
-    noise, noise_left = _noise(table.noise[mine], table.n_answers[mine], answered)
+    errors = [np.where(compared, x, np.nan) for x in errors]
+    noise = _noise(table.noise[mine], table.n_answers[mine], answered)
     # Where two models answered everything, other models' gaps do not matter.
     exact = (n_items == fit.n_items) & related & (n_items > 0)
     exact &= table.is_binary and not table.is_clustered
-    return (
-        difference,
-        variance,
-        df,
-        skewness,
-        fit.variance,
-        n_items.astype(int),
-        _wins(scores, answered) if exact.any() else np.full(n_items.shape, np.nan),
-        fit.n_clusters,
-        n_behind,
-        noise,
-        noise_left,
-        related,
-        exact,
-        fit,
-    )
+    wins = _wins(scores, answered) if exact.any() else np.full(n_items.shape, np.nan)
+    counts = n_items.astype(int), wins, fit.n_clusters, n_behind
+    return *errors, fit.variance, *counts, *noise, related, exact, fit
 
 
 def _wins(scores, answered):
     """Items that the row's model got right and the column's wrong, of those both answered."""
-    if answered.all():
-        return scores.sum(axis=0)[:, None] - scores.T @ scores
-    right = np.where(answered, scores, 0.0)
-    return right.T @ answered.astype(float) - right.T @ right
+    right = np.nan_to_num(scores)
+    return right.T @ answered - right.T @ right
 
 
 def _noise(noise, n_answers, answered):
@@ -195,8 +123,7 @@ def _noise(noise, n_answers, answered):
     if not known.any():
         unknown = np.full((noise.shape[1],) * 2, np.nan)
         return unknown, unknown
-    w = answered.astype(float)
-    of_row = divided(np.where(known, noise, 0.0).T @ w, known.astype(float).T @ w)
-    part = np.divide(w, n_answers, out=np.zeros_like(w), where=n_answers > 0)
-    left = of_row * divided(part.T @ w, w.T @ w)
+    of_row = divided(np.where(known, noise, 0.0).T @ answered, known.astype(float).T @ answered)
+    part = np.divide(answered, n_answers, out=np.zeros_like(answered), where=n_answers > 0)
+    left = of_row * divided(part.T @ answered, answered.T @ answered)
     return of_row + of_row.T, left + left.T

@@ -27,13 +27,11 @@ _COUNTS = ("n_correct", "n_runs")
 class PassAtK(Estimate):
     """Estimates of pass@k (or pass^k), and the items behind them.
 
-    An `Estimate` with a method each for what comes next.
-
     Attributes
     ----------
     items : DataFrame
         One row per model and item: its labels, `n_correct`, `n_runs` and `score`, the
-        unbiased estimate of this item. Item rows for every function that takes such.
+        unbiased estimate for this item.
     columns : dict
         Names of the columns: model, item, by, cluster.
     """
@@ -61,9 +59,8 @@ class PassAtK(Estimate):
         Returns
         -------
         DataFrame
-            One row per model and item: n_correct, n_runs, `rate` with its
-            Clopper-Pearson interval `low` to `high` at the level of the estimate, and the
-            verdict: "always", "never" (so far), or "flaky".
+            One row per model and item: n_correct, n_runs, `rate` with its Clopper-Pearson
+            interval `low` to `high`, and the verdict "always", "never" (so far) or "flaky".
         """
         keys = [self.columns["model"], *self.columns["by"], self.columns["item"]]
         frame = self.items.set_index(keys)[list(_COUNTS)]
@@ -92,43 +89,40 @@ def pass_at_k(
     Parameters
     ----------
     items : dataframe
-        In any dataframe that narwhals reads: one row per answer, with a `score` of 0 or
-        1, items answered several times; or one row per model and item with the columns
-        `n_correct` and `n_runs`. Not changed.
+        One row per answer, with a `score` of 0 or 1; or one row per model and item with the
+        columns `n_correct` and `n_runs`. In any dataframe that narwhals reads.
     k : int, default=3
-        Answers that are looked at; at most the runs of every item.
+        Number of answers drawn; at most the runs of every item.
     all_of_them : bool, default=False
         Whether all k have to be right.
     by : str or list of str, default=None
         Columns of topics: one estimate per model and topic.
     model, item, score, n_correct, n_runs : str
-        Names of the columns. Counts are taken where both of theirs are there.
+        Names of the columns. Counts are used where both of their columns exist.
     cluster : str, default=None
         Column of clusters of dependent items, such as the repository of several issues.
     confidence_level : float, default=0.95
-        Nominal level of each interval.
+        Level of each interval.
 
     Returns
     -------
     PassAtK
-        An `Estimate` labeled by model (and topic), with ``compare(a, b)``, ``summary()``
-        and ``reliability()``.
+        An `Estimate` by model (and topic).
 
     Raises
     ------
     ValueError
-        If `k` is above the runs of an item, scores are other than 0 and 1, counts are no
-        counts, and as `leaderboard` does.
+        If `k` is above the runs of an item, scores are not 0 or 1, counts are impossible, and
+        as `leaderboard` does.
 
     Notes
     -----
     Mean over items of ``1 - C(R - c, k) / C(R, k)``, or ``C(c, k) / C(R, k)``
-    (`skbench.stats.repeats.pass_at_k`). Items are the sample, runs are not: the intervals are
-    those of `skbench.stats.repeats.item_mean_interval` over items (clusters, CR2). With 40
-    items of 8 runs they cover .93 to .98 at means from .03 to .95 (test_intervals_cover).
+    (`skbench.stats.repeats.pass_at_k`), with intervals over items (clusters, CR2) by
+    `skbench.stats.repeats.item_mean_interval`. With 40 items of 8 runs they cover 0.93 to 0.98
+    at means from 0.03 to 0.95 (test_intervals_cover).
 
-    When not to use it: to compare k that was chosen after the fact; for answers that one
-    greedy run repeats.
+    When not to use it: for a k chosen after the fact; for answers that one greedy run repeats.
 
     Examples
     --------
@@ -148,41 +142,48 @@ def pass_at_k(
     by = [by] if isinstance(by, str) else list(by or [])
     names = {"model": model, "item": item, "by": by}
     table, correct, runs = _counted(items, names, score, (n_correct, n_runs), cluster)
-    given = np.isfinite(table.scores)
-    least = runs[given].min()
-    few = f"runs, and k = {k} answers cannot be chosen from these. "
-    few += f"Take k <= {least}, or run it more often" if least else "Run it, or leave it out"
-    _refuse(table, given & (runs < k), lambda at: f"{runs[at]} {few}")
+    _refuse_few(table, runs, k)
     # Runs of items that a model lacks only keep the formula from dividing by 0.
     values = repeats.pass_at_k(correct, np.where(runs > 0, runs, k), k, all_of_them)
     parts = [_of_model(table, x, there, confidence_level)
              for x, there in zip(values.T, (runs > 0).T, strict=True)]  # fmt: skip
     value, low, high, error, n = (np.concatenate(part) for part in zip(*parts, strict=True))
-    index = pd.Index(table.models, name=model)
-    if by:
-        groups = [g if isinstance(g, tuple) else (g,) for g in table.groups]
-        labels = [(name, *group) for name in table.models for group in groups]
-        index = pd.MultiIndex.from_tuples(labels, names=[model, *by])
     known = n > 0
-    column, row = np.nonzero((runs > 0).T)
-    frame = table.items.to_frame(index=False, name=[*by, item] if by else item).iloc[row]
-    frame = frame.reset_index(drop=True)
-    frame.insert(0, model, table.models[column])
-    if cluster is not None and cluster not in frame:
-        frame[cluster] = table.clusters[row]
     cells = {"n_correct": correct, "n_runs": runs, "score": values}
+    given = np.isfinite(table.scores)
     return PassAtK(
         value=value[known],
         low=low[known],
         high=high[known],
         standard_error=error[known],
         confidence_level=confidence_level,
-        labels=index[known],
+        labels=_labels(table, model, by)[known],
         method=f"pass{'^' if all_of_them else '@'}{k} over items",
         guarantee=ON_AVERAGE if np.isin(values[given], (0, 1)).all() else UNLESS_SKEWED,
-        items=frame.assign(**{name: cell[row, column] for name, cell in cells.items()}),
+        items=_item_rows(table, cells, names, cluster),
         columns=names | {"cluster": cluster if cluster != item else None},
     )
+
+
+def _labels(table, model, by):
+    """Every model, or every model and topic, as an index."""
+    if not by:
+        return pd.Index(table.models, name=model)
+    groups = [g if isinstance(g, tuple) else (g,) for g in table.groups]
+    labels = [(name, *group) for name in table.models for group in groups]
+    return pd.MultiIndex.from_tuples(labels, names=[model, *by])
+
+
+def _item_rows(table, cells, names, cluster):
+    """One row per model and item that it ran."""
+    by, item = names["by"], names["item"]
+    column, row = np.nonzero((cells["n_runs"] > 0).T)
+    frame = table.items.to_frame(index=False, name=[*by, item] if by else item).iloc[row]
+    frame = frame.reset_index(drop=True)
+    frame.insert(0, names["model"], table.models[column])
+    if cluster is not None and cluster not in frame:
+        frame[cluster] = table.clusters[row]
+    return frame.assign(**{name: cell[row, column] for name, cell in cells.items()})
 
 
 def _counted(items, names, score, counts, cluster):
@@ -206,13 +207,24 @@ def _counted(items, names, score, counts, cluster):
     return table, correct, table.n_answers
 
 
+def _refuse_few(table, runs, k):
+    """Refuse items with fewer than k runs."""
+    given = np.isfinite(table.scores)
+    least = runs[given].min()
+    few = f"runs, and k = {k} answers cannot be chosen from these. "
+    few += f"Take k <= {least}, or run it more often" if least else "Run it, or leave it out"
+    _refuse(table, given & (runs < k), lambda at: f"{runs[at]} {few}")
+
+
 def _refuse(table, bad, what):
+    """Refuse cells that are bad, and say what the first has."""
     if bad.any():
         at = tuple(np.argwhere(bad)[0])
         raise ValueError(f"{bad.sum()} cells cannot be used: {_named(table, bad)} has {what(at)}.")
 
 
 def _named(table, bad):
+    """Model and item of the first bad cell, in words."""
     row, column = np.argwhere(bad)[0]
     return f"model {plain(table.models[column])!r}, item {plain(table.items[row])!r}"
 

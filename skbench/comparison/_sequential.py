@@ -2,22 +2,187 @@
 
 from __future__ import annotations
 
+import json
+import math
 import numbers
-from typing import TYPE_CHECKING, Any
+import warnings
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
-from skbench._checks import check_whole
-from skbench._random import as_generator
-from skbench._types import Bounds, RandomState
-from skbench.comparison._sequential_state import Sequential
+from skbench._checks import check_confidence_level, check_whole, check_within, floats
+from skbench._files import write_whole
+from skbench._types import Bounds
 from skbench.stats.sequential import betting
 
-if TYPE_CHECKING:
-    from skbench.comparison._sequential_state import SequentialResult
+_FEWEST = 10  # items before anything is called futile
+_ROUNDING = 1e-9  # of the range, by which sums of decimals may leave it
 
-_MIXING = 0.5  # share of the draws that all items have alike
+
+@dataclass(frozen=True)
+class SequentialResult:
+    """The result after a batch.
+
+    Attributes
+    ----------
+    verdict : str
+        "undecided", or the decision.
+    value, low, high : float
+        Mean (difference) and its interval, valid at all looks together.
+    n_items : int
+        Number of items so far.
+    chance : float
+        Probability that `max_items` items will decide; nan where unknown.
+    futile : bool
+        Whether that probability is too small to go on.
+    confidence_level : float
+        Level of the interval.
+    """
+
+    verdict: str
+    value: float
+    low: float
+    high: float
+    n_items: int
+    chance: float
+    futile: bool
+    confidence_level: float
+
+    @property
+    def stop(self) -> bool:
+        """Whether to stop: decided, or futile."""
+        return self.verdict != "undecided" or self.futile
+
+    def to_frame(self) -> pd.DataFrame:
+        """The result as one row."""
+        return pd.DataFrame([asdict(self)])
+
+    def __str__(self):
+        words = (
+            f"{self.verdict} after {self.n_items:,} items: {self.value:.4g}, "
+            f"{100 * self.confidence_level:.4g} % interval {self.low:.4g} to {self.high:.4g} "
+            "at all looks"
+        )
+        if math.isnan(self.chance):
+            return words
+        futile = "; futile: it will hardly be decided" if self.futile else ""
+        return f"{words}; chance of a decision {100 * self.chance:.0f} %{futile}"
+
+
+class Sequential:
+    """Scores counted by their value, and the narrowest ends so far."""
+
+    def _start(self):
+        """Check the settings and start without items."""
+        check_confidence_level(self.confidence_level)
+        self.bounds = tuple(float(end) for end in self.bounds)
+        check_within("scores", np.empty(0), self.bounds)
+        if self.max_items is not None:
+            check_whole("max_items", self.max_items)
+        if not 0 <= self.futility < 1:
+            raise ValueError(f"futility must be in [0, 1), got {self.futility!r}.")
+        self._counts = {}
+        self._ends = self._range()
+        self._verdict = "undecided"
+
+    @property
+    def n_items(self) -> int:
+        """Number of items so far."""
+        return sum(self._counts.values())
+
+    @property
+    def result(self) -> SequentialResult:
+        """The result so far."""
+        values, counts = self._observed()
+        n = self.n_items
+        value = float(values @ counts / n) if n else math.nan
+        chance = self._chance(value, values, counts, n)
+        futile = self._verdict == "undecided" and bool(chance < self.futility)
+        known = self._verdict, value, *self._ends, n, chance, futile
+        return SequentialResult(*known, self.confidence_level)
+
+    def _observed(self):
+        """Values of the scores seen, and how often each was."""
+        values = np.array(sorted(self._counts), dtype=float)
+        return values, np.array([self._counts[v] for v in values.tolist()], dtype=float)
+
+    def _add(self, scores):
+        """The result with more scores."""
+        low, high = self._range()
+        for value, count in zip(*np.unique(scores, return_counts=True), strict=True):
+            self._counts[float(value)] = self._counts.get(float(value), 0) + int(count)
+        values, counts = self._observed()
+        scaled = np.clip((values - low) / (high - low), 0, 1)
+        ends = betting.confidence_sequence(scaled, counts, self.confidence_level)
+        now = [low + (high - low) * end for end in ends]
+        both = max(now[0], self._ends[0]), min(now[1], self._ends[1])
+        if both[0] <= both[1]:
+            self._ends = both
+        else:
+            warnings.warn(
+                "The scores contradict earlier ones: their mean has moved beyond chance. Was the "
+                "order of the items random?",
+                stacklevel=3,
+            )
+        if self._verdict == "undecided":
+            self._verdict = self._decided(*self._ends)
+        return self.result
+
+    def _chance(self, value, values, counts, n):
+        """Probability that the items still available will decide."""
+        if self.max_items is None or n < _FEWEST or self._verdict != "undecided":
+            return math.nan
+        low, high = self._range()
+        squares = counts @ (values - value) ** 2 + (high - low) ** 2 / 16
+        return self._chance_by(value, squares / (n + 1), n, max(self.max_items, n))
+
+    def _batch(self, scores, name):
+        """Checked scores of a batch."""
+        column = np.atleast_1d(floats(f"scores of {name}", scores)).ravel()
+        if not np.isfinite(column).all():
+            raise ValueError(f"{name} has a score that is missing or infinite; leave it out.")
+        check_within(f"scores of {name} lie", column, self.bounds, _ROUNDING)
+        return np.clip(column, *self.bounds)
+
+    def to_json(self) -> str:
+        """The state as text: settings, counts, ends and verdict."""
+        settings = {name: getattr(self, name) for name in self._settings}
+        counts = sorted(self._counts.items())
+        state = {"counts": counts, "ends": self._ends, "verdict": self._verdict}
+        return json.dumps({"kind": type(self).__name__, **settings, **state})
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The object as it was when `to_json` wrote it."""
+        state = json.loads(text)
+        if state.get("kind") != cls.__name__:
+            raise ValueError(f"This is the state of {state.get('kind')}, not of {cls.__name__}.")
+        if state.get("max_weight", 1) != 1:  # of an earlier version
+            raise ValueError(
+                f"This state is of differences with weights up to {state['max_weight']:g}, which "
+                "SequentialComparison no longer takes. Start again with a SequentialMean, "
+                "target=0, of weights * (a - b)."
+            )
+        found = cls(**{name: state[name] for name in cls._settings})
+        found._counts = {float(value): int(count) for value, count in state["counts"]}
+        found._ends, found._verdict = tuple(state["ends"]), state["verdict"]
+        return found
+
+    def save(self, path: Path) -> None:
+        """Write the state to a file, whole or not at all."""
+        write_whole(path, self.to_json())
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read a state that `save` wrote."""
+        return cls.from_json(Path(path).read_text(encoding="utf-8"))
+
+    def __repr__(self):
+        return f"{type(self).__name__}: {self.result}"
 
 
 class SequentialMean(Sequential):
@@ -26,34 +191,34 @@ class SequentialMean(Sequential):
     Parameters
     ----------
     target : float, default=None
-        Decide whether the mean is "above" or "below" it.
+        Decide whether the mean is "above" or "below" this value.
     width : float, default=None
-        Or decide, "precise", once the interval is no wider. With neither, nothing is
-        decided: the interval alone is valid whenever one looks.
+        Or decide ("precise") once the interval is no wider. With neither, the verdict stays
+        "undecided" and the interval alone is of interest.
     bounds : tuple of two floats, default=(0, 1)
         Range of the scores by their definition.
     max_items : int, default=None
-        Items there are, or are paid for: says when they will not decide.
+        Number of items available, for `chance` and `futile`.
     futility : float, default=0.05
-        Chance of a decision below which to go on is futile.
+        Chance of a decision below which it is futile to go on.
     confidence_level : float, default=0.95
-        Of the interval at all looks together.
+        Level of the interval at all looks together. It is set here, once, because every look
+        decides at this level.
 
     Attributes
     ----------
     n_items : int
-        Items so far.
+        Number of items so far.
     result : SequentialResult
-        What is known so far.
+        The result so far.
 
     Notes
     -----
-    See `skbench.stats.betting`. Items must come in an order that has nothing to do with
-    their scores: shuffle them once. The ends of all looks are intersected. The state goes
-    to a file and back by `save` and `load`.
+    The betting confidence sequence of `skbench.stats.betting`; the intervals of all looks are
+    intersected. The order of the items must be unrelated to their scores: shuffle them once.
+    `save` and `load` keep the state in a file.
 
-    When not to use it: for a number of items that was fixed anyway, where a usual
-    interval is shorter.
+    When not to use it: for a number of items fixed in advance; a usual interval is shorter.
 
     Examples
     --------
@@ -87,7 +252,7 @@ class SequentialMean(Sequential):
         return self.bounds
 
     def update(self, scores: ArrayLike) -> SequentialResult:
-        """Add the scores of a batch of items, one each, within the bounds."""
+        """Add the scores of a batch of items."""
         return self._add(self._batch(scores, "scores"))
 
     def _decided(self, low, high):
@@ -112,33 +277,31 @@ class SequentialComparison(Sequential):
     Parameters
     ----------
     names : tuple of two str, default=("a", "b")
-        Of the models, as verdicts.
+        Names of the models, used as verdicts.
     margin : float, default=None
-        Decide, too, once they are shown to differ by less: verdict "equivalent".
+        Decide "equivalent" once the models are shown to differ by less than this.
     bounds : tuple of two floats, default=(0, 1)
         Range of the scores by their definition.
-    max_weight : float, default=1.0
-        Largest weight of a batch, see `decisive_order`.
-    max_items, futility, confidence_level
+    max_items, futility, confidence_level : int, float and float
         As in `SequentialMean`.
 
     Attributes
     ----------
     n_items : int
-        Items so far.
+        Number of items so far.
     result : SequentialResult
-        What is known so far; its value is the mean of a minus b.
+        The result so far; its value is the mean of a minus b.
 
     Notes
     -----
-    The betting confidence sequence of the paired differences, from minus to plus the
-    length of the bounds (`skbench.stats.betting`). Looked at 60 times, equal models are
-    told apart in at most 5 % of runs; models 15 points apart take about 1.3 to 1.6 times
-    the items of a test of fixed size with power 0.8, and are told apart nearly always
-    (test_sixty_looks_keep_the_level, test_expected_items). Items in clusters: give the
-    mean of each cluster.
+    The betting confidence sequence of the paired differences (`skbench.stats.betting`). With
+    60 looks, equal models are told apart in at most 5% of runs. Models 15 points apart take
+    1.3 to 1.6 times the items of a test of fixed size with power 0.8
+    (test_sixty_looks_keep_the_level, test_expected_items). For items in clusters, pass the
+    means of the clusters. For items drawn with unequal probabilities, pass the weighted
+    differences to a `SequentialMean` with ``target=0`` and bounds that hold them.
 
-    When not to use it: for a number of items that was fixed anyway, with `compare_models`.
+    When not to use it: for a number of items fixed in advance; use `compare_models`.
 
     Examples
     --------
@@ -151,9 +314,7 @@ class SequentialComparison(Sequential):
     ada 40
     """
 
-    _settings = (
-        "names", "margin", "bounds", "max_weight", "max_items", "futility", "confidence_level",
-    )  # fmt: skip
+    _settings = ("names", "margin", "bounds", "max_items", "futility", "confidence_level")
 
     def __init__(
         self,
@@ -161,43 +322,29 @@ class SequentialComparison(Sequential):
         *,
         margin: float | None = None,
         bounds: Bounds = (0, 1),
-        max_weight: float = 1.0,
         max_items: int | None = None,
         futility: float = 0.05,
         confidence_level: float = 0.95,
     ) -> None:
         if len(names) != 2 or names[0] == names[1]:
             raise ValueError(f"names must be those of two models, got {names!r}.")
-        for name, value in (("margin", margin), ("max_weight", max_weight)):
-            if value is not None and not (isinstance(value, numbers.Real) and value > 0):
-                raise ValueError(f"{name} must be above 0, got {value!r}.")
+        if margin is not None and not (isinstance(margin, numbers.Real) and margin > 0):
+            raise ValueError(f"margin must be above 0, got {margin!r}.")
         self.names, self.margin, self.bounds = tuple(names), margin, bounds
-        self.max_weight, self.max_items, self.futility = max_weight, max_items, futility
+        self.max_items, self.futility = max_items, futility
         self.confidence_level = confidence_level
         self._start()
 
     def _range(self):
-        reach = self.max_weight * (self.bounds[1] - self.bounds[0])
+        reach = self.bounds[1] - self.bounds[0]
         return -reach, reach
 
-    def update(
-        self, a: ArrayLike, b: ArrayLike, weights: ArrayLike | None = None
-    ) -> SequentialResult:
-        """Add both models' scores of a batch of items, weighted if from `decisive_order`."""
+    def update(self, a: ArrayLike, b: ArrayLike) -> SequentialResult:
+        """Add both models' scores on a batch of items."""
         a, b = self._batch(a, "a"), self._batch(b, "b")
         if a.size != b.size:
             raise ValueError(f"a has {a.size} scores and b {b.size}: give those of the same items.")
-        if weights is None:
-            return self._add(a - b)
-        weights = np.asarray(weights, dtype=float)
-        if weights.shape != a.shape or not (0 <= weights).all():
-            raise ValueError(f"weights must be {a.size} numbers of at least 0.")
-        if weights.max(initial=0) > self.max_weight * (1 + 1e-12):
-            raise ValueError(
-                f"A weight is {weights.max():g}, above max_weight {self.max_weight:g}. Pass "
-                "max_weight=2 to the constructor for weights of decisive_order."
-            )
-        return self._add(weights * (a - b))
+        return self._add(a - b)
 
     def _decided(self, low, high):
         if low > 0 or high < 0:
@@ -210,58 +357,3 @@ class SequentialComparison(Sequential):
         if self.margin is not None and betting.half_width(variance, n_end, level) < self.margin:
             return 1.0  # by then the interval is shorter than the margin
         return betting.chance_of_decision(value, variance, n, n_end, 0.0, level)
-
-
-def decisive_order(
-    spread: Any, n_draws: int, random_state: RandomState = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Draws of items that decide a comparison soonest, by what an item bank predicts.
-
-    Parameters
-    ----------
-    spread : ItemBank or array-like of shape (n_items,)
-        How far apart two models are expected to be on each item: the root of the
-        probability that they disagree, say. Of a bank's items, the spread of earlier models'
-        answers. A bad guess costs items, never validity.
-    n_draws : int
-        Number of draws, with replacement.
-    random_state : None, int, RandomState or Generator, default=None
-        Source of the draws.
-
-    Returns
-    -------
-    items : ndarray of int of shape (n_draws,)
-        Positions of the items (in ``bank.items_``). One that comes again is not asked again,
-        but counts again.
-    weights : ndarray of shape (n_draws,)
-        For `SequentialComparison.update`, at most 2.
-
-    Notes
-    -----
-    Items are drawn with ``q = 1 / (2 n) + spread / (2 sum(spread))`` and count ``1 / (n q)``:
-    the mean of weight times score is that of these very items, whatever `spread` says, with
-    least variance where it is right.
-
-    When not to use it: with an order sorted by difficulty in place of the draws; no
-    interval is valid for that.
-
-    Examples
-    --------
-    >>> items, weights = decisive_order([0.1, 0.1, 0.7, 0.7], 6, random_state=0)
-    >>> race = SequentialComparison(max_weight=2)
-    >>> race.update([1, 0, 1, 1, 0, 1], [0, 0, 1, 1, 0, 1], weights).n_items
-    6
-    """
-    check_whole("n_draws", n_draws)
-    if hasattr(spread, "scores_"):
-        count, variance = spread.n_answers_, np.nanvar(spread.scores_, axis=1)
-        # Items on which all earlier models agree have one answer of the average spread more.
-        spread = np.sqrt((count * variance + variance.mean()) / (count + 1))
-    spread = np.asarray(spread, dtype=float)
-    if spread.ndim != 1 or not spread.size or not (np.isfinite(spread) & (spread >= 0)).all():
-        raise ValueError("spread must be a column of finite numbers of at least 0, one per item.")
-    n, total = spread.size, spread.sum()
-    share = spread / total if total > 0 else np.full(n, 1 / n)
-    q = _MIXING / n + (1 - _MIXING) * share
-    items = as_generator(random_state).choice(n, size=n_draws, p=q)
-    return items, 1 / (n * q[items])

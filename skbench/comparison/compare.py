@@ -42,76 +42,59 @@ def compare_models(
     Parameters
     ----------
     items : dataframe
-        One row per answer of a model to an item, in any dataframe that narwhals
-        reads. Not changed.
+        One row per answer of a model to an item, in any dataframe that narwhals reads.
     a, b : str, default=None
-        The two models. With `a` alone, `a` against every other one; with neither,
-        all pairs, the model with the higher mean first.
+        The two models. With `a` alone, `a` against all others; with neither, all pairs, the
+        model with the higher mean first.
     model, item, score : str
         Names of the columns.
     cluster : str, default=None
-        Column of clusters of dependent items, such as the passage that several
-        questions are about. The item column itself where items were answered several
-        times.
+        Column of clusters of dependent items, such as the passage of several questions; the
+        item column itself where items were answered several times.
     cluster_weight : {"item", "cluster"}, default="item"
-        What counts equally: every item, or every cluster, whose means of the items that all
-        compared models answered are then paired. Different estimands: the second is that of
-        the report on clustered standard errors, and asks how models differ on a cluster
-        that is drawn at random.
+        What counts equally. "cluster" takes the means of clusters over the items that all models
+        answered: another estimand, the difference on a cluster drawn at random.
     by : str or list of str, default=None
-        Columns of groups, such as the topic, each compared by itself.
+        Columns of groups, such as the topic, each compared separately.
     confidence_level : float, default=0.95
-        Nominal level of the intervals, of all of them together if `adjust` is
-        given.
+        Level of the intervals; of all of them together if `adjust` is given.
     adjust : {"none", "bonferroni", "holm"}, default="none"
-        How to allow for the number of comparisons. "bonferroni" is what `leaderboard`
-        and its letters and ranks rest on. "holm" has Holm's p-values, and Bonferroni's
-        intervals and verdicts, as it has none of its own.
+        Adjustment for the number of comparisons. `leaderboard` uses "bonferroni". "holm" has
+        Holm's p-values, and Bonferroni's intervals and verdicts.
     missing : {"drop", "wrong", "refuse"}, default="drop"
-        What an item is that a model did not answer: not asked, wrong (a score of 0), or
-        an error.
+        Items that a model did not answer: not asked, wrong (a score of 0), or an error.
 
     Returns
     -------
     ModelComparison
-        With `estimate`, `p_value`, ``to_frame()`` and more.
 
     Raises
     ------
     ValueError
-        For missing columns, labels or scores, unknown or identical names of models,
-        items answered several times without `cluster`, items in two clusters, and
-        models that share clusters but no items.
+        For missing columns, labels or scores, unknown or identical names of models, repeated
+        answers without `cluster`, items in two clusters, and shared clusters without shared items.
 
     Warns
     -----
     UserWarning
-        If items were answered by one model of a pair only (these are left out), if
-        models did not answer the same items, if a pair shares no items (by name their
-        variances are added, among all pairs they are not compared), if all items are in
-        one cluster, or if no item, or each in the same way, tells two models apart. In
-        the last two cases standard errors are nan.
+        If models did not answer the same items, share none, have them all in one cluster, differ
+        by the same amount on every item, or by few and skewed amounts.
 
     Notes
     -----
-    Several answers to an item are averaged first, so every item counts once,
-    however often it was answered. Then the difference is taken item by item, and
-    its mean has the cluster-robust CR2 variance with Bell-McCaffrey degrees of
-    freedom; without clusters that is the paired t test. Right and wrong answers
-    to independent items have McNemar's exact p-value and an interval that agrees with
-    it (`skbench.stats.paired.mcnemar_interval`). "better" is said where, and only where,
-    the interval leaves out 0.
+    Several answers to an item are averaged first. The mean of the item-by-item differences has
+    the cluster-robust CR2 variance with Bell-McCaffrey degrees of freedom; without clusters that
+    is the paired t test. Right and wrong answers to independent items have McNemar's exact
+    p-value and an interval that agrees with it (`skbench.stats.paired.mcnemar_interval`). The
+    verdict is "better" if and only if the interval excludes 0.
 
-    Among all pairs, models that did not answer the same items are compared by least
-    squares of ``score = model + item``
-    (`skbench.stats.shared_items.shared_item_scores`): differences rest on items that
-    both answered, or that others link. Two models by name are compared on the items
-    that both answered. Models on different items are compared by name only, with
-    Welch's degrees of freedom. Pairs come in the order of their scores: neighbours from
-    the top first.
+    Two models given by name are compared on the items that both answered; without any, by
+    Welch's test. All pairs are compared by least squares of ``score = model + item``
+    (`skbench.stats.shared_items.shared_item_scores`), on items that both answered or that other
+    models link. Pairs are in the order of their scores, neighbours from the top first.
 
-    The variance of a difference is ``V_a + V_b - 2 r sqrt(V_a V_b)``. Models tend to
-    fail on the same items; their correlation r is where precision comes from [1]_.
+    The variance of a difference is ``V_a + V_b - 2 r sqrt(V_a V_b)``. Models tend to fail on
+    the same items, and precision comes from their correlation r [1]_.
 
     When not to use it: where items are missing because they are hard.
 
@@ -158,44 +141,26 @@ def compare_models(
 
 
 def comparison_of(table, a=None, b=None, *, item, confidence_level, adjust):
-    """`compare_models` for a `ScoreTable`, of which several things may be asked."""
+    """`compare_models` of a `ScoreTable`."""
     positions = pair_positions(table, a, b)
     two = a is not None and b is not None
     if two:
         table = table.of_models(positions[0])
         positions = [(0, 1)]
     pairs = pair_table(table, unrelated=two)
-    positions = positions or in_order(_overall(table, pairs))
+    if not positions:
+        one = table.n_groups == 1
+        positions = in_order(pairs.fits[0].mean if one else np.nanmean(table.scores, axis=0))
     if two and not table.adjusted:
         _refuse_shared_clusters(table, pairs, item)
-    labels = pair_labels(table, positions)
-    fields = chosen(pairs, positions)
+    found, fields = compared(table, pairs, positions, confidence_level, adjust)
     warn_of_units(table)
-    warn_of_pairs(table, pairs, fields, labels)
-    return comparison_from(table, fields, labels, confidence_level, adjust)
-
-
-def all_pairs(table, pairs, scores, confidence_level):
-    """All pairs of a `PairTable` of one group at once, at Bonferroni's level."""
-    positions = in_order(scores)
-    labels = pair_labels(table._replace(groups=None), positions)
-    fields = chosen(pairs, positions)
-    return comparison_from(table, fields, labels, confidence_level, "bonferroni")
+    warn_of_pairs(table, pairs, fields, found.estimate.labels)
+    return found
 
 
 def in_order(scores):
-    """Positions of all pairs: neighbours from the top first, then models two places apart.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n_models,)
-        High is good.
-
-    Returns
-    -------
-    list of tuple of (int, int)
-        The better model first.
-    """
+    """Positions of all pairs, the better model first: neighbours come first, from the top."""
     best_first = np.argsort(-scores, kind="stable").tolist()
     n = len(best_first)
     return [
@@ -203,7 +168,7 @@ def in_order(scores):
     ]
 
 
-def chosen(pairs, positions):
+def _chosen(pairs, positions):
     """Columns of a `PairTable` for some of its pairs, pair by pair and group by group."""
     i, j = np.array(positions).T
     names = ("difference", "variance", "df", "n_items", "n_clusters", "noise", "noise_left")
@@ -215,13 +180,6 @@ def chosen(pairs, positions):
         "variance_a": pairs.own_variance[:, i].T.ravel(),
         "variance_b": pairs.own_variance[:, j].T.ravel(),
     }
-
-
-def _overall(table, pairs):
-    """One score per model to order the pairs by."""
-    if table.n_groups == 1:
-        return pairs.fits[0].mean
-    return np.nanmean(table.scores, axis=0)
 
 
 def pair_positions(table, a, b):
@@ -245,7 +203,7 @@ def pair_positions(table, a, b):
 
 
 def _refuse_shared_clusters(table, pairs, item):
-    """Answers to the same question under different ids are not independent."""
+    """Refuse answers to the same question under different ids: they are not independent."""
     in_both = [table.cluster_sums(np.isfinite(x)) > 0 for x in table.scores.T]
     apart = ~pairs.related[:, 0, 1]
     if np.any(in_both[0] & in_both[1] & apart[table.cluster_groups]):
@@ -256,7 +214,8 @@ def _refuse_shared_clusters(table, pairs, item):
         )
 
 
-def pair_labels(table, positions):
+def _labels(table, positions):
+    """Names of both models and the group, pair by pair."""
     n_groups = table.n_groups
     pairs = np.repeat(np.array(positions), n_groups, axis=0)
     levels = [table.models[pairs[:, 0]], table.models[pairs[:, 1]]]
@@ -268,9 +227,10 @@ def pair_labels(table, positions):
     return pd.MultiIndex.from_arrays(levels, names=names)
 
 
-def comparison_from(table, fields, labels, confidence_level, adjust):
-    """A `ModelComparison` of the columns that `chosen` took."""
-    level = confidence_level
+def compared(table, pairs, positions, confidence_level, adjust="none"):
+    """A `ModelComparison` of some pairs of a `PairTable`, and the columns it rests on."""
+    fields, labels = _chosen(pairs, positions), _labels(table, positions)
+    adjust, level = adjust if len(labels) > 1 else "none", confidence_level
     if adjust != "none":
         level = multiplicity.bonferroni_level(confidence_level, len(labels))
     difference, n = fields["difference"], fields["n_items"]
@@ -288,7 +248,7 @@ def comparison_from(table, fields, labels, confidence_level, adjust):
     # A model that scores the same on all items has no correlation but that of rounding.
     least = np.minimum(fields["variance_a"], fields["variance_b"])
     related = fields["related"] & ~(least <= table.rounding**2)
-    return ModelComparison(
+    found = ModelComparison(
         estimate=Estimate(
             value=difference,
             low=low,
@@ -309,12 +269,13 @@ def comparison_from(table, fields, labels, confidence_level, adjust):
         items_needed=_items_needed(fields, difference, item_variance, level),
         omega2=np.maximum(item_variance - np.nan_to_num(fields["noise_left"]), 0),
         noise=fields["noise"],
-        remarks=_remarks(table, fields, adjust, len(labels)),
+        remarks=tuple(_remarks(table, fields, adjust, len(labels))),
     )
+    return found, fields
 
 
 def _items_needed(fields, difference, item_variance, level):
-    """Items at which the test that is printed would find a difference of this size."""
+    """Items at which the printed test would find a difference of this size."""
     n = fields["n_items"]
     size = np.maximum(n, 1) / np.maximum(fields["n_clusters"], 1)
     needed = np.atleast_1d(required_n_t(difference, item_variance, level, POWER, size))
@@ -340,29 +301,21 @@ def _method(table, fields, adjust, n_comparisons):
     if not np.any(fields["related"]):
         how = "unpaired"
     kind = "clusters, CR2" if table.is_clustered else "independent items"
-    adjusted = (
-        f", {adjust.capitalize()} for {n_comparisons}"
-        if _is_adjusted(adjust, n_comparisons)
-        else ""
-    )
-    return f"{how} difference ({kind}{adjusted})"
-
-
-def _is_adjusted(adjust, n_comparisons):
-    return adjust != "none" and n_comparisons > 1
+    for_all = f", {adjust.capitalize()} for {n_comparisons}" if adjust != "none" else ""
+    return f"{how} difference ({kind}{for_all})"
 
 
 def _remarks(table, fields, adjust, n_comparisons):
-    remarks = []
+    """What else there is to know, sentence by sentence."""
     counts = table.n_answers[table.n_answers > 0]
     if counts.max() > 1:
         least, most = counts.min(), counts.max()
         number = f"{least}" if least == most else f"{least} to {most}"
-        remarks.append(f"{number} answers per item and model are averaged: each item counts once.")
-    if _is_adjusted(adjust, n_comparisons):
-        remarks.append(f"p-values and intervals hold for all {n_comparisons} comparisons at once.")
-    if adjust == "holm" and n_comparisons > 1:
-        remarks.append(
+        yield f"{number} answers per item and model are averaged: each item counts once."
+    if adjust != "none":
+        yield f"p-values and intervals hold for all {n_comparisons} comparisons at once."
+    if adjust == "holm":
+        yield (
             "Verdicts follow the intervals, Bonferroni's; Holm's p-values may be below the level "
             "where an interval holds 0."
         )
@@ -372,7 +325,4 @@ def _remarks(table, fields, adjust, n_comparisons):
         few = fields["n_clusters"][fields["related"] & ~fields["exact"]].min(initial=FEW_CLUSTERS)
     if 1 < few < FEW_CLUSTERS:
         what = "clusters" if table.is_clustered else "items"
-        remarks.append(
-            f"With {few} {what} t intervals are wide, and rough where scores are skewed."
-        )
-    return tuple(remarks)
+        yield f"With {few} {what} t intervals are wide, and rough where scores are skewed."

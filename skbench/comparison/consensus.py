@@ -17,22 +17,17 @@ _HEURISTIC = "Borda with local moves"
 
 @dataclass(frozen=True, eq=False)
 class KemenyOrder:
-    """A consensus order of the models and how far the tasks are from it.
+    """A consensus order of the models, and its distance from the tasks.
 
     Attributes
     ----------
     order : pandas.Index of length n_models
         Names of the models, best first.
     cost : int
-        Number of disagreements: pairs of models on a task that it has the other way
-        round, over all tasks.
+        Number of disagreements: pairs of models that a task orders the other way round, over
+        all tasks.
     method : str
         "exact", or the name of the heuristic, whose cost may not be the smallest.
-
-    Examples
-    --------
-    >>> kemeny_order([[0.6, 0.4], [0.5, 0.3], [0.9, 0.1]]).cost
-    2
     """
 
     order: pd.Index
@@ -46,13 +41,11 @@ def kemeny_order(scores: Table) -> KemenyOrder:
     Parameters
     ----------
     scores : DataFrame or array-like of shape (n_models, n_tasks)
-        Score of each model on each task; high is good. Only the order within a task
-        counts, so tasks may have different scales.
+        Score of each model on each task; high is good. Only the order within a task counts.
 
     Returns
     -------
     KemenyOrder
-        With `order`, `cost` and `method`.
 
     Raises
     ------
@@ -62,20 +55,17 @@ def kemeny_order(scores: Table) -> KemenyOrder:
     Warns
     -----
     UserWarning
-        If the order is that of a heuristic, because more than 16 models cannot be
-        ordered piece by piece.
+        If the order is that of a heuristic, because more than 16 models are in one group.
 
     Notes
     -----
-    Minimizes the number of pairs of models, over all tasks, that a task has the other
-    way round (Kendall's distance) [1]_. Ties on a task cost nothing. Up to 16 models
-    the order is exact; so it is beyond wherever majorities split the models into
-    groups of at most 16, which is checked. Other groups are ordered by their Borda
-    counts and then improved by moving single models. Where several orders have the
-    least cost, one of them is returned.
+    Minimizes Kendall's distance [1]_: the number of pairs of models that a task orders the
+    other way round, over all tasks; ties cost nothing. The order is exact if majorities split
+    the models into groups of at most 16. Larger groups are ordered by their Borda counts and
+    improved by moving single models. Of several best orders, one is returned.
 
-    When not to use it: when the size of leads matters, or as if the order were free
-    of sampling error; see `rank_confidence_sets`.
+    When not to use it: when the size of leads matters, or where the order has sampling error;
+    see `rank_confidence_sets`.
 
     References
     ----------
@@ -122,6 +112,7 @@ def kemeny_order(scores: Table) -> KemenyOrder:
 
 
 def _ordered(group, cost):
+    """The models of a group, best first."""
     inside = cost[np.ix_(group, group)]
     small = len(group) <= kemeny.LARGEST_EXACT
     return group[kemeny.exact_order(inside) if small else kemeny.local_order(inside)]

@@ -14,13 +14,12 @@ from skbench._types import Names, Rows
 from skbench.comparison._comparison import ModelComparison
 from skbench.comparison._pair_warnings import (
     warn_of_missing_items,
-    warn_of_no_spread,
-    warn_of_skewness,
+    warn_of_scores,
     warn_of_strangers,
     warn_of_units,
 )
 from skbench.comparison._pairs import averaged, pair_table
-from skbench.comparison.compare import all_pairs
+from skbench.comparison.compare import compared, in_order
 from skbench.comparison.ranks import RankConfidenceSets, indistinguishable_groups
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate
 from skbench.items.tables import MISSING, score_table, some_of
@@ -34,38 +33,30 @@ _MOST_TOLD = 5  # models whose blanks are told one by one
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Leaderboard:
-    """Models from best to worst, and how sure that order is.
+    """Models from best to worst, with the uncertainty of that order.
 
     Attributes
     ----------
     estimate : Estimate
         Mean scores with intervals, best model first.
     covariance : ndarray of shape (n_models, n_models)
-        Of the mean scores; positive where models fail on the same items.
+        Covariance of the mean scores.
     comparison : ModelComparison or None
-        All pairs of models at once; None for one model. Ranks, letters and who may be
-        the best follow from its verdicts.
+        All pairs of models at once; None for one model. Ranks and letters follow from
+        its verdicts.
     rank_sets : RankConfidenceSets
         Ranks that each model may have, for all models at once.
     ties : list of str
-        Letters of each model: two models that share one cannot be told apart.
+        Letters of each model: models that share a letter cannot be told apart.
     n_items : ndarray of int of shape (n_models,)
         Number of items each model answered.
     n_clusters : ndarray of int of shape (n_models,)
         Number of clusters these are in.
     bounds : DataFrame
-        Models that left more than 5 % of the items blank: the share, and the score
-        with all blanks at the lowest and at the highest score there is.
+        Models that left more than 5% of the items blank: the share, and the score with all
+        blanks at the lowest and at the highest score.
     remarks : tuple of str
-        What else there is to know, in sentences.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> items = pd.DataFrame({"model": ["ada"] * 6 + ["bob"] * 6, "item": [*range(6)] * 2,
-    ...                       "score": [1, 1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 1]})
-    >>> leaderboard(items).ties
-    ['a', 'a']
+        Further remarks, in sentences.
     """
 
     estimate: Estimate
@@ -81,17 +72,10 @@ class Leaderboard:
     def to_frame(self) -> pd.DataFrame:
         """One row per model: rank, its confidence set, ties, score and interval."""
         e = self.estimate
-        columns = {
-            "rank": ranks(e.value, "best").astype(int),
-            "rank_low": self.rank_sets.low,
-            "rank_high": self.rank_sets.high,
-            "ties": self.ties,
-            "estimate": e.value,
-            "low": e.low,
-            "high": e.high,
-            "standard_error": e.standard_error,
-            "n": self.n_items,
-        }
+        sets, rank = self.rank_sets, ranks(e.value, "best").astype(int)
+        columns = {"rank": rank, "rank_low": sets.low, "rank_high": sets.high, "ties": self.ties}
+        columns |= {"estimate": e.value, "low": e.low, "high": e.high}
+        columns |= {"standard_error": e.standard_error, "n": self.n_items}
         return pd.DataFrame(columns, index=e.labels)
 
     def __len__(self):
@@ -112,7 +96,7 @@ def leaderboard(
     item: str = "item",
     score: str = "score",
     cluster: str | None = None,
-    by: Names | None = None,
+    topics: Names | None = None,
     confidence_level: float = 0.95,
     missing: Literal["drop", "wrong", "refuse"] = "drop",
 ) -> Leaderboard:
@@ -121,21 +105,18 @@ def leaderboard(
     Parameters
     ----------
     items : dataframe
-        One row per answer of a model to an item, in any dataframe that narwhals
-        reads. Not changed.
+        One row per answer of a model to an item, in any dataframe that narwhals reads.
     model, item, score : str
         Names of the columns. High scores are good.
     cluster : str, default=None
-        Column of clusters of dependent items. The item column itself where items
-        were answered several times.
-    by : str or list of str, default=None
-        Columns of the topics, whose means then count equally. None counts items
-        equally.
+        Column of clusters of dependent items; the item column itself where items were answered
+        several times.
+    topics : str or list of str, default=None
+        Columns of the topics, whose means count equally. None counts items equally.
     confidence_level : float, default=0.95
-        Of each score's interval, and of all pairs and rank sets together.
+        Level of each score's interval, and of all pairs and rank sets together.
     missing : {"drop", "wrong", "refuse"}, default="drop"
-        What an item is that a model did not answer: not asked, wrong (a score of 0), or
-        an error.
+        Items that a model did not answer: not asked, wrong (a score of 0), or an error.
 
     Returns
     -------
@@ -144,63 +125,50 @@ def leaderboard(
     Raises
     ------
     ValueError
-        For missing columns, labels or scores, items answered several times without
-        `cluster`, a model without any item in a topic, and models that all have a
-        topic with items of one cluster only, as no spread is known then.
+        For missing columns, labels or scores, repeated answers without `cluster`, a model without
+        items in a topic, and models that all have a topic with items of one cluster only.
 
     Warns
     -----
     UserWarning
-        If models did not answer the same items; if some models share no items with
-        the others: they are not compared, and may have any rank; if some models have a
-        topic with items of one cluster only: their intervals are nan, or Wilson's, and
-        they may have any rank.
+        If models did not answer the same items, share none with others, or have a topic with
+        items of one cluster only. The last two may have any rank.
 
     Notes
     -----
-    Right and wrong answers to independent items have Wilson intervals, those of an
-    average over topics with the effective number of items
-    (`skbench.stats.binomial.wilson_interval_of_mean`). All others
-    have t intervals with the cluster-robust CR2 variance and Bell-McCaffrey degrees
-    of freedom, cut to [0, 1] where every answer scores 0 or 1; the variance of an
-    average over topics is the sum of those of the topics over their squared number,
-    with Satterthwaite's degrees of freedom. The topics are taken as they are, not as
-    a sample of topics.
+    Right and wrong answers to independent items have Wilson intervals; averages over topics
+    use the effective number of items (`skbench.stats.binomial.wilson_interval_of_mean`). All
+    others have t intervals with the cluster-robust CR2 variance and Bell-McCaffrey (over topics,
+    Satterthwaite's) degrees of freedom. The topics are fixed, not a sample.
 
-    Everything about the order follows from one joint inference, without draws: the
-    difference of every pair has a t interval with its own standard error and
-    Bell-McCaffrey degrees of freedom, or McNemar's exact test and an interval that
-    agrees with it, at Bonferroni's level over all ``M (M - 1) / 2`` pairs. A model is
-    better than another where the interval leaves out 0. The best rank a model may have
-    is 1 plus the number of models better than it, the worst is M minus the number of
-    models it is better than; it may be the best if none is better; models share a letter
-    if neither is better.
+    The order follows from one joint inference: the intervals of all ``M (M - 1) / 2`` pairs
+    (`compare_models`) at Bonferroni's level. A model is better than another where the interval
+    excludes 0. Its best possible rank is 1 plus the number of models better than it, its worst M
+    minus the number worse than it. Two models share a letter if neither is better.
 
-    Where models did not answer the same items, scores are those of least squares on the
-    items they share (`skbench.stats.shared_items.shared_item_scores`): what each would
-    score on all of them. `missing` says what else a blank may mean, and `bounds` how far
-    many of them could move a score.
+    Where models did not answer the same items, scores are least squares on the items they
+    share (`skbench.stats.shared_items.shared_item_scores`): what each model would score on all
+    items. `bounds` says how far the blanks of a model could move its score.
 
-    When not to use it: to compare two models chosen beforehand, for which
-    `compare_models` is sharper; for scores of which low is good (change their sign).
+    When not to use it: to compare two models chosen beforehand, for which `compare_models`
+    is sharper; for scores of which low is good (change their sign).
 
     Examples
     --------
     >>> from skbench.datasets import make_items
     >>> items = make_items(n_models=3, n_topics=4, n_items=50, random_state=0).items
-    >>> board = leaderboard(items, item="item")
-    >>> board.to_frame()[["rank", "rank_low", "rank_high", "ties"]].shape
+    >>> leaderboard(items).to_frame()[["rank", "rank_low", "rank_high", "ties"]].shape
     (3, 4)
     """
     check_confidence_level(confidence_level)
     check_option("missing", missing, MISSING)
-    by = [by] if isinstance(by, str) else list(by or [])
-    table = score_table(items, model=model, item=item, score=score, cluster=cluster, by=by)
+    topics = [topics] if isinstance(topics, str) else list(topics or [])
+    table = score_table(items, model=model, item=item, score=score, cluster=cluster, by=topics)
     return leaderboard_of(table, confidence_level, missing=missing)
 
 
 def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
-    """`leaderboard` for a `ScoreTable`, of which several things may be asked."""
+    """`leaderboard` of a `ScoreTable`."""
     # Items that only one model was asked are no blanks of the others.
     any_items = unrelated or table.adjusted
     bounds = _bounds(table).iloc[: 0 if any_items else None]
@@ -219,15 +187,17 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
     order = np.argsort(-np.round(estimate.value, 12), kind="stable")
     comparison = None
     if len(order) > 1:
-        comparison = all_pairs(table, pairs, mean.mean(axis=1), confidence_level)
-    estimate = _reordered(estimate, order)
+        positions = in_order(mean.mean(axis=1))
+        whole = table._replace(groups=None)
+        comparison, _ = compared(whole, pairs, positions, confidence_level, "bonferroni")
+    names = ("value", "low", "high", "standard_error", "labels")
+    estimate = replace(estimate, **{name: getattr(estimate, name)[order] for name in names})
     estimate = replace(estimate, value=_with_ties(estimate.value, table.rounding))
     covariance = _covariance(pairs.fits, variance)[np.ix_(order, order)]
     warn_of_units(table)
     if not any_items:
         warn_of_strangers(table, pairs)
-    warn_of_skewness(table, pairs.fits)
-    warn_of_no_spread(estimate, variance.sum(axis=1)[order])
+    warn_of_scores(table, pairs.fits, estimate, variance.sum(axis=1)[order])
     sets = _rank_sets(estimate, comparison)
     letters = indistinguishable_groups(sets)
     remarks = [] if comparison is None else list(comparison.remarks)
@@ -265,16 +235,16 @@ def _rank_sets(estimate, comparison):
 
 
 def _n_clusters(table):
-    answered = table.n_answers > 0
-    if answered.all():
-        return np.full(answered.shape[1], table.cluster_groups.size)
-    return np.array([np.count_nonzero(table.cluster_sums(own)) for own in answered.T])
+    """Number of clusters that each model answered items of."""
+    return np.array([np.count_nonzero(table.cluster_sums(own)) for own in table.n_answers.T > 0])
 
 
 def _bounds(table):
     """Scores with all blanks at the lowest and at the highest score, where these are many."""
     blank = table.n_answers == 0
-    least, most = (0.0, 1.0) if table.right_or_wrong else _range(table.scores)
+    least, most = 0.0, 1.0
+    if not table.right_or_wrong:
+        least, most = np.nanmin(table.scores), np.nanmax(table.scores)
     share = blank.mean(axis=0)
     many = np.flatnonzero(share > _MUCH)
     n_items = table.group_sums(np.ones(len(blank)))
@@ -285,11 +255,8 @@ def _bounds(table):
     return pd.DataFrame(columns, index=table.models[many])
 
 
-def _range(scores):
-    return np.nanmin(scores), np.nanmax(scores)
-
-
 def _bounds_in_words(bounds, missing, estimate):
+    """What blanks could do to scores, sentence by sentence."""
     if missing == "wrong":
         return
     value = estimate.value[estimate.labels.get_indexer(bounds.index)]
@@ -380,21 +347,8 @@ def _estimate(table, mean, variance, freedom, confidence_level):
     )
 
 
-def _reordered(estimate, order):
-    columns = {
-        name: getattr(estimate, name)[order]
-        for name in ("value", "low", "high", "standard_error", "labels")
-    }
-    return Estimate(
-        **columns,
-        confidence_level=estimate.confidence_level,
-        method=estimate.method,
-        guarantee=estimate.guarantee,
-    )
-
-
 def _with_ties(falling, rounding):
-    """Sorted scores, those that differ by rounding alone made equal."""
+    """Sorted scores, with those that differ by rounding alone made equal."""
     starts = np.append(True, -np.diff(falling) > rounding)
     return falling[starts][np.cumsum(starts) - 1]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from bisect import bisect_left
 from typing import Literal
 
 from scipy.optimize import brentq
@@ -32,31 +33,27 @@ def required_items(
     Parameters
     ----------
     effect : float
-        True difference worth finding, in the units of the score.
+        Minimum difference worth detecting, in the units of the score.
     omega2 : float
-        Variance over items of the difference of the models' expected scores, score
-        units squared. `skbench.stats.aggregation.difference_variance` makes it of the
-        models' own variances and their correlation; ``compare_models(...).omega2``
-        of data.
+        Variance over items of the difference of the models' expected scores:
+        ``compare_models(...).omega2``, or `skbench.stats.aggregation.difference_variance`.
     sigma2_a, sigma2_b : float, default=0.0
-        Variance of repeated answers to one item, averaged over items. Leave both at
-        0 if `omega2` comes from single answers, whose noise is in it.
+        Variance of repeated answers to one item, averaged over items. Leave both at 0 if
+        `omega2` is of single answers: their noise is in it.
     n_repeats : int, default=1
         Answers of each model to each item.
     design_effect : float, default=1.0
-        What clusters of items multiply `omega2` by, see
-        `skbench.stats.clustered.expected_design_effect`; 1 where `omega2` was
-        estimated from the same kind of clusters.
+        Factor of `omega2` due to clusters (`skbench.stats.clustered.expected_design_effect`);
+        1 if `omega2` was estimated from such clusters.
     cluster_size : float, default=1.0
-        Items per cluster: degrees of freedom go by clusters.
+        Items per cluster, for the degrees of freedom.
     test : {"t", "mcnemar", "normal"}, default="t"
-        What `compare_models` will print: the paired t test, with clusters or without;
-        McNemar's exact test, for right and wrong answers to independent items, each given
-        once; or the published normal formula, which both fall short of.
+        The paired t test; McNemar's exact test, for single right and wrong answers to
+        independent items; or the published normal formula, optimistic for both.
     confidence_level : float, default=0.95
-        Level of the interval that has to leave out 0.
+        Level of the interval that is to exclude 0.
     power : float, default=0.8
-        Chance that it does.
+        Probability that it does.
 
     Returns
     -------
@@ -66,22 +63,19 @@ def required_items(
     Raises
     ------
     ValueError
-        If a number is out of range, `effect` or all variance is 0, or with "mcnemar" repeats or
-        clusters are given, or `omega2` or `effect` are impossible for right and wrong answers.
+        If a number is out of range, if `effect` or all variance is 0, or if "mcnemar" comes with
+        repeats or clusters, or with an impossible `omega2` or `effect`.
 
     Notes
     -----
     "normal" is the sample size formula of [1]_,
     ``n = (z_{alpha/2} + z_{1-power})^2 (deff omega2 + (sigma2_a + sigma2_b) / K) / effect^2``,
     rounded up. "t" solves for the power of the noncentral t distribution with
-    ``n / cluster_size - 1`` degrees of freedom, "mcnemar" finds the first n at which the
-    exact test has the power, among disagreements on a share ``omega2 + effect^2`` of the
-    items (at least ``|effect|``, as models that differ by so much disagree so often).
-    More answers per item reduce the noise only; once it is small against `omega2`, items
-    are what helps.
+    ``n / cluster_size - 1`` degrees of freedom. "mcnemar" finds the first n at which the exact
+    test has the power if the models disagree on a share ``omega2 + effect^2`` of the items (at
+    least ``|effect|``). More answers per item reduce the noise only.
 
-    When not to use it: after the comparison, with the observed difference as
-    `effect`, to find out whether there were enough items; the interval says so.
+    When not to use it: after the comparison, with the observed difference as `effect`.
 
     References
     ----------
@@ -94,27 +88,18 @@ def required_items(
     971
     >>> required_items(0.03, omega2=1 / 9, test="mcnemar")
     1027
-    >>> from skbench.stats.aggregation import difference_variance
-    >>> for correlation in (0.0, 0.5, 0.8):
-    ...     print(required_items(0.03, omega2=difference_variance(0.21, 0.21, correlation)))
-    3665
-    1834
-    735
     """
     _check_number("effect", effect)
     if effect == 0:
         raise ValueError("effect is 0: no number of items shows that there is no difference.")
-    variance = _variance(
-        omega2, sigma2_a, sigma2_b, n_repeats, design_effect, confidence_level, power
-    )
-    _check_test(test, variance, cluster_size, n_repeats, design_effect, effect)
+    goal, noise = (confidence_level, power), (sigma2_a, sigma2_b, n_repeats)
+    variance = _variance(test, omega2, noise, design_effect, cluster_size, goal, effect)
     if variance == 0 and test != "mcnemar":
         raise ValueError(
             "omega2, sigma2_a and sigma2_b are 0: a difference that is the same on every item "
             "needs no plan. Take omega2 of a pilot, compare_models(...).omega2, or a guess by "
             "skbench.stats.aggregation.difference_variance."
         )
-    goal = confidence_level, power
     if test == "mcnemar":
         return _first_n(effect, _disagreement(variance, effect), *goal)
     if test == "t":
@@ -137,26 +122,24 @@ def _first_n(effect, disagreement, confidence_level, power):
     """Smallest number of items at which McNemar's exact test has the power."""
     start = formulas.required_n_mcnemar(effect, disagreement, confidence_level, power)
 
-    def enough(n):
-        return formulas.power_mcnemar(effect, n, disagreement, confidence_level) >= power
-
     if not start < _MOST_ITEMS:
         raise ValueError(
             f"effect={effect:g} would take {start:.3g} items or more. Plan for the smallest "
             "difference worth finding."
         )
+
+    def enough(n):
+        return formulas.power_mcnemar(effect, n, disagreement, confidence_level) >= power
+
     low, high = 0, math.ceil(start)
     while not enough(high):
         low, high = high, math.ceil(1.1 * high) + 1
     low = max(low, math.floor(0.5 * high))
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return low + 1 + bisect_left(range(low + 1, high), True, key=enough)
 
 
 def _disagreement(variance, effect):
-    """Share of items on which two models of right and wrong answers disagree."""
+    """Share of items on which two models disagree."""
     return max(variance + effect**2, abs(effect))
 
 
@@ -194,16 +177,15 @@ def minimum_detectable_effect(
     Raises
     ------
     ValueError
-        As `required_items`, and for fewer than two clusters, or fewer items than McNemar's test
-        takes to find anything (6 at level .95).
+        As `required_items`; for fewer than two clusters, or fewer items than McNemar's test
+        needs (6 at level 0.95).
 
     Notes
     -----
     The inverse of `required_items`; "normal" is
     ``(z_{alpha/2} + z_{1-power}) sqrt((deff omega2 + (sigma2_a + sigma2_b) / K) / n)``.
 
-    When not to use it: as the smallest difference that can come out significant,
-    which is 0.7 times as large at power 0.8, and found half of the time.
+    When not to use it: as the smallest difference that can come out significant.
 
     Examples
     --------
@@ -211,10 +193,8 @@ def minimum_detectable_effect(
     0.03
     """
     _check_number("n_items", n_items, least=1)
-    variance = _variance(
-        omega2, sigma2_a, sigma2_b, n_repeats, design_effect, confidence_level, power
-    )
-    _check_test(test, variance, cluster_size, n_repeats, design_effect)
+    goal, noise = (confidence_level, power), (sigma2_a, sigma2_b, n_repeats)
+    variance = _variance(test, omega2, noise, design_effect, cluster_size, goal)
     normal = float(formulas.detectable_effect(n_items, variance, confidence_level, power))
     if test == "normal" or (test == "t" and variance == 0):
         return normal
@@ -224,35 +204,33 @@ def minimum_detectable_effect(
                 f"{n_items} items in clusters of {cluster_size:g} are fewer than two clusters: no "
                 "t test has any power."
             )
-        return _solved(
-            lambda x: formulas.power_t(x, n_items, variance, confidence_level, cluster_size),
-            power,
-            1e3 * normal,
-        )
+        known = n_items, variance, confidence_level, cluster_size
+        return _solved(lambda x: formulas.power_t(x, *known), power, 1e3 * normal)
     fewest = formulas.fewest_disagreements(confidence_level)
     if n_items < fewest:
         raise ValueError(
             f"{n_items} items are too few for McNemar's exact test: it finds no difference at "
             f"level {confidence_level:g} with fewer than {fewest}, whatever the answers."
         )
-    return _solved(
-        lambda x: formulas.power_mcnemar(
-            x, n_items, min(_disagreement(variance, x), 1.0), confidence_level
-        ),
-        power,
-        1.0,
-    )
+
+    def power_of(x):
+        share = min(_disagreement(variance, x), 1.0)
+        return formulas.power_mcnemar(x, n_items, share, confidence_level)
+
+    return _solved(power_of, power, 1.0)
 
 
 def _solved(power_of, power, largest):
-    """The effect at which a power is reached."""
+    """Effect at which the power is reached."""
     if power_of(largest) < power:
         raise ValueError(f"No difference is found with power {power:g}. Take more items.")
     return float(brentq(lambda x: power_of(x) - power, 1e-9 * largest, largest, xtol=1e-12))
 
 
-def _variance(omega2, sigma2_a, sigma2_b, n_repeats, design_effect, confidence_level, power):
-    """Checked variance that one item adds."""
+def _variance(test, omega2, noise, design_effect, cluster_size, goal, effect=0.0):
+    """Variance that one item adds, of checked numbers."""
+    check_option("test", test, TESTS)
+    confidence_level, power = goal
     check_confidence_level(confidence_level)
     _check_number("power", power)
     if not 1 - confidence_level < power < 1:
@@ -260,18 +238,19 @@ def _variance(omega2, sigma2_a, sigma2_b, n_repeats, design_effect, confidence_l
             f"power must be below 1 and above {1 - confidence_level:.4g}, the chance of a false "
             f"alarm, got {power!r}. Write 0.8 for 80 %."
         )
-    for name, value in [("omega2", omega2), ("sigma2_a", sigma2_a), ("sigma2_b", sigma2_b)]:
+    for name, value in zip(("omega2", "sigma2_a", "sigma2_b"), (omega2, *noise[:2]), strict=True):
         _check_number(name, value, least=0)
-    _check_number("n_repeats", n_repeats, least=1)
+    _check_number("n_repeats", noise[2], least=1)
     _check_number("design_effect", design_effect, least=0)
-    return formulas.item_variance(omega2, sigma2_a, sigma2_b, n_repeats, design_effect)
-
-
-def _check_test(test, variance, cluster_size, n_repeats, design_effect, effect=0.0):
-    check_option("test", test, TESTS)
     _check_number("cluster_size", cluster_size, least=1)
-    if test != "mcnemar":
-        return
+    variance = formulas.item_variance(omega2, *noise, design_effect)
+    if test == "mcnemar":
+        _check_mcnemar(variance, effect, noise[2], design_effect, cluster_size)
+    return variance
+
+
+def _check_mcnemar(variance, effect, n_repeats, design_effect, cluster_size):
+    """Refuse what McNemar's test cannot be planned with."""
     if n_repeats > 1 or design_effect != 1 or cluster_size > 1:
         raise ValueError(
             'test="mcnemar" is for single answers to independent items. Take test="t" with '
@@ -286,6 +265,7 @@ def _check_test(test, variance, cluster_size, n_repeats, design_effect, effect=0
 
 
 def _check_number(name, value, least=-math.inf):
+    """Refuse what is no number, infinite, or too small."""
     if not isinstance(value, numbers.Real) or not least <= value < math.inf:
         word = "a finite number" if least == -math.inf else f"at least {least:g}"
         raise ValueError(f"{name} must be {word}, got {value!r}.")

@@ -16,6 +16,7 @@ from skbench._checks import (
     check_confidence_level,
     check_option,
     check_same_index,
+    check_whole,
 )
 from skbench._random import as_generator
 from skbench._types import RandomState
@@ -32,7 +33,7 @@ class RankConfidenceSets:
     Attributes
     ----------
     estimate : ndarray of shape (n_models,)
-        Estimated performances.
+        Estimated performance of each model.
     low, high : ndarray of int of shape (n_models,)
         Best and worst rank in the confidence set of each model; 1 is the best.
     better : ndarray of bool of shape (n_models, n_models)
@@ -42,13 +43,7 @@ class RankConfidenceSets:
     confidence_level : float
         Probability that the sets hold the true ranks.
     kind : {"simultaneous", "marginal"}
-        Whether that is the probability for all models together or for each.
-
-    Examples
-    --------
-    >>> sets = rank_confidence_sets([0.8, 0.7, 0.4], [0.06, 0.06, 0.06])
-    >>> list(sets.best())
-    [0, 1]
+        Whether this holds for all models together or for each.
     """
 
     estimate: np.ndarray
@@ -65,19 +60,14 @@ class RankConfidenceSets:
         Parameters
         ----------
         tau : int, default=1
-            How many models count as the best.
+            Number of models that count as the best.
 
         Returns
         -------
         pandas.Index
-            Labels of the models whose best possible rank is at most `tau`.
-
-        Notes
-        -----
-        With simultaneous sets, all of the `tau` truly best models are in it with the
-        confidence level; ties at the border count as among the best. With marginal
-        sets that holds for each of them by itself, hence for ``tau=1`` and a single
-        best model too.
+            Labels of the models whose best possible rank is at most `tau`. With simultaneous
+            sets it holds all of the `tau` truly best models with the confidence level, ties
+            included; with marginal sets, each of them.
         """
         return self.labels[self.low <= tau]
 
@@ -118,65 +108,57 @@ def rank_confidence_sets(
     Parameters
     ----------
     estimate : Estimate, Series or array-like of shape (n_models,)
-        Performances; high is good. An `Estimate` brings its standard errors along.
+        Performances; high is good. An `Estimate` has its standard errors.
     standard_error : array-like of shape (n_models,), default=None
-        Standard errors of independent estimates, in the same units.
+        Standard errors of independent estimates.
     covariance : array-like of shape (n_models, n_models), default=None
-        Covariance of the estimates, in place of `standard_error`, for models that
-        answered the same items.
+        In place of `standard_error`, covariance of models that answered the same items.
     df : float or array-like of shape (n_models,) or (n_models, n_models), default=None
-        Degrees of freedom of the standard errors: the number of items or clusters minus
-        1. One per model gives each pair Welch's, a matrix those of each difference.
-        None takes standard errors as known.
+        Degrees of freedom (items or clusters minus 1): of each model, giving pairs Welch's, or
+        of each difference. None takes standard errors as known.
     confidence_level : float, default=0.95
         Probability that the sets hold the true ranks.
     kind : {"simultaneous", "marginal"}, default="simultaneous"
-        Whether all sets hold at once, or each by itself, which makes them shorter.
+        Whether all sets hold at once, or each separately (shorter sets).
     method : {"bonferroni", "mogstad"}, default="bonferroni"
-        How all pairs are tested at once: each by its own t quantile at Bonferroni's level,
-        or by draws of the largest of all differences under normal errors [1]_.
+        Critical values: t quantiles at Bonferroni's level, or simulated ones of the largest
+        difference under normal errors [1]_.
     stepdown : bool, default=True
-        With "mogstad", whether to drop the pairs that were found significant to test the
-        rest more sharply.
+        With "mogstad", whether to retest the pairs not yet significant.
     n_draws : int, default=10_000
-        With "mogstad", draws of the normal errors, for the critical value.
+        With "mogstad", number of draws.
     random_state : None, int, RandomState or Generator, default=None
         With "mogstad", source of the draws.
 
     Returns
     -------
     RankConfidenceSets
-        With `low`, `high`, `better`, ``best()`` and ``to_frame()``.
 
     Raises
     ------
     ValueError
-        If both or none of `standard_error` and `covariance` are given, if a number is
-        not finite or a variance negative, if `df` is below 1 or comes with "mogstad", if the
-        labels of the inputs differ, or two models have one name.
+        If both or none of `standard_error` and `covariance` are given, if a number is out of
+        range, if `df` comes with "mogstad", or if labels differ or are not unique.
 
     Warns
     -----
     UserWarning
-        If a standard error is 0: differences from such a model are overstated; if `df`
-        is below 9, fewer than 10 clusters.
+        If a standard error is 0, or `df` is below 9.
 
     Notes
     -----
-    A model's set runs from 1 plus the number of models significantly better than it
-    to the number of models minus those significantly worse [1]_. Ties need no
-    assumption: a model that truly ties with others has all the ranks they share, and the
-    set holds them all (test_sets_hold_all_ranks_of_exact_ties).
+    A model's set runs from 1 plus the number of models significantly better than it to the
+    number of models minus those significantly worse [1]_. It holds all ranks that a model shares
+    in exact ties (test_sets_hold_all_ranks_of_exact_ties).
 
-    "bonferroni" compares ``|x_j - x_k| / s_jk`` with the t quantile at level
-    ``1 - alpha / m`` for the ``m = M (M - 1) / 2`` pairs (``M - 1`` of each model for
-    marginal sets): the inference of `leaderboard`, without draws. With `df` it holds from
-    3 clusters on (benchmarks/rank_sets.py). "mogstad" is the published procedure, with
-    normal errors whose size is known: of 5 equal models on 10 clusters it is wrong in
-    about a fifth of the cases at level .95, and it has no use for `df`.
+    "bonferroni" compares ``|x_j - x_k| / s_jk`` with the t quantile at level ``1 - alpha / m``
+    for the ``m = M (M - 1) / 2`` pairs (``M - 1`` of each model for marginal sets), as
+    `leaderboard` does. With `df` it holds from 3 clusters on (benchmarks/rank_sets.py).
+    "mogstad" is the published procedure: with 5 equal models on 10 clusters it errs in about a
+    fifth of the cases at level 0.95.
 
-    When not to use it: with the answers to single items at hand, for which
-    `leaderboard` finds covariance and degrees of freedom itself.
+    When not to use it: with the answers to single items, for which `leaderboard` estimates
+    covariance and degrees of freedom itself.
 
     References
     ----------
@@ -197,8 +179,7 @@ def rank_confidence_sets(
     check_option("kind", kind, ("simultaneous", "marginal"))
     check_option("method", method, ("bonferroni", "mogstad"))
     check_confidence_level(confidence_level)
-    if n_draws < 1:
-        raise ValueError(f"n_draws must be at least 1, got {n_draws!r}.")
+    check_whole("n_draws", n_draws)
     if isinstance(estimate, Estimate):
         if standard_error is None and covariance is None:
             standard_error = estimate.standard_error
@@ -206,12 +187,7 @@ def rank_confidence_sets(
     labels = estimate.index if isinstance(estimate, pd.Series) else pd.RangeIndex(len(estimate))
     check_same_index(estimate=estimate, standard_error=standard_error, covariance=covariance)
     x = check_column("estimate", estimate, labels)
-    if not labels.is_unique:
-        twice = labels[labels.duplicated()][0]
-        raise ValueError(
-            f"Two models have the name {twice!r}: ranks are of models. Leave one out, or give them "
-            "names of their own."
-        )
+    _refuse_twins(labels)
     root, difference_error = _errors(standard_error, covariance, labels)
     together = kind == "simultaneous"
     if method == "mogstad":
@@ -233,6 +209,16 @@ def rank_confidence_sets(
         confidence_level=confidence_level,
         kind=kind,
     )
+
+
+def _refuse_twins(labels):
+    """Refuse two models of one name."""
+    if not labels.is_unique:
+        twice = labels[labels.duplicated()][0]
+        raise ValueError(
+            f"Two models have the name {twice!r}: ranks are of models. Leave one out, or give them "
+            "names of their own."
+        )
 
 
 def _pair_df(df, variance, labels):
@@ -258,7 +244,7 @@ def _pair_df(df, variance, labels):
 
 
 def indistinguishable_groups(sets: RankConfidenceSets) -> pd.DataFrame:
-    """Groups of models that no test tells apart, as letters.
+    """Groups of models that no test tells apart, as letters (compact letter display).
 
     Parameters
     ----------
@@ -268,30 +254,24 @@ def indistinguishable_groups(sets: RankConfidenceSets) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame of bool of shape (n_models, n_groups)
-        Columns "a", "b", ... say who belongs to which group; "a" has the model with the
-        highest estimate.
+        Members of the groups "a", "b", ...; "a" has the model with the highest estimate.
 
     Raises
     ------
     ValueError
-        If `sets` are marginal, which judge a pair twice and may disagree.
+        If `sets` are marginal: they test each pair twice and may disagree.
 
     Notes
     -----
-    The groups are the largest sets in which no two models differ significantly (the
-    compact letter display): two models share a letter if, and only if, neither is
-    significantly better. Groups overlap, because not being told apart is not
-    transitive. ``groups.dot(groups.columns)`` is the string of letters of each model.
+    The groups are the maximal sets in which no two models differ significantly; they may
+    overlap. ``groups.dot(groups.columns)`` is the string of letters of each model.
 
-    When not to use it: as proof of equality. Models share a letter also when there
-    are too few items to tell.
+    When not to use it: as proof of equality. Few items separate few models.
 
     Examples
     --------
-    >>> sets = rank_confidence_sets(
-    ...     pd.Series({"ada": 0.86, "bob": 0.80, "cyd": 0.75}), [0.02, 0.02, 0.02]
-    ... )
-    >>> groups = indistinguishable_groups(sets)
+    >>> accuracy = pd.Series({"ada": 0.86, "bob": 0.80, "cyd": 0.75})
+    >>> groups = indistinguishable_groups(rank_confidence_sets(accuracy, [0.02, 0.02, 0.02]))
     >>> dict(groups.dot(groups.columns))
     {'ada': 'a', 'bob': 'ab', 'cyd': 'b'}
     """
@@ -334,6 +314,7 @@ def _errors(standard_error, covariance, labels):
 
 
 def _checked_covariance(covariance, labels):
+    """A covariance matrix of the models, or an error."""
     if isinstance(covariance, pd.DataFrame) and not covariance.index.equals(covariance.columns):
         raise ValueError("covariance must have the same labels on its rows and columns.")
     matrix = np.asarray(covariance, dtype=float)
@@ -355,6 +336,7 @@ def _checked_covariance(covariance, labels):
 
 
 def _warn_of_zeros(error, labels):
+    """Warn of standard errors of 0."""
     zero = np.flatnonzero(error == 0)
     if zero.size and len(labels) > 1:
         warnings.warn(

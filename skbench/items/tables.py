@@ -174,7 +174,7 @@ def score_table(items, *, model, item, score, cluster, by):
     require_columns(frame.collect_schema().names(), [*wanted, score])
     if model in by or item in by:
         raise ValueError(
-            f"by={by} names the column of the models or of the items. Name columns that "
+            f"{by} names the column of the models or of the items. Name columns that "
             "items are grouped by, such as the topic."
         )
     frame = checked_scores(frame, wanted, score)
@@ -220,7 +220,7 @@ def _refuse_repeats(sizes, items, models, item):
     row, column = divmod(repeated[0], len(models))
     labels, name = items[row], models[column]
     *groups, repeated_item = labels if isinstance(items, pd.MultiIndex) else [labels]
-    remedy = "" if groups else ", or by=... if item ids start again in every topic"
+    remedy = "" if groups else ", or name the topics' column if item ids start again in each"
     raise ValueError(
         f"{len(repeated)} of {np.count_nonzero(sizes)} cells have several rows: {models.name} "
         f"{plain(name)!r} has {sizes[repeated[0]]} for {item} {plain(repeated_item)!r}. Pass "
@@ -247,7 +247,7 @@ def _clusters(rows, row, items, keys, cluster):
         twice = own.index[own.index.duplicated()][0]
         raise ValueError(
             f"{item} {plain(twice)!r} is in several clusters: {some_of(list(own.loc[[twice]]))}. "
-            "Make item ids unique, or pass by=... if they start again in every topic."
+            "Make item ids unique, or name the topics' column if they start again in each."
         )
     pairs = pd.MultiIndex.from_arrays([group_codes, names.take(of_item)])
     codes, clusters = pairs.factorize()

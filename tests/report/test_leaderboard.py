@@ -39,7 +39,7 @@ def file(items, tmp_path_factory):
 @pytest.mark.parametrize("by", [None, "topic"])
 def test_json_holds_what_the_function_says(file, items, by):
     document = json.loads(run(file, "--json", *(["--by", by] if by else [])).stdout)
-    expected = ranked(items, by=by).to_frame()
+    expected = ranked(items, topics=by).to_frame()
     found = pd.DataFrame(document["models"]).set_index("model")
     # JSON keeps all digits of a float.
     pd.testing.assert_frame_equal(found, expected, check_dtype=False, check_index_type=False)

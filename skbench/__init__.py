@@ -83,7 +83,6 @@ _HOMES = {
         "MonteCarloPPI",
         "PPIMean",
         "RoganGladen",
-        "SideBySidePPI",
         "StratifiedPPI",
         "judge_agreement",
         "position_bias",

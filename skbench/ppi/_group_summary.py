@@ -38,7 +38,7 @@ def without_useless_autorater(data):
 
 def outcome(data):
     """What the direct estimates are: shares of right answers only without an autorater."""
-    if data.clusters is not None:
+    if data.cluster is not None:
         return "clustered"
     plain = data.weights is None and not data.autorater.shape[1]
     is_share = plain and np.isin(data.y[data.labeled], (0, 1)).all()
@@ -53,7 +53,7 @@ def pooled_variances(result, data, borrowed=None):
     """
     borrowed = _BORROWED_FREEDOM if borrowed is None else borrowed
     n = np.maximum(result.n_labeled, 1)
-    is_independent = data.clusters is None and data.weights is None
+    is_independent = data.cluster is None and data.weights is None
     fixed = result.unlabeled_variance if is_independent else np.zeros(len(n))
     spread = n * (result.standard_error**2 - fixed)
     freedom = np.where(np.isnan(spread), 0.0, np.minimum(result.df, n - 1))
@@ -99,27 +99,12 @@ def autorater_columns(data, names, numeric):
     }
 
 
-def autorater_features(data, columns, direct, finite_population):
-    """Mean of each column over all rows of the group, free of the estimate's luck.
-
-    Parameters
-    ----------
-    data : PPIData
-    columns : dict
-        What `autorater_columns` returned.
-    direct : GroupResult
-        Estimates of all groups from the same rows, not smoothed.
-    finite_population : bool
-        Whether the rows are all there is, and their scores no luck.
-
-    Returns
-    -------
-    DataFrame with n_groups rows
-    """
+def autorater_features(data, columns, direct, population):
+    """Mean of each column over all rows of the group; of a sample free of the estimate's luck."""
     if not columns:
         return pd.DataFrame(index=data.labels)
     labeled, means = _column_means(data, columns)
-    if not finite_population:
+    if population != "rows":
         noise = _label_noise(data, direct)
         known = divided(noise, _average_variances(direct, data))
         regression = ppi.within_regression(labeled)
@@ -159,7 +144,7 @@ def _average_variances(direct, data):
     A feature made with own variances would follow what is particular to a group.
     """
     variance = pooled_variances(direct, data, np.inf)
-    if data.clusters is not None or data.weights is not None:
+    if data.cluster is not None or data.weights is not None:
         return variance
     n, N = direct.n_labeled, direct.n_unlabeled
     shape = N / np.maximum(n + N, 1) ** 2
@@ -171,10 +156,10 @@ def _units(data):
     """Numbers of independent observations: with a label, and in all."""
     codes, n_groups = data.codes, data.n_groups
     size = np.bincount(codes, minlength=n_groups)
-    if data.clusters is not None:
-        group = np.zeros(int(data.clusters.max()) + 1, dtype=int)
-        group[data.clusters] = codes
-        with_label = group[np.unique(data.clusters[data.labeled])]
+    if data.cluster is not None:
+        group = np.zeros(int(data.cluster.max()) + 1, dtype=int)
+        group[data.cluster] = codes
+        with_label = group[np.unique(data.cluster[data.labeled])]
         counts = (np.bincount(g, minlength=n_groups) for g in (with_label, group))
         return tuple(counts)
     if data.weights is None:

@@ -205,14 +205,12 @@ def judge_agreement(
     )
 
 
-def mean_estimator(verdicts, y, discrete, clusters=None, groups=None):
+def mean_estimator(verdicts, y, discrete, cluster=None, by=None):
     """The estimator of a mean label: exact where each of few verdicts has labels enough."""
     if np.isfinite(y).all():
         return ClassicalMean()
-    alone = (
-        clusters is None or not pd.DataFrame({"of": clusters, "group": groups}).duplicated().any()
-    )
-    few = discrete and alone and has_enough_labels(verdicts, y, groups)
+    alone = cluster is None or not pd.DataFrame({"of": cluster, "by": by}).duplicated().any()
+    few = discrete and alone and has_enough_labels(verdicts, y, by)
     return ChainRulePPI() if few else PPIMean()
 
 
@@ -308,7 +306,7 @@ def _corrected(table, human, labels, event, scores, cluster, confidence_level):
         estimator = mean_estimator(f, h, binary and np.isin(f, (0, 1)).all(), clusters)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of few labels, which the card tells
-            estimate = estimator.fit(f, h, clusters=clusters).estimate(confidence_level)
+            estimate = estimator.fit(f, h, cluster=clusters).estimate(confidence_level)
         found[name] = [estimate.value[0], estimate.low[0], estimate.high[0], estimate.method]
     columns = ["value", "low", "high", "method"]
     return pd.DataFrame.from_dict(found, orient="index", columns=columns).rename_axis("judge")

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from skbench._checks import check_option, check_same_index
+from skbench._checks import check_option
 from skbench._types import Bounds
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED
 from skbench.ppi._base import (
@@ -15,12 +15,13 @@ from skbench.ppi._base import (
     PPIEstimator,
     check_power_tuning,
     cut,
+    equal_power,
     refuse_dependent_rows,
     score_bounds,
     t_interval_of,
 )
 from skbench.ppi._calibrated import group_cells, lines_with_mean
-from skbench.ppi._data import is_binary, read_ppi_data, row_moments
+from skbench.ppi._data import is_binary, row_moments
 from skbench.stats import ppi
 from skbench.stats.intervals import binomial
 from skbench.stats.intervals.moments import divided
@@ -38,8 +39,6 @@ default="auto"
         normal interval.
     bounds : tuple of two floats, default=None
         Range of the labels; None takes (0, 1) where all labels are 0 or 1.
-    confidence_level : float, default=0.95
-        Level of `interval_`.
 
     Attributes
     ----------
@@ -48,8 +47,6 @@ default="auto"
     standard_error_ : float
         Its standard error; for bounded labels smoothed as in `PPIMean`, unless
         the interval is "wald".
-    interval_ : tuple of two floats
-        Low and high end.
     lambda_, rectifier_ : float
         0, and the estimate: no autorater is used.
     n_labeled_, n_unlabeled_ : int
@@ -93,11 +90,11 @@ default="auto"
         ] = "auto",
         *,
         bounds: Bounds | None = None,
-        confidence_level: float = 0.95,
     ) -> None:
         self.interval = interval
         self.bounds = bounds
-        self.confidence_level = confidence_level
+
+    _numeric_autorater = False
 
     @property
     def _guarantee(self):
@@ -111,15 +108,14 @@ default="auto"
     def _method(self):
         return f"classical ({self._result_interval})"
 
-    def _read(self, X, y, groups, clusters, sample_weight):
-        # Whatever X says of the rows, only its length and its index matter.
-        check_same_index(X=X, y=y)
-        n_rows = len(X)
-        data = read_ppi_data(np.zeros(n_rows), y, groups, clusters, sample_weight)
-        return data._replace(autorater=np.empty((n_rows, 0)))
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
-    def _read_autorater(self, X):
-        return np.empty((len(X), 0))
+    def _autorater(self, table):
+        # Whatever X says of the rows, only its length and its index matter.
+        return np.empty((len(table), 0))
 
     def _fit_groups(self, data):
         check_option("interval", self.interval, ("auto", "t", *binomial.INTERVALS))
@@ -174,8 +170,8 @@ class PPIMean(PPIEstimator):
     ----------
     power_tuning : bool or "pooled", default=True
         Whether the autorater's weight is tuned to its agreement with the labels
-        (PPI++). False gives it weight 1 (PPI). "pooled" differs where many groups
-        are fitted at once: they then share one regression.
+        (PPI++). False gives weight 1 to it, or to the mean of several (PPI). "pooled" differs
+        where many groups are fitted at once: they then share one regression.
     interval : {"auto", "t", "z"}, default="auto"
         "t" takes t quantiles and, for bounded labels, a variance smoothed by
         pseudo-labels. With a tuned weight, labels 0 and 1 and rows that are independent
@@ -185,11 +181,9 @@ class PPIMean(PPIEstimator):
     bounds : tuple of two floats, default=None
         Range of the labels; None takes (0, 1) where all labels are 0 or 1, and no
         bounds otherwise.
-    finite_population : bool, default=False
-        Whether the mean label of these very rows is asked for, labeled and unlabeled,
-        rather than that of what they are a sample of.
-    confidence_level : float, default=0.95
-        Level of `interval_`.
+    population : "rows" or None, default=None
+        "rows" estimates the mean label of these very rows, labeled and unlabeled; None
+        that of what they are a sample of. It changes the standard error.
 
     Attributes
     ----------
@@ -198,8 +192,6 @@ class PPIMean(PPIEstimator):
         cut to the range of the labels where that is known.
     standard_error_ : float
         Its standard error; nan for fewer than two labels.
-    interval_ : tuple of two floats
-        Low and high end.
     lambda_ : float or ndarray of shape (n_autoraters,)
         Weight of the autorater, the papers' lambda.
     rectifier_ : float
@@ -215,8 +207,8 @@ class PPIMean(PPIEstimator):
     Raises
     ------
     ValueError
-        If no row has a label, a label is outside `bounds`, an autorater score is
-        missing or infinite, or several autoraters come without tuning.
+        If no row has a label, a label is outside `bounds`, or an autorater score is
+        missing or infinite.
 
     Warns
     -----
@@ -296,14 +288,12 @@ class PPIMean(PPIEstimator):
         interval: Literal["auto", "t", "z"] = "auto",
         *,
         bounds: Bounds | None = None,
-        finite_population: bool = False,
-        confidence_level: float = 0.95,
+        population: Literal["rows"] | None = None,
     ) -> None:
         self.power_tuning = power_tuning
         self.interval = interval
         self.bounds = bounds
-        self.finite_population = finite_population
-        self.confidence_level = confidence_level
+        self.population = population
 
     @property
     def _guarantee(self):
@@ -317,13 +307,15 @@ class PPIMean(PPIEstimator):
 
     def _fit_groups(self, data):
         check_option("interval", self.interval, ("auto", "t", "z"))
-        check_power_tuning(self.power_tuning, data.autorater)
+        if self.population not in (None, "rows"):
+            raise ValueError(f"population must be 'rows' or None, got {self.population!r}.")
+        check_power_tuning(self.power_tuning)
         bounds = score_bounds(data.y[data.labeled], self.bounds)
         smoothing = None if self.interval == "z" else bounds
-        if self.finite_population:
-            refuse_dependent_rows(data, "PPIMean(finite_population=True)")
+        if self.population == "rows":
+            refuse_dependent_rows(data, 'PPIMean(population="rows")')
             found, classical = _of_these_rows(data, self.power_tuning, smoothing)
-        elif data.clusters is None and data.weights is None:
+        elif data.cluster is None and data.weights is None:
             found, classical = _independent(data, self.power_tuning, smoothing)
         else:
             found, classical = _dependent(data, self.power_tuning, smoothing)
@@ -331,7 +323,7 @@ class PPIMean(PPIEstimator):
         df = found.df
         if self.interval == "z":
             df = np.where(np.isnan(df), np.nan, np.inf)
-        exact = self.finite_population & (found.n_unlabeled == 0)
+        exact = (self.population == "rows") & (found.n_unlabeled == 0)
         known = (standard_error > 0) | exact | (self.interval == "z")
         spread = np.where(known, standard_error, np.nan)
         interval = t_interval_of(found.value, spread, df, bounds)
@@ -361,7 +353,7 @@ class PPIMean(PPIEstimator):
         share = ppi.explained_share(row_moments(data)[0], self.power_tuning == "pooled")
         by_t = ppi.t_interval_is_narrower(share, n, N, found.df) | np.isnan(found.variance)
         # Of a finite population the labeled part is certain.
-        size = divided(n * (n + N), N) if self.finite_population else n
+        size = divided(n * (n + N), N) if self.population == "rows" else n
         by_t |= np.isnan(size)
         wilson = partial(_wilson_of_mean, np.clip(found.value, 0, 1), np.where(by_t, 1, size))
         names = [name for name, used in (("t", by_t.any()), ("wilson", ~by_t.all())) if used]
@@ -380,14 +372,14 @@ def _either(first, one, other, confidence_level):
 
 def _independent(data, power_tuning, bounds):
     labeled, unlabeled = row_moments(data)
-    power = _power(labeled, unlabeled, power_tuning)
+    power = _power(data, power_tuning)
     found = ppi.difference_estimate(labeled, unlabeled, power, bounds, _ddof(power, power_tuning))
     return found, ppi.difference_estimate(labeled, unlabeled, 0 * power, bounds)
 
 
 def _of_these_rows(data, power_tuning, bounds):
     labeled, unlabeled = row_moments(data)
-    power = _power(labeled, unlabeled, power_tuning)
+    power = _power(data, power_tuning)
     ddof = _ddof(power, power_tuning)
     found = ppi.finite_difference_estimate(labeled, unlabeled, power, bounds, ddof)
     alone = ppi.difference_estimate(labeled, unlabeled, 0 * power, bounds)
@@ -402,23 +394,23 @@ def _dependent(data, power_tuning, bounds):
     if power_tuning and data.weights is not None:
         power = ppi.weighted_power(*rows, data.weights, pooled=power_tuning == "pooled")
     else:
-        power = _power(*row_moments(data), power_tuning, _clustered_share(data))
-    dependence = (data.clusters, data.weights, bounds)
+        power = _power(data, power_tuning, _clustered_share(data))
+    dependence = (data.cluster, data.weights, bounds)
     ddof = _ddof(power, power_tuning)
     found = ppi.clustered_difference_estimate(*rows, power, *dependence, ddof)
     return found, ppi.clustered_difference_estimate(*rows, 0 * power, *dependence)
 
 
-def _power(labeled, unlabeled, power_tuning, share=None):
+def _power(data, power_tuning, share=None):
     if power_tuning:
-        return ppi.tuned_power(labeled, unlabeled, power_tuning == "pooled", share)
-    return np.ones((len(labeled.n), 1))
+        return ppi.tuned_power(*row_moments(data), power_tuning == "pooled", share)
+    return equal_power(data, data.n_groups)
 
 
 def _clustered_share(data):
-    if data.clusters is None:
+    if data.cluster is None:
         return None
-    return ppi.clustered_share(data.labeled, data.codes, data.n_groups, data.clusters)
+    return ppi.clustered_share(data.labeled, data.codes, data.n_groups, data.cluster)
 
 
 def _ddof(power, power_tuning):

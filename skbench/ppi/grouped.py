@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_option, level_or, plain
+from skbench._checks import check_confidence_level, check_option, check_same_index, plain
 from skbench._types import Estimator, RandomState, Table
 from skbench.containers import Estimate, GroupSummary, Sampling
 from skbench.ppi._base import cut, effective_sample_size, score_bounds
-from skbench.ppi._data import column_names, fitted_columns, row_moments
+from skbench.ppi._data import column_names, row_moments
 from skbench.ppi._group_summary import (
     autorater_columns,
     autorater_features,
@@ -42,14 +43,14 @@ class GroupedPPI(BaseEstimator):
     ----------
     estimator : estimator of `skbench.ppi` or None, default=None
         What to estimate in each group; None is ``PPIMean()``. ``ClassicalMean()``
-        leaves the autorater out; ``PPIMean(finite_population=True)`` asks for the mean
+        leaves the autorater out; ``PPIMean(population="rows")`` asks for the mean
         labels of these very rows.
     power : {"shared", "per group"}, default="shared"
         Whether a tuned autorater has one regression of labels on its scores, pooled
         within groups, or one per group, which takes some 100 labels in each.
     features : DataFrame, default=None
         What else is known of the groups: one row per group, with a column (or an
-        index) of the name of `groups`. Groups that have no rows in `X` are ignored.
+        index) of the name of `by`. Groups that have no rows in `X` are ignored.
     random_state : int, RandomState, Generator or None, default=None
         Seed of an `estimator` that draws and has none of its own.
 
@@ -87,7 +88,7 @@ class GroupedPPI(BaseEstimator):
     Raises
     ------
     ValueError
-        If there are no `groups`, no group has two labels, `features` lack a group or
+        If no group has two labels, `features` lack a group or
         repeat one, or as the estimator raises.
 
     Warns
@@ -97,38 +98,35 @@ class GroupedPPI(BaseEstimator):
 
     Notes
     -----
-    **The estimates** (`estimate_`, `estimate`) use all rows and are unbiased, group by
-    group.
+    **The estimates** (`estimate_`, `estimate`) use all rows and are unbiased in each group.
 
-    **The summary** is made for shrinkage, where three things go wrong otherwise.
+    **The summary** is made for shrinkage, and differs from the estimates in three ways.
 
-    1. A feature computed from the same unlabeled rows as the estimate shares its
-       noise. The prior mean then follows the estimate, the spread around it looks too
-       small, and average coverage fell to .47. Their covariance is that of labels and
-       scores within groups over the number of all rows, whatever the power, so that part
-       is taken out of the feature (`skbench.stats.ppi.independent_feature`): both
-       use all rows, and together lose nothing. Of a finite population the scores are no
-       luck, and the feature is their plain mean.
+    1. A feature computed from the same rows as the estimate shares its noise: the prior mean
+       then follows the estimate, and average coverage fell to .47. The covariance of both is
+       that of labels and scores within groups over the number of all rows, whatever the
+       power. That part is taken out of the feature (`skbench.stats.ppi.independent_feature`).
+       With ``population="rows"`` scores have no noise, and the feature is their plain mean.
     2. Intervals with few labels are made safe by variances that are too large on
-       average. `sigma2` is free of that.
-    3. Own variances of ten labels go with the errors of the estimates. `sigma2` is
-       ``(d v + 20 p) / ((d + 20) n) + u``: `v` the variance of the residuals
+       average. `sigma2` is unbiased instead.
+    3. A group's own variance from ten labels is correlated with the error of its estimate.
+       `sigma2` is ``(d v + 20 p) / ((d + 20) n) + u``: `v` the variance of the residuals
        ``y - lambda f`` of the group with `d` degrees of freedom, `p` that of all
        groups at this group's lambda, `n` the labels, `u` the part of the unlabeled
-       rows. With clusters or weights the whole variance is drawn to the others so.
+       rows. With clusters or weights the whole variance is shrunk in this way.
 
-    A shared regression that says no more than chance within groups is left out of `z`:
-    shares of right answers then stay shares, which estimators that shrink make use of.
+    A shared regression that explains no more than chance within groups is left out of `z`:
+    shares of right answers then stay shares, from which shrinkage estimators benefit.
 
-    Measured on 200 simulated groups of 200 answers and 10 labels, accuracies around .5,
-    .9 and .98, autoraters from 95 % right to useless: empirical Bayes on the summary has
-    .16 to .43 of the mean squared error of the estimates alone, .19 to 1.06 of that of
-    empirical Bayes on `ClassicalMean`, and its intervals cover .95 to .98 of the groups
+    In simulations of 200 groups of 200 answers and 10 labels, with accuracies around .5,
+    .9 and .98 and autoraters from 95 % right to useless, empirical Bayes on the summary has
+    .16 to .43 of the mean squared error of the estimates alone and .19 to 1.06 of that of
+    empirical Bayes on `ClassicalMean`. Its intervals cover .95 to .98 of the groups
     (test_bridge_in_every_cell).
 
-    On 200 products of 50 to 200 reviews, a fifth of them labeled, where the mean of all
-    reviews of a product is asked for (the protocol of [3]_, simulated), errors with
-    ``PPIMean(finite_population=True)`` are .39 to .70 of those of [3]_ on the same draws, and
+    On 200 simulated products of 50 to 200 reviews, a fifth of them labeled, the target is the
+    mean of all reviews of a product (the protocol of [3]_). The errors with
+    ``PPIMean(population="rows")`` are .39 to .70 of those of [3]_ on the same draws, and
     95 % intervals cover .94 to .96 of the groups; by default they are .57 to .88 and .97 or
     more (test_mean_of_these_rows).
 
@@ -160,7 +158,9 @@ class GroupedPPI(BaseEstimator):
     0.0017
     """
 
-    __metadata_request__fit = {"groups": True, "clusters": True, "sample_weight": True}
+    __metadata_request__fit = {"by": True, "cluster": True, "sample_weight": True}
+    __metadata_request__predict = {"by": True}
+    __metadata_request__score = {"by": True, "sample_weight": True}
 
     def __init__(
         self,
@@ -179,8 +179,8 @@ class GroupedPPI(BaseEstimator):
         self,
         X: Table,
         y: ArrayLike,
-        groups: ArrayLike | None = None,
-        clusters: ArrayLike | None = None,
+        by: ArrayLike | None = None,
+        cluster: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Estimate the mean human label of every group.
@@ -188,13 +188,13 @@ class GroupedPPI(BaseEstimator):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_rows, n_autoraters) or (n_rows,)
-            Autorater scores, for labeled and unlabeled rows alike.
+            Autorater scores, of labeled and unlabeled rows.
         y : array-like of shape (n_rows,)
             Human labels, nan where a row is unlabeled.
-        groups : array-like of shape (n_rows,)
-            Group of each row.
-        clusters : array-like of shape (n_rows,), default=None
-            What depends on each other within a group.
+        by : array-like of shape (n_rows,), default=None
+            Group of each row; None takes all rows as one group.
+        cluster : array-like of shape (n_rows,), default=None
+            Rows of a group that depend on each other.
         sample_weight : array-like of shape (n_rows,), default=None
             One over the probability that the row was chosen for labeling, up to a
             common factor; may be nan on unlabeled rows.
@@ -209,17 +209,11 @@ class GroupedPPI(BaseEstimator):
             As the class says.
         """
         check_option("power", self.power, POWERS)
-        if groups is None:
-            raise ValueError(
-                "groups is missing: pass the group of each row. For one estimate over all rows "
-                "fit PPIMean itself."
-            )
         self.estimator_ = self._resolved_estimator()
-        data = self.estimator_._read(X, y, groups, clusters, sample_weight)
+        data = self.estimator_._read(X, y, by, cluster, sample_weight)
         if self.estimator_._numeric_autorater:
             data = data._replace(moments=row_moments(data))
         self._result = self.estimator_._fit_groups(data)
-        self.estimator_._columns = fitted_columns(X, data)
         self._bounds = score_bounds(data.y[data.labeled], getattr(self.estimator_, "bounds", None))
         for name in ("_summarized", "features_", "summary_"):
             self.__dict__.pop(name, None)  # of an earlier fit
@@ -229,15 +223,15 @@ class GroupedPPI(BaseEstimator):
         self._warn()
         return self
 
-    def predict(self, X: Table, groups: ArrayLike) -> np.ndarray:
+    def predict(self, X: Table, by: ArrayLike | None = None) -> np.ndarray:
         """Calibrated score of each row, by the calibration of its group.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_rows, n_autoraters) or (n_rows,)
             Autorater scores, in the columns of `fit`.
-        groups : array-like of shape (n_rows,)
-            Group of each row, one of `labels_`.
+        by : array-like of shape (n_rows,), default=None
+            Group of each row, one of `labels_`; None where `fit` had one group.
 
         Returns
         -------
@@ -254,33 +248,54 @@ class GroupedPPI(BaseEstimator):
         """
         check_is_fitted(self)
         autorater = self.estimator_._read_autorater(X)
-        codes = self.labels_.get_indexer(pd.Index(groups))
-        if len(codes) != len(autorater):
-            raise ValueError(f"groups has {len(codes)} entries, but X has {len(autorater)} rows.")
-        if (codes < 0).any():
-            row = int(np.argmax(codes < 0))
-            raise ValueError(
-                f"Row {row} is of group {plain(pd.Index(groups)[row])!r}, which fit had no rows "
-                "of. Fit with it, or leave its rows out."
-            )
+        codes = self._codes(by, len(autorater))
         scores = self._result.calibrated(autorater, codes)
         return np.where(self.n_labeled_[codes] > 0, scores, np.nan)
 
-    def estimate(self, confidence_level: float | None = None) -> Estimate:
+    def score(
+        self,
+        X: Table,
+        y: ArrayLike,
+        by: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Coefficient of determination of ``predict(X, by)`` on the labeled rows.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_rows, n_autoraters) or (n_rows,)
+            Autorater scores.
+        y : array-like of shape (n_rows,)
+            Human labels; rows where it is nan are left out.
+        by : array-like of shape (n_rows,), default=None
+            As in `predict`; rows of groups without a label in `fit` are left out.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            R2, as that of scikit-learn's regressors; nan with fewer than two labels.
+        """
+        check_same_index(X=X, y=y, by=by, sample_weight=sample_weight)
+        predicted = self.predict(X, by)
+        return self.estimator_._score(predicted, y, sample_weight)
+
+    def estimate(self, confidence_level: float = 0.95) -> Estimate:
         """The corrected estimate of every group, without shrinkage.
 
         Parameters
         ----------
-        confidence_level : float, default=None
-            Nominal level of the intervals; None takes the one of `estimator`.
+        confidence_level : float, default=0.95
+            Nominal level of the intervals.
 
         Returns
         -------
         Estimate
-            In the order of `labels_`; nan for groups without a label. A group with
-            one label has the spread of the other groups, and the guarantee is then
-            on average over the groups; so has a group whose labels are all alike, which
-            few and skewed labels are: its interval is no more than rough.
+            In the order of `labels_`; nan for groups without a label. A group with one
+            label, or with labels that are all equal, takes the spread of the other groups.
+            With one label the guarantee then becomes an average over groups; intervals of
+            groups whose labels are all equal are only rough.
 
         Raises
         ------
@@ -290,7 +305,7 @@ class GroupedPPI(BaseEstimator):
             For a level outside (0, 1).
         """
         check_is_fitted(self)
-        confidence_level = level_or(self.estimator_.confidence_level, confidence_level)
+        check_confidence_level(confidence_level)
         low, high = self._result.interval(confidence_level)
         within = cut(self._result.value, self._bounds)
         from_others = normal_interval(within, self.standard_error_, confidence_level)
@@ -309,6 +324,36 @@ class GroupedPPI(BaseEstimator):
             method=self.estimator_._method,
             guarantee=guarantee,
         )
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of autoraters in `fit`."""
+        return self.estimator_.n_features_in_
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the autoraters in `fit`, where its table had any."""
+        return self.estimator_.feature_names_in_
+
+    def __sklearn_tags__(self):
+        return get_tags(PPIMean() if self.estimator is None else self.estimator)
+
+    def _codes(self, by, n_rows):
+        """Position in `labels_` of the group of each row."""
+        if by is None and len(self.labels_) == 1:
+            return np.zeros(n_rows, dtype=int)
+        if by is None:
+            raise ValueError(f"by is missing: fit had {len(self.labels_)} groups.")
+        codes = self.labels_.get_indexer(pd.Index(by))
+        if len(codes) != n_rows:
+            raise ValueError(f"by has {len(codes)} entries, but X has {n_rows} rows.")
+        if (codes < 0).any():
+            row = int(np.argmax(codes < 0))
+            raise ValueError(
+                f"Row {row} is of group {plain(pd.Index(by)[row])!r}, which fit had no rows "
+                "of. Fit with it, or leave its rows out."
+            )
+        return codes
 
     def _resolved_estimator(self):
         estimator = PPIMean() if self.estimator is None else clone(self.estimator)
@@ -364,8 +409,8 @@ class GroupedPPI(BaseEstimator):
     def features_(self) -> pd.DataFrame:
         """Autorater means of all groups, and the caller's table joined to them."""
         columns = autorater_columns(self._data, self._names, self.estimator_._numeric_autorater)
-        finite = self.estimator_.get_params().get("finite_population", False)
-        means = autorater_features(self._data, columns, self._summarized[1], finite)
+        population = self.estimator_.get_params().get("population")
+        means = autorater_features(self._data, columns, self._summarized[1], population)
         known = self._known_features
         clash = means.columns.intersection(known.columns)
         if len(clash):

@@ -8,12 +8,15 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
+from sklearn.utils import ClassifierTags
 
+from skbench._checks import plain
 from skbench.ppi._base import GroupResult, PPIEstimator, refuse_dependent_rows
 from skbench.ppi._calibrated import shares_by_verdict
 from skbench.stats.intervals.moments import divided
 
 _MOST_VALUES = 10
+_MAJORITY = 0.5
 
 
 class RoganGladen(PPIEstimator):
@@ -25,9 +28,10 @@ class RoganGladen(PPIEstimator):
     Parameters
     ----------
     positive : object, default=1
-        Verdict of the autorater that stands for label 1; any other stands for 0.
-    confidence_level : float, default=0.95
-        Level of `interval_`.
+        Verdict of the autorater that stands for the event; any other stands against it. Of
+        several autoraters the majority counts.
+    event : object, default=1
+        Human label whose proportion is estimated, one of two.
 
     Attributes
     ----------
@@ -36,8 +40,6 @@ class RoganGladen(PPIEstimator):
         chance, or a label is missing that would show how well it is recognized.
     standard_error_ : float
         Its standard error, by the delta method.
-    interval_ : tuple of two floats
-        Low and high end, in [0, 1].
     rectifier_ : float
         `estimate_` before the cut, minus the rate of positive verdicts.
     lambda_ : float
@@ -50,8 +52,8 @@ class RoganGladen(PPIEstimator):
     Raises
     ------
     ValueError
-        If labels are not 0 and 1, the autorater never says `positive` or takes more than
-        ten values, or `clusters` or `sample_weight` are given.
+        If a label is neither `event` nor the one other, the autorater never says `positive`
+        or takes more than ten values, or `cluster` or `sample_weight` are given.
 
     Warns
     -----
@@ -100,17 +102,35 @@ class RoganGladen(PPIEstimator):
     _without_unlabeled = "ClassicalMean takes the labels as they are"
     bounds = (0.0, 1.0)
 
-    def __init__(self, positive: object = 1, *, confidence_level: float = 0.95) -> None:
+    def __init__(self, positive: object = 1, event: object = 1) -> None:
         self.positive = positive
-        self.confidence_level = confidence_level
+        self.event = event
 
     @property
     def _method(self):
         return "Rogan-Gladen"
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags = ClassifierTags(multi_class=False)  # labels are 0 and 1
+        return tags
+
+    def _read_labels(self, y):
+        labels = pd.Series(y)
+        seen = pd.unique(labels.dropna())
+        others = [plain(label) for label in seen if label != self.event]
+        if len(others) > 1:
+            raise ValueError(
+                f"Rogan-Gladen takes two human labels, event={self.event!r} and one other, but "
+                f"there are {', '.join(map(repr, others[:_MOST_VALUES]))}. Use PPIMean or "
+                "ChainRulePPI."
+            )
+        if others and others[0] in (np.inf, -np.inf):
+            return y
+        return (labels == self.event).astype(float).where(labels.notna()).to_numpy()
+
     def _fit_groups(self, data):
         refuse_dependent_rows(data, "RoganGladen")
-        _check_labels(data.y[data.labeled])
         positive = self._positive(data.autorater)
         n_unlabeled = _counts(data, ~data.labeled)
         read = ~data.labeled | (n_unlabeled == 0)[data.codes]
@@ -145,30 +165,23 @@ class RoganGladen(PPIEstimator):
         )
 
     def _positive(self, autorater):
-        if autorater.shape[1] > 1:
-            raise ValueError(
-                f"X has {autorater.shape[1]} autorater columns, and Rogan-Gladen corrects one. "
-                "ChainRulePPI takes several together."
-            )
-        verdicts = pd.Series(autorater[:, 0])
-        values = pd.unique(verdicts)
+        values = pd.unique(autorater.ravel())
         if len(values) > _MOST_VALUES:
             raise ValueError(
                 f"The autorater takes {len(values)} different values, and Rogan-Gladen needs "
                 "verdicts. Cut the scores at a threshold first, or use PPIMean."
             )
-        positive = _says(autorater, self.positive)
-        if not positive.any():
+        if not (autorater == self.positive).any():
             shown = ", ".join(map(repr, values))
             raise ValueError(
                 f"No row has the autorater's verdict positive={self.positive!r}; its values are "
                 f"{shown}."
             )
-        return positive
+        return _says(autorater, self.positive)
 
 
 def _says(autorater, positive):
-    return (pd.Series(autorater[:, 0]) == positive).to_numpy(dtype=bool)
+    return (autorater == positive).mean(axis=1) > _MAJORITY
 
 
 def _verdict_cells(positive, autorater, codes):
@@ -184,15 +197,6 @@ def _predictive_values(share, sensitivity, fall_out):
             share * s / (share * s + (1 - share) * f),
         ]
     )
-
-
-def _check_labels(labels):
-    strange = labels[~np.isin(labels, (0, 1))]
-    if strange.size:
-        raise ValueError(
-            f"Rogan-Gladen takes human labels 0 and 1, but {strange.size} are others, such as "
-            f"{strange[0]:g}. Use PPIMean or ChainRulePPI."
-        )
 
 
 def _counts(data, rows):

@@ -11,6 +11,7 @@ from reference.grouped_ppi_loop import (
     shared_slope,
     shrunk_variances,
 )
+from reference.ppi_sets import ends
 from scipy.special import expit
 from scipy.stats import binom
 from sklearn.base import clone
@@ -258,7 +259,7 @@ def test_clusters_share_their_luck_too():
     copies = data.items.loc[np.repeat(np.arange(len(data.items)), 4)]
     clusters = np.repeat(np.arange(len(data.items)), 4)
     X, y, groups = copies[["autorater"]], copies["human"], copies["group"]
-    fitted = GroupedPPI().fit(X, y, groups, clusters=clusters)
+    fitted = GroupedPPI().fit(X, y, groups, cluster=clusters)
     assert fitted.summary_.outcome == "clustered"
     once = GroupedPPI().fit(*rows_of(data))
     # Averages over groups weigh clusters by Bell and McCaffrey's degrees of freedom.
@@ -307,18 +308,18 @@ def test_estimates_of_these_rows_over_all_samples(tuned):
 
 def test_all_rows_labeled_leave_no_doubt_about_these_rows():
     y = np.arange(5.0)
-    ppi = fit_quietly(PPIMean(finite_population=True), y, y)
-    assert ppi.standard_error_ == 0 and ppi.interval_ == (2.0, 2.0)
-    with pytest.raises(ValueError, match="finite_population=True.*clusters cannot be used"):
-        PPIMean(finite_population=True).fit(y, y, clusters=np.arange(5) // 2)
+    ppi = fit_quietly(PPIMean(population="rows"), y, y)
+    assert ppi.standard_error_ == 0 and ends(ppi) == (2.0, 2.0)
+    with pytest.raises(ValueError, match="finite_population=True.*cluster cannot be used"):
+        PPIMean(population="rows").fit(y, y, cluster=np.arange(5) // 2)
 
 
 def test_labels_needed_for_these_rows():
     rng = np.random.default_rng(0)
     f, y = rng.normal(size=100), rng.normal(size=100)
     labels = np.where(np.arange(100) < 30, y + f, np.nan)
-    ppi = PPIMean(finite_population=True).fit(f, labels)
-    low, high = ppi.interval_
+    ppi = PPIMean(population="rows").fit(f, labels)
+    low, high = ends(ppi)
     assert ppi.labels_needed(high - low) == 30
     assert 30 < ppi.labels_needed((high - low) / 3) < ppi.labels_needed(1e-9) == 100
     # The labels alone of so many of 100 rows have this standard error.
@@ -328,7 +329,7 @@ def test_labels_needed_for_these_rows():
 
 def test_summary_of_these_rows(judged):
     X, y, groups = rows_of(judged)
-    fitted = GroupedPPI(PPIMean(finite_population=True)).fit(X, y, groups)
+    fitted = GroupedPPI(PPIMean(population="rows")).fit(X, y, groups)
     means = X["autorater"].groupby(groups).mean()
     np.testing.assert_allclose(fitted.summary_.X["autorater mean"], means, rtol=1e-12)
     plain = GroupedPPI().fit(X, y, groups)
@@ -363,7 +364,7 @@ def mean_of_rows(noise, bias, seeds):
     for seed in seeds:
         f, y, codes, truth = reviews(np.random.default_rng(seed), noise, bias)
         row = [np.mean((adaptive_shrinkage(f, y, codes) - truth) ** 2)]
-        for estimator in (PPIMean(finite_population=True), None):
+        for estimator in (PPIMean(population="rows"), None):
             grouped = GroupedPPI(estimator).fit(f, y, codes)
             eb = EmpiricalBayes(LinearRegression(), random_state=seed)
             for e in (grouped.estimate(), eb.fit(**grouped.summary_.fit_args).estimate()):
@@ -484,7 +485,7 @@ def test_weights_and_clusters_are_passed_on(judged):
     )
     plain = GroupedPPI().fit(X, y, groups)
     np.testing.assert_allclose(equal.estimate_, plain.estimate_, atol=0.02)
-    own = GroupedPPI().fit(X, y, groups, clusters=np.arange(len(X)))
+    own = GroupedPPI().fit(X, y, groups, cluster=np.arange(len(X)))
     np.testing.assert_allclose(own.estimate_, plain.estimate_, rtol=1e-10)
 
 
@@ -607,4 +608,4 @@ def test_labels_that_are_alike_borrow_their_spread(estimator):
     assert (e.low[:3] < 0.93).all() and e.guarantee == "each group, unless skewed"
     with pytest.warns(UserWarning):
         alone = estimator.fit(judge[0][:, None], y[0] * 0.5)
-    assert np.isnan(alone.interval_).all()  # no spread, no bounds: nothing is known
+    assert np.isnan(ends(alone)).all()  # no spread, no bounds: nothing is known

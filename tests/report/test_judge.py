@@ -125,7 +125,7 @@ def test_groups_of_many_labels_keep_the_chain_rule(written):
 def test_clusters_are_used(items, written):
     items = items.assign(question=np.arange(len(items)) % 40)
     row = groups_of(run(written(items), "--json", "--cluster", "question")).iloc[0]
-    expected = PPIMean().fit(items["autorater"], items["human"], clusters=items["question"])
+    expected = PPIMean().fit(items["autorater"], items["human"], cluster=items["question"])
     assert row["standard_error"] == pytest.approx(expected.standard_error_, rel=1e-12)
 
 

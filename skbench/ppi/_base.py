@@ -132,7 +132,12 @@ class PPIEstimator(BaseEstimator):
         Returns
         -------
         float
-            R2, as that of scikit-learn's regressors; nan with fewer than two labels.
+            R2, as that of scikit-learn's regressors; nan with one label.
+
+        Raises
+        ------
+        ValueError
+            If no row has a label, or as in `predict`.
         """
         check_same_index(X=X, y=y, sample_weight=sample_weight)
         return self._score(self.predict(X), y, sample_weight)

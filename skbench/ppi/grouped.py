@@ -275,7 +275,12 @@ class GroupedPPI(BaseEstimator):
         Returns
         -------
         float
-            R2, as that of scikit-learn's regressors; nan with fewer than two labels.
+            R2, as that of scikit-learn's regressors; nan with one label.
+
+        Raises
+        ------
+        ValueError
+            If no row has a label, or as in `predict`.
         """
         check_same_index(X=X, y=y, by=by, sample_weight=sample_weight)
         predicted = self.predict(X, by)
@@ -372,7 +377,9 @@ class GroupedPPI(BaseEstimator):
         result = self._result
         standard_error = result.standard_error
         # Labels that are all alike have no spread that tells of the group.
-        alike = (standard_error == 0) & np.isnan(result.interval(0.95)[0])
+        alike = standard_error == 0
+        if alike.any():
+            alike &= np.isnan(result.interval(0.95)[0])
         self._borrows = (np.isnan(standard_error) | alike) & (result.n_labeled > 0)
         if self._borrows.any():
             from_others = np.sqrt(pooled_variances(self._direct(data), data, np.inf))

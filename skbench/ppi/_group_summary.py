@@ -1,12 +1,16 @@
 """What a summary of groups is made of: pooled variances, and features free of their luck."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 
+from skbench._checks import plain
 from skbench.ppi._data import row_moments
 from skbench.stats import ppi
 from skbench.stats.intervals.moderated import moderated_variance
 from skbench.stats.intervals.moments import Moments, divided, group_moments
+from skbench.summaries.features import joined_features
 
 # Weight of the pooled residual variance, in degrees of freedom. Own variances of 10
 # labels go with the errors of the estimates: groups that happen to look perfect would
@@ -167,3 +171,42 @@ def _units(data):
     weights = np.where(data.labeled, data.weights, 0.0)
     total, squares = (np.bincount(codes, w, n_groups) for w in (weights, weights**2))
     return np.nan_to_num(divided(total**2, squares)), size
+
+
+def known_features(features, labels):
+    """The caller's table, one row per group; without columns where there is none."""
+    if features is None:
+        return pd.DataFrame(index=labels)
+    name = labels.name or "group"
+    keys = pd.DataFrame({name: labels})
+    return joined_features(keys, labels, [name], [], features, {}).drop(columns=name)
+
+
+def warn_of_groups(labels, n_labeled, borrows):
+    """Warn of groups without a label, and of those with the spread of other groups."""
+    absent = labels[n_labeled == 0]
+    if len(absent):
+        warnings.warn(
+            f"{len(absent)} of {len(labels)} groups have no human label, the first is "
+            f"{plain(absent[0])!r}: they get no estimate and are not in summary_. Predict "
+            "them from features_.",
+            stacklevel=3,
+        )
+    if borrows.any():
+        warnings.warn(
+            f"{int(borrows.sum())} of {len(labels)} groups have too few labels for a "
+            "standard error of their own, or none that differ, the first is "
+            f"{plain(labels[int(np.argmax(borrows))])!r}: it is taken from the other groups.",
+            stacklevel=3,
+        )
+
+
+def warn_of_full_trust(estimator):
+    """Warn where an estimator trusts the autorater whatever the labels say."""
+    if estimator.get_params().get("power_tuning") is False:
+        warnings.warn(
+            "power_tuning=False trusts the autorater fully in every group, which with few "
+            "labels can be worse than the labels alone. Do not shrink summary_; set "
+            "power_tuning=True.",
+            stacklevel=3,
+        )

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from skbench._checks import plain
 from skbench.ppi._data import autorater_scores, ppi_data, score_table
 from skbench.stats.ppi.chain_rule import prior_pull
 
@@ -19,6 +20,11 @@ _MOST_PULL = 0.5  # of the prior, in standard errors: then a 95 % interval cover
 _MATTERS = 0.02  # share of the rows that makes a value count
 _N_NAMED = 3
 _USUAL_BINS = 5
+_NUMBERS = {
+    "w": 1.0, "win": 1.0, 1: 1.0,
+    "l": -1.0, "loss": -1.0, "lose": -1.0, -1: -1.0,
+    "t": 0.0, "tie": 0.0, 0: 0.0,
+}  # fmt: skip
 
 
 class VerdictTable(NamedTuple):
@@ -67,6 +73,27 @@ def read_verdicts(autorater, bins):
     if any(edges is not None for edges in cuts):
         _warn_of_bins(cuts)
     return codes.ravel(), Verdicts(values, cuts)
+
+
+def wins(y):
+    """1 for a win, 0 for a tie, -1 for a loss, nan where there is no label."""
+    labels = pd.Series(y, dtype=object)
+    numbers = labels.map(lambda label: _NUMBERS.get(_word(label), np.nan)).to_numpy(float)
+    strange = np.isnan(numbers) & labels.notna().to_numpy()
+    if strange.any():
+        row = int(np.argmax(strange))
+        raise ValueError(
+            f"Human labels must be w, l or t (or 1, -1, 0), but row {row} has "
+            f"{plain(labels.iloc[row])!r}."
+        )
+    return numbers
+
+
+def _word(label):
+    """Words in small letters; anything unhashable is no label."""
+    if isinstance(label, str):
+        return label.strip().lower()
+    return label if isinstance(label, int | float | np.number) else None
 
 
 def _mean_score(autorater):

@@ -147,16 +147,13 @@ def judge_agreement(
     By judge, over the rows that both labeled: Cohen's kappa and Krippendorff's alpha
     (Dirichlet posterior, `skbench.stats.agreement`); TPR and TNR, the shares of people's
     yes and no that it says (Clopper-Pearson); bias, judge minus people (score interval of
-    paired proportions, else t); calibration, the slope of people's labels on its scores, 1
-    if a step of the score means what it says. With clusters, each rests on the number of
-    rows that they are worth. Simulated coverage at level .95 with 30, 100 and 400 labels:
-    at least .93 (test_every_interval_covers).
+    paired proportions, else t); calibration, the slope of people's labels on its scores. With
+    clusters, each rests on the number of rows that they are worth. Simulated coverage at level
+    .95 with 30, 100 and 400 labels: at least .93 (test_every_interval_covers).
 
-    Errors are taken given the human label: judges that are right independently of each
-    other count in full, whatever their error rates.
+    Errors are taken given the human label: judges that err independently count in full.
 
-    When not to use it: with labels of rows that were chosen for their verdicts; agreement
-    is then about these rows.
+    When not to use it: with labels of rows that were chosen for their verdicts.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_option, plain
+from skbench._checks import check_option
 from skbench._random import as_generator
 from skbench._types import Bounds, RandomState
 from skbench.ppi._base import GroupResult, PPIEstimator, check_draws, refuse_dependent_rows
@@ -21,6 +21,7 @@ from skbench.ppi._verdicts import (
     read_verdicts,
     verdict_counts,
     warn_of_the_prior,
+    wins,
 )
 from skbench.stats.intervals.moments import divided
 from skbench.stats.ppi.chain_rule import (
@@ -37,20 +38,14 @@ from skbench.stats.ppi.chain_rule import (
 # than the labels. The interval needs less, for it is that of the paper too.
 _ESTIMATE_MOVES = 0.1, 0.5
 _INTERVAL_MOVES = 0.2, 0.4
-_NUMBERS = {
-    "w": 1.0, "win": 1.0, 1: 1.0,
-    "l": -1.0, "loss": -1.0, "lose": -1.0, -1: -1.0,
-    "t": 0.0, "tie": 0.0, 0: 0.0,
-}  # fmt: skip
 
 
 class ChainRulePPI(PPIEstimator):
     """Mean human label from an autorater that gives one of a few verdicts.
 
-    How often each verdict is given is learned from the many unlabeled rows, what the
-    human label is given each verdict from the few labeled ones. Verdicts are names:
-    "yes", "no" and "unparseable", 0 and 1, one to five stars; they need not be on any
-    scale, and several autoraters are taken together, by their combination of verdicts.
+    The frequency of each verdict is learned from the many unlabeled rows, the human label
+    given each verdict from the few labeled ones. Verdicts are names, on no scale: "yes", "no"
+    and "unparseable", or one to five stars. Several autoraters count by their combination.
 
     Parameters
     ----------
@@ -72,10 +67,9 @@ class ChainRulePPI(PPIEstimator):
         frequency, or the cuts between bins. None cuts scores of more than ten different
         values into five bins, those of several autoraters by their mean.
     prior : {"auto", "jeffreys"}, default="auto"
-        "jeffreys" draws every value to the middle of the range, as in [1]_. "auto" does too,
-        unless that moves the estimate by more than a tenth of its standard error: the
-        estimate then draws every value to what all labels say, as much as the labels let it,
-        and the interval is wider (see the notes).
+        "jeffreys" shrinks every value toward the middle of the range, as in [1]_. "auto"
+        shrinks toward the mean of all labels instead where that prior would move the estimate
+        by more than a tenth of its standard error (see the notes).
     random_state : None, int, RandomState or Generator, default=None
         For ``integration="draws"``.
 
@@ -91,8 +85,7 @@ class ChainRulePPI(PPIEstimator):
     n_labeled_, n_unlabeled_ : int
         Numbers of rows.
     effective_sample_size_ : float
-        Labels that the labels alone, with as much of a prior, would need for the same
-        standard error.
+        Labels needed without the autorater, under as strong a prior, for the same error.
     values_ : list
         Values of the autorater; tuples where there are several autoraters.
     bins_ : list of ndarray or None
@@ -113,51 +106,39 @@ class ChainRulePPI(PPIEstimator):
 
     Notes
     -----
-    Section 4.4 of [1]_: ``theta = sum_a P(A = a) sum_h h P(H = h | A = a)``, with
-    Dirichlet posteriors under priors of ``1/K`` for each of K values; for two values
-    that is Jeffreys' Beta(1/2, 1/2). P(A) is learned from the unlabeled rows alone, as
-    in [1]_, unless labeled rows outnumber them: then from all rows, which is as
-    valid and better.
+    Section 4.4 of [1]_: ``theta = sum_a P(A = a) sum_h h P(H = h | A = a)``, with Dirichlet
+    posteriors under priors of ``1/K`` for each of K values. P(A) is learned from the unlabeled
+    rows, or from all rows where labeled ones outnumber them.
 
-    With few labels, many values or a truth near 0 or 1 these priors pull the estimate away:
-    at a truth of .99, two values, 20 labels and a useless autorater its mean squared error is
-    5.2 times that of the mean label. "auto" takes the pull back, down to
-    `chain_mean_of_pooled_prior` (`skbench.stats`): not at all up to a tenth of a posterior
-    standard deviation, wholly from half of one on, and in between on the line that joins both
-    (firm shrinkage [2]_). It was then at most 1.06 times that of the mean label, with 10 to 300
-    labels, two to ten values, a useless autorater and truths of .5 to .99
-    (test_no_worse_than_the_labels_near_one). From a fifth of a standard deviation on, the
-    interval holds that of [1]_ and the same moved, wholly from two fifths on.
+    With few labels, many values or a truth near 0 or 1 these priors bias the estimate. "auto"
+    moves it to `chain_mean_of_pooled_prior` (`skbench.stats`) where the pull is large: not at all
+    up to a tenth of a posterior standard deviation, wholly from half of one on, linearly in
+    between (firm shrinkage [2]_). Its mean squared error was then at most 1.06 times that of the
+    mean label (test_no_worse_than_the_labels_near_one); with "jeffreys" it is 5.2 times at a truth
+    of .99, two values, 20 labels and a useless autorater. From a fifth of a standard deviation
+    on, the interval also covers that of [1]_ moved by the pull.
 
-    Labels must be drawn at random from the rows. The prior of each value has the weight
-    of one label, and all of them pull to the middle of the range: harmless where every
-    value has many labels, a bias where it has not. 95 % intervals cover some .93 or more
-    where each of two values has 10 labels, each of three 20, and so on by tens
-    (test_coverage_with_enough_labels). Without that
-    they can fail, the more the more values there are and the nearer the truth is to 0
-    or 1; a warning says where "jeffreys" moves the estimate by more than half of its standard
-    error, which takes an interval of 95 % to .92. With a truth of .95 its intervals cover .91
-    at 10 labels of two values, .84 at 15 labels of three, and hardly ever at 30 labels of ten.
-    There `PPIMean` holds.
+    95 % intervals cover some .93 or more where each of two values has 10 labels, each of three 20,
+    and so on by tens (test_coverage_with_enough_labels). With fewer labels "jeffreys" can fail:
+    with a truth of .95 it covers .91 at 10 labels of two values, .84 at 15 labels of three, and
+    hardly ever at 30 labels of ten. A warning reports a pull of more than half a standard error.
 
     Side by side (section 5.3) ``theta = sum_a P(A = a) (P(H = w | a) - P(H = l | a))``. The three
     probabilities given one verdict have one joint Dirichlet posterior from the labeled rows:
     Table 1 of [1]_ has "h in {w, t}" and "in S~_N" where {w, l} and S_n are meant. With a useless
     autorater and win, tie and loss probabilities of .8, .05 and .15, 95 % intervals cover .93 at
     10 labels, .94 at 30 and .96 at 100; with "jeffreys" .88, .93 and .94
-    (test_few_labels_per_verdict_under_cover). Where the two answers were graded one at a time on
-    a scale, the difference of the grades is a better label, with `PPIMean`.
+    (test_few_labels_per_verdict_under_cover).
 
     `predict` gives a row the posterior mean label given its verdict,
-    ``sum_h h (n_ah + 1/K) / (n_a + 1)``, for labels 0 and 1 the probability of a 1; all moved
-    together, on the logit scale of the range of the labels, until the mean over the fitted
-    rows is the estimate, which weighs verdicts by the unlabeled rows.
+    ``sum_h h (n_ah + 1/K) / (n_a + 1)``. All are moved together, on the logit scale of the range
+    of the labels, until the mean over the fitted rows is the estimate.
 
     When not to use it: with few labels per value of the autorater (`PPIMean`); with a
-    continuous autorater that ranks well, of which bins lose much (`StratifiedPPI`,
-    `PPIMean`); with rows that depend on each other or labels chosen with unequal
-    probability (`PPIMean`); before shrinkage of many small groups, which the prior
-    already pulls towards the middle.
+    continuous autorater that ranks well (`StratifiedPPI`, `PPIMean`); with dependent rows or
+    unequal label probabilities (`PPIMean`); before shrinkage of many small groups, which the
+    prior already shrinks; where two answers were graded one at a time (`PPIMean` of the
+    difference of the grades).
 
     References
     ----------
@@ -222,7 +203,7 @@ class ChainRulePPI(PPIEstimator):
 
     def _read_labels(self, y):
         if self.verdicts is not None:
-            return _wins(y)
+            return wins(y)
         if self.event is None:
             return y
         labels = pd.Series(y)
@@ -319,27 +300,6 @@ class ChainRulePPI(PPIEstimator):
             moments.unlabeled_variance,
             partial(chain_interval, verdicts, labels, values),
         )
-
-
-def _wins(y):
-    """1 for a win, 0 for a tie, -1 for a loss, nan where there is no label."""
-    labels = pd.Series(y, dtype=object)
-    numbers = labels.map(lambda label: _NUMBERS.get(_word(label), np.nan)).to_numpy(float)
-    strange = np.isnan(numbers) & labels.notna().to_numpy()
-    if strange.any():
-        row = int(np.argmax(strange))
-        raise ValueError(
-            f"Human labels must be w, l or t (or 1, -1, 0), but row {row} has "
-            f"{plain(labels.iloc[row])!r}."
-        )
-    return numbers
-
-
-def _word(label):
-    """Words in small letters; anything unhashable is no label."""
-    if isinstance(label, str):
-        return label.strip().lower()
-    return label if isinstance(label, int | float | np.number) else None
 
 
 def _verdict_cells(verdicts, autorater, codes):

@@ -49,10 +49,8 @@ default="auto"
         the interval is "wald".
     lambda_, rectifier_ : float
         0, and the estimate: no autorater is used.
-    n_labeled_, n_unlabeled_ : int
-        Numbers of rows.
-    effective_sample_size_ : float
-        The number of labels.
+    n_labeled_, n_unlabeled_, effective_sample_size_
+        Numbers of rows, and of labels.
 
     Raises
     ------
@@ -67,20 +65,18 @@ default="auto"
 
     Notes
     -----
-    For clusters the variance is CR2 with the degrees of freedom of Bell and
-    McCaffrey; with weights the estimate is the Hajek mean ``sum w y / sum w``.
-    `predict` gives every row the estimate.
+    The variance of clusters is CR2 with Bell and McCaffrey's degrees of freedom; with weights the
+    estimate is the Hajek mean ``sum w y / sum w``. `predict` gives every row the estimate.
 
-    When not to use it: where an autorater agrees with the labels beyond chance and
-    has scored many more rows.
+    When not to use it: where an autorater agrees with the labels and has scored many more rows.
 
     Examples
     --------
     >>> import numpy as np
     >>> y = np.array([1.0] * 7 + [0.0] * 3 + [np.nan] * 90)
     >>> mean = ClassicalMean().fit(np.zeros(100), y)
-    >>> mean.estimate_, round(mean.interval_[0], 3)
-    (0.7, 0.397)
+    >>> print(f"{mean.estimate_:.1f}, from {mean.estimate().low[0]:.3f}")
+    0.7, from 0.397
     """
 
     def __init__(
@@ -174,10 +170,9 @@ class PPIMean(PPIEstimator):
         where many groups are fitted at once: they then share one regression.
     interval : {"auto", "t", "z"}, default="auto"
         "t" takes t quantiles and, for bounded labels, a variance smoothed by
-        pseudo-labels. With a tuned weight, labels 0 and 1 and rows that are independent
-        "auto" takes Wilson's interval of as many labels around the estimate, unless the
-        autorater explains so much that t is expected to be narrower; else it is "t". "z"
-        is the normal interval of the papers; with few labels it is far too short.
+        pseudo-labels. "auto" takes Wilson's interval around the estimate for labels 0 and 1 of
+        independent rows and a tuned weight, unless "t" is expected to be narrower. "z" is
+        the normal interval of the papers, far too short with few labels.
     bounds : tuple of two floats, default=None
         Range of the labels; None takes (0, 1) where all labels are 0 or 1, and no
         bounds otherwise.
@@ -199,10 +194,8 @@ class PPIMean(PPIEstimator):
     n_labeled_, n_unlabeled_ : int
         Numbers of rows.
     effective_sample_size_ : float
-        Number of labels from which the classical mean has this standard error. It
-        compares standard errors, not intervals: with 10 labels 0 and 1 the t interval
-        is up to 1.4 times as wide as Wilson's of the labels alone, with "auto" it is .89
-        to 1.04 of that.
+        Number of labels from which the classical mean has this standard error. With few
+        labels 0 and 1 the ratio of interval widths differs.
 
     Raises
     ------
@@ -213,53 +206,36 @@ class PPIMean(PPIEstimator):
     Warns
     -----
     UserWarning
-        If there is one label, all labels are equal or in one cluster, all rows are
-        labeled or the unlabeled ones in one cluster (the estimate is then that of the
-        labels alone), or an autorater is constant.
+        If there is one label, labels are all equal or in one cluster, no unlabeled row or only
+        one cluster of them helps, or an autorater is constant.
 
     Notes
     -----
-    The estimate is that of [1]_, the tuning that of [2]_, with the variance of the
-    residuals estimated with divisor ``n - 1`` (the authors' software has n: their
-    standard errors are smaller by a factor of about ``1 - 1 / (2 n)``). Several
-    autoraters are weighed by least squares, without bounds on the weights, and cost
-    a degree of freedom each, of the labels or of their clusters.
-    The cut of one autorater's weight to [0, 1] makes the units of its score matter.
+    The estimate is that of [1]_, the tuning that of [2]_, with residual variances of divisor
+    ``n - 1`` (the authors' software has n). Several autoraters are weighed by least squares
+    without bounds, and cost a degree of freedom each. The weight of one is cut to [0, 1], so the
+    units of its score matter.
 
     Coverage of 95 % intervals by simulation with binary labels, 300 unlabeled
     rows, truth .95 and an autorater right on 95 % (90 %) of the good (bad) rows, at
     10, 20, 30, 50 and 100 labels: "z" .23, .58, .75, .89 and .90, of width 0 in 60 %
-    of the samples with 10 labels; "t" 1.00 up to 50 and .96
-    (test_z_interval_fails_with_few_labels). Over truths .5, .85, .95 and autoraters
-    from useless to 98 % right, "t" never fell below .93 (test_t_interval_covers).
-    Where labeled rows outnumber the unlabeled ones, all rows tell how scores vary, so
-    that this holds with 4 unlabeled rows too (test_intervals_cover_with_few_unlabeled_rows);
-    with 2 or 3 and ``power_tuning=False`` it was .90.
+    of the draws with 10; "t" 1, 1, 1, 1 and .96 (test_z_interval_fails_with_few_labels).
+    "t" never fell below .93 (test_default_interval_covers), with 4 unlabeled rows too. The choice
+    of "auto" depends on numbers of rows and the explained variance
+    (`skbench.stats.ppi.t_interval_is_narrower`); the narrower of both would cover .92. "auto" never
+    covered less than Wilson's interval of the labels by more than .015 (test_automatic_interval).
 
-    With few binary labels that safety costs more than the autorater saves. Wilson's interval
-    of `n` labels, which cares for the ends of the scale without t quantiles, holds around the
-    estimate too: that errs no further than the mean of the labels. Which of the two, is
-    decided by the numbers of rows and the share of the labels' variance that the autorater
-    explains (`skbench.stats.ppi.t_interval_is_narrower`), not by the widths: the narrower
-    one covered .92. "auto" never covered less than the classical interval by more than .015
-    (test_automatic_interval).
-
-    Clustered rows get a CR2 variance that allows for clusters with labeled and
-    unlabeled rows, and a power that counts clusters
+    Clusters get a CR2 variance and a power that counts clusters
     (`skbench.stats.ppi.clustered_share`). Where all unlabeled rows are in one cluster
     the estimate is that of the labels alone. With weights the rectifier is a Hajek
-    mean, and the autorater is averaged over all rows, since the unlabeled ones are then
-    no random sample.
+    mean, and the autorater is averaged over all rows.
 
-    `predict` gives a row ``lambda_ f + c``; the constant makes the mean over the fitted rows
-    the estimate, and is `rectifier_` up to the difference between the autorater's mean over
-    all rows and over those averaged. A line may leave the range of the labels; cutting it
-    there would move the mean.
+    `predict` gives a row ``lambda_ f + c`` with the constant that makes the mean over the fitted
+    rows the estimate. It may leave the range of the labels.
 
     When not to use it: for binary labels and an autorater with few values that all have
-    many labels, where `ChainRulePPI` is shorter; with fewer than 10 labels; with an
-    autorater whose agreement with humans differs between the labeled and the unlabeled
-    rows.
+    many labels (`ChainRulePPI` is shorter); with fewer than 10 labels; with an autorater whose
+    agreement with humans differs between labeled and unlabeled rows.
 
     References
     ----------

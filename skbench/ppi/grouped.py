@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import cached_property
 from typing import Literal, Self
 
@@ -22,13 +21,15 @@ from skbench.ppi._group_summary import (
     autorater_columns,
     autorater_features,
     independent_observations,
+    known_features,
     outcome,
     pooled_variances,
+    warn_of_full_trust,
+    warn_of_groups,
     without_useless_autorater,
 )
 from skbench.ppi.difference import ClassicalMean, PPIMean
 from skbench.stats.intervals.means import normal_interval
-from skbench.summaries.features import joined_features
 
 POWERS = ("shared", "per group")
 # Pseudo-labels make intervals safe and variances too large on average; shrinkage needs
@@ -64,19 +65,16 @@ class GroupedPPI(BaseEstimator):
     standard_error_ : ndarray of shape (n_groups,)
         Their standard errors; from the other groups where there is one label.
     lambda_ : ndarray of shape (n_groups, n_autoraters)
-        Weight of each autorater. Even a shared regression gives groups with few
-        unlabeled rows less.
+        Weight of each autorater; lower in groups with few unlabeled rows.
     rectifier_ : ndarray of shape (n_groups,)
         What is added to the autorater's mean times its weight.
     n_labeled_, n_unlabeled_ : ndarray of int of shape (n_groups,)
         Numbers of rows.
     effective_sample_size_ : ndarray of shape (n_groups,)
-        Number of labels from which the classical mean has this standard error. It
-        compares standard errors, not intervals: see `PPIMean`.
+        Number of labels from which the classical mean has this standard error.
     features_ : DataFrame with n_groups rows
-        Computed when first asked for, as is `summary_`. Mean score of each autorater (for
-        categories, the share of each but the first) over all rows of the group, without
-        the luck that it shares with the estimate, and `features`.
+        Mean score of each autorater (for categories, the share of each but the first) over
+        all rows of the group, free of the estimate's noise, and `features`.
     unlabeled_groups_ : pandas.Index
         Groups without a label. They are not in `summary_`; an estimator fitted on
         it can predict them from ``features_.loc[unlabeled_groups_]``.
@@ -98,37 +96,28 @@ class GroupedPPI(BaseEstimator):
 
     Notes
     -----
-    **The estimates** (`estimate_`, `estimate`) use all rows and are unbiased in each group.
+    The estimates use all rows and are unbiased in each group. The summary is made for shrinkage:
 
-    **The summary** is made for shrinkage, and differs from the estimates in three ways.
+    1. A feature computed from the same rows as the estimate shares its noise, which lowers
+       average coverage to .47. The shared part is taken out of the feature
+       (`skbench.stats.ppi.independent_feature`), but with ``population="rows"``, where scores
+       have no noise.
+    2. `sigma2` is right on average, where intervals with few labels need larger variances.
+    3. A group's own variance is correlated with the error of its estimate. `sigma2` is
+       ``(d v + 20 p) / ((d + 20) n) + u``: `v` the variance of the residuals ``y - lambda f``
+       with `d` degrees of freedom, `p` that of all groups at this group's lambda, `n` the
+       labels, `u` the part of the unlabeled rows.
 
-    1. A feature computed from the same rows as the estimate shares its noise: the prior mean
-       then follows the estimate, and average coverage fell to .47. The covariance of both is
-       that of labels and scores within groups over the number of all rows, whatever the
-       power. That part is taken out of the feature (`skbench.stats.ppi.independent_feature`).
-       With ``population="rows"`` scores have no noise, and the feature is their plain mean.
-    2. Intervals with few labels are made safe by variances that are too large on
-       average. `sigma2` is unbiased instead.
-    3. A group's own variance from ten labels is correlated with the error of its estimate.
-       `sigma2` is ``(d v + 20 p) / ((d + 20) n) + u``: `v` the variance of the residuals
-       ``y - lambda f`` of the group with `d` degrees of freedom, `p` that of all
-       groups at this group's lambda, `n` the labels, `u` the part of the unlabeled
-       rows. With clusters or weights the whole variance is shrunk in this way.
-
-    A shared regression that explains no more than chance within groups is left out of `z`:
-    shares of right answers then stay shares, from which shrinkage estimators benefit.
+    A shared regression that explains no more than chance within groups is left out of `z`, so
+    that shares of right answers stay shares.
 
     In simulations of 200 groups of 200 answers and 10 labels, with accuracies around .5,
     .9 and .98 and autoraters from 95 % right to useless, empirical Bayes on the summary has
     .16 to .43 of the mean squared error of the estimates alone and .19 to 1.06 of that of
     empirical Bayes on `ClassicalMean`. Its intervals cover .95 to .98 of the groups
-    (test_bridge_in_every_cell).
-
-    On 200 simulated products of 50 to 200 reviews, a fifth of them labeled, the target is the
-    mean of all reviews of a product (the protocol of [3]_). The errors with
-    ``PPIMean(population="rows")`` are .39 to .70 of those of [3]_ on the same draws, and
-    95 % intervals cover .94 to .96 of the groups; by default they are .57 to .88 and .97 or
-    more (test_mean_of_these_rows).
+    (test_bridge_in_every_cell). For the mean of all reviews of a product (the protocol of [3]_,
+    simulated) its errors with ``PPIMean(population="rows")`` are .39 to .70 of those of [3]_,
+    and 95 % intervals cover .94 to .96 (test_mean_of_these_rows).
 
     When not to use it: with an untuned autorater (``power_tuning=False``) before
     shrinkage; with `StratifiedPPI` or `ChainRulePPI` before shrinkage in groups of few
@@ -202,11 +191,6 @@ class GroupedPPI(BaseEstimator):
         Returns
         -------
         self
-
-        Raises
-        ------
-        ValueError
-            As the class says.
         """
         check_option("power", self.power, POWERS)
         self.estimator_ = self._resolved_estimator()
@@ -215,12 +199,16 @@ class GroupedPPI(BaseEstimator):
             data = data._replace(moments=row_moments(data))
         self._result = self.estimator_._fit_groups(data)
         self._bounds = score_bounds(data.y[data.labeled], getattr(self.estimator_, "bounds", None))
-        for name in ("_summarized", "features_", "summary_"):
+        for name in ("_summarized", "features_", "summary_", "feature_names_in_"):
             self.__dict__.pop(name, None)  # of an earlier fit
         self._data, self._names = data, column_names(X)
         self._store(data)
-        self._known_features = self._joined_features(data.labels)
-        self._warn()
+        self.n_features_in_ = self.estimator_.n_features_in_
+        if hasattr(self.estimator_, "feature_names_in_"):
+            self.feature_names_in_ = self.estimator_.feature_names_in_
+        self._known_features = known_features(self.features, data.labels)
+        warn_of_groups(self.labels_, self.n_labeled_, self._borrows)
+        warn_of_full_trust(self.estimator_)
         return self
 
     def predict(self, X: Table, by: ArrayLike | None = None) -> np.ndarray:
@@ -297,10 +285,9 @@ class GroupedPPI(BaseEstimator):
         Returns
         -------
         Estimate
-            In the order of `labels_`; nan for groups without a label. A group with one
-            label, or with labels that are all equal, takes the spread of the other groups.
-            With one label the guarantee then becomes an average over groups; intervals of
-            groups whose labels are all equal are only rough.
+            In the order of `labels_`; nan for groups without a label. A group with one label,
+            or with labels that are all equal, takes the spread of the other groups; with one
+            label the guarantee becomes an average over groups.
 
         Raises
         ------
@@ -329,16 +316,6 @@ class GroupedPPI(BaseEstimator):
             method=self.estimator_._method,
             guarantee=guarantee,
         )
-
-    @property
-    def n_features_in_(self) -> int:
-        """Number of autoraters in `fit`."""
-        return self.estimator_.n_features_in_
-
-    @property
-    def feature_names_in_(self) -> np.ndarray:
-        """Names of the autoraters in `fit`, where its table had any."""
-        return self.estimator_.feature_names_in_
 
     def __sklearn_tags__(self):
         return get_tags(PPIMean() if self.estimator is None else self.estimator)
@@ -397,13 +374,6 @@ class GroupedPPI(BaseEstimator):
         self.effective_sample_size_ = effective_sample_size(data, result)
         self.unlabeled_groups_ = data.labels[result.n_labeled == 0]
 
-    def _joined_features(self, labels):
-        if self.features is None:
-            return pd.DataFrame(index=labels)
-        name = labels.name or "group"
-        keys = pd.DataFrame({name: labels})
-        return joined_features(keys, labels, [name], [], self.features, {}).drop(columns=name)
-
     @cached_property
     def _summarized(self):
         """The rows as the summary reads them, and the estimates it makes of them."""
@@ -447,28 +417,3 @@ class GroupedPPI(BaseEstimator):
             ),
             n_independent=n_independent,
         )
-
-    def _warn(self):
-        n_groups, absent = len(self.labels_), self.unlabeled_groups_
-        if len(absent):
-            warnings.warn(
-                f"{len(absent)} of {n_groups} groups have no human label, the first is "
-                f"{plain(absent[0])!r}: they get no estimate and are not in summary_. Predict "
-                "them from features_.",
-                stacklevel=3,
-            )
-        if self._borrows.any():
-            first = self.labels_[int(np.argmax(self._borrows))]
-            warnings.warn(
-                f"{int(self._borrows.sum())} of {n_groups} groups have too few labels for a "
-                "standard error of their own, or none that differ, the first is "
-                f"{plain(first)!r}: it is taken from the other groups.",
-                stacklevel=3,
-            )
-        if self.estimator_.get_params().get("power_tuning") is False:
-            warnings.warn(
-                "power_tuning=False trusts the autorater fully in every group, which with few "
-                "labels can be worse than the labels alone. Do not shrink summary_; set "
-                "power_tuning=True.",
-                stacklevel=3,
-            )

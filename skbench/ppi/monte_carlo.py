@@ -84,12 +84,11 @@ class MonteCarloPPI(BaseEstimator):
 
     Notes
     -----
-    Sections 2.2 and 4.1.2 of [1]_. The posteriors are multiplied as if the parameters
-    were independent, which they are if no two are learned from the same rows of the same
-    column: learn what the autorater says from ``rows="unlabeled"``. The bootstrap of section
-    5.4.3 needs no such independence, and with some hundred labels gives almost the same
-    interval (test_bootstrap_is_near_the_posterior); with few labels of a verdict it is too
-    short. A draw that has no row of a parameter takes the mean of all its rows.
+    Sections 2.2 and 4.1.2 of [1]_. The parameters are taken as independent, which they are if no
+    two are learned from the same rows of the same column: learn what the autorater says from
+    ``rows="unlabeled"``. The bootstrap of section 5.4.3 needs no such independence, and with some
+    hundred labels gives almost the same interval (test_bootstrap_is_near_the_posterior); with few
+    labels of a verdict it is too short.
 
     When not to use it: for the quantities that `PPIMean`, `StratifiedPPI`
     and `ChainRulePPI` compute without draws.

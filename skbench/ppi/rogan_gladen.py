@@ -65,22 +65,19 @@ class RoganGladen(PPIEstimator):
     -----
     ``(q - f) / (s - f)`` with `q` the rate of positive verdicts on unlabeled rows (on
     all where none is unlabeled), `s` the sensitivity and `f` one minus the
-    specificity, equations of [1]_. Each rate has half a success and half a failure
-    added, so that an autorater never seen to err is not taken as perfect. The interval
-    is Fieller's: all `t` at which ``q - t s - (1 - t) f`` is within its own normal error
-    of 0; where `s` and `f` cannot be told apart that is all of [0, 1].
+    specificity [1]_. Each rate has half a success and half a failure added, so that an autorater
+    never seen to err is not taken as perfect. The interval is Fieller's: all `t` at which
+    ``q - t s - (1 - t) f`` is within its own normal error of 0.
 
-    Knowing `s` and `f` takes labeled rows of both kinds, and the share of label 1
-    among the labeled rows is thrown away. In the six cases of the tests, three
-    open-QA systems among them, intervals are 1.2 to 1.9 times as wide as the chain rule's
-    (test_wider_than_the_chain_rule).
+    The share of the event among the labeled rows is not used. In the six cases of the tests
+    intervals are 1.2 to 1.9 times as wide as the chain rule's (test_wider_than_the_chain_rule).
 
-    `predict` gives a row the probability of label 1 given its verdict, by Bayes' rule from
+    `predict` gives a row the probability of the event given its verdict, by Bayes' rule from
     the estimate, `s` and `f`: ``p s / (p s + (1 - p) f)`` for a positive one. Both are moved
     together, on the logit scale, until the mean over the fitted rows is the estimate.
 
     When not to use it: where labeled rows are a random sample, which is the usual case
-    (`ChainRulePPI`). It is right where they are not, if within each label they are: 50
+    (`ChainRulePPI`). It is right where only the rows of each label are: 50
     answers known to be right and 50 known to be wrong.
 
     References

@@ -42,7 +42,7 @@ def expected_failed_checks(estimator):
     if isinstance(estimator, StratifiedPPI | ChainRulePPI | RoganGladen):
         refused = "labels must have equal probability; unequal weights are refused"
         expected["check_sample_weights_not_overwritten"] = refused
-    if isinstance(estimator, ChainRulePPI):
+    if isinstance(estimator, RoganGladen):
         expected.pop("check_fit1d")
     if isinstance(estimator, GroupedPPI):
         alone = "one label does not tell noise from differences between groups"

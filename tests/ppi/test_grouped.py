@@ -184,8 +184,8 @@ def test_borrowed_intervals_cover():
 def test_all_rows_may_be_one_group(judged):
     X, y, _ = rows_of(judged)
     together, alone = GroupedPPI(power="per group").fit(X, y), PPIMean().fit(X, y)
-    assert_allclose(ends(together), ends(alone))
-    assert_allclose(together.predict(X), alone.predict(X))
+    np.testing.assert_allclose(ends(together), ends(alone))
+    np.testing.assert_allclose(together.predict(X), alone.predict(X))
 
 
 def test_bad_input(judged, few):

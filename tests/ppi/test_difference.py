@@ -21,6 +21,8 @@ AUTORATERS = {
     "weak": (0.6, 0.5),
     "lenient": (0.98, 0.3),
 }
+NOT_QUICK = ["excellent", "weak", "lenient"]
+SLOW = pytest.mark.slow
 
 
 def judged(seed=0, n=60, N=400, truth=0.7, right=(0.9, 0.85)):
@@ -48,7 +50,9 @@ def n_covered(estimator, data, truth):
     return int(np.sum((low <= truth) & (truth <= high)))
 
 
-@pytest.mark.parametrize("name", AUTORATERS)
+@pytest.mark.parametrize(
+    "name", [name if name == "lenient" else pytest.param(name, marks=SLOW) for name in AUTORATERS]
+)
 def test_default_interval_covers(name):
     n_sets, rng = 1000, np.random.default_rng(0)
     print(f"\ncoverage with an autorater that is {name} {AUTORATERS[name]}")
@@ -70,8 +74,10 @@ def test_default_interval_covers(name):
             assert min(covered[:3]) >= binom.ppf(1e-4, n_sets, 0.93)
 
 
-@pytest.mark.parametrize("tuning", [True, "pooled"])
-@pytest.mark.parametrize("name", [*AUTORATERS, "useless"])
+@pytest.mark.parametrize("tuning", [True, pytest.param("pooled", marks=SLOW)])
+@pytest.mark.parametrize(
+    "name", ["good", "useless", *(pytest.param(name, marks=SLOW) for name in NOT_QUICK)]
+)
 def test_automatic_interval(name, tuning):
     """As wide as that of the labels alone or narrower, and it covers as often."""
     n_sets, rng = 2000, np.random.default_rng(1)
@@ -355,6 +361,7 @@ def test_repeated_answers_count_once():
     assert naive.standard_error_ < 0.7 * once.standard_error_
 
 
+@pytest.mark.slow
 def test_clustered_intervals_cover():
     rng = np.random.default_rng(14)
     n_sets, n_clusters, size, hits, naive = 400, 60, 5, 0, 0

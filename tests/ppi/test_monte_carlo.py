@@ -70,13 +70,13 @@ def test_bootstrap_is_near_the_posterior(table):
     f, missed = X["score"][~labeled], (y - X["score"])[labeled]
     error = np.sqrt(f.var(ddof=0) / f.size + missed.var(ddof=0) / missed.size)
     value = f.mean() + missed.mean()
-    few = {"integration": "bootstrap", "n_draws": 4000}
+    few = {"integration": "bootstrap", "n_draws": 1000}
     found = difference().set_params(**few).fit(X, y)
-    # Four standard errors of means, ends (2.7 times wider) and deviations of 4000 draws.
-    assert abs(found.estimate_ - value) < 4 * error / np.sqrt(4000)
-    assert_allclose(found.standard_error_, error, rtol=4 / np.sqrt(8000))
+    # Four standard errors of means, ends (2.7 times wider) and deviations of 1000 draws.
+    assert abs(found.estimate_ - value) < 4 * error / np.sqrt(1000)
+    assert_allclose(found.standard_error_, error, rtol=4 / np.sqrt(2000))
     bounds = norm(value, error).ppf([0.025, 0.975])
-    assert np.all(np.abs(np.subtract(ends(found), bounds)) < 4 * 2.7 * error / np.sqrt(4000))
+    assert np.all(np.abs(np.subtract(ends(found), bounds)) < 4 * 2.7 * error / np.sqrt(1000))
     assert found.draws_.kind == "bootstrap"
     posterior, drawn = chain().fit(X, y), chain().set_params(**few).fit(X, y)
     apart = np.subtract(ends(drawn), ends(posterior)) / posterior.standard_error_
@@ -86,7 +86,7 @@ def test_bootstrap_is_near_the_posterior(table):
     shuffled = np.random.default_rng(1).permutation(len(X))
     for order in (np.arange(len(X)), shuffled):
         m = everything.fit(X.iloc[order].reset_index(drop=True), y[order])
-        assert_allclose(m.estimate_, X["score"].mean(), atol=4 * m.standard_error_ / np.sqrt(4000))
+        assert_allclose(m.estimate_, X["score"].mean(), atol=4 * m.standard_error_ / np.sqrt(1000))
 
 
 def test_difference_estimate_has_its_normal_interval(table):

@@ -148,9 +148,10 @@ def test_all_rows_labeled():
 
 
 @pytest.mark.parametrize("tuning", [True, False])
-def test_intervals_cover(tuning):
+@pytest.mark.parametrize("truths", [(0.95,), pytest.param((0.5, 0.85), marks=pytest.mark.slow)])
+def test_intervals_cover(tuning, truths):
     rng, n_sets, N = np.random.default_rng(8), 600, 300
-    for truth in (0.5, 0.85, 0.95):
+    for truth in truths:
         for n in (10, 20, 30, 50, 100):
             chance = rng.beta(6 * truth, 6 * (1 - truth), size=(n_sets, n + N))
             known = np.tile(np.arange(n + N) < n, n_sets)
@@ -165,6 +166,7 @@ def test_intervals_cover(tuning):
             assert covered >= binom.ppf(1e-4, n_sets, 0.93)
 
 
+@pytest.mark.slow
 def test_strata_fitted_on_the_labels():
     rng, n_sets, n = np.random.default_rng(9), 300, 100
     forest = RandomForestRegressor(5, random_state=0)

@@ -158,7 +158,7 @@ class MonteCarloPPI(BaseEstimator):
         ValueError
             As the class says.
         """
-        check_option("integration", self.integration, ("draws", "exact", "bootstrap"))
+        check_option("integration", self.integration, tuple(_METHODS))
         check_draws(self.n_draws)
         tables = _tables(X, y)
         self.n_labeled_, self.n_unlabeled_ = len(tables["labeled"]), len(tables["unlabeled"])

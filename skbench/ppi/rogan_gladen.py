@@ -134,10 +134,18 @@ class RoganGladen(PPIEstimator):
         rows = (read, data.labeled & (data.y == 1), data.labeled & (data.y == 0))
         rates = [_smoothed(_counts(data, r & positive), _counts(data, r)) for r in rows]
         (q, q_variance), (s, s_variance), (f, f_variance) = rates
-        _warn_of_absent(np.isnan(s) | np.isnan(f))
+        _warn_of(
+            np.isnan(s) | np.isnan(f),
+            "The labeled rows do not have both labels, 1 and 0",
+            "Label rows of both kinds, or use ClassicalMean.",
+        )
         gain = s - f
         useless = gain <= 0
-        _warn_of_chance(useless)
+        _warn_of(
+            useless,
+            "On the labeled rows the autorater is positive no more often for label 1 than for 0",
+            "ChainRulePPI does not need a good autorater.",
+        )
         gain = np.where(useless, np.nan, gain)
         value = (q - f) / gain
         share = np.clip(value, 0, 1)
@@ -206,28 +214,11 @@ def _smoothed(k, n):
     return rate, rate * (1 - rate) / (n + 2)
 
 
-def _warn_of_absent(absent):
-    if absent.any():
-        warnings.warn(
-            "The labeled rows do not have both labels, 1 and 0"
-            f"{_where(absent)}: how often the autorater is right about the missing one is unknown, "
-            "and the estimate is nan. Label rows of both kinds, or use ClassicalMean.",
-            stacklevel=4,
-        )
-
-
-def _where(groups):
-    return "" if groups.size == 1 else f" in {int(groups.sum())} of {groups.size} groups"
-
-
-def _warn_of_chance(useless):
-    if useless.any():
-        warnings.warn(
-            "On the labeled rows the autorater says positive no more often for label 1 than for "
-            f"label 0{_where(useless)}: there is nothing to correct by, and the estimate is nan. "
-            "ChainRulePPI does not need a good autorater.",
-            stacklevel=4,
-        )
+def _warn_of(groups, what, remedy):
+    """Warn of the groups whose estimate is nan, where there are any."""
+    if groups.any():
+        where = "" if groups.size == 1 else f" in {int(groups.sum())} of {groups.size} groups"
+        warnings.warn(f"{what}{where}, and the estimate is nan. {remedy}", stacklevel=4)
 
 
 def _fieller(verdicts, sensitivity, fall_out, confidence_level):

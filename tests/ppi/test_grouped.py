@@ -21,6 +21,8 @@ from skbench import DirectEstimator, EmpiricalBayes
 from skbench.datasets import make_judged_items
 from skbench.ppi import ChainRulePPI, ClassicalMean, GroupedPPI, PPIMean, StratifiedPPI
 
+SLOW = pytest.mark.slow
+
 
 def rows_of(data):
     """What `fit` takes, of simulated items."""
@@ -248,7 +250,9 @@ def correlations(data, fitted):
     return [np.corrcoef(error, residual)[0, 1] for residual in residuals]
 
 
-@pytest.mark.parametrize("accuracy", [0.99, 0.95, 0.8])
+@pytest.mark.parametrize(
+    "accuracy", [pytest.param(0.99, marks=SLOW), 0.95, pytest.param(0.8, marks=SLOW)]
+)
 def test_errors_of_estimate_and_feature_are_uncorrelated(accuracy):
     data = make_judged_items(
         3000, 100, 10, sensitivity=accuracy, specificity=accuracy, random_state=8
@@ -342,7 +346,7 @@ def test_summary_of_these_rows(judged):
     assert (fitted.summary_.sigma2 < plain.summary_.sigma2).all()
 
 
-@pytest.mark.parametrize("accuracy", [0.95, 0.75, 0.5])
+@pytest.mark.parametrize("accuracy", [0.95, *(pytest.param(a, marks=SLOW) for a in (0.75, 0.5))])
 def test_variances_are_right_on_average(accuracy):
     n_labeled = np.repeat([2, 10, 40], 1500)
     data = make_judged_items(

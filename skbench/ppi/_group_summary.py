@@ -210,3 +210,21 @@ def warn_of_full_trust(estimator):
             "power_tuning=True.",
             stacklevel=3,
         )
+
+
+def group_positions(labels, by, n_rows):
+    """Position in `labels` of the group of each row; without `by` there is one group."""
+    if by is None and len(labels) == 1:
+        return np.zeros(n_rows, dtype=int)
+    if by is None:
+        raise ValueError(f"by is missing: fit had {len(labels)} groups.")
+    positions = labels.get_indexer(pd.Index(by))
+    if len(positions) != n_rows:
+        raise ValueError(f"by has {len(positions)} entries, but X has {n_rows} rows.")
+    if (positions < 0).any():
+        row = int(np.argmax(positions < 0))
+        raise ValueError(
+            f"Row {row} is of group {plain(pd.Index(by)[row])!r}, which fit had no rows "
+            "of. Fit with it, or leave its rows out."
+        )
+    return positions

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level, check_option, check_same_index, plain
+from skbench._checks import check_confidence_level, check_option, check_same_index
 from skbench._types import Estimator, RandomState, Table
 from skbench.containers import Estimate, GroupSummary, Sampling
 from skbench.ppi._base import cut, effective_sample_size, score_bounds
@@ -20,6 +20,7 @@ from skbench.ppi._data import column_names, row_moments
 from skbench.ppi._group_summary import (
     autorater_columns,
     autorater_features,
+    group_positions,
     independent_observations,
     known_features,
     outcome,
@@ -228,7 +229,7 @@ class GroupedPPI(BaseEstimator):
         """
         check_is_fitted(self)
         autorater = self.estimator_._read_autorater(X)
-        codes = self._codes(by, len(autorater))
+        codes = group_positions(self.labels_, by, len(autorater))
         scores = self._result.calibrated(autorater, codes)
         return np.where(self.n_labeled_[codes] > 0, scores, np.nan)
 
@@ -311,23 +312,6 @@ class GroupedPPI(BaseEstimator):
 
     def __sklearn_tags__(self):
         return get_tags(PPIMean() if self.estimator is None else self.estimator)
-
-    def _codes(self, by, n_rows):
-        """Position in `labels_` of the group of each row."""
-        if by is None and len(self.labels_) == 1:
-            return np.zeros(n_rows, dtype=int)
-        if by is None:
-            raise ValueError(f"by is missing: fit had {len(self.labels_)} groups.")
-        codes = self.labels_.get_indexer(pd.Index(by))
-        if len(codes) != n_rows:
-            raise ValueError(f"by has {len(codes)} entries, but X has {n_rows} rows.")
-        if (codes < 0).any():
-            row = int(np.argmax(codes < 0))
-            raise ValueError(
-                f"Row {row} is of group {plain(pd.Index(by)[row])!r}, which fit had no rows "
-                "of. Fit with it, or leave its rows out."
-            )
-        return codes
 
     def _resolved_estimator(self):
         estimator = PPIMean() if self.estimator is None else clone(self.estimator)

@@ -161,7 +161,7 @@ def one_draw(seed, on_review, on_product):
         adaptive_shrinkage(rows, is_labeled),
     ]
     covered = []
-    for estimator in (None, PPIMean(finite_population=True)):
+    for estimator in (None, PPIMean(population="rows")):
         fitted = GroupedPPI(estimator).fit(rows[["autorater"]], labels, rows["product"])
         eb = EmpiricalBayes(LinearRegression(), random_state=seed)
         e = eb.fit(**fitted.summary_.fit_args).estimate()
@@ -174,7 +174,7 @@ def main():
     print_speed()
     features = {"plain mean": plain_feature, "default": nullcontext}
     print_variants("feature", features)
-    print_variants("of these rows", {"default": nullcontext}, PPIMean(finite_population=True))
+    print_variants("of these rows", {"default": nullcontext}, PPIMean(population="rows"))
     weights = {
         "own": 1e-9,
         "10": 10,

@@ -402,7 +402,7 @@ def audit_judged(rng, small):
         "StratifiedPPI": skbench.StratifiedPPI,
         "ChainRulePPI": skbench.ChainRulePPI,
         "RoganGladen": skbench.RoganGladen,
-        "SideBySidePPI": skbench.SideBySidePPI,
+        "ChainRulePPI, side by side": partial(skbench.ChainRulePPI, verdicts="side by side"),
         "MonteCarloPPI": _corrected_mean,
     }
     for p, n in [(0.7, 40)] if small else [(0.7, 40), (0.7, 15), (0.95, 40)]:
@@ -414,7 +414,7 @@ def audit_judged(rng, small):
                 X = judge if name == "ChainRulePPI" else judge[:, None]
                 X = pd.DataFrame({"judge": judge}) if name == "MonteCarloPPI" else X
                 y = np.where(np.arange(600) < n, truth, np.nan)
-                if name == "SideBySidePPI":
+                if name == "ChainRulePPI, side by side":
                     X, y = 2 * judge - 1, 2 * y - 1
                 try:
                     e = make().fit(X, y).estimate()
@@ -424,7 +424,7 @@ def audit_judged(rng, small):
             if found:
                 low, high, words = (np.array(x) for x in zip(*found, strict=True))
                 kind = "plain" if n * min(p, 1 - p) >= 10 else "misfit"
-                truth = np.full(len(low), 2 * p - 1 if name == "SideBySidePPI" else p)
+                truth = np.full(len(low), 2 * p - 1 if "side by side" in name else p)
                 corner = f"{n} labels, truth {p}"
                 yield name, words[0], corner, kind, n, *measured(low, high, truth)
 

@@ -235,7 +235,7 @@ def mean_estimators():
         "PPI, untuned": partial(PPIMean, power_tuning=False),
         "PPI, pooled": partial(PPIMean, "pooled"),
         "PPI, z": partial(PPIMean, interval="z"),
-        "PPI, finite population": partial(PPIMean, finite_population=True),
+        "PPI, finite population": partial(PPIMean, population="rows"),
         "stratified": StratifiedPPI,
         "stratified, tree": partial(StratifiedPPI, "tree", power_tuning=True),
     }
@@ -320,7 +320,7 @@ def ppi_cases():
         "features": {"features": True},
         "scores": {"score": "continuous"},
         "per group": {"power": "per group"},
-        "finite population": {"make": partial(PPIMean, finite_population=True)},
+        "finite population": {"make": partial(PPIMean, population="rows")},
     }
     return {
         **{

@@ -18,7 +18,6 @@ from skbench.ppi import (
     MonteCarloPPI,
     PPIMean,
     RoganGladen,
-    SideBySidePPI,
     StratifiedPPI,
 )
 
@@ -27,8 +26,8 @@ rng = np.random.default_rng(0)
 
 def show(name, estimator, truth):
     """One line of a table: estimate, interval and truth."""
-    low, high = estimator.interval_
-    print(f"  {name:24s} {estimator.estimate_:6.3f} [{low:6.3f}, {high:6.3f}]  truth {truth:.3f}")
+    e = estimator.estimate()
+    print(f"  {name:24s} {e.value[0]:6.3f} [{e.low[0]:6.3f}, {e.high[0]:6.3f}]  truth {truth:.3f}")
 
 
 def hidden(labels, n_labeled):
@@ -60,7 +59,8 @@ human[150:] = None  # nobody looked
 difference = np.mean(preference == "w") - np.mean(preference == "l")
 raw = np.mean(verdict == "w") - np.mean(verdict == "l")
 print(f"\nWins minus losses, 150 of 3,000 pairs seen by people; the judge says {raw:.3f}")
-show("side by side", SideBySidePPI().fit(verdict, human), difference)
+side = ChainRulePPI(verdicts="side by side")
+show("side by side", side.fit(verdict, human), difference)
 
 # %%
 # Somebody labeled 60 right and 60 wrong answers. They say how often the judge errs on

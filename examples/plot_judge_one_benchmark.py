@@ -49,7 +49,8 @@ print(f"{'':26s} estimate  interval         off by  worth labels")
 estimates = {}
 for name, method in methods.items():
     method.fit(judge, human)
-    low, high = method.interval_
+    e = method.estimate()
+    low, high = e.low[0], e.high[0]
     print(
         f"{name:26s} {method.estimate_:7.3f}   {low:.3f} to {high:.3f}  "
         f"{judge.mean() - method.estimate_:+.3f} {method.effective_sample_size_:10.0f}"
@@ -71,9 +72,9 @@ with warnings.catch_warnings():
         f = again["autorater"]
         naive_hits.append(abs(f.mean() - truth) < 1.96 * f.std() / np.sqrt(len(f)))
         for name, method in methods.items():
-            low, high = method.fit(f, again["human"]).interval_
-            hits[name].append(low <= truth <= high)
-            widths[name].append(high - low)
+            e = method.fit(f, again["human"]).estimate()
+            hits[name].append(e.low[0] <= truth <= e.high[0])
+            widths[name].append(e.high[0] - e.low[0])
 print(f"\n{'over 300 benchmarks':26s} covered   mean width")
 print(f"{'the judge alone':26s} {np.mean(naive_hits):7.3f}")
 for name in methods:

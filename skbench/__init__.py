@@ -80,7 +80,6 @@ _HOMES = {
         "MonteCarloPPI",
         "PPIMean",
         "RoganGladen",
-        "SideBySidePPI",
         "StratifiedPPI",
         "judge_agreement",
         "position_bias",

@@ -84,7 +84,6 @@ from skbench.ppi import (
     MonteCarloPPI as MonteCarloPPI,
     PPIMean as PPIMean,
     RoganGladen as RoganGladen,
-    SideBySidePPI as SideBySidePPI,
     StratifiedPPI as StratifiedPPI,
     judge_agreement as judge_agreement,
     position_bias as position_bias,

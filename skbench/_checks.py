@@ -59,13 +59,6 @@ def check_confidence_level(confidence_level):
         )
 
 
-def level_or(own, asked):
-    """The confidence level that is asked for, or the constructor's where none is."""
-    level = own if asked is None else asked
-    check_confidence_level(level)
-    return level
-
-
 def check_whole(name, value, least=1):
     """Refuse what is no whole number of at least 1, or another least one."""
     if not isinstance(value, numbers.Integral) or value < least:

@@ -94,8 +94,7 @@ def _with_levels():
 
 
 @pytest.mark.parametrize("estimator", list(_with_levels()), ids=lambda c: c.__name__)
-def test_estimate_takes_the_constructors_level(estimator):
-    """None, "the constructor's", exactly where the constructor (or its estimator's) has one."""
+def test_estimate_takes_the_level(estimator):
     default = inspect.signature(estimator.estimate).parameters["confidence_level"].default
     own = "confidence_level" in inspect.signature(estimator).parameters
-    assert default == (None if own or estimator is skbench.GroupedPPI else 0.95)
+    assert default == (None if own else 0.95)

@@ -234,7 +234,7 @@ JUDGES = {
     "stratified": sb.StratifiedPPI(),
     "chain rule": sb.ChainRulePPI(bins=3),
     "Rogan-Gladen": sb.RoganGladen(),
-    "side by side": sb.SideBySidePPI(),
+    "side by side": sb.ChainRulePPI(verdicts="side by side"),
 }
 
 

@@ -15,7 +15,6 @@ _HOMES = {
     "parameters": ["KProportion", "Mean", "Proportion"],
     "position": ["position_bias"],
     "rogan_gladen": ["RoganGladen"],
-    "side_by_side": ["SideBySidePPI"],
     "stratified": ["StratifiedPPI"],
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -16,5 +16,4 @@ from skbench.ppi.parameters import (
 )
 from skbench.ppi.position import position_bias as position_bias
 from skbench.ppi.rogan_gladen import RoganGladen as RoganGladen
-from skbench.ppi.side_by_side import SideBySidePPI as SideBySidePPI
 from skbench.ppi.stratified import StratifiedPPI as StratifiedPPI

@@ -10,22 +10,11 @@ from skbench.stats.ppi.calibration import shares_with_mean
 
 
 class CalibratedScores(NamedTuple):
-    """Scores of rows, straight lines in the autorater's; one line per cell.
+    """Scores of rows, straight lines in the autorater's; one line per cell."""
 
-    Attributes
-    ----------
-    cell_of : callable
-        ``cell_of(autorater, codes)`` returns the cell of each row, numbered from 0; a
-        function that pickles.
-    slope : ndarray of shape (n_cells, n_autoraters) or None
-        Weight of each autorater; None where the cell says all.
-    level : ndarray of shape (n_cells,)
-        What is added; nan where no row can be told anything.
-    """
-
-    cell_of: Callable
-    slope: np.ndarray | None
-    level: np.ndarray
+    cell_of: Callable  # cell_of(autorater, codes) numbers cells from 0, and pickles
+    slope: np.ndarray | None  # (n_cells, n_autoraters); None where the cell says all
+    level: np.ndarray  # nan where nothing is known of a cell
 
     def __call__(self, autorater, codes):
         """Scores of rows with these autorater scores in the groups `codes`."""
@@ -41,21 +30,7 @@ def group_cells(autorater, codes):
 
 
 def lines_with_mean(data, cell_of, slope, level, mean):
-    """Lines, each group's moved by one constant so that its rows have the given mean.
-
-    Parameters
-    ----------
-    data : PPIData
-        The fitted rows.
-    cell_of, slope, level
-        As in `CalibratedScores`; the cells of a group follow each other.
-    mean : ndarray of shape (n_groups,)
-        The estimates.
-
-    Returns
-    -------
-    CalibratedScores
-    """
+    """Lines, each group's moved by one constant so that its fitted rows have the given mean."""
     scores = CalibratedScores(cell_of, slope, level)(data.autorater, data.codes)
     n_rows = np.bincount(data.codes, minlength=data.n_groups)
     center = divided(np.bincount(data.codes, scores, data.n_groups), n_rows)
@@ -66,25 +41,7 @@ def lines_with_mean(data, cell_of, slope, level, mean):
 
 
 def shares_by_verdict(cell_of, shares, n_rows, mean, bounds=(0.0, 1.0)):
-    """Mean label given each verdict, each group's moved so that its rows have the given mean.
-
-    Parameters
-    ----------
-    cell_of : callable
-        As in `CalibratedScores`; the verdicts of a group follow each other.
-    shares : ndarray of shape (n_groups, n_values)
-        Mean label given each verdict, inside the range of the labels.
-    n_rows : ndarray of shape (n_groups, n_values)
-        Fitted rows with each.
-    mean : ndarray of shape (n_groups,)
-        The estimates.
-    bounds : tuple of two floats
-        Range of the labels.
-
-    Returns
-    -------
-    CalibratedScores
-    """
+    """Mean label given each verdict, moved on the logit scale so that fitted rows have `mean`."""
     low, high = bounds
     moved = shares_with_mean((shares - low) / (high - low), n_rows, (mean - low) / (high - low))
     return CalibratedScores(cell_of, None, (low + (high - low) * moved).ravel())

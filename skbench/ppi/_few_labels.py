@@ -10,17 +10,7 @@ _MOST_LABELS = 10**12  # a target out of reach of this many labels is out of rea
 
 
 def warn_of_few_labels(data, n_unlabeled, without_unlabeled):
-    """Say what the rows cannot tell: a standard error, a class, a correction.
-
-    Parameters
-    ----------
-    data : PPIData
-        Of one group.
-    n_unlabeled : int
-        Number of unlabeled rows.
-    without_unlabeled : str
-        What comes of the estimate where that is 0.
-    """
+    """Warn of a standard error, a class or a correction that the rows of one group do not give."""
     labels = data.y[data.labeled]
     if labels.size < 2:
         _warn(
@@ -59,7 +49,7 @@ def warn_of_few_labels(data, n_unlabeled, without_unlabeled):
 
 
 def _in_one_cluster(data, rows):
-    return data.clusters is not None and np.ptp(data.clusters[rows]) == 0
+    return data.cluster is not None and np.ptp(data.cluster[rows]) == 0
 
 
 def _warn(message):

@@ -1,12 +1,16 @@
 """What a summary of groups is made of: pooled variances, and features free of their luck."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 
+from skbench._checks import plain
 from skbench.ppi._data import row_moments
 from skbench.stats import ppi
 from skbench.stats.intervals.moderated import moderated_variance
 from skbench.stats.intervals.moments import Moments, divided, group_moments
+from skbench.summaries.features import joined_features
 
 # Weight of the pooled residual variance, in degrees of freedom. Own variances of 10
 # labels go with the errors of the estimates: groups that happen to look perfect would
@@ -38,7 +42,7 @@ def without_useless_autorater(data):
 
 def outcome(data):
     """What the direct estimates are: shares of right answers only without an autorater."""
-    if data.clusters is not None:
+    if data.cluster is not None:
         return "clustered"
     plain = data.weights is None and not data.autorater.shape[1]
     is_share = plain and np.isin(data.y[data.labeled], (0, 1)).all()
@@ -53,7 +57,7 @@ def pooled_variances(result, data, borrowed=None):
     """
     borrowed = _BORROWED_FREEDOM if borrowed is None else borrowed
     n = np.maximum(result.n_labeled, 1)
-    is_independent = data.clusters is None and data.weights is None
+    is_independent = data.cluster is None and data.weights is None
     fixed = result.unlabeled_variance if is_independent else np.zeros(len(n))
     spread = n * (result.standard_error**2 - fixed)
     freedom = np.where(np.isnan(spread), 0.0, np.minimum(result.df, n - 1))
@@ -99,27 +103,12 @@ def autorater_columns(data, names, numeric):
     }
 
 
-def autorater_features(data, columns, direct, finite_population):
-    """Mean of each column over all rows of the group, free of the estimate's luck.
-
-    Parameters
-    ----------
-    data : PPIData
-    columns : dict
-        What `autorater_columns` returned.
-    direct : GroupResult
-        Estimates of all groups from the same rows, not smoothed.
-    finite_population : bool
-        Whether the rows are all there is, and their scores no luck.
-
-    Returns
-    -------
-    DataFrame with n_groups rows
-    """
+def autorater_features(data, columns, direct, population):
+    """Mean of each column over all rows of the group; of a sample free of the estimate's luck."""
     if not columns:
         return pd.DataFrame(index=data.labels)
     labeled, means = _column_means(data, columns)
-    if not finite_population:
+    if population != "rows":
         noise = _label_noise(data, direct)
         known = divided(noise, _average_variances(direct, data))
         regression = ppi.within_regression(labeled)
@@ -159,7 +148,7 @@ def _average_variances(direct, data):
     A feature made with own variances would follow what is particular to a group.
     """
     variance = pooled_variances(direct, data, np.inf)
-    if data.clusters is not None or data.weights is not None:
+    if data.cluster is not None or data.weights is not None:
         return variance
     n, N = direct.n_labeled, direct.n_unlabeled
     shape = N / np.maximum(n + N, 1) ** 2
@@ -171,10 +160,10 @@ def _units(data):
     """Numbers of independent observations: with a label, and in all."""
     codes, n_groups = data.codes, data.n_groups
     size = np.bincount(codes, minlength=n_groups)
-    if data.clusters is not None:
-        group = np.zeros(int(data.clusters.max()) + 1, dtype=int)
-        group[data.clusters] = codes
-        with_label = group[np.unique(data.clusters[data.labeled])]
+    if data.cluster is not None:
+        group = np.zeros(int(data.cluster.max()) + 1, dtype=int)
+        group[data.cluster] = codes
+        with_label = group[np.unique(data.cluster[data.labeled])]
         counts = (np.bincount(g, minlength=n_groups) for g in (with_label, group))
         return tuple(counts)
     if data.weights is None:
@@ -182,3 +171,60 @@ def _units(data):
     weights = np.where(data.labeled, data.weights, 0.0)
     total, squares = (np.bincount(codes, w, n_groups) for w in (weights, weights**2))
     return np.nan_to_num(divided(total**2, squares)), size
+
+
+def known_features(features, labels):
+    """The caller's table, one row per group; without columns where there is none."""
+    if features is None:
+        return pd.DataFrame(index=labels)
+    name = labels.name or "group"
+    keys = pd.DataFrame({name: labels})
+    return joined_features(keys, labels, [name], [], features, {}).drop(columns=name)
+
+
+def warn_of_groups(labels, n_labeled, borrows):
+    """Warn of groups without a label, and of those with the spread of other groups."""
+    absent = labels[n_labeled == 0]
+    if len(absent):
+        warnings.warn(
+            f"{len(absent)} of {len(labels)} groups have no human label, the first is "
+            f"{plain(absent[0])!r}: they get no estimate and are not in summary_. Predict "
+            "them from features_.",
+            stacklevel=3,
+        )
+    if borrows.any():
+        warnings.warn(
+            f"{int(borrows.sum())} of {len(labels)} groups have too few labels for a "
+            "standard error of their own, or none that differ, the first is "
+            f"{plain(labels[int(np.argmax(borrows))])!r}: it is taken from the other groups.",
+            stacklevel=3,
+        )
+
+
+def warn_of_full_trust(estimator):
+    """Warn where an estimator trusts the autorater whatever the labels say."""
+    if estimator.get_params().get("power_tuning") is False:
+        warnings.warn(
+            "power_tuning=False trusts the autorater fully in every group, which with few "
+            "labels can be worse than the labels alone. Do not shrink summary_; set "
+            "power_tuning=True.",
+            stacklevel=3,
+        )
+
+
+def group_positions(labels, by, n_rows):
+    """Position in `labels` of the group of each row; without `by` there is one group."""
+    if by is None and len(labels) == 1:
+        return np.zeros(n_rows, dtype=int)
+    if by is None:
+        raise ValueError(f"by is missing: fit had {len(labels)} groups.")
+    positions = labels.get_indexer(pd.Index(by))
+    if len(positions) != n_rows:
+        raise ValueError(f"by has {len(positions)} entries, but X has {n_rows} rows.")
+    if (positions < 0).any():
+        row = int(np.argmax(positions < 0))
+        raise ValueError(
+            f"Row {row} is of group {plain(pd.Index(by)[row])!r}, which fit had no rows "
+            "of. Fit with it, or leave its rows out."
+        )
+    return positions

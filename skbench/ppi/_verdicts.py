@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench.ppi._data import read_ppi_data
+from skbench._checks import plain
+from skbench.ppi._data import autorater_scores, ppi_data, score_table
 from skbench.stats.ppi.chain_rule import prior_pull
 
 MOST_VALUES = 10  # beyond, few labels per value leave little but the prior
@@ -18,6 +19,12 @@ _LABELS_PER_OTHER_VALUE = 10
 _MOST_PULL = 0.5  # of the prior, in standard errors: then a 95 % interval covers .92
 _MATTERS = 0.02  # share of the rows that makes a value count
 _N_NAMED = 3
+_USUAL_BINS = 5
+_NUMBERS = {
+    "w": 1.0, "win": 1.0, 1: 1.0,
+    "l": -1.0, "loss": -1.0, "lose": -1.0, -1: -1.0,
+    "t": 0.0, "tie": 0.0, 0: 0.0,
+}  # fmt: skip
 
 
 class VerdictTable(NamedTuple):
@@ -28,27 +35,15 @@ class VerdictTable(NamedTuple):
 
 
 class Verdicts(NamedTuple):
-    """The values an autorater takes, and how a row is told to have one.
+    """The values an autorater takes, and how a row is told to have one."""
 
-    Attributes
-    ----------
-    values : list
-        Sorted; tuples where there are several autoraters.
-    cuts : list of ndarray or None
-        Where the scores of each autorater are cut into bins; None where they are not.
-    """
-
-    values: list
-    cuts: list
+    values: list  # sorted; tuples where there are several autoraters
+    cuts: list  # of the scores of each autorater (one: of their mean), or None
 
     def codes(self, autorater):
-        """Position in `values` of each row.
-
-        Raises
-        ------
-        ValueError
-            If a row has a verdict that is not among them.
-        """
+        """Position in `values` of each row."""
+        if len(self.cuts) < autorater.shape[1]:
+            autorater = _mean_score(autorater)
         columns = [_in_bins(*both) for both in zip(autorater.T, self.cuts, strict=True)]
         rows = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
         place = {value: position for position, value in enumerate(self.values)}
@@ -63,26 +58,7 @@ class Verdicts(NamedTuple):
 
 
 def read_verdicts(autorater, bins):
-    """Which value of the autorater each row has, the values, and the cuts of bins.
-
-    Parameters
-    ----------
-    autorater : ndarray of shape (n_rows, n_autoraters)
-        Scores or names.
-    bins : None, int or sequence of floats
-        As in `ChainRulePPI`.
-
-    Returns
-    -------
-    codes : ndarray of int of shape (n_rows,)
-        Positions in the values.
-    verdicts : Verdicts
-
-    Raises
-    ------
-    ValueError
-        If there are more than ten values.
-    """
+    """The value of each row as a position, and the `Verdicts`."""
     cuts = [None if bins is None else _cuts(column, bins) for column in autorater.T]
     each = [_factorized(_in_bins(*both)) for both in zip(autorater.T, cuts, strict=True)]
     codes, values = each[0]
@@ -90,10 +66,42 @@ def read_verdicts(autorater, bins):
         pairs, codes = np.unique([c for c, _ in each], axis=1, return_inverse=True)
         values = [tuple(v[i] for (_, v), i in zip(each, pair, strict=True)) for pair in pairs.T]
     if len(values) > MOST_VALUES:
-        raise ValueError(_too_many(len(values), len(each), bins))
+        scores = _mean_score(autorater)
+        if bins is not None or scores is None:
+            raise ValueError(_too_many(len(values), len(each), bins))
+        return read_verdicts(scores, _USUAL_BINS)
     if any(edges is not None for edges in cuts):
         _warn_of_bins(cuts)
     return codes.ravel(), Verdicts(values, cuts)
+
+
+def wins(y):
+    """1 for a win, 0 for a tie, -1 for a loss, nan where there is no label."""
+    labels = pd.Series(y, dtype=object)
+    numbers = labels.map(lambda label: _NUMBERS.get(_word(label), np.nan)).to_numpy(float)
+    strange = np.isnan(numbers) & labels.notna().to_numpy()
+    if strange.any():
+        row = int(np.argmax(strange))
+        raise ValueError(
+            f"Human labels must be w, l or t (or 1, -1, 0), but row {row} has "
+            f"{plain(labels.iloc[row])!r}."
+        )
+    return numbers
+
+
+def _word(label):
+    """Words in small letters; anything unhashable is no label."""
+    if isinstance(label, str):
+        return label.strip().lower()
+    return label if isinstance(label, int | float | np.number) else None
+
+
+def _mean_score(autorater):
+    """Mean score of each row as a column, or None where scores are not numbers."""
+    try:
+        return autorater.astype(float).mean(axis=1, keepdims=True)
+    except (TypeError, ValueError):
+        return None
 
 
 def _in_bins(column, cuts):
@@ -112,12 +120,7 @@ def _factorized(column):
 
 def _too_many(n_values, n_columns, bins):
     what = "The autorater takes" if n_columns == 1 else "The autoraters together take"
-    remedy = (
-        "Pass bins=5 to cut scores into five bins, or use StratifiedPPI or PPIMean, which read "
-        "scores as numbers."
-        if bins is None
-        else "Take fewer bins, or fewer autoraters."
-    )
+    remedy = "Merge verdicts." if bins is None else "Take fewer bins, or fewer autoraters."
     return (
         f"{what} {n_values} different values, and the chain rule takes at most {MOST_VALUES}. "
         f"{remedy}"
@@ -151,29 +154,12 @@ def _warn_of_bins(cuts):
     warnings.warn(
         f"Autorater scores were cut into bins at {shown}, and the chain rule reads the bins as "
         "names: what scores say within a bin is lost. bins_ holds the cuts.",
-        stacklevel=5,
+        stacklevel=6,
     )
 
 
 def counted(data, codes, n_values, label_values):
-    """Rows of each group by autorater value, and by human label where there is one.
-
-    Parameters
-    ----------
-    data : PPIData
-        Rows.
-    codes : ndarray of int of shape (n_rows,)
-        Value of the autorater in each row.
-    n_values : int
-        How many values there are.
-    label_values : ndarray
-        All human labels, largest first.
-
-    Returns
-    -------
-    VerdictTable
-        unlabeled of shape (n_groups, n_values), labeled with an axis of labels more.
-    """
+    """The `VerdictTable` of rows with these codes; `label_values` fall."""
     cells = data.codes * n_values + codes
     size = data.n_groups * n_values
     unlabeled = np.bincount(cells[~data.labeled], minlength=size)
@@ -193,37 +179,14 @@ def verdict_counts(table):
 
 
 def few_unlabeled(table):
+    """Whether each group has fewer unlabeled than labeled rows."""
     return table.unlabeled.sum(axis=1) < table.labeled.sum(axis=(1, 2))
 
 
-def has_enough_labels(verdicts, y, groups=None):
-    """Whether intervals of the chain rule keep their level with these labels.
-
-    Parameters
-    ----------
-    verdicts : array-like of shape (n_rows,)
-        What the autorater says: numbers or words.
-    y : array-like of shape (n_rows,)
-        Human labels, nan where a row is unlabeled.
-    groups : array-like of shape (n_rows,), default=None
-        Groups that are to be estimated one by one: every one with labels must have
-        enough.
-
-    Returns
-    -------
-    bool
-        Whether there are at most ten values, and ten labels for each of two values,
-        20 for each of three, and so on: one less than the number of values, times
-        ten. Values of less than 2 % of the rows need none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> y = np.where(np.arange(100) < 30, 1.0, np.nan)
-    >>> has_enough_labels(np.arange(100) % 2, y), has_enough_labels(np.arange(100) % 3, y)
-    (True, False)
-    """
-    data = read_ppi_data(verdicts, y, groups, numeric=False)
+def has_enough_labels(verdicts, y, by=None):
+    """Whether 95 % intervals of the chain rule cover .93, in every group that has labels."""
+    scores = autorater_scores(score_table(verdicts, numeric=False), numeric=False)
+    data = ppi_data(scores, y, by)
     codes, values = _factorized(data.autorater[:, 0])
     if len(values) > MOST_VALUES:
         return False
@@ -244,18 +207,7 @@ def _enough(n_values):
 
 
 def warn_of_the_prior(table, values, label_values, standard_errors):
-    """Warn where the prior says more than the labels should let it, or a value has none.
-
-    Parameters
-    ----------
-    table : VerdictTable
-    values : list
-        Of the autorater.
-    label_values : ndarray of shape (n_labels,)
-        Numbers that human labels stand for.
-    standard_errors : ndarray of shape (n_groups,)
-        Posterior standard deviations; infinite where the prior lets go by itself.
-    """
+    """Warn where the prior moves an estimate too far, or a value has no label."""
     rows, labels = verdict_counts(table), table.labeled.sum(axis=2)
     share = rows / np.maximum(rows.sum(axis=1, keepdims=True), 1)
     pull = np.abs(prior_pull(share, table.labeled, label_values)) / standard_errors

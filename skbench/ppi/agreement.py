@@ -147,16 +147,13 @@ def judge_agreement(
     By judge, over the rows that both labeled: Cohen's kappa and Krippendorff's alpha
     (Dirichlet posterior, `skbench.stats.agreement`); TPR and TNR, the shares of people's
     yes and no that it says (Clopper-Pearson); bias, judge minus people (score interval of
-    paired proportions, else t); calibration, the slope of people's labels on its scores, 1
-    if a step of the score means what it says. With clusters, each rests on the number of
-    rows that they are worth. Simulated coverage at level .95 with 30, 100 and 400 labels:
-    at least .93 (test_every_interval_covers).
+    paired proportions, else t); calibration, the slope of people's labels on its scores. With
+    clusters, each rests on the number of rows that they are worth. Simulated coverage at level
+    .95 with 30, 100 and 400 labels: at least .93 (test_every_interval_covers).
 
-    Errors are taken given the human label: judges that are right independently of each
-    other count in full, whatever their error rates.
+    Errors are taken given the human label: judges that err independently count in full.
 
-    When not to use it: with labels of rows that were chosen for their verdicts; agreement
-    is then about these rows.
+    When not to use it: with labels of rows that were chosen for their verdicts.
 
     Examples
     --------
@@ -205,14 +202,12 @@ def judge_agreement(
     )
 
 
-def mean_estimator(verdicts, y, discrete, clusters=None, groups=None):
+def mean_estimator(verdicts, y, discrete, cluster=None, by=None):
     """The estimator of a mean label: exact where each of few verdicts has labels enough."""
     if np.isfinite(y).all():
         return ClassicalMean()
-    alone = (
-        clusters is None or not pd.DataFrame({"of": clusters, "group": groups}).duplicated().any()
-    )
-    few = discrete and alone and has_enough_labels(verdicts, y, groups)
+    alone = cluster is None or not pd.DataFrame({"of": cluster, "by": by}).duplicated().any()
+    few = discrete and alone and has_enough_labels(verdicts, y, by)
     return ChainRulePPI() if few else PPIMean()
 
 
@@ -308,7 +303,7 @@ def _corrected(table, human, labels, event, scores, cluster, confidence_level):
         estimator = mean_estimator(f, h, binary and np.isin(f, (0, 1)).all(), clusters)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of few labels, which the card tells
-            estimate = estimator.fit(f, h, clusters=clusters).estimate(confidence_level)
+            estimate = estimator.fit(f, h, cluster=clusters).estimate(confidence_level)
         found[name] = [estimate.value[0], estimate.low[0], estimate.high[0], estimate.method]
     columns = ["value", "low", "high", "method"]
     return pd.DataFrame.from_dict(found, orient="index", columns=columns).rename_axis("judge")

@@ -35,7 +35,7 @@ def rows_of_arrays(
     Notes
     -----
     ``ppi_mean_ci(Y, Yhat, Yhat_unlabeled, alpha=0.05)`` of ppi-python is
-    ``PPIMean(interval="z").fit(*rows_of_arrays(Y, Yhat, Yhat_unlabeled)).interval_`` but for
+    ``PPIMean(interval="z").fit(*rows_of_arrays(Y, Yhat, Yhat_unlabeled)).estimate()`` but for
     its divisor n of variances, n - 1 here, and for its own estimate of the power. Its alpha
     is .1 unless told.
 

@@ -21,6 +21,7 @@ from skbench.ppi._verdicts import (
     read_verdicts,
     verdict_counts,
     warn_of_the_prior,
+    wins,
 )
 from skbench.stats.intervals.moments import divided
 from skbench.stats.ppi.chain_rule import (
@@ -42,10 +43,9 @@ _INTERVAL_MOVES = 0.2, 0.4
 class ChainRulePPI(PPIEstimator):
     """Mean human label from an autorater that gives one of a few verdicts.
 
-    How often each verdict is given is learned from the many unlabeled rows, what the
-    human label is given each verdict from the few labeled ones. Verdicts are names:
-    "yes", "no" and "unparseable", 0 and 1, one to five stars; they need not be on any
-    scale, and several autoraters are taken together, by their combination of verdicts.
+    The frequency of each verdict is learned from the many unlabeled rows, the human label
+    given each verdict from the few labeled ones. Verdicts are names, on no scale: "yes", "no"
+    and "unparseable", or one to five stars. Several autoraters count by their combination.
 
     Parameters
     ----------
@@ -53,6 +53,9 @@ class ChainRulePPI(PPIEstimator):
         Whether the interval is computed by quadrature or from random draws.
     n_draws : int, default=10_000
         Number of draws, for ``integration="draws"``.
+    verdicts : "side by side" or None, default=None
+        "side by side" estimates P(win) - P(loss), from -1 to 1: humans compared two answers,
+        with labels w, l and t (or win, loss and tie; or 1, -1 and 0).
     event : object, default=None
         Human label whose probability is estimated, where labels are names or where
         one of several numbers is meant; None estimates the mean of numeric labels.
@@ -61,24 +64,19 @@ class ChainRulePPI(PPIEstimator):
         takes 0 and 1 where there are no others, and otherwise the labels seen.
     bins : int or sequence of floats, default=None
         How numeric autorater scores are cut into values: the number of bins of equal
-        frequency, or the cuts between bins. None refuses scores of more than ten
-        different values.
+        frequency, or the cuts between bins. None cuts scores of more than ten different
+        values into five bins, those of several autoraters by their mean.
     prior : {"auto", "jeffreys"}, default="auto"
-        "jeffreys" draws every value to the middle of the range, as in [1]_. "auto" does too,
-        unless that moves the estimate by more than a tenth of its standard error: the
-        estimate then draws every value to what all labels say, as much as the labels let it,
-        and the interval is wider (see the notes).
+        "jeffreys" shrinks every value toward the middle of the range, as in [1]_. "auto"
+        shrinks toward the mean of all labels instead where that prior would move the estimate
+        by more than a tenth of its standard error (see the notes).
     random_state : None, int, RandomState or Generator, default=None
         For ``integration="draws"``.
-    confidence_level : float, default=0.95
-        Level of `interval_`.
 
     Attributes
     ----------
     estimate_, standard_error_ : float
         Mean (see `prior`) and standard deviation of the posterior.
-    interval_ : tuple of two floats
-        Low and high end, each with half of the remaining probability outside.
     lambda_ : float
         nan: the autorater has no power here.
     rectifier_ : float
@@ -87,8 +85,7 @@ class ChainRulePPI(PPIEstimator):
     n_labeled_, n_unlabeled_ : int
         Numbers of rows.
     effective_sample_size_ : float
-        Labels that the labels alone, with as much of a prior, would need for the same
-        standard error.
+        Labels needed without the autorater, under as strong a prior, for the same error.
     values_ : list
         Values of the autorater; tuples where there are several autoraters.
     bins_ : list of ndarray or None
@@ -98,8 +95,8 @@ class ChainRulePPI(PPIEstimator):
     ------
     ValueError
         If no row has a label, an autorater (or a combination of them) takes more than
-        ten values and `bins` is None, labels are not a finite set or not among
-        `label_values`, or `clusters` or `sample_weight` are given.
+        ten values that are no numbers, labels are not a finite set or not among
+        `label_values`, or `cluster` or `sample_weight` are given.
 
     Warns
     -----
@@ -109,43 +106,39 @@ class ChainRulePPI(PPIEstimator):
 
     Notes
     -----
-    Section 4.4 of [1]_: ``theta = sum_a P(A = a) sum_h h P(H = h | A = a)``, with
-    Dirichlet posteriors under priors of ``1/K`` for each of K values; for two values
-    that is Jeffreys' Beta(1/2, 1/2). P(A) is learned from the unlabeled rows alone, as
-    in [1]_, unless labeled rows outnumber them: then from all rows, which is as
-    valid and better.
+    Section 4.4 of [1]_: ``theta = sum_a P(A = a) sum_h h P(H = h | A = a)``, with Dirichlet
+    posteriors under priors of ``1/K`` for each of K values. P(A) is learned from the unlabeled
+    rows, or from all rows where labeled ones outnumber them.
 
-    With few labels, many values or a truth near 0 or 1 these priors pull the estimate away:
-    at a truth of .99, two values, 20 labels and a useless autorater its mean squared error is
-    5.2 times that of the mean label. "auto" takes the pull back, down to
-    `chain_mean_of_pooled_prior` (`skbench.stats`): not at all up to a tenth of a posterior
-    standard deviation, wholly from half of one on, and in between on the line that joins both
-    (firm shrinkage [2]_). It was then at most 1.06 times that of the mean label, with 10 to 300
-    labels, two to ten values, a useless autorater and truths of .5 to .99
-    (test_no_worse_than_the_labels_near_one). From a fifth of a standard deviation on, the
-    interval holds that of [1]_ and the same moved, wholly from two fifths on.
+    With few labels, many values or a truth near 0 or 1 these priors bias the estimate. "auto"
+    moves it to `chain_mean_of_pooled_prior` (`skbench.stats`) where the pull is large: not at all
+    up to a tenth of a posterior standard deviation, wholly from half of one on, linearly in
+    between (firm shrinkage [2]_). Its mean squared error was then at most 1.06 times that of the
+    mean label (test_no_worse_than_the_labels_near_one); with "jeffreys" it is 5.2 times at a truth
+    of .99, two values, 20 labels and a useless autorater. From a fifth of a standard deviation
+    on, the interval also covers that of [1]_ moved by the pull.
 
-    Labels must be drawn at random from the rows. The prior of each value has the weight
-    of one label, and all of them pull to the middle of the range: harmless where every
-    value has many labels, a bias where it has not. 95 % intervals cover some .93 or more
-    where each of two values has 10 labels, each of three 20, and so on by tens
-    (test_coverage_with_enough_labels). Without that
-    they can fail, the more the more values there are and the nearer the truth is to 0
-    or 1; a warning says where "jeffreys" moves the estimate by more than half of its standard
-    error, which takes an interval of 95 % to .92. With a truth of .95 its intervals cover .91
-    at 10 labels of two values, .84 at 15 labels of three, and hardly ever at 30 labels of ten.
-    There `PPIMean` holds.
+    95 % intervals cover some .93 or more where each of two values has 10 labels, each of three 20,
+    and so on by tens (test_coverage_with_enough_labels). With fewer labels "jeffreys" can fail:
+    with a truth of .95 it covers .91 at 10 labels of two values, .84 at 15 labels of three, and
+    hardly ever at 30 labels of ten. A warning reports a pull of more than half a standard error.
+
+    Side by side (section 5.3) ``theta = sum_a P(A = a) (P(H = w | a) - P(H = l | a))``. The three
+    probabilities given one verdict have one joint Dirichlet posterior from the labeled rows:
+    Table 1 of [1]_ has "h in {w, t}" and "in S~_N" where {w, l} and S_n are meant. With a useless
+    autorater and win, tie and loss probabilities of .8, .05 and .15, 95 % intervals cover .93 at
+    10 labels, .94 at 30 and .96 at 100; with "jeffreys" .88, .93 and .94
+    (test_few_labels_per_verdict_under_cover).
 
     `predict` gives a row the posterior mean label given its verdict,
-    ``sum_h h (n_ah + 1/K) / (n_a + 1)``, for labels 0 and 1 the probability of a 1; all moved
-    together, on the logit scale of the range of the labels, until the mean over the fitted
-    rows is the estimate, which weighs verdicts by the unlabeled rows.
+    ``sum_h h (n_ah + 1/K) / (n_a + 1)``. All are moved together, on the logit scale of the range
+    of the labels, until the mean over the fitted rows is the estimate.
 
     When not to use it: with few labels per value of the autorater (`PPIMean`); with a
-    continuous autorater that ranks well, of which bins lose much (`StratifiedPPI`,
-    `PPIMean`); with rows that depend on each other or labels chosen with unequal
-    probability (`PPIMean`); before shrinkage of many small groups, which the prior
-    already pulls towards the middle.
+    continuous autorater that ranks well (`StratifiedPPI`, `PPIMean`); with dependent rows or
+    unequal label probabilities (`PPIMean`); before shrinkage of many small groups, which the
+    prior already shrinks; where two answers were graded one at a time (`PPIMean` of the
+    difference of the grades).
 
     References
     ----------
@@ -160,7 +153,8 @@ class ChainRulePPI(PPIEstimator):
     >>> human = np.full(1000, np.nan)
     >>> human[:40] = [1] * 24 + [0] * 2 + [0] * 12 + [1] * 2
     >>> chain = ChainRulePPI().fit(judge, human)
-    >>> print(f"{chain.estimate_:.3f} [{chain.interval_[0]:.3f}, {chain.interval_[1]:.3f}]")
+    >>> e = chain.estimate()
+    >>> print(f"{e.value[0]:.3f} [{e.low[0]:.3f}, {e.high[0]:.3f}]")
     0.634 [0.528, 0.729]
     """
 
@@ -173,25 +167,27 @@ class ChainRulePPI(PPIEstimator):
         integration: Literal["exact", "draws"] = "exact",
         n_draws: int = 10_000,
         *,
+        verdicts: Literal["side by side"] | None = None,
         event: object = None,
         label_values: Sequence[float] | None = None,
         bins: int | Sequence[float] | None = None,
         prior: Literal["auto", "jeffreys"] = "auto",
         random_state: RandomState = None,
-        confidence_level: float = 0.95,
     ) -> None:
         self.integration = integration
         self.n_draws = n_draws
+        self.verdicts = verdicts
         self.event = event
         self.prior = prior
         self.label_values = label_values
         self.bins = bins
         self.random_state = random_state
-        self.confidence_level = confidence_level
 
     @property
     def bounds(self) -> Bounds | None:
         """Least and greatest label there can be, or None before it is known."""
+        if self.verdicts is not None:
+            return -1.0, 1.0
         if self.event is not None:
             return 0.0, 1.0
         if self.label_values is not None:
@@ -202,11 +198,12 @@ class ChainRulePPI(PPIEstimator):
     @property
     def _method(self):
         drawn = "exact" if self.integration == "exact" else f"{self.n_draws} draws"
-        return f"{self._name} ({drawn})"
-
-    _name = "chain rule"
+        name = "chain rule" if self.verdicts is None else f"{self.verdicts}, chain rule"
+        return f"{name} ({drawn})"
 
     def _read_labels(self, y):
+        if self.verdicts is not None:
+            return wins(y)
         if self.event is None:
             return y
         labels = pd.Series(y)
@@ -214,9 +211,6 @@ class ChainRulePPI(PPIEstimator):
         if missing.all():
             return np.full(len(labels), np.nan)
         happened = (labels == self.event).to_numpy(dtype=float, na_value=0.0)
-        if not happened.any():
-            seen = ", ".join(map(repr, pd.unique(labels[~missing])[:MOST_VALUES]))
-            raise ValueError(f"No human label is event={self.event!r}; the labels are {seen}.")
         return np.where(missing, np.nan, happened)
 
     def _fit_groups(self, data):
@@ -224,6 +218,7 @@ class ChainRulePPI(PPIEstimator):
         check_option("prior", self.prior, ("auto", "jeffreys"))
         check_draws(self.n_draws)
         refuse_dependent_rows(data, type(self).__name__)
+        self._check_labels(data.y[data.labeled])
         values = self._label_set(data.y[data.labeled])
         codes, verdicts_read = read_verdicts(data.autorater, self.bins)
         self.values_, self.bins_ = verdicts_read
@@ -257,8 +252,18 @@ class ChainRulePPI(PPIEstimator):
             labels_tell_verdicts=few_unlabeled(table),
         )
 
+    def _check_labels(self, labels):
+        if self.verdicts not in (None, "side by side"):
+            raise ValueError(f"verdicts must be 'side by side' or None, got {self.verdicts!r}.")
+        if self.verdicts is not None and (self.event, self.label_values) != (None, None):
+            raise ValueError("verdicts says what the labels are: leave out event and label_values.")
+        if self.event is not None and not labels.any():
+            raise ValueError(f"No human label is event={self.event!r}: pass one that occurs.")
+
     def _label_set(self, labels):
         """The numbers a human label can be, largest first."""
+        if self.verdicts is not None:
+            return np.array([1.0, 0.0, -1.0])
         seen = np.unique(labels)[::-1]
         if self.label_values is not None and self.event is None:
             declared = _declared(self.label_values)

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from skbench._checks import check_option, check_same_index
+from skbench._checks import check_option
 from skbench._types import Bounds
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED
 from skbench.ppi._base import (
@@ -15,12 +15,13 @@ from skbench.ppi._base import (
     PPIEstimator,
     check_power_tuning,
     cut,
+    equal_power,
     refuse_dependent_rows,
     score_bounds,
     t_interval_of,
 )
 from skbench.ppi._calibrated import group_cells, lines_with_mean
-from skbench.ppi._data import is_binary, read_ppi_data, row_moments
+from skbench.ppi._data import is_binary, row_moments
 from skbench.stats import ppi
 from skbench.stats.intervals import binomial
 from skbench.stats.intervals.moments import divided
@@ -38,8 +39,6 @@ default="auto"
         normal interval.
     bounds : tuple of two floats, default=None
         Range of the labels; None takes (0, 1) where all labels are 0 or 1.
-    confidence_level : float, default=0.95
-        Level of `interval_`.
 
     Attributes
     ----------
@@ -48,14 +47,10 @@ default="auto"
     standard_error_ : float
         Its standard error; for bounded labels smoothed as in `PPIMean`, unless
         the interval is "wald".
-    interval_ : tuple of two floats
-        Low and high end.
     lambda_, rectifier_ : float
         0, and the estimate: no autorater is used.
-    n_labeled_, n_unlabeled_ : int
-        Numbers of rows.
-    effective_sample_size_ : float
-        The number of labels.
+    n_labeled_, n_unlabeled_, effective_sample_size_
+        Numbers of rows, and of labels.
 
     Raises
     ------
@@ -70,20 +65,18 @@ default="auto"
 
     Notes
     -----
-    For clusters the variance is CR2 with the degrees of freedom of Bell and
-    McCaffrey; with weights the estimate is the Hajek mean ``sum w y / sum w``.
-    `predict` gives every row the estimate.
+    The variance of clusters is CR2 with Bell and McCaffrey's degrees of freedom; with weights the
+    estimate is the Hajek mean ``sum w y / sum w``. `predict` gives every row the estimate.
 
-    When not to use it: where an autorater agrees with the labels beyond chance and
-    has scored many more rows.
+    When not to use it: where an autorater agrees with the labels and has scored many more rows.
 
     Examples
     --------
     >>> import numpy as np
     >>> y = np.array([1.0] * 7 + [0.0] * 3 + [np.nan] * 90)
     >>> mean = ClassicalMean().fit(np.zeros(100), y)
-    >>> mean.estimate_, round(mean.interval_[0], 3)
-    (0.7, 0.397)
+    >>> print(f"{mean.estimate_:.1f}, from {mean.estimate().low[0]:.3f}")
+    0.7, from 0.397
     """
 
     def __init__(
@@ -93,11 +86,11 @@ default="auto"
         ] = "auto",
         *,
         bounds: Bounds | None = None,
-        confidence_level: float = 0.95,
     ) -> None:
         self.interval = interval
         self.bounds = bounds
-        self.confidence_level = confidence_level
+
+    _numeric_autorater = False
 
     @property
     def _guarantee(self):
@@ -111,15 +104,14 @@ default="auto"
     def _method(self):
         return f"classical ({self._result_interval})"
 
-    def _read(self, X, y, groups, clusters, sample_weight):
-        # Whatever X says of the rows, only its length and its index matter.
-        check_same_index(X=X, y=y)
-        n_rows = len(X)
-        data = read_ppi_data(np.zeros(n_rows), y, groups, clusters, sample_weight)
-        return data._replace(autorater=np.empty((n_rows, 0)))
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
 
-    def _read_autorater(self, X):
-        return np.empty((len(X), 0))
+    def _autorater(self, table):
+        # Whatever X says of the rows, only its length and its index matter.
+        return np.empty((len(table), 0))
 
     def _fit_groups(self, data):
         check_option("interval", self.interval, ("auto", "t", *binomial.INTERVALS))
@@ -174,22 +166,19 @@ class PPIMean(PPIEstimator):
     ----------
     power_tuning : bool or "pooled", default=True
         Whether the autorater's weight is tuned to its agreement with the labels
-        (PPI++). False gives it weight 1 (PPI). "pooled" differs where many groups
-        are fitted at once: they then share one regression.
+        (PPI++). False gives weight 1 to it, or to the mean of several (PPI). "pooled" differs
+        where many groups are fitted at once: they then share one regression.
     interval : {"auto", "t", "z"}, default="auto"
         "t" takes t quantiles and, for bounded labels, a variance smoothed by
-        pseudo-labels. With a tuned weight, labels 0 and 1 and rows that are independent
-        "auto" takes Wilson's interval of as many labels around the estimate, unless the
-        autorater explains so much that t is expected to be narrower; else it is "t". "z"
-        is the normal interval of the papers; with few labels it is far too short.
+        pseudo-labels. "auto" takes Wilson's interval around the estimate for labels 0 and 1 of
+        independent rows and a tuned weight, unless "t" is expected to be narrower. "z" is
+        the normal interval of the papers, far too short with few labels.
     bounds : tuple of two floats, default=None
         Range of the labels; None takes (0, 1) where all labels are 0 or 1, and no
         bounds otherwise.
-    finite_population : bool, default=False
-        Whether the mean label of these very rows is asked for, labeled and unlabeled,
-        rather than that of what they are a sample of.
-    confidence_level : float, default=0.95
-        Level of `interval_`.
+    population : "rows" or None, default=None
+        "rows" estimates the mean label of these very rows, labeled and unlabeled; None
+        that of what they are a sample of. It changes the standard error.
 
     Attributes
     ----------
@@ -198,8 +187,6 @@ class PPIMean(PPIEstimator):
         cut to the range of the labels where that is known.
     standard_error_ : float
         Its standard error; nan for fewer than two labels.
-    interval_ : tuple of two floats
-        Low and high end.
     lambda_ : float or ndarray of shape (n_autoraters,)
         Weight of the autorater, the papers' lambda.
     rectifier_ : float
@@ -207,67 +194,48 @@ class PPIMean(PPIEstimator):
     n_labeled_, n_unlabeled_ : int
         Numbers of rows.
     effective_sample_size_ : float
-        Number of labels from which the classical mean has this standard error. It
-        compares standard errors, not intervals: with 10 labels 0 and 1 the t interval
-        is up to 1.4 times as wide as Wilson's of the labels alone, with "auto" it is .89
-        to 1.04 of that.
+        Number of labels from which the classical mean has this standard error. With few
+        labels 0 and 1 the ratio of interval widths differs.
 
     Raises
     ------
     ValueError
-        If no row has a label, a label is outside `bounds`, an autorater score is
-        missing or infinite, or several autoraters come without tuning.
+        If no row has a label, a label is outside `bounds`, or an autorater score is
+        missing or infinite.
 
     Warns
     -----
     UserWarning
-        If there is one label, all labels are equal or in one cluster, all rows are
-        labeled or the unlabeled ones in one cluster (the estimate is then that of the
-        labels alone), or an autorater is constant.
+        If there is one label, labels are all equal or in one cluster, no unlabeled row or only
+        one cluster of them helps, or an autorater is constant.
 
     Notes
     -----
-    The estimate is that of [1]_, the tuning that of [2]_, with the variance of the
-    residuals estimated with divisor ``n - 1`` (the authors' software has n: their
-    standard errors are smaller by a factor of about ``1 - 1 / (2 n)``). Several
-    autoraters are weighed by least squares, without bounds on the weights, and cost
-    a degree of freedom each, of the labels or of their clusters.
-    The cut of one autorater's weight to [0, 1] makes the units of its score matter.
+    The estimate is that of [1]_, the tuning that of [2]_, with residual variances of divisor
+    ``n - 1`` (the authors' software has n). Several autoraters are weighed by least squares
+    without bounds, and cost a degree of freedom each. The weight of one is cut to [0, 1], so the
+    units of its score matter.
 
     Coverage of 95 % intervals by simulation with binary labels, 300 unlabeled
     rows, truth .95 and an autorater right on 95 % (90 %) of the good (bad) rows, at
     10, 20, 30, 50 and 100 labels: "z" .23, .58, .75, .89 and .90, of width 0 in 60 %
-    of the samples with 10 labels; "t" 1.00 up to 50 and .96
-    (test_z_interval_fails_with_few_labels). Over truths .5, .85, .95 and autoraters
-    from useless to 98 % right, "t" never fell below .93 (test_t_interval_covers).
-    Where labeled rows outnumber the unlabeled ones, all rows tell how scores vary, so
-    that this holds with 4 unlabeled rows too (test_intervals_cover_with_few_unlabeled_rows);
-    with 2 or 3 and ``power_tuning=False`` it was .90.
+    of the draws with 10; "t" 1, 1, 1, 1 and .96 (test_z_interval_fails_with_few_labels).
+    "t" never fell below .93 (test_default_interval_covers), with 4 unlabeled rows too. The choice
+    of "auto" depends on numbers of rows and the explained variance
+    (`skbench.stats.ppi.t_interval_is_narrower`); the narrower of both would cover .92. "auto" never
+    covered less than Wilson's interval of the labels by more than .015 (test_automatic_interval).
 
-    With few binary labels that safety costs more than the autorater saves. Wilson's interval
-    of `n` labels, which cares for the ends of the scale without t quantiles, holds around the
-    estimate too: that errs no further than the mean of the labels. Which of the two, is
-    decided by the numbers of rows and the share of the labels' variance that the autorater
-    explains (`skbench.stats.ppi.t_interval_is_narrower`), not by the widths: the narrower
-    one covered .92. "auto" never covered less than the classical interval by more than .015
-    (test_automatic_interval).
-
-    Clustered rows get a CR2 variance that allows for clusters with labeled and
-    unlabeled rows, and a power that counts clusters
+    Clusters get a CR2 variance and a power that counts clusters
     (`skbench.stats.ppi.clustered_share`). Where all unlabeled rows are in one cluster
     the estimate is that of the labels alone. With weights the rectifier is a Hajek
-    mean, and the autorater is averaged over all rows, since the unlabeled ones are then
-    no random sample.
+    mean, and the autorater is averaged over all rows.
 
-    `predict` gives a row ``lambda_ f + c``; the constant makes the mean over the fitted rows
-    the estimate, and is `rectifier_` up to the difference between the autorater's mean over
-    all rows and over those averaged. A line may leave the range of the labels; cutting it
-    there would move the mean.
+    `predict` gives a row ``lambda_ f + c`` with the constant that makes the mean over the fitted
+    rows the estimate. It may leave the range of the labels.
 
     When not to use it: for binary labels and an autorater with few values that all have
-    many labels, where `ChainRulePPI` is shorter; with fewer than 10 labels; with an
-    autorater whose agreement with humans differs between the labeled and the unlabeled
-    rows.
+    many labels (`ChainRulePPI` is shorter); with fewer than 10 labels; with an autorater whose
+    agreement with humans differs between labeled and unlabeled rows.
 
     References
     ----------
@@ -296,14 +264,12 @@ class PPIMean(PPIEstimator):
         interval: Literal["auto", "t", "z"] = "auto",
         *,
         bounds: Bounds | None = None,
-        finite_population: bool = False,
-        confidence_level: float = 0.95,
+        population: Literal["rows"] | None = None,
     ) -> None:
         self.power_tuning = power_tuning
         self.interval = interval
         self.bounds = bounds
-        self.finite_population = finite_population
-        self.confidence_level = confidence_level
+        self.population = population
 
     @property
     def _guarantee(self):
@@ -317,13 +283,15 @@ class PPIMean(PPIEstimator):
 
     def _fit_groups(self, data):
         check_option("interval", self.interval, ("auto", "t", "z"))
-        check_power_tuning(self.power_tuning, data.autorater)
+        if self.population not in (None, "rows"):
+            raise ValueError(f"population must be 'rows' or None, got {self.population!r}.")
+        check_power_tuning(self.power_tuning)
         bounds = score_bounds(data.y[data.labeled], self.bounds)
         smoothing = None if self.interval == "z" else bounds
-        if self.finite_population:
-            refuse_dependent_rows(data, "PPIMean(finite_population=True)")
+        if self.population == "rows":
+            refuse_dependent_rows(data, 'PPIMean(population="rows")')
             found, classical = _of_these_rows(data, self.power_tuning, smoothing)
-        elif data.clusters is None and data.weights is None:
+        elif data.cluster is None and data.weights is None:
             found, classical = _independent(data, self.power_tuning, smoothing)
         else:
             found, classical = _dependent(data, self.power_tuning, smoothing)
@@ -331,7 +299,7 @@ class PPIMean(PPIEstimator):
         df = found.df
         if self.interval == "z":
             df = np.where(np.isnan(df), np.nan, np.inf)
-        exact = self.finite_population & (found.n_unlabeled == 0)
+        exact = (self.population == "rows") & (found.n_unlabeled == 0)
         known = (standard_error > 0) | exact | (self.interval == "z")
         spread = np.where(known, standard_error, np.nan)
         interval = t_interval_of(found.value, spread, df, bounds)
@@ -361,7 +329,7 @@ class PPIMean(PPIEstimator):
         share = ppi.explained_share(row_moments(data)[0], self.power_tuning == "pooled")
         by_t = ppi.t_interval_is_narrower(share, n, N, found.df) | np.isnan(found.variance)
         # Of a finite population the labeled part is certain.
-        size = divided(n * (n + N), N) if self.finite_population else n
+        size = divided(n * (n + N), N) if self.population == "rows" else n
         by_t |= np.isnan(size)
         wilson = partial(_wilson_of_mean, np.clip(found.value, 0, 1), np.where(by_t, 1, size))
         names = [name for name, used in (("t", by_t.any()), ("wilson", ~by_t.all())) if used]
@@ -380,14 +348,14 @@ def _either(first, one, other, confidence_level):
 
 def _independent(data, power_tuning, bounds):
     labeled, unlabeled = row_moments(data)
-    power = _power(labeled, unlabeled, power_tuning)
+    power = _power(data, power_tuning)
     found = ppi.difference_estimate(labeled, unlabeled, power, bounds, _ddof(power, power_tuning))
     return found, ppi.difference_estimate(labeled, unlabeled, 0 * power, bounds)
 
 
 def _of_these_rows(data, power_tuning, bounds):
     labeled, unlabeled = row_moments(data)
-    power = _power(labeled, unlabeled, power_tuning)
+    power = _power(data, power_tuning)
     ddof = _ddof(power, power_tuning)
     found = ppi.finite_difference_estimate(labeled, unlabeled, power, bounds, ddof)
     alone = ppi.difference_estimate(labeled, unlabeled, 0 * power, bounds)
@@ -402,23 +370,23 @@ def _dependent(data, power_tuning, bounds):
     if power_tuning and data.weights is not None:
         power = ppi.weighted_power(*rows, data.weights, pooled=power_tuning == "pooled")
     else:
-        power = _power(*row_moments(data), power_tuning, _clustered_share(data))
-    dependence = (data.clusters, data.weights, bounds)
+        power = _power(data, power_tuning, _clustered_share(data))
+    dependence = (data.cluster, data.weights, bounds)
     ddof = _ddof(power, power_tuning)
     found = ppi.clustered_difference_estimate(*rows, power, *dependence, ddof)
     return found, ppi.clustered_difference_estimate(*rows, 0 * power, *dependence)
 
 
-def _power(labeled, unlabeled, power_tuning, share=None):
+def _power(data, power_tuning, share=None):
     if power_tuning:
-        return ppi.tuned_power(labeled, unlabeled, power_tuning == "pooled", share)
-    return np.ones((len(labeled.n), 1))
+        return ppi.tuned_power(*row_moments(data), power_tuning == "pooled", share)
+    return equal_power(data, data.n_groups)
 
 
 def _clustered_share(data):
-    if data.clusters is None:
+    if data.cluster is None:
         return None
-    return ppi.clustered_share(data.labeled, data.codes, data.n_groups, data.clusters)
+    return ppi.clustered_share(data.labeled, data.codes, data.n_groups, data.cluster)
 
 
 def _ddof(power, power_tuning):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import cached_property
 from typing import Literal, Self
 
@@ -10,24 +9,28 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_option, level_or, plain
+from skbench._checks import check_confidence_level, check_option, check_same_index
 from skbench._types import Estimator, RandomState, Table
 from skbench.containers import Estimate, GroupSummary, Sampling
 from skbench.ppi._base import cut, effective_sample_size, score_bounds
-from skbench.ppi._data import column_names, fitted_columns, row_moments
+from skbench.ppi._data import column_names, row_moments
 from skbench.ppi._group_summary import (
     autorater_columns,
     autorater_features,
+    group_positions,
     independent_observations,
+    known_features,
     outcome,
     pooled_variances,
+    warn_of_full_trust,
+    warn_of_groups,
     without_useless_autorater,
 )
 from skbench.ppi.difference import ClassicalMean, PPIMean
 from skbench.stats.intervals.means import normal_interval
-from skbench.summaries.features import joined_features
 
 POWERS = ("shared", "per group")
 # Pseudo-labels make intervals safe and variances too large on average; shrinkage needs
@@ -42,14 +45,14 @@ class GroupedPPI(BaseEstimator):
     ----------
     estimator : estimator of `skbench.ppi` or None, default=None
         What to estimate in each group; None is ``PPIMean()``. ``ClassicalMean()``
-        leaves the autorater out; ``PPIMean(finite_population=True)`` asks for the mean
+        leaves the autorater out; ``PPIMean(population="rows")`` asks for the mean
         labels of these very rows.
     power : {"shared", "per group"}, default="shared"
         Whether a tuned autorater has one regression of labels on its scores, pooled
         within groups, or one per group, which takes some 100 labels in each.
     features : DataFrame, default=None
         What else is known of the groups: one row per group, with a column (or an
-        index) of the name of `groups`. Groups that have no rows in `X` are ignored.
+        index) of the name of `by`. Groups that have no rows in `X` are ignored.
     random_state : int, RandomState, Generator or None, default=None
         Seed of an `estimator` that draws and has none of its own.
 
@@ -63,19 +66,16 @@ class GroupedPPI(BaseEstimator):
     standard_error_ : ndarray of shape (n_groups,)
         Their standard errors; from the other groups where there is one label.
     lambda_ : ndarray of shape (n_groups, n_autoraters)
-        Weight of each autorater. Even a shared regression gives groups with few
-        unlabeled rows less.
+        Weight of each autorater; lower in groups with few unlabeled rows.
     rectifier_ : ndarray of shape (n_groups,)
         What is added to the autorater's mean times its weight.
     n_labeled_, n_unlabeled_ : ndarray of int of shape (n_groups,)
         Numbers of rows.
     effective_sample_size_ : ndarray of shape (n_groups,)
-        Number of labels from which the classical mean has this standard error. It
-        compares standard errors, not intervals: see `PPIMean`.
+        Number of labels from which the classical mean has this standard error.
     features_ : DataFrame with n_groups rows
-        Computed when first asked for, as is `summary_`. Mean score of each autorater (for
-        categories, the share of each but the first) over all rows of the group, without
-        the luck that it shares with the estimate, and `features`.
+        Mean score of each autorater (for categories, the share of each but the first) over
+        all rows of the group, free of the estimate's noise, and `features`.
     unlabeled_groups_ : pandas.Index
         Groups without a label. They are not in `summary_`; an estimator fitted on
         it can predict them from ``features_.loc[unlabeled_groups_]``.
@@ -87,7 +87,7 @@ class GroupedPPI(BaseEstimator):
     Raises
     ------
     ValueError
-        If there are no `groups`, no group has two labels, `features` lack a group or
+        If no group has two labels, `features` lack a group or
         repeat one, or as the estimator raises.
 
     Warns
@@ -97,40 +97,24 @@ class GroupedPPI(BaseEstimator):
 
     Notes
     -----
-    **The estimates** (`estimate_`, `estimate`) use all rows and are unbiased, group by
-    group.
+    The estimates use all rows and are unbiased in each group. The summary is made for shrinkage:
 
-    **The summary** is made for shrinkage, where three things go wrong otherwise.
+    1. A feature computed from the same rows as the estimate shares its noise, which lowers
+       average coverage to .47. The shared part is taken out of the feature
+       (`skbench.stats.ppi.independent_feature`), but with ``population="rows"``, where scores
+       have no noise.
+    2. `sigma2` is right on average, where intervals with few labels need larger variances.
+    3. A group's own variance is correlated with the error of its estimate. `sigma2` is
+       ``(d v + 20 p) / ((d + 20) n) + u``: `v` the variance of the residuals ``y - lambda f``
+       with `d` degrees of freedom, `p` that of all groups at this group's lambda, `n` the
+       labels, `u` the part of the unlabeled rows.
 
-    1. A feature computed from the same unlabeled rows as the estimate shares its
-       noise. The prior mean then follows the estimate, the spread around it looks too
-       small, and average coverage fell to .47. Their covariance is that of labels and
-       scores within groups over the number of all rows, whatever the power, so that part
-       is taken out of the feature (`skbench.stats.ppi.independent_feature`): both
-       use all rows, and together lose nothing. Of a finite population the scores are no
-       luck, and the feature is their plain mean.
-    2. Intervals with few labels are made safe by variances that are too large on
-       average. `sigma2` is free of that.
-    3. Own variances of ten labels go with the errors of the estimates. `sigma2` is
-       ``(d v + 20 p) / ((d + 20) n) + u``: `v` the variance of the residuals
-       ``y - lambda f`` of the group with `d` degrees of freedom, `p` that of all
-       groups at this group's lambda, `n` the labels, `u` the part of the unlabeled
-       rows. With clusters or weights the whole variance is drawn to the others so.
-
-    A shared regression that says no more than chance within groups is left out of `z`:
-    shares of right answers then stay shares, which estimators that shrink make use of.
-
-    Measured on 200 simulated groups of 200 answers and 10 labels, accuracies around .5,
-    .9 and .98, autoraters from 95 % right to useless: empirical Bayes on the summary has
-    .16 to .43 of the mean squared error of the estimates alone, .19 to 1.06 of that of
-    empirical Bayes on `ClassicalMean`, and its intervals cover .95 to .98 of the groups
-    (test_bridge_in_every_cell).
-
-    On 200 products of 50 to 200 reviews, a fifth of them labeled, where the mean of all
-    reviews of a product is asked for (the protocol of [3]_, simulated), errors with
-    ``PPIMean(finite_population=True)`` are .39 to .70 of those of [3]_ on the same draws, and
-    95 % intervals cover .94 to .96 of the groups; by default they are .57 to .88 and .97 or
-    more (test_mean_of_these_rows).
+    A shared regression that explains no more than chance within groups is left out of `z`, so
+    that shares of right answers stay shares. In simulations of 200 groups with 10 labels each,
+    empirical Bayes on the summary has .16 to .43 of the mean squared error of the estimates
+    alone, and its intervals cover .95 to .98 (test_bridge_in_every_cell). For the mean of all
+    reviews of a product its errors with ``PPIMean(population="rows")`` are .39 to .70 of those of
+    [1]_, and 95 % intervals cover .94 to .96 (test_mean_of_these_rows).
 
     When not to use it: with an untuned autorater (``power_tuning=False``) before
     shrinkage; with `StratifiedPPI` or `ChainRulePPI` before shrinkage in groups of few
@@ -138,11 +122,7 @@ class GroupedPPI(BaseEstimator):
 
     References
     ----------
-    .. [1] Angelopoulos, Duchi and Zrnic (2023). PPI++: Efficient
-       Prediction-Powered Inference.
-    .. [2] Fogliato, Patil, Akpinar and Monfort (2024). Precise Model
-       Benchmarking with Only a Few Observations.
-    .. [3] Li and Ignatiadis (2025). Prediction-Powered Adaptive Shrinkage Estimation.
+    .. [1] Li and Ignatiadis (2025). Prediction-Powered Adaptive Shrinkage Estimation.
 
     Examples
     --------
@@ -160,7 +140,9 @@ class GroupedPPI(BaseEstimator):
     0.0017
     """
 
-    __metadata_request__fit = {"groups": True, "clusters": True, "sample_weight": True}
+    __metadata_request__fit = {"by": True, "cluster": True, "sample_weight": True}
+    __metadata_request__predict = {"by": True}
+    __metadata_request__score = {"by": True, "sample_weight": True}
 
     def __init__(
         self,
@@ -179,8 +161,8 @@ class GroupedPPI(BaseEstimator):
         self,
         X: Table,
         y: ArrayLike,
-        groups: ArrayLike | None = None,
-        clusters: ArrayLike | None = None,
+        by: ArrayLike | None = None,
+        cluster: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:
         """Estimate the mean human label of every group.
@@ -188,13 +170,13 @@ class GroupedPPI(BaseEstimator):
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_rows, n_autoraters) or (n_rows,)
-            Autorater scores, for labeled and unlabeled rows alike.
+            Autorater scores, of labeled and unlabeled rows.
         y : array-like of shape (n_rows,)
             Human labels, nan where a row is unlabeled.
-        groups : array-like of shape (n_rows,)
-            Group of each row.
-        clusters : array-like of shape (n_rows,), default=None
-            What depends on each other within a group.
+        by : array-like of shape (n_rows,), default=None
+            Group of each row; None takes all rows as one group.
+        cluster : array-like of shape (n_rows,), default=None
+            Rows of a group that depend on each other.
         sample_weight : array-like of shape (n_rows,), default=None
             One over the probability that the row was chosen for labeling, up to a
             common factor; may be nan on unlabeled rows.
@@ -202,42 +184,35 @@ class GroupedPPI(BaseEstimator):
         Returns
         -------
         self
-
-        Raises
-        ------
-        ValueError
-            As the class says.
         """
         check_option("power", self.power, POWERS)
-        if groups is None:
-            raise ValueError(
-                "groups is missing: pass the group of each row. For one estimate over all rows "
-                "fit PPIMean itself."
-            )
         self.estimator_ = self._resolved_estimator()
-        data = self.estimator_._read(X, y, groups, clusters, sample_weight)
+        data = self.estimator_._read(X, y, by, cluster, sample_weight)
         if self.estimator_._numeric_autorater:
             data = data._replace(moments=row_moments(data))
         self._result = self.estimator_._fit_groups(data)
-        self.estimator_._columns = fitted_columns(X, data)
         self._bounds = score_bounds(data.y[data.labeled], getattr(self.estimator_, "bounds", None))
-        for name in ("_summarized", "features_", "summary_"):
+        for name in ("_summarized", "features_", "summary_", "feature_names_in_"):
             self.__dict__.pop(name, None)  # of an earlier fit
         self._data, self._names = data, column_names(X)
         self._store(data)
-        self._known_features = self._joined_features(data.labels)
-        self._warn()
+        self.n_features_in_ = self.estimator_.n_features_in_
+        if hasattr(self.estimator_, "feature_names_in_"):
+            self.feature_names_in_ = self.estimator_.feature_names_in_
+        self._known_features = known_features(self.features, data.labels)
+        warn_of_groups(self.labels_, self.n_labeled_, self._borrows)
+        warn_of_full_trust(self.estimator_)
         return self
 
-    def predict(self, X: Table, groups: ArrayLike) -> np.ndarray:
+    def predict(self, X: Table, by: ArrayLike | None = None) -> np.ndarray:
         """Calibrated score of each row, by the calibration of its group.
 
         Parameters
         ----------
         X : array-like or DataFrame of shape (n_rows, n_autoraters) or (n_rows,)
             Autorater scores, in the columns of `fit`.
-        groups : array-like of shape (n_rows,)
-            Group of each row, one of `labels_`.
+        by : array-like of shape (n_rows,), default=None
+            Group of each row, one of `labels_`; None where `fit` had one group.
 
         Returns
         -------
@@ -254,33 +229,58 @@ class GroupedPPI(BaseEstimator):
         """
         check_is_fitted(self)
         autorater = self.estimator_._read_autorater(X)
-        codes = self.labels_.get_indexer(pd.Index(groups))
-        if len(codes) != len(autorater):
-            raise ValueError(f"groups has {len(codes)} entries, but X has {len(autorater)} rows.")
-        if (codes < 0).any():
-            row = int(np.argmax(codes < 0))
-            raise ValueError(
-                f"Row {row} is of group {plain(pd.Index(groups)[row])!r}, which fit had no rows "
-                "of. Fit with it, or leave its rows out."
-            )
+        codes = group_positions(self.labels_, by, len(autorater))
         scores = self._result.calibrated(autorater, codes)
         return np.where(self.n_labeled_[codes] > 0, scores, np.nan)
 
-    def estimate(self, confidence_level: float | None = None) -> Estimate:
+    def score(
+        self,
+        X: Table,
+        y: ArrayLike,
+        by: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
+        """Coefficient of determination of ``predict(X, by)`` on the labeled rows.
+
+        Parameters
+        ----------
+        X : array-like or DataFrame of shape (n_rows, n_autoraters) or (n_rows,)
+            Autorater scores.
+        y : array-like of shape (n_rows,)
+            Human labels; rows where it is nan are left out.
+        by : array-like of shape (n_rows,), default=None
+            As in `predict`; rows of groups without a label in `fit` are left out.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        float
+            R2, as that of scikit-learn's regressors; nan with one label.
+
+        Raises
+        ------
+        ValueError
+            If no row has a label, or as in `predict`.
+        """
+        check_same_index(X=X, y=y, by=by, sample_weight=sample_weight)
+        predicted = self.predict(X, by)
+        return self.estimator_._score(predicted, y, sample_weight)
+
+    def estimate(self, confidence_level: float = 0.95) -> Estimate:
         """The corrected estimate of every group, without shrinkage.
 
         Parameters
         ----------
-        confidence_level : float, default=None
-            Nominal level of the intervals; None takes the one of `estimator`.
+        confidence_level : float, default=0.95
+            Nominal level of the intervals.
 
         Returns
         -------
         Estimate
-            In the order of `labels_`; nan for groups without a label. A group with
-            one label has the spread of the other groups, and the guarantee is then
-            on average over the groups; so has a group whose labels are all alike, which
-            few and skewed labels are: its interval is no more than rough.
+            In the order of `labels_`; nan for groups without a label. A group with one label,
+            or with labels that are all equal, takes the spread of the other groups; with one
+            label the guarantee becomes an average over groups.
 
         Raises
         ------
@@ -290,7 +290,7 @@ class GroupedPPI(BaseEstimator):
             For a level outside (0, 1).
         """
         check_is_fitted(self)
-        confidence_level = level_or(self.estimator_.confidence_level, confidence_level)
+        check_confidence_level(confidence_level)
         low, high = self._result.interval(confidence_level)
         within = cut(self._result.value, self._bounds)
         from_others = normal_interval(within, self.standard_error_, confidence_level)
@@ -310,11 +310,15 @@ class GroupedPPI(BaseEstimator):
             guarantee=guarantee,
         )
 
+    def __sklearn_tags__(self):
+        return get_tags(PPIMean() if self.estimator is None else self.estimator)
+
     def _resolved_estimator(self):
         estimator = PPIMean() if self.estimator is None else clone(self.estimator)
-        if self.power == "shared" and estimator.get_params().get("power_tuning") is True:
+        known = estimator.get_params()
+        if self.power == "shared" and known.get("power_tuning") is True:
             estimator.set_params(power_tuning="pooled")
-        if "random_state" in (known := estimator.get_params()) and known["random_state"] is None:
+        if known.get("random_state", self) is None:
             estimator.set_params(random_state=self.random_state)
         return estimator
 
@@ -327,7 +331,9 @@ class GroupedPPI(BaseEstimator):
         result = self._result
         standard_error = result.standard_error
         # Labels that are all alike have no spread that tells of the group.
-        alike = (standard_error == 0) & np.isnan(result.interval(0.95)[0])
+        alike = standard_error == 0
+        if alike.any():
+            alike &= np.isnan(result.interval(0.95)[0])
         self._borrows = (np.isnan(standard_error) | alike) & (result.n_labeled > 0)
         if self._borrows.any():
             from_others = np.sqrt(pooled_variances(self._direct(data), data, np.inf))
@@ -345,13 +351,6 @@ class GroupedPPI(BaseEstimator):
         self.effective_sample_size_ = effective_sample_size(data, result)
         self.unlabeled_groups_ = data.labels[result.n_labeled == 0]
 
-    def _joined_features(self, labels):
-        if self.features is None:
-            return pd.DataFrame(index=labels)
-        name = labels.name or "group"
-        keys = pd.DataFrame({name: labels})
-        return joined_features(keys, labels, [name], [], self.features, {}).drop(columns=name)
-
     @cached_property
     def _summarized(self):
         """The rows as the summary reads them, and the estimates it makes of them."""
@@ -364,8 +363,8 @@ class GroupedPPI(BaseEstimator):
     def features_(self) -> pd.DataFrame:
         """Autorater means of all groups, and the caller's table joined to them."""
         columns = autorater_columns(self._data, self._names, self.estimator_._numeric_autorater)
-        finite = self.estimator_.get_params().get("finite_population", False)
-        means = autorater_features(self._data, columns, self._summarized[1], finite)
+        population = self.estimator_.get_params().get("population")
+        means = autorater_features(self._data, columns, self._summarized[1], population)
         known = self._known_features
         clash = means.columns.intersection(known.columns)
         if len(clash):
@@ -395,28 +394,3 @@ class GroupedPPI(BaseEstimator):
             ),
             n_independent=n_independent,
         )
-
-    def _warn(self):
-        n_groups, absent = len(self.labels_), self.unlabeled_groups_
-        if len(absent):
-            warnings.warn(
-                f"{len(absent)} of {n_groups} groups have no human label, the first is "
-                f"{plain(absent[0])!r}: they get no estimate and are not in summary_. Predict "
-                "them from features_.",
-                stacklevel=3,
-            )
-        if self._borrows.any():
-            first = self.labels_[int(np.argmax(self._borrows))]
-            warnings.warn(
-                f"{int(self._borrows.sum())} of {n_groups} groups have too few labels for a "
-                "standard error of their own, or none that differ, the first is "
-                f"{plain(first)!r}: it is taken from the other groups.",
-                stacklevel=3,
-            )
-        if self.estimator_.get_params().get("power_tuning") is False:
-            warnings.warn(
-                "power_tuning=False trusts the autorater fully in every group, which with few "
-                "labels can be worse than the labels alone. Do not shrink summary_; set "
-                "power_tuning=True.",
-                stacklevel=3,
-            )

@@ -12,12 +12,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level, check_option, check_same_index, level_or
+from skbench._checks import check_confidence_level, check_option, check_same_index
 from skbench._random import as_generator
 from skbench._types import RandomState
 from skbench.containers import Draws, Estimate
 from skbench.ppi._base import check_draws
-from skbench.ppi._data import as_column
+from skbench.ppi._data import label_column
 from skbench.ppi.parameters import kept
 from skbench.stats.ppi.posteriors import LARGEST_T_SAMPLE
 
@@ -58,8 +58,6 @@ class MonteCarloPPI(BaseEstimator):
         The interval comes from the draws either way. "bootstrap" has no priors: labeled and
         unlabeled rows are drawn anew, each with replacement, and the means and shares of
         the rows drawn take the place of posterior draws.
-    confidence_level : float, default=0.95
-        Level of `interval_`.
 
     Attributes
     ----------
@@ -69,8 +67,6 @@ class MonteCarloPPI(BaseEstimator):
         Posterior draws of the quantities.
     estimate_, standard_error_ : float or ndarray of shape (n_quantities,)
         Mean and standard deviation of the posterior.
-    interval_ : tuple of two floats, or of two ndarrays of shape (n_quantities,)
-        Low and high end.
     n_labeled_, n_unlabeled_ : int
         Numbers of rows.
 
@@ -88,15 +84,14 @@ class MonteCarloPPI(BaseEstimator):
 
     Notes
     -----
-    Sections 2.2 and 4.1.2 of [1]_. The posteriors are multiplied as if the parameters
-    were independent, which they are if no two are learned from the same rows of the same
-    column: learn what the autorater says from ``rows="unlabeled"``. The bootstrap of section
-    5.4.3 needs no such independence, and with some hundred labels gives almost the same
-    interval (test_bootstrap_is_near_the_posterior); with few labels of a verdict it is too
-    short. A draw that has no row of a parameter takes the mean of all its rows.
+    Sections 2.2 and 4.1.2 of [1]_. The parameters are taken as independent, which they are if no
+    two are learned from the same rows of the same column: learn what the autorater says from
+    ``rows="unlabeled"``. The bootstrap of section 5.4.3 needs no such independence, and with some
+    hundred labels gives almost the same interval (test_bootstrap_is_near_the_posterior); with few
+    labels of a verdict it is too short.
 
-    When not to use it: for the quantities that `PPIMean`, `StratifiedPPI`,
-    `ChainRulePPI` and `SideBySidePPI` compute without draws.
+    When not to use it: for the quantities that `PPIMean`, `StratifiedPPI`
+    and `ChainRulePPI` compute without draws.
 
     References
     ----------
@@ -124,7 +119,8 @@ class MonteCarloPPI(BaseEstimator):
     >>> def ratio(judged_long, judged_short, missed_long, missed_short):
     ...     return (judged_long + missed_long) / (judged_short + missed_short)
     >>> better = MonteCarloPPI(parts, ratio, random_state=0).fit(X, y)
-    >>> print(f"{better.estimate_:.2f} [{better.interval_[0]:.2f}, {better.interval_[1]:.2f}]")
+    >>> e = better.estimate()
+    >>> print(f"{e.value[0]:.2f} [{e.low[0]:.2f}, {e.high[0]:.2f}]")
     1.21 [1.15, 1.27]
     """
 
@@ -136,14 +132,12 @@ class MonteCarloPPI(BaseEstimator):
         random_state: RandomState = None,
         *,
         integration: Literal["draws", "exact", "bootstrap"] = "draws",
-        confidence_level: float = 0.95,
     ) -> None:
         self.parameters = parameters
         self.statistic = statistic
         self.n_draws = n_draws
         self.random_state = random_state
         self.integration = integration
-        self.confidence_level = confidence_level
 
     def fit(self, X: pd.DataFrame, y: ArrayLike) -> Self:
         """Draw from the posterior of the statistic.
@@ -164,8 +158,7 @@ class MonteCarloPPI(BaseEstimator):
         ValueError
             As the class says.
         """
-        check_confidence_level(self.confidence_level)
-        check_option("integration", self.integration, ("draws", "exact", "bootstrap"))
+        check_option("integration", self.integration, tuple(_METHODS))
         check_draws(self.n_draws)
         tables = _tables(X, y)
         self.n_labeled_, self.n_unlabeled_ = len(tables["labeled"]), len(tables["unlabeled"])
@@ -192,16 +185,15 @@ class MonteCarloPPI(BaseEstimator):
         self.estimate_, self.standard_error_ = map(
             self._shaped, (found.value, found.standard_error)
         )
-        self.interval_ = self._shaped(found.low), self._shaped(found.high)
         return self
 
-    def estimate(self, confidence_level: float | None = None) -> Estimate:
+    def estimate(self, confidence_level: float = 0.95) -> Estimate:
         """The estimates with their intervals.
 
         Parameters
         ----------
-        confidence_level : float, default=None
-            Posterior probability of each interval; None takes the one of the constructor.
+        confidence_level : float, default=0.95
+            Posterior probability of each interval.
 
         Returns
         -------
@@ -216,7 +208,7 @@ class MonteCarloPPI(BaseEstimator):
             For a level outside (0, 1).
         """
         check_is_fitted(self)
-        confidence_level = level_or(self.confidence_level, confidence_level)
+        check_confidence_level(confidence_level)
         found = replace(
             self.draws_.interval(confidence_level),
             method=f"{_METHODS[self.integration]} ({self.n_draws} draws)",
@@ -287,7 +279,7 @@ def _tables(X, y):
         raise ValueError(
             f"X has a column {_LABEL!r}, which is the name of the human label here. Rename it."
         )
-    labels = pd.Series(as_column(y)).to_numpy()
+    labels = pd.Series(label_column(y, "MonteCarloPPI")).to_numpy()
     if len(labels) != len(X):
         raise ValueError(f"y has {len(labels)} entries, but X has {len(X)} rows.")
     table = X.assign(**{_LABEL: labels})

@@ -8,12 +8,15 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
+from sklearn.utils import ClassifierTags
 
+from skbench._checks import plain
 from skbench.ppi._base import GroupResult, PPIEstimator, refuse_dependent_rows
 from skbench.ppi._calibrated import shares_by_verdict
 from skbench.stats.intervals.moments import divided
 
 _MOST_VALUES = 10
+_MAJORITY = 0.5
 
 
 class RoganGladen(PPIEstimator):
@@ -25,9 +28,10 @@ class RoganGladen(PPIEstimator):
     Parameters
     ----------
     positive : object, default=1
-        Verdict of the autorater that stands for label 1; any other stands for 0.
-    confidence_level : float, default=0.95
-        Level of `interval_`.
+        Verdict of the autorater that stands for the event; any other stands against it. Of
+        several autoraters the majority counts.
+    event : object, default=1
+        Human label whose proportion is estimated, one of two.
 
     Attributes
     ----------
@@ -36,8 +40,6 @@ class RoganGladen(PPIEstimator):
         chance, or a label is missing that would show how well it is recognized.
     standard_error_ : float
         Its standard error, by the delta method.
-    interval_ : tuple of two floats
-        Low and high end, in [0, 1].
     rectifier_ : float
         `estimate_` before the cut, minus the rate of positive verdicts.
     lambda_ : float
@@ -50,8 +52,8 @@ class RoganGladen(PPIEstimator):
     Raises
     ------
     ValueError
-        If labels are not 0 and 1, the autorater never says `positive` or takes more than
-        ten values, or `clusters` or `sample_weight` are given.
+        If a label is neither `event` nor the one other, the autorater never says `positive`
+        or takes more than ten values, or `cluster` or `sample_weight` are given.
 
     Warns
     -----
@@ -63,22 +65,19 @@ class RoganGladen(PPIEstimator):
     -----
     ``(q - f) / (s - f)`` with `q` the rate of positive verdicts on unlabeled rows (on
     all where none is unlabeled), `s` the sensitivity and `f` one minus the
-    specificity, equations of [1]_. Each rate has half a success and half a failure
-    added, so that an autorater never seen to err is not taken as perfect. The interval
-    is Fieller's: all `t` at which ``q - t s - (1 - t) f`` is within its own normal error
-    of 0; where `s` and `f` cannot be told apart that is all of [0, 1].
+    specificity [1]_. Each rate has half a success and half a failure added, so that an autorater
+    never seen to err is not taken as perfect. The interval is Fieller's: all `t` at which
+    ``q - t s - (1 - t) f`` is within its own normal error of 0.
 
-    Knowing `s` and `f` takes labeled rows of both kinds, and the share of label 1
-    among the labeled rows is thrown away. In the six cases of the tests, three
-    open-QA systems among them, intervals are 1.2 to 1.9 times as wide as the chain rule's
-    (test_wider_than_the_chain_rule).
+    The share of the event among the labeled rows is not used. In the six cases of the tests
+    intervals are 1.2 to 1.9 times as wide as the chain rule's (test_wider_than_the_chain_rule).
 
-    `predict` gives a row the probability of label 1 given its verdict, by Bayes' rule from
+    `predict` gives a row the probability of the event given its verdict, by Bayes' rule from
     the estimate, `s` and `f`: ``p s / (p s + (1 - p) f)`` for a positive one. Both are moved
     together, on the logit scale, until the mean over the fitted rows is the estimate.
 
     When not to use it: where labeled rows are a random sample, which is the usual case
-    (`ChainRulePPI`). It is right where they are not, if within each label they are: 50
+    (`ChainRulePPI`). It is right where only the rows of each label are: 50
     answers known to be right and 50 known to be wrong.
 
     References
@@ -100,27 +99,53 @@ class RoganGladen(PPIEstimator):
     _without_unlabeled = "ClassicalMean takes the labels as they are"
     bounds = (0.0, 1.0)
 
-    def __init__(self, positive: object = 1, *, confidence_level: float = 0.95) -> None:
+    def __init__(self, positive: object = 1, event: object = 1) -> None:
         self.positive = positive
-        self.confidence_level = confidence_level
+        self.event = event
 
     @property
     def _method(self):
         return "Rogan-Gladen"
 
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags = ClassifierTags(multi_class=False)  # labels are 0 and 1
+        return tags
+
+    def _read_labels(self, y):
+        labels = pd.Series(y)
+        seen = pd.unique(labels.dropna())
+        others = [plain(label) for label in seen if label != self.event]
+        if len(others) > 1:
+            raise ValueError(
+                f"Rogan-Gladen takes two human labels, event={self.event!r} and one other, but "
+                f"there are {', '.join(map(repr, others[:_MOST_VALUES]))}. Use PPIMean or "
+                "ChainRulePPI."
+            )
+        if others and others[0] in (np.inf, -np.inf):
+            return y
+        return (labels == self.event).astype(float).where(labels.notna()).to_numpy()
+
     def _fit_groups(self, data):
         refuse_dependent_rows(data, "RoganGladen")
-        _check_labels(data.y[data.labeled])
         positive = self._positive(data.autorater)
         n_unlabeled = _counts(data, ~data.labeled)
         read = ~data.labeled | (n_unlabeled == 0)[data.codes]
         rows = (read, data.labeled & (data.y == 1), data.labeled & (data.y == 0))
         rates = [_smoothed(_counts(data, r & positive), _counts(data, r)) for r in rows]
         (q, q_variance), (s, s_variance), (f, f_variance) = rates
-        _warn_of_absent(np.isnan(s) | np.isnan(f))
+        _warn_of(
+            np.isnan(s) | np.isnan(f),
+            "The labeled rows do not have both labels, 1 and 0",
+            "Label rows of both kinds, or use ClassicalMean.",
+        )
         gain = s - f
         useless = gain <= 0
-        _warn_of_chance(useless)
+        _warn_of(
+            useless,
+            "On the labeled rows the autorater is positive no more often for label 1 than for 0",
+            "ChainRulePPI does not need a good autorater.",
+        )
         gain = np.where(useless, np.nan, gain)
         value = (q - f) / gain
         share = np.clip(value, 0, 1)
@@ -145,30 +170,23 @@ class RoganGladen(PPIEstimator):
         )
 
     def _positive(self, autorater):
-        if autorater.shape[1] > 1:
-            raise ValueError(
-                f"X has {autorater.shape[1]} autorater columns, and Rogan-Gladen corrects one. "
-                "ChainRulePPI takes several together."
-            )
-        verdicts = pd.Series(autorater[:, 0])
-        values = pd.unique(verdicts)
+        values = pd.unique(autorater.ravel())
         if len(values) > _MOST_VALUES:
             raise ValueError(
                 f"The autorater takes {len(values)} different values, and Rogan-Gladen needs "
                 "verdicts. Cut the scores at a threshold first, or use PPIMean."
             )
-        positive = _says(autorater, self.positive)
-        if not positive.any():
+        if not (autorater == self.positive).any():
             shown = ", ".join(map(repr, values))
             raise ValueError(
                 f"No row has the autorater's verdict positive={self.positive!r}; its values are "
                 f"{shown}."
             )
-        return positive
+        return _says(autorater, self.positive)
 
 
 def _says(autorater, positive):
-    return (pd.Series(autorater[:, 0]) == positive).to_numpy(dtype=bool)
+    return (autorater == positive).mean(axis=1) > _MAJORITY
 
 
 def _verdict_cells(positive, autorater, codes):
@@ -186,15 +204,6 @@ def _predictive_values(share, sensitivity, fall_out):
     )
 
 
-def _check_labels(labels):
-    strange = labels[~np.isin(labels, (0, 1))]
-    if strange.size:
-        raise ValueError(
-            f"Rogan-Gladen takes human labels 0 and 1, but {strange.size} are others, such as "
-            f"{strange[0]:g}. Use PPIMean or ChainRulePPI."
-        )
-
-
 def _counts(data, rows):
     return np.bincount(data.codes[rows], minlength=data.n_groups)
 
@@ -205,28 +214,11 @@ def _smoothed(k, n):
     return rate, rate * (1 - rate) / (n + 2)
 
 
-def _warn_of_absent(absent):
-    if absent.any():
-        warnings.warn(
-            "The labeled rows do not have both labels, 1 and 0"
-            f"{_where(absent)}: how often the autorater is right about the missing one is unknown, "
-            "and the estimate is nan. Label rows of both kinds, or use ClassicalMean.",
-            stacklevel=4,
-        )
-
-
-def _where(groups):
-    return "" if groups.size == 1 else f" in {int(groups.sum())} of {groups.size} groups"
-
-
-def _warn_of_chance(useless):
-    if useless.any():
-        warnings.warn(
-            "On the labeled rows the autorater says positive no more often for label 1 than for "
-            f"label 0{_where(useless)}: there is nothing to correct by, and the estimate is nan. "
-            "ChainRulePPI does not need a good autorater.",
-            stacklevel=4,
-        )
+def _warn_of(groups, what, remedy):
+    """Warn of the groups whose estimate is nan, where there are any."""
+    if groups.any():
+        where = "" if groups.size == 1 else f" in {int(groups.sum())} of {groups.size} groups"
+        warnings.warn(f"{what}{where}, and the estimate is nan. {remedy}", stacklevel=4)
 
 
 def _fieller(verdicts, sensitivity, fall_out, confidence_level):

@@ -113,11 +113,11 @@ def _of_all(data, confidence_level):
     from skbench.ppi import ClassicalMean
 
     estimator = _estimator(data)
-    estimator.fit(_scores_for(estimator, data), data.human, clusters=data.clusters)
+    estimator.fit(_scores_for(estimator, data), data.human, cluster=data.clusters)
     estimate = estimator.estimate(confidence_level)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it would say the same again
-        alone = ClassicalMean().fit(data.verdicts, data.human, clusters=data.clusters)
+        alone = ClassicalMean().fit(data.verdicts, data.human, cluster=data.clusters)
         alone = alone.estimate(confidence_level)
     columns = {
         "group": [None],
@@ -145,10 +145,10 @@ def _bias(data, seed, confidence_level):
         estimator = PPIMean(bounds=bounds)
     groups = {}
     if data.groups is not None:
-        estimator, groups = GroupedPPI(estimator, random_state=seed), {"groups": data.groups}
+        estimator, groups = GroupedPPI(estimator, random_state=seed), {"by": data.groups}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it would say the same again
-        estimator.fit(data.numeric, data.scores - data.human, clusters=data.clusters, **groups)
+        estimator.fit(data.numeric, data.scores - data.human, cluster=data.clusters, **groups)
     return estimator.estimate(confidence_level)
 
 
@@ -167,7 +167,7 @@ def _of_groups(data, confidence_level, seed):
     warnings.filterwarnings("ignore", message=".* have no human label")
     grouped = GroupedPPI(estimator, random_state=seed)
     X = _scores_for(estimator, data)
-    grouped.fit(X, data.human, data.groups, clusters=data.clusters)
+    grouped.fit(X, data.human, data.groups, cluster=data.clusters)
     corrected = estimate = grouped.estimate(confidence_level)
     if shrinks:
         estimate = _shrunk(grouped, _is_binary(data), confidence_level, seed)

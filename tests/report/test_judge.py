@@ -59,25 +59,24 @@ def written(tmp_path):
 
 def test_json_holds_what_the_estimators_say(file, items):
     row = groups_of(run(file, "--json", "--confidence-level", 0.9)).iloc[0]
-    chain = ChainRulePPI(confidence_level=0.9).fit(items["autorater"], items["human"])
-    alone = ClassicalMean(confidence_level=0.9).fit(items["autorater"], items["human"])
-    off = PPIMean(bounds=(-1, 1), confidence_level=0.9)
+    chain = ChainRulePPI().fit(items["autorater"], items["human"])
+    alone = ClassicalMean().fit(items["autorater"], items["human"]).estimate(0.9)
+    off = PPIMean(bounds=(-1, 1))
     off.fit(items["autorater"], items["autorater"] - items["human"])
+    corrected, off = chain.estimate(0.9), off.estimate(0.9)
     # JSON keeps all digits of a float.
     expected = {
         "n_rows": 1200,
         "n_labeled": 126,
         "judge": items["autorater"].mean(),
-        "labels_alone": alone.estimate_,
-        "labels_alone_low": alone.interval_[0],
+        "labels_alone": alone.value[0],
+        "labels_alone_low": alone.low[0],
         "estimate": chain.estimate_,
-        "low": chain.interval_[0],
-        "high": chain.interval_[1],
+        "low": corrected.low[0],
+        "high": corrected.high[0],
         "standard_error": chain.standard_error_,
         "bias": items["autorater"].mean() - chain.estimate_,
-        "bias_low": items["autorater"].mean()
-        - chain.estimate_
-        - (off.estimate_ - off.interval_[0]),
+        "bias_low": items["autorater"].mean() - chain.estimate_ - (off.value[0] - off.low[0]),
         "effective_sample_size": chain.effective_sample_size_,
     }
     for name, value in expected.items():
@@ -125,7 +124,7 @@ def test_groups_of_many_labels_keep_the_chain_rule(written):
 def test_clusters_are_used(items, written):
     items = items.assign(question=np.arange(len(items)) % 40)
     row = groups_of(run(written(items), "--json", "--cluster", "question")).iloc[0]
-    expected = PPIMean().fit(items["autorater"], items["human"], clusters=items["question"])
+    expected = PPIMean().fit(items["autorater"], items["human"], cluster=items["question"])
     assert row["standard_error"] == pytest.approx(expected.standard_error_, rel=1e-12)
 
 

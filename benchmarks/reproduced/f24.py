@@ -16,7 +16,6 @@ from xgboost import XGBRegressor
 
 from reproduced import ROOT, Row, Table, data_folder, figure
 from skbench import (
-    Candidate,
     CoverageDisplay,
     DirectEstimator,
     EmpiricalBayes,
@@ -27,8 +26,8 @@ from skbench import (
     SamplingDisplay,
     StructuredRegression,
     SyntheticRegression,
-    summarize_studies,
 )
+from skbench.assessment import Candidate, summarize_studies
 from skbench.groups._group_lasso import drawn_to_zero, largest_penalty, lasso_path
 from skbench.groups._regressors import precision_weights
 

@@ -95,23 +95,7 @@ def summarize_studies(studies: Mapping[str, Study], baseline: str = "direct") ->
 
 
 def summary(results, by, baseline, failures):
-    """The table of one study; see `summarize_studies` for its columns.
-
-    Parameters
-    ----------
-    results : DataFrame
-        ``RepeatedSamplingStudy.results_``.
-    by : {None, "n", "truth"} or str
-        How to split the groups.
-    baseline : str
-        Estimator that errors and widths are relative to.
-    failures : DataFrame
-        ``RepeatedSamplingStudy.failures_``.
-
-    Returns
-    -------
-    DataFrame
-    """
+    """The table of one study; see `summarize_studies` for its columns."""
     names = list(results["estimator"].cat.categories)
     if baseline not in names:
         raise ValueError(

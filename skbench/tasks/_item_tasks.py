@@ -14,19 +14,7 @@ from skbench.tasks._task_table import refuse_missing_cell, with_categories
 
 
 class ItemTasks(NamedTuple):
-    """What a bootstrap of items draws from.
-
-    Attributes
-    ----------
-    sources : list of BinomialTasks and ResampledTask
-        They fill the whole grid.
-    models : pandas.Index of length n_models
-        Sorted.
-    tasks : pandas.Index of length n_tasks
-        Sorted; a MultiIndex of category and task where there are categories.
-    kinds : ndarray of str of shape (n_tasks,)
-        "binomial", "items" or "clusters".
-    """
+    """What a bootstrap of items draws from."""
 
     sources: list
     models: pd.Index
@@ -35,27 +23,7 @@ class ItemTasks(NamedTuple):
 
 
 def read_item_tasks(frame, names, cluster, category):
-    """Find out what models share, and arrange it for resampling.
-
-    Parameters
-    ----------
-    frame : narwhals frame
-        One row per model and item.
-    names : dict
-        Columns of model, task, item (or None) and score.
-    cluster, category : str or None
-        Further columns.
-
-    Returns
-    -------
-    ItemTasks
-
-    Raises
-    ------
-    ValueError
-        For missing columns, labels or scores, a model without a task, or models that
-        share some but not all items of a task.
-    """
+    """Find out what models share, and arrange it for resampling."""
     model, task = names["model"], names["task"]
     if category is not None:
         require_columns(frame.collect_schema().names(), [category, task])

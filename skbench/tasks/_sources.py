@@ -11,17 +11,7 @@ from skbench.stats.scales.aggregation import covariance_of_means
 
 @dataclass(frozen=True)
 class BinomialTasks:
-    """0/1 scores of which only the counts are known.
-
-    Parameters
-    ----------
-    tasks : ndarray of int of shape (n_own_tasks,)
-        Positions in the grid.
-    z : ndarray of shape (n_models, n_own_tasks)
-        Proportions of right answers.
-    n : ndarray of int of shape (n_models, n_own_tasks)
-        Numbers of items.
-    """
+    """0/1 scores of which only the counts are known."""
 
     tasks: np.ndarray
     z: np.ndarray
@@ -45,15 +35,7 @@ class BinomialTasks:
 
 @dataclass(frozen=True)
 class NormalTasks:
-    """Scores of which only the sampling variances are known.
-
-    Parameters
-    ----------
-    tasks : ndarray of int of shape (n_own_tasks,)
-        Positions in the grid.
-    z, sigma2 : ndarray of shape (n_models, n_own_tasks)
-        Scores and their sampling variances.
-    """
+    """Scores of which only the sampling variances are known."""
 
     tasks: np.ndarray
     z: np.ndarray
@@ -75,19 +57,7 @@ class NormalTasks:
 
 @dataclass(frozen=True)
 class ResampledTask:
-    """Items or clusters of one task, resampled together for some models.
-
-    Parameters
-    ----------
-    task : int
-        Position in the grid.
-    models : ndarray of int of shape (n_own_models,)
-        Positions in the grid.
-    sums, sizes : ndarray of shape (n_rows, n_own_models)
-        Sums of scores, and how many; `sizes` may have one column for all models.
-    counts : ndarray of int of shape (n_rows,)
-        How many items or clusters look like this row.
-    """
+    """Items or clusters of one task, resampled together for some models."""
 
     task: int
     models: np.ndarray

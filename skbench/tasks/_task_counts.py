@@ -8,23 +8,7 @@ _TOLERANCE = 1e-6  # accuracies are given to 6 digits or more
 
 
 def task_counts(table):
-    """Right answers and items of every model and task.
-
-    Parameters
-    ----------
-    table : TaskTable
-        Accuracies and sizes.
-
-    Returns
-    -------
-    k, n : ndarray of shape (n_models, n_tasks)
-
-    Raises
-    ------
-    ValueError
-        If sizes are missing, an accuracy is outside [0, 1], or ``z * n`` is not a
-        whole number; the first model and task are named.
-    """
+    """Right answers and items of every model and task."""
     if table.n is None:
         raise ValueError(
             "n is missing: accuracies do not tell how many items each task has. Pass n=..., the "

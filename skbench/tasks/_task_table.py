@@ -9,22 +9,7 @@ from skbench._checks import check_column, check_same_index, check_sizes, require
 
 
 class TaskTable(NamedTuple):
-    """Scores of all models on all tasks.
-
-    Attributes
-    ----------
-    z : ndarray of shape (n_models, n_tasks)
-        Scores.
-    sigma2 : ndarray of shape (n_models, n_tasks), or None
-        Their sampling variances, where given.
-    n : ndarray of shape (n_models, n_tasks), or None
-        Numbers of items, where given.
-    models : pandas.Index of length n_models
-        In order of appearance.
-    tasks : pandas.Index of length n_tasks
-        In order of appearance; a MultiIndex of category and task where the tasks
-        have categories.
-    """
+    """Scores of all models on all tasks."""
 
     z: np.ndarray
     sigma2: np.ndarray | None
@@ -34,27 +19,7 @@ class TaskTable(NamedTuple):
 
 
 def task_table(X, y, sigma2=None, n=None):
-    """Arrange one row per (model, task) as a grid, and refuse gaps in it.
-
-    Parameters
-    ----------
-    X : DataFrame of shape (n_models * n_tasks, n_columns)
-        Columns, or levels of the index, named model and task, and maybe category.
-    y : array-like of shape (n_models * n_tasks,)
-        Scores.
-    sigma2, n : float or array-like of shape (n_models * n_tasks,), default=None
-        Sampling variances and numbers of items.
-
-    Returns
-    -------
-    TaskTable
-
-    Raises
-    ------
-    ValueError
-        For missing columns or labels, cells that are missing or occur twice, a task in
-        two categories, or numbers that are not finite, negative or misaligned.
-    """
+    """Arrange one row per (model, task) as a grid, and refuse gaps in it."""
     frame = as_frame(X)
     check_same_index(X=X, y=y, sigma2=sigma2, n=n)
     require_columns(frame.columns, ["model", "task"], "X")
@@ -87,17 +52,7 @@ def task_table(X, y, sigma2=None, n=None):
 
 
 def as_frame(X):
-    """A pandas frame whose named index levels are columns too.
-
-    Parameters
-    ----------
-    X : dataframe
-        pandas, or anything with a ``to_pandas`` method.
-
-    Returns
-    -------
-    DataFrame
-    """
+    """A pandas frame whose named index levels are columns too."""
     if not isinstance(X, pd.DataFrame) and hasattr(X, "to_pandas"):
         X = X.to_pandas()
     if not isinstance(X, pd.DataFrame):
@@ -109,27 +64,7 @@ def as_frame(X):
 
 
 def with_categories(tasks, frame, task, category):
-    """The tasks, below their categories where the frame names those.
-
-    Parameters
-    ----------
-    tasks : pandas.Index of length n_tasks
-        Names of the tasks.
-    frame : DataFrame
-        One or more rows per task.
-    task, category : str
-        Its columns; the second may be absent.
-
-    Returns
-    -------
-    pandas.Index of length n_tasks
-        `tasks`, or a MultiIndex with the levels category and task.
-
-    Raises
-    ------
-    ValueError
-        If a task is in two categories.
-    """
+    """The tasks, below their categories where the frame names those."""
     if category not in frame.columns:
         return tasks
     pairs = frame[[task, category]].drop_duplicates().set_index(task)[category]
@@ -162,20 +97,7 @@ class _Grid(NamedTuple):
 
 
 def refuse_missing_cell(models, tasks, gaps):
-    """Name the first of the (model, task) cells without a score.
-
-    Parameters
-    ----------
-    models, tasks : pandas.Index
-        Labels.
-    gaps : ndarray of int of shape (n_gaps, 2)
-        Positions of model and task.
-
-    Raises
-    ------
-    ValueError
-        Always.
-    """
+    """Name the first of the (model, task) cells without a score."""
     first, *_ = gaps
     raise ValueError(
         f"Model {models[first[0]]!r} has no score on task {tasks[first[1]]!r}; "

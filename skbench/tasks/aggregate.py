@@ -332,20 +332,7 @@ def rank_probabilities(ranks: Draws) -> pd.DataFrame:
 
 
 def check_one_axis(draws, remedy):
-    """Refuse what are not draws of one number per model.
-
-    Parameters
-    ----------
-    draws : Draws
-        What the user gave.
-    remedy : str
-        What to pass instead.
-
-    Raises
-    ------
-    TypeError
-        If they are not that.
-    """
+    """Refuse what are not draws of one number per model."""
     if not isinstance(draws, Draws) or len(draws.labels) != 1:
         raise TypeError(f"Pass Draws of one number per model, such as {remedy}.")
 

@@ -12,12 +12,11 @@ from skbench import (
     JamesStein,
     SyntheticRegression,
     compare_estimators,
+    estimated_risk,
     make_items,
-    split_items_risk,
     summarize_items,
 )
 from skbench.assessment import EstimatorComparison, RiskComparison
-from skbench.assessment._compare import chosen
 
 
 def counts(mu, n, rng):
@@ -79,7 +78,7 @@ def comparison(**differences):
     ],
 )
 def test_rule_of_standard_errors(differences, n_errors, choice):
-    assert chosen(comparison(**differences), n_errors) == choice
+    assert comparison(**differences).choice(n_errors) == choice
 
 
 def test_verdicts():
@@ -115,7 +114,7 @@ def test_levels_are_looked_at_before_the_work():
 def test_one_topic_is_no_evidence():
     losses = pd.DataFrame({"safe": [1.0, 1.0], "bold": [0.1, 0.1]})
     risk = RiskComparison(losses, np.ones(2), np.array(["law", "law"]), 1.0, "safe")
-    assert chosen(risk, 1.0) == "safe"
+    assert risk.choice() == "safe"
 
 
 def test_seldom_worse_than_the_safest():
@@ -126,8 +125,8 @@ def test_seldom_worse_than_the_safest():
         # From 8 items, equal risk is where (mu - .5)^2 / 4 = 3/4 mu (1 - mu) / 8.
         mu = np.full(60, 0.5) + rng.choice([-1, 1], 60) * 0.2611
         candidates = {"direct": FixedShrinkage(w=1.0), "half": FixedShrinkage(w=0.5)}
-        risk = split_items_risk(candidates, counts(mu, 10, rng), n_splits=5, random_state=seed)
-        taken.append(chosen(risk, 1.0) == "half")
+        risk = estimated_risk(candidates, counts(mu, 10, rng), n_splits=5, random_state=seed)
+        taken.append(risk.choice() == "half")
     # Normal tail beyond one standard error: .16; binomial law, once in a thousand.
     assert 0.07 <= np.mean(taken) <= 0.26
 

@@ -8,9 +8,9 @@ from skbench import (
     EmpiricalBayes,
     GroupSummary,
     SyntheticRegression,
+    estimated_risk,
     leave_out_covariates,
     make_items,
-    split_items_risk,
 )
 
 BY = ["model", "topic"]
@@ -53,7 +53,7 @@ def test_all_features_are_the_estimator_itself():
     g = linear_groups(n_groups=40)
     estimator = SyntheticRegression(LinearRegression())
     found = leave_out_covariates(estimator, g, covariates={"none": []}, random_state=3)
-    whole = split_items_risk({"all": estimator}, g, random_state=3)
+    whole = estimated_risk({"all": estimator}, g, random_state=3)
     for name in ("all features", "without none"):
         assert np.array_equal(found.losses[name], whole.losses["all"])
     assert found.difference("without none", "all features") == (0, 0)

@@ -11,8 +11,8 @@ from skbench import (
     JamesStein,
     RepeatedSamplingStudy,
     make_items,
-    summarize_studies,
 )
+from skbench.assessment import summarize_studies
 
 ESTIMATORS = {"direct": DirectEstimator(), "JS": JamesStein(), "FH": FayHerriot()}
 

@@ -188,12 +188,10 @@ def tables(arguments):
 
 def _studied(name, design, on_trial, arguments):
     folder = arguments.folder and ROOT / arguments.folder / f"{name}-{design}"
-    study = RepeatedSamplingStudy(
-        on_trial, design, arguments.repetitions, random_state=0, path=folder or None
-    )
+    study = RepeatedSamplingStudy(on_trial, design, arguments.repetitions, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # topics that are too small; they are kept in the study
-        return study.run(**DATA[name]())
+        return study.run(**DATA[name](), memory=folder or None)
 
 
 def _ratio(summary, study, estimator):

@@ -10,7 +10,7 @@ from skbench.items.rows import SCORE, checked_scores, collected
 from skbench.items.tables import score_table
 from skbench.stats.resampling import distinct_rows
 from skbench.tasks._sources import BinomialTasks, ResampledTask
-from skbench.tasks._task_table import refuse_missing_cell, with_categories
+from skbench.tasks._task_table import known_category, refuse_missing_cell, with_categories
 
 
 class ItemTasks(NamedTuple):
@@ -25,8 +25,7 @@ class ItemTasks(NamedTuple):
 def read_item_tasks(frame, names, cluster, category):
     """Find out what models share, and arrange it for resampling."""
     model, task = names["model"], names["task"]
-    if category is not None:
-        require_columns(frame.collect_schema().names(), [category, task])
+    category = known_category(category, frame.collect_schema().names())
     shares = names["item"] is not None
     sources, models, tasks, kinds = (_shared if shares else _apart)(frame, names, cluster)
     if category is not None:

@@ -18,21 +18,23 @@ class TaskTable(NamedTuple):
     tasks: pd.Index
 
 
-def task_table(X, y, sigma2=None, n=None):
+def task_table(X, y, sigma2=None, n=None, columns=("model", "task", "category")):
     """Arrange one row per (model, task) as a grid, and refuse gaps in it."""
     frame = as_frame(X)
     check_same_index(X=X, y=y, sigma2=sigma2, n=n)
-    require_columns(frame.columns, ["model", "task"], "X")
-    labels = pd.MultiIndex.from_frame(frame[["model", "task"]])
-    for name in {"model", "task", "category"} & set(frame.columns):
+    model, task, category = columns
+    require_columns(frame.columns, [model, task], "X")
+    category = known_category(category, frame.columns)
+    labels = pd.MultiIndex.from_frame(frame[[model, task]])
+    for name in filter(None, (model, task, category)):
         if frame[name].isna().any():
             row = int(frame[name].isna().argmax())
             raise ValueError(f"X has no {name} in row {row}. Name it, or leave the row out.")
     if labels.has_duplicates:
-        model, task = labels[labels.duplicated()][0]
+        twice = labels[labels.duplicated()][0]
         raise ValueError(
-            f"Model {model!r} has several rows for task {task!r}. Keep one row per model and task; "
-            "runs of the same model are for RepeatedRuns."
+            f"Model {twice[0]!r} has several rows for task {twice[1]!r}. Keep one row per model "
+            "and task; runs of the same model are for RepeatedRuns."
         )
     model_codes, models = labels.get_level_values(0).factorize()
     task_codes, tasks = labels.get_level_values(1).factorize()
@@ -47,7 +49,7 @@ def task_table(X, y, sigma2=None, n=None):
         sigma2=None if sigma2 is None else grid.arranged(sigma2),
         n=None if sizes is None else grid.arranged(sizes).astype(int),
         models=grid.models,
-        tasks=with_categories(grid.tasks, frame, "task", "category"),
+        tasks=with_categories(grid.tasks, frame, task, category),
     )
 
 
@@ -63,9 +65,17 @@ def as_frame(X):
     return X.assign(**{name: X.index.get_level_values(name) for name in levels})
 
 
+def known_category(category, columns):
+    """The column of categories, or None where the usual one is missing."""
+    if category == "category" and category not in columns:
+        return None
+    require_columns(columns, [] if category is None else [category])
+    return category
+
+
 def with_categories(tasks, frame, task, category):
     """The tasks, below their categories where the frame names those."""
-    if category not in frame.columns:
+    if category is None:
         return tasks
     pairs = frame[[task, category]].drop_duplicates().set_index(task)[category]
     if pairs.index.has_duplicates:

@@ -26,7 +26,7 @@ from skbench.stats.scales.aggregation import (
 )
 from skbench.tasks._task_table import task_table
 from skbench.tasks._task_weights import task_categories, task_name, task_weights
-from skbench.tasks.aggregate import category_means
+from skbench.tasks.aggregate import aggregate
 
 UNDECIDED = "undecided"
 
@@ -194,7 +194,7 @@ class WeightSimplex(BaseEstimator):
             raise ValueError(
                 f"rho = {self.rho:g} is for fit; draws bring their own correlations. Leave it at 0."
             )
-        means = category_means(draws)
+        means = aggregate(draws, by="category")
         models, names = means.labels
         chosen = self._corners(names)
         values = means.values[:, :, chosen]

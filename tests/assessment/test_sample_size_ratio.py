@@ -158,7 +158,7 @@ def test_unknown_where_there_is_no_formula():
 def test_other_groups_are_refused():
     rng = np.random.default_rng(6)
     first, second = (counts(np.full(20, 0.5), 12, rng) for _ in range(2))
-    with pytest.raises(ValueError, match="fitted on other groups"):
+    with pytest.raises(ValueError):
         sample_size_ratio(JamesStein().fit(**first.fit_args), second)
 
 

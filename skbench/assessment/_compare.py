@@ -161,15 +161,13 @@ def compare_estimators(
     The rule takes the candidate with the smallest ``difference + n_standard_errors * standard
     error``, where the difference is that of its estimated risk to the safest's (0 for the safest
     itself). A candidate that is not better than the safest by that many standard errors is never
-    chosen, and a more certain one is preferred to one nearly as good. On real evaluations
-    (benchmarks/selection.py) the rule took the largest of ten mean regrets from 1.23 to 1.15 and
-    their average from 1.06 to 1.05, partly on the data it was chosen on. Risks are those of
-    `estimated_risk`; differences are free of most of the noise in both.
+    chosen. On real evaluations (benchmarks/selection.py) the rule took the largest of ten mean
+    regrets from 1.23 to 1.15 and their average from 1.06 to 1.05, partly on the data it was chosen
+    on. Differences of risks are free of most of the noise in both.
 
-    When not to use it: as proof that one candidate is the best. The choice is a safety net
-    against candidates that fail on the data at hand; between candidates a few percent apart luck
-    decides. Its intervals are not corrected for the choice, which matters little with a handful
-    of candidates and some 40 topics.
+    When not to use it: as proof that one candidate is the best. Between candidates a few percent
+    apart luck decides. Its intervals are not corrected for the choice, which matters little with a
+    handful of candidates and some 40 topics.
 
     References
     ----------

@@ -10,14 +10,14 @@ import pandas as pd
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 
-from skbench._checks import check_column, check_option, check_same_index
+from skbench._checks import check_column, check_option, check_same_index, check_whole
 from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import Names, RandomState, Rows
 from skbench.assessment._candidate import Candidate, ask, estimators_of_groups
 from skbench.assessment._risk_comparison import RiskComparison
 from skbench.assessment._sample_size import variance_with_fewer
-from skbench.assessment._splits import Data, check_splits
+from skbench.assessment._splits import Data
 from skbench.containers import GroupSummary
 from skbench.stats import shrinkage
 from skbench.stats.shrinkage import risk
@@ -82,9 +82,8 @@ def estimated_risk(
     Raises
     ------
     ValueError
-        If no group has two items, models share items but only a summary was given, or item ids
-        are missing; for "sure" if `prior_mean` is missing or a prior variance is unknown or
-        negative.
+        If no group has two items, models share items but only a summary was given, or item ids are
+        missing; for "sure" if `prior_mean` is missing or a prior variance is unknown or negative.
     TypeError
         If `candidates` are no estimators, or an argument needs item rows.
 
@@ -151,7 +150,8 @@ def estimated_risk(
 
 def split_risk(candidates, data, reference, n_splits, n_repeats, random_state, n_jobs):
     """RiskComparison of candidates, each fitted on what every fold leaves."""
-    check_splits(n_splits, n_repeats)
+    check_whole("n_splits", n_splits, 2)
+    check_whole("n_repeats", n_repeats)
     rng = as_generator(random_state)
     deals, seeds = rng.spawn(2)
     results = Parallel(n_jobs=n_jobs, return_as="generator")(

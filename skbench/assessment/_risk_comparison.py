@@ -23,9 +23,8 @@ class RiskComparison:
     Parameters
     ----------
     losses : DataFrame of shape (n_groups, n_estimators)
-        Unbiased estimates of the squared error of each group, score units
-        squared; noisy, and negative where it so happens. nan throughout for an
-        estimator that failed.
+        Unbiased estimates of the squared error of each group, score units squared; noisy, and
+        negative where it so happens. nan throughout for an estimator that failed.
     variance : ndarray of shape (n_groups,)
         The same of the direct estimates: their sampling variances.
     topics : ndarray of shape (n_groups,)
@@ -102,8 +101,7 @@ class RiskComparison:
         Parameters
         ----------
         n_standard_errors : float, default=1.0
-            Standard errors of the difference to the reference that count against an
-            estimator.
+            Standard errors of the difference to the reference that count against an estimator.
 
         Returns
         -------

@@ -17,8 +17,7 @@ def unbiased_risk_score(
     """Precision-weighted squared error of predictions, without the noise of `y`.
 
     A scorer: pass it as ``scoring=`` to `sklearn.model_selection.GridSearchCV` or
-    `cross_val_score`, with metadata routing switched on and
-    ``params={"sigma2": sigma2}``.
+    `cross_val_score`, with metadata routing switched on and ``params={"sigma2": sigma2}``.
 
     Parameters
     ----------

@@ -85,13 +85,6 @@ def _refuse_late(options):
         )
 
 
-def check_splits(n_splits, n_repeats):
-    """Refuse fewer than two folds, or no repeat."""
-    for name, value, least in (("n_splits", n_splits, 2), ("n_repeats", n_repeats, 1)):
-        if not isinstance(value, int | np.integer) or value < least:
-            raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
-
-
 def parts_of_summary(summary, variance, n_splits, n_repeats, rng):
     """Parts of groups known by their summary only, one per repeat and fold."""
     if summary.groups is not None:

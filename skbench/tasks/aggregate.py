@@ -117,14 +117,11 @@ def normalize_scores(draws: Draws, bounds: Literal["bootstrap"] | tuple[PerTask,
 
     Notes
     -----
-    "bootstrap" is what Longjohn, Gopalan and Casleton (2024), section 2.4, do with 100 draws.
-    Its bounds widen with the number of draws, so that 20,000 draws give normalized
-    means 1 to 1.5 points away from those of 100 draws, and they move with every model
-    that joins the table; each task has a draw of exactly 0, and geometric means are 0
-    there.
+    "bootstrap" is what Longjohn, Gopalan and Casleton (2024), section 2.4, do with 100 draws. Its
+    bounds widen with the number of draws (20,000 draws move normalized means by 1 to 1.5 points)
+    and move with every model that joins the table; geometric means are 0 in some draw.
 
-    When not to use it: for "bootstrap", in anything to be compared with another
-    table.
+    When not to use it: for "bootstrap", in anything to be compared with another table.
 
     Examples
     --------
@@ -204,10 +201,9 @@ def rank_models(
     -----
     Section 3.2 of [1]_, with the formulas in `skbench.stats.ranking`.
 
-    When not to use it: to state which ranks a model may truly have. Of 20 equal
-    models, 95 % quantiles of such draws hold all the ranks that the tie spans in less
-    than 1 % of simulations (test_quantiles_of_drawn_ranks_do_not_hold_ties);
-    `rank_confidence_sets` keeps its level.
+    When not to use it: to state which ranks a model may truly have. Of 20 equal models, 95%
+    quantiles of such draws hold all the ranks that the tie spans in less than 1% of simulations
+    (test_quantiles_of_drawn_ranks_do_not_hold_ties); `rank_confidence_sets` keeps its level.
 
     References
     ----------
@@ -261,8 +257,7 @@ def rank_probabilities(ranks: Draws) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        If the draws are no ranks: not between 1 and the number of models, or averages
-        over tasks.
+        If the draws are no ranks: not between 1 and the number of models, or averages over tasks.
 
     Notes
     -----

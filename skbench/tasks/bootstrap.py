@@ -159,8 +159,7 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         y : array-like of shape (n_models * n_tasks,)
             Scores.
         sigma2 : float or array-like of shape (n_models * n_tasks,), default=None
-            Their sampling variances, score units squared; needed where scores are no
-            counts.
+            Their sampling variances, score units squared; needed where scores are no counts.
         n : int or array-like of shape (n_models * n_tasks,), default=None
             Numbers of independent items; needed for counts.
 

@@ -38,17 +38,15 @@ def differences(
         Pairs (a, b) of models; all pairs unless given. Choose them before looking:
         comparing the best three of sixteen models is comparing sixteen.
     confidence_level : float, default=0.95
-        Probability that all intervals hold together ("bonferroni") or that each does
-        ("none").
+        Probability that all intervals hold together ("bonferroni") or that each does ("none").
     correction : {"bonferroni", "none"}, default="bonferroni"
         How the intervals allow for several comparisons.
 
     Returns
     -------
     Estimate
-        One entry per pair, labeled (a, b): mean, quantiles and standard deviation of
-        the draws of ``a - b``. Its `confidence_level` is that of each interval, 98.33 %
-        for three comparisons at 95 %.
+        One entry per pair, labeled (a, b): mean, quantiles and standard deviation of the draws of
+        ``a - b``. Its `confidence_level` is that of each interval, 98.33% for three comparisons.
 
     Raises
     ------
@@ -64,14 +62,13 @@ def differences(
 
     Notes
     -----
-    Bonferroni [1]_: each interval at level ``1 - (1 - confidence_level) / m``. Draws of
-    models that answered the same items carry their correlation if they were drawn
-    together (``TaskBootstrap.fit_items``). Drawn apart, intervals are too wide as a rule.
-    `skbench.stats.resampling.two_sided_p_value` and `skbench.stats.multiplicity.holm` give
-    p-values of the same draws.
+    Bonferroni [1]_: each interval at level ``1 - (1 - confidence_level) / m``. Draws of models
+    that answered the same items carry their correlation if they were drawn together
+    (``TaskBootstrap.fit_items``). Drawn apart, intervals are too wide as a rule.
+    `skbench.stats.resampling.two_sided_p_value` and `skbench.stats.multiplicity.holm` give p-values
+    of the same draws.
 
-    When not to use it: for ranks of many models; `rank_confidence_sets` gets more out
-    of the same data.
+    When not to use it: for ranks of many models, see `rank_confidence_sets`.
 
     References
     ----------

@@ -144,8 +144,7 @@ def _rule_of(estimator, summary):
     if hasattr(estimator, "center_"):
         return _james_stein(estimator, summary)
     known = all(hasattr(estimator, name) for name in ("prior_mean_", "shrinkage_factor_"))
-    plain = getattr(estimator, "scale", None) == "identity" and estimator.spread == "common"
-    return _empirical_bayes(estimator, summary) if known and plain else None
+    return _empirical_bayes(estimator, summary) if known else None
 
 
 def _empirical_bayes(estimator, summary):

@@ -16,10 +16,10 @@ from skbench.tasks._task_table import known_category, refuse_missing_cell, with_
 class ItemTasks(NamedTuple):
     """What a bootstrap of items draws from."""
 
-    sources: list
-    models: pd.Index
-    tasks: pd.Index
-    kinds: np.ndarray
+    sources: list  # they fill the whole grid
+    models: pd.Index  # sorted
+    tasks: pd.Index  # sorted; a MultiIndex of category and task where there are categories
+    kinds: np.ndarray  # of each task: "binomial", "items" or "clusters"
 
 
 def read_item_tasks(frame, names, cluster, category):
@@ -112,7 +112,7 @@ def _apart(frame, names, cluster):
         binary[:] = False
     sources, at = [], np.flatnonzero(binary)
     if at.size:
-        sources.append(BinomialTasks(at, right[:, at] / sizes[:, at], sizes[:, at]))
+        sources.append(BinomialTasks.of(at, right[:, at] / sizes[:, at], sizes[:, at]))
     for (m, position), values in _cells(rows, model_codes, task_codes, scores, ~binary):
         own = np.column_stack([values["score"], np.ones(len(values))])
         if cluster is not None:

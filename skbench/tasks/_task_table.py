@@ -11,11 +11,11 @@ from skbench._checks import check_column, check_same_index, check_sizes, require
 class TaskTable(NamedTuple):
     """Scores of all models on all tasks."""
 
-    z: np.ndarray
+    z: np.ndarray  # (n_models, n_tasks), as are sigma2 and n where given
     sigma2: np.ndarray | None
     n: np.ndarray | None
-    models: pd.Index
-    tasks: pd.Index
+    models: pd.Index  # in order of appearance
+    tasks: pd.Index  # a MultiIndex of category and task where the tasks have categories
 
 
 def task_table(X, y, sigma2=None, n=None, columns=("model", "task", "category")):
@@ -36,20 +36,28 @@ def task_table(X, y, sigma2=None, n=None, columns=("model", "task", "category"))
             f"Model {twice[0]!r} has several rows for task {twice[1]!r}. Keep one row per model "
             "and task; runs of the same model are for RepeatedRuns."
         )
-    model_codes, models = labels.get_level_values(0).factorize()
-    task_codes, tasks = labels.get_level_values(1).factorize()
-    grid = _Grid(model_codes, task_codes, models.rename("model"), tasks.rename("task"))
-    grid.refuse_gaps(y)
-    z = check_column("y", y, labels)
+    rows, models = labels.get_level_values(0).factorize()
+    columns, tasks = labels.get_level_values(1).factorize()
+    models, tasks = models.rename("model"), tasks.rename("task")
+
+    def arranged(column):
+        grid = np.full((len(models), len(tasks)), np.nan)
+        grid[rows, columns] = column
+        return grid
+
+    if len(y) == len(labels):
+        _refuse_gaps(arranged(np.where(pd.isna(np.asarray(y)), np.nan, 1.0)), models, tasks)
+    z = arranged(check_column("y", y, labels))
+    _refuse_gaps(z, models, tasks)
     sizes = check_sizes(n, labels)
     if sigma2 is not None:
-        sigma2 = check_column("sigma2", sigma2, labels, minimum=0, allow_scalar=True)
+        sigma2 = arranged(check_column("sigma2", sigma2, labels, minimum=0, allow_scalar=True))
     return TaskTable(
-        z=grid.arranged(z),
-        sigma2=None if sigma2 is None else grid.arranged(sigma2),
-        n=None if sizes is None else grid.arranged(sizes).astype(int),
-        models=grid.models,
-        tasks=with_categories(grid.tasks, frame, task, category),
+        z=z,
+        sigma2=sigma2,
+        n=None if sizes is None else arranged(sizes).astype(int),
+        models=models,
+        tasks=with_categories(tasks, frame, task, category),
     )
 
 
@@ -85,29 +93,14 @@ def with_categories(tasks, frame, task, category):
     return pd.MultiIndex.from_arrays([pairs.reindex(tasks), tasks], names=["category", "task"])
 
 
-class _Grid(NamedTuple):
-    model_codes: np.ndarray
-    task_codes: np.ndarray
-    models: pd.Index
-    tasks: pd.Index
-
-    def arranged(self, column):
-        """A column with one entry per cell, as an array of shape (n_models, n_tasks)."""
-        table = np.full((len(self.models), len(self.tasks)), np.nan)
-        table[self.model_codes, self.task_codes] = column
-        return table
-
-    def refuse_gaps(self, y):
-        known = np.where(pd.isna(np.asarray(y)), np.nan, 1.0)
-        if len(known) != len(self.model_codes):
-            known = np.ones(len(self.model_codes))
-        gaps = np.argwhere(np.isnan(self.arranged(known)))
-        if len(gaps):
-            refuse_missing_cell(self.models, self.tasks, gaps)
+def _refuse_gaps(grid, models, tasks):
+    gaps = np.argwhere(np.isnan(grid))
+    if len(gaps):
+        refuse_missing_cell(models, tasks, gaps)
 
 
 def refuse_missing_cell(models, tasks, gaps):
-    """Name the first of the (model, task) cells without a score."""
+    """Refuse a grid with gaps, given their positions; the first is named."""
     first, *_ = gaps
     raise ValueError(
         f"Model {models[first[0]]!r} has no score on task {tasks[first[1]]!r}; "

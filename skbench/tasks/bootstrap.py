@@ -185,7 +185,7 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         sources = []
         if binomial.any():
             at = np.flatnonzero(binomial)
-            sources.append(BinomialTasks(at, table.z[:, at], table.n[:, at]))
+            sources.append(BinomialTasks.of(at, table.z[:, at], table.n[:, at]))
         if not binomial.all():
             at = np.flatnonzero(~binomial)
             sources.append(NormalTasks(at, table.z[:, at], table.sigma2[:, at]))

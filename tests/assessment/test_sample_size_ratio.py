@@ -146,8 +146,6 @@ def test_unknown_where_there_is_no_formula():
     for estimator in (
         DirectEstimator(),
         FayHerriot(),
-        EmpiricalBayes(LinearRegression(), scale="arcsine", random_state=0),
-        EmpiricalBayes(LinearRegression(), spread="proportional", random_state=0),
         IntervalPipeline([("js", JamesStein())]),
     ):
         assert sample_size_ratio(estimator.fit(**g.fit_args), g) is None

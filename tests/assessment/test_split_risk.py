@@ -87,7 +87,7 @@ def truth_of(data, summary):
     "options",
     [
         pytest.param({"shared_items": False}, marks=SLOW),
-        {"shared_items": True},
+        pytest.param({"shared_items": True}, marks=SLOW),
         pytest.param({"shared_items": True, "score": "continuous"}, marks=SLOW),
         pytest.param(
             {"shared_items": True, "cluster_size": 3, "cluster_correlation": 0.8}, marks=SLOW
@@ -129,7 +129,7 @@ def test_splitting_models_apart_would_be_too_good():
     assert drop.mean() > N_ERRORS * drop.std(ddof=1) / np.sqrt(len(drop))
 
 
-@pytest.mark.parametrize("kind", ["binomial", "continuous"])
+@pytest.mark.parametrize("kind", ["binomial", pytest.param("continuous", marks=SLOW)])
 def test_split_summaries_agree_with_the_true_risk(kind):
     """James-Stein and Fay-Herriot with 4/5 of the items, 60 groups that differ in size."""
     rng = np.random.default_rng(0)

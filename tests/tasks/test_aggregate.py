@@ -96,6 +96,7 @@ def test_table_8(vtab, gold_folder, by):
     assert np.all(np.max(many, axis=1) > np.array(ends) - ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", [*CATEGORIES, "overall"])
 def test_table_9(hundreds, gold_folder, column):
     """The bounds move from bootstrap to bootstrap, and the paper made one: compare with many."""
@@ -115,6 +116,7 @@ def test_table_9(hundreds, gold_folder, column):
     assert np.all(np.abs(expected - ours.mean(axis=0)) < 4 * ours.std(axis=0) + 0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", COLUMNS)
 def test_table_10(hundreds, gold_folder, by):
     printed = printed_table(gold_folder, 10)

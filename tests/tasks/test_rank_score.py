@@ -253,7 +253,7 @@ def test_input_stays_untouched(runs):
     pd.testing.assert_frame_equal(runs, kept)
 
 
-@pytest.mark.parametrize("n_items", [250, 2000])
+@pytest.mark.parametrize("n_items", [250, pytest.param(2000, marks=pytest.mark.slow)])
 def test_gate_calls_equal_models_different(n_items):
     """Two models of equal accuracy, each scored on ten bootstrap samples of its answers."""
     rng = np.random.default_rng(0)

@@ -152,15 +152,11 @@ def test_other_settings_are_computed_anew(tmp_path, log, options):
     same(other, run(log, None, 1, **options))
 
 
-def test_the_order_of_rows_and_the_process_do_not_matter(tmp_path, log):
+def test_the_order_of_rows_does_not_matter(tmp_path, log):
     run(log, tmp_path, 1)
     shuffled = DATA.items.sample(frac=1, random_state=0)
     run(log, tmp_path, 1, data=SimpleNamespace(items=shuffled, features=DATA.features))
     assert fits(log) == 1
-    finish(start(tmp_path / "process", 1, 2))
-    assert len(list((tmp_path / "process").rglob("output.pkl"))) == 2
-    long_study(tmp_path / "process", 1, 2)
-    assert len(list((tmp_path / "process").rglob("output.pkl"))) == 2
 
 
 def test_what_cannot_be_compared_is_refused(tmp_path, log):
@@ -181,22 +177,22 @@ def test_the_folder_of_an_earlier_version_is_refused(tmp_path, log):
 # Kills
 
 
-def long_study(path, n_jobs, n_repeats):
+def long_study(path, n_jobs):
     estimators = {"direct": DirectEstimator(), "EB": EmpiricalBayes(Ridge(), cv=2)}
-    study = RepeatedSamplingStudy(estimators, 10, n_repeats, random_state=0, n_jobs=n_jobs)
+    study = RepeatedSamplingStudy(estimators, 10, N_REPEATS, random_state=0, n_jobs=n_jobs)
     data = make_items(3, 12, 50, random_state=0)
     return study.run(data.items, features=data.features, memory=path).results_
 
 
 if __name__ == "__main__":
     print("ready", flush=True)
-    long_study(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    long_study(sys.argv[1], int(sys.argv[2]))
 
 
-def start(path, n_jobs, n_repeats=N_REPEATS):
+def start(path, n_jobs):
     searched = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     process = subprocess.Popen(
-        [sys.executable, __file__, str(path), str(n_jobs), str(n_repeats)],
+        [sys.executable, __file__, str(path), str(n_jobs)],
         env=os.environ | {"PYTHONPATH": searched, "PYTHONHASHSEED": "1"},
         stdout=subprocess.PIPE,
         start_new_session=True,
@@ -205,15 +201,10 @@ def start(path, n_jobs, n_repeats=N_REPEATS):
     return process
 
 
-def finish(process):
-    process.stdout.close()
-    assert process.wait() == 0
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_five_kills_and_a_resume_are_as_if_nothing_had_happened(tmp_path, n_jobs):
-    whole = long_study(None, 1, N_REPEATS)
+    whole = long_study(None, 1)
     rng = np.random.default_rng(n_jobs)
     found = 0
     for _ in range(5):
@@ -228,5 +219,8 @@ def test_five_kills_and_a_resume_are_as_if_nothing_had_happened(tmp_path, n_jobs
         assert len(list(tmp_path.rglob("output.pkl"))) > found
         found = len(list(tmp_path.rglob("output.pkl")))
     assert 5 <= found < N_REPEATS
-    resumed = long_study(tmp_path, n_jobs, N_REPEATS)
+    finished = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("output.pkl")}
+    resumed = long_study(tmp_path, n_jobs)
+    assert all(path.stat().st_mtime_ns == time for path, time in finished.items())
+    assert len(list(tmp_path.rglob("output.pkl"))) == N_REPEATS
     pd.testing.assert_frame_equal(resumed, whole, check_exact=True)

@@ -161,8 +161,15 @@ def test_every_item_is_drawn_equally_often_and_none_twice():
     assert 0.9 * low < distance < 1.1 * high
 
 
-@pytest.mark.parametrize("by_rows", [False, True], ids=["by counts", "by rows"])
-@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize(
+    ("replace", "by_rows"),
+    [
+        (False, False),
+        (False, True),
+        (True, False),
+        pytest.param(True, True, marks=pytest.mark.slow),
+    ],
+)
 def test_draws_have_the_law_of_random_samples(replace, by_rows):
     """Binary scores of groups apart are drawn as counts, where no feature needs the rows."""
     n_items, n_draws = 60 if replace else 8, 250

@@ -1,6 +1,7 @@
 import warnings
 from decimal import Decimal
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -245,16 +246,23 @@ def test_engines_and_seeds_agree():
     polars = pytest.importorskip("polars")
     data = make_items(3, 15, 6, random_state=0)
     estimators = {"SR": SyntheticRegression(Ridge())}
-    runs = [
-        estimated_risk(
-            estimators, items, BY, features=data.features, n_splits=2, random_state=4, n_jobs=n_jobs
-        )
-        for items, n_jobs in (
-            (data.items, None),
-            (data.items, 2),
-            (polars.from_pandas(data.items).lazy(), None),
-        )
-    ]
+    with joblib.parallel_config("threading"):
+        runs = [
+            estimated_risk(
+                estimators,
+                items,
+                BY,
+                features=data.features,
+                n_splits=2,
+                random_state=4,
+                n_jobs=n_jobs,
+            )
+            for items, n_jobs in (
+                (data.items, None),
+                (data.items, 2),
+                (polars.from_pandas(data.items).lazy(), None),
+            )
+        ]
     for run in runs[1:]:
         pd.testing.assert_frame_equal(run.losses, runs[0].losses, check_exact=True)
 

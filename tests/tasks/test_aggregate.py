@@ -74,7 +74,13 @@ INTERPOLATED = {
 }
 
 
-@pytest.mark.parametrize("by", COLUMNS)
+@pytest.mark.parametrize(
+    "by",
+    [
+        name if name in ("mean", "average rank") else pytest.param(name, marks=pytest.mark.slow)
+        for name in COLUMNS
+    ],
+)
 def test_table_8(vtab, gold_folder, by):
     """Points within .1 and ends within .2, but for two of the 160 ends.
 

@@ -127,7 +127,7 @@ def test_a_seed_settles_all_draws():
 
 
 def test_draws_come_in_batches_and_are_the_same_together():
-    boot = TaskBootstrap(1_200_000, random_state=0)
+    boot = TaskBootstrap(1_050_000, random_state=0)
     boot.fit(grid("AB", "st"), [0.5, 0.7, 0.1, 0.9], n=20)
     batches = [batch.values for batch in boot.iter_draws()]
     assert len(batches) == 2 and np.any(batches[0][:1000] != batches[1][:1000])

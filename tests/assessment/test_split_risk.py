@@ -130,7 +130,8 @@ def test_splitting_models_apart_would_be_too_good():
     assert drop.mean() > N_ERRORS * drop.std(ddof=1) / np.sqrt(len(drop))
 
 
-@pytest.mark.parametrize("kind", ["binomial", pytest.param("continuous", marks=SLOW)])
+@SLOW
+@pytest.mark.parametrize("kind", ["binomial", "continuous"])
 def test_split_summaries_agree_with_the_true_risk(kind):
     """James-Stein and Fay-Herriot with 4/5 of the items, 60 groups that differ in size."""
     rng = np.random.default_rng(0)

@@ -22,12 +22,12 @@ from precision import cell_figures
 from reproduced.f24 import mmlu_pro, tuned_trees
 
 from skbench import (
-    Candidate,
     CrossFitKFold,
     DirectEstimator,
     EmpiricalBayes,
     RepeatedSamplingStudy,
 )
+from skbench.assessment import Candidate
 
 TREES = {
     "skbench": "xgboost",

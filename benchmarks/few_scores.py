@@ -21,13 +21,13 @@ import pandas as pd
 from sklearn.linear_model import RidgeCV
 
 from skbench import (
-    Candidate,
     DirectEstimator,
     EmpiricalBayes,
     MixedModel,
     RepeatedSamplingStudy,
     load_digits_c,
 )
+from skbench.assessment import Candidate
 
 ROOT = Path(__file__).parents[1]
 ESTIMATORS = {

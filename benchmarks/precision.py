@@ -40,13 +40,13 @@ from scipy.special import expit
 from sklearn.linear_model import RidgeCV
 
 from skbench import (
-    Candidate,
     DirectEstimator,
     EmpiricalBayes,
     MixedModel,
     RepeatedSamplingStudy,
     load_digits_c,
 )
+from skbench.assessment import Candidate
 
 DESIGNS = ("proportional", 10, 20, 50)
 
@@ -56,7 +56,7 @@ ESTIMATORS = {
     "F24": as_published(tuned_trees([50, 100, 200], [2, 3, 4])),
     "F24, our trees": as_published("xgboost"),
     "mixed": MixedModel(),
-    "mixed, sizes known": Candidate(MixedModel(), finite_population=True),
+    "mixed, sizes known": Candidate(MixedModel(), knows_population=True),
 }
 MORE = {
     "F24, wide grid": as_published(tuned_trees([10, 25, 50, 100, 200], [2, 3, 4, 6])),
@@ -269,10 +269,10 @@ def study(name, data, design, estimators, repetitions, folder):
     if not fits:
         return None
     path = None if folder is None else Path(folder) / f"{name} {design}".replace(" ", "_")
-    trial = RepeatedSamplingStudy(estimators, design, repetitions, random_state=0, path=path)
+    trial = RepeatedSamplingStudy(estimators, design, repetitions, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return trial.run(**data)
+        return trial.run(**data, memory=path)
 
 
 def cell_figures(results):

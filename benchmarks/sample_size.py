@@ -17,7 +17,8 @@ import pandas as pd
 from scipy.special import expit
 from sklearn.linear_model import Ridge
 
-from skbench import EmpiricalBayes, GroupSummary, JamesStein, sample_size_ratio
+from skbench import EmpiricalBayes, GroupSummary, JamesStein
+from skbench.assessment import sample_size_ratio
 from skbench.stats.intervals.binomial import sampling_variance
 
 # n items, models, topics, spread of topics, level, shared items

@@ -13,6 +13,7 @@ import argparse
 import time
 
 import numpy as np
+from skbench.assessment._design import design
 from sklearn.linear_model import Ridge
 
 from skbench import (
@@ -25,7 +26,6 @@ from skbench import (
     make_items,
 )
 from skbench.assessment._candidate import as_candidates, ask
-from skbench.assessment._design import design
 from skbench.assessment._population import population
 from skbench.assessment._sampling import draw, summary_of
 

@@ -14,7 +14,6 @@ import matplotlib.pyplot as plt
 from sklearn.linear_model import Ridge
 
 from skbench import (
-    Candidate,
     CoverageDisplay,
     DirectEstimator,
     EmpiricalBayes,
@@ -25,6 +24,7 @@ from skbench import (
     SyntheticRegression,
     load_digits_c,
 )
+from skbench.assessment import Candidate
 
 # %%
 # All estimators see the same draws. The paper's settings split model-topic pairs at

@@ -28,8 +28,8 @@ from skbench import (
     RiskDisplay,
     SyntheticRegression,
     make_items,
-    summarize_studies,
 )
+from skbench.assessment import summarize_studies
 
 folder = Path(os.environ.get("SKBENCH_DATA", "."))
 

@@ -29,8 +29,8 @@ from skbench import (
     RepeatedSamplingStudy,
     RiskDisplay,
     SyntheticRegression,
-    summarize_studies,
 )
+from skbench.assessment import summarize_studies
 
 folder = Path(os.environ.get("SKBENCH_DATA", "."))
 LEAST_GROUP = 20  # people in the test half

@@ -22,7 +22,6 @@ from skbench.tasks import (
     TaskBootstrap,
     WeightSimplex,
     aggregate,
-    category_means,
     differences,
     normalize_scores,
     rank_models,
@@ -100,7 +99,7 @@ print(f"other priors move them by {sensitivity['shift'].abs().max():.2f} standar
 # **Aggregates.** Seven tasks are natural, four specialized, eight structured: equal weights of
 # tasks are a choice. Means of categories, and two ways to weight them:
 
-parts = category_means(boot).interval().to_frame()["value"].unstack()
+parts = aggregate(boot, by="category").interval().to_frame()["value"].unstack()
 parts["tasks alike"] = estimates["bootstrap"].to_frame()["value"]
 parts["categories alike"] = boot.estimate("category").to_frame()["value"]
 print("\naccuracy in points")
@@ -130,7 +129,7 @@ ranking = pd.DataFrame(
     {
         "mean": rank_models(boot).interval().to_frame()["value"],
         "above chance": above_chance.to_frame()["value"].rank(ascending=False),
-        "average rank": rank_models(boot, by="average rank").interval().to_frame()["value"],
+        "average rank": rank_models(boot, "average rank").interval().to_frame()["value"],
         "Kemeny": pd.Series(range(1, 17), index=consensus.order),
         "set": pd.Series(
             [f"{low}-{high}" for low, high in zip(sets.low, sets.high, strict=True)],

@@ -11,15 +11,11 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "assessment": [
-        "Candidate",
         "LabeledKFold",
         "RepeatedSamplingStudy",
         "compare_estimators",
+        "estimated_risk",
         "leave_out_covariates",
-        "sample_size_ratio",
-        "shrinkage_risk",
-        "split_items_risk",
-        "summarize_studies",
         "unbiased_risk_score",
     ],
     "bank": [
@@ -109,8 +105,6 @@ _HOMES = {
         "TaskBootstrap",
         "WeightSimplex",
         "aggregate",
-        "category_means",
-        "difference_p_values",
         "differences",
         "normalize_scores",
         "rank_models",

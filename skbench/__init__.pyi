@@ -15,15 +15,11 @@ from skbench import (
     tasks as tasks,
 )
 from skbench.assessment import (
-    Candidate as Candidate,
     LabeledKFold as LabeledKFold,
     RepeatedSamplingStudy as RepeatedSamplingStudy,
     compare_estimators as compare_estimators,
+    estimated_risk as estimated_risk,
     leave_out_covariates as leave_out_covariates,
-    sample_size_ratio as sample_size_ratio,
-    shrinkage_risk as shrinkage_risk,
-    split_items_risk as split_items_risk,
-    summarize_studies as summarize_studies,
     unbiased_risk_score as unbiased_risk_score,
 )
 from skbench.bank import (
@@ -113,8 +109,6 @@ from skbench.tasks import (
     TaskBootstrap as TaskBootstrap,
     WeightSimplex as WeightSimplex,
     aggregate as aggregate,
-    category_means as category_means,
-    difference_p_values as difference_p_values,
     differences as differences,
     normalize_scores as normalize_scores,
     rank_models as rank_models,

@@ -70,7 +70,9 @@ def test_the_simplex_at_one_weighting():
     e = plain.estimate(w)
     np.testing.assert_allclose(e.value, p @ w)
     np.testing.assert_allclose(e.standard_error, np.sqrt(p * (1 - p) / 100 @ np.square(w)))
-    means = skbench.category_means(TaskBootstrap(200, random_state=0).fit(TASKS, SCORES, n=100))
+    means = skbench.aggregate(
+        TaskBootstrap(200, random_state=0).fit(TASKS, SCORES, n=100), by="category"
+    )
     own = drawn.estimate(w)
     np.testing.assert_allclose(own.value, (means.values @ w).mean(axis=0))
     np.testing.assert_allclose(own.standard_error, (means.values @ w).std(axis=0, ddof=1))

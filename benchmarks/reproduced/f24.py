@@ -16,7 +16,6 @@ from xgboost import XGBRegressor
 
 from reproduced import ROOT, Row, Table, data_folder, figure
 from skbench import (
-    Candidate,
     CoverageDisplay,
     DirectEstimator,
     EmpiricalBayes,
@@ -27,8 +26,8 @@ from skbench import (
     SamplingDisplay,
     StructuredRegression,
     SyntheticRegression,
-    summarize_studies,
 )
+from skbench.assessment import Candidate, summarize_studies
 from skbench.groups._group_lasso import largest_penalty, lasso_path, shrunk_to_zero
 from skbench.groups._regressors import precision_weights
 
@@ -177,12 +176,10 @@ def tables(arguments):
 
 def _studied(name, design, on_trial, arguments):
     folder = arguments.folder and ROOT / arguments.folder / f"{name}-{design}"
-    study = RepeatedSamplingStudy(
-        on_trial, design, arguments.repetitions, random_state=0, path=folder or None
-    )
+    study = RepeatedSamplingStudy(on_trial, design, arguments.repetitions, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # topics that are too small; they are kept in the study
-        return study.run(**DATA[name]())
+        return study.run(**DATA[name](), memory=folder or None)
 
 
 def _ratio(summary, study, estimator):

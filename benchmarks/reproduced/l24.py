@@ -6,6 +6,7 @@ in ``tests/gold``; intervals there are quantiles of 100 draws, here of 10,000.
 
 import sys
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,6 @@ from skbench.tasks import (
     TaskBootstrap,
     WeightSimplex,
     aggregate,
-    category_means,
     differences,
     normalize_scores,
     rank_models,
@@ -48,9 +48,11 @@ def tables(arguments):
     rows = vtab_rows(GOLD)
     y, n = rows["k"] / rows["n"], rows["n"]
     bootstrap = TaskBootstrap(n_draws=arguments.draws, random_state=0).fit(rows, y, n=n)
-    exponential = {"prior": "exponential", "n_draws": arguments.draws, "random_state": 0}
-    accuracy = HierarchicalBetaBinomial(**exponential).fit(rows, y, n=n)
-    predictive = HierarchicalBetaBinomial(kind="predictive", **exponential).fit(rows, y, n=n)
+    published = partial(
+        HierarchicalBetaBinomial.as_published, n_draws=arguments.draws, random_state=0
+    )
+    accuracy = published("parameter").fit(rows, y, n=n)
+    predictive = published("predictive").fit(rows, y, n=n)
     few = TaskBootstrap(n_draws=100, random_state=0).fit(rows, y, n=n)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that the bounds depend on the draws
@@ -78,7 +80,7 @@ def tables(arguments):
 def _scores(source):
     """Value, low and high in points of every model, in each category and overall."""
     draws = getattr(source, "draws_", source)
-    parts = category_means(draws).interval(0.834).to_frame()
+    parts = aggregate(draws, by="category").interval(0.834).to_frame()
     found = {name: parts.xs(name, level=1) for name in CATEGORIES}
     found["overall"] = aggregate(draws).interval(0.834).to_frame()
     columns = ["value", "low", "high"]
@@ -99,8 +101,8 @@ def _ranks(title, number, source, why):
     printed = printed_table(GOLD, number)
     columns = ["value", "low", "high"]
     ours = {
-        column: rank_models(source, by=by, random_state=0).interval().to_frame()[columns]
-        for by, column in SCHEMES.items()
+        column: rank_models(source, criterion, random_state=0).interval().to_frame()[columns]
+        for criterion, column in SCHEMES.items()
     }
     ours = {name: table.astype(float) for name, table in ours.items()}
     rows = [

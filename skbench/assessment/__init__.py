@@ -2,13 +2,12 @@
 
 from skbench.assessment._candidate import Candidate
 from skbench.assessment._compare import EstimatorComparison, compare_estimators
-from skbench.assessment._comparison import RiskComparison
 from skbench.assessment._folds import LabeledKFold
 from skbench.assessment._leave_out import leave_out_covariates
+from skbench.assessment._risk import estimated_risk
+from skbench.assessment._risk_comparison import RiskComparison
 from skbench.assessment._sample_size import sample_size_ratio
 from skbench.assessment._scorer import unbiased_risk_score
-from skbench.assessment._shrinkage_risk import shrinkage_risk
-from skbench.assessment._split_risk import split_items_risk
 from skbench.assessment._study import RepeatedSamplingStudy
 from skbench.assessment._summary import summarize_studies
 
@@ -19,10 +18,9 @@ __all__ = [
     "RepeatedSamplingStudy",
     "RiskComparison",
     "compare_estimators",
+    "estimated_risk",
     "leave_out_covariates",
     "sample_size_ratio",
-    "shrinkage_risk",
-    "split_items_risk",
     "summarize_studies",
     "unbiased_risk_score",
 ]

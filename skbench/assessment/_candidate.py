@@ -30,44 +30,41 @@ class Candidate(NamedTuple):
     ----------
     estimator : estimator
         With ``fit(X, y, sigma2, n, groups, sampling)`` and ``estimate(confidence_level)``, or
-        a plain scikit-learn regressor with ``fit(X, y)`` and ``predict(X)``. Text is
-        turned into indicators in front of a scikit-learn regressor that brings no
-        transformer of its own.
+        a scikit-learn regressor. Text is turned into indicators in front of a regressor that
+        brings no transformer of its own.
     variance : str, default=None
-        Sampling variance of binary scores, as in `summarize_items`; None is the
-        study's.
+        Sampling variance of binary scores, as in `summarize_items`; None is the study's.
     keep_topics : bool, default=True
-        Whether the estimator is told which groups share items, so that folds
-        keep topics together. False reproduces papers that split at random.
-    finite_population : bool, default=False
-        Whether the number of all items of each group is known, and the estimates are of
-        their mean, which is the truth of a study: ``estimate(population=...)`` of the estimator,
-        or `finite_population_estimate` where it has no such parameter or items come in clusters.
+        Whether the estimator learns which groups share items, so that folds keep topics
+        together. False reproduces papers that split at random.
+    knows_population : bool, default=False
+        Whether the estimator learns how many items each group has in all, and estimates their
+        mean: by ``estimate(population=...)``, or by `finite_population_estimate` where it has
+        no such parameter or items come in clusters.
     without : sequence of str, default=()
-        Columns of the features that are kept from it; a constant where none is left.
+        Features withheld from the estimator; a constant replaces them if none is left.
 
     Notes
     -----
-    When not to use it: for estimators that take the study's own settings. They
-    need no wrapping.
+    When not to use it: for estimators that take the study's own settings.
 
     Examples
     --------
-    >>> from skbench import Candidate, EmpiricalBayes
-    >>> paper = EmpiricalBayes(cv=2, prior_variance="moments", pool=False)
-    >>> Candidate(paper, variance="plug-in", keep_topics=False).variance
+    >>> from skbench import EmpiricalBayes
+    >>> from skbench.assessment import Candidate
+    >>> Candidate(EmpiricalBayes(cv=2), variance="plug-in", keep_topics=False).variance
     'plug-in'
     """
 
     estimator: object
     variance: str | None = None
     keep_topics: bool = True
-    finite_population: bool = False
+    knows_population: bool = False
     without: Sequence[str] = ()
 
 
 class Answer(NamedTuple):
-    """What an estimator said about the groups of one repetition."""
+    """Estimates of the groups of one repetition, with their intervals."""
 
     value: np.ndarray
     low: np.ndarray
@@ -76,15 +73,7 @@ class Answer(NamedTuple):
 
 
 def as_candidates(estimators, variance):
-    """Candidates by name, each with its sampling variance filled in.
-
-    Raises
-    ------
-    TypeError
-        If `estimators` are not named, or an entry cannot be fitted.
-    ValueError
-        If there are none, or a variance is unknown.
-    """
+    """Candidates by name, each with its sampling variance filled in."""
     candidates = {}
     for name, given in named_estimators(estimators).items():
         given = given if isinstance(given, Candidate) else Candidate(given)
@@ -93,9 +82,9 @@ def as_candidates(estimators, variance):
                 f"Estimator {name!r} is {given.estimator!r}, which has no fit method of its own. "
                 "Pass an instance of an estimator, or a Candidate around one."
             )
-        if given.finite_population and not hasattr(given.estimator, "estimate"):
+        if given.knows_population and not hasattr(given.estimator, "estimate"):
             raise TypeError(
-                f"Estimator {name!r} has no estimate method, which finite_population=True "
+                f"Estimator {name!r} has no estimate method, which knows_population=True "
                 "needs. Pass an estimator of this package, or leave it out."
             )
         chosen = variance if given.variance is None else given.variance
@@ -105,15 +94,7 @@ def as_candidates(estimators, variance):
 
 
 def estimators_of_groups(estimators):
-    """Estimators by name, each of which answers for the very groups it was fitted on.
-
-    Raises
-    ------
-    TypeError
-        If `estimators` are not named, or one has no ``fit_predict``.
-    ValueError
-        If there are none.
-    """
+    """Estimators by name, each of which answers for the very groups it was fitted on."""
     named = named_estimators(estimators)
     for name, estimator in named.items():
         if not hasattr(estimator, "fit_predict") or isinstance(estimator, type):
@@ -125,28 +106,7 @@ def estimators_of_groups(estimators):
 
 
 def ask(candidates, summary_of, seed, confidence_level=None, sizes=None):
-    """What every candidate says of one draw of items; none can stop the others.
-
-    Parameters
-    ----------
-    candidates : dict of str to Candidate
-        Their estimators are not changed.
-    summary_of : callable
-        From a sampling variance to the GroupSummary of the draw.
-    seed : int
-        Fills every ``random_state`` that the user left open, in each candidate alike.
-    confidence_level : float, default=None
-        Nominal level of the intervals; None asks for values only, which costs less.
-    sizes : ndarray of int of shape (n_groups,), default=None
-        Number of all items of the groups, where candidates are told of them.
-
-    Returns
-    -------
-    answers : dict of str to Answer
-        Of the candidates that did not fail.
-    notes : list of (str, str, str)
-        Errors and warnings: name, "error" or "warning", and message.
-    """
+    """Answers by name to one draw of items, and (name, kind, message) of what went wrong."""
     answers, notes = {}, []
     # Sums over threads come in another order, which changes the last digits.
     with _thread_pools().limit(limits=1):
@@ -183,7 +143,7 @@ def _answer(candidate, summary, seed, confidence_level, sizes):
         return _values(told(estimator.fit_predict, arguments))
     if hasattr(estimator, "estimate"):
         fitted = told(estimator.fit, arguments)
-        sizes = sizes if candidate.finite_population else None
+        sizes = sizes if candidate.knows_population else None
         e = estimate_of_population(fitted, summary, confidence_level, sizes)
         return Answer(e.value, e.low, e.high, e.guarantee)
     X, y, groups = (arguments[name] for name in ("X", "y", "groups"))
@@ -203,7 +163,7 @@ def _values(value):
 
 
 def _checked(said, labels):
-    """The answer with columns of floats; one that cannot be read is refused."""
+    """The answer with columns of floats; what is no number per group is refused."""
     columns = {field: _checked_column(field, getattr(said, field), labels) for field in ENDS}
     known = np.isfinite(columns["value"])
     if not known.all():
@@ -224,7 +184,7 @@ def _checked_column(field, given, labels):
 
 
 def told(method, arguments):
-    """What a method says to the `fit_args` of a summary; others' may not know of `sampling`."""
+    """Result of a method given the `fit_args` of a summary, without `sampling` if unknown."""
     if "sampling" not in inspect.signature(method).parameters:
         arguments = {name: value for name, value in arguments.items() if name != "sampling"}
     return method(**arguments)

@@ -13,8 +13,8 @@ from skbench._checks import check_confidence_level, check_option
 from skbench._random import as_generator, seeded
 from skbench._types import Names, RandomState, Rows
 from skbench.assessment._candidate import Candidate, estimators_of_groups, told
-from skbench.assessment._comparison import RiskComparison
-from skbench.assessment._split_risk import split_risk
+from skbench.assessment._risk import split_risk
+from skbench.assessment._risk_comparison import RiskComparison
 from skbench.assessment._splits import Data
 from skbench.containers import Estimate, GroupSummary
 
@@ -119,7 +119,7 @@ def compare_estimators(
     estimators : dict of str to estimator, list of (str, estimator), or one estimator
         Candidates, not fitted; they are copied.
     items : dataframe or GroupSummary
-        As in `split_items_risk`.
+        As in `estimated_risk`.
     by : str or list of str, default=None
         Columns that define the groups; required with a dataframe.
     safest : str, default=None
@@ -128,7 +128,7 @@ def compare_estimators(
         How many standard errors of the difference to the safest count against a
         candidate; 0 takes the smallest estimated risk.
     n_splits, n_repeats : int, default=10 and 1
-        As in `split_items_risk`.
+        As in `estimated_risk`.
     confidence_level : float, default=0.95
         Level of the intervals of the estimates.
     random_state : int, RandomState, Generator or None, default=None
@@ -146,7 +146,7 @@ def compare_estimators(
     Raises
     ------
     ValueError
-        As in `split_items_risk`, if the safest candidate fails, or if
+        As in `estimated_risk`, if the safest candidate fails, or if
         `n_standard_errors` is no number of at least 0.
     TypeError
         If `estimators` is no dict of estimators.
@@ -158,20 +158,16 @@ def compare_estimators(
 
     Notes
     -----
-    The rule: take the candidate with the smallest ``difference + n_standard_errors *
-    standard error``, the difference being that of its estimated risk to the safest's,
-    for which it is 0. A candidate that is not better than the safest by that many
-    standard errors is never taken: where the data cannot tell, nothing is risked. Nor
-    is a less certain one preferred to one nearly as good: on real evaluations
-    (benchmarks/selection.py) that took the largest of ten mean regrets from 1.23 to
-    1.15 and their average from 1.06 to 1.05, partly on the data it was chosen on.
-    Risks are those of `split_items_risk`; differences are free of most of the noise
-    in both.
+    The rule takes the candidate with the smallest ``difference + n_standard_errors * standard
+    error``, where the difference is that of its estimated risk to the safest's (0 for the safest
+    itself). A candidate that is not better than the safest by that many standard errors is never
+    chosen. On real evaluations (benchmarks/selection.py) the rule took the largest of ten mean
+    regrets from 1.23 to 1.15 and their average from 1.06 to 1.05, partly on the data it was chosen
+    on. Differences of risks are free of most of the noise in both.
 
-    When not to use it: as proof that one candidate is the best. The choice is a
-    safety net against candidates that fail on the data at hand; candidates a few
-    percent apart are told apart by luck. Nor are its intervals corrected for the
-    choice, which matters little with a handful of candidates and some 40 topics.
+    When not to use it: as proof that one candidate is the best. Between candidates a few percent
+    apart luck decides. Its intervals are not corrected for the choice, which matters little with a
+    handful of candidates and some 40 topics.
 
     References
     ----------
@@ -203,7 +199,7 @@ def compare_estimators(
     if safest in risk.errors:
         raise ValueError(f"The safest candidate {safest!r} failed: {risk.errors[safest]}")
     best = risk.risk.idxmin()
-    choice = chosen(risk, n_standard_errors)
+    choice = risk.choice(n_standard_errors)
     estimator = seeded(estimators[choice], int(rng.integers(2**31)))
     told(estimator.fit, data.summary.fit_args)
     ratio = risk.sample_size_ratio(choice, confidence_level)
@@ -215,26 +211,3 @@ def compare_estimators(
         estimator=estimator,
         estimate=replace(estimator.estimate(confidence_level), sample_size_ratio=ratio),
     )
-
-
-def chosen(risk, n_standard_errors):
-    """The candidate whose risk is smallest with its doubt counted in.
-
-    Parameters
-    ----------
-    risk : RiskComparison
-        Its reference is the safest candidate.
-    n_standard_errors : float
-        Standard errors of the difference to the safest that count as doubt.
-
-    Returns
-    -------
-    str
-    """
-    bounds = {risk.reference: 0.0}
-    for name in risk.losses:
-        difference, error = risk.difference(name, risk.reference)
-        # A nan error (a single topic) is no evidence, and a failed candidate has a nan too.
-        if difference + n_standard_errors * error < 0:
-            bounds[name] = difference + n_standard_errors * error
-    return min(bounds, key=bounds.get)

@@ -35,17 +35,13 @@ class LabeledKFold(BaseCrossValidator):
 
     Notes
     -----
-    Labeled rows are dealt to the folds in turn, then the others. Folds differ by
-    at most one in the number of their labeled rows, and so do they in the number
-    of those of any one group, if `groups` are given. `groups` are strata here, the
-    topics that are to be estimated: they are spread over the folds, and not kept
-    together as scikit-learn's GroupKFold does.
+    Labeled rows are dealt to the folds in turn, then the others. Folds differ by at most one in
+    the number of their labeled rows, also within any one group if `groups` are given. `groups` are
+    strata here: they are spread over the folds, not kept together as by scikit-learn's GroupKFold.
+    With ``shuffle=True`` the folds do not depend on the order of the rows.
 
-    With ``shuffle=True`` the folds do not depend on the order of the rows, which
-    are ordered by their content first.
-
-    When not to use it: where several rows belong to one question, which should not
-    be in training and test at once (`sklearn.model_selection.GroupKFold`).
+    When not to use it: where several rows belong to one question, which should not be in training
+    and test at once (`sklearn.model_selection.GroupKFold`).
 
     Examples
     --------

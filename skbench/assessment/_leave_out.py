@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from skbench._types import Estimator, Names, RandomState, Rows
 from skbench.assessment._candidate import Candidate, estimators_of_groups
-from skbench.assessment._split_risk import split_risk
+from skbench.assessment._risk import split_risk
 from skbench.assessment._splits import Data
 from skbench.containers import GroupSummary
 
 if TYPE_CHECKING:
-    from skbench.assessment._comparison import RiskComparison
+    from skbench.assessment._risk_comparison import RiskComparison
 
 
 _ALL = "all features"
@@ -35,17 +35,16 @@ def leave_out_covariates(
     Parameters
     ----------
     estimator : estimator
-        Estimator of groups, not fitted; it is copied and fitted anew without each
-        group of features.
+        Estimator of groups, not fitted; it is copied and fitted without each group of features.
     items : dataframe or GroupSummary
-        As in `split_items_risk`.
+        As in `estimated_risk`.
     by : str or list of str, default=None
         Columns that define the groups; required with a dataframe.
     covariates : dict of str to (str or list of str), default=None
-        Names of groups of features, and their columns in the `X` of the summary.
-        None takes every column by itself.
+        Names of groups of features, and their columns in the `X` of the summary. None takes
+        every column by itself.
     n_splits, n_repeats : int, default=10 and 1
-        As in `split_items_risk`.
+        As in `estimated_risk`.
     random_state : int, RandomState, Generator or None, default=None
         Seed of the deals, and of open random states inside the estimator, at any depth.
     n_jobs : int, default=None
@@ -56,27 +55,25 @@ def leave_out_covariates(
     Returns
     -------
     RiskComparison
-        One row with all features, which is the reference, and one without each
-        group of them: ``to_frame()["difference"]`` is what the group is worth,
-        positive where leaving it out hurts.
+        One row with all features, the reference, and one without each group of them.
+        ``to_frame()["difference"]`` is positive where leaving the group out hurts.
 
     Raises
     ------
     ValueError
-        As in `split_items_risk`, or if a column does not exist.
+        As in `estimated_risk`, or if a column does not exist.
     TypeError
         If `covariates` is no dict.
 
     Notes
     -----
-    [1]_ refit without a covariate and compare errors on data left out; [2]_,
-    section 4.3, do so for groups of features. Here the error is that of the
-    final estimates, judged by split items: features of `EmpiricalBayes` are worth
-    less than those of its regression alone, because the group's own items make
-    up for them. Features that say the same (a topic's name and its embedding)
-    are each worth little where the other stays: leave both out together too.
+    [1]_ refit without a covariate and compare errors on held-out data; [2]_, section 4.3, do so
+    for groups of features. Here the error is that of the final estimates, judged by split items.
+    Features of `EmpiricalBayes` are worth less than those of its regression alone, because the
+    group's own items make up for them. Of redundant features (a topic's name and its embedding)
+    each is worth little where the other stays: leave both out together too.
 
-    When not to use it: to rank features that hang together, or for causes.
+    When not to use it: to rank correlated features, or for causes.
 
     References
     ----------

@@ -1,66 +1,45 @@
-"""Full results, laid out so that samples of them cost little."""
+"""Full results, laid out so that samples of them cost little, and how much to draw of them."""
 
+import numbers
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_option, require_columns
+from skbench._checks import check_option, plain, require_columns
 from skbench.items.rows import as_frame, collected, group_labels
 from skbench.summaries import summarize_items
+
+PROPORTIONAL = "proportional"
+# Fogliato et al. (2024), section 4.2 and C.1: the smallest group with 50 items gives 10,
+# and groups of equal samples have at least four times as many items as are drawn.
+_SMALLEST, _ITEMS_OF_SMALLEST, _LEAST_RATIO = 50, 10, 4
 
 
 @dataclass(frozen=True)
 class Population:
-    """All scores of all groups, by the units that are sampled.
+    """All scores of all groups, by the units that are sampled."""
 
-    A unit is what one draw of items serves: a topic where models share items,
-    else a single group. Its items are consecutive rows of `scores`, with one
-    column per model (one column where nothing is shared).
-
-    Attributes
-    ----------
-    labels : pandas.Index of length n_groups
-        Labels of the groups.
-    truth : ndarray of shape (n_groups,)
-        Mean of all scores of the group.
-    sizes : ndarray of int of shape (n_groups,)
-        Number of scores.
-    topics : ndarray of shape (n_groups,) or None
-        Topic of each group where items are shared.
-    models : pandas.Index of length n_columns or None
-        Model of each column of `scores`, where items are shared and models named.
-    X : DataFrame of shape (n_groups, n_features)
-        Features that do not depend on the sample.
-    unit, column : ndarray of int of shape (n_groups,)
-        Where the group stands in `scores`.
-    starts : ndarray of int of shape (n_units + 1,)
-        First row of each unit.
-    scores : ndarray of shape (n_items, n_columns)
-        Scores, nan where a model did not answer.
-    item_features : ndarray of shape (n_items, n_columns, n_item_features) or None
-        Item columns whose means over the sample are features.
-    item_feature_names : list of str
-        Their names.
-    """
-
-    labels: pd.Index
-    truth: np.ndarray
-    sizes: np.ndarray
-    topics: np.ndarray | None
-    models: pd.Index | None
-    X: pd.DataFrame
-    unit: np.ndarray
-    column: np.ndarray
-    starts: np.ndarray
-    scores: np.ndarray
-    item_features: np.ndarray | None
-    item_feature_names: list
+    # A unit is a topic where models share items, else a single group. Its items are consecutive
+    # rows of `scores`, which has a column per model, or one column where nothing is shared.
+    labels: pd.Index  # of the groups
+    truth: np.ndarray  # mean of all scores of each group
+    sizes: np.ndarray  # number of scores of each group
+    topics: np.ndarray | None  # of each group where items are shared
+    models: pd.Index | None  # of each column, where items are shared and models named
+    X: pd.DataFrame  # features that do not depend on the sample
+    unit: np.ndarray  # of each group
+    column: np.ndarray  # of each group
+    starts: np.ndarray  # first row of each unit, and the number of rows
+    scores: np.ndarray  # nan where a model did not answer
+    item_features: np.ndarray | None  # (n_items, n_columns, n_item_features)
+    item_feature_names: list  # columns whose means over the sample are features
 
     @property
     def unit_sizes(self):
-        """Number of items of each unit; ndarray of int of shape (n_units,)."""
+        """Number of items of each unit."""
         return np.diff(self.starts)
 
     @cached_property
@@ -69,17 +48,7 @@ class Population:
         return bool(np.all((self.scores == 0) | (self.scores == 1) | np.isnan(self.scores)))
 
     def keep(self, kept):
-        """The population of some groups only; their units keep all their items.
-
-        Parameters
-        ----------
-        kept : ndarray of bool of shape (n_groups,)
-            Groups to keep.
-
-        Returns
-        -------
-        Population
-        """
+        """The population of some groups only; their units keep all their items."""
         units, unit = np.unique(self.unit[kept], return_inverse=True)
         columns, column = np.unique(self.column[kept], return_inverse=True)
         rows = np.concatenate([np.arange(*self.starts[[u, u + 1]]) for u in units])
@@ -101,33 +70,7 @@ class Population:
 
 
 def population(items, by, score, item, model, features, share_items):
-    """Lay out item rows for sampling.
-
-    Parameters
-    ----------
-    items : dataframe
-        One row per (model, item); or, with a list of columns as `score`, one row
-        per item and one column per model.
-    by : list of str
-        Columns that define the groups.
-    score : str or list of str
-        Column of scores, or one column per model.
-    item, model : str
-        Columns of item ids and models.
-    features : dataframe, list of str or None
-        As in `summarize_items`.
-    share_items : {"auto", True, False}
-        Whether one draw of items serves all models of a topic.
-
-    Returns
-    -------
-    Population
-
-    Raises
-    ------
-    ValueError
-        As `summarize_items`; or if items are to be shared but are not.
-    """
+    """The population of item rows, or of a table with one column per model."""
     check_option("share_items", str(share_items), ("auto", "True", "False"))
     if not isinstance(score, str):
         items, score = _long(items, by, list(score), item, model), "score"
@@ -210,3 +153,71 @@ def _positions(full, by, model, shared):
         column, models = pd.factorize(full.labels.get_level_values(model), sort=True)
         return unit, column, pd.Index(models, name=model)
     return unit, pd.Series(unit).groupby(unit).cumcount().to_numpy(), None
+
+
+class Design(NamedTuple):
+    """A population whose groups are all large enough, and what is drawn of it."""
+
+    population: Population
+    n_items: np.ndarray  # drawn of each unit
+    dropped: pd.DataFrame  # groups that are too small: their number of items, and why
+
+
+def check_n_items(n_items):
+    """Refuse what is no design: a count, a share of the items, or "proportional"."""
+    is_number = isinstance(n_items, numbers.Real) and not isinstance(n_items, bool)
+    is_count = is_number and n_items >= 1 and n_items == int(n_items)
+    if not (n_items == PROPORTIONAL or is_count or (is_number and 0 < n_items < 1)):
+        raise ValueError(
+            f"n_items must be a number of items per group, a share of them between 0 and 1, or "
+            f"{PROPORTIONAL!r}; got {n_items!r}."
+        )
+
+
+def design(population, n_items, replace):
+    """What is drawn of each unit, without the groups that are too small."""
+    drawn = _sizes(population.unit_sizes, n_items)
+    available = np.minimum(population.sizes, population.unit_sizes[population.unit])
+    why = _reasons(drawn[population.unit], available, n_items, replace)
+    kept = why == ""
+    dropped = pd.DataFrame({"items": population.sizes, "why": why}, index=population.labels)[~kept]
+    if not kept.any():
+        largest = int(np.argmax(population.sizes))
+        raise ValueError(
+            f"No group is large enough for n_items={n_items!r}: the largest is "
+            f"{plain(population.labels[largest])!r} with {population.sizes[largest]} items "
+            f"({why[largest]}). Draw fewer items, or draw with replace=True."
+        )
+    units = np.unique(population.unit[kept])
+    return Design(population.keep(kept), drawn[units], dropped)
+
+
+def _sizes(unit_sizes, n_items):
+    """Number of items to draw of each unit."""
+    if n_items != PROPORTIONAL and n_items >= 1:
+        return np.full(len(unit_sizes), int(n_items))
+    share = n_items
+    if n_items == PROPORTIONAL:
+        large = unit_sizes[unit_sizes >= _SMALLEST]
+        if not len(large):
+            raise ValueError(
+                f"n_items={PROPORTIONAL!r} takes {_ITEMS_OF_SMALLEST} items of the smallest group "
+                f"with at least {_SMALLEST}, but the largest has {unit_sizes.max()}. Give the "
+                "share of the items to draw, such as n_items=0.2."
+            )
+        share = _ITEMS_OF_SMALLEST / large.min()
+    return np.round(share * unit_sizes).astype(int)
+
+
+def _reasons(drawn, available, n_items, replace):
+    """Why each group cannot take part; an empty text where it can."""
+    if replace:
+        return np.where(drawn == 0, "no item would be drawn", "").astype(object)
+    is_equal = n_items != PROPORTIONAL and n_items >= 1
+    needed = _LEAST_RATIO * drawn if is_equal else drawn + 1
+    too_few = f"fewer than {_LEAST_RATIO} x {n_items} items"
+    return np.select(
+        [drawn == 0, is_equal & (available < needed), available < needed],
+        ["no item would be drawn", too_few, "the sample would be all items, hence the truth"],
+        default="",
+    ).astype(object)

@@ -1,10 +1,14 @@
-"""What one worker does: draw, summarize, ask every estimator."""
+"""What one worker does: draw, summarize, ask every estimator; and what decides its numbers."""
 
 import functools
+import pickle
+from importlib import import_module, metadata
 from typing import NamedTuple
 
+import joblib
 import numpy as np
 import pandas as pd
+from sklearn.base import clone
 
 from skbench.assessment._candidate import ENDS, ask
 from skbench.assessment._sampling import draw, summary_of
@@ -13,6 +17,7 @@ from skbench.containers import GUARANTEES
 # All columns of results that are no labels of groups.
 RESULT_COLUMNS = ("repetition", "estimator", "n", "estimate", "low", "high", "truth", "guarantee")
 _COLUMNS = dict(zip(ENDS, ("estimate", "low", "high"), strict=True))  # among them, by field
+_LIBRARIES = ("numpy", "scipy", "pandas", "scikit-learn", "xgboost", "lightgbm")
 
 
 class Trial(NamedTuple):
@@ -25,23 +30,33 @@ class Trial(NamedTuple):
     entropy: int
 
 
-def repetition(trial, number):
-    """Run one repetition.
+def key_of(trial):
+    """Hash of all that decides the numbers of a trial but the code of users' own estimators."""
+    design, p = trial.design, trial.design.population
+    labels = p.labels.to_frame(index=False)
+    # pandas' own hashes: the pickled bytes of equal frames may differ.
+    tables = [pd.util.hash_pandas_object(table, index=False).to_numpy() for table in (labels, p.X)]
+    columns = [*labels.columns, *labels.dtypes, *p.X.columns, *p.item_feature_names]
+    topics = None if p.topics is None else list(map(str, p.topics))
+    arrays = [p.unit, p.column, p.starts, p.scores, p.item_features, design.n_items]
+    data = [tables, list(map(str, columns)), topics, arrays]
+    versions = [import_module("skbench").__version__, *map(metadata.version, _LIBRARIES)]
+    try:
+        candidates = [
+            (name, clone(candidate.estimator, safe=False), *candidate[1:])
+            for name, candidate in trial.candidates.items()
+        ]
+        return joblib.hash([data, candidates, *trial[2:], versions])
+    # pickle raises any of these for what it cannot write, such as lambdas and locks.
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise ValueError(
+            f"memory needs estimators that can be pickled, but {error}. Define functions and "
+            "classes at the top of a module, or leave out memory."
+        ) from error
 
-    Parameters
-    ----------
-    trial : Trial
-        What all repetitions share.
-    number : int
-        Which one; together with `trial.entropy` it decides everything random.
 
-    Returns
-    -------
-    frame : DataFrame
-        One row per estimator and group.
-    notes : list of dict
-        Errors and warnings: repetition, estimator, kind and message.
-    """
+def repetition(trial, number, key=None):
+    """Results of one repetition, one row per estimator and group, and what went wrong in it."""
     sequence = np.random.SeedSequence(trial.entropy, spawn_key=(number,))
     sample_seed, estimator_seed = sequence.spawn(2)
     population = trial.design.population
@@ -60,52 +75,29 @@ def repetition(trial, number):
     return _frame(trial, number, sample, answers), notes
 
 
-def category_types(trial):
-    """Types of the columns of results that hold categories: the same in every repetition.
-
-    Parameters
-    ----------
-    trial : Trial
-        What all repetitions share.
-
-    Returns
-    -------
-    dict of str to CategoricalDtype
-    """
-    labels = trial.design.population.labels
-    levels = {
-        level: pd.factorize(labels.get_level_values(level), sort=True)[1] for level in labels.names
-    }
-    categories = {"estimator": list(trial.candidates), **levels, "guarantee": GUARANTEES}
-    return {column: pd.CategoricalDtype(values) for column, values in categories.items()}
-
-
 def _frame(trial, number, sample, answers):
     """Results of one repetition as a tidy frame; text as categories, to stay small."""
-    population, types = trial.design.population, category_types(trial)
-    n_groups, n_answers = len(sample.present), len(answers)
-    labels = {}
+    population, n_answers = trial.design.population, len(answers)
+    columns = {
+        "repetition": np.full(n_answers * len(sample.present), number),
+        "estimator": _repeated(list(answers), list(trial.candidates), sample),
+    }
     for level in population.labels.names:
-        values = population.labels.get_level_values(level)[sample.present]
-        codes = np.tile(types[level].categories.get_indexer(values), n_answers)
-        labels[level] = pd.Categorical.from_codes(codes, dtype=types[level])
-    estimates = {}
+        values = population.labels.get_level_values(level)
+        codes, categories = pd.factorize(values, sort=True)
+        dtype = pd.CategoricalDtype(categories)
+        codes = np.tile(codes[sample.present], n_answers)
+        columns[level] = pd.Categorical.from_codes(codes, dtype=dtype)
+    columns["n"] = np.tile(sample.n, n_answers)
     for field, column in _COLUMNS.items():
         parts = [getattr(said, field) for said in answers.values()]
-        estimates[column] = np.concatenate(parts) if parts else np.empty(0)
+        columns[column] = np.concatenate(parts) if parts else np.empty(0)
+    columns["truth"] = np.tile(population.truth[sample.present], n_answers)
     promised = [said.guarantee for said in answers.values()]
-    return pd.DataFrame(
-        {
-            "repetition": np.full(n_answers * n_groups, number),
-            "estimator": _repeated(list(answers), types["estimator"], n_groups),
-            **labels,
-            "n": np.tile(sample.n, n_answers),
-            **estimates,
-            "truth": np.tile(population.truth[sample.present], n_answers),
-            "guarantee": _repeated(promised, types["guarantee"], n_groups),
-        }
-    )
+    columns["guarantee"] = _repeated(promised, GUARANTEES, sample)
+    return pd.DataFrame(columns)
 
 
-def _repeated(values, dtype, times):
-    return pd.Categorical(values, dtype=dtype).repeat(times)
+def _repeated(values, categories, sample):
+    """One value per estimator as a categorical with an entry per group."""
+    return pd.Categorical(values, categories).repeat(len(sample.present))

@@ -50,9 +50,8 @@ def sample_size_ratio(
     Returns
     -------
     SampleSizeRatio or None
-        value, low, high. None where there is no formula: other estimators, other
-        scores, a scale that is not "identity". `split_items_risk` and
-        `compare_estimators` find it for those by refitting.
+        value, low, high. None where there is no formula: other estimators or other scores.
+        `estimated_risk` and `compare_estimators` find the ratio for those by refitting.
 
     Raises
     ------
@@ -61,25 +60,24 @@ def sample_size_ratio(
 
     Notes
     -----
-    The ratio of the mean squared errors of direct estimates and of the estimator,
-    over the groups as a whole; the error of direct estimates falls as 1 / n. The
-    risk is that of `skbench.stats.risk.leave_one_out_loss`, with prior mean or
-    center held fixed, and carried over from n - 1 to n items. The interval is a
-    jackknife over topics, in which the estimated amount of shrinkage varies too.
-    Its coverage at nominal 95 % is in the user's guide; groups with one item do not
-    count. Variances that the group's own answers make are made anew without the item,
-    others are held fixed but for n.
+    The ratio of the mean squared errors of direct estimates and of the estimator over all
+    groups; the error of direct estimates falls as 1 / n. The risk is that of
+    `skbench.stats.risk.leave_one_out_loss`, with prior mean or center held fixed, carried over
+    from n - 1 to n items. Groups with one item do not count. Variances that come from the group's
+    own answers are computed anew without the item. The interval is a jackknife over topics, in
+    which the estimated amount of shrinkage varies too; the user's guide has its coverage.
 
-    `MixedModel` has Stein's estimates of its squared errors; where models share items, they
-    need the item correlation, without which there is no ratio.
+    `MixedModel` has Stein's estimates of its squared errors. Where models share items it needs
+    the item correlation, without which there is no ratio.
 
-    When not to use it: for a single group. Groups near their prior mean gain more
-    than the ratio says and those far from it less.
+    When not to use it: for a single group. Groups near their prior mean gain more than the ratio
+    says, those far from it less.
 
     Examples
     --------
     >>> from sklearn.linear_model import Ridge
-    >>> from skbench import EmpiricalBayes, make_items, sample_size_ratio, summarize_items
+    >>> from skbench import EmpiricalBayes, make_items, summarize_items
+    >>> from skbench.assessment import sample_size_ratio
     >>> data = make_items(4, 60, 10, random_state=0)
     >>> g = summarize_items(data.items, ["model", "topic"], features=data.features)
     >>> eb = EmpiricalBayes(Ridge(), random_state=0).fit(**g.fit_args)
@@ -135,19 +133,7 @@ def _losses(rule, summary, usable, n):
 
 
 def variance_with_fewer(sigma2, k, n):
-    """What `leave_one_out_loss` needs to know of how these variances were estimated.
-
-    Parameters
-    ----------
-    sigma2, k, n : ndarray of shape (n_groups,)
-        Sampling variances, right answers and items.
-
-    Returns
-    -------
-    str or ndarray of shape (n_groups,)
-        The method that makes these variances of the group's own answers, else the
-        variances themselves, which then came from elsewhere.
-    """
+    """The method that makes variances of the group's own answers, else the variances themselves."""
     for method in _OWN_ANSWERS:
         if np.allclose(sigma2, binomial.sampling_variance(k, n, method), rtol=1e-6, atol=0):
             return method
@@ -158,8 +144,7 @@ def _rule_of(estimator, summary):
     if hasattr(estimator, "center_"):
         return _james_stein(estimator, summary)
     known = all(hasattr(estimator, name) for name in ("prior_mean_", "shrinkage_factor_"))
-    plain = getattr(estimator, "scale", None) == "identity" and estimator.spread == "common"
-    return _empirical_bayes(estimator, summary) if known and plain else None
+    return _empirical_bayes(estimator, summary) if known else None
 
 
 def _empirical_bayes(estimator, summary):

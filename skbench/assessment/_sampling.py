@@ -12,51 +12,21 @@ from skbench.summaries.direct_estimates import estimates_from_sums
 
 
 class Sample(NamedTuple):
-    """Sums over the drawn items of the groups that got any.
+    """Sums over the drawn items of the groups that got any."""
 
-    Attributes
-    ----------
-    present : ndarray of int
-        Positions of these groups in the population.
-    n, total, centered, squared : ndarray of shape (n_present,)
-        Number of scores, their sum, and sums of centered scores and squares.
-    binary : bool
-        Whether every drawn score is 0 or 1.
-    item_features : ndarray of shape (n_present, n_item_features) or None
-        Means of item columns.
-    correlation : DataFrame of shape (n_models, n_models) or None
-        Correlation of errors across models that share items.
-    powers : tuple of two ndarrays of shape (n_present,), or None
-        Sums of squares and fourth powers around the group means, unless scores are binary.
-    """
-
-    present: np.ndarray
-    n: np.ndarray
+    present: np.ndarray  # positions of these groups in the population
+    n: np.ndarray  # scores of each of them, and sums of the scores themselves
     total: np.ndarray
-    centered: np.ndarray
+    centered: np.ndarray  # sums of scores around the mean of all, and of their squares
     squared: np.ndarray
-    binary: bool
-    item_features: np.ndarray | None
-    correlation: pd.DataFrame | None
-    powers: tuple | None
+    binary: bool  # whether every drawn score is 0 or 1
+    item_features: np.ndarray | None  # means of item columns, (n_present, n_item_features)
+    correlation: pd.DataFrame | None  # of errors across models that share items
+    powers: tuple | None  # sums of 2nd and 4th powers around group means, unless binary
 
 
 def draw(design, replace, rng):
-    """Sums over a random sample of the items of every unit.
-
-    Parameters
-    ----------
-    design : Design
-        What to draw from, and how much.
-    replace : bool
-        Whether with replacement.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    Sample
-    """
+    """Sums over a random sample of the items of every unit."""
     p = design.population
     if p.topics is None and p.item_features is None and p.is_binary:
         return _counts(design, replace, rng)
@@ -64,7 +34,7 @@ def draw(design, replace, rng):
 
 
 def drawn_rows(design, replace, rng):
-    """Rows of `scores` that are drawn, unit after unit; ndarray of int."""
+    """Rows of `scores` that are drawn, unit after unit."""
     starts, sizes = design.population.starts[:-1], design.population.unit_sizes
     if replace:
         return rng.integers(
@@ -92,21 +62,7 @@ def _counts(design, replace, rng):
 
 
 def sums_of_rows(population, rows, n_items):
-    """Sums over given rows of `scores`, group by group.
-
-    Parameters
-    ----------
-    population : Population
-        What the rows are rows of.
-    rows : ndarray of int of shape (n_drawn,)
-        Positions of the drawn items, unit after unit.
-    n_items : ndarray of int of shape (n_units,)
-        How many of them belong to each unit; at least 1.
-
-    Returns
-    -------
-    Sample
-    """
+    """Sums over given rows of `scores`, group by group."""
     scores = population.scores[rows]
     there = ~np.isnan(scores)
     firsts = np.concatenate([[0], np.cumsum(n_items)[:-1]])
@@ -154,21 +110,7 @@ def _correlation(population, scores, unit):
 
 
 def summary_of(population, sample, variance):
-    """The GroupSummary that `summarize_items` makes of the drawn rows.
-
-    Parameters
-    ----------
-    population : Population
-        Labels, topics and fixed features.
-    sample : Sample
-        Sums of one repetition.
-    variance : str
-        Sampling variance of binary scores.
-
-    Returns
-    -------
-    GroupSummary
-    """
+    """The GroupSummary that `summarize_items` makes of the drawn rows."""
     labels = population.labels[sample.present]
     z, sigma2, outcome = estimates_from_sums(
         n=sample.n,

@@ -17,8 +17,7 @@ def unbiased_risk_score(
     """Precision-weighted squared error of predictions, without the noise of `y`.
 
     A scorer: pass it as ``scoring=`` to `sklearn.model_selection.GridSearchCV` or
-    `cross_val_score`, with metadata routing switched on and
-    ``params={"sigma2": sigma2}``.
+    `cross_val_score`, with metadata routing switched on and ``params={"sigma2": sigma2}``.
 
     Parameters
     ----------
@@ -45,18 +44,17 @@ def unbiased_risk_score(
 
     Notes
     -----
-    The weighted mean is unbiased for the weighted mean squared error of the
-    predictions if `sigma2` is known. Variances that come from the same few
-    binary scores are smallest where `y` happens to be near 0 or 1, and weights
-    then prefer such groups; ``variance="pooled"`` in `summarize_items` avoids it.
-    Groups with ``sigma2 = 0`` weigh as the best noisy one.
+    The weighted mean is unbiased for the weighted mean squared error of the predictions if
+    `sigma2` is known. Variances from the same few binary scores are smallest where `y` happens
+    to be near 0 or 1, and weights then prefer such groups; ``variance="pooled"`` in
+    `summarize_items` avoids it. Groups with ``sigma2 = 0`` weigh as much as the best noisy one.
 
-    The same noise is taken off every candidate: on the same folds the winner is
-    that of the weighted squared error. What is gained is a number that can be read:
-    the variance of the true performances that the prediction leaves unexplained.
+    The same noise is subtracted for every candidate, so that on the same folds the winner is that
+    of the weighted squared error. The score itself can be read: it is minus the variance of the
+    true performances that the prediction leaves unexplained.
 
-    When not to use it: for what acts after the prediction, the prior variance or
-    the amount of shrinkage; `shrinkage_risk` and `split_items_risk` judge those.
+    When not to use it: for the prior variance or the amount of shrinkage, which act after the
+    prediction; `estimated_risk` judges those.
 
     Examples
     --------

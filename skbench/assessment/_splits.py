@@ -28,18 +28,7 @@ class Part(NamedTuple):
 
 
 class Data:
-    """Items or their summary, and how to split them.
-
-    Parameters
-    ----------
-    items : dataframe or GroupSummary
-        What the user gave.
-    by : str or list of str, default=None
-        Columns that define the groups; required with a dataframe.
-    options : dict
-        Further arguments of `summarize_items`; only `variance` counts where
-        `items` is a summary.
-    """
+    """Items or their summary, and how to split them."""
 
     def __init__(self, items, by, options):
         allowed = inspect.signature(summarize_items).parameters
@@ -96,19 +85,8 @@ def _refuse_late(options):
         )
 
 
-def check_splits(n_splits, n_repeats):
-    """Refuse fewer than two folds, or no repeat."""
-    for name, value, least in (("n_splits", n_splits, 2), ("n_repeats", n_repeats, 1)):
-        if not isinstance(value, int | np.integer) or value < least:
-            raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}.")
-
-
 def parts_of_summary(summary, variance, n_splits, n_repeats, rng):
-    """Parts of groups known by their summary only, one per repeat and fold.
-
-    Counts are dealt as items would be; other means are thinned as normal
-    variables with known variance.
-    """
+    """Parts of groups known by their summary only, one per repeat and fold."""
     if summary.groups is not None:
         raise ValueError(
             "Models share items within topics here, so their items must be split together, and "
@@ -169,24 +147,7 @@ def _subset(summary, kept, z, sigma2, n, n_independent=None):
 
 
 def parts_of_items(items, full, options, n_splits, n_repeats, rng):
-    """Parts of item rows; items that models share go to one fold together.
-
-    Parameters
-    ----------
-    items : DataFrame
-        One row per (model, item).
-    full : GroupSummary
-        Of all rows.
-    options : dict
-        Arguments of `summarize_items`: by, score, model, item, cluster and so on.
-    n_splits, n_repeats : int
-        Folds, and independent deals.
-    rng : numpy.random.Generator
-
-    Yields
-    ------
-    Part
-    """
+    """Parts of item rows; items that models share go to one fold together."""
     by = options["by"]
     group = full.labels.get_indexer(group_labels(items, by))
     unit, topic = _units(items, full, options, group)

@@ -42,8 +42,7 @@ def summarize_studies(studies: Mapping[str, Study], baseline: str = "direct") ->
         - guarantee: what the intervals promise.
         - mse: mean squared error over groups and repetitions.
         - mse_ratio, standard_error: the mean squared error over that of the
-          baseline in the same repetitions, and its standard error over
-          repetitions.
+          baseline in the same repetitions, and its standard error over repetitions.
         - small, large: the same ratio among groups with at most 15 drawn items,
           and among the others; nan where there are none.
         - squared_bias, variance: the two parts of `mse`, means over groups.
@@ -59,13 +58,11 @@ def summarize_studies(studies: Mapping[str, Study], baseline: str = "direct") ->
 
     Notes
     -----
-    Ratios are ratios of means, not means of ratios: single repetitions with a
-    lucky baseline do not dominate. The standard error is that of the ratio of
-    two means of paired numbers, to first order. The squared bias of a group is
-    cleared of its sampling noise and may be negative.
+    Ratios are ratios of means, so that single repetitions with a lucky baseline do not dominate.
+    The standard error is that of the ratio of two paired means, to first order. The squared bias of
+    a group is cleared of its sampling noise and may be negative.
 
-    When not to use it: to rank estimators whose ratios differ by less than the
-    standard errors.
+    When not to use it: to rank estimators whose ratios differ by less than the standard errors.
 
     Examples
     --------
@@ -95,23 +92,7 @@ def summarize_studies(studies: Mapping[str, Study], baseline: str = "direct") ->
 
 
 def summary(results, by, baseline, failures):
-    """The table of one study; see `summarize_studies` for its columns.
-
-    Parameters
-    ----------
-    results : DataFrame
-        ``RepeatedSamplingStudy.results_``.
-    by : {None, "n", "truth"} or str
-        How to split the groups.
-    baseline : str
-        Estimator that errors and widths are relative to.
-    failures : DataFrame
-        ``RepeatedSamplingStudy.failures_``.
-
-    Returns
-    -------
-    DataFrame
-    """
+    """The table of one study; see `summarize_studies` for its columns."""
     names = list(results["estimator"].cat.categories)
     if baseline not in names:
         raise ValueError(

@@ -109,7 +109,7 @@ class CoverageDisplay:
         Parameters
         ----------
         table : DataFrame
-            What ``RepeatedSamplingStudy.summary`` or `summarize_studies` returned.
+            What ``RepeatedSamplingStudy.summary`` or ``summarize_studies`` returned.
         baseline : str, default="direct"
             The estimator that the summary is relative to.
         confidence_level : float, default=0.95

@@ -59,7 +59,7 @@ class RiskDisplay:
     Notes
     -----
     Figures 2, 3 and 7 of [1]_: over data sets with the table of
-    `summarize_studies`, over sizes with ``study.summary(by="n")``.
+    ``summarize_studies``, over sizes with ``study.summary(by="n")``.
 
     References
     ----------
@@ -103,7 +103,7 @@ class RiskDisplay:
         Parameters
         ----------
         table : DataFrame
-            What ``RepeatedSamplingStudy.summary`` or `summarize_studies` returned.
+            What ``RepeatedSamplingStudy.summary`` or ``summarize_studies`` returned.
         value : {"mse_ratio", "small", "large", "width_ratio"}, default="mse_ratio"
             Column to draw. Only "mse_ratio" has whiskers.
         baseline : str, default="direct"

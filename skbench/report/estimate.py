@@ -284,9 +284,9 @@ def _with_table(summary_options, summary):
 
 def _with_sample_size(estimated, estimator, items, summary_options):
     """The estimate with its sample size ratio from refits on parts of the items."""
-    from skbench.assessment import split_items_risk
+    from skbench.assessment import estimated_risk
 
-    risk = split_items_risk({"method": estimator}, items, random_state=0, **summary_options)
+    risk = estimated_risk({"method": estimator}, items, random_state=0, **summary_options)
     ratio = risk.sample_size_ratio("method", estimated.confidence_level)
     return replace(estimated, sample_size_ratio=ratio)
 

@@ -68,7 +68,7 @@ def embed_groups(
     The embedding is fitted on all texts and never sees a score. Means of columns that
     come with the answers, such as confidence, do depend on which items were drawn; in
     a table they are taken as known, while ``summarize_items(features=[...])`` lets
-    `split_items_risk` make them anew.
+    `estimated_risk` make them anew.
 
     When not to use it: with a handful of topics, which have nothing to be
     interpolated between.

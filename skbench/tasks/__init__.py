@@ -2,7 +2,6 @@
 
 from skbench.tasks.aggregate import (
     aggregate,
-    category_means,
     normalize_scores,
     rank_models,
     rank_probabilities,
@@ -10,7 +9,7 @@ from skbench.tasks.aggregate import (
 from skbench.tasks.bootstrap import TaskBootstrap
 from skbench.tasks.confusion import ConfusionPosterior
 from skbench.tasks.hierarchical import HierarchicalBetaBinomial
-from skbench.tasks.pairwise import difference_p_values, differences
+from skbench.tasks.pairwise import differences
 from skbench.tasks.rank_score import MeanRankScore
 from skbench.tasks.repeated_runs import RepeatedRuns
 from skbench.tasks.weights import WeightSimplex
@@ -23,8 +22,6 @@ __all__ = [
     "TaskBootstrap",
     "WeightSimplex",
     "aggregate",
-    "category_means",
-    "difference_p_values",
     "differences",
     "normalize_scores",
     "rank_models",

@@ -58,7 +58,7 @@ class DrawnTasks:
                 raise MemoryError(
                     f"{shape[0]} draws of {shape[1]} models on {shape[2]} tasks take "
                     f"{8e-9 * np.prod(shape, dtype=float):.3g} GB. Pass the estimator itself to "
-                    "aggregate, category_means or rank_models, which go through it in batches, or "
+                    "aggregate or rank_models, which go through it in batches, or "
                     "take fewer draws."
                 )
             values = np.concatenate([batch.values for batch in self.iter_draws()])

@@ -21,26 +21,7 @@ _R_HAT, _FEWEST_EFFECTIVE = 1.01, 400
 
 
 class GridPosterior:
-    """The posterior by quadrature over (a, b).
-
-    Parameters
-    ----------
-    k, n : ndarray of shape (n_models, n_tasks)
-        Right answers and items.
-    priors : CountPriors
-        Priors of (a, b).
-
-    Attributes
-    ----------
-    accuracy : ndarray of shape (n_models, n_tasks)
-        Posterior means.
-    prior_counts : ndarray of shape (n_models, 2)
-        Geometric posterior means of a and b: the means may be infinite.
-    log_evidence : ndarray of shape (n_models,)
-        Log probability of the answers in their order.
-    diagnostics : dict of ndarray of shape (n_models,)
-        Mass at the edge of the grid, and its error.
-    """
+    """The posterior by quadrature over (a, b)."""
 
     def __init__(self, k, n, priors):
         self._k, self._n = k, n
@@ -70,13 +51,7 @@ class GridPosterior:
         return values
 
     def problem(self, models):
-        """What the user should know of the quadrature, or None.
-
-        Raises
-        ------
-        ValueError
-            If the posterior of a model could not be enclosed.
-        """
+        """What the user should know of the quadrature, or None."""
         edge_mass, error = self.diagnostics["edge_mass"], self.diagnostics["error"]
         # Not a number where the search met no point with prior density.
         open_edge = ~(edge_mass < _EDGE_MASS)
@@ -96,26 +71,7 @@ class GridPosterior:
 
 
 class GibbsPosterior:
-    """The posterior by slice sampling within Gibbs, four chains of it.
-
-    Parameters
-    ----------
-    k, n : ndarray of shape (n_models, n_tasks)
-        Right answers and items.
-    priors : CountPriors
-        Priors of (a, b).
-    n_draws : int
-        Draws that will be asked for.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Attributes
-    ----------
-    accuracy, prior_counts, log_evidence
-        As `GridPosterior` has them, with simulation error; the evidence is nan.
-    diagnostics : dict of ndarray of shape (n_models,)
-        Effective sample sizes and R-hat of log a, log b and the mean accuracy.
-    """
+    """The posterior by slice sampling within Gibbs, four chains of it."""
 
     def __init__(self, k, n, priors, n_draws, rng):
         per_chain = max(-(-n_draws // _N_CHAINS), _FEWEST_PER_CHAIN)

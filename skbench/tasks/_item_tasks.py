@@ -10,55 +10,22 @@ from skbench.items.rows import SCORE, checked_scores, collected
 from skbench.items.tables import score_table
 from skbench.stats.resampling import distinct_rows
 from skbench.tasks._sources import BinomialTasks, ResampledTask
-from skbench.tasks._task_table import refuse_missing_cell, with_categories
+from skbench.tasks._task_table import known_category, refuse_missing_cell, with_categories
 
 
 class ItemTasks(NamedTuple):
-    """What a bootstrap of items draws from.
+    """What a bootstrap of items draws from."""
 
-    Attributes
-    ----------
-    sources : list of BinomialTasks and ResampledTask
-        They fill the whole grid.
-    models : pandas.Index of length n_models
-        Sorted.
-    tasks : pandas.Index of length n_tasks
-        Sorted; a MultiIndex of category and task where there are categories.
-    kinds : ndarray of str of shape (n_tasks,)
-        "binomial", "items" or "clusters".
-    """
-
-    sources: list
-    models: pd.Index
-    tasks: pd.Index
-    kinds: np.ndarray
+    sources: list  # they fill the whole grid
+    models: pd.Index  # sorted
+    tasks: pd.Index  # sorted; a MultiIndex of category and task where there are categories
+    kinds: np.ndarray  # of each task: "binomial", "items" or "clusters"
 
 
 def read_item_tasks(frame, names, cluster, category):
-    """Find out what models share, and arrange it for resampling.
-
-    Parameters
-    ----------
-    frame : narwhals frame
-        One row per model and item.
-    names : dict
-        Columns of model, task, item (or None) and score.
-    cluster, category : str or None
-        Further columns.
-
-    Returns
-    -------
-    ItemTasks
-
-    Raises
-    ------
-    ValueError
-        For missing columns, labels or scores, a model without a task, or models that
-        share some but not all items of a task.
-    """
+    """Find out what models share, and arrange it for resampling."""
     model, task = names["model"], names["task"]
-    if category is not None:
-        require_columns(frame.collect_schema().names(), [category, task])
+    category = known_category(category, frame.collect_schema().names())
     shares = names["item"] is not None
     sources, models, tasks, kinds = (_shared if shares else _apart)(frame, names, cluster)
     if category is not None:
@@ -145,7 +112,7 @@ def _apart(frame, names, cluster):
         binary[:] = False
     sources, at = [], np.flatnonzero(binary)
     if at.size:
-        sources.append(BinomialTasks(at, right[:, at] / sizes[:, at], sizes[:, at]))
+        sources.append(BinomialTasks.of(at, right[:, at] / sizes[:, at], sizes[:, at]))
     for (m, position), values in _cells(rows, model_codes, task_codes, scores, ~binary):
         own = np.column_stack([values["score"], np.ones(len(values))])
         if cluster is not None:

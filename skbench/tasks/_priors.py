@@ -16,11 +16,7 @@ _METHODS = ("logpdf", "sf", "isf", "support")
 
 
 class UniformPrior(NamedTuple):
-    """Uniform in the mean ``a / (a + b)`` and in the correlation ``1 / (1 + a + b)``.
-
-    The correlation is that of two items of one task; it runs from 0, all tasks
-    alike, to 1, every task all right or all wrong.
-    """
+    """Uniform in the mean ``a / (a + b)`` and in the correlation ``1 / (1 + a + b)``."""
 
     range: tuple = ((1e-6, 1e6), (1e-6, 1e6))
 
@@ -59,11 +55,7 @@ class IndependentPrior:
 
     @property
     def range(self):
-        """Ranges of a and of b to look for the posterior in.
-
-        The answers may pull counts far beyond the quantiles of the prior, but not out
-        of its support.
-        """
+        """Ranges of a and of b to look for the posterior in."""
         return tuple(self._range(distribution) for distribution in self.pair)
 
     def start(self, n_chains, rng):
@@ -81,15 +73,7 @@ class IndependentPrior:
 
 @dataclass(frozen=True)
 class CountPriors:
-    """The priors of all models.
-
-    Parameters
-    ----------
-    priors : list of UniformPrior or IndependentPrior
-        The different ones.
-    which : ndarray of int of shape (n_models,)
-        Which of them each model has.
-    """
+    """The priors of all models."""
 
     priors: list
     which: np.ndarray
@@ -129,25 +113,7 @@ class CountPriors:
 
 
 def check_prior(prior, models):
-    """The priors of all models, from what the user gave.
-
-    Parameters
-    ----------
-    prior : "uniform", "exponential", pair of frozen distributions, or dict of these by model
-        What `HierarchicalBetaBinomial` takes.
-    models : pandas.Index of length n_models
-        Labels of the models.
-
-    Returns
-    -------
-    CountPriors
-
-    Raises
-    ------
-    ValueError
-        If a name, a model is missing or unknown, or a distribution has no density, or
-        no probability above 0.
-    """
+    """The priors of all models, from what the user gave."""
     if not isinstance(prior, Mapping):
         return CountPriors([_check_one(prior, "prior")], np.zeros(len(models), dtype=int))
     missing, unknown = models.difference(list(prior)), pd.Index(list(prior)).difference(models)

@@ -9,26 +9,7 @@ _PUBLISHED = 1.96  # standard errors in a published half-width
 
 
 def run_moments(X, y):
-    """Mean, variance and number of the raw scores of everything that `X` names.
-
-    Parameters
-    ----------
-    X : DataFrame with n_rows rows
-        Labels. Rows that agree in all columns are evaluations of the same thing.
-    y : array-like of shape (n_rows,) or (n_rows, n_runs), or n_rows lists
-        Raw scores of each row; nan or an empty list is a missing score.
-
-    Returns
-    -------
-    DataFrame with one row per combination of labels, in order of appearance
-        Columns mean, variance (``ddof=1``, nan for one score), n, and n_missing.
-
-    Raises
-    ------
-    ValueError
-        If `X` is no frame of labels, a label is missing, lengths differ, or a score
-        is infinite or not a number.
-    """
+    """Mean, variance and number of the raw scores of everything that `X` names."""
     if not isinstance(X, pd.DataFrame) or X.empty:
         raise ValueError(
             "X must be a pandas DataFrame with at least one row, whose columns name what was "
@@ -54,28 +35,7 @@ def run_moments(X, y):
 
 
 def published_moments(X, mean, half_width, n_runs):
-    """The same from what leaderboards print, ``mean +- 1.96 s / sqrt(n_runs)``.
-
-    Parameters
-    ----------
-    X : DataFrame with n_rows rows
-        Labels, every combination once.
-    mean, half_width : array-like of shape (n_rows,)
-        nan is a missing score.
-    n_runs : int or array-like of shape (n_rows,)
-        Number of the raw scores behind each mean, at least 2.
-
-    Returns
-    -------
-    DataFrame
-        As of `run_moments`.
-
-    Raises
-    ------
-    ValueError
-        If a half-width is negative or missing beside a mean, or a combination of labels
-        occurs twice.
-    """
+    """The same from what leaderboards print, ``mean +- 1.96 s / sqrt(n_runs)``."""
     check_same_index(X=X, y=mean, half_width=half_width)
     moments = run_moments(X, mean)
     if len(moments) < len(X):

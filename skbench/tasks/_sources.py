@@ -10,52 +10,10 @@ from skbench.stats.scales.aggregation import covariance_of_means
 
 
 @dataclass(frozen=True)
-class BinomialTasks:
-    """0/1 scores of which only the counts are known.
-
-    Parameters
-    ----------
-    tasks : ndarray of int of shape (n_own_tasks,)
-        Positions in the grid.
-    z : ndarray of shape (n_models, n_own_tasks)
-        Proportions of right answers.
-    n : ndarray of int of shape (n_models, n_own_tasks)
-        Numbers of items.
-    """
-
-    tasks: np.ndarray
-    z: np.ndarray
-    n: np.ndarray
-
-    def fill(self, draws, rng):
-        """Write draws into an array of shape (n_draws, n_models, n_tasks)."""
-        own = binomial_means(self.z, self.n, len(draws), rng)
-        draws[:, :, self.tasks] = np.where(self.n > 1, own, np.nan)
-
-    def fill_summary(self, score, sigma2):
-        """Write scores and sampling variances into arrays of shape (n_models, n_tasks)."""
-        score[:, self.tasks] = self.z
-        sigma2[:, self.tasks] = unbiased_variance(np.round(self.z * self.n), self.n)
-
-    def add_covariance(self, total, weights):
-        """Add the weighted covariance of these tasks to a (n_models, n_models) matrix."""
-        variance = unbiased_variance(np.round(self.z * self.n), self.n)
-        total[np.diag_indices(len(total))] += _weighted_sum(variance, weights[self.tasks] ** 2)
-
-
-@dataclass(frozen=True)
 class NormalTasks:
-    """Scores of which only the sampling variances are known.
+    """Scores of which only the sampling variances are known, each of shape (n_models, n_own)."""
 
-    Parameters
-    ----------
-    tasks : ndarray of int of shape (n_own_tasks,)
-        Positions in the grid.
-    z, sigma2 : ndarray of shape (n_models, n_own_tasks)
-        Scores and their sampling variances.
-    """
-
-    tasks: np.ndarray
+    tasks: np.ndarray  # positions in the grid
     z: np.ndarray
     sigma2: np.ndarray
 
@@ -70,30 +28,38 @@ class NormalTasks:
 
     def add_covariance(self, total, weights):
         """Add the weighted covariance of these tasks to a (n_models, n_models) matrix."""
-        total[np.diag_indices(len(total))] += _weighted_sum(self.sigma2, weights[self.tasks] ** 2)
+        # A task without weight does not count, though its variance be unknown.
+        used = weights[self.tasks] > 0
+        variance = self.sigma2[:, used] @ weights[self.tasks][used] ** 2
+        total[np.diag_indices(len(total))] += variance
+
+
+@dataclass(frozen=True)
+class BinomialTasks(NormalTasks):
+    """0/1 scores of which only the counts are known."""
+
+    n: np.ndarray
+
+    @classmethod
+    def of(cls, tasks, z, n):
+        """Tasks with the unbiased variances of their proportions."""
+        return cls(tasks, z, unbiased_variance(np.round(z * n), n), n)
+
+    def fill(self, draws, rng):
+        """Write draws into an array of shape (n_draws, n_models, n_tasks)."""
+        own = binomial_means(self.z, self.n, len(draws), rng)
+        draws[:, :, self.tasks] = np.where(self.n > 1, own, np.nan)
 
 
 @dataclass(frozen=True)
 class ResampledTask:
-    """Items or clusters of one task, resampled together for some models.
+    """Items or clusters of one task, resampled together for some models."""
 
-    Parameters
-    ----------
-    task : int
-        Position in the grid.
-    models : ndarray of int of shape (n_own_models,)
-        Positions in the grid.
-    sums, sizes : ndarray of shape (n_rows, n_own_models)
-        Sums of scores, and how many; `sizes` may have one column for all models.
-    counts : ndarray of int of shape (n_rows,)
-        How many items or clusters look like this row.
-    """
-
-    task: int
-    models: np.ndarray
-    sums: np.ndarray
-    sizes: np.ndarray
-    counts: np.ndarray
+    task: int  # position in the grid
+    models: np.ndarray  # positions in the grid
+    sums: np.ndarray  # of scores, (n_rows, n_own_models)
+    sizes: np.ndarray  # how many scores; may have one column for all models
+    counts: np.ndarray  # how many items or clusters look like each row
 
     def fill(self, draws, rng):
         """Write draws into an array of shape (n_draws, n_models, n_tasks)."""
@@ -115,9 +81,3 @@ class ResampledTask:
 
     def _covariance(self):
         return covariance_of_means(self.sums, self.sizes, self.counts)
-
-
-def _weighted_sum(variances, weights):
-    """Over tasks; one without weight does not count, though its variance be unknown."""
-    used = weights > 0
-    return variances[:, used] @ weights[used]

@@ -9,95 +9,60 @@ from skbench._checks import check_column, check_same_index, check_sizes, require
 
 
 class TaskTable(NamedTuple):
-    """Scores of all models on all tasks.
+    """Scores of all models on all tasks."""
 
-    Attributes
-    ----------
-    z : ndarray of shape (n_models, n_tasks)
-        Scores.
-    sigma2 : ndarray of shape (n_models, n_tasks), or None
-        Their sampling variances, where given.
-    n : ndarray of shape (n_models, n_tasks), or None
-        Numbers of items, where given.
-    models : pandas.Index of length n_models
-        In order of appearance.
-    tasks : pandas.Index of length n_tasks
-        In order of appearance; a MultiIndex of category and task where the tasks
-        have categories.
-    """
-
-    z: np.ndarray
+    z: np.ndarray  # (n_models, n_tasks), as are sigma2 and n where given
     sigma2: np.ndarray | None
     n: np.ndarray | None
-    models: pd.Index
-    tasks: pd.Index
+    models: pd.Index  # in order of appearance
+    tasks: pd.Index  # a MultiIndex of category and task where the tasks have categories
 
 
-def task_table(X, y, sigma2=None, n=None):
-    """Arrange one row per (model, task) as a grid, and refuse gaps in it.
-
-    Parameters
-    ----------
-    X : DataFrame of shape (n_models * n_tasks, n_columns)
-        Columns, or levels of the index, named model and task, and maybe category.
-    y : array-like of shape (n_models * n_tasks,)
-        Scores.
-    sigma2, n : float or array-like of shape (n_models * n_tasks,), default=None
-        Sampling variances and numbers of items.
-
-    Returns
-    -------
-    TaskTable
-
-    Raises
-    ------
-    ValueError
-        For missing columns or labels, cells that are missing or occur twice, a task in
-        two categories, or numbers that are not finite, negative or misaligned.
-    """
+def task_table(X, y, sigma2=None, n=None, columns=("model", "task", "category")):
+    """Arrange one row per (model, task) as a grid, and refuse gaps in it."""
     frame = as_frame(X)
     check_same_index(X=X, y=y, sigma2=sigma2, n=n)
-    require_columns(frame.columns, ["model", "task"], "X")
-    labels = pd.MultiIndex.from_frame(frame[["model", "task"]])
-    for name in {"model", "task", "category"} & set(frame.columns):
+    model, task, category = columns
+    require_columns(frame.columns, [model, task], "X")
+    category = known_category(category, frame.columns)
+    labels = pd.MultiIndex.from_frame(frame[[model, task]])
+    for name in filter(None, (model, task, category)):
         if frame[name].isna().any():
             row = int(frame[name].isna().argmax())
             raise ValueError(f"X has no {name} in row {row}. Name it, or leave the row out.")
     if labels.has_duplicates:
-        model, task = labels[labels.duplicated()][0]
+        twice = labels[labels.duplicated()][0]
         raise ValueError(
-            f"Model {model!r} has several rows for task {task!r}. Keep one row per model and task; "
-            "runs of the same model are for RepeatedRuns."
+            f"Model {twice[0]!r} has several rows for task {twice[1]!r}. Keep one row per model "
+            "and task; runs of the same model are for RepeatedRuns."
         )
-    model_codes, models = labels.get_level_values(0).factorize()
-    task_codes, tasks = labels.get_level_values(1).factorize()
-    grid = _Grid(model_codes, task_codes, models.rename("model"), tasks.rename("task"))
-    grid.refuse_gaps(y)
-    z = check_column("y", y, labels)
+    rows, models = labels.get_level_values(0).factorize()
+    columns, tasks = labels.get_level_values(1).factorize()
+    models, tasks = models.rename("model"), tasks.rename("task")
+
+    def arranged(column):
+        grid = np.full((len(models), len(tasks)), np.nan)
+        grid[rows, columns] = column
+        return grid
+
+    if len(y) == len(labels):
+        _refuse_gaps(arranged(np.where(pd.isna(np.asarray(y)), np.nan, 1.0)), models, tasks)
+    z = arranged(check_column("y", y, labels))
+    _refuse_gaps(z, models, tasks)
     sizes = check_sizes(n, labels)
     if sigma2 is not None:
-        sigma2 = check_column("sigma2", sigma2, labels, minimum=0, allow_scalar=True)
+        sigma2 = arranged(check_column("sigma2", sigma2, labels, minimum=0, allow_scalar=True))
     return TaskTable(
-        z=grid.arranged(z),
-        sigma2=None if sigma2 is None else grid.arranged(sigma2),
-        n=None if sizes is None else grid.arranged(sizes).astype(int),
-        models=grid.models,
-        tasks=with_categories(grid.tasks, frame, "task", "category"),
+        z=z,
+        sigma2=sigma2,
+        n=None if sizes is None else arranged(sizes).astype(int),
+        models=models,
+        tasks=with_categories(tasks, frame, task, category),
     )
 
 
 def as_frame(X):
-    """A pandas frame whose named index levels are columns too.
-
-    Parameters
-    ----------
-    X : dataframe
-        pandas, or anything with a ``to_pandas`` method.
-
-    Returns
-    -------
-    DataFrame
-    """
+    """A pandas frame whose named index levels are columns too."""
     if not isinstance(X, pd.DataFrame) and hasattr(X, "to_pandas"):
         X = X.to_pandas()
     if not isinstance(X, pd.DataFrame):
@@ -108,29 +73,17 @@ def as_frame(X):
     return X.assign(**{name: X.index.get_level_values(name) for name in levels})
 
 
+def known_category(category, columns):
+    """The column of categories, or None where the usual one is missing."""
+    if category == "category" and category not in columns:
+        return None
+    require_columns(columns, [] if category is None else [category])
+    return category
+
+
 def with_categories(tasks, frame, task, category):
-    """The tasks, below their categories where the frame names those.
-
-    Parameters
-    ----------
-    tasks : pandas.Index of length n_tasks
-        Names of the tasks.
-    frame : DataFrame
-        One or more rows per task.
-    task, category : str
-        Its columns; the second may be absent.
-
-    Returns
-    -------
-    pandas.Index of length n_tasks
-        `tasks`, or a MultiIndex with the levels category and task.
-
-    Raises
-    ------
-    ValueError
-        If a task is in two categories.
-    """
-    if category not in frame.columns:
+    """The tasks, below their categories where the frame names those."""
+    if category is None:
         return tasks
     pairs = frame[[task, category]].drop_duplicates().set_index(task)[category]
     if pairs.index.has_duplicates:
@@ -140,42 +93,14 @@ def with_categories(tasks, frame, task, category):
     return pd.MultiIndex.from_arrays([pairs.reindex(tasks), tasks], names=["category", "task"])
 
 
-class _Grid(NamedTuple):
-    model_codes: np.ndarray
-    task_codes: np.ndarray
-    models: pd.Index
-    tasks: pd.Index
-
-    def arranged(self, column):
-        """A column with one entry per cell, as an array of shape (n_models, n_tasks)."""
-        table = np.full((len(self.models), len(self.tasks)), np.nan)
-        table[self.model_codes, self.task_codes] = column
-        return table
-
-    def refuse_gaps(self, y):
-        known = np.where(pd.isna(np.asarray(y)), np.nan, 1.0)
-        if len(known) != len(self.model_codes):
-            known = np.ones(len(self.model_codes))
-        gaps = np.argwhere(np.isnan(self.arranged(known)))
-        if len(gaps):
-            refuse_missing_cell(self.models, self.tasks, gaps)
+def _refuse_gaps(grid, models, tasks):
+    gaps = np.argwhere(np.isnan(grid))
+    if len(gaps):
+        refuse_missing_cell(models, tasks, gaps)
 
 
 def refuse_missing_cell(models, tasks, gaps):
-    """Name the first of the (model, task) cells without a score.
-
-    Parameters
-    ----------
-    models, tasks : pandas.Index
-        Labels.
-    gaps : ndarray of int of shape (n_gaps, 2)
-        Positions of model and task.
-
-    Raises
-    ------
-    ValueError
-        Always.
-    """
+    """Refuse a grid with gaps, given their positions; the first is named."""
     first, *_ = gaps
     raise ValueError(
         f"Model {models[first[0]]!r} has no score on task {tasks[first[1]]!r}; "

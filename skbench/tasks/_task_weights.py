@@ -11,25 +11,7 @@ _TOLERANCE = 1e-6  # weights written with 6 digits or more sum to 1
 
 
 def task_weights(tasks, weights):
-    """Weights of the tasks, from any of the ways to say them; see `aggregate`.
-
-    Parameters
-    ----------
-    tasks : pandas.Index of length n_tasks
-        Names of the tasks, or a MultiIndex of category and task.
-    weights : None, "category", dict, Series or array-like of shape (n_tasks,)
-        Weights of tasks or of categories.
-
-    Returns
-    -------
-    ndarray of shape (n_tasks,)
-        At least 0, with sum 1.
-
-    Raises
-    ------
-    ValueError
-        If they are not that.
-    """
+    """Weights of the tasks, from any of the ways to say them; see `aggregate`."""
     if weights is None:
         return np.full(len(tasks), 1 / len(tasks))
     if isinstance(weights, str):
@@ -53,24 +35,7 @@ def task_weights(tasks, weights):
 
 
 def task_categories(tasks):
-    """Category of each task, as codes and names.
-
-    Parameters
-    ----------
-    tasks : pandas.Index of length n_tasks
-        A MultiIndex with a level named category.
-
-    Returns
-    -------
-    codes : ndarray of int of shape (n_tasks,)
-    categories : pandas.Index of length n_categories
-        In order of appearance.
-
-    Raises
-    ------
-    ValueError
-        If there is no such level.
-    """
+    """Category of each task, as codes and names."""
     if "category" not in tasks.names:
         raise ValueError(
             "The tasks have no categories. Give fit a column 'category', or weights per task."
@@ -88,26 +53,7 @@ def _names_categories(weights, tasks):
 
 
 def per_task(values, tasks, name):
-    """A number per task, from the ways to say it.
-
-    Parameters
-    ----------
-    values : float, dict, Series or array-like of shape (n_tasks,)
-        By name of the task, or in their order; one number is for bounds only.
-    tasks : pandas.Index of length n_tasks
-        Names of the tasks, or a MultiIndex of category and task.
-    name : {"weights", "bounds"}
-        What the numbers are; errors print it.
-
-    Returns
-    -------
-    ndarray of shape (n_tasks,)
-
-    Raises
-    ------
-    ValueError
-        For unknown or missing tasks, a wrong length, or numbers that are not finite.
-    """
+    """A number per task, from the ways to say it."""
     if hasattr(values, "keys"):
         own = tasks.get_level_values(-1) if tasks.nlevels > 1 else tasks
         given = {key: values[key] for key in values.keys()}

@@ -25,34 +25,34 @@ RANKINGS = {
 }
 
 
-def aggregate(draws: Draws | DrawSource, weights: Weights = None) -> Draws:
+def aggregate(
+    draws: Draws | DrawSource, weights: Weights = None, *, by: Literal["category"] | None = None
+) -> Draws:
     """Weighted mean score of each model over the tasks, draw by draw.
 
     Parameters
     ----------
     draws : Draws of shape (n_draws, n_models, n_tasks), or fitted TaskBootstrap
-        Draws of the task scores. A bootstrap is gone through in batches, without
-        holding all of its draws.
+        Draws of the task scores. A bootstrap is gone through in batches, without holding all
+        of its draws.
     weights : None, "category", dict, Series or array-like of shape (n_tasks,), default=None
-        None weighs all tasks alike; "category" all categories alike, and the tasks
-        within each alike. A dict or Series names every task, or every category
-        (whose weight its tasks share), with its weight. Weights are at least 0 and
-        sum to 1.
+        None weighs all tasks alike; "category" all categories alike, and the tasks within each
+        alike. A dict or Series gives the weight of every task, or of every category, which its
+        tasks share. Weights are at least 0 and sum to 1.
+    by : {None, "category"}, default=None
+        "category" returns the plain mean of each category, without `weights`.
 
     Returns
     -------
-    Draws of shape (n_draws, n_models)
-        ``sum_j w_j draws_j``; its ``interval()`` gives estimates.
+    Draws of shape (n_draws, n_models) or (n_draws, n_models, n_categories)
+        ``sum_j w_j draws_j``; its ``interval()`` gives estimates. Means of categories are draws
+        of task scores again, as if every category were one task.
 
     Raises
     ------
     ValueError
-        If a weight is negative, missing or of an unknown task, if the weights do not
-        sum to 1, or the tasks have no categories.
-
-    See Also
-    --------
-    category_means : The mean of each category by itself.
+        If a weight is negative, missing or of an unknown task, if the weights do not sum to 1,
+        if the tasks have no categories, or if `weights` meet `by`.
 
     Notes
     -----
@@ -62,58 +62,29 @@ def aggregate(draws: Draws | DrawSource, weights: Weights = None) -> Draws:
 
     Examples
     --------
-    >>> values = [[[0.5, 0.9], [0.6, 0.7]], [[0.4, 0.8], [0.6, 0.8]]]
-    >>> names = (pd.Index(["ada", "bob"]), pd.Index(["law", "art"]))
-    >>> draws = Draws(values, names, "bootstrap")
-    >>> aggregate(draws, {"law": 0.75, "art": 0.25}).values.round(3)
-    array([[0.6  , 0.625],
-           [0.5  , 0.65 ]])
-    """
-    models, tasks = _model_task_labels(draws)
-    w = task_weights(tasks, weights)
-    # A task without weight must not count, even where its draws are nan.
-    used = np.flatnonzero(w)
-    return _each_draw(draws, lambda values: values[..., used] @ w[used], models)
-
-
-def category_means(draws: Draws | DrawSource) -> Draws:
-    """Mean score of each model over the tasks of each category, draw by draw.
-
-    Parameters
-    ----------
-    draws : Draws of shape (n_draws, n_models, n_tasks), or fitted TaskBootstrap
-        Draws of the task scores; the tasks have categories.
-
-    Returns
-    -------
-    Draws of shape (n_draws, n_models, n_categories)
-        Categories in order of appearance. What takes draws of task scores takes these
-        too, as if every category were one task.
-
-    Raises
-    ------
-    ValueError
-        If the tasks have no categories.
-
-    Notes
-    -----
-    Tasks of a category count alike.
-
-    When not to use it: for tasks of one category on different scales.
-
-    Examples
-    --------
     >>> tasks = pd.MultiIndex.from_tuples(
     ...     [("text", "law"), ("text", "art"), ("code", "sort")], names=["category", "task"]
     ... )
     >>> draws = Draws([[[0.5, 0.9, 0.2]]], (pd.Index(["ada"]), tasks), "bootstrap")
-    >>> category_means(draws).values.round(2)
+    >>> aggregate(draws, {"law": 0.5, "art": 0.25, "sort": 0.25}).values
+    array([[0.525]])
+    >>> aggregate(draws, by="category").values.round(2)
     array([[[0.7, 0.2]]])
     """
     models, tasks = _model_task_labels(draws)
+    if by is None:
+        w = task_weights(tasks, weights)
+        return _each_draw(draws, lambda values: _masked_product(values, w), models)
+    check_option("by", by, ["category"])
+    if weights is not None:
+        raise ValueError('by="category" takes plain means of categories: leave out weights.')
     codes, categories = task_categories(tasks)
-    w = category_weights(codes, np.eye(len(categories))).T
-    return _each_draw(draws, lambda values: _masked_product(values, w), (models, categories))
+    shares = category_weights(codes, np.eye(len(categories)))
+
+    def means(values):
+        return np.stack([_masked_product(values, w) for w in shares], axis=-1)
+
+    return _each_draw(draws, means, (models, categories))
 
 
 def normalize_scores(draws: Draws, bounds: Literal["bootstrap"] | tuple[PerTask, PerTask]) -> Draws:
@@ -146,14 +117,11 @@ def normalize_scores(draws: Draws, bounds: Literal["bootstrap"] | tuple[PerTask,
 
     Notes
     -----
-    "bootstrap" is what Longjohn, Gopalan and Casleton (2024), section 2.4, do with 100 draws.
-    Its bounds widen with the number of draws, so that 20,000 draws give normalized
-    means 1 to 1.5 points away from those of 100 draws, and they move with every model
-    that joins the table; each task has a draw of exactly 0, and geometric means are 0
-    there.
+    "bootstrap" is what Longjohn, Gopalan and Casleton (2024), section 2.4, do with 100 draws. Its
+    bounds widen with the number of draws (20,000 draws move normalized means by 1 to 1.5 points)
+    and move with every model that joins the table; geometric means are 0 in some draw.
 
-    When not to use it: for "bootstrap", in anything to be compared with another
-    table.
+    When not to use it: for "bootstrap", in anything to be compared with another table.
 
     Examples
     --------
@@ -192,7 +160,7 @@ def normalize_scores(draws: Draws, bounds: Literal["bootstrap"] | tuple[PerTask,
 
 def rank_models(
     draws: Draws | DrawSource,
-    by: str = "mean",
+    criterion: str = "mean",
     *,
     weights: Weights = None,
     random_state: RandomState = None,
@@ -204,7 +172,7 @@ def rank_models(
     draws : Draws of shape (n_draws, n_models, n_tasks), or fitted TaskBootstrap
         Draws of the task scores, as fractions of 1 for the last two aggregations. A
         bootstrap is gone through in batches, without holding all of its draws.
-    by : str, default="mean"
+    criterion : str, default="mean"
         "mean" and "geometric mean" rank the models' means over tasks. "average rank"
         averages the ranks on each task; "noisy average rank" adds noise of one
         percentage point first, "binned average rank" rounds down to whole points.
@@ -221,7 +189,7 @@ def rank_models(
     Raises
     ------
     ValueError
-        If `by` is unknown, as in `aggregate` for the weights, or if a geometric mean
+        If `criterion` is unknown, as in `aggregate` for the weights, or if a geometric mean
         meets a negative score.
 
     See Also
@@ -233,10 +201,9 @@ def rank_models(
     -----
     Section 3.2 of [1]_, with the formulas in `skbench.stats.ranking`.
 
-    When not to use it: to state which ranks a model may truly have. Of 20 equal
-    models, 95 % quantiles of such draws hold all the ranks that the tie spans in less
-    than 1 % of simulations (test_quantiles_of_drawn_ranks_do_not_hold_ties);
-    `rank_confidence_sets` keeps its level.
+    When not to use it: to state which ranks a model may truly have. Of 20 equal models, 95%
+    quantiles of such draws hold all the ranks that the tie spans in less than 1% of simulations
+    (test_quantiles_of_drawn_ranks_do_not_hold_ties); `rank_confidence_sets` keeps its level.
 
     References
     ----------
@@ -252,23 +219,23 @@ def rank_models(
     >>> rank_models(draws).values
     array([[1., 2.],
            [2., 1.]])
-    >>> rank_models(draws, by="average rank").interval().value
+    >>> rank_models(draws, criterion="average rank").interval().value
     array([1.625, 1.375])
     """
-    check_option("by", by, RANKINGS)
+    check_option("criterion", criterion, RANKINGS)
     models, tasks = _model_task_labels(draws)
     w = task_weights(tasks, weights)
     options = {"weights": w}
-    if by == "noisy average rank":
+    if criterion == "noisy average rank":
         options["rng"] = as_generator(random_state)
 
     def ranked(values):
-        if by == "geometric mean" and (values < 0).any():
+        if criterion == "geometric mean" and (values < 0).any():
             raise ValueError(
                 f"A geometric mean needs scores of at least 0, but some draw is "
-                f"{np.nanmin(values):g}. Take by='mean', or bounds below all scores."
+                f"{np.nanmin(values):g}. Take criterion='mean', or bounds below all scores."
             )
-        return RANKINGS[by](values, **options)
+        return RANKINGS[criterion](values, **options)
 
     return _each_draw(draws, ranked, models)
 
@@ -290,8 +257,7 @@ def rank_probabilities(ranks: Draws) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        If the draws are no ranks: not between 1 and the number of models, or averages
-        over tasks.
+        If the draws are no ranks: not between 1 and the number of models, or averages over tasks.
 
     Notes
     -----
@@ -325,27 +291,14 @@ def rank_probabilities(ranks: Draws) -> pd.DataFrame:
     if np.any(2 * values != np.round(2 * values)):
         raise ValueError(
             "These draws are averages of ranks over tasks, not ranks. Take "
-            "rank_models(by='mean') or by='geometric mean'."
+            "rank_models(criterion='mean') or criterion='geometric mean'."
         )
     columns = pd.RangeIndex(1, len(models) + 1, name="rank")
     return pd.DataFrame(ranking.rank_probabilities(values), index=models, columns=columns)
 
 
 def check_one_axis(draws, remedy):
-    """Refuse what are not draws of one number per model.
-
-    Parameters
-    ----------
-    draws : Draws
-        What the user gave.
-    remedy : str
-        What to pass instead.
-
-    Raises
-    ------
-    TypeError
-        If they are not that.
-    """
+    """Refuse what are not draws of one number per model."""
     if not isinstance(draws, Draws) or len(draws.labels) != 1:
         raise TypeError(f"Pass Draws of one number per model, such as {remedy}.")
 
@@ -359,10 +312,10 @@ def _each_draw(draws, function, labels):
     return Draws(np.concatenate(values), labels, kinds[0])
 
 
-def _masked_product(values, weights):
-    """``values @ weights``, in which a weight of 0 silences a nan."""
-    columns = [values[..., w > 0] @ w[w > 0] for w in weights.T]
-    return np.stack(columns, axis=-1)
+def _masked_product(values, w):
+    """``values @ w``, in which a weight of 0 silences a nan."""
+    used = np.flatnonzero(w)
+    return values[..., used] @ w[used]
 
 
 def _model_task_labels(draws):

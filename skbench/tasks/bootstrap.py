@@ -33,43 +33,50 @@ _BINOMIAL_FACTOR = 1.5
 class TaskBootstrap(DrawnTasks, BaseEstimator):
     """Sampling uncertainty of task scores, and of all that is computed from them.
 
-    Draws of every model's score on every task, as if the benchmark had been made
-    again with other items of the same kind. Aggregates, differences and ranks are
-    functions of these draws: `aggregate`, `normalize_scores`, `differences`,
-    `rank_models`.
+    Draws of every model's score on every task, as if the benchmark had been made again with
+    other items of the same kind. `aggregate`, `normalize_scores`, `differences` and `rank_models`
+    are functions of these draws.
 
-    When not to use it: with very few items per task, or where all answers are right
-    or wrong, because resampling cannot show what never occurred;
-    `HierarchicalBetaBinomial` can. Nor for the uncertainty of training: the models
-    are taken as they are.
+    When not to use it: with very few items per task, or where all answers are right or wrong.
+    Resampling cannot show what never occurred; `HierarchicalBetaBinomial` can. Nor for the
+    uncertainty of training: the models are taken as they are.
 
     Parameters
     ----------
     n_draws : int, default=10_000
         Number of draws.
     kind : {"auto", "binomial", "normal"}, default="auto"
-        How `fit` draws. "binomial" resamples 0/1 scores by their counts, "normal"
-        draws from ``N(y, sigma2)``. "auto" decides for each task: binomial where all
-        scores are whole numbers of right answers out of `n`, unless `sigma2` is
-        given and more than 1.5 times as large as it would be for independent 0/1
-        scores, as it is for clusters. No effect on `fit_items`.
+        How `fit` draws. "binomial" resamples 0/1 scores by their counts, "normal" draws from
+        ``N(y, sigma2)``. "auto" decides for each task: binomial where all scores are whole
+        numbers of right answers out of `n`, unless `sigma2` is given and more than 1.5 times as
+        large as for independent 0/1 scores, as it is for clusters. No effect on `fit_items`.
+    model, task : str, default="model" and "task"
+        Columns that name the model and the task.
+    category : str or None, default="category"
+        Column of the tasks' categories, used where there is one.
+    item : str or None, default="item"
+        For `fit_items`: column of item ids, unique within a task. Models that answered the same
+        items are resampled together. None says that no two models share items.
+    score : str, default="score"
+        For `fit_items`: column of scores.
+    cluster : str, default=None
+        For `fit_items`: column of clusters to resample instead of items, such as passages with
+        several questions, or the item column where items were answered several times.
     random_state : None, int, RandomState or Generator, default=None
-        Source of the draws. After `fit` they are settled: everything computed from
-        one fitted bootstrap rests on the same draws.
+        Source of the draws. After `fit` they are settled: everything computed from one fitted
+        bootstrap rests on the same draws.
 
     Attributes
     ----------
     models_, labels_ : pandas.Index of length n_models
         In order of appearance; sorted after `fit_items`.
     tasks_ : pandas.Index of length n_tasks
-        In the same order; a MultiIndex of category and task where there are
-        categories.
+        In the same order; a MultiIndex of category and task where there are categories.
     score_ : ndarray of shape (n_models, n_tasks)
         Observed scores.
     sigma2_ : ndarray of shape (n_models, n_tasks)
-        Their sampling variances in closed form, score units squared; nan where a
-        single item or cluster cannot tell. For 0/1 scores
-        ``z (1 - z) / (n - 1)``; the draws have `n` in its place.
+        Their sampling variances in closed form, score units squared; nan for a single item or
+        cluster. For 0/1 scores ``z (1 - z) / (n - 1)``; the draws have `n` in its place.
     kinds_ : Series of length n_tasks
         How each task is drawn: "binomial", "normal", "items" or "clusters".
     draws_ : Draws of shape (n_draws, n_models, n_tasks)
@@ -81,16 +88,16 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
 
     Notes
     -----
-    Section 2.1 of [1]_. Resampling the 0/1 items of a task finds ``Binomial(n, z)``
-    right ones, so that counts are all it takes. With items, models that answered the
-    same ones get the same resampled ones, and the draws carry their correlation; items
-    that look alike to all models are drawn together, as a multinomial.
+    Section 2.1 of [1]_. Resampling the 0/1 items of a task gives ``Binomial(n, z)`` right ones,
+    so that counts suffice. With items, models that answered the same ones get the same resampled
+    ones, and the draws carry their correlation. Items that look alike to all models are drawn
+    together, as a multinomial.
 
-    Quantiles of few items near 0 or 1 cover too little (.66 to .79 at 20 items and .9 or
-    more); the guarantee is "model", and answers that are all alike have no interval (nan).
+    Quantiles of few items near 0 or 1 cover too little (0.66 to 0.79 at 20 items and 0.9 or
+    more). The guarantee is "model", and answers that are all alike have no interval (nan).
 
-    Models are drawn independently by `fit`. Where they share items that makes
-    differences too wide as a rule; use `fit_items`.
+    `fit` draws models independently. Where they share items, differences are too wide as a rule;
+    use `fit_items`.
 
     References
     ----------
@@ -118,10 +125,22 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         n_draws: int = 10_000,
         *,
         kind: Literal["auto", "binomial", "normal"] = "auto",
+        model: str = "model",
+        task: str = "task",
+        category: str | None = "category",
+        item: str | None = "item",
+        score: str = "score",
+        cluster: str | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.n_draws = n_draws
         self.kind = kind
+        self.model = model
+        self.task = task
+        self.category = category
+        self.item = item
+        self.score = score
+        self.cluster = cluster
         self.random_state = random_state
 
     def fit(
@@ -136,12 +155,11 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         Parameters
         ----------
         X : DataFrame of shape (n_models * n_tasks, n_columns)
-            Columns, or index levels, named model and task, and maybe category.
+            The columns, or index levels, `model` and `task`, and maybe `category`.
         y : array-like of shape (n_models * n_tasks,)
             Scores.
         sigma2 : float or array-like of shape (n_models * n_tasks,), default=None
-            Their sampling variances, score units squared; needed where scores are no
-            counts.
+            Their sampling variances, score units squared; needed where scores are no counts.
         n : int or array-like of shape (n_models * n_tasks,), default=None
             Numbers of independent items; needed for counts.
 
@@ -161,46 +179,26 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
             If a score has no spread (all answers right, say), or a single item.
         """
         self._check_parameters()
-        table = task_table(X, y, sigma2, n)
+        columns = self.model, self.task, self.category
+        table = task_table(X, y, sigma2, n, columns)
         binomial = self._binomial_tasks(table)
         sources = []
         if binomial.any():
             at = np.flatnonzero(binomial)
-            sources.append(BinomialTasks(at, table.z[:, at], table.n[:, at]))
+            sources.append(BinomialTasks.of(at, table.z[:, at], table.n[:, at]))
         if not binomial.all():
             at = np.flatnonzero(~binomial)
             sources.append(NormalTasks(at, table.z[:, at], table.sigma2[:, at]))
         kinds = np.where(binomial, "binomial", "normal")
         return self._settle(sources, table.models, table.tasks, kinds)
 
-    def fit_items(
-        self,
-        items: Rows,
-        *,
-        model: str = "model",
-        task: str = "task",
-        item: str | None = "item",
-        score: str = "score",
-        cluster: str | None = None,
-        category: str | None = None,
-    ) -> Self:
+    def fit_items(self, items: Rows) -> Self:
         """Prepare draws from one row per model and item.
 
         Parameters
         ----------
         items : dataframe
-            In any dataframe that narwhals reads.
-        model, task, score : str
-            Names of columns.
-        item : str or None, default="item"
-            Column of item ids, unique within a task. Models that answered the same
-            items are resampled together. None says that no two models share items.
-        cluster : str, default=None
-            Column of clusters to resample instead of items: passages with several
-            questions, or the item column itself where items were answered several
-            times.
-        category : str, default=None
-            Column of the tasks' categories.
+            In any dataframe that narwhals reads, with the columns that the constructor names.
 
         Returns
         -------
@@ -209,8 +207,8 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         Raises
         ------
         ValueError
-            For missing columns, labels or scores, a model without a task, or models
-            that answered some but not all items of a task in common.
+            For missing columns, labels or scores, a model without a task, or models that
+            answered some but not all items of a task in common.
 
         Warns
         -----
@@ -218,8 +216,8 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
             If a score has no spread, or a single item or cluster.
         """
         self._check_parameters()
-        names = {"model": model, "task": task, "item": item, "score": score}
-        read = read_item_tasks(as_frame(items), names, cluster, category)
+        columns = {name: getattr(self, name) for name in ("model", "task", "item", "score")}
+        read = read_item_tasks(as_frame(items), columns, self.cluster, self.category)
         return self._settle(*read)
 
     def estimate(self, weights: Weights = None, confidence_level: float = 0.95) -> Estimate:

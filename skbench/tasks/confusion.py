@@ -49,14 +49,13 @@ class ConfusionPosterior(BaseEstimator):
     Parameters
     ----------
     metric : str, default="f1"
-        "accuracy", "precision", "recall", "specificity", "f1", "balanced accuracy" or
-        "matthews".
+        "accuracy", "precision", "recall", "specificity", "f1", "balanced accuracy" or "matthews".
     prior : float, array-like of shape (4,), "uniform" or frozen scipy distribution, default=0.5
-        Concentrations of the Dirichlet prior, in the order tp, fp, fn, tn. "uniform" and
-        distributions are hierarchical: each model learns its four from all of its tasks, by
-        slice sampling within Gibbs. Under "uniform" the mean proportions are uniform, and so
-        is ``1 / (1 + sum of the four)``, the correlation of two items of one task, as in
-        `HierarchicalBetaBinomial`; a distribution is the prior of each concentration.
+        Concentrations of the Dirichlet prior, in the order tp, fp, fn, tn. With "uniform" or a
+        distribution each model learns its four from all of its tasks, by slice sampling within
+        Gibbs. Under "uniform" the mean proportions and ``1 / (1 + sum of the four)``, the
+        correlation of two items of one task, are uniform; a distribution is the prior of each
+        concentration.
     n_draws : int, default=10_000
         Number of draws.
     random_state : None, int, RandomState or Generator, default=None
@@ -162,8 +161,7 @@ class ConfusionPosterior(BaseEstimator):
         Returns
         -------
         Estimate
-            One entry per model: mean, equal-tailed quantiles and standard deviation of
-            the draws.
+            One entry per model: mean, equal-tailed quantiles and standard deviation of the draws.
 
         Raises
         ------

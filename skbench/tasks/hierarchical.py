@@ -21,7 +21,6 @@ from skbench.containers import Draws, Estimate
 from skbench.tasks._batches import DrawnTasks
 from skbench.tasks._count_posteriors import GibbsPosterior, GridPosterior
 from skbench.tasks._priors import EXPONENTIAL, UNIFORM, check_prior, names_exponential
-from skbench.tasks._task_counts import task_counts
 from skbench.tasks._task_table import task_table
 from skbench.tasks._task_weights import task_weights
 
@@ -29,34 +28,33 @@ SOLVERS = ("quadrature", "gibbs")
 KINDS = ("parameter", "predictive")
 _FEW_ITEMS = 30  # below it, the exponential prior does worse than plain accuracies
 _FITTED = "as fitted"  # name of the fitted prior among others
+_TOLERANCE = 1e-6  # accuracies are given to 6 digits or more
 
 
 class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
     """Bayesian model of the accuracies of many models on many tasks.
 
-    The right answers of a model on a task are binomial; the accuracies of one model
-    over the tasks follow a beta law of its own, Beta(a, b), whose prior counts `a`
-    and `b` are learned. Small tasks are drawn toward what the model does elsewhere.
+    The right answers of a model on a task are binomial; the accuracies of one model over the
+    tasks follow a beta law of its own, Beta(a, b), whose prior counts `a` and `b` are learned.
+    Small tasks are shrunk toward what the model does elsewhere.
 
-    When not to use it: for scores that are not counts of right answers, for clustered
-    items, or to compare models on shared items, whose errors it takes as
-    independent between models. With few tasks the prior decides: look at
-    `prior_sensitivity`. Without a reason to pool tasks, `TaskBootstrap` assumes less.
+    When not to use it: for scores that are not counts of right answers, for clustered items, or
+    to compare models on shared items, because it takes errors as independent between models.
+    With few tasks the prior decides: look at `prior_sensitivity`. `TaskBootstrap` assumes less.
 
     Parameters
     ----------
     solver : {"quadrature", "gibbs"}, default="quadrature"
-        "quadrature" integrates over (a, b) on a grid and draws independently from
-        it; "gibbs" is the slice-within-Gibbs sampler of [1]_, four chains of it.
+        "quadrature" integrates over (a, b) on a grid and draws independently from it; "gibbs" is
+        the slice-within-Gibbs sampler of [1]_ in four chains.
     kind : {"parameter", "predictive"}, default="parameter"
-        Draws of the accuracies themselves, or of the scores on new test sets of the
-        same sizes, whose intervals are wider by about the root of 2.
+        Draws of the accuracies themselves, or of the scores on new test sets of the same sizes,
+        whose intervals are wider by about the root of 2.
     prior : "uniform", "exponential", pair or dict, default="uniform"
-        "uniform" says that nothing is known of the mean ``a / (a + b)`` and of the
-        correlation of two items of a task, ``1 / (1 + a + b)``: both are uniform on
-        (0, 1). "exponential" is the prior of [1]_, `a` and `b` exponential with mean
-        10,000, which takes it that tasks are alike and misleads where test sets are
-        small. A pair of frozen scipy distributions has the independent priors of `a`
+        "uniform": the mean ``a / (a + b)`` and the correlation of two items of a task,
+        ``1 / (1 + a + b)``, are uniform on (0, 1). "exponential": `a` and `b` are exponential
+        with mean 10,000 as in [1]_, which expects tasks that are alike and misleads where test
+        sets are small. A pair of frozen scipy distributions gives the independent priors of `a`
         and `b`, cut to positive values; a dict gives each model its own prior.
     n_draws : int, default=10_000
         Number of draws.
@@ -76,15 +74,15 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
     posterior_mean_ : ndarray of shape (n_models, n_tasks)
         Posterior means of the accuracies; free of simulation error by quadrature.
     prior_counts_ : DataFrame of shape (n_models, 2)
-        Posterior means of `a` and `b`, geometric: large counts have so long a tail
-        under the uniform prior that the plain means are infinite.
+        Geometric posterior means of `a` and `b`; under the uniform prior the plain means are
+        infinite.
     log_evidence_ : ndarray of shape (n_models,)
         Log probability of the answers, in their order, under the prior; nan with
         ``solver="gibbs"``.
     diagnostics_ : DataFrame of shape (n_models, n_diagnostics)
-        By quadrature: posterior mass at the edge of the grid, and how much the log
-        evidence moves when every second point is left out (many times its error). By
-        Gibbs: effective sample sizes and R-hat of `log a`, `log b` and the mean accuracy.
+        By quadrature: posterior mass at the edge of the grid, and how much the log evidence
+        moves when every second point is left out (many times its error). By Gibbs: effective
+        sample sizes and R-hat of `log a`, `log b` and the mean accuracy.
     draws_ : Draws of shape (n_draws, n_models, n_tasks)
         Made when first asked for; `iter_draws` goes without holding all of them.
 
@@ -96,29 +94,23 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
     Warns
     -----
     UserWarning
-        With one task, which tells almost nothing of `a` and `b`; with
-        ``prior="exponential"`` and a median of fewer than 30 items per task; where the
-        quadrature or the chains have not converged.
+        With one task; with ``prior="exponential"`` and a median of fewer than 30 items per task;
+        where the quadrature or the chains have not converged.
 
     Notes
     -----
-    Section 2.2 of [1]_; ``Y ~ Binomial(N, theta)``, ``theta ~ Beta(a, b)``, each
-    model with its own (a, b). Tables 7 and 11 there are predictive, its simulation
-    study is not. The grid is in the logit of ``a / (a + b)`` and the log of
-    ``a + b``; its error in posterior means is below 1e-4, mostly by orders of magnitude
-    (test_refining_the_grid).
+    Section 2.2 of [1]_: ``Y ~ Binomial(N, theta)``, ``theta ~ Beta(a, b)``, each model with its
+    own (a, b). The grid is in the logit of ``a / (a + b)`` and the log of ``a + b``; its error in
+    posterior means is below 1e-4 (test_refining_the_grid).
 
-    The default departs from [1]_. On the 16 models and 19 tasks of its benchmark, with 10
-    items per task, the root mean square error of single accuracies is 21.0 points under
-    its exponential prior, 13.7 for plain accuracies and 12.1 under the default; with 25
-    items it is 8.6, 8.5 and 8.2, with 100 there is hardly a difference
-    (test_errors_on_thinned_test_sets). Its prior expects counts in the thousands, hence
-    tasks that are alike, which 10 items cannot refute. Tables 7 and 11, with test sets
-    of 711 and more, are the same to their digits under both.
+    The default prior departs from [1]_. On the 16 models and 19 tasks of its benchmark, with 10
+    items per task, the root mean square error of single accuracies is 21.0 points under its
+    exponential prior, 13.7 for plain accuracies and 12.1 under the default; with 25 items it is
+    8.6, 8.5 and 8.2 (test_errors_on_thinned_test_sets). With test sets of 711 and more, as in its
+    tables 7 and 11, both priors give the same digits.
 
-    Informative priors decide the result (in the simulation study of [1]_ exchanging
-    the priors of the two models reverses the conclusion), so tables name them, and
-    `prior_sensitivity` belongs in every report of them.
+    Informative priors decide the result: in the simulation study of [1]_ exchanging the priors
+    of the two models reverses the conclusion. Report `prior_sensitivity` with them.
 
     References
     ----------
@@ -151,6 +143,42 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
         self.n_draws = n_draws
         self.random_state = random_state
 
+    @classmethod
+    def as_published(
+        cls,
+        kind: Literal["parameter", "predictive"] = "predictive",
+        *,
+        n_draws: int = 10_000,
+        random_state: RandomState = None,
+    ) -> Self:
+        """Settings of Longjohn, Gopalan and Casleton (2024), section 2.2.
+
+        Independent exponential priors of `a` and `b` with mean 10,000, and slice sampling within
+        Gibbs.
+
+        Parameters
+        ----------
+        kind : {"parameter", "predictive"}, default="predictive"
+            Tables 7 and 11 are predictive, as only such draws give their intervals. The
+            simulation study is of parameters.
+        n_draws : int, default=10_000
+            Number of draws.
+        random_state : None, int, RandomState or Generator, default=None
+            Source of the draws.
+
+        Returns
+        -------
+        HierarchicalBetaBinomial
+
+        Notes
+        -----
+        The paper leaves open how many chains it ran, how long, from where and with what warm-up,
+        and how many draws its tables rest on. Here there are four chains from random draws of
+        the prior with 500 steps of warm-up each. The simulation study has informative priors of
+        its own.
+        """
+        return cls("gibbs", kind, "exponential", n_draws, random_state)
+
     def fit(
         self, X: pd.DataFrame, y: ArrayLike, sigma2: None = None, n: ArrayLike | None = None
     ) -> Self:
@@ -178,7 +206,7 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
             lacks a task or has one twice, or the prior does not suit the models.
         """
         table = task_table(X, y, n=n)
-        self._fit_counts(*task_counts(table), table.models, table.tasks)
+        self._fit_counts(*_task_counts(table), table.models, table.tasks)
         self._warn_of_data()
         return self
 
@@ -319,3 +347,24 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
         if self.prior != UNIFORM:
             words += ["exponential prior" if self.prior == EXPONENTIAL else "own prior"]
         return ", ".join(words)
+
+
+def _task_counts(table):
+    """Right answers and items of every model and task."""
+    if table.n is None:
+        raise ValueError(
+            "n is missing: accuracies do not tell how many items each task has. Pass n=..., the "
+            "number of items of every row."
+        )
+    k = np.round(table.z * table.n)
+    off = np.abs(table.z * table.n - k) > _TOLERANCE * table.n
+    bad = off | (table.z < 0) | (table.z > 1)
+    if bad.any():
+        i, j = np.argwhere(bad)[0]
+        raise ValueError(
+            "y * n must be a whole number of right answers between 0 and n, but model "
+            f"{plain(table.models[i])!r} has y = {table.z[i, j]:g} and n = {table.n[i, j]} on task "
+            f"{plain(table.tasks[j])!r}. Give accuracies with 6 digits or more, or np.round(y * "
+            "n) / n."
+        )
+    return k, table.n

@@ -1,4 +1,4 @@
-"""Differences between models, with intervals and p-values that allow for how many there are."""
+"""Differences between models, with intervals that allow for how many there are."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ from skbench._checks import check_confidence_level, check_option, plain
 from skbench.containers import Draws, Estimate
 from skbench.stats.intervals.moments import ROUNDING
 from skbench.stats.ranking import multiplicity
-from skbench.stats.resampling import two_sided_p_value
 from skbench.tasks.aggregate import check_one_axis
 
 CORRECTIONS = ("bonferroni", "none")
-P_CORRECTIONS = ("holm", "bonferroni", "none")
 _FEWEST_IN_TAIL = 10
 
 
@@ -40,17 +38,15 @@ def differences(
         Pairs (a, b) of models; all pairs unless given. Choose them before looking:
         comparing the best three of sixteen models is comparing sixteen.
     confidence_level : float, default=0.95
-        Probability that all intervals hold together ("bonferroni") or that each does
-        ("none").
+        Probability that all intervals hold together ("bonferroni") or that each does ("none").
     correction : {"bonferroni", "none"}, default="bonferroni"
         How the intervals allow for several comparisons.
 
     Returns
     -------
     Estimate
-        One entry per pair, labeled (a, b): mean, quantiles and standard deviation of
-        the draws of ``a - b``. Its `confidence_level` is that of each interval, 98.33 %
-        for three comparisons at 95 %.
+        One entry per pair, labeled (a, b): mean, quantiles and standard deviation of the draws of
+        ``a - b``. Its `confidence_level` is that of each interval, 98.33% for three comparisons.
 
     Raises
     ------
@@ -64,19 +60,15 @@ def differences(
     UserWarning
         If fewer than 10 draws are expected beyond each end of an interval.
 
-    See Also
-    --------
-    difference_p_values : Holm's correction, more powerful but without intervals.
-
     Notes
     -----
-    Bonferroni [1]_: each interval at level ``1 - (1 - confidence_level) / m``. Draws of
-    models that answered the same items carry their correlation if they were drawn
-    together (``TaskBootstrap.fit_items``); drawn apart, differences come out too wide
-    as a rule.
+    Bonferroni [1]_: each interval at level ``1 - (1 - confidence_level) / m``. Draws of models
+    that answered the same items carry their correlation if they were drawn together
+    (``TaskBootstrap.fit_items``). Drawn apart, intervals are too wide as a rule.
+    `skbench.stats.resampling.two_sided_p_value` and `skbench.stats.multiplicity.holm` give p-values
+    of the same draws.
 
-    When not to use it: for ranks of many models; `rank_confidence_sets` gets more out
-    of the same data.
+    When not to use it: for ranks of many models, see `rank_confidence_sets`.
 
     References
     ----------
@@ -108,64 +100,6 @@ def differences(
         promise = f"Bonferroni: all {n_pairs} hold with {100 * confidence_level:g} %"
     _warn_of_thin_tails(len(contrast.values), level)
     return replace(contrast.interval(level), method=f"{draws.kind} differences, {promise}")
-
-
-def difference_p_values(
-    draws: Draws,
-    pairs: Sequence[tuple[Any, Any]] | None = None,
-    *,
-    correction: Literal["holm", "bonferroni", "none"] = "holm",
-) -> pd.Series:
-    """Two-sided p-values of the differences between models.
-
-    Parameters
-    ----------
-    draws : Draws of shape (n_draws, n_models)
-        Draws of one score per model, such as `aggregate` gives.
-    pairs : list of tuple of labels, default=None
-        Pairs (a, b) of models, chosen before looking; all pairs unless given.
-    correction : {"holm", "bonferroni", "none"}, default="holm"
-        How they allow for several comparisons. With Holm's and Bonferroni's, those
-        below .05 hold no false finding with probability .95.
-
-    Returns
-    -------
-    Series of length n_pairs
-        p-values, labeled (a, b); at most 1.
-
-    Raises
-    ------
-    ValueError
-        As `differences`.
-    TypeError
-        As `differences`.
-
-    Notes
-    -----
-    The share of draws on the rarer side of 0, doubled; never below
-    ``2 / (n_draws + 1)``, before correction. Of posterior draws it is no p-value in
-    the strict sense, but close to one where the prior says little.
-
-    When not to use it: to say how large a difference is; see `differences`.
-
-    Examples
-    --------
-    >>> values = np.random.default_rng(0).normal([0.8, 0.7, 0.7], 0.05, (2000, 3))
-    >>> draws = Draws(values, pd.Index(["ada", "bob", "cyd"]), "bootstrap")
-    >>> difference_p_values(draws, [("ada", "bob"), ("bob", "cyd")]).round(1)
-    a    b
-    ada  bob    0.3
-    bob  cyd    1.0
-    dtype: float64
-    """
-    check_option("correction", correction, P_CORRECTIONS)
-    contrast = _difference_draws(draws, pairs)
-    p_values = two_sided_p_value(contrast.values)
-    if correction == "holm":
-        p_values = multiplicity.holm(p_values)
-    elif correction == "bonferroni":
-        p_values = np.minimum(1, len(p_values) * p_values)
-    return pd.Series(p_values, index=contrast.labels[0])
 
 
 def _difference_draws(draws, pairs):

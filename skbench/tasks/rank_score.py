@@ -30,9 +30,8 @@ class MeanRankScore(BaseEstimator):
     Parameters
     ----------
     variant : {"welch", "pooled"}, default="welch"
-        "welch" counts only differences that a Welch test calls significant, in
-        standard deviations of the models' means; "pooled" counts all, in standard
-        deviations of all raw scores.
+        "welch" counts only differences that a Welch test calls significant, in standard deviations
+        of the models' means; "pooled" counts all, in standard deviations of all raw scores.
 
     Attributes
     ----------
@@ -52,28 +51,21 @@ class MeanRankScore(BaseEstimator):
     Raises
     ------
     ValueError
-        If a column is missing, a data set has two tasks or languages or no score at
-        all, some of the raw scores of a model are missing, or "welch" meets a single
-        raw score.
+        If a column is missing, a data set has two tasks or languages or no score, some of the raw
+        scores of a model are missing, or "welch" meets a single raw score.
 
     Notes
     -----
-    The rule of [1]_; `skbench.stats.rank_scores` has the formulas. Data set, task,
-    language and overall score are unweighted means of the level below. A model without
-    a score on one data set has an infinite score there and in all means above it.
-    Categories of tasks are scored by fitting on their rows alone.
+    The rule of [1]_; `skbench.stats.rank_scores` has the formulas. Data set, task, language and
+    overall score are unweighted means of the level below. A model without a score on one data set
+    has an infinite score there and in all means above it.
 
-    The Welch test was made for independent scores. The raw scores are bootstrap
-    replicates of one evaluation of one test set, whose spread does not include the luck
-    of that test set. Two equally good models are thus called different 54 to 62 % of
-    the time instead of 10 % (5 % either way; test_gate_calls_equal_models_different).
+    The Welch test assumes independent scores, but the raw scores are bootstrap replicates of one
+    test set. Two equally good models are called different 54 to 62% of the time instead of 10%
+    (test_gate_calls_equal_models_different).
 
-    `rank_sets` says how much of the order is noise, from the spread of the raw scores with
-    the luck of the test set added.
-
-    When not to use it: to decide from the scores alone whether two models differ; see
-    `rank_sets`, or a paired comparison of the items. Scores also change when
-    other models join or leave, for they set the standard deviation.
+    When not to use it: to decide from the scores alone whether two models differ; see `rank_sets`,
+    or a paired comparison of the items. Scores also change when other models join or leave.
 
     References
     ----------
@@ -114,14 +106,13 @@ class MeanRankScore(BaseEstimator):
         Parameters
         ----------
         X : DataFrame with n_rows rows
-            Columns model, dataset, task and language, as `read_euroeval` makes them; others
-            are ignored.
+            Columns model, dataset, task and language, as `read_euroeval` makes them.
         y : array-like of shape (n_rows,) or (n_rows, n_runs), or n_rows lists, default=None
-            Raw scores of each row; high is good. Rows of the same model and data set
-            are put together; nan or an empty list is a missing score. None takes the
-            column score of `X`. With `half_width`, the mean scores.
+            Raw scores of each row, high is good; nan or an empty list is a missing score. Rows of
+            the same model and data set are pooled. None takes the column score of `X`. With
+            `half_width`, the mean scores.
         half_width : array-like of shape (n_rows,), default=None
-            Of a leaderboard that prints ``mean +- 1.96 s / sqrt(n_runs)``: the second part.
+            Second part of a leaderboard's ``mean +- 1.96 s / sqrt(n_runs)``.
         n_runs : int or array-like of shape (n_rows,), default=10
             Raw scores behind each mean. Only with `half_width`.
 
@@ -169,7 +160,7 @@ class MeanRankScore(BaseEstimator):
         task: str | None = None,
         dataset: str | None = None,
     ) -> pd.DataFrame:
-        """Ranks that each model may truly have: how much of the order is noise.
+        """Ranks that each model may truly have.
 
         Parameters
         ----------
@@ -181,29 +172,25 @@ class MeanRankScore(BaseEstimator):
         Returns
         -------
         DataFrame
-            One row per model that was evaluated on all of them, best first. "score": as
-            published; "distance": the same without the gate, counting every difference;
-            "low" and "high": the best and the worst rank it may have; "best": whether it
-            may be the best.
+            One row per model that was evaluated on all of them, best first: the published
+            "score"; "distance", which counts every difference; the best and worst rank "low" and
+            "high"; and "best", whether the model may be the best.
 
         Raises
         ------
         sklearn.exceptions.NotFittedError
             Before `fit`.
         ValueError
-            If there is no such data set, no model was evaluated on all of them, or a model
-            has a single raw score.
+            If there is no such data set, no model was evaluated on all of them, or a model has a
+            single raw score.
 
         Notes
         -----
-        Ranks are those of the true mean scores, in the units and with the weights of the
-        mean rank score: the limit of either variant on endless test sets. All pairs are
-        compared at once by t tests at Bonferroni's level with the errors of
-        `skbench.stats.ranking.rank_scores.rank_score_errors`, which take models for
-        independent. Equal models are told apart with a probability of at most
-        ``1 - confidence_level`` (test_rank_sets_of_equal_models); where models share the
-        test items the sets are wider than they need be. A pair without any spread is not
-        decided.
+        Ranks are those of the true mean scores, with the weights of the mean rank score. All pairs
+        are compared by t tests at Bonferroni's level with the errors of
+        `skbench.stats.ranking.rank_scores.rank_score_errors`, which treat models as independent.
+        At most ``1 - confidence_level`` of equal models are told apart
+        (test_rank_sets_of_equal_models). Where models share items the sets are too wide.
 
         When not to use it: where the raw scores are no bootstrap samples of the test set.
         """
@@ -264,9 +251,8 @@ class MeanRankScore(BaseEstimator):
         Returns
         -------
         Estimate
-            One entry per model; ends and standard errors are nan, and the guarantee "none":
-            the rule of the leaderboard has no error, and the raw scores do not tell what
-            another test set would have given.
+            One entry per model. Ends and standard errors are nan and the guarantee is "none": the
+            raw scores do not show what another test set would have given.
 
         Raises
         ------

@@ -45,23 +45,17 @@ class RepeatedRuns(BaseEstimator):
 
     Notes
     -----
-    Each evaluation of a bootstrap sample is off the score of the test set by about as
-    much as the score of the test set is off the truth. With `s` the standard deviation
-    (``ddof=1``) of the K scores, their mean is therefore off by ``s sqrt(1 + 1 / K)``,
-    and the interval is ``mean -+ t s sqrt(1 + 1 / K)`` with K - 1 degrees of freedom.
+    With `s` the standard deviation (``ddof=1``) of the K scores, their mean is off the truth by
+    ``s sqrt(1 + 1 / K)``: bootstrap samples scatter around the test set as the test set does
+    around the truth. The interval is ``mean -+ t s sqrt(1 + 1 / K)`` with K - 1 degrees of
+    freedom. Its guarantee is "model": few items near 0 or 1 have no normal scores (accuracy 0.99:
+    0.29 to 0.43 covered).
 
-    "sem" is ``mean -+ 1.96 s / sqrt(K)``. It says how well K evaluations determine the
-    mean over infinitely many bootstrap samples of this one test set, and covers the true
-    performance about 43 % of the time for K = 10 and nominal 95 %
-    (test_coverage_of_the_truth). Its guarantee is "none".
+    "sem" is ``mean -+ 1.96 s / sqrt(K)``, which covers the true performance about 43% of the time
+    for K = 10 (test_coverage_of_the_truth). Its guarantee is "none".
 
-    One evaluation has no interval (nan), and neither have several that are all alike. The
-    guarantee is "model": bootstrap samples of many items have normal scores, those of few
-    items near 0 or 1 have not (accuracy .99: .29 to .43 covered).
-
-    When not to use it: for evaluations that are no bootstrap samples. Repeated runs of
-    the whole test set that differ by the random seed alone say nothing about the items;
-    treat the runs as clusters of answers to each item.
+    When not to use it: for runs that differ by the random seed alone, which say nothing about the
+    items; treat those as clusters of answers to each item.
 
     Examples
     --------

@@ -26,7 +26,7 @@ from skbench.stats.scales.aggregation import (
 )
 from skbench.tasks._task_table import task_table
 from skbench.tasks._task_weights import task_categories, task_name, task_weights
-from skbench.tasks.aggregate import category_means
+from skbench.tasks.aggregate import aggregate
 
 UNDECIDED = "undecided"
 
@@ -34,26 +34,24 @@ UNDECIDED = "undecided"
 class WeightSimplex(BaseEstimator):
     """The best model for every weighting of three categories of tasks.
 
-    For each weighting the models' weighted scores are compared. The model with the
-    highest wins, unless the next one is within `z` standard errors of the difference:
-    then the weighting is undecided, and gray in the picture.
+    For each weighting the model with the highest weighted score wins, unless the next one is within
+    `z` standard errors of the difference: then the weighting is undecided, and gray in the picture.
 
-    When not to use it: as a test. The two best of many models are picked by the same
-    scores that are then compared, at thousands of weightings; with `z` = 2 a decided
-    region is a strong hint, no error rate. `rank_confidence_sets` tests one weighting.
+    When not to use it: as a test. The two best of many models are picked by the same scores that
+    are then compared, at thousands of weightings. `rank_confidence_sets` tests one weighting.
 
     Parameters
     ----------
     categories : tuple of three labels, default=None
-        Categories at the corners; by default the three of the tasks, in order of
-        appearance. Those not named have no weight.
+        Categories at the corners, by default the three of the tasks in order of appearance. Others
+        have no weight.
     resolution : int, default=200
         Steps along an edge of the triangle; 200 make 20,301 weightings.
     z : float, default=2.0
         Standard errors by which the winner must lead.
     rho : float, default=0.0
-        Correlation between the scores of any two models, for `fit`: positive where
-        they answered the same items. 0 is cautious then. `fit_draws` needs no guess.
+        Correlation between the scores of any two models, for `fit`: positive where they answered
+        the same items. 0 is then cautious. `fit_draws` needs no guess.
 
     Attributes
     ----------
@@ -65,15 +63,12 @@ class WeightSimplex(BaseEstimator):
         All weightings, evenly spaced.
     leader_, runner_up_ : ndarray of int of shape (n_weightings,)
         Positions of the two best models.
-    lead_ : ndarray of shape (n_weightings,)
-        Difference of their scores, in score units.
-    standard_error_ : ndarray of shape (n_weightings,)
-        Standard error of that difference.
+    lead_, standard_error_ : ndarray of shape (n_weightings,)
+        Difference of their scores, in score units, and its standard error.
     decided_ : ndarray of bool of shape (n_weightings,)
         Whether the lead is more than `z` standard errors.
     fractions_ : Series
-        Share of the weightings that each model wins, most first, those that win none
-        left out; "undecided" comes last.
+        Share of the weightings that each model wins, largest first; "undecided" comes last.
 
     See Also
     --------
@@ -81,13 +76,10 @@ class WeightSimplex(BaseEstimator):
 
     Notes
     -----
-    Section 2.3 and appendix A.2 of [1]_: the score of a category is the mean over its
-    tasks, its variance the sum of the tasks' variances over their squared number, and
-    ``Var[S_A - S_B] = Var S_A + Var S_B - 2 rho sqrt(Var S_A Var S_B)``. The paper's
-    binomial variance has an index misprint; it is ``p (1 - p) / n``.
-
-    `fit_draws` takes means and covariances from draws instead, between models too, so
-    that shared items count as they should.
+    Section 2.3 and appendix A.2 of [1]_: the score of a category is the mean over its tasks, and
+    ``Var[S_A - S_B] = Var S_A + Var S_B - 2 rho sqrt(Var S_A Var S_B)``. The paper's binomial
+    variance has an index misprint; it is ``p (1 - p) / n``. `fit_draws` takes means and covariances
+    from draws instead, so that shared items count as they should.
 
     References
     ----------
@@ -194,7 +186,7 @@ class WeightSimplex(BaseEstimator):
             raise ValueError(
                 f"rho = {self.rho:g} is for fit; draws bring their own correlations. Leave it at 0."
             )
-        means = category_means(draws)
+        means = aggregate(draws, by="category")
         models, names = means.labels
         chosen = self._corners(names)
         values = means.values[:, :, chosen]

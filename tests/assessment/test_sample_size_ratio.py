@@ -15,11 +15,11 @@ from skbench import (
     JamesStein,
     MixedModel,
     Sampling,
+    estimated_risk,
     make_items,
-    sample_size_ratio,
-    split_items_risk,
     summarize_items,
 )
+from skbench.assessment import sample_size_ratio
 from skbench.stats.intervals.binomial import unbiased_variance
 
 
@@ -78,7 +78,7 @@ def test_agrees_with_split_items():
         mu, X = topics(rng)
         g = counts(mu, 10, rng, X)
         closed.append(1 / sample_size_ratio(JamesStein().fit(**g.fit_args), g).value)
-        found = split_items_risk({"js": JamesStein()}, g, random_state=seed)
+        found = estimated_risk({"js": JamesStein()}, g, random_state=seed)
         split.append(1 / found.sample_size_ratio("js").value)
     assert np.corrcoef(closed, split)[0, 1] > 0.9
     assert abs(np.mean(closed) - np.mean(split)) < 0.03
@@ -146,8 +146,6 @@ def test_unknown_where_there_is_no_formula():
     for estimator in (
         DirectEstimator(),
         FayHerriot(),
-        EmpiricalBayes(LinearRegression(), scale="arcsine", random_state=0),
-        EmpiricalBayes(LinearRegression(), spread="proportional", random_state=0),
         IntervalPipeline([("js", JamesStein())]),
     ):
         assert sample_size_ratio(estimator.fit(**g.fit_args), g) is None
@@ -158,7 +156,7 @@ def test_unknown_where_there_is_no_formula():
 def test_other_groups_are_refused():
     rng = np.random.default_rng(6)
     first, second = (counts(np.full(20, 0.5), 12, rng) for _ in range(2))
-    with pytest.raises(ValueError, match="fitted on other groups"):
+    with pytest.raises(ValueError):
         sample_size_ratio(JamesStein().fit(**first.fit_args), second)
 
 

@@ -13,7 +13,6 @@ from sklearn.linear_model import RidgeCV
 from sklearn.preprocessing import FunctionTransformer
 
 from skbench import (
-    Candidate,
     DirectEstimator,
     EmpiricalBayes,
     FayHerriot,
@@ -25,6 +24,7 @@ from skbench import (
     Sampling,
     summarize_items,
 )
+from skbench.assessment import Candidate
 from skbench.assessment._splits import parts_of_summary
 from skbench.stats.intervals.moderated import VarianceNoise, moderated_variance
 

@@ -4,17 +4,6 @@ import numpy as np
 import pandas as pd
 
 
-def rows_of_sample(items, by, item, drawn):
-    """Item rows of drawn items: `drawn` maps each topic (the keys) to item ids."""
-    parts = []
-    for keys, ids in drawn.items():
-        chosen = np.logical_and.reduce(
-            [items[name] == key for name, key in zip(by, keys, strict=True)]
-        )
-        parts.append(items[chosen & items[item].isin(ids)])
-    return pd.concat(parts)
-
-
 def ratio_table(results, baseline):
     """Mean squared error ratios, coverage and widths of each estimator, by loops."""
     table = {}

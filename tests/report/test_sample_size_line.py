@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from skbench import Estimate, JamesStein, make_items, sample_size_ratio, summarize_items
+from skbench import Estimate, JamesStein, make_items, summarize_items
+from skbench.assessment import sample_size_ratio
 from skbench.report.estimate import estimate
 from skbench.report.tables import worth
 from skbench.stats.shrinkage.sample_size import SampleSizeRatio

@@ -18,14 +18,13 @@ if TYPE_CHECKING:
 class RiskComparison:
     """Estimated mean squared errors of several estimators, and of their differences.
 
-    Made by `split_items_risk`, `shrinkage_risk` and `leave_out_covariates`.
+    Made by `estimated_risk` and `leave_out_covariates`.
 
     Parameters
     ----------
     losses : DataFrame of shape (n_groups, n_estimators)
-        Unbiased estimates of the squared error of each group, score units
-        squared; noisy, and negative where it so happens. nan throughout for an
-        estimator that failed.
+        Unbiased estimates of the squared error of each group, score units squared; noisy, and
+        negative where it so happens. nan throughout for an estimator that failed.
     variance : ndarray of shape (n_groups,)
         The same of the direct estimates: their sampling variances.
     topics : ndarray of shape (n_groups,)
@@ -40,14 +39,13 @@ class RiskComparison:
 
     Notes
     -----
-    Standard errors are those of the delete-one-topic jackknife: they tell how the
-    risks would differ with other topics and other items.
+    Standard errors are those of the delete-one-topic jackknife, for other topics and items.
 
     Examples
     --------
-    >>> from skbench import DirectEstimator, JamesStein, make_items, split_items_risk
+    >>> from skbench import DirectEstimator, JamesStein, estimated_risk, make_items
     >>> items = make_items(3, 20, 10, topic_std=0.3, random_state=0).items
-    >>> comparison = split_items_risk(
+    >>> comparison = estimated_risk(
     ...     {"direct": DirectEstimator(), "James-Stein": JamesStein()},
     ...     items, ["model", "topic"], n_splits=5, random_state=0)
     >>> difference, standard_error = comparison.difference("James-Stein", "direct")
@@ -97,6 +95,27 @@ class RiskComparison:
         difference = self.risk[first] - self.risk[second]
         return float(difference), float(np.sqrt(max(variance, 0.0)))
 
+    def choice(self, n_standard_errors: float = 1.0) -> str:
+        """Name of the estimator with the smallest risk, uncertainty included.
+
+        Parameters
+        ----------
+        n_standard_errors : float, default=1.0
+            Standard errors of the difference to the reference that count against an estimator.
+
+        Returns
+        -------
+        str
+            The reference, unless another is better by that many standard errors.
+        """
+        bounds = {self.reference: 0.0}
+        for name in self.losses:
+            difference, error = self.difference(name, self.reference)
+            # A nan error (a single topic) is no evidence, and a failed candidate has a nan too.
+            if difference + n_standard_errors * error < 0:
+                bounds[name] = difference + n_standard_errors * error
+        return min(bounds, key=bounds.get)
+
     def sample_size_ratio(self, name: str, confidence_level: float = 0.95) -> SampleSizeRatio:
         """How many times the items the direct estimator would need.
 
@@ -110,9 +129,8 @@ class RiskComparison:
         Returns
         -------
         SampleSizeRatio
-            value, low, high, see `skbench.stats.sample_size.sample_size_ratio`; carried
-            over from the share of the items that the estimator was given to all
-            of them.
+            value, low, high, see `skbench.stats.sample_size.sample_size_ratio`; carried over
+            from the share of the items that the estimator was given to all items.
         """
         codes = pd.factorize(self.topics)[0]
         losses = self.losses[name].to_numpy()

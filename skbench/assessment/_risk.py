@@ -1,0 +1,269 @@
+"""`estimated_risk`: mean squared error without the truth."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
+
+from skbench._checks import check_column, check_option, check_same_index, check_whole
+from skbench._progress import steps
+from skbench._random import as_generator
+from skbench._types import Names, RandomState, Rows
+from skbench.assessment._candidate import Candidate, ask, estimators_of_groups
+from skbench.assessment._risk_comparison import RiskComparison
+from skbench.assessment._sample_size import variance_with_fewer
+from skbench.assessment._splits import Data
+from skbench.containers import GroupSummary
+from skbench.stats import shrinkage
+from skbench.stats.shrinkage import risk
+
+_METHODS = ("split items", "sure")
+_NUMERIC = (int, float, np.number)
+
+
+def estimated_risk(
+    candidates: Any,
+    items: Rows | GroupSummary,
+    by: Names | None = None,
+    *,
+    method: Literal["split items", "sure"] = "split items",
+    prior_mean: ArrayLike | None = None,
+    reference: str | None = None,
+    n_splits: int = 10,
+    n_repeats: int = 1,
+    random_state: RandomState = None,
+    n_jobs: int | None = None,
+    **summary_options: Any,
+) -> RiskComparison:
+    """Estimate the mean squared error of estimators, or of amounts of shrinkage, without the truth.
+
+    Parameters
+    ----------
+    candidates : dict of str to estimator, list of (str, estimator), or one estimator
+        Estimators of groups, not fitted; they are copied. With ``method="sure"`` prior
+        variances `A` instead, one or a list: names as in `skbench.stats.shrinkage.prior_variance`
+        and numbers, of which ``inf`` is no shrinkage and 0 the prior mean alone.
+    items : dataframe or GroupSummary
+        One row per (model, item). A summary is enough where no items are shared: counts are
+        then dealt like items, other means are split as normal variables with known variance.
+    by : str or list of str, default=None
+        Columns that define the groups; required with a dataframe.
+    method : {"split items", "sure"}, default="split items"
+        "split items" deals the items of every group to folds. The estimators see all folds but
+        one, and the direct estimates of that one judge them. "sure" is Stein's unbiased estimate
+        for shrinkage toward one prior mean, without any refitting.
+    prior_mean : array-like of shape (n_groups,), default=None
+        For "sure", which needs it: prior means that did not see the group's own direct
+        estimate, such as ``EmpiricalBayes().fit(...).prior_mean_``.
+    reference : str, default=None
+        Candidate that differences are taken to, by default the first.
+    n_splits : int, default=10
+        Folds of "split items".
+    n_repeats : int, default=1
+        Independent deals of "split items". Each costs `n_splits` fits of every estimator.
+    random_state : int, RandomState, Generator or None, default=None
+        Seed of the deals, and of open random states inside the estimators, at any depth. The
+        order of the rows makes no difference.
+    n_jobs : int, default=None
+        Folds worked on at the same time (joblib).
+    **summary_options
+        Further arguments of `summarize_items`: score, model, item, cluster, variance, features.
+        With a summary, `variance` only.
+
+    Returns
+    -------
+    RiskComparison
+
+    Raises
+    ------
+    ValueError
+        If no group has two items, models share items but only a summary was given, or item ids are
+        missing; for "sure" if `prior_mean` is missing or a prior variance is unknown or negative.
+    TypeError
+        If `candidates` are no estimators, or an argument needs item rows.
+
+    Warns
+    -----
+    UserWarning
+        If an estimator fails on part of the items. Its risk is nan.
+
+    Notes
+    -----
+    "split items" [1]_: ``(estimate - z_out)^2`` exceeds the squared error by the variance of
+    ``z_out`` on average, which `skbench.stats.risk.split_loss` subtracts. Items that models share
+    and clusters stay together in one fold. Features that are means of item columns are computed
+    anew in each fold, tables of features are not. The estimated risk is that with the items of
+    all folds but one, a little above that of the final fit. The sample size ratio is carried over
+    to all items.
+
+    "sure" [2]_: for binary scores `skbench.stats.risk.leave_one_out_loss`, the risk with one item
+    less; for others `skbench.stats.risk.stein_loss`, which is too small if variances come from
+    fewer than some 30 items. Both include the cost of estimating `A`. Prior means must not
+    depend on the group's own items: cross-fit by topic where models share items.
+
+    When not to use it: as a fine selector. Between candidates that differ by a few percent the
+    data decide little, see `compare_estimators`; and the smallest of several risks is too good.
+
+    References
+    ----------
+    .. [1] Neufeld, Dharamshi, Gao and Witten (2024). Data thinning for
+       convolution-closed distributions. Journal of Machine Learning Research 25.
+    .. [2] Stein (1981). Estimation of the mean of a multivariate normal
+       distribution. Annals of Statistics 9.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import Ridge
+    >>> from skbench import DirectEstimator, EmpiricalBayes, make_items, summarize_items
+    >>> data = make_items(4, 30, 10, random_state=0)
+    >>> estimators = {"direct": DirectEstimator(), "EB": EmpiricalBayes(Ridge())}
+    >>> found = estimated_risk(
+    ...     estimators, data.items, ["model", "topic"], features=data.features, random_state=0)
+    >>> bool(found.risk["EB"] < found.risk["direct"])
+    True
+    >>> g = summarize_items(data.items, ["model", "topic"], features=data.features)
+    >>> eb = EmpiricalBayes(Ridge(), random_state=0).fit(**g.fit_args)
+    >>> amounts = ["moments", 0.0, float("inf")]
+    >>> estimated_risk(amounts, g, method="sure", prior_mean=eb.prior_mean_).risk.round(4)
+    moments    0.0075
+    A=0        0.0083
+    A=inf      0.0252
+    dtype: float64
+    """
+    check_option("method", method, _METHODS)
+    data = Data(items, by, summary_options)
+    if method == "sure":
+        return _shrinkage_risk(candidates, data, prior_mean, reference)
+    if prior_mean is not None:
+        raise ValueError('prior_mean is for method="sure"; estimators bring their own.')
+    estimators = estimators_of_groups(candidates)
+    reference = next(iter(estimators)) if reference is None else reference
+    check_option("reference", reference, estimators)
+    candidates = {name: Candidate(estimator) for name, estimator in estimators.items()}
+    return split_risk(candidates, data, reference, n_splits, n_repeats, random_state, n_jobs)
+
+
+def split_risk(candidates, data, reference, n_splits, n_repeats, random_state, n_jobs):
+    """RiskComparison of candidates, each fitted on what every fold leaves."""
+    check_whole("n_splits", n_splits, 2)
+    check_whole("n_repeats", n_repeats)
+    rng = as_generator(random_state)
+    deals, seeds = rng.spawn(2)
+    results = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(_judged)(candidates, part, int(seeds.integers(2**31)))
+        for part in data.parts(n_splits, n_repeats, deals)
+    )
+    n_groups = len(data.summary)
+    sums = np.zeros((n_groups, len(candidates) + 2))
+    weights, errors = np.zeros(n_groups), {}
+    for at, columns, n_out, failures in steps(results, "refits", n_splits * n_repeats):
+        sums[at] += n_out[:, None] * columns
+        weights[at] += n_out
+        errors = failures | errors
+    scored = weights > 0
+    if not scored.any():
+        raise ValueError(
+            "No group has two items, or two clusters of them, so none can be split: what remained "
+            "could not be judged by what was left out."
+        )
+    means = sums[scored] / weights[scored, None]
+    share, variance = means[:, :2].T
+    _warn_of_failures(errors)
+    return RiskComparison(
+        losses=pd.DataFrame(means[:, 2:], data.summary.labels[scored], list(candidates)),
+        variance=variance,
+        topics=data.topics[scored],
+        items_share=float(np.average(share, weights=data.summary.n[scored])),
+        reference=reference,
+        errors=errors,
+    )
+
+
+def _judged(candidates, part, seed):
+    """Share of items and loss of direct estimates in one part, then losses of candidates."""
+    scored = part.n_out > 0
+    # What they warn of, the fit on all items tells.
+    answers, notes = ask(candidates, lambda variance: part.summary, seed)
+    columns = [part.share, part.sigma2]
+    for name in candidates:
+        if name in answers:
+            value = answers[name].value
+            columns.append(risk.split_loss(value, part.summary.z, part.z_out, part.sigma2))
+        else:
+            columns.append(np.full(len(part.summary), np.nan))
+    errors = {name: words for name, kind, words in notes if kind == "error"}
+    return part.position[scored], np.column_stack(columns)[scored], part.n_out[scored], errors
+
+
+def _warn_of_failures(errors):
+    for name, error in errors.items():
+        warnings.warn(
+            f"{name!r} failed on part of the items, so its risk is unknown. {error}",
+            stacklevel=4,
+        )
+
+
+def _shrinkage_risk(prior_variances, data, prior_mean, reference):
+    """RiskComparison of prior variances by Stein's estimate."""
+    if prior_mean is None:
+        raise ValueError('method="sure" needs prior_mean=..., what the estimates shrink toward.')
+    summary = data.summary
+    check_same_index(summary=summary.to_frame(), prior_mean=prior_mean)
+    prior_mean = check_column("prior_mean", prior_mean, summary.labels)
+    binary = summary.outcome == "binomial"
+    scored = summary.n > 1 if binary else np.ones(len(summary), bool)
+    if not scored.any():
+        raise ValueError("Every group has a single item: nothing is left to judge shrinkage by.")
+    if isinstance(prior_variances, (str, *_NUMERIC)):
+        prior_variances = [prior_variances]
+    if len(prior_variances) == 0:
+        raise ValueError("Pass at least one prior variance, a method or a number, to judge.")
+    columns, variance = {}, None
+    for choice in prior_variances:
+        name, A = _resolved(choice, summary.z - prior_mean, summary.sigma2)
+        estimated = isinstance(choice, str)
+        columns[name], variance = _losses(summary, prior_mean, A, estimated, scored)
+    reference = next(iter(columns)) if reference is None else reference
+    check_option("reference", reference, columns)
+    n = summary.n[scored]
+    return RiskComparison(
+        losses=pd.DataFrame(columns, index=summary.labels[scored]),
+        variance=variance,
+        topics=data.topics[scored],
+        items_share=float(np.sum(n - 1) / np.sum(n)) if binary else 1.0,
+        reference=reference,
+    )
+
+
+def _losses(summary, prior_mean, A, estimated, scored):
+    """Unbiased losses of shrinkage by one `A`, and of no shrinkage, of some groups."""
+    z, sigma2, f = summary.z[scored], summary.sigma2[scored], prior_mean[scored]
+    weight = np.ones(len(z)) if np.isinf(A) else shrinkage.shrinkage_factor(A, sigma2)
+    slope = risk.empirical_bayes_slope(z - f, sigma2, A) if estimated else weight
+    if summary.outcome != "binomial":
+        return risk.stein_loss(f + weight * (z - f), z, sigma2, slope), sigma2
+
+    def rule(z, sigma2):
+        return z if np.isinf(A) else shrinkage.posterior_mean(z, f, sigma2, A)
+
+    n = summary.n[scored].astype(float)
+    k = np.round(z * n)
+    losses, variance = risk.leave_one_out_loss(rule, k, n, variance_with_fewer(sigma2, k, n))
+    return losses + 2 * (slope - weight) * variance, variance
+
+
+def _resolved(choice, residuals, sigma2):
+    """Name and value of a prior variance given by either."""
+    if isinstance(choice, str):
+        check_option("prior variance", choice, shrinkage.PRIOR_VARIANCE_METHODS)
+        return choice, shrinkage.prior_variance(residuals, sigma2, choice)
+    if not isinstance(choice, _NUMERIC) or not choice >= 0:
+        raise ValueError(
+            f"Prior variances must be names of methods or numbers >= 0, got {choice!r}."
+        )
+    return f"A={choice:g}", float(choice)

@@ -1,0 +1,226 @@
+"""Repetitions kept by `joblib.Memory`: an interrupted study goes on, and nothing is mixed up."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from skbench import (
+    DirectEstimator,
+    EmpiricalBayes,
+    JamesStein,
+    RepeatedSamplingStudy,
+    make_items,
+)
+from skbench.assessment import Candidate
+
+ROOT = Path(__file__).parents[2]
+DATA = make_items(n_models=2, n_topics=6, n_items=50, random_state=0)
+N_REPEATS = 120
+
+
+class Counted(BaseEstimator):
+    """Predicts a mean; writes a line at each fit, and is interrupted at a line if asked for."""
+
+    stop_at = None
+
+    def __init__(self, log, random_state=None):
+        self.log = log
+        self.random_state = random_state
+
+    def fit(self, X, y):
+        with open(self.log, "a") as file:
+            file.write("fit\n")
+        if fits(self.log) == Counted.stop_at:
+            raise KeyboardInterrupt
+        if y[0] > 0.7:
+            raise RuntimeError(f"y[0] is {y[0]:g}")
+        self.mean_ = np.mean(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.mean_ + np.random.default_rng(self.random_state).random())
+
+
+def fits(log):
+    return len(Path(log).read_text().splitlines())
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "log"
+    path.write_text("")
+    return str(path)
+
+
+def run(log, memory=None, n_repeats=5, data=DATA, level=0.95, more=None, **options):
+    """A study whose estimators say how often they are fitted."""
+    options = {"n_items": 10, "random_state": 0} | options
+    estimators = {"direct": DirectEstimator(), "counted": Counted(log)} | (more or {})
+    study = RepeatedSamplingStudy(estimators, n_repeats=n_repeats, **options)
+    return study.run(data.items, features=data.features, confidence_level=level, memory=memory)
+
+
+def same(a, b):
+    for name in ("results_", "failures_", "warnings_"):
+        pd.testing.assert_frame_equal(getattr(a, name), getattr(b, name), check_exact=True)
+
+
+pytestmark = pytest.mark.filterwarnings("ignore:'counted' failed:UserWarning")
+
+
+@pytest.mark.parametrize("kind", [str, Path, lambda path: joblib.Memory(path, verbose=0)])
+def test_finished_repetitions_are_not_computed_again(tmp_path, log, kind):
+    memory = kind(tmp_path / "study")
+    first, again = run(log, memory), run(log, memory)
+    assert fits(log) == 5
+    assert 0 < len(first.failures_) < 5
+    same(first, again)
+    same(first, run(log))
+
+
+def test_a_study_goes_on_with_more_repetitions(tmp_path, log):
+    run(log, tmp_path, 2)
+    longer = run(log, tmp_path, 5)
+    assert fits(log) == 5
+    same(longer, run(log))
+    same(run(log, tmp_path, 3), run(log, None, 3))
+
+
+def test_an_interrupted_run_goes_on_where_it_was(tmp_path, log, monkeypatch):
+    monkeypatch.setattr(Counted, "stop_at", 4)
+    with pytest.raises(KeyboardInterrupt):
+        run(log, tmp_path)
+    monkeypatch.setattr(Counted, "stop_at", None)
+    resumed = run(log, tmp_path)
+    assert fits(log) == 4 + 2  # the fourth was not finished
+    same(resumed, run(log))
+
+
+def test_a_damaged_file_is_computed_again(tmp_path, log):
+    whole = run(log, tmp_path)
+    path = next(tmp_path.rglob("output.pkl"))
+    path.write_bytes(path.read_bytes()[:100])
+    same(whole, run(log, tmp_path))
+    assert fits(log) == 6
+
+
+def changed(what):
+    """Data with another score, feature or label."""
+    items, features = DATA.items.copy(), DATA.features.copy()
+    if what == "score":
+        items.loc[0, "score"] = 1 - items.loc[0, "score"]
+    elif what == "feature":
+        features.iloc[0, 0] += 1e-9
+    elif what == "label":
+        items["model"] = items["model"].replace("model-0", "model-x")
+    return SimpleNamespace(items=items, features=features)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n_items": 5},
+        {"random_state": 1},
+        {"level": 0.9},
+        {"replace": True},
+        {"share_items": False},
+        {"variance": "plug-in"},
+        {"more": {"JS": JamesStein()}},
+        {"more": {"direct": DirectEstimator("wilson")}},
+        {"more": {"direct": Candidate(DirectEstimator(), keep_topics=False)}},
+        *({"data": changed(what)} for what in ("score", "feature", "label")),
+    ],
+)
+def test_other_settings_are_computed_anew(tmp_path, log, options):
+    run(log, tmp_path, 1)
+    other = run(log, tmp_path, 1, **options)
+    assert fits(log) == 2
+    same(other, run(log, None, 1, **options))
+
+
+def test_the_order_of_rows_does_not_matter(tmp_path, log):
+    run(log, tmp_path, 1)
+    shuffled = DATA.items.sample(frac=1, random_state=0)
+    run(log, tmp_path, 1, data=SimpleNamespace(items=shuffled, features=DATA.features))
+    assert fits(log) == 1
+
+
+def test_what_cannot_be_compared_is_refused(tmp_path, log):
+    function = FunctionTransformer(lambda X: X[["feature"]])
+    for estimator in (Ridge(threading.Lock()), make_pipeline(function, Ridge())):
+        with pytest.raises(ValueError, match="pickle"):
+            run(log, tmp_path, more={"other": estimator})
+    with pytest.raises(ValueError, match="random_state"):
+        run(log, tmp_path, random_state=None)
+
+
+def test_the_folder_of_an_earlier_version_is_refused(tmp_path, log):
+    (tmp_path / "_manifest.json").write_text("{}")
+    with pytest.raises(ValueError, match="earlier version"):
+        run(log, tmp_path)
+
+
+# Kills
+
+
+def long_study(path, n_jobs):
+    estimators = {"direct": DirectEstimator(), "EB": EmpiricalBayes(Ridge(), cv=2)}
+    study = RepeatedSamplingStudy(estimators, 10, N_REPEATS, random_state=0, n_jobs=n_jobs)
+    data = make_items(3, 12, 50, random_state=0)
+    return study.run(data.items, features=data.features, memory=path).results_
+
+
+if __name__ == "__main__":
+    print("ready", flush=True)
+    long_study(sys.argv[1], int(sys.argv[2]))
+
+
+def start(path, n_jobs):
+    searched = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    process = subprocess.Popen(
+        [sys.executable, __file__, str(path), str(n_jobs)],
+        env=os.environ | {"PYTHONPATH": searched, "PYTHONHASHSEED": "1"},
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    )
+    process.stdout.readline()
+    return process
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_five_kills_and_a_resume_are_as_if_nothing_had_happened(tmp_path, n_jobs):
+    whole = long_study(None, 1)
+    rng = np.random.default_rng(n_jobs)
+    found = 0
+    for _ in range(5):
+        process = start(tmp_path, n_jobs)
+        # Wait for progress, so that a slow machine is not killed before it begins.
+        while process.poll() is None and len(list(tmp_path.rglob("output.pkl"))) == found:
+            time.sleep(0.01)
+        time.sleep(rng.exponential(0.1))
+        assert process.poll() is None, "it finished before it was killed five times"
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        assert len(list(tmp_path.rglob("output.pkl"))) > found
+        found = len(list(tmp_path.rglob("output.pkl")))
+    assert 5 <= found < N_REPEATS
+    finished = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("output.pkl")}
+    resumed = long_study(tmp_path, n_jobs)
+    assert all(path.stat().st_mtime_ns == time for path, time in finished.items())
+    assert len(list(tmp_path.rglob("output.pkl"))) == N_REPEATS
+    pd.testing.assert_frame_equal(resumed, whole, check_exact=True)

@@ -9,15 +9,10 @@ import numpy as np
 import pandas as pd
 
 from skbench._files import write_whole
-from skbench.report.tables import level_and_guarantee, plain_table
-from skbench.report.terminal import (
-    in_one_line,
-    print_prose,
-    print_table,
-    save_picture,
-    say,
-    working,
-)
+from skbench.report.table import Column, Table
+from skbench.report.tables import level_and_guarantee
+from skbench.report.terminal import in_one_line, print_prose, save_picture, say, working
+from skbench.report.writers import print_grid
 
 _N_SHOWN = 5
 _CLEAR = 2  # standard errors from 0 beyond which a difference is not put down to chance
@@ -105,22 +100,7 @@ def _estimated(sample, features, seed):
 
 
 def with_earlier_models(items, sample, labels):
-    """Estimates of each model by those of an item bank whose past are all the other models.
-
-    Parameters
-    ----------
-    items : DataFrame
-        Columns model, topic, item and score: what a model is asked when it belongs to the past.
-    sample : DataFrame
-        Rows of these that are known of the new model.
-    labels : MultiIndex of shape (n_groups,)
-        Model and topic.
-
-    Returns
-    -------
-    Estimate
-        Of the mean score on the items that were not looked at, with posterior intervals.
-    """
+    """Estimates of each model by an item bank whose past are all the others, as of these labels."""
     from skbench.bank import ItemBank, UnitLevelModel
 
     with_all = ItemBank().fit(items)
@@ -139,21 +119,7 @@ def with_earlier_models(items, sample, labels):
 
 
 def method_scores(estimates, truth):
-    """How near the estimates came to the truth, one row per method.
-
-    Parameters
-    ----------
-    estimates : dict of str to Estimate
-        Of the same groups; the first is what the others are compared with.
-    truth : ndarray of shape (n_groups,)
-        True performance of these groups.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by the names: method, mse (score units squared), ratio (to the
-        first mse), coverage (share of groups), width (mean, score units).
-    """
+    """How near the estimates came to the truth, one row per method; ratios are to the first."""
     rows = {
         name: {
             "method": e.method,
@@ -169,26 +135,8 @@ def method_scores(estimates, truth):
 
 
 def error_removed(before, after, clusters):
-    """Share of the squared error that went away, and its standard error.
+    """Share of the squared error that went away, and its standard error over dependent clusters.
 
-    Parameters
-    ----------
-    before, after : ndarray of shape (n_groups,)
-        Squared errors of the same groups.
-    clusters : ndarray of shape (n_groups,)
-        Groups with the same entry are dependent: the topic, as all models saw
-        the same images.
-
-    Returns
-    -------
-    removed : float
-        ``1 - sum(after) / sum(before)``; negative where the error grew.
-    standard_error : float
-        Of the ratio, linearised, over independent clusters.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> removed, _ = error_removed(np.array([4.0, 6.0]), np.array([1.0, 3.0]), np.array([0, 1]))
     >>> round(removed, 3)
     0.6
@@ -215,18 +163,17 @@ def _print_setting(items, n_images, n_groups):
 
 
 def _print_scores(scores):
-    headers = ["method", "squared error x 1000", "of direct", "covered", "mean width"]
-    rows = [
-        [
-            row.method,
-            f"{1000 * row.mse:.1f}",
-            f"{row.ratio:.2f}",
-            f"{100 * row.coverage:.1f} %",
-            f"{row.width:.3f}",
-        ]
-        for row in scores.itertuples()
-    ]
-    print_table(plain_table(headers, rows, n_text=1))
+    print_grid(
+        Table(
+            [
+                Column("method", scores["method"]),
+                Column("squared error x 1000", 1000 * scores["mse"], ".1f"),
+                Column("of direct", scores["ratio"], ".2f"),
+                Column("covered", 100 * scores["coverage"], lambda share: f"{share:.1f} %"),
+                Column("mean width", scores["width"], ".3f"),
+            ]
+        )
+    )
 
 
 def _verdict(scores, estimates, truth, topics):
@@ -308,18 +255,16 @@ def _print_moves(moves):
         f"It moved {_percent(moves['improved'])} of the groups nearer to the truth. "
         f"Of the {len(largest)} that moved most, {int(largest['improved'].sum())} moved rightly:\n"
     )
-    rows = [
-        [
-            str(row.label),
-            "nearer" if row.improved else "farther",
-            f"{row.direct:.3f}",
-            f"{row.shrunk:.3f}",
-            f"{row.truth:.3f}",
-        ]
-        for row in largest.itertuples()
-    ]
-    headers = ["moved most", "ended", "direct", "estimate", "truth"]
-    print_table(plain_table(headers, rows, n_text=2))
+    names = {"direct": "direct", "estimate": "shrunk", "truth": "truth"}
+    print_grid(
+        Table(
+            [
+                Column("moved most", largest["label"]),
+                Column("ended", np.where(largest["improved"], "nearer", "farther")),
+                *(Column(heading, largest[name], ".3f") for heading, name in names.items()),
+            ]
+        )
+    )
 
 
 def _save(output, display, sample):

@@ -7,29 +7,31 @@ import numpy as np
 
 from skbench.report import past as pasts
 from skbench.report import tables
-from skbench.report.features import features_option, find_features, other_columns
-from skbench.report.formats import format_options, print_form
-from skbench.report.options import Names, bounds_option, level_option, missing_option, past_options
+from skbench.report.formats import format_options, show_estimates
+from skbench.report.options import (
+    Names,
+    bounds_option,
+    features_option,
+    level_option,
+    missing_option,
+    past_options,
+    reading_options,
+)
 from skbench.report.reading import (
     check_spread,
     cluster_name,
     cluster_weight,
+    find_features,
+    other_columns,
     read_rows,
+    recommended,
     say_if_beyond,
     score_name,
     score_range,
     with_names,
     within_scores,
 )
-from skbench.report.terminal import (
-    DataError,
-    in_one_line,
-    print_line,
-    print_table,
-    save_picture,
-    working,
-)
-from skbench.report.unlike import unlike_in_words
+from skbench.report.terminal import DataError, in_one_line, save_picture, working
 
 _METHODS = ("mixed", "eb", "direct", "synthetic", "james-stein", "fay-herriot", "structured")
 _WITHOUT_FEATURES = ("direct", "james-stein")
@@ -63,14 +65,7 @@ class _Method(click.Choice):
 @click.command()
 @click.argument("file")
 @click.option("--by", type=Names(), help="Topic column(s), or 'model' for one group per model.")
-@click.option("--model", help="Model column.")
-@click.option("--models", type=Names(), help="Score columns of a wide file, one per model.")
-@click.option("--score", help="Score column.")
-@click.option("--item", help="Column that names the item (question).")
-@click.option("--cluster", help="Column of clusters: items in one are not independent.")
-@click.option("--rename", multiple=True, metavar="OLD=NEW", help="Another name for a model.")
-@click.option("--filter", help="Filter whose answers to take (lm-evaluation-harness).")
-@click.option("--skip-bad-lines", is_flag=True, help="Count unreadable lines, go on without.")
+@reading_options
 @features_option
 @click.option("--method", type=_Method(_METHODS), default="mixed", show_default=True)
 @click.option(
@@ -108,7 +103,7 @@ class _Method(click.Choice):
 )
 @click.option("--plot", type=click.Path(dir_okay=False), help="Save a picture (.png, .pdf, .svg).")
 @format_options
-def estimate(file, method, confidence_level, sample_size, plot, form, escape_formulas, **options):
+def estimate(file, method, confidence_level, sample_size, plot, form, **options):
     """Estimate the performance of every group, a model on a topic, in FILE.
 
     FILE is CSV, TSV, JSON Lines or Parquet, or a log (or a folder of logs) of an
@@ -148,16 +143,17 @@ def estimate(file, method, confidence_level, sample_size, plot, form, escape_for
         estimated = direct if same else within_scores(estimated, known_range)
         if rows.groups is None:
             say_if_beyond(estimated, items, known_range)
-        table = tables.group_table(summary, direct, estimated, by)
-        if form == "text":
-            _print_report(table, items, summary, direct, estimated)
-            if past is not None:
-                print_line(pasts.worth(past, summary, estimated).sentence)
-        else:
-            ratio = tables.ratio_for_json(estimated)
-            head = {"score": score_name(rows), "sample_size_ratio": ratio}
-            cells = _shown(table, direct, estimated)
-            print_form(form, table, estimated, head, "groups", cells, escape_formulas)
+        frame = tables.group_rows(summary, direct, estimated, by)
+        table = _shown(frame, items, summary, direct, estimated)
+        if past is not None:
+            sentence = pasts.worth(past, summary, estimated).sentence
+            table = table._replace(notes=(*table.notes, sentence))
+        ratio = estimated.sample_size_ratio
+        known = {
+            "score": score_name(rows),
+            "sample_size_ratio": None if ratio is None else ratio._asdict(),
+        }
+        show_estimates(form, table, estimated, "groups", frame, **known)
         if plot is not None:
             _save_plot(plot, summary, direct, estimated, score_name(rows))
 
@@ -315,7 +311,6 @@ def _population(items, by, asked):
 
 def _estimator(method, options):
     from skbench import groups
-    from skbench.report.methods import recommended
 
     interval = {} if options["interval"] is None else {"interval": options["interval"]}
     scale = {} if options["scale"] is None else {"scale": options["scale"]}
@@ -333,40 +328,32 @@ def _estimator(method, options):
     return {"james-stein": groups.JamesStein, "fay-herriot": groups.FayHerriot}[method]()
 
 
-def _print_report(table, items, summary, direct, estimate):
-    """The head, the table, and how much the method narrows the intervals."""
-    print_line(f"{estimate.method}: {_size(table, items, summary)}")
-    print_line(tables.promise(estimate))
-    if estimate is not direct:
-        for line in unlike_in_words(table):
-            print_line(line)
-        print_line(f"To compare with: {direct.method}, {tables.level_and_guarantee(direct)}")
-    print_table(
-        tables.plain_table(*_shown(table, direct, estimate)),
-        tables.plain_table(*_shown(table, direct, estimate, tables.narrow_group_cells)),
-    )
-    if estimate is not direct:
-        _print_width(estimate, direct)
+def _shown(frame, items, summary, direct, estimate):
+    """The table for people; direct estimates once."""
+    own = estimate is not direct
+    head = [f"{estimate.method}: {_size(frame, items, summary)}", tables.promise(estimate)]
+    notes = []
+    if own:
+        head += tables.unlike_in_words(frame)
+        head.append(f"To compare with: {direct.method}, {tables.level_and_guarantee(direct)}")
+        notes += _width(estimate, direct)
     if estimate.sample_size_ratio is not None:
-        print_line(tables.worth(estimate))
+        notes.append(tables.worth(estimate))
+    nests = "" if frame[["model", "topic"]].isna().any(axis=None) else "topic"
+    promise = tables.method_and_promise(estimate)
+    names = [*tables.DIRECT] if own else []
+    names += [*tables.ESTIMATES, ("std.\nerror", "standard_error")]
+    return tables.group_table(frame, names, head=head, promise=promise, notes=notes, nests=nests)
 
 
-def _shown(table, direct, estimate, cells=tables.group_cells):
-    """The columns for people; direct estimates once."""
-    left_out = ["unlike_peers"]
-    if estimate is direct:
-        left_out += ["direct", "direct_low", "direct_high"]
-    return cells(table.drop(columns=left_out), tables.decimals_for(table["direct"]))
-
-
-def _print_width(estimate, direct):
+def _width(estimate, direct):
     """How wide intervals are, where those to compare with have a width."""
     from skbench.stats.intervals.moments import ROUNDING
 
     ours, theirs = (e.high - e.low for e in (estimate, direct))
     known = np.isfinite(ours) & np.isfinite(theirs)
     if theirs[known].sum() > ROUNDING * np.abs(direct.value[known]).sum():
-        print_line(
+        yield (
             f"Intervals of {estimate.method} are on average "
             f"{ours[known].mean() / theirs[known].mean():.2f} times as wide as the direct ones."
         )

@@ -5,10 +5,19 @@ from pathlib import Path
 
 import click
 
+from skbench._files import write_whole
 from skbench.report import past as pasts
-from skbench.report.formats import form_option, print_data
+from skbench.report import tables
+from skbench.report.formats import form_option, print_data, print_json
 from skbench.report.options import Names, level_option, past_options, reading_options
-from skbench.report.reading import as_in, check_topics, cluster_name, read_rows
+from skbench.report.reading import (
+    as_in,
+    check_topics,
+    cluster_name,
+    need_columns,
+    read_rows,
+    topic_names,
+)
 from skbench.report.terminal import DataError, in_one_line, print_line, say, working
 
 EXIT_CODES = {"pass": 0, "fail": 3, "undecided": 4}
@@ -65,9 +74,9 @@ def gate(old, new, margin, undecided, save_baseline, form, **options):
         raise click.UsageError("--save-baseline takes a file that ends in .csv.")
     with in_one_line():
         result, rows = _decided(old, new, margin, options)
-        if form == "json":
-            print_data(result.to_json())
-        elif form == "markdown":
+        if form.name == "json":
+            print_json(_document(result))
+        elif form.name == "markdown":
             print_data(result.to_markdown())
         else:
             for sentence in result.sentences():
@@ -79,6 +88,28 @@ def gate(old, new, margin, undecided, save_baseline, form, **options):
         if save_baseline and outcome == "pass":
             _store(rows, save_baseline)
     sys.exit(EXIT_CODES[outcome])
+
+
+def _document(result):
+    """The result for JSON."""
+    (about,) = result.to_frame().to_dict("records")
+    names = ("baseline", "candidate")
+    models = [{"model": about.pop(name), "value": about.pop(f"score_{name}")} for name in names]
+    first, second = (model["model"] for model in reversed(models))
+    ends = {name: about.pop(name) for name in ("low", "high", "standard_error")}
+    pair = {"model_a": first, "model_b": second, "value": about.pop("difference"), **ends}
+    topics = []
+    if result.topics is not None:
+        topics = tables.labeled_rows(result.topics).rename(columns={"difference": "value"})
+    items = result.item_verdicts
+    return about | {
+        "sentences": result.sentences(),
+        "remarks": result.remarks,
+        "models": models,
+        "pairs": [pair | {"n_items": result.n_items}],
+        "topics": topics,
+        "items": [] if items is None else items.reset_index(),
+    }
 
 
 def _decided(old, new, margin, options):
@@ -117,8 +148,7 @@ def _one_model(file, name, by, roles):
     if rows.groups is not None:
         raise DataError(f"{file!r} holds results of groups. Give the scores of single items.")
     items = rows.items
-    if "item" not in items:
-        raise DataError(f"no column of {file!r} has a usual name for the item. Pass --item COLUMN.")
+    need_columns(items, "item", told=f"no column of {file!r}")
     if "model" not in items:
         items["model"] = Path(file).stem
     models = list(items["model"].unique())
@@ -137,14 +167,11 @@ def _columns(rows_old, rows_new, by):
     """Clusters and topics, as both sides have them."""
     clusters = {cluster_name(rows) for rows in (rows_old, rows_new)}
     cluster = "item" if "item" in clusters else "cluster" if clusters == {"cluster"} else None
-    topics = (by if len(by) > 1 else ["topic"]) if by else None
-    return {"by": topics, "cluster": cluster}
+    return {"by": topic_names(by) if by else None, "cluster": cluster}
 
 
 def _store(rows, path):
     """Write a baseline that `skbench gate` reads again."""
-    from skbench._files import write_whole
-
     kept = [name for name in _KEPT if name in rows]
     write_whole(path, rows[kept].to_csv(index=False, lineterminator="\n"))
     say(f"baseline: {path}")

@@ -49,6 +49,9 @@ _BOUNDS = click.option(
     metavar="LOW HIGH",
     help="Lowest and highest possible score: estimates and intervals are cut to that range.",
 )
+features_option = click.option(
+    "--features", help="Columns to predict from (a,b,c), or a file with such columns."
+)
 _MISSING = click.option(
     "--missing",
     type=click.Choice(["drop", "wrong", "refuse"]),

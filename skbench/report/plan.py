@@ -1,16 +1,16 @@
 """`skbench plan`: how many items a comparison needs, or what a number of items can show."""
 
-import json
 import math
 
 import click
 
 from skbench.report import plan_bank
+from skbench.report.formats import form_option, show
 from skbench.report.options import level_option, past_options, reading_options
 from skbench.report.past import check_past
 from skbench.report.reading import read_models, score_range
-from skbench.report.tables import plain_table
-from skbench.report.terminal import DataError, in_one_line, print_prose, print_table, say
+from skbench.report.table import Column, Table
+from skbench.report.terminal import DataError, in_one_line, print_prose, say
 
 
 class Percent(float):
@@ -102,8 +102,8 @@ _GUESSES = ("accuracy", "std", "correlation", "noise", "cluster_size", "icc")
     "--output", type=click.Path(dir_okay=False), help="With --choose: CSV file to write them to."
 )
 @click.option("--seed", type=click.IntRange(0), help="With --past: of the items.  [default: 0]")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def plan(file, a, b, effect, items, power, confidence_level, repeats, as_json, **options):
+@form_option("json")
+def plan(file, a, b, effect, items, power, confidence_level, repeats, form, **options):
     """Plan a comparison of two models that answer the same items, or a new model's items.
 
     Give --effect for the number of items, or --items for the smallest difference
@@ -125,9 +125,7 @@ def plan(file, a, b, effect, items, power, confidence_level, repeats, as_json, *
         others |= {f"--{name.replace('_', '-')}": value for name, value in guesses.items()}
         plan_bank.check_usage(others, new["choose"], new["output"])
         new |= {"half_width": new["half_width"] or 0.02, "seed": new["seed"] or 0}
-        return plan_bank.plan_with_bank(
-            *earlier, options, **new, level=confidence_level, as_json=as_json
-        )
+        return plan_bank.plan_with_bank(*earlier, options, **new, level=confidence_level, form=form)
     for name in (name for name, value in new.items() if value is not None):
         raise click.UsageError(f"--{name.replace('_', '-')} needs --past or --bank.")
     _check_usage(file, effect, items, repeats, guesses)
@@ -146,12 +144,14 @@ def plan(file, a, b, effect, items, power, confidence_level, repeats, as_json, *
                 f"{items} items show no difference that is possible: models of about this "
                 f"accuracy differ by at most {largest:g}. Plan more items."
             )
-        if as_json:
-            click.echo(
-                json.dumps({**goal, "effect": effect, "items": items, "plans": rows}, indent=1)
+        if form.name == "text" and len(rows) == 1:
+            print_prose(f"{head}.")
+            print_prose(
+                f"{_question(rows, effect, items, goal)}: {_cells(rows, effect).texts()[0]}."
             )
-        else:
-            _print_report(head, rows, effect, items, goal)
+            return
+        document = {"power": power, "effect": effect, "items": items, "plans": rows}
+        show(form, _table(head, rows, effect, items, goal), document)
 
 
 def _check_usage(file, effect, items, repeats, guesses):
@@ -310,26 +310,31 @@ def _answer(row, effect, items, goal, largest):
     return {"minimum_detectable_effect": shown if shown <= largest else None}
 
 
-def _print_report(head, rows, effect, items, goal):
+def _question(rows, effect, items, goal):
+    """What the numbers answer."""
     level = f"{100 * goal['confidence_level']:g} %"
-    power = f"{100 * goal['power']:g} %"
-    print_prose(f"{head}.")
     if effect is not None:
         question = f"Items that both answer, for a {level} interval of a difference of {effect:g}"
-        header, cells = "items", [f"{row['required_items']}" for row in rows]
     else:
         question = f"Smallest difference that {items} items show with a {level} interval"
-        shown = [row["minimum_detectable_effect"] for row in rows]
-        header, cells = "difference", ["none" if d is None else f"{d:.4g}" for d in shown]
     test = "McNemar's exact test" if rows[0]["test"] == "mcnemar" else "t test"
-    question += f" to leave out 0 with power {power} ({test})"
-    if len(rows) == 1:
-        print_prose(f"{question}: {cells[0]}.")
-        return
-    print_prose(f"{question}, by the correlation of the two models:")
-    table = [[f"{row['correlation']:g}", cell] for row, cell in zip(rows, cells, strict=True)]
-    print_table(plain_table(["correlation", header], table, n_text=0))
-    print_prose(
+    return f"{question} to leave out 0 with power {100 * goal['power']:g} % ({test})"
+
+
+def _cells(rows, effect):
+    """The column of the answers."""
+    if effect is not None:
+        return Column("items", [row["required_items"] for row in rows], "d")
+    shown = [row["minimum_detectable_effect"] for row in rows]
+    return Column("difference", shown, lambda d: "none" if d is None else f"{d:.4g}")
+
+
+def _table(head, rows, effect, items, goal):
+    """The answers by the correlation of the two models."""
+    question = f"{_question(rows, effect, items, goal)}, by the correlation of the two models:"
+    correlation = Column("correlation", [row["correlation"] for row in rows], "g")
+    note = (
         "0 is for models on different items, as many for each. On the same items models tend to "
         "correlate by 0.3 to 0.7: compare two of them in a pilot to find out."
     )
+    return Table([correlation, _cells(rows, effect)], [f"{head}.", question], notes=[note])

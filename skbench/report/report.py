@@ -10,11 +10,11 @@ import numpy as np
 
 from skbench.report import past as pasts
 from skbench.report import thresholds
-from skbench.report.features import features_option, find_features
-from skbench.report.formats import form_option, print_data
+from skbench.report.formats import form_option, print_data, print_json
 from skbench.report.options import (
     Names,
     bounds_option,
+    features_option,
     level_option,
     missing_option,
     past_options,
@@ -23,10 +23,14 @@ from skbench.report.options import (
 from skbench.report.reading import (
     check_topics,
     cluster_name,
+    find_features,
     read_rows,
+    recommended,
     say_if_beyond,
     score_name,
     score_range,
+    topic_names,
+    with_models,
 )
 from skbench.report.terminal import in_one_line, loading, say, working
 
@@ -114,7 +118,7 @@ def report(paths, by, bounds, confidence_level, missing, seed, rows, form, **opt
             "read": _read_in_words(findings, paths),
             "notes": [without_folders(note, paths) for note in rows_read.notes],
             "score": score_name(rows_read),
-            "command": shlex.join(["skbench", *map(_without_folder, sys.argv[1:])]),
+            "command_line": shlex.join(["skbench", *map(_without_folder, sys.argv[1:])]),
         }
         _write(findings, about, verdicts, rows, form, **files)
     for verdict in verdicts:
@@ -136,9 +140,8 @@ def _read(paths, by, roles, missing):
         # Models then share nothing that is known, and are compared as on different items.
         items["item"] = np.arange(len(items))
     if "model" not in items:
-        items["model"] = Path(paths[0]).stem
-    topics = by if by and len(by) > 1 else ["topic"]
-    return rows, [name for name in topics if name in items]
+        rows = with_models(rows, Path(paths[0]).stem)
+    return rows, [name for name in topic_names(by) if name in rows.items]
 
 
 def _found(
@@ -146,7 +149,6 @@ def _found(
 ):
     with loading():
         from skbench.report.findings import find
-        from skbench.report.methods import recommended
 
     return find(
         read.items,
@@ -166,22 +168,22 @@ def _found(
 
 
 def _write(findings, about, verdicts, rows, form, html, summary):
-    from skbench.report import documents, page, printing
+    from skbench.report import page, sections
 
     # Files first: stdout may be full.
     if html is not None:
         page.write(html, findings, about, verdicts)
         say(f"page: {html}")
     if summary is not None:
-        documents.write_summary(summary, findings, about, verdicts)
-    if form == "json":
-        print_data(printing.as_json(findings, about, verdicts))
-    elif form == "markdown":
-        print_data(documents.as_markdown_report(findings, about, verdicts, rows))
-    elif form == "latex":
-        print_data(documents.as_latex_report(findings, rows))
+        sections.write_summary(summary, findings, about, verdicts)
+    if form.name == "json":
+        print_json(sections.document(findings, about, verdicts))
+    elif form.name == "markdown":
+        print_data(sections.as_markdown_report(findings, about, verdicts, rows))
+    elif form.name == "latex":
+        print_data(sections.as_latex_report(findings, rows))
     else:
-        printing.print_report(findings, about, rows)
+        sections.print_report(findings, about, rows)
 
 
 def _read_in_words(findings, paths):
@@ -193,19 +195,7 @@ def _read_in_words(findings, paths):
 
 
 def without_folders(text, paths):
-    """Text without the folders that lead to the files: they are this machine's, not the results'.
-
-    Parameters
-    ----------
-    text : str
-        What is told of them.
-    paths : sequence of str
-        Files and folders, as they were typed.
-
-    Returns
-    -------
-    str
-    """
+    """Text without the folders that lead to the files: they are this machine's, not the results'."""
     folders = {f"{folder}{os.sep}" for path in paths for folder in _leading(path)}
     for folder in sorted(folders, key=len, reverse=True):
         text = text.replace(folder, "")

@@ -6,17 +6,7 @@ from skbench.report.terminal import DataError
 
 
 class Verdict(NamedTuple):
-    """What became of one threshold.
-
-    Attributes
-    ----------
-    threshold : str
-        The option, as typed.
-    crossed : bool
-        Whether it was crossed beyond doubt.
-    sentence : str
-        The same in words, with the models and numbers.
-    """
+    """The option as typed, whether it was crossed beyond doubt, and the same in words."""
 
     threshold: str
     crossed: bool
@@ -24,28 +14,7 @@ class Verdict(NamedTuple):
 
 
 def verdicts(findings, known_range, fail_under, fail_if_worse_than):
-    """What became of the thresholds that were set.
-
-    Parameters
-    ----------
-    findings : Findings
-        What was found.
-    known_range : tuple of two floats or None
-        Least and greatest possible score.
-    fail_under : float or None
-        Crossed if the whole interval of a model's score lies below.
-    fail_if_worse_than : str or None
-        Crossed if another model is worse than this one at the level of all pairs.
-
-    Returns
-    -------
-    list of Verdict
-
-    Raises
-    ------
-    DataError
-        If there is no such model, or only one; for a limit that no score can have.
-    """
+    """What became of the thresholds that were set."""
     found = []
     if fail_under is not None:
         low, high = known_range or (fail_under, fail_under)

@@ -69,7 +69,7 @@ def test_json_holds_what_the_estimators_say(file, items):
             "direct": direct.value,
             "direct_low": direct.low,
             "direct_high": direct.high,
-            "estimate": mixed.value,
+            "value": mixed.value,
             "low": mixed.low,
             "high": mixed.high,
             "standard_error": mixed.standard_error,
@@ -164,7 +164,7 @@ def test_csv_and_table_hold_the_same_numbers(file):
     assert lines[1].endswith("about 95 of 100 groups are covered, not each one")
     first = read.iloc[0]
     shown = next(line for line in lines if line.startswith(first["model"])).split()
-    assert float(shown[-4]) == pytest.approx(first["estimate"], abs=5e-4)  # three digits shown
+    assert float(shown[-4]) == pytest.approx(first["value"], abs=5e-4)  # three digits shown
     assert sum(line.startswith(tuple(read["model"])) for line in lines) == 18
 
 
@@ -207,7 +207,7 @@ def test_guesses_and_what_is_ignored_are_said_on_stderr(written):
 )
 def test_every_method_runs_and_names_its_guarantee(file, method):
     document = json.loads(run(file, "--method", method, "--json").stdout)
-    values = np.array([group["estimate"] for group in document["groups"]], dtype=float)
+    values = np.array([group["value"] for group in document["groups"]], dtype=float)
     assert ((values >= 0) & (values <= 1)).all()
     promises = {"direct": "each group, on average over accuracies", "eb": "average over groups"}
     expected = (promises | {"mixed": "average over groups"}).get(method, "model")
@@ -501,7 +501,7 @@ def test_livecodebench_is_clustered_and_in_percent(data_folder):
     document = json.loads(result.stdout)
     assert document["score"] == "pass1"
     assert "scores run from 0 to 100" in result.stderr
-    found = {group["model"]: group["estimate"] for group in document["groups"]}
+    found = {group["model"]: group["value"] for group in document["groups"]}
     table = pd.read_csv(path)
     assert found["Claude-2"] == pytest.approx(table[table["model"] == "Claude-2"]["pass1"].mean())
 

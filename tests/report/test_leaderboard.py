@@ -36,14 +36,15 @@ def file(items, tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("by", [None, "topic"])
-def test_json_holds_what_the_function_says(file, items, by):
-    document = json.loads(run(file, "--json", *(["--by", by] if by else [])).stdout)
-    expected = ranked(items, by=by).to_frame()
+@pytest.mark.parametrize("topics", [None, "topic"])
+def test_json_holds_what_the_function_says(file, items, topics):
+    document = json.loads(run(file, "--json", *(["--topics", topics] if topics else [])).stdout)
+    expected = ranked(items, by=topics).to_frame()
     found = pd.DataFrame(document["models"]).set_index("model")
+    found = found.assign(ties=found["ties"].map("".join)).rename(columns={"value": "estimate"})
     # JSON keeps all digits of a float.
     pd.testing.assert_frame_equal(found, expected, check_dtype=False, check_index_type=False)
-    assert document["topics"] == (5 if by else None)
+    assert document["n_topics"] == (5 if topics else None)
     assert document["guarantee"] == "each group, on average over accuracies"
 
 
@@ -57,8 +58,8 @@ def test_csv_and_table_hold_the_same_numbers(file):
         shown = next(line for line in lines if line.startswith(row.model)).split()
         assert shown[1] == str(row.rank)
         assert shown[2].split("-")[0] == str(row.rank_low)
-        assert float(shown[3]) == pytest.approx(row.estimate, abs=5e-4)  # three digits
-        assert shown[-1] == row.ties
+        assert float(shown[3]) == pytest.approx(row.value, abs=5e-4)  # three digits
+        assert shown[-1] == row.ties.replace(" ", "")
     assert "Models that share a letter cannot be told apart" in result.stdout
 
 
@@ -88,7 +89,7 @@ for command in (["leaderboard"], ["estimate", "--method", "eb"]):
 
 
 def test_level_and_topics_are_said(file):
-    result = run(file, "--by", "topic", "--confidence-level", 0.9)
+    result = run(file, "--topics", "topic", "--confidence-level", 0.9)
     assert "4 models on 200 items of 5 topics: mean of 5 topics, Wilson" in result.stdout
     assert "ranks: 90 %" in result.stdout
 
@@ -123,7 +124,7 @@ def test_errors_take_one_line(file, tmp_path):
     for arguments, words in [
         ([path], "no column has a usual name for the model. Pass --model COLUMN."),
         ([tmp_path / "nothing.csv"], "There is no file"),
-        ([file, "--by", "subject"], "names column 'subject'"),
+        ([file, "--topics", "subject"], "names column 'subject'"),
     ]:
         result = run(*arguments)
         assert result.exit_code == 1
@@ -144,12 +145,12 @@ def test_livecodebench(data_folder):
 
 def test_bbh(data_folder):
     path = data_folder / "bbh_codex.csv.gz"
-    result = run(path, "--model", "mode", "--by", "task", "--json")
+    result = run(path, "--model", "mode", "--topics", "task", "--json")
     models = json.loads(result.stdout)["models"]
     table = pd.read_csv(path)
     means = table.groupby(["mode", "task"])["correct"].mean().groupby("mode").mean()
     assert [model["model"] for model in models] == ["cot", "direct"]
-    assert np.allclose([model["estimate"] for model in models], means.loc[["cot", "direct"]])
+    assert np.allclose([model["value"] for model in models], means.loc[["cot", "direct"]])
     assert models[0]["rank_high"] == 1
 
 
@@ -159,7 +160,7 @@ def test_a_wide_file_may_have_clusters_and_no_items(tmp_path):
     wide.assign(passage_id=np.arange(40) // 4).to_csv(tmp_path / "wide.csv", index=False)
     document = json.loads(run(tmp_path / "wide.csv", "--json").stdout)
     found = pd.DataFrame(document["models"]).set_index("model").loc[wide.columns]
-    np.testing.assert_allclose(found["estimate"], wide.mean())
+    np.testing.assert_allclose(found["value"], wide.mean())
     # Clusters of one size: the standard error is that of the mean of their means.
     expected = wide.groupby(np.arange(40) // 4).mean().sem()
     np.testing.assert_allclose(found["standard_error"], expected)
@@ -174,7 +175,7 @@ def test_euroeval_is_ranked_by_mean_rank_scores(tmp_path):
     sets = MeanRankScore().fit(rows).rank_sets()
     found = pd.DataFrame(document["models"]).set_index("model")
     assert found["rank_low"].tolist() == sets["low"].tolist()
-    assert (document["pairs"], document["pairs_told_apart"]) == (6, 4)
+    assert (document["n_pairs"], document["n_pairs_told_apart"]) == (6, 4)
     assert document["may_be_best"] == ["ours/beta (few-shot)", "ours/beta (zero-shot)"]
     assert "4 of 6 pairs of models (67%) are" in run(EUROEVAL).stdout
     # The same as a leaderboard prints it.
@@ -184,7 +185,7 @@ def test_euroeval_is_ranked_by_mean_rank_scores(tmp_path):
     board.to_csv(tmp_path / "board.csv", index=False)
     printed = run(tmp_path / "board.csv", "--half-width", "ci", "--csv").stdout
     again = pd.read_csv(io.StringIO(printed)).set_index("model")
-    columns = ["score", "rank_low", "rank_high"]
+    columns = ["value", "rank_low", "rank_high"]
     pd.testing.assert_frame_equal(
         again[columns].sort_index(), found[columns].sort_index(), check_dtype=False
     )

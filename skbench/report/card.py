@@ -1,7 +1,6 @@
 """`skbench judge --card`: how far judges agree with people, on one card."""
 
 import numpy as np
-import pandas as pd
 
 from skbench.report.formats import show
 from skbench.report.labeled_rows import (

@@ -8,24 +8,9 @@ import numpy as np
 import pandas as pd
 
 from skbench.report import past as pasts
-from skbench.report import tables
+from skbench.report import reading, tables
 from skbench.report.formats import format_options, show_estimates
-from skbench.report.options import (
-    Names,
-    bounds_option,
-    level_option,
-    missing_option,
-    past_options,
-    reading_options,
-)
-from skbench.report.reading import (
-    as_in,
-    read_models,
-    score_name,
-    score_range,
-    with_missing,
-    with_models,
-)
+from skbench.report.options import Names, model_options
 from skbench.report.table import Column, Table, p_value, score_form
 from skbench.report.terminal import DataError, in_one_line, print_prose, working
 from skbench.report.understanding import counted
@@ -36,11 +21,7 @@ from skbench.report.understanding import counted
 @click.argument("a", required=False)
 @click.argument("b", required=False)
 @click.option("--by", type=Names(), help="Topic column(s): compare in each topic by itself.")
-@reading_options
-@bounds_option
-@level_option
-@missing_option
-@past_options
+@model_options
 @click.option(
     "--adjust",
     type=click.Choice(["none", "bonferroni", "holm"]),
@@ -67,7 +48,7 @@ def compare(file, a, b, by, bounds, confidence_level, missing, adjust, form, **o
             learned = pasts.learn(past, bank, rows, file, by, options)
             settings = a, b, confidence_level, adjust, columns, missing
             result = _compared(rows.items, learned, *settings)
-        known_range = score_range(rows, bounds)
+        known_range = reading.score_range(rows, bounds)
         if known_range is not None:
             width = known_range[1] - known_range[0]
             result = replace(result, estimate=result.estimate.within(-width, width))
@@ -76,15 +57,15 @@ def compare(file, a, b, by, bounds, confidence_level, missing, adjust, form, **o
                 print_prose(sentence)
             return
         frame = tables.pair_rows(result)
-        known = {"score": score_name(rows), "test": result.test, "remarks": result.remarks}
+        known = {"score": reading.score_name(rows), "test": result.test, "remarks": result.remarks}
         show_estimates(form, _table(result, frame), result.estimate, "pairs", frame, **known)
 
 
 def _read(file, a, b, by, roles, missing):
     """Rows, columns, and which two models: of one file, or one of each of two files."""
     if a is None or not Path(a).exists():
-        return *read_models(file, by, roles, missing), a, b
-    parts = [read_models(path, by, roles, one_model=True) for path in (file, a)]
+        return *reading.read_models(file, by, roles, missing), a, b
+    parts = [reading.read_models(path, by, roles, one_model=True) for path in (file, a)]
     names = []
     for path, (rows, _) in zip((file, a), parts, strict=True):
         models = list(rows.items["model"].unique())
@@ -101,20 +82,20 @@ def _read(file, a, b, by, roles, missing):
     (first, columns), (_, other) = parts
     if columns != other:
         raise DataError(f"{file!r} and {a!r} do not have the same clusters or topics.")
-    sides = [with_models(rows, name) for (rows, _), name in zip(parts, names, strict=True)]
+    sides = [reading.with_models(rows, name) for (rows, _), name in zip(parts, names, strict=True)]
     blanks = [rows.blank for rows in sides if rows.blank is not None]
     both = first._replace(
         items=pd.concat([rows.items for rows in sides], ignore_index=True),
         blank=pd.concat(blanks, ignore_index=True) if blanks else None,
     )
-    return with_missing(both, missing), columns, *names
+    return reading.with_missing(both, missing), columns, *names
 
 
 def _compared(items, learned, a, b, confidence_level, adjust, columns, missing):
     from skbench.comparison import compare_models
     from skbench.comparison.compare import comparison_of
 
-    named = [as_in(items["model"], name) for name in (a, b) if name is not None]
+    named = [reading.as_in(items["model"], name) for name in (a, b) if name is not None]
     several = b is None or columns["by"] is not None
     how = {
         "confidence_level": confidence_level,

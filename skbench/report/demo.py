@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._files import write_whole
+from skbench.report.options import seed_option
 from skbench.report.table import Column, Table
 from skbench.report.tables import level_and_guarantee
 from skbench.report.terminal import in_one_line, print_prose, save_picture, say, working
@@ -20,7 +21,7 @@ _EXTREME = 0.1  # coverage is told apart for truths this near to 0 or 1
 
 
 @click.command()
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@seed_option
 @click.option(
     "--n",
     "n_images",
@@ -45,6 +46,8 @@ def demo(seed, n_images, output):
     all the others is the truth.
     """
     with in_one_line():
+        from skbench.plot import ShrinkageDisplay
+
         items, features = _benchmark(seed)
         sample, truth = _looked_at(items, n_images, seed)
         summary, estimates = _estimated(sample, features, seed)
@@ -55,7 +58,9 @@ def demo(seed, n_images, output):
         _print_scores(scores)
         for line in ("", *_verdict(scores, estimates, truth, summary.groups), ""):
             print_prose(line)
-        display = _shrinkage(estimates, truth, summary)
+        display = ShrinkageDisplay.from_estimates(
+            estimates["direct"], estimates["mixed"], truth=truth, n=summary.n
+        )
         _print_moves(display.moves_)
         _save(output, display, sample)
 
@@ -109,28 +114,20 @@ def with_earlier_models(items, sample, labels):
         others = items[items["model"] == name].drop(index=asked.index)
         new = UnitLevelModel(with_all.without([name])).fit(asked, asked["score"])
         found.append(new.estimate(["model", "topic"], population=others[["topic", "item"]]))
-    columns = {
-        name: np.concatenate([getattr(e, name) for e in found])
-        for name in ("value", "low", "high", "standard_error")
-    }
-    at = found[0].labels.append([e.labels for e in found[1:]]).get_indexer(labels)
-    columns = {name: column[at] for name, column in columns.items()}
+    labels_found = found[0].labels.append([e.labels for e in found[1:]])
+    frames = pd.concat([e.to_frame() for e in found]).set_axis(labels_found).loc[list(labels)]
+    columns = {name: frames[name].to_numpy() for name in ("value", "low", "high", "standard_error")}
     return replace(found[0], labels=labels, method="with earlier models (item bank)", **columns)
 
 
 def method_scores(estimates, truth):
     """How near the estimates came to the truth, one row per method; ratios are to the first."""
-    rows = {
-        name: {
-            "method": e.method,
-            "mse": np.mean((e.value - truth) ** 2),
-            "coverage": np.mean(_covers(e, truth)),
-            "width": np.mean(e.high - e.low),
-        }
-        for name, e in estimates.items()
-    }
-    scores = pd.DataFrame.from_dict(rows, orient="index")
-    scores.insert(2, "ratio", scores["mse"] / scores["mse"].iloc[0])
+    scores = pd.DataFrame(index=list(estimates))
+    scores["method"] = [e.method for e in estimates.values()]
+    scores["mse"] = [np.mean((e.value - truth) ** 2) for e in estimates.values()]
+    scores["ratio"] = scores["mse"] / scores["mse"].iloc[0]
+    scores["coverage"] = [np.mean(_covers(e, truth)) for e in estimates.values()]
+    scores["width"] = [np.mean(e.high - e.low) for e in estimates.values()]
     return scores
 
 
@@ -163,17 +160,14 @@ def _print_setting(items, n_images, n_groups):
 
 
 def _print_scores(scores):
-    print_grid(
-        Table(
-            [
-                Column("method", scores["method"]),
-                Column("squared error x 1000", 1000 * scores["mse"], ".1f"),
-                Column("of direct", scores["ratio"], ".2f"),
-                Column("covered", 100 * scores["coverage"], lambda share: f"{share:.1f} %"),
-                Column("mean width", scores["width"], ".3f"),
-            ]
-        )
-    )
+    columns = [
+        Column("method", scores["method"]),
+        Column("squared error x 1000", 1000 * scores["mse"], ".1f"),
+        Column("of direct", scores["ratio"], ".2f"),
+        Column("covered", 100 * scores["coverage"], lambda share: f"{share:.1f} %"),
+        Column("mean width", scores["width"], ".3f"),
+    ]
+    print_grid(Table(columns))
 
 
 def _verdict(scores, estimates, truth, topics):
@@ -217,36 +211,22 @@ def _percent(share):
 
 def _verdict_on_error(removed, error, who="The mixed model"):
     figure = f"{_percent(abs(removed))} (standard error {_percent(error)})"
+    what = "of the squared error of the direct estimates"
     if removed > _CLEAR * error:
-        return f"{who} removed {figure} of the squared error of the direct estimates."
+        return f"{who} removed {figure} {what}."
     if removed > 0:
-        return (
-            f"{who} removed {figure} of the squared error of the direct "
-            "estimates: too little to tell from chance in this draw."
-        )
-    return (
-        f"{who} did not help in this draw: the squared error of the direct "
-        f"estimates grew by {figure}."
-    )
+        return f"{who} removed {figure} {what}: too little to tell from chance in this draw."
+    return f"{who} did not help in this draw: it added {figure} {what}."
 
 
 def _worth_in_images(mixed, squared_errors):
     """The sample size ratio, told from the images alone, and what the truth says of it."""
-    if mixed.sample_size_ratio is None:
-        return []
-    direct, shrunk = squared_errors
-    return [
-        f"These images alone say that it is {mixed.sample_size_ratio}; the errors in this "
-        f"draw have a ratio of {direct.sum() / shrunk.sum():.2g}."
-    ]
-
-
-def _shrinkage(estimates, truth, summary):
-    from skbench.plot import ShrinkageDisplay
-
-    return ShrinkageDisplay.from_estimates(
-        estimates["direct"], estimates["mixed"], truth=truth, n=summary.n
-    )
+    if mixed.sample_size_ratio is not None:
+        direct, shrunk = squared_errors
+        yield (
+            f"These images alone say that it is {mixed.sample_size_ratio}; the errors in this "
+            f"draw have a ratio of {direct.sum() / shrunk.sum():.2g}."
+        )
 
 
 def _print_moves(moves):
@@ -255,16 +235,14 @@ def _print_moves(moves):
         f"It moved {_percent(moves['improved'])} of the groups nearer to the truth. "
         f"Of the {len(largest)} that moved most, {int(largest['improved'].sum())} moved rightly:\n"
     )
-    names = {"direct": "direct", "estimate": "shrunk", "truth": "truth"}
-    print_grid(
-        Table(
-            [
-                Column("moved most", largest["label"]),
-                Column("ended", np.where(largest["improved"], "nearer", "farther")),
-                *(Column(heading, largest[name], ".3f") for heading, name in names.items()),
-            ]
-        )
-    )
+    columns = [
+        Column("moved most", largest["label"]),
+        Column("ended", np.where(largest["improved"], "nearer", "farther")),
+        Column("direct", largest["direct"], ".3f"),
+        Column("estimate", largest["shrunk"], ".3f"),
+        Column("truth", largest["truth"], ".3f"),
+    ]
+    print_grid(Table(columns))
 
 
 def _save(output, display, sample):

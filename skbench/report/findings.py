@@ -11,14 +11,7 @@ from skbench.comparison.leaderboards import leaderboard_of
 from skbench.containers import Estimate, GroupSummary
 from skbench.groups import DirectEstimator
 from skbench.report import past as pasts
-from skbench.report import tables
-from skbench.report.reading import (
-    check_spread,
-    cluster_weight,
-    models_table,
-    with_names,
-    within_scores,
-)
+from skbench.report import reading, tables
 from skbench.report.terminal import one_line
 from skbench.report.understanding import units_in_doubt
 from skbench.summaries import summarize_items
@@ -94,18 +87,22 @@ def find(
         for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
         summary = summarize_items(
-            items, by=by, cluster=cluster, cluster_weight=cluster_weight(cluster), features=features
+            items,
+            by=by,
+            cluster=cluster,
+            cluster_weight=reading.cluster_weight(cluster),
+            features=features,
         )
-        check_spread(summary)
-        summary = with_names(summary, by)
+        reading.check_spread(summary)
+        summary = reading.with_names(summary, by)
         topics = [name for name in by if name != "model"]
         columns = {"by": topics if equal_topics else None, "cluster": cluster}
         direct, estimate = (
-            within_scores(e, known_range)
+            reading.within_scores(e, known_range)
             for e in _estimates(summary, estimator, past, by, confidence_level)
         )
         if past is None:
-            table = models_table(items, columns)
+            table = reading.models_table(items, columns)
         else:
             table = past.score_table(*past.comparable(columns))
         board = leaderboard_of(table, confidence_level, missing=missing, unrelated=unrelated)
@@ -147,7 +144,7 @@ def _described(board, past, known_range, unrelated):
     """The leaderboard with its range, and with a method that says what was done."""
     if past is not None:
         board = past.with_method(board)
-    estimate = within_scores(board.estimate, known_range)
+    estimate = reading.within_scores(board.estimate, known_range)
     if unrelated:  # none is known to be shared
         method = estimate.method.replace(", least squares on shared items", "")
         estimate = replace(estimate, method=method)

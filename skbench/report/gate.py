@@ -7,17 +7,9 @@ import click
 
 from skbench._files import write_whole
 from skbench.report import past as pasts
-from skbench.report import tables
+from skbench.report import reading, tables
 from skbench.report.formats import form_option, print_data, print_json
 from skbench.report.options import Names, level_option, past_options, reading_options
-from skbench.report.reading import (
-    as_in,
-    check_topics,
-    cluster_name,
-    need_columns,
-    read_rows,
-    topic_names,
-)
 from skbench.report.terminal import DataError, in_one_line, print_line, say, working
 
 EXIT_CODES = {"pass": 0, "fail": 3, "undecided": 4}
@@ -27,7 +19,7 @@ _KEPT = ("model", "topic", "item", "cluster", "score")
 @click.command()
 @click.argument("old")
 @click.argument("new")
-@click.option("--margin", type=float, required=True, help="Loss that is put up with, above 0.")
+@click.option("--margin", type=float, required=True, help="Tolerated loss, above 0.")
 @click.option("--relative", is_flag=True, help="The margin is a share of the baseline's mean.")
 @click.option("--baseline", help="Model of OLD, where it holds several.")
 @click.option("--candidate", help="Model of NEW, where it holds several.")
@@ -121,7 +113,7 @@ def _decided(old, new, margin, options):
     by, level = options.pop("by"), options.pop("confidence_level")
     past, file = options.pop("past"), options.pop("bank")
     with_past = pasts.check_past(past, file, settings["missing"])
-    check_topics(by, options["model"])
+    reading.check_topics(by, options["model"])
     sides = [_one_model(*side, by, options) for side in zip((old, new), names, strict=True)]
     (baseline, rows_old), (candidate, rows_new) = sides
     if baseline == candidate:
@@ -144,20 +136,18 @@ def _decided(old, new, margin, options):
 
 def _one_model(file, name, by, roles):
     """Name and `ItemRows` of the one model of a file, or of the one that was named."""
-    rows = read_rows(file, by, roles)
+    rows = reading.named_after(reading.read_rows(file, by, roles), file)
     if rows.groups is not None:
         raise DataError(f"{file!r} holds results of groups. Give the scores of single items.")
     items = rows.items
-    need_columns(items, "item", told=f"no column of {file!r}")
-    if "model" not in items:
-        items["model"] = Path(file).stem
+    reading.need_columns(items, "item", told=f"no column of {file!r}")
     models = list(items["model"].unique())
     if name is None and len(models) > 1:
         raise DataError(
             f"{file!r} holds {len(models)} models, such as {models[0]!r}. Name one of them: "
             "--baseline for OLD, --candidate for NEW."
         )
-    chosen = models[0] if name is None else as_in(items["model"], name)
+    chosen = models[0] if name is None else reading.as_in(items["model"], name)
     if chosen not in models:
         raise DataError(f"{file!r} has no model {name!r}, but {', '.join(map(repr, models[:5]))}.")
     return chosen, rows._replace(items=items[items["model"] == chosen])
@@ -165,9 +155,9 @@ def _one_model(file, name, by, roles):
 
 def _columns(rows_old, rows_new, by):
     """Clusters and topics, as both sides have them."""
-    clusters = {cluster_name(rows) for rows in (rows_old, rows_new)}
+    clusters = {reading.cluster_name(rows) for rows in (rows_old, rows_new)}
     cluster = "item" if "item" in clusters else "cluster" if clusters == {"cluster"} else None
-    return {"by": topic_names(by) if by else None, "cluster": cluster}
+    return {"by": reading.topic_names(by), "cluster": cluster}
 
 
 def _store(rows, path):

@@ -9,7 +9,7 @@ import pandas as pd
 from skbench.report import tables
 from skbench.report.formats import format_options, show_estimates
 from skbench.report.labeled_rows import read_judged
-from skbench.report.options import Names, level_option
+from skbench.report.options import Names, level_option, seed_option
 from skbench.report.table import Column, Table, score_form
 from skbench.report.terminal import in_one_line, working
 
@@ -34,7 +34,7 @@ _FEWEST_GROUPS = 10  # with a label; fewer say too little of the spread between 
 )
 @click.option("--first", help="For --card: column that says who of two was shown first.")
 @level_option
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@seed_option
 @format_options
 def judge(file, confidence_level, seed, form, card, first, **columns):
     """Correct the verdicts of an autorater in FILE by human labels of some rows.

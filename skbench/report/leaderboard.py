@@ -5,25 +5,10 @@ from dataclasses import replace
 import click
 
 from skbench.report import past as pasts
-from skbench.report import tables
+from skbench.report import reading, tables
 from skbench.report.formats import format_options, show_estimates
-from skbench.report.options import (
-    Names,
-    bounds_option,
-    level_option,
-    missing_option,
-    past_options,
-    reading_options,
-)
+from skbench.report.options import Names, model_options, plot_option
 from skbench.report.rank_scores import published_rows, show_rank_scores
-from skbench.report.reading import (
-    models_table,
-    read_models,
-    say_if_beyond,
-    score_name,
-    score_range,
-    within_scores,
-)
 from skbench.report.table import Column, Table, score_form
 from skbench.report.terminal import DataError, in_one_line, save_picture, working
 from skbench.report.understanding import counted
@@ -40,16 +25,12 @@ def _refuse_by(context, option, value):
 @click.argument("file")
 @click.option("--topics", type=Names(), help="Topic column(s), whose means then count equally.")
 @click.option("--by", hidden=True, expose_value=False, callback=_refuse_by)
-@reading_options
-@bounds_option
-@level_option
-@missing_option
-@past_options
+@model_options
 @click.option("--half-width", help="Column of 1.96 standard errors beside means of data sets.")
 @click.option(
     "--n-runs", type=click.IntRange(2), default=10, show_default=True, help="Runs behind each mean."
 )
-@click.option("--plot", type=click.Path(dir_okay=False), help="Save a picture (.png, .pdf, .svg).")
+@plot_option
 @format_options
 def leaderboard(file, topics, bounds, confidence_level, missing, half_width, n_runs, **options):
     """Rank the models in FILE by their mean score.
@@ -79,7 +60,7 @@ def leaderboard(file, topics, bounds, confidence_level, missing, half_width, n_r
             _refuse_options(of_items)
             rows = published_rows(file, options["model"], options["score"])
             return show_rank_scores(form, rows, half_width, n_runs, confidence_level)
-        rows, columns = read_models(
+        rows, columns = reading.read_models(
             file, topics, options, missing, whole_sets=True, option="--topics"
         )
         if "euroeval" in rows.formats:
@@ -88,12 +69,12 @@ def leaderboard(file, topics, bounds, confidence_level, missing, half_width, n_r
         with working("ranking"):
             learned = pasts.learn(past, bank, rows, file, topics, options)
             board, items, columns = _ranked(rows.items, columns, learned, confidence_level, missing)
-        known_range = score_range(rows, bounds)
-        board = replace(board, estimate=within_scores(board.estimate, known_range))
-        say_if_beyond(board.estimate, rows.items, known_range)
+        known_range = reading.score_range(rows, bounds)
+        board = replace(board, estimate=reading.within_scores(board.estimate, known_range))
+        reading.say_if_beyond(board.estimate, rows.items, known_range)
         frame = tables.model_rows(board)
         known = {
-            "score": score_name(rows),
+            "score": reading.score_name(rows),
             "n_topics": _n_topics(items, columns),
             "may_be_best": [str(name) for name in board.rank_sets.best()],
             "remarks": board.remarks,
@@ -101,7 +82,7 @@ def leaderboard(file, topics, bounds, confidence_level, missing, half_width, n_r
         table = _table(board, frame, items, columns)
         show_estimates(form, table, board.estimate, "models", frame, **known)
         if plot is not None:
-            save_picture(ranking_picture(board, score_name(rows)), plot)
+            save_picture(ranking_picture(board, reading.score_name(rows)), plot)
 
 
 def _refuse_options(options):
@@ -119,7 +100,7 @@ def _ranked(items, columns, learned, confidence_level, missing):
     from skbench.comparison.leaderboards import leaderboard_of
 
     if learned is None:
-        table = models_table(items, columns)
+        table = reading.models_table(items, columns)
         return leaderboard_of(table, confidence_level, missing=missing), items, columns
     items, columns = learned.comparable(columns)
     board = leaderboard_of(learned.score_table(items, columns), confidence_level, missing=missing)

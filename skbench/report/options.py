@@ -36,13 +36,13 @@ _READING = (
     click.option("--filter", help="Filter whose answers to take (lm-evaluation-harness)."),
     click.option("--skip-bad-lines", is_flag=True, help="Count unreadable lines, go on without."),
 )
-_LEVEL = click.option(
+level_option = click.option(
     "--confidence-level",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
 )
-_BOUNDS = click.option(
+bounds_option = click.option(
     "--bounds",
     type=float,
     nargs=2,
@@ -51,6 +51,10 @@ _BOUNDS = click.option(
 )
 features_option = click.option(
     "--features", help="Columns to predict from (a,b,c), or a file with such columns."
+)
+seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+plot_option = click.option(
+    "--plot", type=click.Path(dir_okay=False), help="Save a picture (.png, .pdf, .svg)."
 )
 _MISSING = click.option(
     "--missing",
@@ -71,32 +75,17 @@ _PAST = (
 )
 
 
-def reading_options(command):
-    """Add the options that say which column is what."""
-    return _decorated(command, _READING)
+def _adding(*options):
+    """A decorator that adds these options, in this order."""
+
+    def decorate(command):
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
-def level_option(command):
-    """Add --confidence-level."""
-    return _LEVEL(command)
-
-
-def bounds_option(command):
-    """Add --bounds."""
-    return _BOUNDS(command)
-
-
-def missing_option(command):
-    """Add --missing."""
-    return _MISSING(command)
-
-
-def past_options(command):
-    """Add --past and --bank."""
-    return _decorated(command, _PAST)
-
-
-def _decorated(command, options):
-    for option in reversed(options):
-        command = option(command)
-    return command
+reading_options = _adding(*_READING)
+past_options = _adding(*_PAST)
+model_options = _adding(*_READING, bounds_option, level_option, _MISSING, *_PAST)

@@ -139,8 +139,8 @@ def _ticks(low, high):
     rough = (high - low) / 5 or 1.0
     power = 10.0 ** np.floor(np.log10(rough))
     step = power * next(nice for nice in (1, 2, 5, 10) if nice * power >= rough * (1 - 1e-9))
-    for number in range(int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9)) + 1):
-        yield f"{number * step:.4g}", 100 * (number * step - low) / ((high - low) or 1.0)
+    for i in range(int(np.ceil(low / step - 1e-9)), int(np.floor(high / step + 1e-9)) + 1):
+        yield f"{i * step:.4g}", 100 * (i * step - low) / ((high - low) or 1.0)
 
 
 def _heat(groups, models, topics):

@@ -1,20 +1,10 @@
 """`skbench passk`: does one of k answers solve it, do all of them, and what is flaky?"""
 
-from pathlib import Path
-
 import click
 
-from skbench.report import tables
+from skbench.report import reading, tables
 from skbench.report.formats import format_options, show
 from skbench.report.options import Names, level_option, reading_options
-from skbench.report.reading import (
-    as_in,
-    check_topics,
-    cluster_name,
-    need_columns,
-    renamed,
-    topic_names,
-)
 from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line, say
 
@@ -48,7 +38,7 @@ def passk(file, k, all_of_them, by, compare, flaky, correct, runs, confidence_le
         found = pass_at_k(rows, k, all_of_them, confidence_level=confidence_level, **columns)
         pair = None
         if compare is not None:
-            pair = found.compare(*(as_in(rows["model"], name) for name in compare))
+            pair = found.compare(*(reading.as_in(rows["model"], name) for name in compare))
         reliability = found.reliability()
         frame = tables.labeled_rows(found.to_frame())
         labels = frame.columns[: frame.columns.get_loc("value")]
@@ -65,7 +55,7 @@ def passk(file, k, all_of_them, by, compare, flaky, correct, runs, confidence_le
             "method": found.method,
             "groups": frame,
             "pairs": [] if pair is None else tables.pair_rows(pair),
-            "items": reliability.reset_index() if flaky else [],
+            "items": reliability.reset_index().astype({"model": str}) if flaky else [],
         }
         show(form, Table(columns, notes=notes), document, frame)
 
@@ -81,7 +71,7 @@ def _read(file, by, roles, counts):
     counted = counts != (None, None) or set(names) <= set(columns)
     if counted and roles["score"] is not None:
         raise DataError("--score is for single answers; counts have --correct and --runs.")
-    check_topics(by, roles["model"])
+    reading.check_topics(by, roles["model"])
     roles = dict(roles)
     new_names = roles.pop("rename")
     if not counted and columns and roles["cluster"] is None:
@@ -90,21 +80,18 @@ def _read(file, by, roles, counts):
         roles["cluster"] = next(iter(find_roles(columns, named)[0].get("item", [])), None)
     # Runs are not averaged here, whatever clusters there are.
     rows, *runs = (
-        renamed(read_with_notes(file, topic=by, **(roles | {"score": score})), new_names)
+        reading.renamed(read_with_notes(file, topic=by, **(roles | {"score": score})), new_names)
         for score in (names if counted else [roles["score"]])
     )
     for line in [*rows.notes, *([] if counted else understood(rows).lines())]:
         say(line)
-    items = rows.items
-    if "model" not in items:
-        items = items.assign(model=Path(file).stem)
-    need_columns(items, "item")
+    items = reading.named_after(rows, file).items
+    reading.need_columns(items, "item")
     if counted:
         items = items.rename(columns={"score": "n_correct"})
         items = items.assign(n_runs=runs[0].items["score"].to_numpy())
-    cluster = cluster_name(rows)  # runs of an item are no cluster of items
-    topics = topic_names(by) if by else None
-    return items, {"by": topics, "cluster": cluster if cluster != "item" else None}
+    cluster = reading.cluster_name(rows)  # runs of an item are no cluster of items
+    return items, {"by": reading.topic_names(by), "cluster": cluster if cluster != "item" else None}
 
 
 def _columns(file):

@@ -10,12 +10,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import plain
-from skbench.report.reading import (
-    models_table,
-    need_columns,
-    refuse_bootstrap_scores,
-    topic_names,
-)
+from skbench.report import reading
 from skbench.report.tables import joined
 from skbench.report.terminal import DataError, say
 
@@ -78,7 +73,7 @@ class Past(NamedTuple):
 
     def score_table(self, rows, columns):
         """What `comparable` gave as a table whose models may have been asked different items."""
-        return models_table(rows, columns)._replace(adjusted=True)
+        return reading.models_table(rows, columns)._replace(adjusted=True)
 
     def with_method(self, result):
         """A ranking or comparison that says what its scores were adjusted by."""
@@ -161,13 +156,13 @@ def _read_past(path, by, roles, name_it):
         raise DataError(f"--past: {error}") from error
     for note in rows.notes:
         say(f"past: {note}")
-    refuse_bootstrap_scores(rows)
+    reading.refuse_bootstrap_scores(rows)
     if rows.groups is not None:
         raise DataError("--past: results of groups say nothing of single items.")
     past = rows.items
     if name_it and "model" not in past:
         past = past.assign(model=Path(path).stem)
-    need_columns(past, "model", "item", told="--past: no column")
+    reading.need_columns(past, "model", "item", told="--past: no column")
     return past.assign(topic=joined(past[by])) if by and len(by) > 1 else past
 
 
@@ -177,12 +172,10 @@ def learn(paths, file, rows, source, by=None, roles=None):
         return None
     from skbench.bank import UnitLevelModel
 
-    items = rows.items
+    items = reading.named_after(rows, source).items
     if "item" not in rows.columns:
         raise DataError("--past and --bank need the items' names: pass --item COLUMN.")
-    if "model" not in items:
-        items = items.assign(model=Path(source).stem)
-    topics = by if by and len(by) > 1 else [name for name in ["topic"] if name in items]
+    topics = [name for name in reading.topic_names(by) or ["topic"] if name in items]
     bank = read_bank(paths, file, by, roles, items["model"].unique())
     if topics and list(bank.topics_) == ["all"] and by:
         raise DataError("the past has no topics: leave --by out, or name their column in it.")

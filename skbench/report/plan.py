@@ -49,14 +49,21 @@ _CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.9)
 _GUESSES = ("accuracy", "std", "correlation", "noise", "cluster_size", "icc")
 
 
+def _number(name, help_text, kind=None):
+    """An option that takes a number, a whole one unless told otherwise."""
+    return click.option(f"--{name}", type=kind or click.IntRange(1), help=help_text)
+
+
+_POSITIVE = click.FloatRange(0, min_open=True)
+_SIGNED = click.FloatRange(-1, 1)
+
+
 @click.command()
 @click.argument("file", required=False)
 @click.argument("a", required=False)
 @click.argument("b", required=False)
-@click.option(
-    "--effect", type=Share(), help="True difference worth finding, 0.03 or 3%: how many items?"
-)
-@click.option("--items", type=click.IntRange(1), help="Number of items: which difference?")
+@_number("effect", "True difference worth finding, 0.03 or 3%: how many items?", Share())
+@_number("items", "Number of items: which difference?")
 @click.option(
     "--power",
     type=click.FloatRange(0.5, 1, max_open=True),
@@ -65,43 +72,21 @@ _GUESSES = ("accuracy", "std", "correlation", "noise", "cluster_size", "icc")
     help="Chance of showing the difference.",
 )
 @level_option
-@click.option("--repeats", type=click.IntRange(1), help="Answers of each model to each item.")
-@click.option(
-    "--accuracy",
-    type=Accuracy(),
-    help="Of both models, about, 0.7 or 70%: right and wrong answers.",
-)
-@click.option(
-    "--std",
-    type=click.FloatRange(0, min_open=True),
-    help="Standard deviation of the scores of other kinds of answers.",
-)
-@click.option(
-    "--correlation",
-    type=click.FloatRange(-1, 1),
-    help="Of the models' scores over items; not given: a table of several.",
-)
-@click.option(
-    "--noise",
-    type=click.FloatRange(0),
-    help="Variance of one model's repeated answers to an item, for --repeats.",
-)
-@click.option("--cluster-size", type=click.FloatRange(1), help="Items per cluster.")
-@click.option(
-    "--icc", type=click.FloatRange(-1, 1), help="Correlation of differences within a cluster."
-)
+@_number("repeats", "Answers of each model to each item.")
+@_number("accuracy", "Of both models, about, 0.7 or 70%: right and wrong answers.", Accuracy())
+@_number("std", "Standard deviation of the scores of other kinds of answers.", _POSITIVE)
+@_number("correlation", "Of the models' scores over items; not given: several.", _SIGNED)
+@_number("noise", "Variance of a model's repeated answers to an item.", click.FloatRange(0))
+@_number("cluster-size", "Items per cluster.", click.FloatRange(1))
+@_number("icc", "Correlation of differences within a cluster.", _SIGNED)
 @reading_options
 @past_options
-@click.option(
-    "--half-width",
-    type=click.FloatRange(0, min_open=True),
-    help="With --past: of the interval of a new model's score.  [default: 0.02]",
-)
-@click.option("--choose", type=click.IntRange(1), help="With --past: items to choose for it.")
+@_number("half-width", "With --past: of a new model's interval.  [default: 0.02]", _POSITIVE)
+@_number("choose", "With --past: items to choose for it.")
 @click.option(
     "--output", type=click.Path(dir_okay=False), help="With --choose: CSV file to write them to."
 )
-@click.option("--seed", type=click.IntRange(0), help="With --past: of the items.  [default: 0]")
+@_number("seed", "With --past: of the items.  [default: 0]", click.IntRange(0))
 @form_option("json")
 def plan(file, a, b, effect, items, power, confidence_level, repeats, form, **options):
     """Plan a comparison of two models that answer the same items, or a new model's items.
@@ -150,7 +135,7 @@ def plan(file, a, b, effect, items, power, confidence_level, repeats, form, **op
                 f"{_question(rows, effect, items, goal)}: {_cells(rows, effect).texts()[0]}."
             )
             return
-        document = {"power": power, "effect": effect, "items": items, "plans": rows}
+        document = {"power": power, "effect": effect, "n_items": items, "plans": rows}
         show(form, _table(head, rows, effect, items, goal), document)
 
 

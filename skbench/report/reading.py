@@ -26,7 +26,7 @@ _ALL_ALIKE = (
 
 
 def read_rows(paths, by, roles, missing="drop", whole_sets=False):
-    """Rows as every command reads them; `whole_sets`: bootstrap scores of test sets are taken too."""
+    """Rows as every command reads them; `whole_sets`: bootstrap scores of test sets too."""
     from skbench.readers import read_with_notes
     from skbench.report.understanding import understood
 
@@ -154,10 +154,10 @@ def read_models(file, by, roles, missing="drop", one_model=False, whole_sets=Fal
             "the file holds counts of groups, and not which items were right: models are compared "
             "item by item. `skbench estimate` and `skbench report` take it."
         )
-    if one_model and "model" not in rows.items:
-        rows = with_models(rows, Path(file).stem)
+    if one_model:
+        rows = named_after(rows, file)
     need_columns(rows.items, "model", "item")
-    return rows, {"by": topic_names(by) if by else None, "cluster": cluster_name(rows)}
+    return rows, {"by": topic_names(by), "cluster": cluster_name(rows)}
 
 
 def models_table(items, columns):
@@ -179,7 +179,12 @@ def need_columns(items, *names, told="no column"):
 
 def topic_names(by):
     """Columns of the topic in rows that were read: one is called so, several keep their names."""
-    return by if by and len(by) > 1 else ["topic"]
+    return by if by is None or len(by) > 1 else ["topic"]
+
+
+def named_after(rows, file):
+    """The rows; where no column names models, they are one, named for the file."""
+    return rows if "model" in rows.items else with_models(rows, Path(file).stem)
 
 
 def as_in(models, name):

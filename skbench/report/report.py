@@ -9,29 +9,9 @@ import click
 import numpy as np
 
 from skbench.report import past as pasts
-from skbench.report import thresholds
+from skbench.report import reading, thresholds
 from skbench.report.formats import form_option, print_data, print_json
-from skbench.report.options import (
-    Names,
-    bounds_option,
-    features_option,
-    level_option,
-    missing_option,
-    past_options,
-    reading_options,
-)
-from skbench.report.reading import (
-    check_topics,
-    cluster_name,
-    find_features,
-    read_rows,
-    recommended,
-    say_if_beyond,
-    score_name,
-    score_range,
-    topic_names,
-    with_models,
-)
+from skbench.report.options import Names, features_option, model_options, seed_option
 from skbench.report.terminal import in_one_line, loading, say, working
 
 THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
@@ -44,12 +24,8 @@ THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
     type=Names(),
     help="Topic column(s), whose means then count equally in the ranking.  [default: guessed]",
 )
-@reading_options
-@bounds_option
-@level_option
-@missing_option
-@past_options
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@model_options
+@seed_option
 @click.option(
     "--rows",
     type=click.IntRange(0),
@@ -96,11 +72,11 @@ def report(paths, by, bounds, confidence_level, missing, seed, rows, form, **opt
     limits = {name: options.pop(name) for name in ("fail_under", "fail_if_worse_than")}
     with in_one_line():
         rows_read, topics = _read(paths, by, options, missing)
-        known_range = score_range(rows_read, bounds)
+        known_range = reading.score_range(rows_read, bounds)
         groups = ["model", *topics]
         with working("estimating"):
             past = pasts.learn(*earlier, rows_read, paths[0], by, options)
-            features = None if past is not None else find_features(rows_read, groups, asked)
+            features = None if past is not None else reading.find_features(rows_read, groups, asked)
             findings = _found(
                 rows_read,
                 groups,
@@ -112,12 +88,12 @@ def report(paths, by, bounds, confidence_level, missing, seed, rows, form, **opt
                 features,
                 equal_topics=bool(by),
             )
-        say_if_beyond(findings.estimate, rows_read.items, known_range)
+        reading.say_if_beyond(findings.estimate, rows_read.items, known_range)
         verdicts = thresholds.verdicts(findings, known_range, **limits)
         about = {
             "read": _read_in_words(findings, paths),
             "notes": [without_folders(note, paths) for note in rows_read.notes],
-            "score": score_name(rows_read),
+            "score": reading.score_name(rows_read),
             "command_line": shlex.join(["skbench", *map(_without_folder, sys.argv[1:])]),
         }
         _write(findings, about, verdicts, rows, form, **files)
@@ -132,16 +108,15 @@ def _read(paths, by, roles, missing):
     with loading():
         from skbench.readers.group_results import unfolded
 
-    check_topics(by, roles["model"])
-    rows = read_rows(paths[0] if len(paths) == 1 else list(paths), by, roles, missing)
+    reading.check_topics(by, roles["model"])
+    rows = reading.read_rows(paths[0] if len(paths) == 1 else list(paths), by, roles, missing)
     rows = unfolded(rows)
     items = rows.items
     if "item" not in items:
         # Models then share nothing that is known, and are compared as on different items.
         items["item"] = np.arange(len(items))
-    if "model" not in items:
-        rows = with_models(rows, Path(paths[0]).stem)
-    return rows, [name for name in topic_names(by) if name in rows.items]
+    rows = reading.named_after(rows, paths[0])
+    return rows, [name for name in reading.topic_names(by) or ["topic"] if name in items]
 
 
 def _found(
@@ -153,8 +128,8 @@ def _found(
     return find(
         read.items,
         by=groups,
-        cluster=cluster_name(read),
-        estimator=recommended(seed, groups),
+        cluster=reading.cluster_name(read),
+        estimator=reading.recommended(seed, groups),
         known_range=known_range,
         confidence_level=confidence_level,
         missing=missing,
@@ -195,7 +170,7 @@ def _read_in_words(findings, paths):
 
 
 def without_folders(text, paths):
-    """Text without the folders that lead to the files: they are this machine's, not the results'."""
+    """Text without the folders that lead to the files, which are this machine's alone."""
     folders = {f"{folder}{os.sep}" for path in paths for folder in _leading(path)}
     for folder in sorted(folders, key=len, reverse=True):
         text = text.replace(folder, "")

@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 import numpy as np
 
+from skbench.report import reading
 from skbench.report.formats import format_options, show
 from skbench.report.options import bounds_option, level_option, reading_options
-from skbench.report.reading import as_in, need_columns, read_rows, score_range
 from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line
 
@@ -91,13 +91,13 @@ def _running(state, names, bounds, settings):
 
 def _scores(file, wanted, bounds, roles):
     """Scores of the items that all these models answered, in the order they were complete."""
-    rows = read_rows(file, None, roles)
+    rows = reading.read_rows(file, None, roles)
     items = rows.items
-    need_columns(items, "item", told=f"no column of {file!r}")
     if "model" not in items:
         items = items.assign(model=wanted[0] if wanted else Path(file).stem)
+    reading.need_columns(items, "item", told=f"no column of {file!r}")
     models = list(items["model"].unique())
-    chosen = [as_in(items["model"], name) for name in wanted] or models
+    chosen = [reading.as_in(items["model"], name) for name in wanted] or models
     if not set(chosen) <= set(models) or len(chosen) > 2 or len(set(chosen)) < len(chosen):
         shown = ", ".join(map(repr, models[:5]))
         raise DataError(f"name one or two of the models of {file!r}, which has {shown}.")
@@ -108,7 +108,7 @@ def _scores(file, wanted, bounds, roles):
     if table.empty or table["score"].shape[1] < len(chosen):
         raise DataError(f"no item of {file!r} was answered by {' and '.join(map(repr, chosen))}.")
     order = table["place"].max(axis=1).argsort(kind="stable")
-    known = score_range(rows, bounds)
+    known = reading.score_range(rows, bounds)
     if known is None:
         raise DataError("the range of the scores is not known: pass --bounds LOW HIGH.")
     return table["score"][chosen].iloc[order], known

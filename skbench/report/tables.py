@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from skbench.containers import LISTED, ON_AVERAGE, UNLESS_SKEWED
-from skbench.report.table import Column, Table, decimals_for, number, score_form
+from skbench.report.table import Column, Table, number, score_form
 
 _MODELS = ("model", "model_a", "model_b")
 DIRECT = ("direct", "direct"), ("low", "direct_low"), ("high", "direct_high")
@@ -55,7 +55,7 @@ def joined(columns):
 
 
 def group_rows(summary, direct, estimate, by):
-    """One row per group, sorted by topic and model; all columns of `by` but "model" are the topic."""
+    """One row per group, sorted by topic (all columns of `by` but "model") and model."""
     labels = pd.DataFrame(list(summary.labels), columns=by)
     topics = [name for name in by if name != "model"]
     table = pd.DataFrame(

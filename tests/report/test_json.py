@@ -9,8 +9,18 @@ from click.testing import CliRunner
 
 import skbench
 from skbench.datasets import make_items, make_judged_items
-from skbench.report import compare, doctor, estimate, gate, judge, leaderboard
-from skbench.report import passk, plan, report, sequential
+from skbench.report import (
+    compare,
+    doctor,
+    estimate,
+    gate,
+    judge,
+    leaderboard,
+    passk,
+    plan,
+    report,
+    sequential,
+)
 
 MODULES = (compare, doctor, estimate, gate, judge, leaderboard, passk, plan, report, sequential)
 COMMANDS = {module.__name__.rpartition(".")[2]: module for module in MODULES}

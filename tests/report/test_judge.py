@@ -201,6 +201,7 @@ def test_what_a_judge_is_off_by_is_paired_with_the_labels(written):
         assert half_width == pytest.approx(t.ppf(0.975, n - 1) * off.std() / n**0.5, rel=0.1)
 
 
+@pytest.mark.slow
 def test_what_a_good_judge_is_off_by_is_covered(written):
     """200 sets of 200 answers, 40 labeled, the judge wrong on 3 % of either kind."""
     rng, hits = np.random.default_rng(1), []

@@ -2,9 +2,6 @@
 
 import io
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +12,7 @@ from click.testing import CliRunner
 from skbench.comparison import leaderboard as ranked
 from skbench.datasets import make_items
 from skbench.readers import read_euroeval
+from skbench.report.estimate import estimate
 from skbench.report.leaderboard import leaderboard
 from skbench.tasks import MeanRankScore
 
@@ -63,29 +61,17 @@ def test_csv_and_table_hold_the_same_numbers(file):
     assert "Models that share a letter cannot be told apart" in result.stdout
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_lines_fit_a_terminal(file):
-    import pty
-
-    program = f"""
-from skbench.report.cli import main
-for command in (["leaderboard"], ["estimate", "--method", "eb"]):
-    try:
-        main([*command, {str(file)!r}])
-    except SystemExit as end:
-        assert not end.code
-"""
-    parent, child = pty.openpty()
-    run_there = [sys.executable, "-c", program]
-    width = os.environ | {"COLUMNS": "80", "TERM": "dumb"}
-    subprocess.run(
-        run_there, stdout=child, stderr=subprocess.DEVNULL, env=width, timeout=120, check=True
-    )
-    os.close(child)
-    shown = os.read(parent, 100_000).decode()
-    os.close(parent)
-    assert "share a letter" in shown and "average over groups" in shown
-    assert max(len(line) for line in shown.splitlines()) <= 80
+    terminal = {"FORCE_COLOR": "1", "TERM": "dumb", "COLUMNS": "80"}
+    for command, options, words in [
+        (leaderboard, [], "share a letter"),
+        (estimate, ["--method", "direct", "--interval", "t"], "each group"),
+    ]:
+        result = CliRunner().invoke(command, [str(file), *options], env=terminal)
+        assert words in result.stdout
+        assert max(len(line) for line in result.stdout.splitlines()) <= 80
+        free = CliRunner().invoke(command, [str(file), *options]).stdout
+        assert max(len(line) for line in free.splitlines()) > 80
 
 
 def test_level_and_topics_are_said(file):

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._files import write_whole
+from skbench._printed import NUMBERS
 from skbench.report.options import seed_option
 from skbench.report.table import Column, Table
 from skbench.report.tables import level_and_guarantee
@@ -116,7 +117,7 @@ def with_earlier_models(items, sample, labels):
         found.append(new.estimate(["model", "topic"], population=others[["topic", "item"]]))
     labels_found = found[0].labels.append([e.labels for e in found[1:]])
     frames = pd.concat([e.to_frame() for e in found]).set_axis(labels_found).loc[list(labels)]
-    columns = {name: frames[name].to_numpy() for name in ("value", "low", "high", "standard_error")}
+    columns = {name: frames[name].to_numpy() for name in NUMBERS}
     return replace(found[0], labels=labels, method="with earlier models (item bank)", **columns)
 
 

@@ -6,6 +6,7 @@ import click
 import numpy as np
 import pandas as pd
 
+from skbench._printed import NUMBERS
 from skbench.report import tables
 from skbench.report.formats import format_options, show_estimates
 from skbench.report.labeled_rows import read_judged
@@ -216,7 +217,7 @@ def _shrunk(grouped, is_binary, confidence_level, seed):
 def _table(columns, estimate, effective_sample_size, bias, data):
     """The numbers of a report, how far off the autorater is among them."""
     table = pd.DataFrame(columns)
-    for name in ("value", "low", "high", "standard_error"):
+    for name in NUMBERS:
         table[name] = getattr(estimate, name)
     comparable = _on_one_scale(data)
     table["bias"] = table["judge"] - table["value"] if comparable else np.nan

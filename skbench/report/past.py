@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import plain
+from skbench._printed import NUMBERS
 from skbench.report import reading
 from skbench.report.tables import joined
 from skbench.report.terminal import DataError, say
@@ -39,11 +40,8 @@ class Past(NamedTuple):
         if "model" in by:
             wanted.insert(0, frame["model"])
         index = pd.MultiIndex.from_arrays(wanted) if len(wanted) > 1 else pd.Index(wanted[0])
-        at = found.labels.get_indexer(index)
-        columns = {
-            name: np.where(at >= 0, getattr(found, name)[at], np.nan)
-            for name in ("value", "low", "high", "standard_error")
-        }
+        frame = found.to_frame().set_axis(found.labels).reindex(index)
+        columns = {name: frame[name].to_numpy() for name in NUMBERS}
         return replace(found, labels=labels, method=self.method(f"{found.method},"), **columns)
 
     def method(self, name):
@@ -187,7 +185,9 @@ def learn(paths, file, rows, source, by=None, roles=None):
     if both is None:
         items, keys, both = items.assign(topic="all"), ["item"], bank.items_[["item"]]
     asked = items[keys].drop_duplicates()
-    known = len(asked.merge(both, on=keys)) if _alike(asked, both, keys) else 0
+    # Numbers and text cannot be merged.
+    alike = all(asked[key].isin(both[key]).any() for key in keys)
+    known = len(asked.merge(both, on=keys)) if alike else 0
     if not known:
         raise DataError(
             f"none of the {len(asked)} items, such as {_words(asked)}, is in the past, which has "
@@ -240,11 +240,6 @@ def as_in(values, known):
     by_text = {str(label): label for label in pd.unique(known)}
     renamed = {label: by_text.get(str(label), label) for label in pd.unique(values)}
     return values.map(renamed)
-
-
-def _alike(asked, both, keys):
-    """Whether labels can be compared at all: numbers and text cannot."""
-    return all(asked[key].isin(both[key]).any() for key in keys)
 
 
 def _words(frame):

@@ -10,7 +10,7 @@ from skbench.report.options import level_option, past_options, reading_options
 from skbench.report.past import check_past
 from skbench.report.reading import read_models, score_range
 from skbench.report.table import Column, Table
-from skbench.report.terminal import DataError, in_one_line, print_prose, say
+from skbench.report.terminal import DataError, in_one_line, say
 
 
 class Percent(float):
@@ -129,12 +129,6 @@ def plan(file, a, b, effect, items, power, confidence_level, repeats, form, **op
                 f"{items} items show no difference that is possible: models of about this "
                 f"accuracy differ by at most {largest:g}. Plan more items."
             )
-        if form.name == "text" and len(rows) == 1:
-            print_prose(f"{head}.")
-            print_prose(
-                f"{_question(rows, effect, items, goal)}: {_cells(rows, effect).texts()[0]}."
-            )
-            return
         document = {"power": power, "effect": effect, "n_items": items, "plans": rows}
         show(form, _table(head, rows, effect, items, goal), document)
 
@@ -238,19 +232,22 @@ def _measured(file, a, b, roles, repeats):
     noise = float(result.noise[0])
     if repeats is not None and math.isnan(noise):
         raise DataError("--repeats cannot be planned: the file has one answer per item.")
+    in_clusters = columns["cluster"] == "cluster"
     answers = round(items.groupby(["model", "item"]).size().mean())
     row = {
-        "correlation": _known(result.correlation[0]),
+        "correlation": float(result.correlation[0]),
         "omega2": float(result.omega2[0]),
-        "sigma2_a": (_known(noise) or 0.0) / 2,
-        "sigma2_b": (_known(noise) or 0.0) / 2,
+        "sigma2_a": 0.0 if math.isnan(noise) else noise / 2,
+        "sigma2_b": 0.0 if math.isnan(noise) else noise / 2,
         "n_repeats": repeats or answers,
         "design_effect": 1.0,
-        "cluster_size": _cluster_size(items, columns),
+        "cluster_size": items["item"].nunique() / items["cluster"].nunique()
+        if in_clusters
+        else 1.0,
         "test": "mcnemar" if result.test == "McNemar, exact" else "t",
     }
     words = [f"{first} and {second}, with the spread of {n_items} shared items of FILE"]
-    if columns["cluster"] == "cluster":
+    if in_clusters:
         words.append("in clusters like these")
     return ", ".join(words + _on_repeats(row["n_repeats"])), [row], score_range(rows)
 
@@ -263,16 +260,6 @@ def _in_unit(effect, unit):
         if abs(effect) < 1:
             say(f"scores run from 0 to 100: a difference of {effect:g} points, not of {effect:.0%}")
     return effect
-
-
-def _cluster_size(items, columns):
-    if columns["cluster"] != "cluster":
-        return 1.0
-    return items["item"].nunique() / items["cluster"].nunique()
-
-
-def _known(value):
-    return float(value) if math.isfinite(value) else None
 
 
 def _on_repeats(repeats):
@@ -316,10 +303,14 @@ def _cells(rows, effect):
 
 def _table(head, rows, effect, items, goal):
     """The answers by the correlation of the two models."""
-    question = f"{_question(rows, effect, items, goal)}, by the correlation of the two models:"
+    question = _question(rows, effect, items, goal)
+    cells = _cells(rows, effect)
+    if len(rows) == 1:
+        return Table([], [f"{head}.", f"{question}: {cells.texts()[0]}."])
     correlation = Column("correlation", [row["correlation"] for row in rows], "g")
     note = (
         "0 is for models on different items, as many for each. On the same items models tend to "
         "correlate by 0.3 to 0.7: compare two of them in a pilot to find out."
     )
-    return Table([correlation, _cells(rows, effect)], [f"{head}.", question], notes=[note])
+    head = [f"{head}.", f"{question}, by the correlation of the two models:"]
+    return Table([correlation, cells], head, notes=[note])

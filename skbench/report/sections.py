@@ -10,7 +10,7 @@ from skbench.report import tables
 from skbench.report.headline import headline
 from skbench.report.table import Column, Table, number, score_form
 from skbench.report.terminal import ascii_only, print_line, print_prose, say
-from skbench.report.writers import as_latex, as_list, as_markdown, markdown_text, print_grid
+from skbench.report.writers import as_latex, as_list, as_markdown, markdown_text, print_whole
 
 _BAR_WIDTH = 30
 _MARKS = "├─●┤"
@@ -54,9 +54,7 @@ def print_report(findings, about, rows):
             print_prose(section.lead)
         if section.table is not None:
             print_prose(section.table.promise)
-            print_grid(section.table)
-            for note in section.table.notes:
-                print_prose(note)
+            print_whole(section.table)
         for sentence in section.sentences:
             print_prose(f"- {sentence.strip()}")
 

@@ -32,13 +32,14 @@ def verdicts(findings, known_range, fail_under, fail_if_worse_than):
 def _under(findings, limit):
     models = findings.models().set_index("model")
     threshold = f"--fail-under {limit:g}"
-    below = models[models["high"] < limit]
-    if len(below):
-        return Verdict(threshold, True, f"{threshold}: crossed by {_named(below)}.")
-    unknown = models[~((models["low"] >= limit) | (models["high"] < limit))]
-    if len(unknown):
-        return Verdict(threshold, False, f"{threshold}: undecided for {_named(unknown)}.")
-    return Verdict(threshold, False, f"{threshold}: all models are clearly at it or above.")
+    below = models["high"] < limit
+    unknown = ~((models["low"] >= limit) | below)
+    told = "all models are clearly at it or above"
+    if below.any():
+        told = f"crossed by {_named(models[below])}"
+    elif unknown.any():
+        told = f"undecided for {_named(models[unknown])}"
+    return Verdict(threshold, bool(below.any()), f"{threshold}: {told}.")
 
 
 def _named(rows):
@@ -57,7 +58,6 @@ def _worse(findings, name):
     second = pairs["model_b"] == name
     lost = first & (pairs["verdict"] == "better") | second & (pairs["verdict"] == "worse")
     if lost.any():
-        others = pairs["model_b"].where(first, pairs["model_a"])[lost]
-        worse = ", ".join(others)
+        worse = ", ".join(pairs["model_b"].where(first, pairs["model_a"])[lost])
         return Verdict(threshold, True, f"{threshold}: crossed, {worse} clearly worse.")
     return Verdict(threshold, False, f"{threshold}: no model is clearly worse.")

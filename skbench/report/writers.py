@@ -23,15 +23,15 @@ def print_whole(table):
     """Print head, promise, grid and notes on stdout."""
     for line in table.head:
         print_line(line)
-    print_grid(table)
+    if table.columns:
+        print_grid(table)
     for sentence in table.notes:
         print_prose(sentence)
 
 
 def print_grid(table):
     """Print the columns on stdout, fewer of them on a narrow terminal."""
-    narrowed = table.narrowed()
-    print_table(as_rich(table), as_rich(narrowed))
+    print_table(as_rich(table), as_rich(table.narrowed()))
 
 
 def as_rich(table):

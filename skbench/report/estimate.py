@@ -8,7 +8,14 @@ import numpy as np
 from skbench.report import past as pasts
 from skbench.report import reading, tables
 from skbench.report.formats import format_options, show_estimates
-from skbench.report.options import Names, features_option, model_options, plot_option, seed_option
+from skbench.report.options import (
+    Names,
+    choice_option,
+    features_option,
+    model_options,
+    plot_option,
+    seed_option,
+)
 from skbench.report.terminal import DataError, in_one_line, save_picture, working
 
 _METHODS = {
@@ -20,6 +27,7 @@ _METHODS = {
     "fay-herriot": "FayHerriot",
     "structured": "StructuredRegression",
 }
+_VARIANCES = ("smoothed", "plug-in", "pooled", "agresti", "model")
 _WITHOUT_FEATURES = ("direct", "james-stein")
 _INTERVALS = {
     "eb": ["robust", "length-optimal", "parametric", "fab"],
@@ -45,13 +53,7 @@ _READING = ("model", "models", "score", "item", "cluster", "rename", "filter", "
     type=click.Choice(["identity", "arcsine", "logit"]),
     help="Scale on which eb shrinks.",
 )
-@click.option(
-    "--variance",
-    type=click.Choice(["smoothed", "plug-in", "pooled", "agresti", "model"]),
-    default="smoothed",
-    show_default=True,
-    help="Sampling variance of the group means.",
-)
+@choice_option("--variance", "Sampling variance of the group means.", *_VARIANCES)
 @click.option(
     "--population",
     metavar="NUMBER|COLUMN",

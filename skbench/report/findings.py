@@ -8,7 +8,7 @@ import pandas as pd
 
 from skbench.comparison import Leaderboard, ModelComparison
 from skbench.comparison.leaderboards import leaderboard_of
-from skbench.containers import Estimate, GroupSummary
+from skbench.containers import Estimate
 from skbench.groups import DirectEstimator
 from skbench.report import past as pasts
 from skbench.report import reading, tables
@@ -19,19 +19,9 @@ from skbench.summaries import summarize_items
 FEW_ITEMS = 5  # below which a topic's own mean says next to nothing
 FEWEST_GROUPS = 4  # to borrow strength from; fewer keep their direct estimates
 FEW_CLUSTERS = 10  # below which intervals rest on a handful of differences
-_PAIR_COLUMNS = [
-    "model_a",
-    "model_b",
-    "verdict",
-    "value",
-    "low",
-    "high",
-    "standard_error",
-    "p_value",
-    "correlation",
-    "n_items",
-    "more_items",
-]
+_PAIR_COLUMNS = (
+    "model_a model_b verdict value low high standard_error p_value correlation n_items more_items"
+).split()
 
 
 @dataclass(frozen=True)
@@ -43,9 +33,7 @@ class Findings:
     """
 
     groups: pd.DataFrame
-    direct: Estimate
     estimate: Estimate
-    summary: GroupSummary
     board: Leaderboard
     comparison: ModelComparison | None
     warnings: tuple
@@ -73,25 +61,21 @@ class Findings:
         return table.assign(more_items=np.where(clear, 0.0, more))[_PAIR_COLUMNS]
 
 
-def find(
-    items, *, by, cluster, estimator, known_range, confidence_level, missing="drop",
-    unrelated=False, past=None, equal_topics=False, features=None, doubts=(),
-):  # fmt: skip
-    """What a report says, as `Findings`.
+def find(read, by, known_range, confidence_level, missing, seed, past, features, equal_topics):
+    """What a report says of `ItemRows`, as `Findings`; `by` defines the groups.
 
-    `unrelated`: models have items of their own; `equal_topics`: these count equally in the
-    ranking, as in `skbench leaderboard --topics`; `doubts`: what reading left in doubt.
+    `equal_topics`: topics count equally in the ranking, as in `skbench leaderboard --topics`.
     """
+    items, cluster = read.items, reading.cluster_name(read)
+    # Without ids nothing is known to be shared: models then have items of their own.
+    unrelated = "item" not in read.columns
+    weight = reading.cluster_weight(cluster)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
         summary = summarize_items(
-            items,
-            by=by,
-            cluster=cluster,
-            cluster_weight=reading.cluster_weight(cluster),
-            features=features,
+            items, by=by, cluster=cluster, cluster_weight=weight, features=features
         )
         reading.check_spread(summary)
         summary = reading.with_names(summary, by)
@@ -99,7 +83,7 @@ def find(
         columns = {"by": topics if equal_topics else None, "cluster": cluster}
         direct, estimate = (
             reading.within_scores(e, known_range)
-            for e in _estimates(summary, estimator, past, by, confidence_level)
+            for e in _estimates(summary, seed, past, by, confidence_level)
         )
         if past is None:
             table = reading.models_table(items, columns)
@@ -112,9 +96,7 @@ def find(
     beware = [units, *_beware(summary, table, unrelated, past), *told]
     return Findings(
         groups=tables.group_rows(summary, direct, estimate, by),
-        direct=direct,
         estimate=estimate,
-        summary=summary,
         board=board,
         comparison=board.comparison,
         warnings=tuple(dict.fromkeys(filter(None, beware))),
@@ -126,18 +108,19 @@ def find(
         },
         worth=None if past is None else pasts.worth(past, summary, estimate),
         features=() if features is None else tuple(summary.X.columns.difference(by, sort=False)),
-        doubts=tuple(filter(None, (units, *doubts))),
+        doubts=tuple(filter(None, (units, *read.doubts))),
     )
 
 
-def _estimates(summary, estimator, past, by, confidence_level):
+def _estimates(summary, seed, past, by, confidence_level):
     """Direct estimates, and those that borrow strength where there is some to borrow."""
     direct = DirectEstimator().fit(**summary.fit_args).estimate(confidence_level)
     if past is not None:
         return direct, past.estimate(summary.labels, by, confidence_level)
     if len(summary) < FEWEST_GROUPS:
         return direct, direct
-    return direct, estimator.fit(**summary.fit_args).estimate(confidence_level)
+    fitted = reading.recommended(seed, by).fit(**summary.fit_args)
+    return direct, fitted.estimate(confidence_level)
 
 
 def _described(board, past, known_range, unrelated):

@@ -9,7 +9,14 @@ from skbench._files import write_whole
 from skbench.report import past as pasts
 from skbench.report import reading, tables
 from skbench.report.formats import form_option, print_data, print_json
-from skbench.report.options import Names, level_option, past_options, reading_options
+from skbench.report.options import (
+    Names,
+    choice_option,
+    file_option,
+    level_option,
+    past_options,
+    reading_options,
+)
 from skbench.report.terminal import DataError, in_one_line, print_line, say, working
 
 EXIT_CODES = {"pass": 0, "fail": 3, "undecided": 4}
@@ -23,20 +30,8 @@ _KEPT = ("model", "topic", "item", "cluster", "score")
 @click.option("--relative", is_flag=True, help="The margin is a share of the baseline's mean.")
 @click.option("--baseline", help="Model of OLD, where it holds several.")
 @click.option("--candidate", help="Model of NEW, where it holds several.")
-@click.option(
-    "--fail",
-    type=click.Choice(["worse", "margin"]),
-    default="worse",
-    show_default=True,
-    help="Fail what is shown to be worse, or only what is so by more than the margin.",
-)
-@click.option(
-    "--missing",
-    type=click.Choice(["shared", "wrong"]),
-    default="shared",
-    show_default=True,
-    help="Items that one side did not answer: left out, or scored 0.",
-)
+@choice_option("--fail", "Fail what is shown to be worse, or beyond the margin.", "worse", "margin")
+@choice_option("--missing", "Items that one side lacks: left out, or scored 0.", "shared", "wrong")
 @click.option("--by", type=Names(), help="Topic column(s): list topics that got worse.")
 @reading_options
 @level_option
@@ -44,12 +39,7 @@ _KEPT = ("model", "topic", "item", "cluster", "score")
 @click.option(
     "--undecided", type=click.Choice(["pass", "fail"]), help="What to do where nothing is shown."
 )
-@click.option(
-    "--save-baseline",
-    type=click.Path(dir_okay=False),
-    metavar="FILE.csv",
-    help="Store NEW's items as the next baseline, if it passes.",
-)
+@file_option("--save-baseline", "Store NEW as the next baseline, if it passes.", "FILE.csv")
 @form_option("json", "markdown")
 def gate(old, new, margin, undecided, save_baseline, form, **options):
     """Pass, fail or leave undecided: results NEW against a baseline OLD.

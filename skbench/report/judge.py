@@ -19,20 +19,14 @@ _FEWEST_GROUPS = 10  # with a label; fewer say too little of the spread between 
 
 @click.command()
 @click.argument("file")
-@click.option(
-    "--judge",
-    required=True,
-    help="Column of the autorater: scores or verdicts; several for --card.",
-)
+@click.option("--judge", required=True, help="Column of the autorater; several for --card.")
 @click.option("--human", required=True, help="Column of human labels, blank where there is none.")
 @click.option("--by", type=Names(), help="Column(s) of groups: correct each by itself.")
 @click.option("--labels", help="A second file that has the human labels.")
 @click.option("--id", "ids", type=Names(), help="Column(s) by which to join it.")
 @click.option("--cluster", help="Column of clusters: answers in one are not independent.")
 @click.option("--event", help="The verdict and label that counts, where there are others than yes.")
-@click.option(
-    "--card", is_flag=True, help="How far judges agree with people, and how many they are."
-)
+@click.option("--card", is_flag=True, help="How far judges agree with people; how many they are.")
 @click.option("--first", help="For --card: column that says who of two was shown first.")
 @level_option
 @seed_option
@@ -53,14 +47,13 @@ def judge(file, confidence_level, seed, form, card, first, **columns):
         raise click.UsageError("--first goes with --card.")
     if (columns["labels"] is None) != (columns["ids"] is None):
         raise click.UsageError("--labels and --id go together.")
-    if card:
-        with in_one_line():
+    with in_one_line():
+        if card:
             from skbench.report.card import show_card
 
             names = Names().convert(columns["judge"], None, None)
-            show_card(file, names, columns | {"first": first}, confidence_level, seed, form)
-        return
-    with in_one_line():
+            columns["first"] = first
+            return show_card(file, names, columns, confidence_level, seed, form)
         data = read_judged(file, **columns)
         _warn_of_units(data, columns)
         with working("estimating"):
@@ -69,9 +62,8 @@ def judge(file, confidence_level, seed, form, card, first, **columns):
             else:
                 rows, estimate = _of_groups(data, confidence_level, seed)
         known = {"judge": columns["judge"], "human": columns["human"]}
-        table = (_one_table if data.groups is None else _group_table)(
-            rows, estimate, known["judge"]
-        )
+        fill = _one_table if data.groups is None else _group_table
+        table = fill(rows, estimate, known["judge"])
         show_estimates(form, table, estimate, "groups", rows, **known)
 
 

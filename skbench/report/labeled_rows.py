@@ -175,11 +175,10 @@ def _with_labels(table, file, labels, ids, human):
     given = _load(labels, [*ids, human], label_columns=ids)
     keys, given_keys = _one_text(table, ids, "id"), _one_text(given, ids, "id")
     _refuse_repeated(given_keys, labels, "Keep one label per answer.")
-    _refuse_repeated(
-        keys,
-        file,
-        "A label would go to several rows. Name all columns that tell answers apart (--id a,b).",
+    remedy = (
+        "A label would go to several rows. Name all columns that tell answers apart (--id a,b)."
     )
+    _refuse_repeated(keys, file, remedy)
     place = pd.Index(given_keys).get_indexer(keys)
     n_found = int((place >= 0).sum())
     if n_found == 0:

@@ -17,6 +17,22 @@ class Names(click.ParamType):
         return names
 
 
+def choice_option(name, help_text, *choices):
+    """An option with these choices, of which the first is the default."""
+    kind = click.Choice(choices)
+    return click.option(name, type=kind, default=choices[0], show_default=True, help=help_text)
+
+
+def file_option(name, help_text, metavar=None):
+    """An option that names a file to write."""
+    return click.option(name, type=click.Path(dir_okay=False), metavar=metavar, help=help_text)
+
+
+def number_option(name, help_text, kind=None):
+    """An option that takes a number, a whole one above 0 unless told otherwise."""
+    return click.option(name, type=kind or click.IntRange(1), help=help_text)
+
+
 _READING = (
     click.option("--model", help="Model column."),
     click.option("--models", type=Names(), help="Score columns of a wide file, one per model."),
@@ -53,15 +69,13 @@ features_option = click.option(
     "--features", help="Columns to predict from (a,b,c), or a file with such columns."
 )
 seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-plot_option = click.option(
-    "--plot", type=click.Path(dir_okay=False), help="Save a picture (.png, .pdf, .svg)."
-)
-_MISSING = click.option(
+plot_option = file_option("--plot", "Save a picture (.png, .pdf, .svg).")
+_MISSING = choice_option(
     "--missing",
-    type=click.Choice(["drop", "wrong", "refuse"]),
-    default="drop",
-    show_default=True,
-    help="What an item is that a model did not answer: not asked, wrong, or an error.",
+    "What an item is that a model did not answer: not asked, wrong, or an error.",
+    "drop",
+    "wrong",
+    "refuse",
 )
 _PAST = (
     click.option(

@@ -6,7 +6,13 @@ import click
 
 from skbench.report import plan_bank
 from skbench.report.formats import form_option, show
-from skbench.report.options import level_option, past_options, reading_options
+from skbench.report.options import (
+    file_option,
+    level_option,
+    number_option,
+    past_options,
+    reading_options,
+)
 from skbench.report.past import check_past
 from skbench.report.reading import read_models, score_range
 from skbench.report.table import Column, Table
@@ -49,11 +55,6 @@ _CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.9)
 _GUESSES = ("accuracy", "std", "correlation", "noise", "cluster_size", "icc")
 
 
-def _number(name, help_text, kind=None):
-    """An option that takes a number, a whole one unless told otherwise."""
-    return click.option(f"--{name}", type=kind or click.IntRange(1), help=help_text)
-
-
 _POSITIVE = click.FloatRange(0, min_open=True)
 _SIGNED = click.FloatRange(-1, 1)
 
@@ -62,8 +63,8 @@ _SIGNED = click.FloatRange(-1, 1)
 @click.argument("file", required=False)
 @click.argument("a", required=False)
 @click.argument("b", required=False)
-@_number("effect", "True difference worth finding, 0.03 or 3%: how many items?", Share())
-@_number("items", "Number of items: which difference?")
+@number_option("--effect", "True difference worth finding, 0.03 or 3%: how many items?", Share())
+@number_option("--items", "Number of items: which difference?")
 @click.option(
     "--power",
     type=click.FloatRange(0.5, 1, max_open=True),
@@ -72,21 +73,23 @@ _SIGNED = click.FloatRange(-1, 1)
     help="Chance of showing the difference.",
 )
 @level_option
-@_number("repeats", "Answers of each model to each item.")
-@_number("accuracy", "Of both models, about, 0.7 or 70%: right and wrong answers.", Accuracy())
-@_number("std", "Standard deviation of the scores of other kinds of answers.", _POSITIVE)
-@_number("correlation", "Of the models' scores over items; not given: several.", _SIGNED)
-@_number("noise", "Variance of a model's repeated answers to an item.", click.FloatRange(0))
-@_number("cluster-size", "Items per cluster.", click.FloatRange(1))
-@_number("icc", "Correlation of differences within a cluster.", _SIGNED)
+@number_option("--repeats", "Answers of each model to each item.")
+@number_option(
+    "--accuracy", "Of both models, about, 0.7 or 70%: right and wrong answers.", Accuracy()
+)
+@number_option("--std", "Standard deviation of the scores of other kinds of answers.", _POSITIVE)
+@number_option("--correlation", "Of the models' scores over items; not given: several.", _SIGNED)
+@number_option("--noise", "Variance of a model's repeated answers to an item.", click.FloatRange(0))
+@number_option("--cluster-size", "Items per cluster.", click.FloatRange(1))
+@number_option("--icc", "Correlation of differences within a cluster.", _SIGNED)
 @reading_options
 @past_options
-@_number("half-width", "With --past: of a new model's interval.  [default: 0.02]", _POSITIVE)
-@_number("choose", "With --past: items to choose for it.")
-@click.option(
-    "--output", type=click.Path(dir_okay=False), help="With --choose: CSV file to write them to."
+@number_option(
+    "--half-width", "With --past: of a new model's interval.  [default: 0.02]", _POSITIVE
 )
-@_number("seed", "With --past: of the items.  [default: 0]", click.IntRange(0))
+@number_option("--choose", "With --past: items to choose for it.")
+@file_option("--output", "With --choose: CSV file to write them to.")
+@number_option("--seed", "With --past: of the items.  [default: 0]", click.IntRange(0))
 @form_option("json")
 def plan(file, a, b, effect, items, power, confidence_level, repeats, form, **options):
     """Plan a comparison of two models that answer the same items, or a new model's items.

@@ -11,7 +11,7 @@ import numpy as np
 from skbench.report import past as pasts
 from skbench.report import reading, thresholds
 from skbench.report.formats import form_option, print_data, print_json
-from skbench.report.options import Names, features_option, model_options, seed_option
+from skbench.report.options import Names, features_option, file_option, model_options, seed_option
 from skbench.report.terminal import in_one_line, loading, say, working
 
 THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
@@ -31,27 +31,17 @@ THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
     type=click.IntRange(0),
     default=60,
     show_default=True,
-    help="Groups, and pairs of models, to print.",
+    help="Groups and pairs to print.",
 )
 @features_option
-@click.option("--html", type=click.Path(dir_okay=False), help="Write one self-contained page.")
-@click.option(
-    "--summary",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Add a short Markdown page to FILE, as CI jobs show one.",
-)
+@file_option("--html", "Write one self-contained page.")
+@file_option("--summary", "Add a short Markdown page to FILE, as CI jobs show one.", "FILE")
 @form_option("json", "markdown", "latex")
 @click.option(
-    "--fail-under",
-    type=float,
-    metavar="SCORE",
-    help="Exit with 3 if a model's whole interval lies below.",
+    "--fail-under", type=float, metavar="SCORE", help="Exit with 3 if all of an interval is below."
 )
 @click.option(
-    "--fail-if-worse-than",
-    metavar="MODEL",
-    help="Exit with 3 if another model is clearly worse than this one.",
+    "--fail-if-worse-than", metavar="MODEL", help="Exit with 3 if another model is clearly worse."
 )
 def report(paths, by, bounds, confidence_level, missing, seed, rows, form, **options):
     """Report on the results in PATHS: files or folders that a harness wrote.
@@ -77,17 +67,11 @@ def report(paths, by, bounds, confidence_level, missing, seed, rows, form, **opt
         with working("estimating"):
             past = pasts.learn(*earlier, rows_read, paths[0], by, options)
             features = None if past is not None else reading.find_features(rows_read, groups, asked)
-            findings = _found(
-                rows_read,
-                groups,
-                known_range,
-                confidence_level,
-                missing,
-                seed,
-                past,
-                features,
-                equal_topics=bool(by),
-            )
+            with loading():
+                from skbench.report.findings import find
+
+            settings = confidence_level, missing, seed, past, features
+            findings = find(rows_read, groups, known_range, *settings, equal_topics=bool(by))
         reading.say_if_beyond(findings.estimate, rows_read.items, known_range)
         verdicts = thresholds.verdicts(findings, known_range, **limits)
         about = {
@@ -117,29 +101,6 @@ def _read(paths, by, roles, missing):
         items["item"] = np.arange(len(items))
     rows = reading.named_after(rows, paths[0])
     return rows, [name for name in reading.topic_names(by) or ["topic"] if name in items]
-
-
-def _found(
-    read, groups, known_range, confidence_level, missing, seed, past, features, equal_topics
-):
-    with loading():
-        from skbench.report.findings import find
-
-    return find(
-        read.items,
-        by=groups,
-        cluster=reading.cluster_name(read),
-        estimator=reading.recommended(seed, groups),
-        known_range=known_range,
-        confidence_level=confidence_level,
-        missing=missing,
-        # Without ids nothing is known to be shared: models then have items of their own.
-        unrelated="item" not in read.columns,
-        past=past,
-        equal_topics=equal_topics,
-        features=features,
-        doubts=read.doubts,
-    )
 
 
 def _write(findings, about, verdicts, rows, form, html, summary):

@@ -209,7 +209,9 @@ def test_every_method_runs_and_names_its_guarantee(file, method):
     assert document["guarantee"] == expected
 
 
-@pytest.mark.parametrize("interval", ["length-optimal", "parametric", "fab"])
+@pytest.mark.parametrize(
+    "interval", ["length-optimal", "parametric", pytest.param("fab", marks=pytest.mark.slow)]
+)
 def test_every_interval_of_eb(file, interval):
     found, robust = (
         pd.DataFrame(json.loads(run(file, "--method", "eb", *more, "--json").stdout)["groups"])

@@ -168,9 +168,9 @@ def test_headline_begins_with_what_is_in_doubt(items, tmp_path):
         assert first.startswith("Check first: ") and doubt in first
         headline = re.search('<p class="headline">(.*?)</p>', page.read_text(), re.DOTALL)[1]
         assert html.unescape(headline).startswith(first)
-        text = " ".join(run(report, path).stdout.split())
-        assert text.index(first) < text.index("best") < text.index("Ranking")
-        assert f"**{markdown_text(first)}" in run(report, path, "--markdown").stdout
+    text = " ".join(run(report, path).stdout.split())
+    assert text.index(first) < text.index("best") < text.index("Ranking")
+    assert f"**{markdown_text(first)}" in run(report, path, "--markdown").stdout
 
 
 def test_report_holds_no_folder_of_the_machine(file, items, tmp_path, monkeypatch):

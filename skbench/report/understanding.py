@@ -66,7 +66,8 @@ class Understanding:
         known = asdict(self)
         counts = ("models", "topics", "items", "answers", "repeats", "clusters")
         gaps = [{"model": name, "answered": shares} for name, shares in known.pop("gaps").items()]
-        return {f"n_{name}": known.pop(name) for name in counts} | known | {"gaps": gaps}
+        columns = {f"{role}_columns": known.pop(f"{role}s") for role in ("human", "judge")}
+        return {f"n_{name}": known.pop(name) for name in counts} | known | columns | {"gaps": gaps}
 
 
 def counted(n, noun):
@@ -97,13 +98,14 @@ def understood(rows):
     answers = len(items)
     if rows.groups is not None:
         answers = int(items["n"].sum()) if "n" in items else 0
+    n = {name: int(items[name].nunique()) for name in ("model", "item", "cluster") if name in items}
     return Understanding(
-        models=int(items["model"].nunique()) if "model" in items else 0,
+        models=n.get("model", 0),
         topics=n_topics,
-        items=int(items["item"].nunique()) if has_items else 0,
+        items=n.get("item", 0),
         answers=answers,
         repeats=repeats,
-        clusters=int(items["cluster"].nunique()) if own_clusters else 0,
+        clusters=n["cluster"] if own_clusters else 0,
         what="items" if rows.groups is None else "groups",
         blank=blank,
         gaps=gaps,

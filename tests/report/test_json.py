@@ -59,6 +59,7 @@ CASES = [
     (["plan", "--effect", "0.03", "--accuracy", "0.7"], {"plans": ["required_items"]}),
     (["plan", "--past", "r.csv", "--half-width", "0.1"], {"plans": ["interval_of"]}),
     (["doctor", "r.csv"], {"gaps": ["model", "answered"]}),
+    (["doctor", "j.csv", "--score", "other"], {}),
 ]  # fmt: skip
 
 

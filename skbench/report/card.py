@@ -1,9 +1,8 @@
 """`skbench judge --card`: how far judges agree with people, on one card."""
 
 import numpy as np
-import pandas as pd
 
-from skbench.report.formats import print_result
+from skbench.report.formats import show
 from skbench.report.labeled_rows import (
     as_event,
     as_one_word,
@@ -12,12 +11,12 @@ from skbench.report.labeled_rows import (
     say_silent,
     with_guessed_cluster,
 )
-from skbench.report.markup import Cells
+from skbench.report.table import Column, Table
 
 _FIGURES = ("kappa", "alpha", "tpr", "tnr", "bias", "calibration")
 
 
-def print_card(file, names, columns, confidence_level, seed, form):
+def show_card(file, names, columns, confidence_level, seed, form):
     """Read the columns (of judges, and those of the command), make the card and print it."""
     from skbench import judge_agreement, position_bias
 
@@ -43,28 +42,35 @@ def print_card(file, names, columns, confidence_level, seed, form):
         rows, human, names, event=event, cluster=cluster,
         confidence_level=confidence_level, random_state=seed,
     )  # fmt: skip
-    frame = card.to_frame()
-    cells = [
-        [str(name), f"{row['n_labels']:.0f}"]
-        + [_ends(row[what], row[f"{what}_low"], row[f"{what}_high"]) for what in _FIGURES]
-        for name, row in frame.iterrows()
-    ]
+    frame = card.to_frame().reset_index()
+    shown = [Column("judge", frame["judge"]), Column("labels", frame["n_labels"], ".0f")]
+    for name in _FIGURES:
+        parts = zip(*(frame[f"{name}{end}"] for end in ("", "_low", "_high")), strict=True)
+        shown.append(Column(name, [_ends(*part) for part in parts], align="right"))
     told = [*card.sentences(), *_on_estimates(card, rows), *_on_position(biases)]
-    known = ("n_labels", "n_clusters", "alpha", "effective_judges", "confidence_level")
-    weights = card.vote_weights
-    document = {name: getattr(card, name) for name in known} | {
-        "effective_judges_interval": list(card.effective_judges_interval),
-        "remarks": list(card.remarks),
+    show(form, Table(shown, notes=told), _document(card, frame, biases), frame)
+
+
+def _document(card, frame, biases):
+    """The card for JSON."""
+    low, high = card.effective_judges_interval
+    weights = {} if card.vote_weights is None else card.vote_weights
+    return {
+        "n_labels": card.n_labels,
+        "n_clusters": card.n_clusters,
+        "alpha": card.alpha,
+        "effective_judges": {"value": card.effective_judges, "low": low, "high": high},
+        "remarks": card.remarks,
         "judges": frame,
-        "vote": card.vote,
-        "corrected": card.corrected,
-        "vote_weights": None if weights is None else weights.to_dict(),
-        "position_bias": pd.DataFrame.from_dict(biases, "index").rename_axis("judge")
-        if biases
-        else None,
+        "votes": [] if card.vote is None else card.vote.rename_axis("vote").reset_index(),
+        "vote_weights": [{"judge": name, "weight": w} for name, w in weights.items()],
+        "corrected": [] if card.corrected is None else _by_judge(card.corrected),
+        "position_bias": [{"judge": name, **figures} for name, figures in biases.items()],
     }
-    table = Cells(["judge", "labels", *_FIGURES], cells, 1)
-    print_result(form, table, told, document, frame, columns["escape_formulas"])
+
+
+def _by_judge(frame):
+    return frame.rename_axis("judge").reset_index()
 
 
 def _ends(value, low, high):

@@ -9,15 +9,12 @@ import numpy as np
 import pandas as pd
 
 from skbench._files import write_whole
-from skbench.report.tables import level_and_guarantee, plain_table
-from skbench.report.terminal import (
-    in_one_line,
-    print_prose,
-    print_table,
-    save_picture,
-    say,
-    working,
-)
+from skbench._printed import NUMBERS
+from skbench.report.options import seed_option
+from skbench.report.table import Column, Table
+from skbench.report.tables import level_and_guarantee
+from skbench.report.terminal import in_one_line, print_prose, save_picture, say, working
+from skbench.report.writers import print_grid
 
 _N_SHOWN = 5
 _CLEAR = 2  # standard errors from 0 beyond which a difference is not put down to chance
@@ -25,7 +22,7 @@ _EXTREME = 0.1  # coverage is told apart for truths this near to 0 or 1
 
 
 @click.command()
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@seed_option
 @click.option(
     "--n",
     "n_images",
@@ -50,6 +47,8 @@ def demo(seed, n_images, output):
     all the others is the truth.
     """
     with in_one_line():
+        from skbench.plot import ShrinkageDisplay
+
         items, features = _benchmark(seed)
         sample, truth = _looked_at(items, n_images, seed)
         summary, estimates = _estimated(sample, features, seed)
@@ -60,7 +59,9 @@ def demo(seed, n_images, output):
         _print_scores(scores)
         for line in ("", *_verdict(scores, estimates, truth, summary.groups), ""):
             print_prose(line)
-        display = _shrinkage(estimates, truth, summary)
+        display = ShrinkageDisplay.from_estimates(
+            estimates["direct"], estimates["mixed"], truth=truth, n=summary.n
+        )
         _print_moves(display.moves_)
         _save(output, display, sample)
 
@@ -105,22 +106,7 @@ def _estimated(sample, features, seed):
 
 
 def with_earlier_models(items, sample, labels):
-    """Estimates of each model by those of an item bank whose past are all the other models.
-
-    Parameters
-    ----------
-    items : DataFrame
-        Columns model, topic, item and score: what a model is asked when it belongs to the past.
-    sample : DataFrame
-        Rows of these that are known of the new model.
-    labels : MultiIndex of shape (n_groups,)
-        Model and topic.
-
-    Returns
-    -------
-    Estimate
-        Of the mean score on the items that were not looked at, with posterior intervals.
-    """
+    """Estimates of each model by an item bank whose past are all the others, as of these labels."""
     from skbench.bank import ItemBank, UnitLevelModel
 
     with_all = ItemBank().fit(items)
@@ -129,66 +115,26 @@ def with_earlier_models(items, sample, labels):
         others = items[items["model"] == name].drop(index=asked.index)
         new = UnitLevelModel(with_all.without([name])).fit(asked, asked["score"])
         found.append(new.estimate(["model", "topic"], population=others[["topic", "item"]]))
-    columns = {
-        name: np.concatenate([getattr(e, name) for e in found])
-        for name in ("value", "low", "high", "standard_error")
-    }
-    at = found[0].labels.append([e.labels for e in found[1:]]).get_indexer(labels)
-    columns = {name: column[at] for name, column in columns.items()}
+    labels_found = found[0].labels.append([e.labels for e in found[1:]])
+    frames = pd.concat([e.to_frame() for e in found]).set_axis(labels_found).loc[list(labels)]
+    columns = {name: frames[name].to_numpy() for name in NUMBERS}
     return replace(found[0], labels=labels, method="with earlier models (item bank)", **columns)
 
 
 def method_scores(estimates, truth):
-    """How near the estimates came to the truth, one row per method.
-
-    Parameters
-    ----------
-    estimates : dict of str to Estimate
-        Of the same groups; the first is what the others are compared with.
-    truth : ndarray of shape (n_groups,)
-        True performance of these groups.
-
-    Returns
-    -------
-    DataFrame
-        Indexed by the names: method, mse (score units squared), ratio (to the
-        first mse), coverage (share of groups), width (mean, score units).
-    """
-    rows = {
-        name: {
-            "method": e.method,
-            "mse": np.mean((e.value - truth) ** 2),
-            "coverage": np.mean(_covers(e, truth)),
-            "width": np.mean(e.high - e.low),
-        }
-        for name, e in estimates.items()
-    }
-    scores = pd.DataFrame.from_dict(rows, orient="index")
-    scores.insert(2, "ratio", scores["mse"] / scores["mse"].iloc[0])
+    """How near the estimates came to the truth, one row per method; ratios are to the first."""
+    scores = pd.DataFrame(index=list(estimates))
+    scores["method"] = [e.method for e in estimates.values()]
+    scores["mse"] = [np.mean((e.value - truth) ** 2) for e in estimates.values()]
+    scores["ratio"] = scores["mse"] / scores["mse"].iloc[0]
+    scores["coverage"] = [np.mean(_covers(e, truth)) for e in estimates.values()]
+    scores["width"] = [np.mean(e.high - e.low) for e in estimates.values()]
     return scores
 
 
 def error_removed(before, after, clusters):
-    """Share of the squared error that went away, and its standard error.
+    """Share of the squared error that went away, and its standard error over dependent clusters.
 
-    Parameters
-    ----------
-    before, after : ndarray of shape (n_groups,)
-        Squared errors of the same groups.
-    clusters : ndarray of shape (n_groups,)
-        Groups with the same entry are dependent: the topic, as all models saw
-        the same images.
-
-    Returns
-    -------
-    removed : float
-        ``1 - sum(after) / sum(before)``; negative where the error grew.
-    standard_error : float
-        Of the ratio, linearised, over independent clusters.
-
-    Examples
-    --------
-    >>> import numpy as np
     >>> removed, _ = error_removed(np.array([4.0, 6.0]), np.array([1.0, 3.0]), np.array([0, 1]))
     >>> round(removed, 3)
     0.6
@@ -215,18 +161,14 @@ def _print_setting(items, n_images, n_groups):
 
 
 def _print_scores(scores):
-    headers = ["method", "squared error x 1000", "of direct", "covered", "mean width"]
-    rows = [
-        [
-            row.method,
-            f"{1000 * row.mse:.1f}",
-            f"{row.ratio:.2f}",
-            f"{100 * row.coverage:.1f} %",
-            f"{row.width:.3f}",
-        ]
-        for row in scores.itertuples()
+    columns = [
+        Column("method", scores["method"]),
+        Column("squared error x 1000", 1000 * scores["mse"], ".1f"),
+        Column("of direct", scores["ratio"], ".2f"),
+        Column("covered", 100 * scores["coverage"], lambda share: f"{share:.1f} %"),
+        Column("mean width", scores["width"], ".3f"),
     ]
-    print_table(plain_table(headers, rows, n_text=1))
+    print_grid(Table(columns))
 
 
 def _verdict(scores, estimates, truth, topics):
@@ -270,36 +212,22 @@ def _percent(share):
 
 def _verdict_on_error(removed, error, who="The mixed model"):
     figure = f"{_percent(abs(removed))} (standard error {_percent(error)})"
+    what = "of the squared error of the direct estimates"
     if removed > _CLEAR * error:
-        return f"{who} removed {figure} of the squared error of the direct estimates."
+        return f"{who} removed {figure} {what}."
     if removed > 0:
-        return (
-            f"{who} removed {figure} of the squared error of the direct "
-            "estimates: too little to tell from chance in this draw."
-        )
-    return (
-        f"{who} did not help in this draw: the squared error of the direct "
-        f"estimates grew by {figure}."
-    )
+        return f"{who} removed {figure} {what}: too little to tell from chance in this draw."
+    return f"{who} did not help in this draw: it added {figure} {what}."
 
 
 def _worth_in_images(mixed, squared_errors):
     """The sample size ratio, told from the images alone, and what the truth says of it."""
-    if mixed.sample_size_ratio is None:
-        return []
-    direct, shrunk = squared_errors
-    return [
-        f"These images alone say that it is {mixed.sample_size_ratio}; the errors in this "
-        f"draw have a ratio of {direct.sum() / shrunk.sum():.2g}."
-    ]
-
-
-def _shrinkage(estimates, truth, summary):
-    from skbench.plot import ShrinkageDisplay
-
-    return ShrinkageDisplay.from_estimates(
-        estimates["direct"], estimates["mixed"], truth=truth, n=summary.n
-    )
+    if mixed.sample_size_ratio is not None:
+        direct, shrunk = squared_errors
+        yield (
+            f"These images alone say that it is {mixed.sample_size_ratio}; the errors in this "
+            f"draw have a ratio of {direct.sum() / shrunk.sum():.2g}."
+        )
 
 
 def _print_moves(moves):
@@ -308,18 +236,14 @@ def _print_moves(moves):
         f"It moved {_percent(moves['improved'])} of the groups nearer to the truth. "
         f"Of the {len(largest)} that moved most, {int(largest['improved'].sum())} moved rightly:\n"
     )
-    rows = [
-        [
-            str(row.label),
-            "nearer" if row.improved else "farther",
-            f"{row.direct:.3f}",
-            f"{row.shrunk:.3f}",
-            f"{row.truth:.3f}",
-        ]
-        for row in largest.itertuples()
+    columns = [
+        Column("moved most", largest["label"]),
+        Column("ended", np.where(largest["improved"], "nearer", "farther")),
+        Column("direct", largest["direct"], ".3f"),
+        Column("estimate", largest["shrunk"], ".3f"),
+        Column("truth", largest["truth"], ".3f"),
     ]
-    headers = ["moved most", "ended", "direct", "estimate", "truth"]
-    print_table(plain_table(headers, rows, n_text=2))
+    print_grid(Table(columns))
 
 
 def _save(output, display, sample):

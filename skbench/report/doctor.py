@@ -1,16 +1,17 @@
 """`skbench doctor`: what is read in files, and what would be made of it."""
 
-import json
 from pathlib import Path
 
 import click
 import pandas as pd
 
-from skbench.report import tables
+from skbench.report.formats import form_option, print_json
 from skbench.report.options import Names, reading_options
 from skbench.report.reading import ONE_SCORE, check_topics, renamed
-from skbench.report.terminal import DataError, in_one_line, print_line, print_table
+from skbench.report.table import Column, Table
+from skbench.report.terminal import DataError, in_one_line, print_line
 from skbench.report.understanding import topic_columns, understood
+from skbench.report.writers import print_grid
 
 _MOST_COLUMNS = 40
 _LONGEST_EXAMPLE = 30  # letters
@@ -20,8 +21,8 @@ _LONGEST_EXAMPLE = 30  # letters
 @click.argument("paths", nargs=-1, required=True)
 @click.option("--by", type=Names(), help="Topic column(s).")
 @reading_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def doctor(paths, by, as_json, **roles):
+@form_option("json")
+def doctor(paths, by, form, **roles):
     """Tell what is read in PATHS, files or folders, and compute nothing.
 
     Which column is what, how many models, topics, items, repeats and clusters there are,
@@ -40,14 +41,13 @@ def doctor(paths, by, as_json, **roles):
             source = paths[0] if len(paths) == 1 else list(paths)
             rows = renamed(read_with_notes(source, topic=by, **roles), new_names)
         except (ValueError, FileNotFoundError, ImportError) as error:
-            if not as_json:
+            if form.name == "text":
                 _list_columns(paths)
             raise DataError(str(error)) from error
         found = understood(rows)
-        if as_json:
+        if form.name == "json":
             about = {"columns": rows.columns, "notes": rows.notes, "formats": rows.formats}
-            document = about | found.to_dict()
-            click.echo(json.dumps(document, indent=1, default=tables.plain_value))
+            print_json(about | found.to_dict())
             return
         for line in filter(None, (*rows.notes, *found.lines(), found.units, _next(rows, found))):
             print_line(line)
@@ -83,25 +83,36 @@ def _list_columns(paths):
         except (ValueError, OSError, ImportError):
             continue
         print_line(f"{path}: {len(table):,} rows, {len(table.columns)} columns")
-        rows = [_described(table[name]) for name in table.columns[:_MOST_COLUMNS]]
-        print_table(
-            tables.plain_table(["column", "holds", "examples", "distinct", "blank"], rows, n_text=3)
-        )
+        print_grid(_described(table.iloc[:, :_MOST_COLUMNS]))
         if len(table.columns) > _MOST_COLUMNS:
             print_line(f"and {len(table.columns) - _MOST_COLUMNS} more columns")
 
 
-def _described(column):
-    present = column.dropna()
-    kind = "text"
-    if pd.api.types.is_numeric_dtype(column):
-        whole = len(present) and (present == present.round()).all()
-        kind = "whole numbers" if whole else "numbers"
-        if len(present) and present.isin((0, 1)).all():
-            kind = "0 and 1"
-    distinct = present.astype(str).unique()
-    examples = ", ".join(distinct[:3])
-    if len(examples) > _LONGEST_EXAMPLE:
-        examples = examples[: _LONGEST_EXAMPLE - 3] + "..."
-    counts = [f"{len(distinct):,}", f"{len(column) - len(present):,}"]
-    return [str(column.name), kind if len(present) else "nothing", examples, *counts]
+def _described(table):
+    """A line for each column: what it holds."""
+    present = [table[name].dropna() for name in table]
+    return Table(
+        [
+            Column("column", list(table)),
+            Column("holds", list(map(_kind, present))),
+            Column("examples", list(map(_examples, present))),
+            Column("distinct", [column.astype(str).nunique() for column in present], ",d"),
+            Column("blank", [len(table) - len(column) for column in present], ",d"),
+        ]
+    )
+
+
+def _kind(present):
+    if not len(present):
+        return "nothing"
+    if not pd.api.types.is_numeric_dtype(present):
+        return "text"
+    if present.isin((0, 1)).all():
+        return "0 and 1"
+    return "whole numbers" if (present == present.round()).all() else "numbers"
+
+
+def _examples(present):
+    examples = ", ".join(present.astype(str).unique()[:3])
+    too_long = len(examples) > _LONGEST_EXAMPLE
+    return f"{examples[: _LONGEST_EXAMPLE - 3]}..." if too_long else examples

@@ -6,109 +6,68 @@ import click
 import numpy as np
 
 from skbench.report import past as pasts
-from skbench.report import tables
-from skbench.report.features import features_option, find_features, other_columns
-from skbench.report.formats import format_options, print_form
-from skbench.report.options import Names, bounds_option, level_option, missing_option, past_options
-from skbench.report.reading import (
-    check_spread,
-    cluster_name,
-    cluster_weight,
-    read_rows,
-    say_if_beyond,
-    score_name,
-    score_range,
-    with_names,
-    within_scores,
+from skbench.report import reading, tables
+from skbench.report.formats import format_options, show_estimates
+from skbench.report.options import (
+    Names,
+    choice_option,
+    features_option,
+    model_options,
+    plot_option,
+    seed_option,
 )
-from skbench.report.terminal import (
-    DataError,
-    in_one_line,
-    print_line,
-    print_table,
-    save_picture,
-    working,
-)
-from skbench.report.unlike import unlike_in_words
+from skbench.report.terminal import DataError, in_one_line, save_picture, working
 
-_METHODS = ("mixed", "eb", "direct", "synthetic", "james-stein", "fay-herriot", "structured")
+_METHODS = {
+    "mixed": "MixedModel",
+    "eb": "EmpiricalBayes",
+    "direct": "DirectEstimator",
+    "synthetic": "SyntheticRegression",
+    "james-stein": "JamesStein",
+    "fay-herriot": "FayHerriot",
+    "structured": "StructuredRegression",
+}
+_VARIANCES = ("smoothed", "plug-in", "pooled", "agresti", "model")
 _WITHOUT_FEATURES = ("direct", "james-stein")
 _INTERVALS = {
-    "eb": ("robust", "length-optimal", "parametric", "fab"),
-    "direct": (
-        "auto",
-        "wilson",
-        "clopper-pearson",
-        "jeffreys",
-        "agresti-coull",
-        "wald",
-        "t",
-        "normal",
-        "bounded",
-    ),
+    "eb": ["robust", "length-optimal", "parametric", "fab"],
+    "direct": "auto wilson clopper-pearson jeffreys agresti-coull wald t normal bounded".split(),
 }
 _READING = ("model", "models", "score", "item", "cluster", "rename", "filter", "skip_bad_lines")
-_ALL_INTERVALS = tuple(name for names in _INTERVALS.values() for name in names)
-
-
-class _Method(click.Choice):
-    """A method by its name; the former name of the default gets a hint."""
-
-    def convert(self, value, param, ctx):
-        if value == "average":
-            self.fail("'average' is now called 'mixed', and is the default.", param, ctx)
-        return super().convert(value, param, ctx)
 
 
 @click.command()
 @click.argument("file")
 @click.option("--by", type=Names(), help="Topic column(s), or 'model' for one group per model.")
-@click.option("--model", help="Model column.")
-@click.option("--models", type=Names(), help="Score columns of a wide file, one per model.")
-@click.option("--score", help="Score column.")
-@click.option("--item", help="Column that names the item (question).")
-@click.option("--cluster", help="Column of clusters: items in one are not independent.")
-@click.option("--rename", multiple=True, metavar="OLD=NEW", help="Another name for a model.")
-@click.option("--filter", help="Filter whose answers to take (lm-evaluation-harness).")
-@click.option("--skip-bad-lines", is_flag=True, help="Count unreadable lines, go on without.")
+@model_options
 @features_option
-@click.option("--method", type=_Method(_METHODS), default="mixed", show_default=True)
+@click.option("--method", type=click.Choice(_METHODS), default="mixed", show_default=True)
 @click.option(
     "--interval",
-    type=click.Choice(_ALL_INTERVALS),
+    type=click.Choice([name for names in _INTERVALS.values() for name in names]),
     metavar="NAME",
     help=f"With eb: {', '.join(_INTERVALS['eb'])}. With direct: {', '.join(_INTERVALS['direct'])}.",
 )
-@past_options
-@bounds_option
-@missing_option
 @click.option(
     "--scale",
     type=click.Choice(["identity", "arcsine", "logit"]),
     help="Scale on which eb shrinks.",
 )
-@click.option(
-    "--variance",
-    type=click.Choice(["smoothed", "plug-in", "pooled", "agresti", "model"]),
-    default="smoothed",
-    show_default=True,
-    help="Sampling variance of the group means.",
-)
+@choice_option("--variance", "Sampling variance of the group means.", *_VARIANCES)
 @click.option(
     "--population",
     metavar="NUMBER|COLUMN",
     help="Items that each topic has in all, if a random part was run: estimate their mean.",
 )
-@level_option
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@seed_option
 @click.option(
     "--sample-size",
     is_flag=True,
     help="Tell by refits on parts of the items how many items the estimates are worth: slow.",
 )
-@click.option("--plot", type=click.Path(dir_okay=False), help="Save a picture (.png, .pdf, .svg).")
+@plot_option
 @format_options
-def estimate(file, method, confidence_level, sample_size, plot, form, escape_formulas, **options):
+def estimate(file, method, confidence_level, sample_size, plot, form, **options):
     """Estimate the performance of every group, a model on a topic, in FILE.
 
     FILE is CSV, TSV, JSON Lines or Parquet, or a log (or a folder of logs) of an
@@ -127,12 +86,14 @@ def estimate(file, method, confidence_level, sample_size, plot, form, escape_for
         options["columns"] = by = [name for name in ("model", *topics) if name in items]
         summary_options = _summary_options(rows, by, options)
         summary = _summarized(rows, summary_options)
-        known_range = score_range(rows, _bounds(options))
-        size = None
-        if options["population"] is not None:
-            size = _population(items, by, options["population"])
+        # Intervals for bounded scores take 0 to 1 for granted.
+        assumed = (0.0, 1.0) if options["interval"] == "bounded" else None
+        known_range = reading.score_range(rows, options["bounds"] or assumed)
+        size = _population(items, by, options["population"])
         with working("estimating"):
-            past = _past(rows, file, options)
+            past = pasts.learn(
+                options["past"], options["bank"], rows, file, options["named"], options
+            )
             if past is None:
                 direct, estimated = _estimated(summary, method, options, confidence_level, size)
             else:
@@ -140,46 +101,47 @@ def estimate(file, method, confidence_level, sample_size, plot, form, escape_for
                 estimated = past.estimate(summary.labels, by, confidence_level)
             if sample_size and estimated is not direct:
                 estimator = _estimator(method, options)
-                estimated = _with_sample_size(
-                    estimated, estimator, items, _with_table(summary_options, summary)
-                )
+                estimated = _with_sample_size(estimated, estimator, items, summary, summary_options)
         same = estimated is direct
-        direct = within_scores(direct, known_range)
-        estimated = direct if same else within_scores(estimated, known_range)
+        direct = reading.within_scores(direct, known_range)
+        estimated = direct if same else reading.within_scores(estimated, known_range)
         if rows.groups is None:
-            say_if_beyond(estimated, items, known_range)
-        table = tables.group_table(summary, direct, estimated, by)
-        if form == "text":
-            _print_report(table, items, summary, direct, estimated)
-            if past is not None:
-                print_line(pasts.worth(past, summary, estimated).sentence)
-        else:
-            ratio = tables.ratio_for_json(estimated)
-            head = {"score": score_name(rows), "sample_size_ratio": ratio}
-            cells = _shown(table, direct, estimated)
-            print_form(form, table, estimated, head, "groups", cells, escape_formulas)
+            reading.say_if_beyond(estimated, items, known_range)
+        frame = tables.group_rows(summary, direct, estimated, by)
+        table = _shown(frame, items, summary, direct, estimated)
+        if past is not None:
+            sentence = pasts.worth(past, summary, estimated).sentence
+            table = table._replace(notes=(*table.notes, sentence))
+        ratio = estimated.sample_size_ratio
+        known = {
+            "score": reading.score_name(rows),
+            "sample_size_ratio": None if ratio is None else ratio._asdict(),
+        }
+        show_estimates(form, table, estimated, "groups", frame, **known)
         if plot is not None:
-            _save_plot(plot, summary, direct, estimated, score_name(rows))
+            _save_plot(plot, summary, direct, estimated, reading.score_name(rows))
 
 
 def _check_usage(method, sample_size, options):
+    """Refuse options that have no meaning with others."""
+    names = ("features", "interval", "scale", "population")
+    given = [name for name in names if options[name] is not None] + ["sample-size"] * sample_size
     if pasts.check_past(options["past"], options["bank"]):
-        others = {"method": method != "mixed", "sample-size": sample_size}
-        names = ("features", "interval", "scale", "population")
-        others |= {name: options[name] is not None for name in names}
-        for name in (name for name, given in others.items() if given):
-            raise click.UsageError(f"--{name} has no meaning with --past or --bank.")
-    interval = options["interval"]
-    if interval is not None and interval not in _INTERVALS.get(method, ()):
-        raise click.UsageError(f"--interval {interval} has no meaning with --method {method}.")
-    if options["scale"] is not None and method != "eb":
-        raise click.UsageError(f"--scale has no meaning with --method {method}.")
-    if options["features"] is not None and method in _WITHOUT_FEATURES:
-        raise click.UsageError(f"--features has no meaning with --method {method}.")
-    if sample_size and method == "direct":
-        raise click.UsageError("--sample-size has no meaning with --method direct.")
-    if sample_size and options["population"] is not None:
-        raise click.UsageError("--sample-size has no meaning with --population.")
+        _refuse(["method"] * (method != "mixed") + given, "--past or --bank")
+    lacking = {
+        "interval": options["interval"] not in _INTERVALS.get(method, ()),
+        "scale": method != "eb",
+        "features": method in _WITHOUT_FEATURES,
+        "sample-size": method == "direct",
+    }
+    _refuse([name for name in given if lacking.get(name)], f"--method {method}")
+    if options["population"] is not None:
+        _refuse(["sample-size"] * sample_size, "--population")
+
+
+def _refuse(names, where):
+    for name in names:
+        raise click.UsageError(f"--{name} has no meaning with {where}.")
 
 
 def _read(file, options):
@@ -194,8 +156,9 @@ def _read(file, options):
             f"--by names column {min(reserved)!r}, which every group has of its own. Name columns "
             "that items are grouped by, such as the topic."
         )
+    options["named"] = topics or None
     roles = {name: options[name] for name in _READING}
-    rows = read_rows(file, topics or None, roles, options["missing"])
+    rows = reading.read_rows(file, options["named"], roles, options["missing"])
     items = rows.items
     if rows.groups is not None:
         _refuse_for_groups(options)
@@ -204,7 +167,7 @@ def _read(file, options):
             raise DataError("--by model needs a model column. Pass --model COLUMN.")
         return (rows if rows.groups is None else added_up(rows, ["model"])), []
     if "topic" not in rows.columns:
-        others = ", ".join(other_columns(items)) or "none left in this file"
+        others = ", ".join(reading.other_columns(items)) or "none left in this file"
         raise DataError(
             "no column has a usual name for the topic. Pass --by model for one group per model, "
             f"or --by COLUMN, one or several (a,b) of: {others}."
@@ -222,20 +185,14 @@ def _refuse_for_groups(options):
             )
 
 
-def _past(rows, file, options):
-    """What earlier models say of the topics."""
-    topics = [name for name in options["by"] or [] if name not in ("model", options["model"])]
-    return pasts.learn(options["past"], options["bank"], rows, file, topics or None, options)
-
-
 def _summary_options(rows, by, options):
     """What `summarize_items` is told besides the items."""
     return {
         "by": by,
-        "cluster": cluster_name(rows),
-        "cluster_weight": cluster_weight(cluster_name(rows)),
+        "cluster": reading.cluster_name(rows),
+        "cluster_weight": reading.cluster_weight(reading.cluster_name(rows)),
         "variance": options["variance"],
-        "features": find_features(rows, by, options["features"], options["population"]),
+        "features": reading.find_features(rows, by, options["features"], options["population"]),
     }
 
 
@@ -245,17 +202,11 @@ def _summarized(rows, summary_options):
 
     if rows.groups is None:
         summary = summarize_items(rows.items, **summary_options)
-        check_spread(summary)
+        reading.check_spread(summary)
     else:
         options = {name: summary_options[name] for name in ("by", "variance", "features")}
         summary = summarize_groups(rows.groups, **options)
-    return with_names(summary, summary_options["by"])
-
-
-def _bounds(options):
-    """What the user says of the range; intervals for bounded scores take 0 to 1 for granted."""
-    assumed = (0.0, 1.0) if options["interval"] == "bounded" else None
-    return options["bounds"] or assumed
+    return reading.with_names(summary, summary_options["by"])
 
 
 def _estimated(summary, method, options, confidence_level, size=None):
@@ -275,27 +226,24 @@ def _estimated(summary, method, options, confidence_level, size=None):
     return estimate_of_population(direct, summary, confidence_level, size), estimated
 
 
-def _with_table(summary_options, summary):
-    """The options, with features of all rows of a group, whichever of them a part has."""
-    if summary_options["features"] is None:
-        return summary_options
-    return summary_options | {"features": summary.X.reset_index(drop=True)}
-
-
-def _with_sample_size(estimated, estimator, items, summary_options):
+def _with_sample_size(estimated, estimator, items, summary, summary_options):
     """The estimate with its sample size ratio from refits on parts of the items."""
     from skbench.assessment import estimated_risk
 
+    if summary_options["features"] is not None:  # those of all rows, whichever a part has
+        summary_options = summary_options | {"features": summary.X.reset_index(drop=True)}
     risk = estimated_risk({"method": estimator}, items, random_state=0, **summary_options)
     ratio = risk.sample_size_ratio("method", estimated.confidence_level)
     return replace(estimated, sample_size_ratio=ratio)
 
 
 def _population(items, by, asked):
-    """Number of all items: of every group, or a Series of those of each."""
+    """Number of all items: of every group, or a Series of those of each; None if not asked."""
     import pandas as pd
 
-    free = other_columns(items)
+    if asked is None:
+        return None
+    free = reading.other_columns(items)
     if asked not in free:
         try:
             return float(asked)
@@ -315,58 +263,43 @@ def _population(items, by, asked):
 
 def _estimator(method, options):
     from skbench import groups
-    from skbench.report.methods import recommended
 
-    interval = {} if options["interval"] is None else {"interval": options["interval"]}
-    scale = {} if options["scale"] is None else {"scale": options["scale"]}
-    seed = {"random_state": options["seed"]}
     if method == "mixed":
-        return recommended(options["seed"], options["columns"])
-    if method == "eb":
-        return groups.EmpiricalBayes(**interval, **scale, **seed)
+        return reading.recommended(options["seed"], options["columns"])
+    settings = {name: options[name] for name in ("interval", "scale") if options[name] is not None}
+    if method in ("eb", "synthetic", "structured"):
+        settings["random_state"] = options["seed"]
     if method == "direct":
-        return groups.DirectEstimator(**interval, bounds=options["bounds"])
-    if method == "synthetic":
-        return groups.SyntheticRegression(**seed)
-    if method == "structured":
-        return groups.StructuredRegression(**seed)
-    return {"james-stein": groups.JamesStein, "fay-herriot": groups.FayHerriot}[method]()
+        settings["bounds"] = options["bounds"]
+    return getattr(groups, _METHODS[method])(**settings)
 
 
-def _print_report(table, items, summary, direct, estimate):
-    """The head, the table, and how much the method narrows the intervals."""
-    print_line(f"{estimate.method}: {_size(table, items, summary)}")
-    print_line(tables.promise(estimate))
-    if estimate is not direct:
-        for line in unlike_in_words(table):
-            print_line(line)
-        print_line(f"To compare with: {direct.method}, {tables.level_and_guarantee(direct)}")
-    print_table(
-        tables.plain_table(*_shown(table, direct, estimate)),
-        tables.plain_table(*_shown(table, direct, estimate, tables.narrow_group_cells)),
-    )
-    if estimate is not direct:
-        _print_width(estimate, direct)
+def _shown(frame, items, summary, direct, estimate):
+    """The table for people; direct estimates once."""
+    own = estimate is not direct
+    head = [f"{estimate.method}: {_size(frame, items, summary)}", tables.promise(estimate)]
+    notes = []
+    if own:
+        head += tables.unlike_in_words(frame)
+        head.append(f"To compare with: {direct.method}, {tables.level_and_guarantee(direct)}")
+        notes += _width(estimate, direct)
     if estimate.sample_size_ratio is not None:
-        print_line(tables.worth(estimate))
+        notes.append(tables.worth(estimate))
+    nests = "" if frame[["model", "topic"]].isna().any(axis=None) else "topic"
+    promise = tables.method_and_promise(estimate)
+    names = [*tables.DIRECT] if own else []
+    names += [*tables.ESTIMATES, ("std.\nerror", "standard_error")]
+    return tables.group_table(frame, names, head=head, promise=promise, notes=notes, nests=nests)
 
 
-def _shown(table, direct, estimate, cells=tables.group_cells):
-    """The columns for people; direct estimates once."""
-    left_out = ["unlike_peers"]
-    if estimate is direct:
-        left_out += ["direct", "direct_low", "direct_high"]
-    return cells(table.drop(columns=left_out), tables.decimals_for(table["direct"]))
-
-
-def _print_width(estimate, direct):
+def _width(estimate, direct):
     """How wide intervals are, where those to compare with have a width."""
     from skbench.stats.intervals.moments import ROUNDING
 
     ours, theirs = (e.high - e.low for e in (estimate, direct))
     known = np.isfinite(ours) & np.isfinite(theirs)
     if theirs[known].sum() > ROUNDING * np.abs(direct.value[known]).sum():
-        print_line(
+        yield (
             f"Intervals of {estimate.method} are on average "
             f"{ours[known].mean() / theirs[known].mean():.2f} times as wide as the direct ones."
         )

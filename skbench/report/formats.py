@@ -1,17 +1,27 @@
-"""The forms in which the commands print a table: for people, for programs, for papers."""
+"""The forms in which commands print what they found: for people, for programs, for papers."""
 
 import functools
 import json
 import sys
+from typing import NamedTuple
 
 import click
+import numpy as np
 import pandas as pd
 
-from skbench.report import tables
-from skbench.report.markup import as_latex, as_markdown, markdown_text, no_formula
-from skbench.report.terminal import print_prose, print_table, visible
+from skbench import __version__
+from skbench.report.terminal import visible
+from skbench.report.writers import as_latex, as_markdown, print_whole
 
 _FORMS = {"json": "JSON", "csv": "CSV", "markdown": "a Markdown table", "latex": "a LaTeX table"}
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a cell starts with that is run
+
+
+class Form(NamedTuple):
+    """What the user asked for: "text" or one of the forms, and whether CSV is for spreadsheets."""
+
+    name: str
+    escape_formulas: bool = False
 
 
 def format_options(command):
@@ -30,13 +40,14 @@ def form_option(*names):
 
     def decorate(command):
         @functools.wraps(command)
-        def with_form(*args, **kwargs):
+        def with_form(*args, escape_formulas=False, **kwargs):
             asked = [name for name in names if kwargs.pop(f"as_{name}")]
             if len(asked) > 1:
                 raise click.UsageError(f"--{asked[0]} and --{asked[1]} exclude each other.")
-            if kwargs.get("escape_formulas") and asked != ["csv"]:
+            if escape_formulas and asked != ["csv"]:
                 raise click.UsageError("--escape-formulas goes with --csv.")
-            return command(*args, form=asked[0] if asked else "text", **kwargs)
+            form = Form(asked[0] if asked else "text", escape_formulas)
+            return command(*args, form=form, **kwargs)
 
         for name in reversed(names):
             help_text = f"Print {_FORMS[name]}."
@@ -47,65 +58,60 @@ def form_option(*names):
     return decorate
 
 
-def print_form(form, table, estimate, head, name, cells, escape_formulas=False):
-    """Print a table of estimates in any form but text.
-
-    Parameters
-    ----------
-    form : {"json", "csv", "markdown", "latex"}
-    table : DataFrame
-        All there is to know of the rows, for programs.
-    estimate : Estimate
-        Its method and guarantee are told.
-    head : dict
-        What JSON tells once.
-    name : str
-        Key of the rows in JSON.
-    cells : Cells
-        What people are shown, for Markdown and LaTeX.
-    escape_formulas : bool, default=False
-        Whether to keep spreadsheets from running cells of CSV.
-    """
-    promise = f"{estimate.method}: {tables.promise(estimate)}"
-    if form == "json":
-        text = tables.records_json(estimate, head, name, table)
-    elif form == "csv":
-        text = tables.as_csv(table, estimate, escape_formulas).removesuffix("\n")
-    elif form == "markdown":
-        text = f"{as_markdown(cells)}\n\n{markdown_text(promise)}"
+def show(form, table, document, frame=None):
+    """Print a table for people, a document as JSON, or a frame as CSV."""
+    if form.name == "text":
+        print_whole(table)
+    elif form.name == "json":
+        print_json(document)
+    elif form.name == "csv":
+        print_data(as_csv(frame, form.escape_formulas))
     else:
-        text = as_latex(cells, promise)
-    print_data(text)
+        print_data(as_markdown(table) if form.name == "markdown" else as_latex(table))
 
 
-def print_result(form, cells, sentences, document, frame, escape_formulas=False):
-    """Print a decision: table and sentences, or a document for JSON, or a frame for CSV."""
-    if form == "text":
-        print_table(tables.plain_table(*cells))
-        for sentence in sentences:
-            print_prose(sentence)
-        return
-    if form == "json":
-        document = {
-            name: tables.records(_flat(value)) if isinstance(value, pd.DataFrame) else value
-            for name, value in document.items()
-        }
-        document = tables.records(pd.DataFrame([document]))[0]
-        text = json.dumps(document, indent=1, default=tables.plain_value, allow_nan=False)
-    elif form == "csv":
-        frame = _flat(frame)
-        if escape_formulas:
-            frame = frame.apply(lambda column: column.map(no_formula))
-        text = frame.to_csv(index=False, lineterminator="\n").removesuffix("\n")
-    elif form == "markdown":
-        text = "\n".join([as_markdown(cells), "", *(f"- {markdown_text(x)}" for x in sentences)])
-    else:
-        text = as_latex(cells, sentences[0])
-    print_data(text)
+def show_estimates(form, table, estimate, name, frame, **known):
+    """The same for rows with intervals, of which method and guarantee are told."""
+    about = {"method": estimate.method, "guarantee": estimate.guarantee}
+    document = {"confidence_level": estimate.confidence_level, **about, **known, name: frame}
+    show(form, table, document, frame.assign(**about))
 
 
-def _flat(frame):
-    return frame if isinstance(frame.index, pd.RangeIndex) else frame.reset_index()
+def print_json(document):
+    """Print what a command found as JSON: of the version, the command and its level, and this."""
+    context = click.get_current_context()
+    head = {
+        "skbench": __version__,
+        "command": context.command.name,
+        "confidence_level": context.params.get("confidence_level"),
+    }
+    print_data(json.dumps(_plain(head | document), indent=1, allow_nan=False))
+
+
+def _plain(value):
+    """A value as JSON has it: tables as lists of objects, what is not known or finite as null."""
+    if isinstance(value, pd.DataFrame):
+        return [_plain(row) for row in value.astype(object).to_dict("records")]
+    if isinstance(value, dict):
+        return {str(name): _plain(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return [_plain(part) for part in value]
+    value = value.item() if isinstance(value, np.generic) else value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    return value if value is None or isinstance(value, (bool, int)) else str(value)
+
+
+def as_csv(frame, escape_formulas=False):
+    """Rows as CSV; lists in one cell, and on demand nothing that a spreadsheet runs."""
+    frame = frame.map(lambda cell: " ".join(cell) if isinstance(cell, list) else cell)
+    if escape_formulas:
+        frame = frame.map(_no_formula).rename(columns=_no_formula)
+    return frame.to_csv(index=False, lineterminator="\n").removesuffix("\n")
+
+
+def _no_formula(value):
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
 def print_data(text):

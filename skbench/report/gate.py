@@ -5,10 +5,18 @@ from pathlib import Path
 
 import click
 
+from skbench._files import write_whole
 from skbench.report import past as pasts
-from skbench.report.formats import form_option, print_data
-from skbench.report.options import Names, level_option, past_options, reading_options
-from skbench.report.reading import as_in, check_topics, cluster_name, read_rows
+from skbench.report import reading, tables
+from skbench.report.formats import form_option, print_data, print_json
+from skbench.report.options import (
+    Names,
+    choice_option,
+    file_option,
+    level_option,
+    past_options,
+    reading_options,
+)
 from skbench.report.terminal import DataError, in_one_line, print_line, say, working
 
 EXIT_CODES = {"pass": 0, "fail": 3, "undecided": 4}
@@ -18,24 +26,12 @@ _KEPT = ("model", "topic", "item", "cluster", "score")
 @click.command()
 @click.argument("old")
 @click.argument("new")
-@click.option("--margin", type=float, required=True, help="Loss that is put up with, above 0.")
+@click.option("--margin", type=float, required=True, help="Tolerated loss, above 0.")
 @click.option("--relative", is_flag=True, help="The margin is a share of the baseline's mean.")
 @click.option("--baseline", help="Model of OLD, where it holds several.")
 @click.option("--candidate", help="Model of NEW, where it holds several.")
-@click.option(
-    "--fail",
-    type=click.Choice(["worse", "margin"]),
-    default="worse",
-    show_default=True,
-    help="Fail what is shown to be worse, or only what is so by more than the margin.",
-)
-@click.option(
-    "--missing",
-    type=click.Choice(["shared", "wrong"]),
-    default="shared",
-    show_default=True,
-    help="Items that one side did not answer: left out, or scored 0.",
-)
+@choice_option("--fail", "Fail what is shown to be worse, or beyond the margin.", "worse", "margin")
+@choice_option("--missing", "Items that one side lacks: left out, or scored 0.", "shared", "wrong")
 @click.option("--by", type=Names(), help="Topic column(s): list topics that got worse.")
 @reading_options
 @level_option
@@ -43,12 +39,7 @@ _KEPT = ("model", "topic", "item", "cluster", "score")
 @click.option(
     "--undecided", type=click.Choice(["pass", "fail"]), help="What to do where nothing is shown."
 )
-@click.option(
-    "--save-baseline",
-    type=click.Path(dir_okay=False),
-    metavar="FILE.csv",
-    help="Store NEW's items as the next baseline, if it passes.",
-)
+@file_option("--save-baseline", "Store NEW as the next baseline, if it passes.", "FILE.csv")
 @form_option("json", "markdown")
 def gate(old, new, margin, undecided, save_baseline, form, **options):
     """Pass, fail or leave undecided: results NEW against a baseline OLD.
@@ -65,9 +56,9 @@ def gate(old, new, margin, undecided, save_baseline, form, **options):
         raise click.UsageError("--save-baseline takes a file that ends in .csv.")
     with in_one_line():
         result, rows = _decided(old, new, margin, options)
-        if form == "json":
-            print_data(result.to_json())
-        elif form == "markdown":
+        if form.name == "json":
+            print_json(_document(result))
+        elif form.name == "markdown":
             print_data(result.to_markdown())
         else:
             for sentence in result.sentences():
@@ -81,6 +72,28 @@ def gate(old, new, margin, undecided, save_baseline, form, **options):
     sys.exit(EXIT_CODES[outcome])
 
 
+def _document(result):
+    """The result for JSON."""
+    (about,) = result.to_frame().to_dict("records")
+    names = ("baseline", "candidate")
+    models = [{"model": about.pop(name), "value": about.pop(f"score_{name}")} for name in names]
+    first, second = (model["model"] for model in reversed(models))
+    ends = {name: about.pop(name) for name in ("low", "high", "standard_error")}
+    pair = {"model_a": first, "model_b": second, "value": about.pop("difference"), **ends}
+    topics = []
+    if result.topics is not None:
+        topics = tables.labeled_rows(result.topics).rename(columns={"difference": "value"})
+    items = result.item_verdicts
+    return about | {
+        "sentences": result.sentences(),
+        "remarks": result.remarks,
+        "models": models,
+        "pairs": [pair | {"n_items": result.n_items}],
+        "topics": topics,
+        "items": [] if items is None else items.reset_index(),
+    }
+
+
 def _decided(old, new, margin, options):
     """The result, and the item rows of the candidate."""
     from skbench import gate as decide
@@ -90,7 +103,7 @@ def _decided(old, new, margin, options):
     by, level = options.pop("by"), options.pop("confidence_level")
     past, file = options.pop("past"), options.pop("bank")
     with_past = pasts.check_past(past, file, settings["missing"])
-    check_topics(by, options["model"])
+    reading.check_topics(by, options["model"])
     sides = [_one_model(*side, by, options) for side in zip((old, new), names, strict=True)]
     (baseline, rows_old), (candidate, rows_new) = sides
     if baseline == candidate:
@@ -113,21 +126,18 @@ def _decided(old, new, margin, options):
 
 def _one_model(file, name, by, roles):
     """Name and `ItemRows` of the one model of a file, or of the one that was named."""
-    rows = read_rows(file, by, roles)
+    rows = reading.named_after(reading.read_rows(file, by, roles), file)
     if rows.groups is not None:
         raise DataError(f"{file!r} holds results of groups. Give the scores of single items.")
     items = rows.items
-    if "item" not in items:
-        raise DataError(f"no column of {file!r} has a usual name for the item. Pass --item COLUMN.")
-    if "model" not in items:
-        items["model"] = Path(file).stem
+    reading.need_columns(items, "item", told=f"no column of {file!r}")
     models = list(items["model"].unique())
     if name is None and len(models) > 1:
         raise DataError(
             f"{file!r} holds {len(models)} models, such as {models[0]!r}. Name one of them: "
             "--baseline for OLD, --candidate for NEW."
         )
-    chosen = models[0] if name is None else as_in(items["model"], name)
+    chosen = models[0] if name is None else reading.as_in(items["model"], name)
     if chosen not in models:
         raise DataError(f"{file!r} has no model {name!r}, but {', '.join(map(repr, models[:5]))}.")
     return chosen, rows._replace(items=items[items["model"] == chosen])
@@ -135,16 +145,13 @@ def _one_model(file, name, by, roles):
 
 def _columns(rows_old, rows_new, by):
     """Clusters and topics, as both sides have them."""
-    clusters = {cluster_name(rows) for rows in (rows_old, rows_new)}
+    clusters = {reading.cluster_name(rows) for rows in (rows_old, rows_new)}
     cluster = "item" if "item" in clusters else "cluster" if clusters == {"cluster"} else None
-    topics = (by if len(by) > 1 else ["topic"]) if by else None
-    return {"by": topics, "cluster": cluster}
+    return {"by": reading.topic_names(by), "cluster": cluster}
 
 
 def _store(rows, path):
     """Write a baseline that `skbench gate` reads again."""
-    from skbench._files import write_whole
-
     kept = [name for name in _KEPT if name in rows]
     write_whole(path, rows[kept].to_csv(index=False, lineterminator="\n"))
     say(f"baseline: {path}")

@@ -2,35 +2,25 @@
 
 import numpy as np
 
-from skbench.report import tables
-from skbench.report.unlike import unlike_groups
+from skbench.report.table import number, score_form
+from skbench.report.tables import unlike_groups
 
 _NAMED = 4  # names that a sentence holds
 _OUT_OF_REACH = 1e6  # items that nobody will add
 
 
 def headline(findings):
-    """What a report says, in a few sentences.
-
-    Parameters
-    ----------
-    findings : Findings
-        What was found.
-
-    Returns
-    -------
-    list of str
-    """
+    """What a report says, in a few sentences."""
     doubts = [f"Check first: {doubt.rstrip('.')}." for doubt in findings.doubts]
     models = list(findings.models().itertuples())
-    decimals = tables.decimals_for(findings.board.estimate.value)
+    form = score_form(findings.board.estimate.value)
     if len(models) == 1:
         (one,) = models
-        ends = (tables.rounded(x, decimals) for x in (one.estimate, one.low, one.high))
+        ends = (number(x, form) for x in (one.value, one.low, one.high))
         first = "{} scores {} ({} to {}).".format(one.model, *ends)
         return [*doubts, first, *_odd(findings.groups)]
     best = [str(name) for name in findings.board.rank_sets.best()]
-    scores = {row.model: tables.rounded(row.estimate, decimals) for row in models}
+    scores = {row.model: number(row.value, form) for row in models}
     told = _best(best, scores)
     return [*doubts, told, *_odd(findings.groups), *_settled(findings, best)]
 
@@ -38,8 +28,6 @@ def headline(findings):
 def listed(names):
     """Names as a sentence has them, the last after "and"; of many, the first ones.
 
-    Examples
-    --------
     >>> listed(["a", "b", "c"])
     'a, b and c'
     """
@@ -92,7 +80,7 @@ def _settled(findings, best):
         needed = {name: n for name, n in needed.items() if not np.isnan(n)}
         if needed:
             yield _needed(leader, needed)
-    apart = int(pairs["difference"].isna().sum())
+    apart = int(pairs["value"].isna().sum())
     if apart:
         yield f"{apart} of {len(pairs)} pairs cannot be compared: they share no items."
     tied = int((pairs["verdict"] == "tied").sum())

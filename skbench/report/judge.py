@@ -6,37 +6,32 @@ import click
 import numpy as np
 import pandas as pd
 
+from skbench._printed import NUMBERS
 from skbench.report import tables
-from skbench.report.formats import format_options, print_form
+from skbench.report.formats import format_options, show_estimates
 from skbench.report.labeled_rows import read_judged
-from skbench.report.markup import Cells
-from skbench.report.options import Names, level_option
-from skbench.report.terminal import in_one_line, print_prose, print_table, working
+from skbench.report.options import Names, level_option, seed_option
+from skbench.report.table import Column, Table, score_form
+from skbench.report.terminal import in_one_line, working
 
 _FEWEST_GROUPS = 10  # with a label; fewer say too little of the spread between groups
 
 
 @click.command()
 @click.argument("file")
-@click.option(
-    "--judge",
-    required=True,
-    help="Column of the autorater: scores or verdicts; several for --card.",
-)
+@click.option("--judge", required=True, help="Column of the autorater; several for --card.")
 @click.option("--human", required=True, help="Column of human labels, blank where there is none.")
 @click.option("--by", type=Names(), help="Column(s) of groups: correct each by itself.")
 @click.option("--labels", help="A second file that has the human labels.")
 @click.option("--id", "ids", type=Names(), help="Column(s) by which to join it.")
 @click.option("--cluster", help="Column of clusters: answers in one are not independent.")
 @click.option("--event", help="The verdict and label that counts, where there are others than yes.")
-@click.option(
-    "--card", is_flag=True, help="How far judges agree with people, and how many they are."
-)
+@click.option("--card", is_flag=True, help="How far judges agree with people; how many they are.")
 @click.option("--first", help="For --card: column that says who of two was shown first.")
 @level_option
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@seed_option
 @format_options
-def judge(file, confidence_level, seed, form, escape_formulas, card, first, **columns):
+def judge(file, confidence_level, seed, form, card, first, **columns):
     """Correct the verdicts of an autorater in FILE by human labels of some rows.
 
     FILE is CSV, TSV, JSON Lines or Parquet, one row per answer: a column of verdicts
@@ -52,30 +47,24 @@ def judge(file, confidence_level, seed, form, escape_formulas, card, first, **co
         raise click.UsageError("--first goes with --card.")
     if (columns["labels"] is None) != (columns["ids"] is None):
         raise click.UsageError("--labels and --id go together.")
-    if card:
-        with in_one_line():
-            from skbench.report.card import print_card
+    with in_one_line():
+        if card:
+            from skbench.report.card import show_card
 
             names = Names().convert(columns["judge"], None, None)
-            columns |= {"first": first, "escape_formulas": escape_formulas}
-            print_card(file, names, columns, confidence_level, seed, form)
-        return
-    with in_one_line():
+            columns["first"] = first
+            return show_card(file, names, columns, confidence_level, seed, form)
         data = read_judged(file, **columns)
         _warn_of_units(data, columns)
         with working("estimating"):
             if data.groups is None:
-                table, estimate = _of_all(data, confidence_level)
+                rows, estimate = _of_all(data, confidence_level)
             else:
-                table, estimate = _of_groups(data, confidence_level, seed)
-        if form != "text":
-            head = {"judge": columns["judge"], "human": columns["human"]}
-            cells = _cells(table, columns["judge"], data.groups is not None)
-            print_form(form, table, estimate, head, "groups", cells, escape_formulas)
-        elif data.groups is None:
-            _print_one(table.iloc[0], estimate, columns)
-        else:
-            _print_groups(table, estimate, columns)
+                rows, estimate = _of_groups(data, confidence_level, seed)
+        known = {"judge": columns["judge"], "human": columns["human"]}
+        fill = _one_table if data.groups is None else _group_table
+        table = fill(rows, estimate, known["judge"])
+        show_estimates(form, table, estimate, "groups", rows, **known)
 
 
 def _warn_of_units(data, columns):
@@ -220,11 +209,10 @@ def _shrunk(grouped, is_binary, confidence_level, seed):
 def _table(columns, estimate, effective_sample_size, bias, data):
     """The numbers of a report, how far off the autorater is among them."""
     table = pd.DataFrame(columns)
-    for name in ("value", "low", "high"):
-        table["estimate" if name == "value" else name] = getattr(estimate, name)
-    table["standard_error"] = estimate.standard_error
+    for name in NUMBERS:
+        table[name] = getattr(estimate, name)
     comparable = _on_one_scale(data)
-    table["bias"] = table["judge"] - table["estimate"] if comparable else np.nan
+    table["bias"] = table["judge"] - table["value"] if comparable else np.nan
     for name, end, other in (("bias_low", "low", "high"), ("bias_high", "high", "low")):
         if bias is not None:
             # Score and label are of the same answer, and vary together.
@@ -250,121 +238,92 @@ def _mean_score(scores):
     return known.mean() if known.size else np.nan
 
 
-def _print_one(row, estimate, columns):
-    """What the autorater says, what is true, how far apart they are, what it is worth."""
-    judge = columns["judge"]
-    print_prose(
-        f"{judge} judged {row.n_rows:,} answers, of which {row.n_labeled:,} have a human label.\n"
-    )
-    print_table(tables.plain_table(*_one_cells(row, judge)))
-    click.echo()
-    print_prose(f"{_how(estimate)}. {tables.promise(estimate).capitalize()}.")
-    only_labels = row.n_labeled == row.n_rows
-    print_prose(_worth(judge, row.effective_sample_size, row.n_labeled, only_labels))
-
-
-def _one_cells(row, judge):
+def _one_table(rows, estimate, judge):
     """A line for the autorater, the labels, both together, and their difference."""
+    (row,) = rows.itertuples()
     only_labels = row.n_labeled == row.n_rows
-    lines = [(f"{judge} says", (row.judge,))]
+    lines = [(f"{judge} says", row.judge, None, None)]
     if not only_labels:
-        lines.append(
-            ("labels alone say", (row.labels_alone, row.labels_alone_low, row.labels_alone_high))
-        )
-    name = "labels say" if only_labels else "corrected"
-    lines.append((name, (row.estimate, row.low, row.high)))
+        alone = row.labels_alone, row.labels_alone_low, row.labels_alone_high
+        lines.append(("labels alone say", *alone))
+    lines.append(("labels say" if only_labels else "corrected", row.value, row.low, row.high))
     if not np.isnan(row.bias):
-        lines.append((f"{judge} is off by", (row.bias, row.bias_low, row.bias_high)))
-    decimals = tables.decimals_for([row.judge, row.estimate, row.high])
-    rows = [
-        [name, *_numbers(numbers, decimals), *[""] * (3 - len(numbers))] for name, numbers in lines
+        lines.append((f"{judge} is off by", row.bias, row.bias_low, row.bias_high))
+    form = score_form([row.judge, row.value, row.high])
+    names, *numbers = zip(*lines, strict=True)
+    ends = zip(("value", "low", "high"), numbers, strict=True)
+    columns = [Column("", names), *(Column(name, cells, form) for name, cells in ends)]
+    head = [
+        f"{judge} judged {row.n_rows:,} answers, of which {row.n_labeled:,} have a human label."
     ]
-    return Cells(["", "value", "low", "high"], rows, 1)
+    notes = [
+        "",
+        _how(estimate),
+        _worth(judge, row.effective_sample_size, row.n_labeled, only_labels),
+    ]
+    return Table(columns, [*head, ""], tables.method_and_promise(estimate), notes)
 
 
-def _cells(table, judge, by_group):
-    """The table for people, of all rows or of groups."""
-    if not by_group:
-        return _one_cells(table.iloc[0], judge)
-    return _group_cells(table, judge, _is_shrunk(table))
-
-
-def _is_shrunk(table):
-    return not np.allclose(table["estimate"], table["corrected"], equal_nan=True)
-
-
-def _print_groups(table, estimate, columns):
+def _group_table(rows, estimate, judge):
     """One line per group, and what the autorater is worth in all."""
-    judge = columns["judge"]
-    n_labeled = table["n_labeled"]
+    n_labeled = rows["n_labeled"]
     least, most = n_labeled.min(), n_labeled.max()
     each = f"{least}" if least == most else f"{least} to {most}"
-    print_prose(
-        f"{judge} judged {table['n_rows'].sum():,} answers in {len(table)} groups, of which "
-        f"{n_labeled.sum():,} have a human label, {each} per group."
-    )
-    print_prose(f"{_how(estimate)}. {tables.promise(estimate).capitalize()}.\n")
-    shrunk = _is_shrunk(table)
-    only_labels = bool((n_labeled == table["n_rows"]).all())
-    print_table(
-        *(
-            tables.plain_table(*_group_cells(table, judge, shrunk, narrow))
-            for narrow in (False, True)
-        )
-    )
-    if shrunk:
-        width, alone = (
-            table["high"] - table["low"],
-            table["corrected_high"] - table["corrected_low"],
-        )
-        ratio = width[n_labeled > 0].mean() / alone.mean()
-        print_prose(
-            f"\nIntervals are on average {ratio:.2f} times as wide as those of each group "
-            "corrected by itself (column corrected)."
-        )
-    elif len(table) > 1:
-        print_prose(
-            f"\nFewer than {_FEWEST_GROUPS} groups with labels: each is corrected by itself alone."
-        )
-    if (n_labeled == 0).any():
-        print_prose(_of_unlabeled(int((n_labeled == 0).sum()), shrunk))
-    effective = table["effective_sample_size"]
-    print_prose(
-        _worth(judge, effective.sum(min_count=1), n_labeled[effective.notna()].sum(), only_labels)
-    )
+    head = [
+        f"{judge} judged {rows['n_rows'].sum():,} answers in {len(rows)} groups, of which "
+        f"{n_labeled.sum():,} have a human label, {each} per group.",
+        _how(estimate),
+        "",
+    ]
+    shrunk = not np.allclose(rows["value"], rows["corrected"], equal_nan=True)
+    notes = ["", *_on_groups(rows, shrunk)]
+    effective = rows["effective_sample_size"]
+    only_labels = bool((n_labeled == rows["n_rows"]).all())
+    n_worth = n_labeled[effective.notna()].sum()
+    notes.append(_worth(judge, effective.sum(min_count=1), n_worth, only_labels))
+    promise = tables.method_and_promise(estimate)
+    return Table(_group_columns(rows, judge, shrunk), head, promise, notes)
 
 
-def _group_cells(table, judge, shrunk, narrow=False):
-    """The table for people; the narrow one without the steps in between."""
-    decimals = tables.decimals_for(table[["judge", "estimate", "high"]].to_numpy())
-    columns = {
-        "group": table["group"].astype(str).tolist(),
-        "answers": [f"{n:,}" for n in table["n_rows"]],
-        "labels": [f"{n:,}" for n in table["n_labeled"]],
-        judge: _numbers(table["judge"], decimals),
-        "labels alone": _numbers(table["labels_alone"], decimals),
-        "corrected": _numbers(table["corrected"], decimals),
-        "estimate": _numbers(table["estimate"], decimals),
-        "low": _numbers(table["low"], decimals),
-        "high": _numbers(table["high"], decimals),
-        "off by": _numbers(table["bias"], decimals),
-    }
-    dropped = ["answers", "labels alone", "corrected"] if narrow else []
+def _group_columns(rows, judge, shrunk):
+    """The columns for people; narrow terminals lack the steps in between."""
+    form = score_form(rows[["judge", "value", "high"]].to_numpy())
+    steps = {"labels alone": rows["labels_alone"], "corrected": rows["corrected"]}
+    columns = [
+        Column("group", rows["group"]),
+        Column("answers", rows["n_rows"], ",d", narrow=False),
+        Column("labels", rows["n_labeled"], ",d"),
+        Column(judge, rows["judge"], form),
+        *(Column(name, cells, form, narrow=not shrunk and name == "corrected")
+          for name, cells in steps.items()),
+    ]  # fmt: skip
+    ends = {"estimate": "value", "low": "low", "high": "high", "off by": "bias"}
     if not shrunk:
-        dropped.append("estimate" if not narrow else "corrected")
-    if table["bias"].isna().all():
-        dropped.append("off by")
-    columns = {name: cells for name, cells in columns.items() if name not in dropped}
-    return Cells(list(columns), list(zip(*columns.values(), strict=True)), 1)
+        ends.pop("estimate")  # is the corrected one
+    if rows["bias"].isna().all():
+        ends.pop("off by")
+    return [*columns, *(Column(heading, rows[name], form) for heading, name in ends.items())]
+
+
+def _on_groups(rows, shrunk):
+    """How far groups learn from one another, and which have no label."""
+    has_label = rows["n_labeled"] > 0
+    if shrunk:
+        width = rows["high"] - rows["low"]
+        alone = rows["corrected_high"] - rows["corrected_low"]
+        yield (
+            f"Intervals are on average {width[has_label].mean() / alone.mean():.2f} times as wide "
+            "as those of each group corrected by itself (column corrected)."
+        )
+    elif len(rows) > 1:
+        yield f"Fewer than {_FEWEST_GROUPS} groups with labels: each is corrected by itself alone."
+    if not has_label.all():
+        known = "estimated from what the autorater says of it" if shrunk else "without an estimate"
+        yield f"Groups without a human label: {int((~has_label).sum())}, each {known}."
 
 
 def _how(estimate):
-    return f"Estimated by {estimate.method}"
-
-
-def _of_unlabeled(count, shrunk):
-    known = "estimated from what the autorater says of it" if shrunk else "without an estimate"
-    return f"Groups without a human label: {count}, each {known}."
+    return f"Estimated by {estimate.method}. {tables.promise(estimate).capitalize()}."
 
 
 def _worth(judge, effective, n_labeled, only_labels):
@@ -383,12 +342,3 @@ def _worth(judge, effective, n_labeled, only_labels):
         f"{judge} saved {saved:,.0f} labels: without it, {effective:,.0f} would be needed for "
         f"these standard errors, and there are {n_labeled:,}."
     )
-
-
-def _numbers(values, decimals):
-    return [_number(value, decimals) for value in values]
-
-
-def _number(value, decimals):
-    # Rounded before it is printed, and 0 added, so that nothing is "-0.000".
-    return "unknown" if np.isnan(value) else f"{round(value, decimals) + 0.0:.{decimals}f}"

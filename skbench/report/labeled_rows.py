@@ -18,19 +18,7 @@ _MOST_WORDS = 10
 
 
 class Judged(NamedTuple):
-    """Judged rows, ready for an estimator.
-
-    Attributes
-    ----------
-    verdicts : ndarray of shape (n_rows,)
-        What the autorater says: numbers, or words as objects.
-    scores : ndarray of shape (n_rows,)
-        The same as numbers, nan where a word means neither yes nor no.
-    human : ndarray of shape (n_rows,)
-        Human labels, nan where there is none.
-    groups, clusters : ndarray of object of shape (n_rows,) or None
-        Group and cluster of each row.
-    """
+    """Judged rows: verdicts, those as numbers (nan: neither yes nor no), labels (nan: none)."""
 
     verdicts: np.ndarray
     scores: np.ndarray
@@ -57,36 +45,9 @@ class Judged(NamedTuple):
 
 
 def read_judged(file, judge, human, by=None, cluster=None, labels=None, ids=None, event=None):
-    """Read what an autorater and people say of the same answers.
+    """What an autorater and people say of the same answers, as `Judged`: rows with a verdict.
 
-    Parameters
-    ----------
-    file : str
-        CSV, TSV, JSON Lines or Parquet; one row per answer.
-    judge, human : str
-        Columns of the autorater's verdicts and of the human labels.
-    by : list of str, default=None
-        Columns of the groups.
-    cluster : str, default=None
-        Column of what depends on each other. None guesses as the other commands do: a column
-        with a usual name for clusters, or the items where several answers to one were judged.
-    labels : str, default=None
-        A second file with the column `human`.
-    ids : list of str, default=None
-        Columns that both files have and that name the answer.
-    event : str, default=None
-        The verdict and label that counts 1; every other counts 0.
-
-    Returns
-    -------
-    Judged
-        Rows with a verdict.
-
-    Raises
-    ------
-    ValueError, DataError
-        If a file cannot be read, a column is missing, labels are neither numbers nor
-        words such as yes and no, ids repeat or do not match, or no row has both.
+    No `cluster`: guessed as the other commands do. `event`: what counts 1, all else 0.
     """
     by, ids = by or [], ids or []
     wanted = [judge, *by, *([cluster] if cluster else [])]
@@ -103,23 +64,7 @@ def read_judged(file, judge, human, by=None, cluster=None, labels=None, ids=None
 
 
 def read_columns(file, wanted, human, labels=None, ids=None, label_columns=()):
-    """The columns of a file, with human labels from it or from another.
-
-    Parameters
-    ----------
-    file : str
-        A table with one row per answer.
-    wanted : list of str
-        Columns that must be there.
-    human, labels, ids
-        As in `read_judged`.
-    label_columns : sequence of str
-        Columns of names.
-
-    Returns
-    -------
-    DataFrame
-    """
+    """The columns of a file, with human labels from it or from another."""
     ids = ids or []
     table = _load(file, [*wanted, *ids], label_columns=[*label_columns, *ids], maybe=[human])
     if labels is not None:
@@ -175,21 +120,7 @@ _GUESSED = "cluster (guessed)"
 
 
 def with_guessed_cluster(table, by):
-    """The table with a column of what repeats, and its name.
-
-    Parameters
-    ----------
-    table : DataFrame
-        One row per answer.
-    by : list of str
-        Columns of the groups.
-
-    Returns
-    -------
-    table : DataFrame
-    name : str or None
-        None where nothing repeats in a group.
-    """
+    """The table with a column of what repeats in a group, and its name; None: nothing does."""
     from skbench.items.roles import find_roles
 
     roles, _ = find_roles(table.columns, {}, guess=("model", "item", "cluster", "topic"))
@@ -244,11 +175,10 @@ def _with_labels(table, file, labels, ids, human):
     given = _load(labels, [*ids, human], label_columns=ids)
     keys, given_keys = _one_text(table, ids, "id"), _one_text(given, ids, "id")
     _refuse_repeated(given_keys, labels, "Keep one label per answer.")
-    _refuse_repeated(
-        keys,
-        file,
-        "A label would go to several rows. Name all columns that tell answers apart (--id a,b).",
+    remedy = (
+        "A label would go to several rows. Name all columns that tell answers apart (--id a,b)."
     )
+    _refuse_repeated(keys, file, remedy)
     place = pd.Index(given_keys).get_indexer(keys)
     n_found = int((place >= 0).sum())
     if n_found == 0:

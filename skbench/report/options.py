@@ -17,6 +17,22 @@ class Names(click.ParamType):
         return names
 
 
+def choice_option(name, help_text, *choices):
+    """An option with these choices, of which the first is the default."""
+    kind = click.Choice(choices)
+    return click.option(name, type=kind, default=choices[0], show_default=True, help=help_text)
+
+
+def file_option(name, help_text, metavar=None):
+    """An option that names a file to write."""
+    return click.option(name, type=click.Path(dir_okay=False), metavar=metavar, help=help_text)
+
+
+def number_option(name, help_text, kind=None):
+    """An option that takes a number, a whole one above 0 unless told otherwise."""
+    return click.option(name, type=kind or click.IntRange(1), help=help_text)
+
+
 _READING = (
     click.option("--model", help="Model column."),
     click.option("--models", type=Names(), help="Score columns of a wide file, one per model."),
@@ -36,25 +52,30 @@ _READING = (
     click.option("--filter", help="Filter whose answers to take (lm-evaluation-harness)."),
     click.option("--skip-bad-lines", is_flag=True, help="Count unreadable lines, go on without."),
 )
-_LEVEL = click.option(
+level_option = click.option(
     "--confidence-level",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
 )
-_BOUNDS = click.option(
+bounds_option = click.option(
     "--bounds",
     type=float,
     nargs=2,
     metavar="LOW HIGH",
     help="Lowest and highest possible score: estimates and intervals are cut to that range.",
 )
-_MISSING = click.option(
+features_option = click.option(
+    "--features", help="Columns to predict from (a,b,c), or a file with such columns."
+)
+seed_option = click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+plot_option = file_option("--plot", "Save a picture (.png, .pdf, .svg).")
+_MISSING = choice_option(
     "--missing",
-    type=click.Choice(["drop", "wrong", "refuse"]),
-    default="drop",
-    show_default=True,
-    help="What an item is that a model did not answer: not asked, wrong, or an error.",
+    "What an item is that a model did not answer: not asked, wrong, or an error.",
+    "drop",
+    "wrong",
+    "refuse",
 )
 _PAST = (
     click.option(
@@ -68,32 +89,17 @@ _PAST = (
 )
 
 
-def reading_options(command):
-    """Add the options that say which column is what."""
-    return _decorated(command, _READING)
+def _adding(*options):
+    """A decorator that adds these options, in this order."""
+
+    def decorate(command):
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
-def level_option(command):
-    """Add --confidence-level."""
-    return _LEVEL(command)
-
-
-def bounds_option(command):
-    """Add --bounds."""
-    return _BOUNDS(command)
-
-
-def missing_option(command):
-    """Add --missing."""
-    return _MISSING(command)
-
-
-def past_options(command):
-    """Add --past and --bank."""
-    return _decorated(command, _PAST)
-
-
-def _decorated(command, options):
-    for option in reversed(options):
-        command = option(command)
-    return command
+reading_options = _adding(*_READING)
+past_options = _adding(*_PAST)
+model_options = _adding(*_READING, bounds_option, level_option, _MISSING, *_PAST)

@@ -1,14 +1,11 @@
 """`skbench passk`: does one of k answers solve it, do all of them, and what is flaky?"""
 
-from pathlib import Path
-
 import click
 
-from skbench.report import tables
-from skbench.report.formats import format_options, print_result
-from skbench.report.markup import Cells
+from skbench.report import reading, tables
+from skbench.report.formats import format_options, show
 from skbench.report.options import Names, level_option, reading_options
-from skbench.report.reading import as_in, check_topics, cluster_name, renamed
+from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line, say
 
 _FLAKY_SHOWN = 10
@@ -26,20 +23,7 @@ _FLAKY_SHOWN = 10
 @reading_options
 @level_option
 @format_options
-def passk(
-    file,
-    k,
-    all_of_them,
-    by,
-    compare,
-    flaky,
-    correct,
-    runs,
-    confidence_level,
-    form,
-    escape_formulas,
-    **roles,
-):
+def passk(file, k, all_of_them, by, compare, flaky, correct, runs, confidence_level, form, **roles):
     """Chance that one of k answers is right, or that all of them are.
 
     FILE has one row per answer, items answered several times; or one row per model and
@@ -52,33 +36,28 @@ def passk(
 
         rows, columns = _read(file, by, roles, (correct, runs))
         found = pass_at_k(rows, k, all_of_them, confidence_level=confidence_level, **columns)
-        table = tables.with_text_labels(found.to_frame())
-        pair = (
-            None
-            if compare is None
-            else found.compare(*(as_in(rows["model"], name) for name in compare))
-        )
+        pair = None
+        if compare is not None:
+            pair = found.compare(*(reading.as_in(rows["model"], name) for name in compare))
         reliability = found.reliability()
-        sentences = _sentences(found, reliability, flaky)
-        if pair is not None:
-            for i in range(len(pair)):
-                sentences += pair.sentences(i)[:2]
-        numbers = table[["value", "low", "high"]].map("{:.3f}".format).to_numpy()
-        labels = found.labels if found.labels.nlevels > 1 else [(name,) for name in found.labels]
-        cells = [
-            [" / ".join(map(str, label)), *ends]
-            for label, ends in zip(labels, numbers, strict=True)
+        frame = tables.labeled_rows(found.to_frame())
+        labels = frame.columns[: frame.columns.get_loc("value")]
+        columns = [
+            Column(" / ".join(found.labels.names), tables.joined(frame[labels])),
+            Column(found.method.split()[0], frame["value"], ".3f"),
+            Column("low", frame["low"], ".3f"),
+            Column("high", frame["high"], ".3f"),
         ]
+        notes = _sentences(reliability, flaky)
+        if pair is not None:
+            notes += [text for i in range(len(pair)) for text in pair.sentences(i)[:2]]
         document = {
             "method": found.method,
-            "confidence_level": confidence_level,
-            "estimates": table,
-            "comparison": None if pair is None else tables.with_text_labels(pair.to_frame()),
-            "items": reliability if flaky else None,
+            "groups": frame,
+            "pairs": [] if pair is None else tables.pair_rows(pair),
+            "items": reliability.reset_index().astype({"model": str}) if flaky else [],
         }
-        names = " / ".join(found.labels.names)
-        shown = Cells([names, found.method.split()[0], "low", "high"], cells, 1)
-        print_result(form, shown, sentences, document, table, escape_formulas)
+        show(form, Table(columns, notes=notes), document, frame)
 
 
 def _read(file, by, roles, counts):
@@ -92,7 +71,7 @@ def _read(file, by, roles, counts):
     counted = counts != (None, None) or set(names) <= set(columns)
     if counted and roles["score"] is not None:
         raise DataError("--score is for single answers; counts have --correct and --runs.")
-    check_topics(by, roles["model"])
+    reading.check_topics(by, roles["model"])
     roles = dict(roles)
     new_names = roles.pop("rename")
     if not counted and columns and roles["cluster"] is None:
@@ -101,22 +80,18 @@ def _read(file, by, roles, counts):
         roles["cluster"] = next(iter(find_roles(columns, named)[0].get("item", [])), None)
     # Runs are not averaged here, whatever clusters there are.
     rows, *runs = (
-        renamed(read_with_notes(file, topic=by, **(roles | {"score": score})), new_names)
+        reading.renamed(read_with_notes(file, topic=by, **(roles | {"score": score})), new_names)
         for score in (names if counted else [roles["score"]])
     )
     for line in [*rows.notes, *([] if counted else understood(rows).lines())]:
         say(line)
-    items = rows.items
-    if "model" not in items:
-        items = items.assign(model=Path(file).stem)
-    if "item" not in items:
-        raise DataError("no column has a usual name for the item. Pass --item COLUMN.")
+    items = reading.named_after(rows, file).items
+    reading.need_columns(items, "item")
     if counted:
         items = items.rename(columns={"score": "n_correct"})
         items = items.assign(n_runs=runs[0].items["score"].to_numpy())
-    cluster = cluster_name(rows)  # runs of an item are no cluster of items
-    topics = by if by and len(by) > 1 else ["topic"]
-    return items, {"by": topics if by else None, "cluster": cluster if cluster != "item" else None}
+    cluster = reading.cluster_name(rows)  # runs of an item are no cluster of items
+    return items, {"by": reading.topic_names(by), "cluster": cluster if cluster != "item" else None}
 
 
 def _columns(file):
@@ -129,7 +104,7 @@ def _columns(file):
         return []
 
 
-def _sentences(found, reliability, flaky):
+def _sentences(reliability, flaky):
     some = reliability[reliability["verdict"] == "flaky"]
     counts = reliability["verdict"].value_counts()
     words = [

@@ -10,21 +10,16 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import plain
+from skbench._printed import NUMBERS
+from skbench.report import reading
+from skbench.report.tables import joined
 from skbench.report.terminal import DataError, say
 
 _READING = ("model", "score", "item", "filter", "skip_bad_lines")
 
 
 class Past(NamedTuple):
-    """Earlier models, and the new ones fitted with them.
-
-    Attributes
-    ----------
-    fitted : UnitLevelModel
-        New models on the items that they were asked.
-    items : DataFrame
-        Rows of the new models, labels as in the bank: model, topic, item, score; cluster.
-    """
+    """The new models fitted with the earlier ones, and their rows, labels as in the bank."""
 
     fitted: object
     items: pd.DataFrame
@@ -35,21 +30,7 @@ class Past(NamedTuple):
         return len(self.fitted.bank.models_)
 
     def estimate(self, labels, by, confidence_level):
-        """Means over all items of the bank, of groups in the order of their labels.
-
-        Parameters
-        ----------
-        labels : Index of shape (n_groups,)
-            Of a summary.
-        by : list of str
-            What their levels are; all but "model" make up the topic.
-        confidence_level : float
-
-        Returns
-        -------
-        Estimate
-            nan for groups of which the bank has no item.
-        """
+        """Means over all items of the bank, of these groups; nan where it has no item."""
         topics = [name for name in by if name != "model"]
         levels = [name for name, given in (("model", "model" in by), ("topic", topics)) if given]
         found = self.fitted.estimate(levels, confidence_level)
@@ -59,11 +40,8 @@ class Past(NamedTuple):
         if "model" in by:
             wanted.insert(0, frame["model"])
         index = pd.MultiIndex.from_arrays(wanted) if len(wanted) > 1 else pd.Index(wanted[0])
-        at = found.labels.get_indexer(index)
-        columns = {
-            name: np.where(at >= 0, getattr(found, name)[at], np.nan)
-            for name in ("value", "low", "high", "standard_error")
-        }
+        frame = found.to_frame().set_axis(found.labels).reindex(index)
+        columns = {name: frame[name].to_numpy() for name in NUMBERS}
         return replace(found, labels=labels, method=self.method(f"{found.method},"), **columns)
 
     def method(self, name):
@@ -71,18 +49,7 @@ class Past(NamedTuple):
         return f"{name} {self.n_models} earlier model{'s' * (self.n_models > 1)}"
 
     def comparable(self, columns):
-        """Adjusted scores of items for comparisons of models, and the columns to take.
-
-        Parameters
-        ----------
-        columns : dict
-            `by` and `cluster`, as for the rows of the file.
-
-        Returns
-        -------
-        items : DataFrame
-        columns : dict
-        """
+        """Adjusted scores of items for comparisons of models, and their `by` and `cluster`."""
         from skbench.bank.adjusted import adjusted_scores
 
         odd = [str(name) for name, good in self.fitted.random_sample_.items() if not good]
@@ -104,13 +71,7 @@ class Past(NamedTuple):
 
     def score_table(self, rows, columns):
         """What `comparable` gave as a table whose models may have been asked different items."""
-        from skbench.items.tables import score_table
-
-        table = score_table(
-            rows, model="model", item="item", score="score", cluster=columns["cluster"],
-            by=columns["by"] or [],
-        )  # fmt: skip
-        return table._replace(adjusted=True)
+        return reading.models_table(rows, columns)._replace(adjusted=True)
 
     def with_method(self, result):
         """A ranking or comparison that says what its scores were adjusted by."""
@@ -126,11 +87,6 @@ class Worth(NamedTuple):
     n: float
     n_as_good: float
 
-    def for_json(self):
-        """The figures; None where not known."""
-        known = np.isfinite(self.n_as_good)
-        return self._asdict() | {"n_as_good": self.n_as_good if known else None}
-
     @property
     def sentence(self):
         """In words."""
@@ -145,20 +101,7 @@ class Worth(NamedTuple):
 
 
 def worth(past, summary, estimate):
-    """How many items per group would tell as much without a past.
-
-    Parameters
-    ----------
-    past : Past
-    summary : GroupSummary
-        Of the direct estimates.
-    estimate : Estimate
-        From `Past.estimate`.
-
-    Returns
-    -------
-    Worth
-    """
+    """How many items per group would tell as much without a past, as `Worth`."""
     with np.errstate(divide="ignore", invalid="ignore"):
         as_good = np.asarray(summary.n * summary.sigma2) / estimate.standard_error**2
     known = np.isfinite(as_good)
@@ -169,22 +112,7 @@ def worth(past, summary, estimate):
 
 
 def check_past(paths, file, missing="drop"):
-    """Refuse what --past or --bank cannot go with.
-
-    Parameters
-    ----------
-    paths : sequence of str
-        Of --past.
-    file : str or None
-        Of --bank.
-    missing : str, default="drop"
-        Of --missing.
-
-    Returns
-    -------
-    bool
-        Whether there is a past.
-    """
+    """Whether there is a past; refuses what --past or --bank cannot go with."""
     if paths and file is not None:
         raise click.UsageError("--past and --bank exclude each other.")
     given = bool(paths) or file is not None
@@ -194,30 +122,7 @@ def check_past(paths, file, missing="drop"):
 
 
 def read_bank(paths, file, by=None, roles=None, new=()):
-    """The bank of the earlier models: all but the new ones.
-
-    Parameters
-    ----------
-    paths : sequence of str
-        Files or folders of results, in any format that is read.
-    file : str or None
-        A bank that was saved, in place of results.
-    by : list of str or None, default=None
-        Columns of the topics.
-    roles : dict, default=None
-        What the user says of columns.
-    new : sequence of str, default=()
-        Names of the new models, which are left out.
-
-    Returns
-    -------
-    ItemBank
-
-    Raises
-    ------
-    DataError
-        If a column is missing, or no earlier model is left.
-    """
+    """The bank of the earlier models, of results or as saved: all but the new ones."""
     from skbench.bank import ItemBank
 
     if file is not None:
@@ -242,7 +147,6 @@ def read_bank(paths, file, by=None, roles=None, new=()):
 def _read_past(path, by, roles, name_it):
     """Rows of earlier models from one path: model, topic, item, score and others."""
     from skbench.readers import read_with_notes
-    from skbench.report.reading import refuse_bootstrap_scores
 
     try:
         rows = read_with_notes(path, topic=by, **roles)
@@ -250,53 +154,26 @@ def _read_past(path, by, roles, name_it):
         raise DataError(f"--past: {error}") from error
     for note in rows.notes:
         say(f"past: {note}")
-    refuse_bootstrap_scores(rows)
+    reading.refuse_bootstrap_scores(rows)
     if rows.groups is not None:
         raise DataError("--past: results of groups say nothing of single items.")
     past = rows.items
     if name_it and "model" not in past:
         past = past.assign(model=Path(path).stem)
-    for name in ("model", "item"):
-        if name not in past:
-            raise DataError(f"--past: no column has a usual name for the {name}: pass --{name}.")
-    return past.assign(topic=_joined(past[by])) if by and len(by) > 1 else past
+    reading.need_columns(past, "model", "item", told="--past: no column")
+    return past.assign(topic=joined(past[by])) if by and len(by) > 1 else past
 
 
 def learn(paths, file, rows, source, by=None, roles=None):
-    """New models, fitted with the earlier ones; None where there are none.
-
-    Parameters
-    ----------
-    paths, file
-        Of --past and --bank.
-    rows : ItemRows
-        Of the new models.
-    source : str
-        Where these were read; its name is that of the model where no column is.
-    by : list of str or None, default=None
-        Columns of the topics.
-    roles : dict, default=None
-        What the user says of columns.
-
-    Returns
-    -------
-    Past or None
-
-    Raises
-    ------
-    DataError
-        If nothing that was asked is in the bank.
-    """
+    """New models, fitted with the earlier ones, as `Past`; None where there are none."""
     if not check_past(paths, file):
         return None
     from skbench.bank import UnitLevelModel
 
-    items = rows.items
+    items = reading.named_after(rows, source).items
     if "item" not in rows.columns:
         raise DataError("--past and --bank need the items' names: pass --item COLUMN.")
-    if "model" not in items:
-        items = items.assign(model=Path(source).stem)
-    topics = by if by and len(by) > 1 else [name for name in ["topic"] if name in items]
+    topics = [name for name in reading.topic_names(by) or ["topic"] if name in items]
     bank = read_bank(paths, file, by, roles, items["model"].unique())
     if topics and list(bank.topics_) == ["all"] and by:
         raise DataError("the past has no topics: leave --by out, or name their column in it.")
@@ -308,7 +185,9 @@ def learn(paths, file, rows, source, by=None, roles=None):
     if both is None:
         items, keys, both = items.assign(topic="all"), ["item"], bank.items_[["item"]]
     asked = items[keys].drop_duplicates()
-    known = len(asked.merge(both, on=keys)) if _alike(asked, both, keys) else 0
+    # Numbers and text cannot be merged.
+    alike = all(asked[key].isin(both[key]).any() for key in keys)
+    known = len(asked.merge(both, on=keys)) if alike else 0
     if not known:
         raise DataError(
             f"none of the {len(asked)} items, such as {_words(asked)}, is in the past, which has "
@@ -350,15 +229,10 @@ def _named(earlier, new, option):
 
 def _one_topic(frame, topics, bank):
     """One column of topics, labels as in the bank."""
-    values = frame[topics[0]] if len(topics) == 1 else pd.Series(_joined(frame[topics]))
+    values = frame[topics[0]] if len(topics) == 1 else pd.Series(joined(frame[topics]))
     if list(bank.topics_) == ["all"]:
         return pd.Series("all", index=frame.index)
     return as_in(values.set_axis(frame.index), bank.topics_)
-
-
-def _joined(columns):
-    texts = columns.astype(str)
-    return [" / ".join(row) for row in texts.itertuples(index=False, name=None)]
 
 
 def as_in(values, known):
@@ -366,11 +240,6 @@ def as_in(values, known):
     by_text = {str(label): label for label in pd.unique(known)}
     renamed = {label: by_text.get(str(label), label) for label in pd.unique(values)}
     return values.map(renamed)
-
-
-def _alike(asked, both, keys):
-    """Whether labels can be compared at all: numbers and text cannot."""
-    return all(asked[key].isin(both[key]).any() for key in keys)
 
 
 def _words(frame):

@@ -1,16 +1,22 @@
 """`skbench plan`: how many items a comparison needs, or what a number of items can show."""
 
-import json
 import math
 
 import click
 
 from skbench.report import plan_bank
-from skbench.report.options import level_option, past_options, reading_options
+from skbench.report.formats import form_option, show
+from skbench.report.options import (
+    file_option,
+    level_option,
+    number_option,
+    past_options,
+    reading_options,
+)
 from skbench.report.past import check_past
 from skbench.report.reading import read_models, score_range
-from skbench.report.tables import plain_table
-from skbench.report.terminal import DataError, in_one_line, print_prose, print_table, say
+from skbench.report.table import Column, Table
+from skbench.report.terminal import DataError, in_one_line, say
 
 
 class Percent(float):
@@ -49,14 +55,16 @@ _CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.9)
 _GUESSES = ("accuracy", "std", "correlation", "noise", "cluster_size", "icc")
 
 
+_POSITIVE = click.FloatRange(0, min_open=True)
+_SIGNED = click.FloatRange(-1, 1)
+
+
 @click.command()
 @click.argument("file", required=False)
 @click.argument("a", required=False)
 @click.argument("b", required=False)
-@click.option(
-    "--effect", type=Share(), help="True difference worth finding, 0.03 or 3%: how many items?"
-)
-@click.option("--items", type=click.IntRange(1), help="Number of items: which difference?")
+@number_option("--effect", "True difference worth finding, 0.03 or 3%: how many items?", Share())
+@number_option("--items", "Number of items: which difference?")
 @click.option(
     "--power",
     type=click.FloatRange(0.5, 1, max_open=True),
@@ -65,45 +73,25 @@ _GUESSES = ("accuracy", "std", "correlation", "noise", "cluster_size", "icc")
     help="Chance of showing the difference.",
 )
 @level_option
-@click.option("--repeats", type=click.IntRange(1), help="Answers of each model to each item.")
-@click.option(
-    "--accuracy",
-    type=Accuracy(),
-    help="Of both models, about, 0.7 or 70%: right and wrong answers.",
+@number_option("--repeats", "Answers of each model to each item.")
+@number_option(
+    "--accuracy", "Of both models, about, 0.7 or 70%: right and wrong answers.", Accuracy()
 )
-@click.option(
-    "--std",
-    type=click.FloatRange(0, min_open=True),
-    help="Standard deviation of the scores of other kinds of answers.",
-)
-@click.option(
-    "--correlation",
-    type=click.FloatRange(-1, 1),
-    help="Of the models' scores over items; not given: a table of several.",
-)
-@click.option(
-    "--noise",
-    type=click.FloatRange(0),
-    help="Variance of one model's repeated answers to an item, for --repeats.",
-)
-@click.option("--cluster-size", type=click.FloatRange(1), help="Items per cluster.")
-@click.option(
-    "--icc", type=click.FloatRange(-1, 1), help="Correlation of differences within a cluster."
-)
+@number_option("--std", "Standard deviation of the scores of other kinds of answers.", _POSITIVE)
+@number_option("--correlation", "Of the models' scores over items; not given: several.", _SIGNED)
+@number_option("--noise", "Variance of a model's repeated answers to an item.", click.FloatRange(0))
+@number_option("--cluster-size", "Items per cluster.", click.FloatRange(1))
+@number_option("--icc", "Correlation of differences within a cluster.", _SIGNED)
 @reading_options
 @past_options
-@click.option(
-    "--half-width",
-    type=click.FloatRange(0, min_open=True),
-    help="With --past: of the interval of a new model's score.  [default: 0.02]",
+@number_option(
+    "--half-width", "With --past: of a new model's interval.  [default: 0.02]", _POSITIVE
 )
-@click.option("--choose", type=click.IntRange(1), help="With --past: items to choose for it.")
-@click.option(
-    "--output", type=click.Path(dir_okay=False), help="With --choose: CSV file to write them to."
-)
-@click.option("--seed", type=click.IntRange(0), help="With --past: of the items.  [default: 0]")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def plan(file, a, b, effect, items, power, confidence_level, repeats, as_json, **options):
+@number_option("--choose", "With --past: items to choose for it.")
+@file_option("--output", "With --choose: CSV file to write them to.")
+@number_option("--seed", "With --past: of the items.  [default: 0]", click.IntRange(0))
+@form_option("json")
+def plan(file, a, b, effect, items, power, confidence_level, repeats, form, **options):
     """Plan a comparison of two models that answer the same items, or a new model's items.
 
     Give --effect for the number of items, or --items for the smallest difference
@@ -125,9 +113,7 @@ def plan(file, a, b, effect, items, power, confidence_level, repeats, as_json, *
         others |= {f"--{name.replace('_', '-')}": value for name, value in guesses.items()}
         plan_bank.check_usage(others, new["choose"], new["output"])
         new |= {"half_width": new["half_width"] or 0.02, "seed": new["seed"] or 0}
-        return plan_bank.plan_with_bank(
-            *earlier, options, **new, level=confidence_level, as_json=as_json
-        )
+        return plan_bank.plan_with_bank(*earlier, options, **new, level=confidence_level, form=form)
     for name in (name for name, value in new.items() if value is not None):
         raise click.UsageError(f"--{name.replace('_', '-')} needs --past or --bank.")
     _check_usage(file, effect, items, repeats, guesses)
@@ -146,12 +132,8 @@ def plan(file, a, b, effect, items, power, confidence_level, repeats, as_json, *
                 f"{items} items show no difference that is possible: models of about this "
                 f"accuracy differ by at most {largest:g}. Plan more items."
             )
-        if as_json:
-            click.echo(
-                json.dumps({**goal, "effect": effect, "items": items, "plans": rows}, indent=1)
-            )
-        else:
-            _print_report(head, rows, effect, items, goal)
+        document = {"power": power, "effect": effect, "n_items": items, "plans": rows}
+        show(form, _table(head, rows, effect, items, goal), document)
 
 
 def _check_usage(file, effect, items, repeats, guesses):
@@ -253,19 +235,22 @@ def _measured(file, a, b, roles, repeats):
     noise = float(result.noise[0])
     if repeats is not None and math.isnan(noise):
         raise DataError("--repeats cannot be planned: the file has one answer per item.")
+    in_clusters = columns["cluster"] == "cluster"
     answers = round(items.groupby(["model", "item"]).size().mean())
     row = {
-        "correlation": _known(result.correlation[0]),
+        "correlation": float(result.correlation[0]),
         "omega2": float(result.omega2[0]),
-        "sigma2_a": (_known(noise) or 0.0) / 2,
-        "sigma2_b": (_known(noise) or 0.0) / 2,
+        "sigma2_a": 0.0 if math.isnan(noise) else noise / 2,
+        "sigma2_b": 0.0 if math.isnan(noise) else noise / 2,
         "n_repeats": repeats or answers,
         "design_effect": 1.0,
-        "cluster_size": _cluster_size(items, columns),
+        "cluster_size": items["item"].nunique() / items["cluster"].nunique()
+        if in_clusters
+        else 1.0,
         "test": "mcnemar" if result.test == "McNemar, exact" else "t",
     }
     words = [f"{first} and {second}, with the spread of {n_items} shared items of FILE"]
-    if columns["cluster"] == "cluster":
+    if in_clusters:
         words.append("in clusters like these")
     return ", ".join(words + _on_repeats(row["n_repeats"])), [row], score_range(rows)
 
@@ -278,16 +263,6 @@ def _in_unit(effect, unit):
         if abs(effect) < 1:
             say(f"scores run from 0 to 100: a difference of {effect:g} points, not of {effect:.0%}")
     return effect
-
-
-def _cluster_size(items, columns):
-    if columns["cluster"] != "cluster":
-        return 1.0
-    return items["item"].nunique() / items["cluster"].nunique()
-
-
-def _known(value):
-    return float(value) if math.isfinite(value) else None
 
 
 def _on_repeats(repeats):
@@ -310,26 +285,35 @@ def _answer(row, effect, items, goal, largest):
     return {"minimum_detectable_effect": shown if shown <= largest else None}
 
 
-def _print_report(head, rows, effect, items, goal):
+def _question(rows, effect, items, goal):
+    """What the numbers answer."""
     level = f"{100 * goal['confidence_level']:g} %"
-    power = f"{100 * goal['power']:g} %"
-    print_prose(f"{head}.")
     if effect is not None:
         question = f"Items that both answer, for a {level} interval of a difference of {effect:g}"
-        header, cells = "items", [f"{row['required_items']}" for row in rows]
     else:
         question = f"Smallest difference that {items} items show with a {level} interval"
-        shown = [row["minimum_detectable_effect"] for row in rows]
-        header, cells = "difference", ["none" if d is None else f"{d:.4g}" for d in shown]
     test = "McNemar's exact test" if rows[0]["test"] == "mcnemar" else "t test"
-    question += f" to leave out 0 with power {power} ({test})"
+    return f"{question} to leave out 0 with power {100 * goal['power']:g} % ({test})"
+
+
+def _cells(rows, effect):
+    """The column of the answers."""
+    if effect is not None:
+        return Column("items", [row["required_items"] for row in rows], "d")
+    shown = [row["minimum_detectable_effect"] for row in rows]
+    return Column("difference", shown, lambda d: "none" if d is None else f"{d:.4g}")
+
+
+def _table(head, rows, effect, items, goal):
+    """The answers by the correlation of the two models."""
+    question = _question(rows, effect, items, goal)
+    cells = _cells(rows, effect)
     if len(rows) == 1:
-        print_prose(f"{question}: {cells[0]}.")
-        return
-    print_prose(f"{question}, by the correlation of the two models:")
-    table = [[f"{row['correlation']:g}", cell] for row, cell in zip(rows, cells, strict=True)]
-    print_table(plain_table(["correlation", header], table, n_text=0))
-    print_prose(
+        return Table([], [f"{head}.", f"{question}: {cells.texts()[0]}."])
+    correlation = Column("correlation", [row["correlation"] for row in rows], "g")
+    note = (
         "0 is for models on different items, as many for each. On the same items models tend to "
         "correlate by 0.3 to 0.7: compare two of them in a pilot to find out."
     )
+    head = [f"{head}.", f"{question}, by the correlation of the two models:"]
+    return Table([correlation, cells], head, notes=[note])

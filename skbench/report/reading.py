@@ -1,4 +1,4 @@
-"""What the commands on several models read, and check, alike."""
+"""What the commands read, and check, alike."""
 
 import warnings
 from dataclasses import replace
@@ -11,6 +11,8 @@ from pandas.api.types import is_numeric_dtype
 from skbench._checks import check_within
 from skbench.report.terminal import DataError, say
 
+_TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".bz2", ".xz", ".zst")
+_ROLES = ("model", "topic", "item", "score", "cluster")
 ONE_SCORE = (
     "Each group has a single score, and nothing tells how noisy that is. Add a column of the "
     "numbers of items (n), or of standard errors (as acc_stderr beside acc); or rank models by "
@@ -24,31 +26,7 @@ _ALL_ALIKE = (
 
 
 def read_rows(paths, by, roles, missing="drop", whole_sets=False):
-    """Rows of results as every command reads them; says what was understood.
-
-    Parameters
-    ----------
-    paths : str or list of str
-        Tables, logs, or folders of logs.
-    by : list of str or None
-        Columns of the topics.
-    roles : dict
-        The values of `reading_options`.
-    missing : {"drop", "wrong", "refuse"}, default="drop"
-        What an item is that a model did not answer.
-    whole_sets : bool, default=False
-        Whether bootstrap scores of whole test sets are taken too.
-
-    Returns
-    -------
-    ItemRows
-
-    Raises
-    ------
-    DataError
-        If the rows are no items, such as bootstrap scores; if a model is renamed that is
-        not there; if answers are missing and that is refused.
-    """
+    """Rows as every command reads them; `whole_sets`: bootstrap scores of test sets too."""
     from skbench.readers import read_with_notes
     from skbench.report.understanding import understood
 
@@ -90,18 +68,7 @@ def refuse_bootstrap_scores(rows):
 
 
 def renamed(rows, new_names):
-    """The rows with the user's names of models.
-
-    Parameters
-    ----------
-    rows : ItemRows
-    new_names : sequence of str
-        As in ``--rename OLD=NEW``.
-
-    Returns
-    -------
-    ItemRows
-    """
+    """The rows with the user's names of models, each as in ``--rename OLD=NEW``."""
     if not new_names:
         return rows
     pairs = [text.split("=", 1) for text in new_names]
@@ -120,37 +87,22 @@ def renamed(rows, new_names):
     if len(set(after)) < len(after):
         twice = next(name for name in after if after.count(name) > 1)
         raise DataError(f"--rename would give several models the name {twice!r}.")
+    return with_models(rows, lambda models: models.map(lambda name: new.get(str(name), name)))
 
-    def with_names(frame):
-        if frame is None:
-            return None
-        return frame.assign(model=frame["model"].map(lambda name: new.get(str(name), name)))
 
-    return rows._replace(
-        items=with_names(rows.items), groups=with_names(rows.groups), blank=with_names(rows.blank)
-    )
+def with_models(rows, change):
+    """The rows with other names of models: those of `change`, or this one."""
+    parts = {name: getattr(rows, name) for name in ("items", "groups", "blank")}
+    new = {
+        name: frame.assign(model=change(frame["model"]) if callable(change) else change)
+        for name, frame in parts.items()
+        if frame is not None
+    }
+    return rows._replace(**new)
 
 
 def with_missing(rows, missing):
-    """Answers that are not there as the user wants them, the same for logs and tables.
-
-    Parameters
-    ----------
-    rows : ItemRows
-        With the rows that have no score in `blank`.
-    missing : {"drop", "wrong", "refuse"}
-        "wrong": answers that are blank, failed or refused, and those to items that only other
-        models were asked, score 0.
-
-    Returns
-    -------
-    ItemRows
-
-    Raises
-    ------
-    DataError
-        If there are such answers and `missing` is "refuse".
-    """
+    """Answers that are not there dropped, refused, or scored 0 ("wrong"), in logs and tables."""
     if missing == "drop" or rows.groups is not None:
         return rows
     absent = _absent(rows)
@@ -185,39 +137,14 @@ def _absent(rows):
     return pd.concat([blank, grid], ignore_index=True)
 
 
-def read_models(file, by, roles, missing="drop", one_model=False, whole_sets=False):
-    """Item rows of several models, and how the formulas shall take them.
+def read_models(file, by, roles, missing="drop", one_model=False, whole_sets=False, option="--by"):
+    """Item rows of several models, and the topics and clusters by which to take them.
 
-    Parameters
-    ----------
-    file : str
-        A table, a log or a folder of logs.
-    by : list of str or None
-        Columns of the topics.
-    roles : dict
-        The values of `reading_options`.
-    missing : {"drop", "wrong", "refuse"}, default="drop"
-        What an item is that a model did not answer.
-    one_model : bool, default=False
-        Whether a file without a column of models is one model, named for it.
-    whole_sets : bool, default=False
-        Whether bootstrap scores of whole test sets are taken too: rows as they are.
-
-    Returns
-    -------
-    rows : ItemRows
-        With the columns model, item and score.
-    columns : dict
-        The arguments `by` and `cluster` of the functions on item rows.
-
-    Raises
-    ------
-    DataError
-        If there is no column of models or of items.
+    `one_model`: a file without a column of models is one, named for it. `option` names the topics.
     """
     from skbench.readers.group_results import unfolded
 
-    check_topics(by, roles["model"])
+    check_topics(by, roles["model"], option)
     rows = read_rows(file, by, roles, missing, whole_sets)
     if "euroeval" in rows.formats:
         return rows, {}
@@ -227,17 +154,37 @@ def read_models(file, by, roles, missing="drop", one_model=False, whole_sets=Fal
             "the file holds counts of groups, and not which items were right: models are compared "
             "item by item. `skbench estimate` and `skbench report` take it."
         )
-    if one_model and "model" not in rows.items:
-        name = Path(file).stem
-        rows = rows._replace(
-            items=rows.items.assign(model=name),
-            blank=None if rows.blank is None else rows.blank.assign(model=name),
-        )
-    for name in ("model", "item"):
-        if name not in rows.items:
-            raise DataError(f"no column has a usual name for the {name}. Pass --{name} COLUMN.")
-    topics = by if by and len(by) > 1 else ["topic"]
-    return rows, {"by": topics if by else None, "cluster": cluster_name(rows)}
+    if one_model:
+        rows = named_after(rows, file)
+    need_columns(rows.items, "model", "item")
+    return rows, {"by": topic_names(by), "cluster": cluster_name(rows)}
+
+
+def models_table(items, columns):
+    """What the formulas on several models take: their scores by item, topics and clusters."""
+    from skbench.items.tables import score_table
+
+    return score_table(
+        items, model="model", item="item", score="score", cluster=columns["cluster"],
+        by=columns["by"] or [],
+    )  # fmt: skip
+
+
+def need_columns(items, *names, told="no column"):
+    """Refuse rows without a column of this role."""
+    for name in names:
+        if name not in items:
+            raise DataError(f"{told} has a usual name for the {name}. Pass --{name} COLUMN.")
+
+
+def topic_names(by):
+    """Columns of the topic in rows that were read: one is called so, several keep their names."""
+    return by if by is None or len(by) > 1 else ["topic"]
+
+
+def named_after(rows, file):
+    """The rows; where no column names models, they are one, named for the file."""
+    return rows if "model" in rows.items else with_models(rows, Path(file).stem)
 
 
 def as_in(models, name):
@@ -245,30 +192,17 @@ def as_in(models, name):
     return next((model for model in models.unique() if str(model) == name), name)
 
 
-def check_topics(by, model):
-    """Refuse models as topics: a topic is what several models are compared on.
-
-    Parameters
-    ----------
-    by : list of str or None
-        Columns of the topics.
-    model : str or None
-        Column of the models, if it was named.
-
-    Raises
-    ------
-    DataError
-        If one of the columns is that of the models.
-    """
+def check_topics(by, model, option="--by"):
+    """Refuse models as topics: a topic is what several models are compared on."""
     from skbench.items.roles import find_roles
 
     usual = find_roles(by or [], {}, guess=("model",))[0].get("model", [])
     for name in by or []:
         if name in ([model] if model else usual):
             raise DataError(
-                f"--by {name} names the models, which are compared with each other anyway. Name "
-                "the columns of the topics, or leave --by out; if the models are in another "
-                "column, pass --model COLUMN."
+                f"{option} {name} names the models, which are compared with each other anyway. "
+                f"Name the columns of the topics, or leave {option} out; if the models are in "
+                "another column, pass --model COLUMN."
             )
 
 
@@ -293,42 +227,15 @@ def with_names(summary, by):
 
 
 def check_spread(summary):
-    """Refuse groups of which nothing tells how noisy they are.
-
-    Parameters
-    ----------
-    summary : GroupSummary
-        Groups.
-
-    Raises
-    ------
-    DataError
-        If their sampling variances are unknown.
-    """
+    """Refuse groups of which nothing tells how noisy they are."""
     if np.isnan(summary.sigma2).any():
         raise DataError(ONE_SCORE if (summary.n == 1).all() else _ALL_ALIKE)
 
 
 def score_range(rows, bounds=None):
-    """Least and greatest score there can be, where that is known.
+    """Least and greatest score there can be: the bounds, or as the scores' kind or name defines it.
 
-    Parameters
-    ----------
-    rows : ItemRows
-        From `read_with_notes`.
-    bounds : tuple of two floats, default=None
-        What the user says.
-
-    Returns
-    -------
-    tuple of two floats or None
-        The bounds; else (0, 1) where every score is 0 or 1; else what the evaluation program
-        defines a score of this name to be. Never read off the scores otherwise.
-
-    Raises
-    ------
-    ValueError
-        If a score is outside the bounds.
+    None where that is not known: it is never read off the scores otherwise.
     """
     scores = rows.items["score"].to_numpy()
     if bounds is not None:
@@ -366,3 +273,43 @@ def score_name(rows):
     """What the file calls the score."""
     column = rows.columns["score"]
     return column if isinstance(column, str) else "score"
+
+
+def recommended(seed, by=("model", "topic")):
+    """The estimator that commands take where none is named; `by` defines the groups."""
+    from skbench.groups import MixedModel
+
+    topics = [name for name in by if name != "model"]
+    return MixedModel(
+        model="model" if "model" in by else None,
+        topic="topic" if topics == ["topic"] else None,
+        random_state=seed,
+    )
+
+
+def find_features(rows, by, asked, population=None):
+    """What --features names, a table or columns of the items, or None; says what is not used."""
+    if asked is not None and Path(asked).suffix in _TABLE_SUFFIXES:
+        from skbench.readers import read_features
+
+        features = read_features(asked, rows.columns)
+        say(f"features: {', '.join(features.columns.difference(by, sort=False))}")
+        return features
+    names = [] if asked is None else [name.strip() for name in asked.split(",")]
+    free = other_columns(rows.items)
+    unused = [name for name in free if name not in (*by, *names, population)]
+    if unused:
+        say(f"not used: {', '.join(unused)} (--features)")
+    for name in names:
+        if name not in free:
+            raise DataError(
+                f"--features names column {name!r}, but there are only: "
+                f"{', '.join(free) or 'none'}."
+            )
+    return names or None
+
+
+def other_columns(items):
+    """Columns of the items that have no role."""
+    roles = _ROLES if "item" in items else (*_ROLES, "n", "k", "standard_error")  # of groups
+    return [name for name in items if name not in roles]

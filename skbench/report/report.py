@@ -9,25 +9,9 @@ import click
 import numpy as np
 
 from skbench.report import past as pasts
-from skbench.report import thresholds
-from skbench.report.features import features_option, find_features
-from skbench.report.formats import form_option, print_data
-from skbench.report.options import (
-    Names,
-    bounds_option,
-    level_option,
-    missing_option,
-    past_options,
-    reading_options,
-)
-from skbench.report.reading import (
-    check_topics,
-    cluster_name,
-    read_rows,
-    say_if_beyond,
-    score_name,
-    score_range,
-)
+from skbench.report import reading, thresholds
+from skbench.report.formats import form_option, print_data, print_json
+from skbench.report.options import Names, features_option, file_option, model_options, seed_option
 from skbench.report.terminal import in_one_line, loading, say, working
 
 THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
@@ -40,38 +24,24 @@ THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
     type=Names(),
     help="Topic column(s), whose means then count equally in the ranking.  [default: guessed]",
 )
-@reading_options
-@bounds_option
-@level_option
-@missing_option
-@past_options
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@model_options
+@seed_option
 @click.option(
     "--rows",
     type=click.IntRange(0),
     default=60,
     show_default=True,
-    help="Groups, and pairs of models, to print.",
+    help="Groups and pairs to print.",
 )
 @features_option
-@click.option("--html", type=click.Path(dir_okay=False), help="Write one self-contained page.")
-@click.option(
-    "--summary",
-    type=click.Path(dir_okay=False),
-    metavar="FILE",
-    help="Add a short Markdown page to FILE, as CI jobs show one.",
-)
+@file_option("--html", "Write one self-contained page.")
+@file_option("--summary", "Add a short Markdown page to FILE, as CI jobs show one.", "FILE")
 @form_option("json", "markdown", "latex")
 @click.option(
-    "--fail-under",
-    type=float,
-    metavar="SCORE",
-    help="Exit with 3 if a model's whole interval lies below.",
+    "--fail-under", type=float, metavar="SCORE", help="Exit with 3 if all of an interval is below."
 )
 @click.option(
-    "--fail-if-worse-than",
-    metavar="MODEL",
-    help="Exit with 3 if another model is clearly worse than this one.",
+    "--fail-if-worse-than", metavar="MODEL", help="Exit with 3 if another model is clearly worse."
 )
 def report(paths, by, bounds, confidence_level, missing, seed, rows, form, **options):
     """Report on the results in PATHS: files or folders that a harness wrote.
@@ -92,29 +62,23 @@ def report(paths, by, bounds, confidence_level, missing, seed, rows, form, **opt
     limits = {name: options.pop(name) for name in ("fail_under", "fail_if_worse_than")}
     with in_one_line():
         rows_read, topics = _read(paths, by, options, missing)
-        known_range = score_range(rows_read, bounds)
+        known_range = reading.score_range(rows_read, bounds)
         groups = ["model", *topics]
         with working("estimating"):
             past = pasts.learn(*earlier, rows_read, paths[0], by, options)
-            features = None if past is not None else find_features(rows_read, groups, asked)
-            findings = _found(
-                rows_read,
-                groups,
-                known_range,
-                confidence_level,
-                missing,
-                seed,
-                past,
-                features,
-                equal_topics=bool(by),
-            )
-        say_if_beyond(findings.estimate, rows_read.items, known_range)
+            features = None if past is not None else reading.find_features(rows_read, groups, asked)
+            with loading():
+                from skbench.report.findings import find
+
+            settings = confidence_level, missing, seed, past, features
+            findings = find(rows_read, groups, known_range, *settings, equal_topics=bool(by))
+        reading.say_if_beyond(findings.estimate, rows_read.items, known_range)
         verdicts = thresholds.verdicts(findings, known_range, **limits)
         about = {
             "read": _read_in_words(findings, paths),
             "notes": [without_folders(note, paths) for note in rows_read.notes],
-            "score": score_name(rows_read),
-            "command": shlex.join(["skbench", *map(_without_folder, sys.argv[1:])]),
+            "score": reading.score_name(rows_read),
+            "command_line": shlex.join(["skbench", *map(_without_folder, sys.argv[1:])]),
         }
         _write(findings, about, verdicts, rows, form, **files)
     for verdict in verdicts:
@@ -128,60 +92,34 @@ def _read(paths, by, roles, missing):
     with loading():
         from skbench.readers.group_results import unfolded
 
-    check_topics(by, roles["model"])
-    rows = read_rows(paths[0] if len(paths) == 1 else list(paths), by, roles, missing)
+    reading.check_topics(by, roles["model"])
+    rows = reading.read_rows(paths[0] if len(paths) == 1 else list(paths), by, roles, missing)
     rows = unfolded(rows)
     items = rows.items
     if "item" not in items:
         # Models then share nothing that is known, and are compared as on different items.
         items["item"] = np.arange(len(items))
-    if "model" not in items:
-        items["model"] = Path(paths[0]).stem
-    topics = by if by and len(by) > 1 else ["topic"]
-    return rows, [name for name in topics if name in items]
-
-
-def _found(
-    read, groups, known_range, confidence_level, missing, seed, past, features, equal_topics
-):
-    with loading():
-        from skbench.report.findings import find
-        from skbench.report.methods import recommended
-
-    return find(
-        read.items,
-        by=groups,
-        cluster=cluster_name(read),
-        estimator=recommended(seed, groups),
-        known_range=known_range,
-        confidence_level=confidence_level,
-        missing=missing,
-        # Without ids nothing is known to be shared: models then have items of their own.
-        unrelated="item" not in read.columns,
-        past=past,
-        equal_topics=equal_topics,
-        features=features,
-        doubts=read.doubts,
-    )
+    rows = reading.named_after(rows, paths[0])
+    return rows, [name for name in reading.topic_names(by) or ["topic"] if name in items]
 
 
 def _write(findings, about, verdicts, rows, form, html, summary):
-    from skbench.report import documents, page, printing
+    from skbench.report import page, sections
 
     # Files first: stdout may be full.
     if html is not None:
         page.write(html, findings, about, verdicts)
         say(f"page: {html}")
     if summary is not None:
-        documents.write_summary(summary, findings, about, verdicts)
-    if form == "json":
-        print_data(printing.as_json(findings, about, verdicts))
-    elif form == "markdown":
-        print_data(documents.as_markdown_report(findings, about, verdicts, rows))
-    elif form == "latex":
-        print_data(documents.as_latex_report(findings, rows))
+        sections.write_summary(summary, findings, about, verdicts)
+    if form.name == "json":
+        print_json(sections.document(findings, about, verdicts))
+    elif form.name == "markdown":
+        print_data(sections.as_markdown_report(findings, about, verdicts, rows))
+    elif form.name == "latex":
+        print_data(sections.as_latex_report(findings, rows))
     else:
-        printing.print_report(findings, about, rows)
+        sections.print_report(findings, about, rows)
 
 
 def _read_in_words(findings, paths):
@@ -193,19 +131,7 @@ def _read_in_words(findings, paths):
 
 
 def without_folders(text, paths):
-    """Text without the folders that lead to the files: they are this machine's, not the results'.
-
-    Parameters
-    ----------
-    text : str
-        What is told of them.
-    paths : sequence of str
-        Files and folders, as they were typed.
-
-    Returns
-    -------
-    str
-    """
+    """Text without the folders that lead to the files, which are this machine's alone."""
     folders = {f"{folder}{os.sep}" for path in paths for folder in _leading(path)}
     for folder in sorted(folders, key=len, reverse=True):
         text = text.replace(folder, "")

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 import numpy as np
 
-from skbench.report.formats import format_options, print_result
-from skbench.report.markup import Cells
+from skbench.report import reading
+from skbench.report.formats import format_options, show
 from skbench.report.options import bounds_option, level_option, reading_options
-from skbench.report.reading import as_in, read_rows, score_range
+from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line
 
 GO_ON = 4  # exit code; 0 says stop
@@ -29,7 +29,7 @@ GO_ON = 4  # exit code; 0 says stop
 @bounds_option
 @level_option
 @format_options
-def sequential(file, a, b, state, bounds, form, escape_formulas, **options):
+def sequential(file, a, b, state, bounds, form, **options):
     """May the run stop? Verdicts on A and B that hold however often one looks.
 
     FILE holds the items so far, in the order in which they were run, which must be random.
@@ -52,14 +52,21 @@ def sequential(file, a, b, state, bounds, form, escape_formulas, **options):
         result = running.update(*new.to_numpy().T) if len(new) else running.result
         if state is not None:
             running.save(state)
-        frame = result.to_frame()
-        what = " - ".join(map(str, scores.columns))
-        cells = [what, result.verdict, f"{result.n_items:,}"]
-        cells += [f"{x:.4f}" for x in (result.value, result.low, result.high)]
-        headers = ["", "verdict", "items", "value", "low", "high"]
-        document = {"comparison": what} | asdict(result) | {"stop": result.stop}
-        shown = Cells(headers, [cells], 1)
-        print_result(form, shown, [f"{result}."], document, frame, escape_formulas)
+        names = [str(name) for name in scores.columns]
+        ends = {name: getattr(result, name) for name in ("value", "low", "high")}
+        columns = [
+            Column("", [" - ".join(names)]),
+            Column("verdict", [result.verdict], align="right"),
+            Column("items", [result.n_items], ",d"),
+            *(Column(name, [value], ".4f") for name, value in ends.items()),
+        ]
+        known = asdict(result)
+        document = {name: known[name] for name in ("verdict", "n_items", "chance", "futile")}
+        both = len(names) == 2
+        keys = ("model_a", "model_b") if both else ("model",)
+        rows = [dict(zip(keys, names, strict=True)) | ends | {"n_items": result.n_items}]
+        document |= {"stop": result.stop, "pairs" if both else "models": rows}
+        show(form, Table(columns, notes=[f"{result}."]), document, result.to_frame())
     sys.exit(0 if result.stop else GO_ON)
 
 
@@ -84,14 +91,13 @@ def _running(state, names, bounds, settings):
 
 def _scores(file, wanted, bounds, roles):
     """Scores of the items that all these models answered, in the order they were complete."""
-    rows = read_rows(file, None, roles)
+    rows = reading.read_rows(file, None, roles)
     items = rows.items
-    if "item" not in items:
-        raise DataError(f"no column of {file!r} has a usual name for the item. Pass --item COLUMN.")
     if "model" not in items:
         items = items.assign(model=wanted[0] if wanted else Path(file).stem)
+    reading.need_columns(items, "item", told=f"no column of {file!r}")
     models = list(items["model"].unique())
-    chosen = [as_in(items["model"], name) for name in wanted] or models
+    chosen = [reading.as_in(items["model"], name) for name in wanted] or models
     if not set(chosen) <= set(models) or len(chosen) > 2 or len(set(chosen)) < len(chosen):
         shown = ", ".join(map(repr, models[:5]))
         raise DataError(f"name one or two of the models of {file!r}, which has {shown}.")
@@ -102,7 +108,7 @@ def _scores(file, wanted, bounds, roles):
     if table.empty or table["score"].shape[1] < len(chosen):
         raise DataError(f"no item of {file!r} was answered by {' and '.join(map(repr, chosen))}.")
     order = table["place"].max(axis=1).argsort(kind="stable")
-    known = score_range(rows, bounds)
+    known = reading.score_range(rows, bounds)
     if known is None:
         raise DataError("the range of the scores is not known: pass --bounds LOW HIGH.")
     return table["score"][chosen].iloc[order], known

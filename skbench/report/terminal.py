@@ -55,17 +55,6 @@ def one_line(text):
 def visible(text):
     """The text with its control characters as escapes: a terminal shows and does not obey them.
 
-    Parameters
-    ----------
-    text : object
-        What is printed.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
     >>> print(visible("a\x1b[31mb"))
     a\\x1b[31mb
     """
@@ -74,16 +63,7 @@ def visible(text):
 
 @contextmanager
 def in_one_line():
-    """Turn errors in the data and warnings into one line each.
-
-    Anything else is a mistake of this package and keeps its traceback. A
-    warning is printed as it comes and not twice.
-
-    Raises
-    ------
-    DataError
-        In place of ValueError, OSError and ImportError.
-    """
+    """Turn errors in the data into one line each, `DataError`, and warnings, each told once."""
     said = set()
 
     def show(message, category, filename, lineno, file=None, line=None):
@@ -109,8 +89,7 @@ def in_one_line():
 def loading():
     """Load modules without looking for garbage among them, now or at the end.
 
-    Modules stay to the end, and going through all they hold takes a tenth of a run of
-    three seconds.
+    Modules stay to the end, and going through them takes a tenth of a run of three seconds.
     """
     gc.disable()
     try:
@@ -122,20 +101,7 @@ def loading():
 
 @contextmanager
 def working(text):
-    """Show that something takes its time: a bar on a terminal, a line now and then elsewhere.
-
-    Loops of the package that take long tell how far they are (`skbench._progress`).
-
-    Parameters
-    ----------
-    text : str
-        What is being done.
-
-    Yields
-    ------
-    callable
-        To be called as ``report(done, total, what)``.
-    """
+    """Show how far something is: a bar on a terminal, a line now and then elsewhere."""
     console = Console(stderr=True)
     if not console.is_terminal:
         report = _now_and_then(text)
@@ -173,17 +139,8 @@ def _now_and_then(text):
     return report
 
 
-def print_table(table, narrow=None):
-    """Print a rich table on stdout with every number whole.
-
-    Parameters
-    ----------
-    table : rich.table.Table
-        What to print. Where stdout is no terminal, nothing of it is folded.
-    narrow : rich.table.Table, default=None
-        What to print instead on a terminal that is too narrow. Its first column
-        may be folded.
-    """
+def print_table(table, narrow):
+    """Print a rich table on stdout with every number whole; `narrow` where it is too wide."""
     console = Console()
     if console.is_terminal:
         table = _fitted(table, narrow, console)
@@ -197,7 +154,7 @@ def _fitted(table, narrow, console):
     unlimited = console.options.update(width=_UNLIMITED)
     needed = console.measure(table, options=unlimited).maximum
     if needed > console.width:
-        table = narrow or table
+        table = narrow
         needed = console.measure(table, options=unlimited).maximum
         first = next(iter(table.columns)).cells
         widest = max(console.measure(cell, options=unlimited).maximum for cell in first)
@@ -213,10 +170,7 @@ def ascii_only():
 
 
 def print_prose(text):
-    """Print a paragraph on stdout, wrapped to the width of the terminal.
-
-    Line breaks before and after it are kept; others are of a name, and shown.
-    """
+    """Print a paragraph on stdout, wrapped; line breaks before and after it are kept."""
     inner = text.strip("\n")
     Console().print(Text(text.replace(inner, visible(inner)) if inner else text))
 

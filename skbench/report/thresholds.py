@@ -6,17 +6,7 @@ from skbench.report.terminal import DataError
 
 
 class Verdict(NamedTuple):
-    """What became of one threshold.
-
-    Attributes
-    ----------
-    threshold : str
-        The option, as typed.
-    crossed : bool
-        Whether it was crossed beyond doubt.
-    sentence : str
-        The same in words, with the models and numbers.
-    """
+    """The option as typed, whether it was crossed beyond doubt, and the same in words."""
 
     threshold: str
     crossed: bool
@@ -24,28 +14,7 @@ class Verdict(NamedTuple):
 
 
 def verdicts(findings, known_range, fail_under, fail_if_worse_than):
-    """What became of the thresholds that were set.
-
-    Parameters
-    ----------
-    findings : Findings
-        What was found.
-    known_range : tuple of two floats or None
-        Least and greatest possible score.
-    fail_under : float or None
-        Crossed if the whole interval of a model's score lies below.
-    fail_if_worse_than : str or None
-        Crossed if another model is worse than this one at the level of all pairs.
-
-    Returns
-    -------
-    list of Verdict
-
-    Raises
-    ------
-    DataError
-        If there is no such model, or only one; for a limit that no score can have.
-    """
+    """What became of the thresholds that were set."""
     found = []
     if fail_under is not None:
         low, high = known_range or (fail_under, fail_under)
@@ -63,13 +32,14 @@ def verdicts(findings, known_range, fail_under, fail_if_worse_than):
 def _under(findings, limit):
     models = findings.models().set_index("model")
     threshold = f"--fail-under {limit:g}"
-    below = models[models["high"] < limit]
-    if len(below):
-        return Verdict(threshold, True, f"{threshold}: crossed by {_named(below)}.")
-    unknown = models[~((models["low"] >= limit) | (models["high"] < limit))]
-    if len(unknown):
-        return Verdict(threshold, False, f"{threshold}: undecided for {_named(unknown)}.")
-    return Verdict(threshold, False, f"{threshold}: all models are clearly at it or above.")
+    below = models["high"] < limit
+    unknown = ~((models["low"] >= limit) | below)
+    told = "all models are clearly at it or above"
+    if below.any():
+        told = f"crossed by {_named(models[below])}"
+    elif unknown.any():
+        told = f"undecided for {_named(models[unknown])}"
+    return Verdict(threshold, bool(below.any()), f"{threshold}: {told}.")
 
 
 def _named(rows):
@@ -88,7 +58,6 @@ def _worse(findings, name):
     second = pairs["model_b"] == name
     lost = first & (pairs["verdict"] == "better") | second & (pairs["verdict"] == "worse")
     if lost.any():
-        others = pairs["model_b"].where(first, pairs["model_a"])[lost]
-        worse = ", ".join(others)
+        worse = ", ".join(pairs["model_b"].where(first, pairs["model_a"])[lost])
         return Verdict(threshold, True, f"{threshold}: crossed, {worse} clearly worse.")
     return Verdict(threshold, False, f"{threshold}: no model is clearly worse.")

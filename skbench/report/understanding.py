@@ -14,24 +14,8 @@ _MARKS = ((1 - 1e-9, "#"), (0.5, "+"), (1e-9, "-"), (0.0, "."))
 class Understanding:
     """What a file holds, in numbers and words.
 
-    Attributes
-    ----------
-    models, topics, items, answers, repeats, clusters : int
-        How many; 0 where there is no column of them. Answers are those that have a score.
-    what : str
-        "items" or "groups": what a row is.
-    blank : float
-        Share of the answers to all items by all models that are not there.
-    gaps : dict of str to list of float
-        Of each model that lacks answers, worst first: share answered by topic, or by part of
-        the items.
-    scores : str
-        In words.
-    known_range : tuple of two floats or None
-    humans, judges : list of str
-        Columns of human labels and of an autorater's verdicts.
-    units : str or None
-        A question, where some models or topics look to be scored in percent and others not.
+    Counts are 0 where there is no column; `what` is "items" or "groups"; `blank` the share of
+    answers that are not there; `gaps`, of each model that lacks some, the share answered by part.
     """
 
     models: int
@@ -79,7 +63,11 @@ class Understanding:
 
     def to_dict(self):
         """The same for JSON."""
-        return asdict(self)
+        known = asdict(self)
+        counts = ("models", "topics", "items", "answers", "repeats", "clusters")
+        gaps = [{"model": name, "answered": shares} for name, shares in known.pop("gaps").items()]
+        columns = {f"{role}_columns": known.pop(f"{role}s") for role in ("human", "judge")}
+        return {f"n_{name}": known.pop(name) for name in counts} | known | columns | {"gaps": gaps}
 
 
 def counted(n, noun):
@@ -93,16 +81,7 @@ def percent(share):
 
 
 def understood(rows):
-    """What was understood of rows that were read.
-
-    Parameters
-    ----------
-    rows : ItemRows
-
-    Returns
-    -------
-    Understanding
-    """
+    """What was understood of `ItemRows` that were read."""
     from skbench.items.roles import judge_columns
 
     items = rows.items
@@ -119,13 +98,14 @@ def understood(rows):
     answers = len(items)
     if rows.groups is not None:
         answers = int(items["n"].sum()) if "n" in items else 0
+    n = {name: int(items[name].nunique()) for name in ("model", "item", "cluster") if name in items}
     return Understanding(
-        models=int(items["model"].nunique()) if "model" in items else 0,
+        models=n.get("model", 0),
         topics=n_topics,
-        items=int(items["item"].nunique()) if has_items else 0,
+        items=n.get("item", 0),
         answers=answers,
         repeats=repeats,
-        clusters=int(items["cluster"].nunique()) if own_clusters else 0,
+        clusters=n["cluster"] if own_clusters else 0,
         what="items" if rows.groups is None else "groups",
         blank=blank,
         gaps=gaps,

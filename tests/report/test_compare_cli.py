@@ -36,7 +36,8 @@ def file(items, tmp_path_factory):
 
 
 def in_frame(document):
-    frame = pd.DataFrame(document["comparisons"]).drop(columns="verdict")
+    frame = pd.DataFrame(document["pairs"]).drop(columns="verdict")
+    frame = frame.rename(columns={"value": "difference"})
     keys = list(frame.columns[: frame.columns.get_loc("difference")])
     return frame.set_index(keys)
 
@@ -79,7 +80,7 @@ def test_csv_and_table_hold_the_same_numbers(file):
     assert lines[0] == "3 comparisons: paired difference (independent items, Bonferroni for 3)"
     for row in read.itertuples():
         shown = next(line for line in lines if line.split()[:2] == [row.model_a, row.model_b])
-        assert float(shown.split()[2]) == pytest.approx(row.difference, abs=5e-4)
+        assert float(shown.split()[2]) == pytest.approx(row.value, abs=5e-4)
     clear = read["verdict"].isin(["better", "worse"]).sum()
     assert clear == ((read["low"] > 0) | (read["high"] < 0)).sum() > 0
     assert any(line.startswith(f"{clear} of 3 differences are clear") for line in lines)

@@ -18,8 +18,8 @@ from skbench.report.compare import compare
 from skbench.report.estimate import estimate
 from skbench.report.headline import listed
 from skbench.report.leaderboard import leaderboard
-from skbench.report.markup import latex_text, markdown_text
 from skbench.report.report import report
+from skbench.report.writers import latex_text, markdown_text
 
 EVIL = "=cmd|'x'!A1 \x1b[31m\x1b]0;own\x07 \u202e <script> a&b_c"
 
@@ -99,7 +99,7 @@ def test_spreadsheets_run_nothing_where_that_is_asked(evil_file, command):
 
 @pytest.mark.parametrize("command", [estimate, leaderboard, compare])
 def test_tables_of_papers_have_the_numbers_of_json(file, command):
-    key = {estimate: "groups", leaderboard: "models", compare: "comparisons"}[command]
+    key = {estimate: "groups", leaderboard: "models", compare: "pairs"}[command]
     rows = json.loads(run(command, file, "--json").stdout)[key]
     numbers = [row["low"] for row in rows]
     markdown = run(command, file, "--markdown").stdout
@@ -138,10 +138,10 @@ def test_summary_is_added_to_what_the_job_has_written(file, tmp_path):
 
 def test_headline_follows_from_the_verdicts(file):
     document = json.loads(run(report, file, "--json").stdout)
-    best = document["models"]["may_be_best"]
+    best = document["ranking"]["may_be_best"]
     first, *others = document["headline"]
     assert all(name in first for name in best[:3])
-    tied = sum(row["verdict"] == "tied" for row in document["pairs"]["rows"])
+    tied = sum(row["verdict"] == "tied" for row in document["pairs"])
     assert f"{tied} of 3 pairs of models are tied." in others
     text = " ".join(run(report, file).stdout.split())
     assert " ".join(document["headline"]) in text
@@ -168,9 +168,9 @@ def test_headline_begins_with_what_is_in_doubt(items, tmp_path):
         assert first.startswith("Check first: ") and doubt in first
         headline = re.search('<p class="headline">(.*?)</p>', page.read_text(), re.DOTALL)[1]
         assert html.unescape(headline).startswith(first)
-        text = " ".join(run(report, path).stdout.split())
-        assert text.index(first) < text.index("best") < text.index("Ranking")
-        assert f"**{markdown_text(first)}" in run(report, path, "--markdown").stdout
+    text = " ".join(run(report, path).stdout.split())
+    assert text.index(first) < text.index("best") < text.index("Ranking")
+    assert f"**{markdown_text(first)}" in run(report, path, "--markdown").stdout
 
 
 def test_report_holds_no_folder_of_the_machine(file, items, tmp_path, monkeypatch):
@@ -185,7 +185,7 @@ def test_report_holds_no_folder_of_the_machine(file, items, tmp_path, monkeypatc
     ]
     for text in (*texts, page.read_text(), summary.read_text()):
         assert "secret" not in text
-    assert json.loads(texts[1])["command"] == "skbench report logs --html=page.html"
+    assert json.loads(texts[1])["command_line"] == "skbench report logs --html=page.html"
 
 
 def test_report_uses_features_or_says_that_it_does_not(items, tmp_path):
@@ -194,11 +194,11 @@ def test_report_uses_features_or_says_that_it_does_not(items, tmp_path):
     items.assign(hardness=hardness).to_csv(path, index=False)
     without = run(report, path, "--json")
     assert "not used: hardness (--features)" in without.stderr
-    assert json.loads(without.stdout)["groups"]["features"] == []
-    with_it = json.loads(run(report, path, "--json", "--features", "hardness").stdout)["groups"]
+    assert json.loads(without.stdout)["features"] == []
+    with_it = json.loads(run(report, path, "--json", "--features", "hardness").stdout)
     assert with_it["features"] == ["hardness"]
-    for options, rows in (([], json.loads(without.stdout)["groups"]["rows"]),
-                          (["--features", "hardness"], with_it["rows"])):  # fmt: skip
+    for options, rows in (([], json.loads(without.stdout)["groups"]),
+                          (["--features", "hardness"], with_it["groups"])):  # fmt: skip
         same = json.loads(run(estimate, path, "--json", *options).stdout)["groups"]
         pd.testing.assert_frame_equal(pd.DataFrame(same), pd.DataFrame(rows))
 

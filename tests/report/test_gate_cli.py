@@ -50,7 +50,7 @@ def test_json_is_the_function(files):
     document = json.loads(result.stdout)
     rows = [pd.read_csv(files[f]).assign(model=m) for f, m in (("old", "a"), ("worse", "b"))]
     expected = decide(pd.concat(rows), "a", "b", 0.02, by="topic")
-    assert document["low"] == expected.low
+    assert document["pairs"][0]["low"] == expected.low
     assert document["power"] == expected.power
     assert [row["worse"] for row in document["topics"]] == expected.topics["worse"].tolist()
 
@@ -84,7 +84,7 @@ def test_repeated_runs_are_compared_item_by_item(files, tmp_path):
     pd.concat([pd.read_csv(files["old"])] * 2).to_csv(twice, index=False)
     repeats = ["--item", "item", "--cluster", "item"]
     result = run(twice, twice, "--margin", 0.03, "--json", *repeats)
-    assert len(json.loads(result.stdout)["item_verdicts"]) == 200
+    assert len(json.loads(result.stdout)["items"]) == 200
 
 
 @pytest.mark.parametrize(

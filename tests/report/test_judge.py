@@ -71,7 +71,7 @@ def test_json_holds_what_the_estimators_say(file, items):
         "judge": items["autorater"].mean(),
         "labels_alone": alone.value[0],
         "labels_alone_low": alone.low[0],
-        "estimate": chain.estimate_,
+        "value": chain.estimate_,
         "low": corrected.low[0],
         "high": corrected.high[0],
         "standard_error": chain.standard_error_,
@@ -88,7 +88,7 @@ def test_the_report_says_it_in_words(file, items):
     result = run(file)
     row = groups_of(run(file, "--json")).iloc[0]
     assert "autorater judged 1,200 answers, of which 126 have a human label." in result.stdout
-    for name, value in (("autorater says", row["judge"]), ("corrected", row["estimate"])):
+    for name, value in (("autorater says", row["judge"]), ("corrected", row["value"])):
         line = next(line for line in result.stdout.splitlines() if line.startswith(name))
         shown = float(line.removeprefix(name).split()[0])
         assert shown == pytest.approx(value, abs=5.01e-4)  # three digits, .4425 is shown as .442
@@ -152,7 +152,7 @@ def test_abstentions_are_a_verdict_of_their_own(written):
     decided = items.loc[items["autorater"] != "u", "autorater"]
     assert row["judge"] == pytest.approx((decided == "y").mean(), rel=1e-12)
     chain = ChainRulePPI().fit(items["autorater"], items["human"])
-    assert row["estimate"] == pytest.approx(chain.estimate_, rel=1e-12)
+    assert row["value"] == pytest.approx(chain.estimate_, rel=1e-12)
     assert (
         f"{len(items) - len(decided)} of 1200 verdicts are neither yes nor no ('u')"
         in result.stderr
@@ -200,6 +200,7 @@ def test_what_a_judge_is_off_by_is_paired_with_the_labels(written):
         assert half_width == pytest.approx(t.ppf(0.975, n - 1) * off.std() / n**0.5, rel=0.1)
 
 
+@pytest.mark.slow
 def test_what_a_good_judge_is_off_by_is_covered(written):
     """200 sets of 200 answers, 40 labeled, the judge wrong on 3 % of either kind."""
     rng, hits = np.random.default_rng(1), []
@@ -253,10 +254,10 @@ def test_groups_are_shrunk_and_the_unlabeled_predicted(file, items):
     eb = EmpiricalBayes(LinearRegression(), random_state=3).fit(**g.summary_.fit_args)
     estimate = eb.estimate().to_frame()
     labeled = found.iloc[1:]
-    for name, column in (("estimate", "value"), ("low", "low"), ("high", "high")):
+    for name, column in (("value", "value"), ("low", "low"), ("high", "high")):
         np.testing.assert_allclose(labeled[name], np.clip(estimate[column], 0, 1), rtol=1e-9)
     predicted = eb.predict(g.features_.loc[["group-00"]])
-    np.testing.assert_allclose(found.loc["group-00", "estimate"], predicted, rtol=1e-9)
+    np.testing.assert_allclose(found.loc["group-00", "value"], predicted, rtol=1e-9)
     np.testing.assert_allclose(labeled["corrected"], g.estimate().value[1:], rtol=1e-9)
     assert found.loc["group-00", "corrected"] is None or np.isnan(
         found.loc["group-00", "corrected"]
@@ -271,7 +272,7 @@ def test_few_groups_are_not_shrunk(items, written):
     alone = GroupedPPI(PPIMean(), random_state=0).fit(
         few[["autorater"]], few["human"], few["topic"]
     )
-    np.testing.assert_allclose(found["estimate"], alone.estimate_, rtol=1e-9)
+    np.testing.assert_allclose(found["value"], alone.estimate_, rtol=1e-9)
     text = " ".join(run(written(few), "--by", "topic").stdout.split())
     assert "Fewer than 10 groups with labels: each is corrected by itself alone." in text
 
@@ -282,7 +283,7 @@ def test_csv_and_table_hold_the_same_numbers(file):
     lines = [line for line in text.splitlines() if line.startswith("group-")]
     assert len(lines) == len(read) == 15
     for line, row in zip(lines, read.itertuples(), strict=True):
-        assert float(line.split()[6]) == pytest.approx(row.estimate, abs=5e-4)
+        assert float(line.split()[6]) == pytest.approx(row.value, abs=5e-4)
         assert int(line.split()[2]) == row.n_labeled
     assert "Groups without a human label: 1, each estimated from what" in " ".join(text.split())
 

@@ -36,7 +36,7 @@ def test_json_is_the_function(file):
     card = judge_agreement(rows, judges=["j1", "j2"], random_state=0)
     frame = pd.DataFrame(document["judges"]).set_index("judge")
     pd.testing.assert_frame_equal(frame, card.to_frame())
-    assert document["effective_judges"] == card.effective_judges
+    assert document["effective_judges"]["value"] == card.effective_judges
     assert document["n_labels"] == 120
 
 
@@ -63,7 +63,7 @@ def test_event_counts_one_word(tmp_path):
     arguments = (path, "--judge", "judge", "--human", "human")
     assert "--event WORD" in run(*arguments).stderr
     found = json.loads(run(*arguments, "--event", "Good", "--json").stdout)["groups"][0]
-    assert found["estimate"] == pytest.approx(np.mean(human == "good"))
+    assert found["value"] == pytest.approx(np.mean(human == "good"))
     assert found["judge"] == pytest.approx(np.mean(verdict == "good"))
     wrong = run(*arguments, "--event", "great")
     assert wrong.exit_code == 1 and "There are: bad, fair, good" in wrong.stderr
@@ -81,7 +81,7 @@ def test_pairs_of_models_and_who_was_shown_first(tmp_path):
     arguments = (path, "--judge", "judge", "--human", "human")
     found = json.loads(run(*arguments, "--json").stdout)["groups"][0]
     expected = np.mean(human == "model_a") - np.mean(human == "model_b")
-    assert found["estimate"] == pytest.approx(expected)
+    assert found["value"] == pytest.approx(expected)
     card = run(*arguments, "--card", "--first", "shown", "--event", "model_a", "--json")
     bias = pd.DataFrame(json.loads(card.stdout)["position_bias"]).set_index("judge")
     assert bias.loc["judge", "low"] > 0.1

@@ -37,9 +37,9 @@ def test_passk_is_the_function_on_answers_and_on_counts(runs):
     for name in ("counts.csv", "runs.csv"):
         result = run(passk, folder / name, *asked)
         document = json.loads(result.stdout)
-        assert [row["low"] for row in document["estimates"]] == pytest.approx(expected.low)
+        assert [row["low"] for row in document["groups"]] == pytest.approx(expected.low)
         pair = expected.compare("ada", "bob").estimate.value[0]
-        assert document["comparison"][0]["difference"] == pytest.approx(pair)
+        assert document["pairs"][0]["value"] == pytest.approx(pair)
     assert run(passk, folder / "counts.csv", "--by", "topic", "--csv").stdout.count("\n") == 5
     text = run(passk, folder / "counts.csv", "--flaky", "--markdown").stdout
     assert text.startswith("| model | pass@3 | low | high |") and " of 8 (" in text
@@ -47,7 +47,7 @@ def test_passk_is_the_function_on_answers_and_on_counts(runs):
     rows = pd.read_csv(folder / "runs.csv")
     rows.drop(columns="epoch").assign(item=rows["item"] // 2).to_csv(folder / "bare.csv")
     bare = json.loads(run(passk, folder / "bare.csv", *asked).stdout)
-    assert [row["low"] for row in bare["estimates"]] == pytest.approx(expected.low)
+    assert [row["low"] for row in bare["groups"]] == pytest.approx(expected.low)
     wrong = run(passk, folder / "counts.csv", "-k", 9)
     assert wrong.exit_code == 1 and "Take k <= 8" in wrong.stderr
     assert run(passk, folder / "counts.csv", "--compare", "ada").exit_code == 2
@@ -78,7 +78,7 @@ def test_sequential_goes_on_from_its_state(race):
     expected = both.update(a[30:], b[30:])
     document = json.loads(result.stdout)
     assert result.exit_code == 0
-    assert (document["verdict"], document["low"]) == ("ada", expected.low)
+    assert (document["verdict"], document["pairs"][0]["low"]) == ("ada", expected.low)
     again = run(sequential, folder / "all.csv", "ada", "bob", "--state", state, "--json")
     assert json.loads(again.stdout) == document
     other = run(sequential, folder / "all.csv", "ada", "bob", "--state", state, "--margin", 0.1)

@@ -59,16 +59,15 @@ def lm_eval_log(folder, score):
 
 def ends(result, name):
     rows = json.loads(result.stdout)[name]
-    rows = rows["rows"] if isinstance(rows, dict) else rows
     return [r["low"] for r in rows], [r["high"] for r in rows]
 
 
 def test_differences_are_within_the_width_of_the_range(tmp_path):
     path = tmp_path / "few.csv"
     path.write_text("model,item,score\na,1,100\nb,1,0\na,2,90\nb,2,5\n")
-    (low,), (high,) = ends(run("compare", path, "a", "b", "--json"), "comparisons")
+    (low,), (high,) = ends(run("compare", path, "a", "b", "--json"), "pairs")
     assert high > 100
-    told = ends(run("compare", path, "a", "b", "--bounds", 0, 100, "--json"), "comparisons")
+    told = ends(run("compare", path, "a", "b", "--bounds", 0, 100, "--json"), "pairs")
     assert told == ([low], [100])
 
 

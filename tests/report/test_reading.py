@@ -13,7 +13,8 @@ from skbench.report.report import report
 def test_models_are_no_topics(tmp_path, command, column):
     path = tmp_path / "models.csv"
     path.write_text(f"{column},task,item,score\na,t,1,1\na,t,2,0\nb,t,1,0\nb,t,2,1\n")
+    option = "--topics" if command is leaderboard else "--by"
     for by in (column, f"task,{column}"):
-        result = CliRunner().invoke(command, [str(path), "--by", by])
+        result = CliRunner().invoke(command, [str(path), option, by])
         assert (result.exit_code, result.stdout) == (1, "")
-        assert f"skbench: --by {column} names the models" in result.stderr
+        assert f"skbench: {option} {column} names the models" in result.stderr

@@ -18,10 +18,10 @@ from skbench.datasets import make_items
 from skbench.report.compare import compare
 from skbench.report.estimate import estimate
 from skbench.report.leaderboard import leaderboard as leaderboard_command
-from skbench.report.methods import recommended
 from skbench.report.page import SHADES
-from skbench.report.printing import bar
+from skbench.report.reading import recommended
 from skbench.report.report import report
+from skbench.report.sections import bar
 from skbench.report.terminal import loading
 from skbench.summaries import summarize_items
 
@@ -55,19 +55,20 @@ def document(file):
 def test_groups_are_those_of_the_estimator(document, items):
     g = summarize_items(items, ["model", "topic"])
     expected = recommended(0).fit(**g.fit_args).estimate().to_frame()
-    rows = pd.DataFrame(document["groups"]["rows"]).set_index(["model", "topic"])
+    rows = pd.DataFrame(document["groups"]).set_index(["model", "topic"])
     rows = rows.loc[expected.index]
-    np.testing.assert_allclose(rows["estimate"], expected["value"], rtol=1e-12)
+    np.testing.assert_allclose(rows["value"], expected["value"], rtol=1e-12)
     np.testing.assert_allclose(rows[["low", "high"]], expected[["low", "high"]], rtol=1e-12)
     np.testing.assert_allclose(rows["direct"], g.z, rtol=1e-12)
-    assert document["groups"]["guarantee"] == expected["guarantee"].iloc[0]
+    assert document["guarantee"] == expected["guarantee"].iloc[0]
 
 
 def test_ranking_and_pairs_are_those_of_the_functions(document, items):
-    board = leaderboard(items).to_frame()
-    models = pd.DataFrame(document["models"]["rows"]).set_index("model")
+    board = leaderboard(items).to_frame().rename(columns={"estimate": "value"})
+    models = pd.DataFrame(document["models"]).set_index("model")
+    models["ties"] = models["ties"].map("".join)
     pd.testing.assert_frame_equal(models, board, check_dtype=False, check_index_type=False)
-    pairs = pd.DataFrame(document["pairs"]["rows"])
+    pairs = pd.DataFrame(document["pairs"])
     expected = compare_models(items, adjust="bonferroni").to_frame().reset_index()
     np.testing.assert_allclose(pairs["p_value"], expected["p_value"], rtol=1e-12)
     clear = (expected["low"] > 0) | (expected["high"] < 0)
@@ -104,9 +105,9 @@ def test_print_says_what_was_read_and_what_was_left_out(file):
 def test_numbers_in_print_are_those_in_json(file, document):
     result = run(file, "--rows", 36)
     shown = [line.split() for line in result.stdout.splitlines() if "●" in line]
-    for cells, row in zip(shown, document["groups"]["rows"], strict=True):
+    for cells, row in zip(shown, document["groups"], strict=True):
         assert cells[:2] == [row["model"], f"{row['n']}"]
-        numbers = [row[name] for name in ("direct", "estimate", "low", "high")]
+        numbers = [row[name] for name in ("direct", "value", "low", "high")]
         assert [float(cell) for cell in cells[2:6]] == pytest.approx(numbers, abs=5e-4)
 
 
@@ -115,7 +116,7 @@ def test_pairs_without_a_p_value_are_no_ties(tmp_path):
     path = tmp_path / "apart.csv"
     path.write_text("\n".join(["model,topic,score", *rows]))
     result = run(path, "--json")
-    assert [row["verdict"] for row in json.loads(result.stdout)["pairs"]["rows"]] == ["unknown"]
+    assert [row["verdict"] for row in json.loads(result.stdout)["pairs"]] == ["unknown"]
     assert "Which of a and b is better is unknown (+1.000, unknown" in run(path).stdout
     run(path, "--html", tmp_path / "apart.html")
     assert "not known against" in (tmp_path / "apart.html").read_text()
@@ -159,18 +160,18 @@ def test_exit_codes(file, options, code, words):
 
 
 def test_score_between_the_ends_of_an_interval_is_undecided(file, document):
-    row = document["models"]["rows"][0]
+    row = document["models"][0]
     result = run(file, "--fail-under", (row["low"] + row["high"]) / 2)
-    lowest = document["models"]["rows"][-1]
+    lowest = document["models"][-1]
     expected = 3 if lowest["high"] < (row["low"] + row["high"]) / 2 else 0
     assert result.exit_code == expected
 
 
 def test_fail_if_worse_than_follows_the_verdicts(file, document):
-    for model in [row["model"] for row in document["models"]["rows"]]:
+    for model in [row["model"] for row in document["models"]]:
         lost = [
             pair
-            for pair in document["pairs"]["rows"]
+            for pair in document["pairs"]
             if (pair["model_a"] == model and pair["verdict"] == "better")
             or (pair["model_b"] == model and pair["verdict"] == "worse")
         ]
@@ -193,7 +194,7 @@ def test_models_on_different_items_are_warned_about(items, tmp_path):
     path = tmp_path / "apart.csv"
     items.assign(item=items["model"] + items["item"]).to_csv(path, index=False)
     document = json.loads(run(path, "--json").stdout)
-    assert {row["verdict"] for row in document["pairs"]["rows"]} == {"unknown"}
+    assert {row["verdict"] for row in document["pairs"]} == {"unknown"}
     assert any("share no items with some others" in text for text in document["warnings"])
     told = document["headline"]
     assert "3 of 3 pairs cannot be compared: they share no items." in told
@@ -214,8 +215,8 @@ def test_equal_totals_are_a_tie_that_no_items_decide(tmp_path):
     path.write_text("model,item,epoch,score\n" + "\n".join(rows))
     text = " ".join(run(path).stdout.split())
     assert "; no number of items would decide if that is the true difference." in text
-    (pair,) = json.loads(run(path, "--json").stdout)["pairs"]["rows"]
-    assert (pair["difference"], pair["more_items"]) == (0, None)
+    (pair,) = json.loads(run(path, "--json").stdout)["pairs"]
+    assert (pair["value"], pair["more_items"]) == (0, None)
 
 
 def test_one_model_with_one_item_stops_nothing(items, tmp_path):
@@ -226,7 +227,7 @@ def test_one_model_with_one_item_stops_nothing(items, tmp_path):
     assert result.exit_code == 0, result.stderr
     text = " ".join(result.stdout.split())
     assert "1 of 4 models have a single item, such as 'single': their spread is unknown" in text
-    models = json.loads(run(path, "--json").stdout)["models"]["rows"]
+    models = json.loads(run(path, "--json").stdout)["models"]
     (row,) = [row for row in models if row["model"] == "single"]
     assert (row["rank_low"], row["rank_high"], row["standard_error"]) == (1, 4, None)
 
@@ -244,11 +245,11 @@ def test_intervals_of_right_and_wrong_in_clusters_stay_in_range(tmp_path):
     path.write_text("model,topic,item,cluster,score\n" + "\n".join(rows))
     document = json.loads(run(path, "--json").stdout)
     for name, least in (("groups", 0), ("models", 0), ("pairs", -1)):
-        rows = pd.DataFrame(document[name]["rows"])
+        rows = pd.DataFrame(document[name])
         assert rows["low"].min() >= least and rows["high"].max() <= 1
         assert (rows["low"] == least).any() or (rows["high"] == 1).any()
-    for command in (estimate, leaderboard_command):
-        for options in ([], ["--by", "topic"]):
+    for command, option in ((estimate, "--by=topic"), (leaderboard_command, "--topics=topic")):
+        for options in ([], [option]):
             result = CliRunner().invoke(command, [str(path), "--csv", *options])
             written = pd.read_csv(io.StringIO(result.stdout))
             assert written["low"].min() >= 0 and written["high"].max() <= 1
@@ -261,7 +262,12 @@ def test_items_without_topics(items, tmp_path):
     assert text.startswith("540 scores read from plain.csv: 3 models, 180 items\n")
     assert "\nModels\n" in text
     document = json.loads(run(path, "--json").stdout)
-    assert document["size"] == {"models": 3, "topics": 0, "items": 180, "scores": 540}
+    assert [document[f"n_{name}"] for name in ("models", "topics", "items", "scores")] == [
+        3,
+        0,
+        180,
+        540,
+    ]
     assert not any("same items" in text for text in document["warnings"])
     assert "topic</button>" not in page.read_text()
 
@@ -302,10 +308,10 @@ def test_page_is_self_contained_and_whole(file, tmp_path, document):
     tags = Tags(text)
     assert tags.loaded == []
     assert not re.search(r"url\((?!#)|@import|<link[^>]+stylesheet", text)
-    counts = [len(document[name]["rows"]) for name in ("groups", "models", "pairs")]
+    counts = [len(document[name]) for name in ("groups", "models", "pairs")]
     # Each with a head; and the matrix of pairs, and the heat map.
-    assert tags.rows == sum(counts) + 3 + (counts[1] + 1) + (document["size"]["topics"] + 1)
-    for row in document["models"]["rows"]:
+    assert tags.rows == sum(counts) + 3 + (counts[1] + 1) + (document["n_topics"] + 1)
+    for row in document["models"]:
         assert row["model"] in text
 
 
@@ -344,16 +350,16 @@ def test_page_draws_what_the_table_says(file, tmp_path, document):
     run(file, "--html", page)
     heat = page.read_text().partition('id="heat"')[2].partition("</table>")[0]
     rows = re.findall(r'<th scope="row" title="([^"]*)">.*?</tr>', heat)
-    assert rows == sorted({row["topic"] for row in document["groups"]["rows"]})
+    assert rows == sorted({row["topic"] for row in document["groups"]})
     shades = re.findall(r'<td class="s(\d)[^"]*">([\d.]+)!?</td>', heat)
-    estimates = {f"{row['estimate']:.2f}"[1:] for row in document["groups"]["rows"]}
+    estimates = {f"{row['value']:.2f}"[1:] for row in document["groups"]}
     assert {text for _, text in shades} == estimates
-    assert len(shades) == len(document["groups"]["rows"])
+    assert len(shades) == len(document["groups"])
     order = sorted(shades, key=lambda cell: float(cell[1]))
     assert [int(k) for k, _ in order] == sorted(int(k) for k, _ in shades)
     matrix = page.read_text().partition('id="matrix"')[2].partition("</table>")[0]
     signs = re.findall(r'<td class="(better|worse|tied|unknown)">', matrix)
-    verdicts = [row["verdict"] for row in document["pairs"]["rows"]]
+    verdicts = [row["verdict"] for row in document["pairs"]]
     assert len(signs) == 2 * len(verdicts)
     assert signs.count("tied") == 2 * verdicts.count("tied")
 
@@ -398,8 +404,8 @@ def test_one_group_keeps_its_direct_estimate(tmp_path):
         path, index=False
     )
     document = json.loads(run(path, "--json").stdout)
-    (row,) = document["groups"]["rows"]
-    assert (row["estimate"], row["low"]) == (row["direct"], row["direct_low"])
+    (row,) = document["groups"]
+    assert (row["value"], row["low"]) == (row["direct"], row["direct_low"])
     assert any(
         "There is 1 group, too few to learn from one another" in text
         for text in document["warnings"]
@@ -440,15 +446,15 @@ def test_names_are_text_in_json_whatever_they_look_like(tmp_path):
     rows = [f"{m},{k},{k}{i},{i * m % 3 % 2}" for m in (1, 2) for k in (9, 10) for i in range(8)]
     path.write_text("model,topic,item,score\n" + "\n".join(rows))
     document = json.loads(run(path, "--json").stdout)
-    tables = [document[name]["rows"] for name in ("groups", "models", "pairs")]
+    tables = [document[name] for name in ("groups", "models", "pairs")]
     for command, name, options in (
         (estimate, "groups", ["--method", "direct"]),
         (leaderboard_command, "models", []),
-        (compare, "comparisons", ["--by", "topic"]),
+        (compare, "pairs", ["--by", "topic"]),
     ):
         result = CliRunner().invoke(command, [str(path), "--json", *options])
         tables.append(json.loads(result.stdout)[name])
     for rows in tables:
         labels = [row[key] for row in rows for key in row if key.startswith(("model", "topic"))]
         assert set(labels) <= {"1", "2", "9", "10"}
-    assert [row["topic"] for row in document["groups"]["rows"]] == ["9", "9", "10", "10"]
+    assert [row["topic"] for row in document["groups"]] == ["9", "9", "10", "10"]

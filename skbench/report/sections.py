@@ -1,0 +1,231 @@
+"""A report as sections with tables: on the terminal, in Markdown, and its tables in LaTeX."""
+
+import os
+from typing import NamedTuple
+
+import click
+import numpy as np
+
+from skbench.report import tables
+from skbench.report.headline import headline
+from skbench.report.table import Column, Table, number, score_form
+from skbench.report.terminal import ascii_only, print_line, print_prose, say
+from skbench.report.writers import as_latex, as_list, as_markdown, markdown_text, print_whole
+
+_BAR_WIDTH = 30
+_MARKS = "├─●┤"
+_ASCII_MARKS = "|-o|"
+_GROUP_HEADINGS = ("Models", "Topics and models")
+GROUP_COLUMNS = ("direct", "direct"), *tables.ESTIMATES
+
+
+class Section(NamedTuple):
+    """A heading, a sentence above, a table, and a list of sentences."""
+
+    heading: str
+    lead: str = ""
+    table: Table | None = None
+    sentences: tuple = ()
+
+
+def sections(findings, rows, with_bars=False):
+    """What there is to say after the headline, with so many groups and pairs."""
+    told = tables.unlike_in_words(findings.groups)
+    if told:
+        yield Section("Unlike their peers", told[0], sentences=told[1:])
+    yield Section("Ranking" if len(findings.board) > 1 else "Score", table=ranking(findings))
+    if len(findings.board) > 1:
+        lead, *sentences = pair_sentences(findings, rows)
+        yield Section("Pairs", lead, sentences=sentences)
+    heading = _GROUP_HEADINGS[findings.size["topics"] > 0]
+    yield Section(heading, table=_groups(findings, rows, with_bars))
+    if findings.warnings:
+        yield Section("Beware", sentences=findings.warnings)
+
+
+def print_report(findings, about, rows):
+    """Print the report on stdout."""
+    print_line(about["read"])
+    click.echo()
+    print_prose(" ".join(headline(findings)))
+    for section in sections(findings, rows, with_bars=True):
+        click.echo(f"\n{section.heading}\n{'-' * len(section.heading)}")
+        if section.lead:
+            print_prose(section.lead)
+        if section.table is not None:
+            print_prose(section.table.promise)
+            print_whole(section.table)
+        for sentence in section.sentences:
+            print_prose(f"- {sentence.strip()}")
+
+
+def as_markdown_report(findings, about, verdicts, rows):
+    """The whole report in Markdown."""
+    return "\n\n".join([*_head(findings, about, verdicts), *_told(sections(findings, rows))])
+
+
+def write_summary(path, findings, about, verdicts):
+    """Add all but pairs and groups to the page of a CI job, a file of Markdown."""
+    short = [s for s in sections(findings, 0) if s.heading not in ("Pairs", *_GROUP_HEADINGS)]
+    text = "\n\n".join([*_head(findings, about, verdicts), *_told(short)])
+    # Other steps of the job write to the same file: it is added to in one go, not replaced.
+    with open(path, "ab", buffering=0) as file:
+        file.write(f"{text}\n\n".encode())
+        os.fsync(file.fileno())
+    say(f"summary: {path}")
+
+
+def as_latex_report(findings, rows):
+    """The tables of the ranking and of the groups, for the package booktabs."""
+    board, groups = (s.table for s in sections(findings, rows) if s.table is not None)
+    if len(findings.groups) > rows:
+        more = f". The first {rows} of {len(findings.groups)} groups."
+        groups = groups._replace(promise=groups.promise + more)
+    return f"{as_latex(board)}\n\n{as_latex(groups)}"
+
+
+def _head(findings, about, verdicts):
+    yield "## What these results say"
+    yield f"**{markdown_text(' '.join(headline(findings)))}**"
+    yield f"{markdown_text(about['read'])}."
+    if verdicts:
+        yield as_list(verdict.sentence for verdict in verdicts)
+
+
+def _told(parts):
+    for section in parts:
+        yield f"### {section.heading}"
+        if section.lead:
+            yield markdown_text(section.lead)
+        if section.table is not None:
+            yield as_markdown(section.table)
+        if section.sentences:
+            yield as_list(section.sentences)
+
+
+def ranking(findings):
+    """Models from best to worst, who may be the best, and what else there is to know."""
+    board, table = findings.board, findings.models()
+    form = score_form(table["value"])
+    columns = [
+        Column("model", table["model"]),
+        Column("ranks", [tables.rank_range(row) for row in table.itertuples()], align="right"),
+        Column("score", table["value"], form),
+        Column("low", table["low"], form),
+        Column("high", table["high"], form),
+        Column("n", table["n"], "g"),
+    ]
+    notes = []
+    if len(board) > 1:
+        level = f"{100 * board.estimate.confidence_level:g} %"
+        best = ", ".join(str(name) for name in board.rank_sets.best())
+        notes = [f"Ranks hold for all models at once ({level}). May be the best: {best}."]
+        notes += board.remarks
+    return Table(columns, promise=tables.method_and_promise(board.estimate), notes=notes)
+
+
+def _groups(findings, rows, with_bars):
+    """The first groups; on the terminal with bars on one axis, topics as headings over models."""
+    everything, e = findings.groups, findings.estimate
+    some = everything.head(rows)
+    notes = [] if findings.worth is None else [findings.worth.sentence]
+    left = len(everything) - len(some)
+    if left:
+        notes.append(f"{left} more groups are not printed: --rows {len(everything)} or --html.")
+    about = {"promise": tables.method_and_promise(e), "notes": notes}
+    if not with_bars:
+        return tables.group_table(some, GROUP_COLUMNS, ("topic", "model"), **about)
+    table = tables.group_table(some, GROUP_COLUMNS, **about)
+    table = table._replace(columns=[*table.columns, _bars(some, everything)])
+    return table._replace(nests="topic").nested() if some["topic"].notna().any() else table
+
+
+def _bars(rows, everything):
+    form = score_form(everything["direct"])
+    axis = everything[["low", "direct", "value"]].min().min(), everything["high"].max()
+    ends = [number(end, form) for end in axis]
+    marks = _ASCII_MARKS if ascii_only() else _MARKS
+    bars = [bar(row.value, row.low, row.high, axis, marks=marks) for row in rows.itertuples()]
+    return Column(ends[0] + ends[1].rjust(_BAR_WIDTH - len(ends[0])), bars)
+
+
+def bar(value, low, high, axis, width=_BAR_WIDTH, marks=_MARKS):
+    """An interval drawn with characters, from edge to edge of the axis; nan draws nothing.
+
+    >>> bar(0.5, 0.25, 0.75, axis=(0, 1), width=9)
+    '  ├─●─┤'
+    """
+    if not np.isfinite([value, low, high]).all() or axis[1] <= axis[0]:
+        return ""
+    places = (np.array([low, value, high]) - axis[0]) / (axis[1] - axis[0])
+    start, dot, end = np.clip(np.round(places * (width - 1)), 0, width - 1).astype(int)
+    left, line, point, right = marks
+    cells = [" "] * start + [line] * (end - start + 1)
+    cells[start], cells[end], cells[dot] = left, right, point
+    return "".join(cells)
+
+
+def pair_sentences(findings, rows):
+    """What the verdicts promise, and one sentence for each of the first pairs."""
+    pairs = findings.pairs()
+    yield (
+        f"{findings.comparison.estimate.method}; verdicts and intervals hold for all pairs at "
+        "once: a verdict is clear where the interval leaves out 0"
+    )
+    decimals = score_form(findings.models()["value"])[1:]
+    for row in pairs.head(rows).itertuples():
+        yield verdict_in_words(row, decimals)
+    if len(pairs) > rows:
+        tied = (pairs["verdict"] == "tied").sum()
+        yield (
+            f"{tied} of {len(pairs)} pairs are tied; {len(pairs) - rows} of models further apart "
+            f"in the ranking are not printed: --rows {len(pairs)} or --html."
+        )
+
+
+def verdict_in_words(pair, form):
+    """A row of `Findings.pairs()` in a sentence, with numbers in this format."""
+    if np.isnan(pair.value):
+        return f"{pair.model_a} and {pair.model_b} cannot be compared: they share no items."
+    difference, low, high = (number(x, f"+{form}") for x in (pair.value, pair.low, pair.high))
+    interval = f"{difference}, {low} to {high}"
+    if pair.verdict == "unknown":
+        return f"Which of {pair.model_a} and {pair.model_b} is better is unknown ({interval})."
+    if pair.verdict == "tied":
+        return f"{pair.model_a} and {pair.model_b} are tied ({interval}){_needed(pair)}."
+    return f"{pair.model_a} is {pair.verdict} than {pair.model_b} ({interval})."
+
+
+def _needed(pair):
+    """How many more items would decide, if that can be known."""
+    if np.isinf(pair.more_items):
+        return "; no number of items would decide if that is the true difference"
+    if pair.more_items > 0:
+        return f"; {pair.more_items:,.0f} more items would decide if that is the true difference"
+    return ""
+
+
+def document(findings, about, verdicts):
+    """The report for JSON."""
+    e, board, pairs = findings.estimate, findings.board, findings.comparison
+    return {
+        **about,
+        "headline": headline(findings),
+        **{f"n_{name}": number for name, number in findings.size.items()},
+        "method": e.method,
+        "guarantee": e.guarantee,
+        "features": findings.features,
+        "past": None if findings.worth is None else findings.worth._asdict(),
+        "ranking": {
+            "method": board.estimate.method,
+            "guarantee": board.estimate.guarantee,
+            "test": None if pairs is None else pairs.test,
+            "may_be_best": [str(name) for name in board.rank_sets.best()],
+            "remarks": board.remarks,
+        },
+        "groups": findings.groups,
+        "models": findings.models(),
+        "pairs": findings.pairs(),
+        "warnings": findings.warnings,
+        "thresholds": [verdict._asdict() for verdict in verdicts],
+    }

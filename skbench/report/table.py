@@ -1,0 +1,100 @@
+"""A table for people: what commands fill, and writers print."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Column(NamedTuple):
+    """A column: text as it stands, or numbers in a format or as a function writes them."""
+
+    heading: str
+    cells: Sequence
+    form: str | Callable | None = None
+    align: str | None = None  # "left", "right"; None: numbers right, text left
+    narrow: bool = True  # whether narrow terminals show it
+
+    @property
+    def is_left(self):
+        """Whether cells are flush left, and may be folded."""
+        return self.align == "left" or (self.align is None and self.form is None)
+
+    def texts(self):
+        """The cells as they are printed."""
+        if self.form is None:
+            return [str(cell) for cell in self.cells]
+        write = self.form if callable(self.form) else lambda cell: number(cell, self.form)
+        return [write(cell) for cell in self.cells]
+
+
+class Table(NamedTuple):
+    """Columns, lines before them, what their intervals promise, and sentences after them."""
+
+    columns: Sequence[Column]
+    head: Sequence[str] = ()
+    promise: str = ""
+    notes: Sequence[str] = ()
+    nests: str = ""  # a column that narrow terminals show as headings over the first
+
+    def rows(self):
+        """The text of all cells, row by row."""
+        return list(zip(*(column.texts() for column in self.columns), strict=True))
+
+    def narrowed(self):
+        """The same without what narrow terminals do not show."""
+        table = self.nested() if self.nests else self
+        return table._replace(columns=[column for column in table.columns if column.narrow])
+
+    def nested(self):
+        """The same with the cells of the column `nests` as headings over those of the first."""
+        (outer,) = (column for column in self.columns if column.heading == self.nests)
+        inner, *others = (column for column in self.columns if column is not outer)
+        above = outer.texts()
+        starts = [i == 0 or above[i] != above[i - 1] for i in range(len(above))]
+
+        def spread(cells, headings):
+            for cell, heading, starts_here in zip(cells, headings, starts, strict=True):
+                yield from [heading, cell] if starts_here else [cell]
+
+        names = list(spread([f"  {name}" for name in inner.texts()], above))
+        columns = [Column(f"{outer.heading}, {inner.heading}", names)]
+        for column in others:
+            cells = list(spread(column.texts(), [""] * len(above)))
+            align = "left" if column.is_left else "right"
+            columns.append(column._replace(cells=cells, form=None, align=align))
+        return self._replace(columns=columns, nests="")
+
+
+def number(value, form):
+    """A number in this format; what is not known is said, what is not there is blank."""
+    if value is None:
+        return ""
+    if np.isnan(value):
+        return "unknown"
+    return f"{value:{form}}" if np.isfinite(value) else "infinite"
+
+
+def p_value(p):
+    """A p-value with four digits."""
+    return "<.0001" if p < 1e-4 else number(p, ".4f")
+
+
+def decimals_for(values):
+    """Digits after the point that show scores of this size to three figures.
+
+    >>> decimals_for([0.25, 1.0]), decimals_for([3.0, 100.0]), decimals_for([0.012])
+    (3, 1, 4)
+    """
+    values = np.abs(np.asarray(values, dtype=float))
+    largest = np.max(values, initial=0, where=np.isfinite(values))
+    if largest == 0:
+        return 3
+    # 1 and 100 are printed like the scores below them.
+    magnitude = int(np.ceil(np.log10(largest) - 1e-9))
+    return int(np.clip(3 - magnitude, 1, 8))
+
+
+def score_form(values):
+    """The format in which scores of this size are printed."""
+    return f"z.{decimals_for(values)}f"

@@ -1,0 +1,117 @@
+"""Tables on the terminal, in Markdown and in LaTeX; the template of the page is the fourth."""
+
+import re
+
+from rich import box
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from skbench.report.terminal import print_line, print_prose, print_table, visible
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    **{mark: f"\\{mark}" for mark in "&%$#_{}"},
+}
+
+
+def print_whole(table):
+    """Print head, promise, grid and notes on stdout."""
+    for line in table.head:
+        print_line(line)
+    if table.columns:
+        print_grid(table)
+    for sentence in table.notes:
+        print_prose(sentence)
+
+
+def print_grid(table):
+    """Print the columns on stdout, fewer of them on a narrow terminal."""
+    print_table(as_rich(table), as_rich(table.narrowed()))
+
+
+def as_rich(table):
+    """The columns for a terminal; text may be folded."""
+    rich = RichTable(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), pad_edge=False)
+    for column in table.columns:
+        rich.add_column(
+            Text("\n".join(map(visible, column.heading.split("\n")))),
+            justify="left" if column.is_left else "right",
+            no_wrap=not column.is_left,
+            overflow="fold",
+        )
+    for row in table.rows():
+        rich.add_row(*(Text(visible(cell)) for cell in row))
+    return rich
+
+
+def as_markdown(table):
+    """The table in Markdown: columns, promise and notes.
+
+    >>> from skbench.report.table import Column, Table
+    >>> print(as_markdown(Table([Column("model", ["a|b"]), Column("score", [0.5], ".1f")])))
+    | model | score |
+    | :-- | --: |
+    | a\\|b | 0.5 |
+    """
+    marks = [":--" if column.is_left else "--:" for column in table.columns]
+    headings = [column.heading.replace("\n", " ") for column in table.columns]
+    head, *rows = (list(map(markdown_text, row)) for row in (headings, *table.rows()))
+    grid = "\n".join(f"| {' | '.join(row)} |" for row in (head, marks, *rows))
+    return "\n\n".join(filter(None, [grid, markdown_text(table.promise), as_list(table.notes)]))
+
+
+def as_list(sentences):
+    """Sentences as a list in Markdown."""
+    return "\n".join(f"- {markdown_text(text.strip())}" for text in sentences if text.strip())
+
+
+def markdown_text(text):
+    """Text as it stands, whatever it means in Markdown or HTML."""
+    return re.sub(r"([\\`*_{}\[\]<>|~])", r"\\\1", visible(text).replace("&", "&amp;"))
+
+
+def as_latex(table):
+    r"""The table in LaTeX, for the package booktabs; its promise, or first note, as the caption.
+
+    >>> from skbench.report.table import Column, Table
+    >>> print(as_latex(Table([Column("model", ["a_b"]), Column("score", [0.5], ".1f")])))
+    \begin{table}
+    \caption{}
+    \begin{tabular}{lr}
+    \toprule
+    model & score \\
+    \midrule
+    a\_b & 0.5 \\
+    \bottomrule
+    \end{tabular}
+    \end{table}
+    """
+    caption = table.promise or next(iter(table.notes), "")
+    places = "".join("l" if column.is_left else "r" for column in table.columns)
+    headings = [column.heading for column in table.columns]
+    head, *rows = (f"{' & '.join(map(latex_text, row))} \\\\" for row in (headings, *table.rows()))
+    return "\n".join(
+        [
+            r"\begin{table}",
+            rf"\caption{{{latex_text(caption)}}}",
+            rf"\begin{{tabular}}{{{places}}}",
+            r"\toprule",
+            head,
+            r"\midrule",
+            *rows,
+            r"\bottomrule",
+            r"\end{tabular}",
+            r"\end{table}",
+        ]
+    )
+
+
+def latex_text(text):
+    """Text as it stands, whatever its characters mean in LaTeX."""
+    flat = visible(str(text).replace("\n", " "))
+    return "".join(_LATEX.get(character, character) for character in flat)

@@ -11,7 +11,7 @@ DATES = ("datetime64", "datetime", "date", "time", "timedelta64", "timedelta", "
 
 _REMEDIES = {
     "sigma2": " Leave the group out, or give it a variance pooled from the other groups.",
-    "size": " Every group needs the number of all its items, run or not.",
+    "population": " Every group needs the number of all its items, run or not.",
     "y": " Leave out groups without a direct estimate: predict(X) gives their prior mean.",
     "z": " Leave z out to get the prior mean of groups without a direct estimate.",
 }
@@ -206,28 +206,28 @@ def check_sizes(n, labels):
     return sizes
 
 
-def check_population(population, n, labels, name="population"):
+def check_population(population, n, labels):
     """Numbers of all items of the groups: one, one per group, or a Series by label or level."""
     if isinstance(population, pd.Series):
         names = population.index
         own = names.equals(labels) or names.name not in labels.names
         if names.has_duplicates:
             twice = names[names.duplicated()][0]
-            raise ValueError(f"{name} has several entries for {twice!r}. Pass one per label.")
+            raise ValueError(f"population has several entries for {twice!r}. Pass one per label.")
         if own and names.nlevels < labels.nlevels:
             raise ValueError(
-                f"{name} has an entry per label, but its index is not named by one of: "
+                "population has an entry per label, but its index is not named by one of: "
                 f"{', '.join(map(str, labels.names))}. Name it, as in "
-                f"{name}.rename_axis({labels.names[-1]!r})."
+                f"population.rename_axis({labels.names[-1]!r})."
             )
         population = population.reindex(labels if own else labels.get_level_values(names.name))
-    sizes = check_column(name, population, labels, allow_scalar=True)
+    sizes = check_column("population", population, labels, allow_scalar=True)
     odd = (sizes != np.round(sizes)) | (sizes > _LARGEST_POPULATION)
-    _refuse(odd, name, f"whole and at most {_LARGEST_POPULATION:g}", sizes, labels)
+    _refuse(odd, "population", f"whole and at most {_LARGEST_POPULATION:g}", sizes, labels)
     if np.any(sizes < n):
         first = int(np.argmax(sizes < n))
         raise ValueError(
-            f"Group {plain(labels[first])!r} has {n[first]:g} items, but its {name} is "
+            f"Group {plain(labels[first])!r} has {n[first]:g} items, but its population is "
             f"{sizes[first]:g}. Pass the number of all its items, asked or not."
         )
     return sizes
@@ -389,6 +389,13 @@ def plain(value):
     if isinstance(value, tuple):
         return tuple(map(plain, value))
     return value.item() if isinstance(value, np.generic) else value
+
+
+def listed(names, most=40, show=str):
+    """Names separated by commas, the tail counted instead of printed."""
+    names = list(names)
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(show(plain(name)) for name in names[:most]) + more
 
 
 def of_one_type(labels):

@@ -42,7 +42,7 @@ class Candidate(NamedTuple):
     finite_population : bool, default=False
         Whether the number of all items of each group is known, and the estimates are of
         their mean, which is the truth of a study: ``estimate(population=...)`` of the estimator,
-        or `finite_population_estimate` where it has no such parameter or items come in clusters.
+        or `estimate_of_population` where it has no such parameter or items come in clusters.
     without : sequence of str, default=()
         Columns of the features that are kept from it; a constant where none is left.
 

@@ -27,7 +27,7 @@ from skbench.bank._rows import read_rows
 from skbench.bank._summary import summary_of
 from skbench.bank._targets import warn_of_copies, warn_of_sample
 from skbench.containers import Estimate
-from skbench.items.units import unlike_units
+from skbench.items.ranges import unlike_units
 from skbench.stats.item_response.assisted import bounded_interval
 from skbench.stats.item_response.unit_prediction import item_scores
 

@@ -4,9 +4,8 @@ import warnings
 
 import numpy as np
 
-from skbench._checks import plain
-from skbench.items.tables import some_of
-from skbench.items.units import unlike_units
+from skbench._checks import listed, plain
+from skbench.items.ranges import unlike_units
 from skbench.stats.intervals.moments import divided
 
 SKEWED = (
@@ -88,7 +87,7 @@ def warn_of_missing_items(table, fits):
     if not missing.any():
         return
     worst = int(np.argmax(missing.sum(axis=0)))
-    names = some_of(list(table.items[missing[:, worst]]))
+    names = listed(table.items[missing[:, worst]], most=3, show=repr)
     used = sum(int(fit.used.sum()) for fit in fits)
     left_out = f"{len(table.items) - used} that one model alone answered are left out; "
     warnings.warn(
@@ -113,7 +112,8 @@ def _left_out(table, label):
     for name, other in [(a, b), (b, a)]:
         lacks = here & has[other] & ~has[name]
         if lacks.any():
-            words.append(f"{plain(name)!r} lacks {some_of(list(table.items[lacks]))}")
+            some = listed(table.items[lacks], most=3, show=repr)
+            words.append(f"{plain(name)!r} lacks {some}")
     return "; ".join(words)
 
 

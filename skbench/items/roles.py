@@ -4,6 +4,8 @@ import re
 
 import pandas as pd
 
+from skbench._checks import listed
+
 # In order of preference; compared in lower case with punctuation as underscores.
 _USUAL_NAMES = {
     "model": ("model", "model_name", "model_id", "model_name_or_path", "system", "llm", "engine"),
@@ -189,13 +191,6 @@ def check_exist(names, columns, option):
             raise ValueError(
                 f"{option} names column {name!r}, but the file has only: {listed(columns)}."
             )
-
-
-def listed(names, most=40):
-    """Names separated by commas, the tail counted instead of printed."""
-    names = [str(name) for name in names]
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 _WHOLE = re.compile(r"0*([0-9]+)(\.0+)?")

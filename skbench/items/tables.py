@@ -5,12 +5,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import plain, require_columns
+from skbench._checks import listed, plain, require_columns
 from skbench.items.rows import SCORE, as_frame, checked_scores, collected
 from skbench.stats.intervals.moments import ROUNDING, divided
 
 MISSING = ("drop", "wrong", "refuse")  # what an answer is that is not there
-_N_NAMED = 3
 
 
 class ScoreTable(NamedTuple):
@@ -131,10 +130,11 @@ class ScoreTable(NamedTuple):
             return self
         if missing == "refuse":
             worst = int(np.argmax(blank.sum(axis=0)))
+            lacking = listed(self.items[blank[:, worst]], most=3, show=repr)
             raise ValueError(
                 f"{blank.any(axis=0).sum()} of {len(self.models)} models did not answer all "
                 f"{len(self.items)} items: {plain(self.models[worst])!r} lacks "
-                f"{blank[:, worst].sum()} ({some_of(list(self.items[blank[:, worst]]))}). Leave "
+                f"{blank[:, worst].sum()} ({lacking}). Leave "
                 'out these items or models, or pass missing="drop" or "wrong" (--missing).'
             )
         return self._replace(
@@ -206,13 +206,6 @@ def score_table(items, *, model, item, score, cluster, by):
     )
 
 
-def some_of(names):
-    """The first names, and how many more there are."""
-    shown = ", ".join(repr(plain(name)) for name in names[:_N_NAMED])
-    more = len(names) - _N_NAMED
-    return f"{shown} and {more} more" if more > 0 else shown
-
-
 def _refuse_repeats(sizes, items, models, item):
     repeated = np.flatnonzero(sizes > 1)
     if not repeated.size:
@@ -245,8 +238,9 @@ def _clusters(rows, row, items, keys, cluster):
     if np.any(of_item[row] != codes):
         own = rows.drop_duplicates([*keys, cluster]).set_index(keys)[cluster]
         twice = own.index[own.index.duplicated()][0]
+        several = listed(own.loc[[twice]], most=3, show=repr)
         raise ValueError(
-            f"{item} {plain(twice)!r} is in several clusters: {some_of(list(own.loc[[twice]]))}. "
+            f"{item} {plain(twice)!r} is in several clusters: {several}. "
             "Make item ids unique, or pass by=... if they start again in every topic."
         )
     pairs = pd.MultiIndex.from_arrays([group_codes, names.take(of_item)])

@@ -5,7 +5,7 @@ import math
 from hashlib import sha1
 from pathlib import Path
 
-from skbench.items.roles import listed
+from skbench._checks import listed
 from skbench.readers._archive import Archive
 from skbench.readers._json import document, fast_loads, parse, value_at
 from skbench.readers._logs import Log, choose

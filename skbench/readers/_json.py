@@ -1,4 +1,4 @@
-"""JSON and JSON Lines on disk -> records, a line at a time, errors naming the line."""
+"""JSON and JSON Lines on disk -> records, a line at a time, or a table of them."""
 
 import bz2
 import gzip
@@ -9,6 +9,10 @@ import zlib
 from functools import cache
 from pathlib import Path
 
+import pandas as pd
+
+from skbench._checks import listed
+
 LONGEST_LINE = 64 * 2**20  # bytes; a record of an item is a thousandth of that
 LARGEST_DOCUMENT = 2**30  # bytes of one JSON document, which must be held in memory
 ALWAYS_FINE = 64 * 2**20  # bytes that a compressed file may always hold
@@ -16,6 +20,8 @@ MOST_EXPANSION = 500  # times its size; tables and logs shrink by a factor of 10
 _BLOCK = 2**20  # bytes read at a time
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _BOM = b"\xef\xbb\xbf"
+_ROWS_PER_CHUNK = 20_000
+_LONGEST_LABEL = 300  # letters; what is longer is a prompt or an answer
 
 
 @cache
@@ -279,3 +285,47 @@ def label_at(record, path):
 def _shortened(text, most=40):
     text = text.decode("utf-8", "replace").strip()
     return repr(text if len(text) <= most else text[: most - 3] + "...")
+
+
+def holds_json_lines(path):
+    """Whether a file begins with an object or a list of them."""
+    try:
+        with open_bytes(path) as file:
+            return file.read(64).removeprefix(_BOM).lstrip()[:1] in (b"{", b"[")
+    except (OSError, EOFError):
+        return False
+
+
+def read_json_lines(path, bad):
+    """A DataFrame with a column per field of labels or numbers, and notes; lists are left out."""
+    chunks, rows, left_out = [], [], set()
+    for _, record in records(path, bad):
+        rows.append(_scalars(record, left_out))
+        if len(rows) == _ROWS_PER_CHUNK:
+            chunks.append(pd.DataFrame(rows))
+            rows = []
+    chunks.append(pd.DataFrame(rows))
+    table = pd.concat([chunk for chunk in chunks if len(chunk)] or chunks, ignore_index=True)
+    table = table.drop(columns=[name for name in left_out if name in table])
+    if not left_out:
+        return table, []
+    return table, [f"left out lists and long texts: {listed(sorted(left_out), most=8)}"]
+
+
+def _scalars(record, left_out):
+    row = {}
+    for name, value in record.items():
+        if isinstance(value, dict):
+            inside = {f"{name}.{key}": v for key, v in value.items()}
+        else:
+            inside = {name: value}
+        for key, part in inside.items():
+            if isinstance(part, (dict, list)) or _is_long(part):
+                left_out.add(key)
+            elif key not in left_out:
+                row[key] = part
+    return row
+
+
+def _is_long(value):
+    return isinstance(value, str) and len(value) > _LONGEST_LABEL

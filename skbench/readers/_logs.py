@@ -6,9 +6,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench.items.roles import listed, n_shared
+from skbench._checks import listed
+from skbench.items.roles import n_shared
+from skbench.readers._found import ItemRows
 from skbench.readers._json import label_at
-from skbench.readers._rows import ItemRows
 
 
 class Options(NamedTuple):

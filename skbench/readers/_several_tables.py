@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from skbench._checks import of_one_type
-from skbench.items.roles import OPTIONS, REPEATS, listed, n_shared
-from skbench.readers._rows import ItemRows
+from skbench._checks import listed, of_one_type
+from skbench.items.roles import OPTIONS, REPEATS, n_shared
+from skbench.readers._found import ItemRows
 from skbench.readers._tabular import ONE_MODEL, table_items
 from skbench.readers.loading import without_suffixes
 

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 
-from skbench._checks import of_one_type
+from skbench._checks import listed, of_one_type
 from skbench.items.roles import (
     OPTIONS,
     ROLES,
@@ -13,18 +13,17 @@ from skbench.items.roles import (
     find_item,
     find_roles,
     judge_columns,
-    listed,
     normal,
     rivals,
 )
-from skbench.readers._doubtful import doubtful_columns
+from skbench.items.totals import check_totals
+from skbench.readers._found import ItemRows
 from skbench.readers._repeats import numbers_of_repeats, with_unique_items, without_spare_blanks
-from skbench.readers._rows import ItemRows
 from skbench.readers._scores import as_numbers
-from skbench.readers._totals import check_totals
 from skbench.readers._wide import (
     MODELS,
     SPOILT,
+    doubtful_columns,
     how_to_mend,
     in_other_words,
     left_out,

@@ -5,7 +5,8 @@ import re
 import numpy as np
 import pandas as pd
 
-from skbench.items.roles import find_roles, listed, normal
+from skbench._checks import listed
+from skbench.items.roles import find_roles, normal
 
 _SIZES = (
     "n total n_items num_items n_questions n_examples num_examples n_samples num_samples n_test "

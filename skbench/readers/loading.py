@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from skbench.items.roles import listed
-from skbench.readers._bad_lines import BadLines
-from skbench.readers._json import MOST_EXPANSION, open_bytes
-from skbench.readers._json_lines import holds_json_lines, read_json_lines
+from skbench._checks import listed
+from skbench.readers._found import BadLines
+from skbench.readers._json import MOST_EXPANSION, holds_json_lines, open_bytes, read_json_lines
 
 _COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}

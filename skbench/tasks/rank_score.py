@@ -114,7 +114,8 @@ class MeanRankScore(BaseEstimator):
         Parameters
         ----------
         X : DataFrame with n_rows rows
-            Columns model, dataset, task and language, as `read_euroeval` makes them; others
+            Columns model, dataset, task and language, as ``read_items(path, format="euroeval")``
+            makes them; others
             are ignored.
         y : array-like of shape (n_rows,) or (n_rows, n_runs), or n_rows lists, default=None
             Raw scores of each row; high is good. Rows of the same model and data set

@@ -10,12 +10,7 @@ from make_fixtures import ANSWERS, QUESTIONS
 
 from skbench import MeanRankScore, RepeatedRuns
 from skbench.readers import (
-    read_euroeval,
-    read_every_eval_ever,
-    read_helm,
     read_items,
-    read_lm_eval,
-    read_promptfoo,
     read_with_notes,
 )
 
@@ -48,10 +43,10 @@ def test_helm_metric():
     assert "score 'exact_match' taken in 2 topics, not quasi_exact_match" in said(
         read_with_notes(FOLDER / "helm", format="helm")
     )
-    tokens = read_helm(FOLDER / "helm", score="num_prompt_tokens")
+    tokens = read_items(FOLDER / "helm", score="num_prompt_tokens")
     assert tokens["score"].min() > 10
     with pytest.raises(ValueError, match="no score 'bleu', only"):
-        read_helm(FOLDER / "helm", score="bleu")
+        read_items(FOLDER / "helm", score="bleu")
 
 
 def helm_entry(i, name="exact_match", mean=1.0, **more):
@@ -77,7 +72,7 @@ def test_helm_refuses_a_repeated_instance(tmp_path):
     with pytest.raises(
         ValueError, match=r"per_instance_stats.json', entry 3: repeats instance 'id1'"
     ):
-        read_helm(path)
+        read_items(path)
     read = read_with_notes(path, skip_bad_lines=True, format="helm")
     items = read.items
     assert items["score"].tolist() == [1.0]
@@ -87,7 +82,7 @@ def test_helm_refuses_a_repeated_instance(tmp_path):
 def test_helm_without_a_usual_metric_asks_for_one(tmp_path):
     (tmp_path / "per_instance_stats.json").write_text(json.dumps([helm_entry(1, "toxicity")]))
     with pytest.raises(ValueError, match=r"none of the usual scores.*one of: toxicity"):
-        read_helm(tmp_path)
+        read_items(tmp_path)
 
 
 def test_every_eval_ever_is_what_it_was_converted_from():
@@ -100,7 +95,7 @@ def test_every_eval_ever_is_what_it_was_converted_from():
         files = [file for file in files if score is None or "free" not in str(file)]
         origin = (FOLDER / "lm_eval" / "two_models").rglob("samples_*.jsonl")
         origin = [file for file in origin if score is None or "free" not in str(file)]
-        found, expected = read_every_eval_ever(files, **options), read_lm_eval(origin, **options)
+        found, expected = read_items(files, **options), read_items(origin, **options)
         keys = ["model", "topic", "item"]
         found, expected = (
             frame.set_index(keys)["score"].sort_index() for frame in (found, expected)
@@ -160,7 +155,7 @@ def test_promptfoo_repeats_and_prompts():
 def test_promptfoo_on_one_line(tmp_path):
     path = FOLDER / "promptfoo" / "once" / "once.json"
     (tmp_path / "once.json").write_text(json.dumps(json.loads(path.read_text())))
-    compact, indented = read_promptfoo(tmp_path), read_promptfoo(path)
+    compact, indented = read_items(tmp_path), read_items(path)
     assert compact["score"].tolist() == indented["score"].tolist()
 
 
@@ -173,7 +168,7 @@ def test_promptfoo_prompts_in_names_are_short_and_distinct(tmp_path):
     prompts = ["Be brief.\n\n{{q}}", "Be brief. {{q}}", "x" * 70 + "a", "x" * 70 + "b", "y\tz\n"]
     for name, some in (("v1.0.jsonl", prompts[:3]), ("v1.1.jsonl", prompts[2:])):
         write(tmp_path / name, *(promptfoo_result(p, p == prompts[1]) for p in some))
-    items = read_promptfoo(tmp_path)
+    items = read_items(tmp_path)
     assert list(dict.fromkeys(items["model"])) == [
         "p | Be brief. {{q}} (1)",
         "p | Be brief. {{q}} (2)",
@@ -189,7 +184,7 @@ def test_promptfoo_named_score():
     path = FOLDER / "promptfoo" / "once" / "once.json"
     prompts = json.loads(path.read_text())["results"]["prompts"]
     for score in ("score", "how"):
-        sums = read_promptfoo(path, score=score).groupby("model")["score"].sum()
+        sums = read_items(path, score=score).groupby("model")["score"].sum()
         for prompt in prompts:
             metrics = prompt["metrics"]
             # Its sum of a named score counts the weight of the assertion, 0.5.
@@ -215,14 +210,14 @@ def test_euroeval_versions(version):
 
 
 def test_euroeval_scores_go_into_repeated_runs():
-    items = read_euroeval(FOLDER / "euroeval" / "version_18")
+    items = read_items(FOLDER / "euroeval" / "version_18")
     runs = RepeatedRuns().fit(items[["model", "topic"]], items["score"])
     assert (runs.moments_["n"] == 10).all()
 
 
 @pytest.mark.parametrize("version", ["version_18", "version_16"])
 def test_euroeval_to_ranks_in_one_call(version):
-    items = read_euroeval(FOLDER / "euroeval" / version)
+    items = read_items(FOLDER / "euroeval" / version)
     assert (items["dataset"] == items["topic"]).all()
     ranking = MeanRankScore().fit(items)
     assert ranking.task_scores_.columns.tolist() == [("da", "sentiment-classification")]
@@ -249,10 +244,10 @@ def test_euroeval_bad_lines(tmp_path):
 
 def test_a_format_by_name_is_its_own_reader():
     by_name = read_items(FOLDER / "promptfoo", format="promptfoo")
-    pd.testing.assert_frame_equal(by_name, read_promptfoo(FOLDER / "promptfoo"))
+    pd.testing.assert_frame_equal(by_name, read_items(FOLDER / "promptfoo"))
     with pytest.raises(ValueError, match="There are no logs of Inspect"):
         read_items(FOLDER / "promptfoo", format="inspect")
     with pytest.raises(ValueError, match="format must be one of"):
         read_items(FOLDER / "promptfoo", format="csv")
     with pytest.raises(TypeError, match="unexpected keyword argument 'metric'"):
-        read_promptfoo(FOLDER / "promptfoo", metric="score")
+        read_items(FOLDER / "promptfoo", metric="score")

@@ -73,13 +73,7 @@ def check_whole(name, value, least=1):
 
 
 def check_same_index(**columns):
-    """Refuse pandas objects whose indexes differ: positions would be misaligned.
-
-    Raises
-    ------
-    ValueError
-        If two of the given objects carry an index and the indexes differ.
-    """
+    """Refuse pandas objects whose indexes differ: positions would be misaligned."""
     indexed = {
         name: column.index
         for name, column in columns.items()
@@ -99,17 +93,7 @@ def check_same_index(**columns):
 
 
 def check_named(what, names, labels=None):
-    """Refuse missing names of models or topics: such rows would join rows of others.
-
-    Parameters
-    ----------
-    what : str
-        What the user calls the names; errors print it.
-    names : array-like of shape (n_groups,)
-        What the user gave.
-    labels : pandas.Index of length n_groups, default=None
-        Labels of the groups, for the errors; None for positions.
-    """
+    """Refuse missing names of models or topics: such rows would join rows of others."""
     given = names if hasattr(names, "dtype") else np.asarray(names, dtype=object)
     given = given.to_numpy() if isinstance(given, pd.MultiIndex) else given
     missing = np.asarray(pd.isna(given)).reshape(len(given), -1).any(axis=1)
@@ -136,33 +120,7 @@ def check_labels(X):
 
 
 def check_column(name, values, labels, *, minimum=None, allow_scalar=False, unit="group"):
-    """A finite float column with one entry per group, or per row.
-
-    Parameters
-    ----------
-    name : str
-        What the user calls the column; errors print it.
-    values : scalar or array-like of shape (n_groups,)
-        What the user gave.
-    labels : pandas.Index of length n_groups
-        Labels of the groups, for the errors.
-    minimum : float, default=None
-        Smallest value allowed.
-    allow_scalar : bool, default=False
-        Whether one number stands for all groups.
-    unit : str, default="group"
-        What an entry belongs to; errors print it.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,)
-
-    Raises
-    ------
-    ValueError
-        For a wrong length, or nan, infinite or too small entries; the first
-        offending group is named.
-    """
+    """A finite float column with one entry per label; errors name the first offending `unit`."""
     column = np.asarray(values)
     if column.dtype.kind not in "buif":
         column = _as_float(name, column, labels, unit)
@@ -252,24 +210,7 @@ def are_counts(z, n):
 
 
 def named_estimators(estimators):
-    """Estimators by name, from the ways in which they may be given.
-
-    Parameters
-    ----------
-    estimators : dict of str to estimator, list of (str, estimator), or one estimator
-        One alone is called by its class, in lower case.
-
-    Returns
-    -------
-    dict of str to estimator
-
-    Raises
-    ------
-    ValueError
-        If there are none, or a name occurs twice.
-    TypeError
-        If they are given in another way, or a name is no text.
-    """
+    """Estimators by name, from a dict, a list of pairs or one alone (named by its class)."""
     if hasattr(estimators, "fit_predict") or hasattr(estimators, "fit"):
         estimators = {type(estimators).__name__.lower(): estimators}
     if isinstance(estimators, dict):
@@ -312,19 +253,7 @@ def check_by(by):
 
 
 def check_within(what, scores, bounds, slack=0.0):
-    """Refuse scores that an interval for bounded scores would cut away.
-
-    Parameters
-    ----------
-    what : str
-        What lies outside, in words.
-    scores : ndarray
-        Scores, or means of them.
-    bounds : tuple of two floats
-        Their range.
-    slack : float, default=0.0
-        Part of the range by which they may lie outside.
-    """
+    """Refuse scores that lie outside bounds by more than this share of the range."""
     low, high = bounds
     if not -np.inf < low < high < np.inf:
         raise ValueError(

@@ -36,30 +36,7 @@ _SHARES_OF_TABLES = (
 
 
 def known_range(formats, score, largest=1.0):
-    """Least and greatest score there can be, by the format and the name of the score.
-
-    Parameters
-    ----------
-    formats : list of str
-        Formats that were read, as `ItemRows.formats`.
-    score : str or list of str
-        Name of the score, as ``ItemRows.columns["score"]``; several names where logs
-        differ.
-    largest : float, default=1.0
-        Largest score there is: above 1, shares in a table are in percent.
-
-    Returns
-    -------
-    tuple of two floats or None
-        None where the name fixes no range, or formats or scores differ in it.
-
-    Examples
-    --------
-    >>> known_range(["lm-eval"], "bleu_max"), known_range(["table"], "bleu_max")
-    ((0.0, 100.0), None)
-    >>> known_range(["table"], "F1", largest=62.5)
-    (0.0, 100.0)
-    """
+    """Least and greatest score by the names of formats and score, None where not fixed."""
     names = [score] if isinstance(score, str) else score
     if formats == ["table"] and all(normal(name) in _SHARES_OF_TABLES for name in names):
         # People write shares of right answers in percent too; programs do not.

@@ -70,30 +70,7 @@ OPTIONS = {"topic": "topic= (--by)"} | {
 
 
 def find_roles(columns, named, guess=ROLES):
-    """Match columns to roles, by the caller's word or by their usual names.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        Column names of the file.
-    named : dict
-        Role -> column name (for "topic" possibly a list of them), or None where
-        it is not known.
-    guess : sequence of str
-        Roles to guess where they are not named.
-
-    Returns
-    -------
-    roles : dict
-        Role -> list of column names, for the roles that were found.
-    notes : list of str
-        What was guessed, and what else it might have been.
-
-    Raises
-    ------
-    ValueError
-        If a named column does not exist.
-    """
+    """Role -> columns, by the caller's word or by their usual names, and notes on guesses."""
     roles = {role: _as_list(name) for role, name in named.items() if name is not None}
     for role, names in roles.items():
         check_exist(names, columns, OPTIONS[role])
@@ -127,16 +104,7 @@ _JUDGE = re.compile(
 
 
 def judge_columns(columns):
-    """Columns of human labels and of an autorater's verdicts, by their names.
-
-    Parameters
-    ----------
-    columns : sequence of str
-
-    Returns
-    -------
-    humans, judges : list of str
-    """
+    """Columns of human labels and of an autorater's verdicts, by their names."""
     humans = [name for name in columns if _HUMAN.search(normal(name))]
     judges = [name for name in columns if name not in humans and _JUDGE.search(normal(name))]
     return humans, judges
@@ -146,22 +114,7 @@ _OFTEN = 0.8  # share of the models that a value must be in, on average
 
 
 def find_item(items, roles):
-    """A column without a usual name that names the items: it has the same values in every model.
-
-    Parameters
-    ----------
-    items : DataFrame
-        With a column model, others under their own names.
-    roles : dict
-        Role -> names of columns that are taken.
-
-    Returns
-    -------
-    name : str or None
-        The one column that it must be.
-    others : list of str
-        Columns that it might be.
-    """
+    """The one column with the same values in every model, or None; and columns it might be."""
     if "model" not in items or items["model"].nunique() < 2:
         return None, []
     taken = {"model", "topic", "score", "cluster", *(n for names in roles.values() for n in names)}

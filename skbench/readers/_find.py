@@ -32,28 +32,7 @@ _HELM_PARTS = ("scenario.json", "scenario_state.json", "stats.json", "instances.
 
 
 def find(paths):
-    """Files with results by format, and what was passed over.
-
-    Parameters
-    ----------
-    paths : list of Path
-        Files and folders. A folder is searched to its depths, without
-        what is hidden.
-
-    Returns
-    -------
-    found : dict
-        Format -> list of Path. Formats are those of `LOGS` and "table".
-    ignored : list of str
-        In words, with the reason.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a path does not exist.
-    ValueError
-        If a file that was named is empty or of no known format.
-    """
+    """Format -> files with results, and what was passed over, in words."""
     found, ignored = {}, {}
     for path in paths:
         if not path.exists():

@@ -19,7 +19,7 @@ _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 
 def inspect_logs(paths, options, bad, notes):
-    """Logs of all files; parameters as in `lm_eval_logs`."""
+    """Logs of all files."""
     files, metadata, every = [], _Metadata(), []
     for path in paths:
         try:
@@ -50,11 +50,7 @@ def inspect_logs(paths, options, bad, notes):
 
 
 def _as_declared(header, samples, options):
-    """The options with the clusters and groups that a log declares for its metrics.
-
-    ``stderr(cluster="passage")`` and ``grouped(accuracy(), "subject")`` name fields of the
-    samples' metadata.
-    """
+    """The options with the cluster and the group_key that a log declares for its metrics."""
     about = [header["eval"].get("scorers"), header.get("results")]
     wanted = {"cluster": "cluster"} | ({"topic": "group_key"} if options.declared else {})
     for option, key in wanted.items():

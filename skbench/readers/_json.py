@@ -35,20 +35,8 @@ def fast_loads():
 
 
 def parse(text, loads=json.loads):
-    """A JSON value from bytes.
-
-    Parameters
-    ----------
-    text : bytes
-    loads : callable, default=json.loads
-        Tried first. orjson knows no NaN and no number beyond 64 bits, so what it
-        refuses gets a second chance.
-
-    Raises
-    ------
-    ValueError
-        With a reason that names the byte or the column.
-    """
+    """A JSON value from bytes; a ValueError names the byte or the column."""
+    # orjson knows no NaN and no number beyond 64 bits: what it refuses gets a second chance.
     try:
         return loads(text)
     except ValueError:
@@ -58,16 +46,8 @@ def parse(text, loads=json.loads):
 
 
 def numbers(texts):
-    """Floats from numbers written as text.
-
-    What is a decimal number in JSON too is parsed as one list, four times as fast as one
-    by one.
-
-    Raises
-    ------
-    ValueError or TypeError
-        If one is no number.
-    """
+    """Floats from numbers written as text, or a TypeError or ValueError."""
+    # Decimal numbers of JSON are parsed as one list, four times as fast as one by one.
     try:
         values = fast_loads()(f"[{','.join(texts)}]")
         if len(values) == len(texts) and set(map(type, values)) == {float}:
@@ -86,15 +66,11 @@ def _decoded(text):
 
 
 def open_bytes(path):
-    """A binary file, uncompressed if its name ends in .gz, .bz2, .xz or .zst.
-
-    Reading raises an OSError where a file would take up far more memory than its size
-    explains.
-    """
+    """A binary file, uncompressed by its suffix; reading a bomb raises an OSError."""
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix == ".zst":
-        source = _zstandard(path)
+        source = zstandard_stream(open(path, "rb"), path)
     elif suffix in _OPENERS:
         source = _OPENERS[suffix](path, "rb")
     else:
@@ -102,16 +78,15 @@ def open_bytes(path):
     return io.BufferedReader(_Capped(source, path.stat().st_size), _BLOCK)
 
 
-def _zstandard(path):
+def zstandard_stream(file, path):
+    """What a file object holds, several frames of Zstandard one after the other."""
     try:
         import zstandard
     except ImportError:
         raise ImportError(
             f"Reading {str(path)!r} needs zstandard: pip install 'skbench[readers]'."
         ) from None
-    return zstandard.ZstdDecompressor().stream_reader(
-        open(path, "rb"), read_across_frames=True, closefd=True
-    )
+    return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=True)
 
 
 class _Capped(io.RawIOBase):
@@ -148,22 +123,7 @@ class _Capped(io.RawIOBase):
 
 
 def records(path, bad):
-    """Objects of a JSON Lines file with the numbers of their lines.
-
-    The text of one line is in memory at a time. A file that holds one JSON list,
-    as early versions of lm-evaluation-harness wrote, yields its elements.
-
-    Parameters
-    ----------
-    path : path-like
-    bad : BadLines
-        Told of lines that are no objects.
-
-    Yields
-    ------
-    number : int
-    record : dict
-    """
+    """Objects of a JSON Lines file, or of one JSON list, with the numbers of their lines."""
     loads = fast_loads()
     for number, line, whole in _lines(path, bad):
         try:
@@ -203,10 +163,7 @@ def _elements(path, bad):
 
 
 def _lines(path, bad):
-    """Lines that are not blank, with their numbers; overlong ones are refused.
-
-    The third value is whether the line ends in a line break.
-    """
+    """Lines that are not blank, their numbers, and whether they end; long ones are refused."""
     with open_bytes(path) as file:
         number, rest, skipping = 0, b"", False
         while block := _block(file, path):
@@ -240,13 +197,7 @@ def _block(file, path):
 
 
 def document(path):
-    """The value of a file that holds one JSON document.
-
-    Raises
-    ------
-    ValueError
-        If it is empty, too large to hold, or no JSON.
-    """
+    """The value of a file that holds one JSON document, or a ValueError."""
     with open_bytes(path) as file:
         text = file.read(LARGEST_DOCUMENT + 1).removeprefix(_BOM)
     if len(text) > LARGEST_DOCUMENT:
@@ -267,13 +218,7 @@ def value_at(record, path):
 
 
 def label_at(record, path):
-    """`value_at` where it is a label, None where no path is given.
-
-    Raises
-    ------
-    ValueError
-        If nothing is there, or a list or an object.
-    """
+    """The label under dotted keys, None without a path, a ValueError where there is none."""
     if path is None:
         return None
     label = value_at(record, path)

@@ -108,19 +108,7 @@ def _in_short(value):
 
 
 def lm_eval_logs(paths, options, bad, notes):
-    """Logs of all sample files.
-
-    Parameters
-    ----------
-    paths : list of Path
-    options : Options
-    bad : BadLines
-    notes : list of str
-
-    Returns
-    -------
-    list of Log
-    """
+    """Logs of all sample files."""
     results_of = cache(_results)
     files = []
     for path, found in zip(paths, _each_file(_filters, paths, options, bad), strict=True):

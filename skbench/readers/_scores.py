@@ -15,27 +15,7 @@ _DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
 
 
 def as_numbers(column, name, notes, path, bad, option=OPTIONS["score"], also=""):
-    """Scores as an array of floats, blank ones nan, and skipped ones too.
-
-    Parameters
-    ----------
-    column : Series
-    name : str
-        What the file calls the column.
-    notes : list of str
-        Told which words were read as scores.
-    path : path-like
-    bad : BadLines
-        Told of rows that hold no score.
-    option : str
-        What to pass if the scores are elsewhere.
-    also : str, default=""
-        More that can be done about a cell that is no score.
-
-    Returns
-    -------
-    ndarray
-    """
+    """Scores as floats, blank and skipped ones nan; words become 1 and 0, which is noted."""
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         scores = column.to_numpy(dtype=float, na_value=np.nan)
     else:

@@ -44,23 +44,7 @@ _SETTINGS = (
 
 
 def table_items(path, named, models, bad):
-    """Item rows of a table, one row per model and item, or a column per model.
-
-    Parameters
-    ----------
-    path : Path
-    named : dict
-        Role -> name of its column, or None to guess.
-    models : list of str or None
-        The score columns of a wide file.
-    bad : BadLines
-        Told of lines that cannot be read.
-
-    Returns
-    -------
-    ItemRows
-        See `read_items`.
-    """
+    """`ItemRows` of a table, one row per model and item, or a column per model."""
     if models is not None and (named["model"] is not None or named["score"] is not None):
         raise ValueError(
             "models= (--models) describes a wide file, model= and score= a long one. "

@@ -37,24 +37,7 @@ _RIGHT_ANSWER = re.compile(
 
 
 def wide_models(table, named):
-    """The score columns of a wide file, or None where the file is long.
-
-    Parameters
-    ----------
-    table : DataFrame
-    named : dict
-        Role -> name of its column, or None to guess.
-
-    Returns
-    -------
-    list of str or None
-
-    Raises
-    ------
-    ValueError
-        If the file can be read in two ways, or if a column holds scores like the models' but
-        for a few cells.
-    """
+    """The score columns of a wide file, None for a long one; refuses what may be either."""
     roles, _ = find_roles(table.columns, named)
     if named["score"] is not None or "model" in roles:
         return None
@@ -191,10 +174,8 @@ def _are_all_verdicts(table, free):
 
 
 def _with_spoilt_models(table, free, models):
-    """The models and those columns that would be one but for words such as "error".
-
-    Of a column of the same few scores that has some other number, nobody can tell what it is.
-    """
+    """The models, and columns that would be one but for words such as "error"."""
+    # Of a column of the same few scores that has some other number, nobody can tell what it is.
     usual = set().union(*(_spelled_alike(table[name]).index for name in models))
     usual = {word for word in usual if _is_score(word)}
     if len(usual) > _FEW_VALUES:

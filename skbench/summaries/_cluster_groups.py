@@ -10,7 +10,8 @@ import pandas as pd
 
 from skbench._random import as_generator
 from skbench._types import Names, RandomState, Rows, Transformer
-from skbench.summaries._embeddings import item_columns, item_embedding, refuse_missing
+from skbench.items.rows import refuse_missing
+from skbench.summaries._embeddings import item_columns, item_embedding
 
 _NUMBERS = (5, 10, 15, 20, 30, 40, 60)
 _SILHOUETTE_ITEMS = 5000  # whose distances to all others are taken

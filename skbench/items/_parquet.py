@@ -2,9 +2,9 @@
 
 import functools
 import glob
+import importlib.util
 import os
 import tempfile
-from importlib.util import find_spec
 from pathlib import Path
 
 _MEMORY_LIMIT = "200MB"  # of DuckDB itself; what does not fit goes to temporary files
@@ -13,9 +13,9 @@ _MEMORY_LIMIT = "200MB"  # of DuckDB itself; what does not fit goes to temporary
 def scanned(path):
     """A lazy frame of a Parquet file, a folder of them or a glob, by DuckDB, else polars."""
     files = _files(path)
-    if find_spec("duckdb"):
+    if importlib.util.find_spec("duckdb"):
         return _duckdb_scan(files)
-    if find_spec("polars"):
+    if importlib.util.find_spec("polars"):
         import polars as pl
 
         return pl.scan_parquet(files, hive_partitioning=True, glob=False)

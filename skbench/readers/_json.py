@@ -165,33 +165,23 @@ def _elements(path, bad):
 def _lines(path, bad):
     """Lines that are not blank, their numbers, and whether they end; long ones are refused."""
     with open_bytes(path) as file:
-        number, rest, skipping = 0, b"", False
-        while block := _block(file, path):
-            lines = (rest + (block if number or rest else block.removeprefix(_BOM))).split(b"\n")
-            rest = lines.pop()
-            for line in lines:
-                number += 1
-                if skipping:
-                    skipping = False
-                elif len(line) > LONGEST_LINE:
-                    _refuse_long(path, number, bad)
-                elif line and not line.isspace():
-                    yield number, line, True
-            if len(rest) > LONGEST_LINE:
-                if not skipping:
-                    _refuse_long(path, number + 1, bad)
-                rest, skipping = b"", True
-        if rest and not skipping and not rest.isspace():
-            yield number + 1, rest, False
+        number = 0
+        while line := _line(file, path):
+            number += 1
+            text = line.removesuffix(b"\n")
+            if len(text) > LONGEST_LINE:
+                bad.refuse(path, number, f"is longer than {LONGEST_LINE >> 20} MiB")
+                while line and not line.endswith(b"\n"):
+                    line = _line(file, path)
+                continue
+            text = text.removeprefix(_BOM) if number == 1 else text
+            if text and not text.isspace():
+                yield number, text, line.endswith(b"\n")
 
 
-def _refuse_long(path, number, bad):
-    bad.refuse(path, number, f"is longer than {LONGEST_LINE >> 20} MiB")
-
-
-def _block(file, path):
+def _line(file, path):
     try:
-        return file.read(_BLOCK)
+        return file.readline(LONGEST_LINE + 1)
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         raise ValueError(f"Cannot read {str(path)!r}: {error}") from error
 

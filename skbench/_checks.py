@@ -284,13 +284,14 @@ def _as_float(name, column, labels, unit="group"):
         return column.astype(float)
     except (TypeError, ValueError):
         flat = column.ravel()
-        bad = next(i for i, value in enumerate(flat) if not _is_number(value))
+        bad = next(i for i, value in enumerate(flat) if not is_number(value))
         raise ValueError(
             f"{name} must be numeric, but {_group(labels, bad, unit)} has {plain(flat[bad])!r}."
         ) from None
 
 
-def _is_number(value):
+def is_number(value):
+    """Whether a value reads as a number."""
     try:
         float(value)
     except (TypeError, ValueError):

@@ -35,8 +35,8 @@ def make_judged_items(
     """Simulate answers of a model, judged by an autorater and partly by people.
 
     An answer in group g is right with log odds ``intercept + effect of g``, effects
-    normal with mean 0. People always know; the autorater sees all answers and
-    errs; which answers people label is left to chance.
+    normal with mean 0. People are always right; the autorater judges all answers
+    and errs; the answers that people label are drawn at random.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def make_judged_items(
         Probability that the autorater accepts a right answer, and that it rejects
         a wrong one. With ``sensitivity = 1 - specificity`` it is pure noise.
     abstention : float in [0, 1), default=0.0
-        Probability that the autorater does not say, right or wrong.
+        Probability that the autorater abstains, whether the answer is right or wrong.
     drift : float, default=0.0
         Standard deviation of the autorater's leniency between groups, in log odds:
         in a lenient group it accepts more of the right answers and of the wrong.

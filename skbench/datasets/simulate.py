@@ -58,8 +58,7 @@ def make_items(
     model_std : float, default=0.5
         Standard deviation of the model effects, in log odds.
     interaction_std : float, default=0.3
-        Standard deviation of what is particular to one model on one topic, in
-        log odds.
+        Standard deviation of the model-by-topic interactions, in log odds.
     item_std : float, default=1.0
         Standard deviation of the difficulties of items, in log odds.
     shared_items : bool, default=True
@@ -76,8 +75,8 @@ def make_items(
         of difficulties, hence the truth, does not depend on it.
     feature_noise : float, default=0.5
         Standard deviation of the difference between the feature of a topic and
-        its effect, in log odds: 0 tells all, and what is large against
-        `topic_std` tells nothing.
+        its effect, in log odds: 0 reveals the effect, a value large relative to
+        `topic_std` hides it.
     random_state : None, int, RandomState or Generator, default=None
         Decides everything. Effects of models and topics are drawn first: the
         truth for one seed is the same whatever `n_items`, `shared_items`,

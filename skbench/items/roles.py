@@ -168,12 +168,6 @@ def labels_alike(items):
             )
 
 
-def n_shared(paths):
-    """With how many parts all paths begin; the last part of a path does not count."""
-    levels = list(zip(*(path[:-1] for path in paths), strict=False))
-    return next((n for n, parts in enumerate(levels) if len(set(parts)) > 1), len(levels))
-
-
 def _as_list(names):
     return [names] if isinstance(names, str) else list(names)
 

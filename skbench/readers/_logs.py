@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import listed
-from skbench.items.roles import n_shared
 from skbench.readers._found import ItemRows
 from skbench.readers._json import label_at
+from skbench.readers.loading import n_shared
 
 
 class Options(NamedTuple):

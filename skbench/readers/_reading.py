@@ -100,7 +100,7 @@ def read_items(
         failing that only numbers between 0 and 1. In a column of text up to a tenth of the
         cells may be something else; they are then refused by name.
     filter : str, default=None
-        lm-evaluation-harness: whose answers to take where a task has several filters.
+        Logs of lm-evaluation-harness: whose answers to take where a task has several filters.
         None takes the first that all files of the task have.
     skip_bad_lines : bool, default=False
         Count lines that cannot be read in the notes, instead of refusing them.
@@ -200,8 +200,12 @@ def read_with_notes(
 
     Parameters
     ----------
-    path, format, **options
+    path : str, path-like, or list of them
+        Files and folders.
+    format : str, default=None
         As in `skbench.read_items`.
+    **options
+        Other arguments of `skbench.read_items`.
 
     Returns
     -------

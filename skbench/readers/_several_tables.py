@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import listed, of_one_type
-from skbench.items.roles import OPTIONS, REPEATS, n_shared
+from skbench.items.roles import OPTIONS, REPEATS
 from skbench.readers._found import ItemRows
 from skbench.readers._tabular import ONE_MODEL, table_items
-from skbench.readers.loading import without_suffixes
+from skbench.readers.loading import n_shared, without_suffixes
 
 
 def tables_items(files, named, models, bad):

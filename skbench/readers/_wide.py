@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pandas as pd
 
-from skbench._checks import listed
+from skbench._checks import is_number, listed
 from skbench.items.roles import OPTIONS, find_roles, judge_columns
-from skbench.readers._scores import WORDS, in_small_letters
+from skbench.readers._scores import WORDS, in_small_letters, is_numeric
 
 MODELS = "models= (--models)"
 SPOILT = 0.1  # share of a model's cells that may be no scores; beyond, it may be a feature
@@ -149,7 +149,7 @@ def _follows(own, others):
 def _is_spoken(column):
     """Whether cells are words, and none that programs write for 0 and 1."""
     words = _spelled_alike(column).index
-    return not any(_is_number(word) or word in _BINARY for word in words)
+    return not any(is_number(word) or word in _BINARY for word in words)
 
 
 def how_to_mend(name):
@@ -181,7 +181,7 @@ def _with_spoilt_models(table, free, models):
     if len(usual) > _FEW_VALUES:
         return models
     found = set(models)
-    numbers = [float(word) for word in usual if _is_number(word)]
+    numbers = [float(word) for word in usual if is_number(word)]
     for name in free:
         if name in found or _RIGHT_ANSWER.search(str(name)):
             continue
@@ -201,8 +201,7 @@ def _with_spoilt_models(table, free, models):
 
 def _has_other_numbers(column, numbers):
     """Whether a column of numbers, such as of an embedding, is clearly none of these scores."""
-    numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-    return numeric and column.isin(numbers).sum() < (1 - SPOILT) * column.notna().sum()
+    return is_numeric(column) and column.isin(numbers).sum() < (1 - SPOILT) * column.notna().sum()
 
 
 def _refuse_odd_number(column, name, odd, models):
@@ -216,7 +215,7 @@ def _refuse_odd_number(column, name, odd, models):
 
 def _is_a_count(cells, odd):
     """Whether numbers go on from 0 and 1, as counts do, or are all the same but for a few."""
-    numbers = sorted(float(word) for word in odd.index if _is_number(word))
+    numbers = sorted(float(word) for word in odd.index if is_number(word))
     goes_on = numbers == [2.0 + i for i in range(len(numbers))]
     return goes_on or len(cells) - len(odd) < 2
 
@@ -224,7 +223,7 @@ def _is_a_count(cells, odd):
 def _words_of(column):
     """Cells in small letters, numbers as they are shortest: 1 for 1.0."""
     words = in_small_letters(column)
-    return words.map(lambda word: f"{float(word):g}" if _is_number(word) else word, "ignore")
+    return words.map(lambda word: f"{float(word):g}" if is_number(word) else word, "ignore")
 
 
 def _spelled_alike(column):
@@ -274,16 +273,8 @@ def _are_mostly(column, is_score, least):
 
 
 def _is_share(word):
-    return _is_number(word) and 0 <= float(word) <= 1
-
-
-def _is_number(word):
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
+    return is_number(word) and 0 <= float(word) <= 1
 
 
 def _is_score(word):
-    return word in WORDS or _is_number(word)
+    return word in WORDS or is_number(word)

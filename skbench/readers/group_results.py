@@ -7,6 +7,7 @@ import pandas as pd
 
 from skbench._checks import listed
 from skbench.items.roles import find_roles, normal
+from skbench.readers._scores import is_numeric
 
 _SIZES = (
     "n total n_items num_items n_questions n_examples num_examples n_samples num_samples n_test "
@@ -30,7 +31,7 @@ _MOST_ROWS = 2_000_000  # answers that counts are unfolded to
 
 def group_columns(table, named):
     """Columns of n, k, mean or standard_error if rows are results of groups, else None."""
-    numeric = {normal(name): name for name in table if _is_number(table[name])}
+    numeric = {normal(name): name for name in table if is_numeric(table[name])}
     score = named.get("score")
     n = next((numeric[name] for name in _SIZES if name in numeric and name != score), None)
     if n is not None and not _are_sizes(table[n]):
@@ -57,10 +58,6 @@ def group_columns(table, named):
     return None
 
 
-def _is_number(column):
-    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-
-
 def _are_sizes(column):
     values = column.to_numpy(dtype=float, na_value=np.nan)
     fit = (values >= 0) & (values == np.round(values))
@@ -79,7 +76,7 @@ def _has_one_row_per_group(table, k, n, named):
         return False
     others = table.columns.drop([k, n])
     roles, _ = find_roles(others, named)
-    labels = [name for name in others if not _is_number(table[name])]
+    labels = [name for name in others if not is_numeric(table[name])]
     return "item" not in roles and bool(labels) and not table.duplicated(labels).any()
 
 
@@ -106,7 +103,7 @@ def _are_possible(table, k, n, refuse):
 
 def _is_mean(mean, share):
     """Whether a column is this share, as a fraction or in percent, but for rounding."""
-    if not _is_number(mean):
+    if not is_numeric(mean):
         return False
     mean = mean.to_numpy(dtype=float, na_value=np.nan)
     return any(np.allclose(mean, unit * share, atol=unit * 6e-4) for unit in (1, 100))

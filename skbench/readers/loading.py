@@ -62,6 +62,12 @@ def without_suffixes(path):
     return name
 
 
+def n_shared(paths):
+    """With how many parts all paths begin; the last part of a path does not count."""
+    levels = list(zip(*(path[:-1] for path in paths), strict=False))
+    return next((n for n, parts in enumerate(levels) if len(set(parts)) > 1), len(levels))
+
+
 @contextmanager
 def _naming(path):
     """Say which file cannot be read, in one line."""

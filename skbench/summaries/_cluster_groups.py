@@ -77,8 +77,10 @@ def cluster_items(
         Number of clusters, or numbers among which the silhouette chooses.
     min_items : int, default=20
         Smaller clusters join the one whose center is nearest.
-    transformer, n_components
-        As in `embed_groups`.
+    transformer : transformer, default=None
+        What embeds the texts, as in `embed_groups`.
+    n_components : int, default=16
+        Dimensions of the default embedding.
     random_state : int, RandomState, Generator or None, default=None
         Seed of k-means, of the silhouette's sample and of the default embedding.
 

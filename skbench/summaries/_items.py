@@ -71,10 +71,10 @@ def summarize_items(
         Sampling variance of binary scores, see
         `skbench.stats.binomial.sampling_variance`. "plug-in" is 0 where all
         answers are right or wrong and is there to reproduce papers. "model" takes
-        the mean that model and topic together predict. `sigma2` of other scores is the
-        sample variance over n whatever this says, but it decides what estimators that
-        shrink make of it: "plug-in" believes each, "pooled" takes the pooled one, all
-        others lie between, as far as groups differ (`skbench.stats.moderated`).
+        the mean that model and topic together predict. For other scores `sigma2` is always
+        the sample variance over n; the option decides how estimators that shrink use it:
+        "plug-in" takes each as it is, "pooled" takes the pooled variance, all others lie
+        between, depending on how far groups differ (`skbench.stats.moderated`).
     features : dataframe or list of str, default=None
         A table of group features with some of the `by` columns as its keys, or item
         columns: of numbers the group means are the features, of text what it says of the
@@ -108,8 +108,8 @@ def summarize_items(
     Binary: `z = k / n`. Other scores: the mean, with the variance of the items
     over n (ddof 1); a group with one item, or without spread, borrows the
     within-group variance pooled over all groups, nan if none has any. Variances of few
-    scores are noise themselves, so `sampling` says how much of the pooled variance
-    estimators that shrink shall mix in (`skbench.stats.moderated`). Clusters: the
+    scores are noisy, so `sampling` tells estimators that shrink how much of the pooled
+    variance to mix in (`skbench.stats.moderated`). Clusters: the
     item-weighted mean with the CR2 variance, and ``floor(df) + 1`` independent observations,
     df of Bell and McCaffrey; a group with one cluster, or without spread between
     clusters, borrows the design effect of the other groups.
@@ -117,7 +117,7 @@ def summarize_items(
     The rows are read once, plus a few of them to center the scores, and once more
     for the ids; all engines give the same numbers but for rounding. For the
     correlation of models on shared items, and for how far groups differ in spread, up to 2
-    million rows are fetched from lazy frames and paths; of more, both are left out, with a warning.
+    million rows are fetched from lazy frames and paths; with more, both are omitted with a warning.
 
     When not to use it: when the summaries exist already. Estimators take plain
     arrays.

@@ -282,15 +282,14 @@ def test_label_called_na_is_a_label(written):
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("role", "one", "other"),
     [
-        ("3.1", "3.10"),
-        ("08", "8"),
-        ("1e400", "2e400"),
-        ("9007199254740993.0", "9007199254740992.0"),
+        *((role, "3.1", "3.10") for role in ("model", "topic", "item", "cluster", "repeat")),
+        ("item", "08", "8"),
+        ("topic", "1e400", "2e400"),
+        ("model", "9007199254740993.0", "9007199254740992.0"),
     ],
 )
-@pytest.mark.parametrize("role", ["model", "topic", "item", "cluster", "repeat"])
 def test_labels_that_are_one_number_are_not_one_label(written, role, one, other):
     labels = {"model": "a", "topic": "x", "item": "i", "repeat": "7"}
     if role != "repeat":

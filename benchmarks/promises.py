@@ -338,7 +338,7 @@ def audit_rest(rng, small):
         yield "RepeatedRuns", e.guarantee, corner, kind, n, *found
         yield "ConfusionPosterior", *audited_confusion(rng, p, n, corner, kind)
         yield "pass_at_k", *audited_runs(rng, p, n, corner, kind)
-    yield "finite_population_estimate", *audited_part(rng)
+    yield "DirectEstimator, population", *audited_part(rng)
     yield "UnitLevelModel", *audited_bank(rng, 10 if small else 100)
     yield from audit_judged(rng, small)
     yield from audit_judged_groups(rng, small)
@@ -370,8 +370,7 @@ def audited_part(rng, n=20, n_all=50):
     scores = (rng.random((N_ALIKE, n_all)) < 0.7) * 1.0
     rows = pd.DataFrame({"g": np.repeat(np.arange(N_ALIKE), n), "score": scores[:, :n].ravel()})
     g = summarize_items(rows, "g")
-    e = skbench.DirectEstimator().fit(**g.fit_args).estimate()
-    e = skbench.finite_population_estimate(e, g, n_all)
+    e = skbench.DirectEstimator().fit(**g.fit_args).estimate(population=n_all)
     found = measured(e.low, e.high, scores.mean(axis=1))
     return e.guarantee, f"{n} of {n_all} items", "accuracy", n, *found
 

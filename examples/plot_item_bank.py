@@ -17,7 +17,6 @@ from skbench import (
     ItemBank,
     UnitLevelModel,
     choose_items,
-    finite_population_estimate,
     items_needed,
     load_digits_c,
     summarize_items,
@@ -46,8 +45,7 @@ estimate = model.estimate(by="topic")
 truth = new.groupby("topic")["score"].mean().loc[list(estimate.labels)]
 size = new.groupby("topic").size()
 summary = summarize_items(asked, by="topic")
-direct = DirectEstimator().fit(**summary.fit_args).estimate()
-direct = finite_population_estimate(direct, summary, size)
+direct = DirectEstimator().fit(**summary.fit_args).estimate(population=size)
 for name, e in {"mean of the items run": direct, "with the bank": estimate}.items():
     error = np.sqrt(np.mean((e.value - truth.to_numpy()) ** 2))
     covered = np.mean((e.low <= truth.to_numpy()) & (truth.to_numpy() <= e.high))

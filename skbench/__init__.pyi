@@ -85,19 +85,12 @@ from skbench.ppi import (
     position_bias as position_bias,
 )
 from skbench.readers import (
-    read_euroeval as read_euroeval,
-    read_every_eval_ever as read_every_eval_ever,
-    read_helm as read_helm,
-    read_inspect as read_inspect,
     read_items as read_items,
-    read_lm_eval as read_lm_eval,
-    read_promptfoo as read_promptfoo,
 )
 from skbench.summaries import (
     betting_estimate as betting_estimate,
     cluster_items as cluster_items,
     embed_groups as embed_groups,
-    finite_population_estimate as finite_population_estimate,
     item_correlation as item_correlation,
     summarize_items as summarize_items,
 )

@@ -11,7 +11,7 @@ DATES = ("datetime64", "datetime", "date", "time", "timedelta64", "timedelta", "
 
 _REMEDIES = {
     "sigma2": " Leave the group out, or give it a variance pooled from the other groups.",
-    "size": " Every group needs the number of all its items, run or not.",
+    "population": " Every group needs the number of all its items, run or not.",
     "y": " Leave out groups without a direct estimate: predict(X) gives their prior mean.",
     "z": " Leave z out to get the prior mean of groups without a direct estimate.",
 }
@@ -66,13 +66,7 @@ def check_whole(name, value, least=1):
 
 
 def check_same_index(**columns):
-    """Refuse pandas objects whose indexes differ: positions would be misaligned.
-
-    Raises
-    ------
-    ValueError
-        If two of the given objects carry an index and the indexes differ.
-    """
+    """Refuse pandas objects whose indexes differ: positions would be misaligned."""
     indexed = {
         name: column.index
         for name, column in columns.items()
@@ -92,17 +86,7 @@ def check_same_index(**columns):
 
 
 def check_named(what, names, labels=None):
-    """Refuse missing names of models or topics: such rows would join rows of others.
-
-    Parameters
-    ----------
-    what : str
-        What the user calls the names; errors print it.
-    names : array-like of shape (n_groups,)
-        What the user gave.
-    labels : pandas.Index of length n_groups, default=None
-        Labels of the groups, for the errors; None for positions.
-    """
+    """Refuse missing names of models or topics: such rows would join rows of others."""
     given = names if hasattr(names, "dtype") else np.asarray(names, dtype=object)
     given = given.to_numpy() if isinstance(given, pd.MultiIndex) else given
     missing = np.asarray(pd.isna(given)).reshape(len(given), -1).any(axis=1)
@@ -129,33 +113,7 @@ def check_labels(X):
 
 
 def check_column(name, values, labels, *, minimum=None, allow_scalar=False, unit="group"):
-    """A finite float column with one entry per group, or per row.
-
-    Parameters
-    ----------
-    name : str
-        What the user calls the column; errors print it.
-    values : scalar or array-like of shape (n_groups,)
-        What the user gave.
-    labels : pandas.Index of length n_groups
-        Labels of the groups, for the errors.
-    minimum : float, default=None
-        Smallest value allowed.
-    allow_scalar : bool, default=False
-        Whether one number stands for all groups.
-    unit : str, default="group"
-        What an entry belongs to; errors print it.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,)
-
-    Raises
-    ------
-    ValueError
-        For a wrong length, or nan, infinite or too small entries; the first
-        offending group is named.
-    """
+    """A finite float column with one entry per label; errors name the first offending `unit`."""
     column = np.asarray(values)
     if column.dtype.kind not in "buif":
         column = _as_float(name, column, labels, unit)
@@ -199,28 +157,28 @@ def check_sizes(n, labels):
     return sizes
 
 
-def check_population(population, n, labels, name="population"):
+def check_population(population, n, labels):
     """Numbers of all items of the groups: one, one per group, or a Series by label or level."""
     if isinstance(population, pd.Series):
         names = population.index
         own = names.equals(labels) or names.name not in labels.names
         if names.has_duplicates:
             twice = names[names.duplicated()][0]
-            raise ValueError(f"{name} has several entries for {twice!r}. Pass one per label.")
+            raise ValueError(f"population has several entries for {twice!r}. Pass one per label.")
         if own and names.nlevels < labels.nlevels:
             raise ValueError(
-                f"{name} has an entry per label, but its index is not named by one of: "
+                "population has an entry per label, but its index is not named by one of: "
                 f"{', '.join(map(str, labels.names))}. Name it, as in "
-                f"{name}.rename_axis({labels.names[-1]!r})."
+                f"population.rename_axis({labels.names[-1]!r})."
             )
         population = population.reindex(labels if own else labels.get_level_values(names.name))
-    sizes = check_column(name, population, labels, allow_scalar=True)
+    sizes = check_column("population", population, labels, allow_scalar=True)
     odd = (sizes != np.round(sizes)) | (sizes > _LARGEST_POPULATION)
-    _refuse(odd, name, f"whole and at most {_LARGEST_POPULATION:g}", sizes, labels)
+    _refuse(odd, "population", f"whole and at most {_LARGEST_POPULATION:g}", sizes, labels)
     if np.any(sizes < n):
         first = int(np.argmax(sizes < n))
         raise ValueError(
-            f"Group {plain(labels[first])!r} has {n[first]:g} items, but its {name} is "
+            f"Group {plain(labels[first])!r} has {n[first]:g} items, but its population is "
             f"{sizes[first]:g}. Pass the number of all its items, asked or not."
         )
     return sizes
@@ -245,24 +203,7 @@ def are_counts(z, n):
 
 
 def named_estimators(estimators):
-    """Estimators by name, from the ways in which they may be given.
-
-    Parameters
-    ----------
-    estimators : dict of str to estimator, list of (str, estimator), or one estimator
-        One alone is called by its class, in lower case.
-
-    Returns
-    -------
-    dict of str to estimator
-
-    Raises
-    ------
-    ValueError
-        If there are none, or a name occurs twice.
-    TypeError
-        If they are given in another way, or a name is no text.
-    """
+    """Estimators by name, from a dict, a list of pairs or one alone (named by its class)."""
     if hasattr(estimators, "fit_predict") or hasattr(estimators, "fit"):
         estimators = {type(estimators).__name__.lower(): estimators}
     if isinstance(estimators, dict):
@@ -305,19 +246,7 @@ def check_by(by):
 
 
 def check_within(what, scores, bounds, slack=0.0):
-    """Refuse scores that an interval for bounded scores would cut away.
-
-    Parameters
-    ----------
-    what : str
-        What lies outside, in words.
-    scores : ndarray
-        Scores, or means of them.
-    bounds : tuple of two floats
-        Their range.
-    slack : float, default=0.0
-        Part of the range by which they may lie outside.
-    """
+    """Refuse scores that lie outside bounds by more than this share of the range."""
     low, high = bounds
     if not -np.inf < low < high < np.inf:
         raise ValueError(
@@ -348,13 +277,14 @@ def _as_float(name, column, labels, unit="group"):
         return column.astype(float)
     except (TypeError, ValueError):
         flat = column.ravel()
-        bad = next(i for i, value in enumerate(flat) if not _is_number(value))
+        bad = next(i for i, value in enumerate(flat) if not is_number(value))
         raise ValueError(
             f"{name} must be numeric, but {_group(labels, bad, unit)} has {plain(flat[bad])!r}."
         ) from None
 
 
-def _is_number(value):
+def is_number(value):
+    """Whether a value reads as a number."""
     try:
         float(value)
     except (TypeError, ValueError):
@@ -382,6 +312,13 @@ def plain(value):
     if isinstance(value, tuple):
         return tuple(map(plain, value))
     return value.item() if isinstance(value, np.generic) else value
+
+
+def listed(names, most=40, show=str):
+    """Names separated by commas, the tail counted instead of printed."""
+    names = list(names)
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(show(plain(name)) for name in names[:most]) + more
 
 
 def of_one_type(labels):

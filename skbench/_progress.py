@@ -9,13 +9,7 @@ _LISTENER = ContextVar("listener", default=None)
 
 @contextmanager
 def told_to(listener):
-    """Tell a function how far the loops inside the block are.
-
-    Parameters
-    ----------
-    listener : callable
-        Called as ``listener(done, total, what)``; `total` is None where it is not known.
-    """
+    """Call ``listener(done, total, what)`` from the loops inside the block; total may be None."""
     token = _LISTENER.set(listener)
     try:
         yield
@@ -24,30 +18,7 @@ def told_to(listener):
 
 
 def steps(things, what, total=None):
-    """Go through things, and tell how far one is.
-
-    Parameters
-    ----------
-    things : iterable
-        What is gone through.
-    what : str
-        What they are, in a word or two.
-    total : int, default=None
-        How many there are, where they have no length.
-
-    Yields
-    ------
-    object
-        The things, in their order.
-
-    Examples
-    --------
-    >>> with told_to(print):
-    ...     total = sum(steps([1, 2], "adding"))
-    0 2 adding
-    1 2 adding
-    2 2 adding
-    """
+    """Yield things in their order, and report to the listener how many are done."""
     listener = _LISTENER.get()
     if listener is None:
         yield from things
@@ -60,24 +31,6 @@ def steps(things, what, total=None):
 
 
 def counter(what):
-    """A function to call after every step of a loop whose end nobody knows.
-
-    Parameters
-    ----------
-    what : str
-        What the loop does, in a word or two.
-
-    Returns
-    -------
-    callable or None
-        Without arguments; None where nobody listens.
-
-    Examples
-    --------
-    >>> with told_to(print):
-    ...     tell = counter("fitting")
-    >>> tell()
-    1 None fitting
-    """
+    """A function to call after every step of a loop of unknown length; None without listener."""
     listener, numbers = _LISTENER.get(), itertools.count(1)
     return None if listener is None else lambda: listener(next(numbers), None, what)

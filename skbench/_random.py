@@ -9,24 +9,7 @@ from sklearn.utils import check_random_state
 
 
 def as_generator(random_state):
-    """Return a `numpy.random.Generator` for scikit-learn's ``random_state``.
-
-    Parameters
-    ----------
-    random_state : None, int, numpy.random.RandomState or numpy.random.Generator
-        None gives fresh entropy; an int always gives the same stream; a
-        RandomState is advanced by one draw, as scikit-learn does; a Generator
-        is returned as it is.
-
-    Returns
-    -------
-    numpy.random.Generator
-
-    Examples
-    --------
-    >>> bool(as_generator(0).random() == as_generator(0).random())
-    True
-    """
+    """A `numpy.random.Generator` for scikit-learn's ``random_state``."""
     if isinstance(random_state, np.random.Generator):
         return random_state
     if isinstance(random_state, np.random.RandomState):
@@ -35,29 +18,7 @@ def as_generator(random_state):
 
 
 def seeded(estimator, seed):
-    """An unfitted copy whose open random states are filled, at any depth.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Not changed. Its parameters may hold estimators, pipelines, searches and splitters.
-        Fitted estimators in a `FrozenEstimator` are left alone.
-    seed : int
-        The first open random state, from the outside in, gets it; the others get seeds that
-        follow from it, each its own.
-
-    Returns
-    -------
-    estimator
-        The same numbers for the same seed; without open random states, a plain copy.
-
-    Examples
-    --------
-    >>> from sklearn.ensemble import BaggingRegressor
-    >>> from sklearn.linear_model import SGDRegressor
-    >>> seeded(BaggingRegressor(SGDRegressor(random_state=1)), 7)
-    BaggingRegressor(estimator=SGDRegressor(random_state=1), random_state=7)
-    """
+    """An unfitted copy whose open random states, at any depth, follow from one seed."""
     filled = clone(estimator, safe=False)
     if not hasattr(filled, "get_params"):
         return filled

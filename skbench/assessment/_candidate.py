@@ -39,8 +39,8 @@ class Candidate(NamedTuple):
         together. False reproduces papers that split at random.
     knows_population : bool, default=False
         Whether the estimator learns how many items each group has in all, and estimates their
-        mean: by ``estimate(population=...)``, or by `finite_population_estimate` where it has
-        no such parameter or items come in clusters.
+        mean: by ``estimate(population=...)``, or by `estimate_of_population` where it has no such
+        parameter or items come in clusters.
     without : sequence of str, default=()
         Features withheld from the estimator; a constant replaces them if none is left.
 

@@ -26,7 +26,7 @@ from skbench.bank._population import population_of
 from skbench.bank._rows import read_rows
 from skbench.bank.item_bank import ItemBank
 from skbench.containers import Estimate
-from skbench.items.units import unlike_units
+from skbench.items.ranges import unlike_units
 from skbench.stats.item_response.assisted import bounded_interval
 from skbench.stats.item_response.unit_prediction import item_scores
 

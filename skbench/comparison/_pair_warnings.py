@@ -4,9 +4,8 @@ import warnings
 
 import numpy as np
 
-from skbench._checks import plain
-from skbench.items.tables import some_of
-from skbench.items.units import unlike_units
+from skbench._checks import listed, plain
+from skbench.items.ranges import unlike_units
 from skbench.stats.intervals.moments import divided
 
 SKEWED = (
@@ -74,7 +73,11 @@ def _warn_of_left_out(table, related, labels):
             (name, table.items[left_out & ~own])
             for name, own in zip(table.models, has.T, strict=True)
         ]
-        words = [f"{plain(name)!r} lacks {some_of(list(ids))}" for name, ids in lacking if len(ids)]
+        words = [
+            f"{plain(name)!r} lacks {listed(ids, most=3, show=repr)}"
+            for name, ids in lacking
+            if len(ids)
+        ]
         warnings.warn(
             f"{_named(labels, table.group_sums(left_out) > 0)} are compared on the items that both "
             f"answered. {left_out.sum()} are left out: {'; '.join(words)}.",
@@ -88,7 +91,7 @@ def warn_of_missing_items(table, fits):
     if not missing.any():
         return
     worst = int(np.argmax(missing.sum(axis=0)))
-    names = some_of(list(table.items[missing[:, worst]]))
+    names = listed(table.items[missing[:, worst]], most=3, show=repr)
     used = sum(int(fit.used.sum()) for fit in fits)
     left_out = f"{len(table.items) - used} that one model alone answered are left out; "
     warnings.warn(

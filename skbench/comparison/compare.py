@@ -8,13 +8,13 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_confidence_level, check_option, plain
+from skbench._checks import check_confidence_level, check_option, listed, plain
 from skbench._types import Names, Rows
 from skbench.comparison._comparison import POWER, ModelComparison
 from skbench.comparison._pair_warnings import has_no_spread, warn_of_pairs, warn_of_units
 from skbench.comparison._pairs import FEW_CLUSTERS, intervals, pair_table
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate
-from skbench.items.tables import MISSING, score_table, some_of
+from skbench.items.tables import MISSING, score_table
 from skbench.stats.intervals.moments import divided
 from skbench.stats.ranking import multiplicity
 from skbench.stats.ranking.power import required_n_mcnemar, required_n_t
@@ -187,7 +187,8 @@ def pair_positions(table, a, b):
     models = list(table.models)
     for name in (a, b):
         if name is not None and name not in models:
-            raise ValueError(f"There is no model {name!r}. There are: {some_of(models)}.")
+            shown = listed(models, most=3, show=repr)
+            raise ValueError(f"There is no model {name!r}. There are: {shown}.")
     if a is None and b is not None:
         raise ValueError(f"b={b!r} needs an a to be compared with. Pass a=..., or b alone as a.")
     if a is not None and a == b:

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_confidence_level, check_option, plain
+from skbench._checks import check_confidence_level, check_option, listed, plain
 from skbench._types import Names, Rows
 from skbench.comparison._comparison import ModelComparison
 from skbench.comparison._pair_warnings import (
@@ -22,7 +22,7 @@ from skbench.comparison._pairs import averaged, pair_table
 from skbench.comparison.compare import compared, in_order
 from skbench.comparison.ranks import RankConfidenceSets, indistinguishable_groups
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate
-from skbench.items.tables import MISSING, score_table, some_of
+from skbench.items.tables import MISSING, score_table
 from skbench.stats.intervals import binomial, means
 from skbench.stats.intervals.moments import satterthwaite_df
 from skbench.stats.ranking import ranks
@@ -83,7 +83,7 @@ class Leaderboard:
 
     def __repr__(self):
         level = f"{100 * self.estimate.confidence_level:g} %"
-        best = some_of(list(self.rank_sets.best()))
+        best = listed(self.rank_sets.best(), most=3, show=repr)
         head = f"Leaderboard of {len(self)} models by {self.estimate.method}, {level} intervals"
         text = self.to_frame().to_string(float_format=lambda x: f"{x:.4g}", max_rows=20)
         return "\n".join([f"{head}; may be the best: {best}", text, *self.remarks])

@@ -1,9 +1,11 @@
-"""What the functions of this room return, and the check they share."""
+"""What the functions of this room return, and the checks they share."""
 
 from dataclasses import dataclass
-from operator import index
 
+import numpy as np
 import pandas as pd
+
+SCORES = ("binary", "continuous")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,12 +47,33 @@ class ItemData:
         )
 
 
-def check_count(value, name):
-    """The integer `value`, which must be at least 1."""
-    try:
-        count = index(value)
-    except TypeError:
-        raise TypeError(f"{name} must be an integer, got {value!r}.") from None
-    if count < 1:
-        raise ValueError(f"{name} must be at least 1, got {count}.")
-    return count
+def counts_of(values, name, unit, names, minimum=1):
+    """One whole number for each of the names of a unit, such as topics; at least `minimum`."""
+    counts = np.asarray(values)
+    if counts.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be an integer or one per {unit}, got {values!r}.")
+    if counts.ndim and counts.shape != (len(names),):
+        raise ValueError(
+            f"{name} has shape {counts.shape}, but there are {len(names)} {unit}s. "
+            f"Pass one number, or one per {unit}."
+        )
+    counts = np.broadcast_to(counts, len(names)).astype(np.int64)
+    if counts.min() < minimum:
+        least = names[counts.argmin()]
+        raise ValueError(f"{name} must be at least {minimum}, but {least!r} has {counts.min()}.")
+    return counts
+
+
+def check_numbers(intercept, **spreads):
+    """Refuse an intercept that is not finite, and standard deviations that are none."""
+    if not np.isfinite(intercept):
+        raise ValueError(f"intercept must be a finite number, got {intercept!r}.")
+    for name, value in spreads.items():
+        if not 0 <= value < np.inf:
+            raise ValueError(f"{name} must be a finite number >= 0, got {value!r}.")
+
+
+def numbered(kind, size):
+    """Names such as topic-07, all of one length."""
+    width = len(str(size - 1))
+    return [f"{kind}-{i:0{width}d}" for i in range(size)]

@@ -1,10 +1,4 @@
-"""Ten ways to damage small gray images, each at five severities.
-
-Every corruption takes a stack of images with gray values from 0 (background) to
-1 (ink), the strength of one severity and a `numpy.random.Generator`, and works
-on the whole stack at once. What is random (the pixels hit, the direction of a
-shift) is drawn anew for every image.
-"""
+"""Ten ways to damage stacks of small gray images, each at five severities."""
 
 import numpy as np
 from scipy import ndimage
@@ -13,31 +7,7 @@ SEVERITIES = (1, 2, 3, 4, 5)
 
 
 def corrupt(images, corruption, severity, rng):
-    """A damaged copy of a stack of images.
-
-    Parameters
-    ----------
-    images : ndarray of shape (n_images, height, width)
-        Gray values from 0 to 1.
-    corruption : str
-        A key of `CORRUPTIONS`.
-    severity : {1, 2, 3, 4, 5}
-        How strong, 5 is worst.
-    rng : numpy.random.Generator
-        Source of everything random.
-
-    Returns
-    -------
-    ndarray of shape (n_images, height, width)
-        Gray values from 0 to 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> image = np.eye(4)[None]
-    >>> corrupt(image, "dimming", 5, np.random.default_rng(0)).max().round(2).item()
-    0.13
-    """
+    """A damaged copy of a stack of images, gray values from 0 to 1; severities are 1 to 5."""
     damage, strengths = CORRUPTIONS[corruption]
     return np.clip(damage(images, strengths[severity - 1], rng), 0, 1)
 
@@ -131,13 +101,9 @@ def _identity(size):
 
 
 def _warp(images, matrix, offset=0.0):
-    """Pixel (row, column) of each image read at `matrix @ (row, column) + offset`.
-
-    Coordinates are relative to the center of the image; outside it is
-    background. The entries of `matrix` and `offset` are arrays of shape
-    (n_images,), one map per image; the third coordinate, the image's own number,
-    lets one interpolation serve the whole stack.
-    """
+    """Pixel (row, column) of each image read at `matrix @ (row, column) + offset`."""
+    # Coordinates are relative to the center; outside is background. The third coordinate, the
+    # image's own number, lets one interpolation serve the whole stack.
     index = np.indices(images.shape, dtype=float)
     center = (np.array(images.shape[1:]) - 1).reshape(2, 1, 1, 1) / 2
     place = np.einsum("ijn,jnrc->inrc", np.array(matrix), index[1:] - center)

@@ -14,10 +14,12 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
+from skbench._checks import check_whole, require_columns
 from skbench._random import as_generator
 from skbench._types import Progress, RandomState
-from skbench.datasets._data import ItemData, check_count
+from skbench.datasets._data import ItemData
 from skbench.datasets.corruptions import CORRUPTIONS, SEVERITIES, corrupt
+from skbench.items.rows import refuse_missing
 
 _DESCRIPTION = """\
 digits-C: how five classifiers stand up to damaged handwritten digits
@@ -145,7 +147,7 @@ def sample_items(
     items: pd.DataFrame,
     n_per_topic: int,
     *,
-    by: str = "topic",
+    topic: str = "topic",
     item: str = "item",
     random_state: RandomState = None,
 ) -> pd.DataFrame:
@@ -157,7 +159,7 @@ def sample_items(
         One row per (model, item).
     n_per_topic : int
         Items to draw from every topic, without replacement.
-    by : str, default="topic"
+    topic : str, default="topic"
         Column of the topic.
     item : str, default="item"
         Column of the item's id, unique within its topic. Two models that
@@ -175,9 +177,7 @@ def sample_items(
     ------
     ValueError
         If there are no rows, a column is missing or has empty cells,
-        `n_per_topic` is below 1, or a topic has fewer items than that.
-    TypeError
-        If `n_per_topic` is not an integer.
+        `n_per_topic` is no whole number of at least 1, or a topic has fewer items.
 
     Notes
     -----
@@ -194,40 +194,22 @@ def sample_items(
     >>> sample_items(items, 1, random_state=0)["model"].tolist()
     ['a', 'b']
     """
-    n_per_topic = check_count(n_per_topic, "n_per_topic")
-    _check_ids(items, [by, item])
-    pair = items.groupby([by, item], observed=True, sort=True).ngroup().to_numpy()
+    check_whole("n_per_topic", n_per_topic)
+    require_columns(items.columns, [topic, item])
+    refuse_missing(items[[topic, item]])
+    pair = items.groupby([topic, item], observed=True, sort=True).ngroup().to_numpy()
     # Codes are sorted by topic and id, so the draw is blind to the order of rows.
     _, first_row = np.unique(pair, return_index=True)
-    topic = items[by].iloc[first_row].reset_index(drop=True)
-    by_topic = topic.groupby(topic, observed=True, sort=False)
-    _check_enough(by_topic.size(), n_per_topic, by)
-    place = pd.Series(as_generator(random_state).random(len(topic)))
-    drawn = place.groupby(topic, observed=True, sort=False).rank(method="first") <= n_per_topic
-    return items[drawn.to_numpy()[pair]]
-
-
-def _check_ids(items, columns):
-    if items.empty:
-        raise ValueError("items have no rows, so there is nothing to draw from.")
-    for column in columns:
-        if column not in items.columns:
-            raise ValueError(
-                f"items have no column {column!r}; the columns are {list(items.columns)}."
-            )
-        empty = int(items[column].isna().sum())
-        if empty:
-            raise ValueError(
-                f"Column {column!r} has {empty} empty cells. Fill them or drop these rows."
-            )
-
-
-def _check_enough(sizes, n_per_topic, by):
+    topics = items[topic].iloc[first_row].reset_index(drop=True)
+    sizes = topics.groupby(topics, observed=True, sort=False).size()
     if sizes.min() < n_per_topic:
         raise ValueError(
-            f"{by} {sizes.idxmin()!r} has {sizes.min()} items, but {n_per_topic} per {by} were "
-            f"asked for. Lower n_per_topic or drop small topics first."
+            f"{topic} {sizes.idxmin()!r} has {sizes.min()} items, but {n_per_topic} per {topic} "
+            "were asked for. Lower n_per_topic or drop small topics first."
         )
+    place = pd.Series(as_generator(random_state).random(len(topics)))
+    drawn = place.groupby(topics, observed=True, sort=False).rank(method="first") <= n_per_topic
+    return items[drawn.to_numpy()[pair]]
 
 
 def _legacy(seed):
@@ -273,11 +255,8 @@ def _answers(models, images, digits, corruption, severity, seed):
 
 
 def _rows(models, topics, numbers, scores, confidences):
-    """The long frame of items; `scores` has shape (n_topics, n_models, n_images).
-
-    Text columns are plain strings: 224,500 rows take some 20 megabytes, and
-    categories would make every later groupby depend on `observed=`.
-    """
+    """The long frame of items; `scores` has shape (n_topics, n_models, n_images)."""
+    # Text columns are plain strings: categories would make later groupbys depend on `observed=`.
     n_topics, n_models, n_images = scores.shape
     names = [_name(*topic) for topic in topics]
     ids = [f"{name}/{number:04d}" for name in names for number in numbers]

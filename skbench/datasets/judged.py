@@ -9,11 +9,10 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import expit, logit
 
-from skbench._checks import check_option
+from skbench._checks import check_option, check_whole
 from skbench._random import as_generator
 from skbench._types import RandomState
-from skbench.datasets._data import ItemData, check_count
-from skbench.datasets.simulate import SCORES, _check_finite, _check_spreads, _names
+from skbench.datasets._data import SCORES, ItemData, check_numbers, counts_of, numbered
 
 _VERDICTS = np.array(["n", "y", "u"], object)
 
@@ -36,8 +35,8 @@ def make_judged_items(
     """Simulate answers of a model, judged by an autorater and partly by people.
 
     An answer in group g is right with log odds ``intercept + effect of g``, effects
-    normal with mean 0. People always know; the autorater sees all answers and
-    errs; which answers people label is left to chance.
+    normal with mean 0. People are always right; the autorater judges all answers
+    and errs; the answers that people label are drawn at random.
 
     Parameters
     ----------
@@ -58,7 +57,7 @@ def make_judged_items(
         Probability that the autorater accepts a right answer, and that it rejects
         a wrong one. With ``sensitivity = 1 - specificity`` it is pure noise.
     abstention : float in [0, 1), default=0.0
-        Probability that the autorater does not say, right or wrong.
+        Probability that the autorater abstains, whether the answer is right or wrong.
     drift : float, default=0.0
         Standard deviation of the autorater's leniency between groups, in log odds:
         in a lenient group it accepts more of the right answers and of the wrong.
@@ -84,10 +83,8 @@ def make_judged_items(
     Raises
     ------
     ValueError
-        If a count or a probability is out of range, `intercept` not finite, more items
-        are to be labeled than there are, or a score is to abstain.
-    TypeError
-        If a count is not an integer.
+        If a count is not whole, a count or a probability out of range, `intercept` not
+        finite, more items are to be labeled than there are, or a score is to abstain.
 
     See Also
     --------
@@ -109,13 +106,12 @@ def make_judged_items(
     >>> data.items.groupby("group")["human"].count().tolist()
     [0, 1, 10]
     """
-    n_groups = check_count(n_groups, "n_groups")
-    groups = _names("group", n_groups)
-    n_items = _counts(n_items, "n_items", groups, minimum=1)
-    n_labeled = _counts(n_labeled, "n_labeled", groups, minimum=0)
+    check_whole("n_groups", n_groups)
+    groups = numbered("group", n_groups)
+    n_items = counts_of(n_items, "n_items", "group", groups)
+    n_labeled = counts_of(n_labeled, "n_labeled", "group", groups, minimum=0)
     _check_enough(n_items, n_labeled, groups)
-    _check_spreads(group_std=group_std, feature_noise=feature_noise, drift=drift)
-    _check_finite(intercept=intercept)
+    check_numbers(intercept, group_std=group_std, feature_noise=feature_noise, drift=drift)
     _check_autorater(sensitivity, specificity, abstention, score)
 
     rng = as_generator(random_state)
@@ -174,23 +170,6 @@ def _ids(groups, n_items):
         for group, size in zip(groups, n_items, strict=True)
         for number in range(size)
     ]
-
-
-def _counts(values, name, groups, minimum):
-    """One whole number per group, at least `minimum`."""
-    counts = np.asarray(values)
-    if counts.dtype.kind not in "iu":
-        raise TypeError(f"{name} must be an integer or one per group, got {values!r}.")
-    if counts.ndim and counts.shape != (len(groups),):
-        raise ValueError(
-            f"{name} has shape {counts.shape}, but there are {len(groups)} groups. "
-            "Pass one number, or one per group."
-        )
-    counts = np.broadcast_to(counts, len(groups)).astype(np.int64)
-    if counts.min() < minimum:
-        group = groups[counts.argmin()]
-        raise ValueError(f"{name} must be at least {minimum}, but {group!r} has {counts.min()}.")
-    return counts
 
 
 def _check_enough(n_items, n_labeled, groups):

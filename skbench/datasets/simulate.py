@@ -9,11 +9,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
+from skbench._checks import check_option, check_whole
 from skbench._random import as_generator
 from skbench._types import RandomState
-from skbench.datasets._data import ItemData, check_count
+from skbench.datasets._data import SCORES, ItemData, check_numbers, counts_of, numbered
 
-SCORES = ("binary", "continuous")
 # Variance of a continuous score around its mean p is p (1 - p) / (1 + this).
 _BETA_SIZE = 5.0
 # The nodes of the truth's quadrature grow with it.
@@ -58,8 +58,7 @@ def make_items(
     model_std : float, default=0.5
         Standard deviation of the model effects, in log odds.
     interaction_std : float, default=0.3
-        Standard deviation of what is particular to one model on one topic, in
-        log odds.
+        Standard deviation of the model-by-topic interactions, in log odds.
     item_std : float, default=1.0
         Standard deviation of the difficulties of items, in log odds.
     shared_items : bool, default=True
@@ -76,8 +75,8 @@ def make_items(
         of difficulties, hence the truth, does not depend on it.
     feature_noise : float, default=0.5
         Standard deviation of the difference between the feature of a topic and
-        its effect, in log odds: 0 tells all, and what is large against
-        `topic_std` tells nothing.
+        its effect, in log odds: 0 reveals the effect, a value large relative to
+        `topic_std` hides it.
     random_state : None, int, RandomState or Generator, default=None
         Decides everything. Effects of models and topics are drawn first: the
         truth for one seed is the same whatever `n_items`, `shared_items`,
@@ -100,11 +99,9 @@ def make_items(
     Raises
     ------
     ValueError
-        If a count is below 1, a standard deviation is negative or not finite,
-        `item_std` above 100, `intercept` not finite, `n_items` not of shape
+        If a count is no whole number of at least 1, a standard deviation is negative or
+        not finite, `item_std` above 100, `intercept` not finite, `n_items` not of shape
         (n_topics,), `cluster_correlation` outside [0, 1] or `score` unknown.
-    TypeError
-        If a count is not an integer.
 
     See Also
     --------
@@ -129,26 +126,18 @@ def make_items(
     >>> data.truth.index.names
     FrozenList(['model', 'topic'])
     """
-    n_models, n_topics, cluster_size = (
-        check_count(value, name)
-        for value, name in (
-            (n_models, "n_models"),
-            (n_topics, "n_topics"),
-            (cluster_size, "cluster_size"),
-        )
-    )
-    n_items = _check_n_items(n_items, n_topics)
-    _check_spreads(
-        topic_std=topic_std,
-        model_std=model_std,
-        interaction_std=interaction_std,
-        item_std=item_std,
-        feature_noise=feature_noise,
-    )
-    _check_choices(score, cluster_correlation)
-    _check_finite(intercept=intercept)
+    check_whole("n_models", n_models)
+    check_whole("n_topics", n_topics)
+    check_whole("cluster_size", cluster_size)
+    check_option("score", score, SCORES)
+    models, topics = numbered("model", n_models), numbered("topic", n_topics)
+    n_items = counts_of(n_items, "n_items", "topic", topics)
+    spreads = {"topic_std": topic_std, "model_std": model_std, "interaction_std": interaction_std}
+    check_numbers(intercept, **spreads, item_std=item_std, feature_noise=feature_noise)
     if item_std > _MAX_ITEM_STD:
         raise ValueError(f"item_std must be at most {_MAX_ITEM_STD}, got {item_std!r}.")
+    if not 0 <= cluster_correlation <= 1:
+        raise ValueError(f"cluster_correlation must be in [0, 1], got {cluster_correlation!r}.")
 
     rng = as_generator(random_state)
     topic_effect = topic_std * rng.standard_normal(n_topics)
@@ -163,7 +152,6 @@ def make_items(
     )
     scores = _draw_scores(log_odds[:, layout["topic"]] - difficulty, score, rng)
 
-    models, topics = _names("model", n_models), _names("topic", n_topics)
     labels = pd.MultiIndex.from_product([models, topics], names=["model", "topic"])
     return ItemData(
         items=_rows(models, topics, layout, scores, shared_items),
@@ -236,43 +224,3 @@ def _rows(models, topics, layout, scores, shared_items):
             "score": scores.ravel(),
         }
     )
-
-
-def _names(kind, size):
-    width = len(str(size - 1))
-    return [f"{kind}-{i:0{width}d}" for i in range(size)]
-
-
-def _check_n_items(n_items, n_topics):
-    counts = np.asarray(n_items)
-    if counts.dtype.kind not in "iu":
-        raise TypeError(f"n_items must be an integer or one per topic, got {n_items!r}.")
-    if counts.ndim and counts.shape != (n_topics,):
-        raise ValueError(
-            f"n_items has shape {counts.shape}, but there are {n_topics} topics. "
-            f"Pass one number, or one per topic."
-        )
-    counts = np.broadcast_to(counts, n_topics)
-    if counts.min() < 1:
-        topic = _names("topic", n_topics)[counts.argmin()]
-        raise ValueError(f"n_items must be at least 1, but {topic!r} has {counts.min()}.")
-    return counts.astype(np.int64)
-
-
-def _check_spreads(**spreads):
-    for name, value in spreads.items():
-        if not 0 <= value < np.inf:
-            raise ValueError(f"{name} must be a finite number >= 0, got {value!r}.")
-
-
-def _check_finite(**numbers):
-    for name, value in numbers.items():
-        if not np.isfinite(value):
-            raise ValueError(f"{name} must be a finite number, got {value!r}.")
-
-
-def _check_choices(score, cluster_correlation):
-    if score not in SCORES:
-        raise ValueError(f"score must be one of {SCORES}, got {score!r}.")
-    if not 0 <= cluster_correlation <= 1:
-        raise ValueError(f"cluster_correlation must be in [0, 1], got {cluster_correlation!r}.")

@@ -277,7 +277,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
         if self.n_ is None or self.sampling_.outcome == "clustered":
             raise ValueError(
                 "population needs the number of independent items asked of each group: pass n to "
-                "fit. For items in clusters use finite_population_estimate(estimate, summary, ...)."
+                "fit. For items in clusters use summaries.estimate_of_population(...)."
             )
         return check_population(population, self.n_, self.labels_)
 

@@ -1,1 +1,37 @@
-"""Item rows and what they are: roles of columns, checks of rows, tables of scores."""
+"""Item rows and what they are: the roles of columns, checks of rows, tables of scores.
+
+Every room that takes rows of items asks here, so that a missing score, an answer that is there
+twice or a column without a name means the same to all of them.
+"""
+
+from skbench.items.ranges import known_range, unlike_units
+from skbench.items.roles import find_roles, judge_columns, labels_alike
+from skbench.items.rows import (
+    as_frame,
+    checked_scores,
+    collected,
+    group_labels,
+    in_memory,
+    opened,
+    refuse_unhashable,
+)
+from skbench.items.tables import ScoreTable, score_table
+from skbench.items.totals import check_totals
+
+__all__ = [
+    "ScoreTable",
+    "as_frame",
+    "check_totals",
+    "checked_scores",
+    "collected",
+    "find_roles",
+    "group_labels",
+    "in_memory",
+    "judge_columns",
+    "known_range",
+    "labels_alike",
+    "opened",
+    "refuse_unhashable",
+    "score_table",
+    "unlike_units",
+]

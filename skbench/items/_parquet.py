@@ -2,42 +2,20 @@
 
 import functools
 import glob
+import importlib.util
 import os
 import tempfile
-from importlib.util import find_spec
 from pathlib import Path
 
 _MEMORY_LIMIT = "200MB"  # of DuckDB itself; what does not fit goes to temporary files
 
 
 def scanned(path):
-    """A lazy frame of the rows of a Parquet file, of a folder of them, or of a glob.
-
-    Parameters
-    ----------
-    path : str or path-like
-        A file, a folder (searched with its subfolders; ``key=value`` folders
-        become columns), or, where there is neither, a pattern with ``*``.
-
-    Returns
-    -------
-    duckdb.DuckDBPyRelation or polars.LazyFrame
-        DuckDB where it is installed: it keeps to 200 MB and spills to temporary
-        files.
-
-    Raises
-    ------
-    FileNotFoundError
-        If nothing is there, or a folder holds no Parquet file.
-    ValueError
-        If the files are not Parquet.
-    ImportError
-        If neither DuckDB nor polars is installed.
-    """
+    """A lazy frame of a Parquet file, a folder of them or a glob, by DuckDB, else polars."""
     files = _files(path)
-    if find_spec("duckdb"):
+    if importlib.util.find_spec("duckdb"):
         return _duckdb_scan(files)
-    if find_spec("polars"):
+    if importlib.util.find_spec("polars"):
         import polars as pl
 
         return pl.scan_parquet(files, hive_partitioning=True, glob=False)

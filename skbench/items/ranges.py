@@ -1,11 +1,12 @@
 """The range of scores, where an evaluation program fixes it by their definition."""
 
+from skbench._checks import plain
 from skbench.items.roles import normal
 
 _SHARES = (0.0, 1.0)
 _PERCENT = (0.0, 100.0)
 _RANGES = {
-    "lm_eval": {
+    "lm-eval": {
         **dict.fromkeys(("acc", "acc_norm", "acc_bytes", "exact_match", "em", "f1"), _SHARES),
         # Of TruthfulQA: sacrebleu's scores, and those of rouge times 100.
         **dict.fromkeys(("bleu_max", "rouge1_max", "rouge2_max", "rougeL_max"), _PERCENT),
@@ -35,33 +36,22 @@ _SHARES_OF_TABLES = (
 
 
 def known_range(formats, score, largest=1.0):
-    """Least and greatest score there can be, by the format and the name of the score.
-
-    Parameters
-    ----------
-    formats : list of str
-        Formats that were read, as `ItemRows.formats`.
-    score : str or list of str
-        Name of the score, as ``ItemRows.columns["score"]``; several names where logs
-        differ.
-    largest : float, default=1.0
-        Largest score there is: above 1, shares in a table are in percent.
-
-    Returns
-    -------
-    tuple of two floats or None
-        None where the name fixes no range, or formats or scores differ in it.
-
-    Examples
-    --------
-    >>> known_range(["lm_eval"], "bleu_max"), known_range(["table"], "bleu_max")
-    ((0.0, 100.0), None)
-    >>> known_range(["table"], "F1", largest=62.5)
-    (0.0, 100.0)
-    """
+    """Least and greatest score by the names of formats and score, None where not fixed."""
     names = [score] if isinstance(score, str) else score
     if formats == ["table"] and all(normal(name) in _SHARES_OF_TABLES for name in names):
         # People write shares of right answers in percent too; programs do not.
         return _PERCENT if largest > 1 else _SHARES
     found = {_RANGES.get(kind, {}).get(name) for kind in formats for name in names}
     return found.pop() if len(found) == 1 else None
+
+
+def unlike_units(tops):
+    """Whether some largest scores, by name, look like shares and others like percents, in words."""
+    least = min((name for name, top in tops.items() if top > 0), key=tops.get, default=None)
+    most = max(tops, key=tops.get)
+    if least is None or not tops[least] <= 1 < 10 < tops[most]:
+        return None
+    return (
+        f"Scores of {str(plain(least))!r} reach {tops[least]:g}, those of {str(plain(most))!r} "
+        f"{tops[most]:g}: are they in the same unit? They are taken as they are."
+    )

@@ -4,6 +4,8 @@ import re
 
 import pandas as pd
 
+from skbench._checks import listed
+
 # In order of preference; compared in lower case with punctuation as underscores.
 _USUAL_NAMES = {
     "model": ("model", "model_name", "model_id", "model_name_or_path", "system", "llm", "engine"),
@@ -68,30 +70,7 @@ OPTIONS = {"topic": "topic= (--by)"} | {
 
 
 def find_roles(columns, named, guess=ROLES):
-    """Match columns to roles, by the caller's word or by their usual names.
-
-    Parameters
-    ----------
-    columns : sequence of str
-        Column names of the file.
-    named : dict
-        Role -> column name (for "topic" possibly a list of them), or None where
-        it is not known.
-    guess : sequence of str
-        Roles to guess where they are not named.
-
-    Returns
-    -------
-    roles : dict
-        Role -> list of column names, for the roles that were found.
-    notes : list of str
-        What was guessed, and what else it might have been.
-
-    Raises
-    ------
-    ValueError
-        If a named column does not exist.
-    """
+    """Role -> columns, by the caller's word or by their usual names, and notes on guesses."""
     roles = {role: _as_list(name) for role, name in named.items() if name is not None}
     for role, names in roles.items():
         check_exist(names, columns, OPTIONS[role])
@@ -125,16 +104,7 @@ _JUDGE = re.compile(
 
 
 def judge_columns(columns):
-    """Columns of human labels and of an autorater's verdicts, by their names.
-
-    Parameters
-    ----------
-    columns : sequence of str
-
-    Returns
-    -------
-    humans, judges : list of str
-    """
+    """Columns of human labels and of an autorater's verdicts, by their names."""
     humans = [name for name in columns if _HUMAN.search(normal(name))]
     judges = [name for name in columns if name not in humans and _JUDGE.search(normal(name))]
     return humans, judges
@@ -144,22 +114,7 @@ _OFTEN = 0.8  # share of the models that a value must be in, on average
 
 
 def find_item(items, roles):
-    """A column without a usual name that names the items: it has the same values in every model.
-
-    Parameters
-    ----------
-    items : DataFrame
-        With a column model, others under their own names.
-    roles : dict
-        Role -> names of columns that are taken.
-
-    Returns
-    -------
-    name : str or None
-        The one column that it must be.
-    others : list of str
-        Columns that it might be.
-    """
+    """The one column with the same values in every model, or None; and columns it might be."""
     if "model" not in items or items["model"].nunique() < 2:
         return None, []
     taken = {"model", "topic", "score", "cluster", *(n for names in roles.values() for n in names)}
@@ -191,13 +146,6 @@ def check_exist(names, columns, option):
             )
 
 
-def listed(names, most=40):
-    """Names separated by commas, the tail counted instead of printed."""
-    names = [str(name) for name in names]
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
-
-
 _WHOLE = re.compile(r"0*([0-9]+)(\.0+)?")
 
 
@@ -218,12 +166,6 @@ def labels_alike(items):
                 f"alone{f', as {len(alike) - 1} more do' * (len(alike) > 1)}; they are taken for "
                 "different ones"
             )
-
-
-def n_shared(paths):
-    """With how many parts all paths begin; the last part of a path does not count."""
-    levels = list(zip(*(path[:-1] for path in paths), strict=False))
-    return next((n for n, parts in enumerate(levels) if len(set(parts)) > 1), len(levels))
 
 
 def _as_list(names):

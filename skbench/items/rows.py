@@ -25,21 +25,7 @@ def opened(items):
 
 
 def as_frame(rows, **options):
-    """Rows as a narwhals frame.
-
-    Parameters
-    ----------
-    rows : dataframe
-    **options
-        Of `narwhals.from_native`.
-
-    Raises
-    ------
-    TypeError
-        If it is no dataframe that narwhals reads.
-    ValueError
-        If two columns have one name.
-    """
+    """Rows as a narwhals frame; refuses what is no dataframe, and two columns of one name."""
     try:
         return nw.from_native(rows, **options)
     except nw.exceptions.DuplicateError as error:
@@ -71,6 +57,19 @@ def refuse_unhashable(frame, names):
             raise TypeError(
                 f"{name!r} must hold names or numbers, but row {first} has {column.iloc[first]!r}. "
                 "Turn it into text."
+            )
+
+
+def refuse_missing(rows):
+    """Refuse a pandas frame without rows, or with blank cells."""
+    if len(rows) == 0:
+        raise ValueError("items has no rows: there is nothing to take.")
+    for name in rows:
+        missing = int(rows[name].isna().sum())
+        if missing:
+            raise ValueError(
+                f"{missing} of {len(rows)} rows have no {name!r}. Fill them in, or leave the "
+                "rows out."
             )
 
 
@@ -156,19 +155,7 @@ def _refuse_text(frame, score):
 
 
 def in_memory(frame, names, n_rows):
-    """Columns of rows in memory, fetched where they are not and are at most 2 million; else None.
-
-    Parameters
-    ----------
-    frame : narwhals frame
-    names : iterable of str or None
-        Columns; None stands for one that is not there.
-    n_rows : int
-
-    Returns
-    -------
-    narwhals DataFrame or None
-    """
+    """Columns of rows in memory, fetched where they are at most 2 million; else None."""
     if isinstance(frame, nw.DataFrame):
         return frame
     if n_rows > _MOST_FETCHED:

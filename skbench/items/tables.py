@@ -5,52 +5,26 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import plain, require_columns
+from skbench._checks import listed, plain, require_columns
 from skbench.items.rows import SCORE, as_frame, checked_scores, collected
 from skbench.stats.intervals.moments import ROUNDING, divided
 
 MISSING = ("drop", "wrong", "refuse")  # what an answer is that is not there
-_N_NAMED = 3
 
 
 class ScoreTable(NamedTuple):
-    """Scores of all models on all items.
+    """Scores of all models on all items."""
 
-    Attributes
-    ----------
-    scores : ndarray of shape (n_items, n_models)
-        Mean over the answers of a model to an item, nan where there is none.
-    n_answers : ndarray of int of shape (n_items, n_models)
-        Number of these answers.
-    noise : ndarray of shape (n_items, n_models)
-        Variance of the answers of a model to an item, nan where there is only one.
-    models : pandas.Index of length n_models
-        Sorted names.
-    items : pandas.Index of length n_items
-        Item ids, after the group's labels where there are groups.
-    clusters : ndarray of int of shape (n_items,)
-        Cluster of each item, 0 to ``n_clusters - 1``; none reaches over groups.
-    cluster_groups : ndarray of int of shape (n_clusters,)
-        Group of each cluster.
-    groups : pandas.Index of length n_groups, or None
-        Labels of the groups; None for one group of everything.
-    right_or_wrong : bool
-        Whether every answer scores 0 or 1.
-    adjusted : bool, default=False
-        Whether scores were adjusted for how hard their items are, so that means over other
-        items may be compared; else models are compared on the items they share.
-    """
-
-    scores: np.ndarray
-    n_answers: np.ndarray
-    noise: np.ndarray
+    scores: np.ndarray  # (n_items, n_models), mean of a model's answers to an item, nan without
+    n_answers: np.ndarray  # (n_items, n_models)
+    noise: np.ndarray  # (n_items, n_models), variance of the answers, nan where there is only one
     models: pd.Index
-    items: pd.Index
-    clusters: np.ndarray
-    cluster_groups: np.ndarray
-    groups: pd.Index | None
-    right_or_wrong: bool
-    adjusted: bool = False
+    items: pd.Index  # ids, after the group's labels where there are groups
+    clusters: np.ndarray  # of each item, 0 to n_clusters - 1; none reaches over groups
+    cluster_groups: np.ndarray  # group of each cluster
+    groups: pd.Index | None  # labels; None for one group of everything
+    right_or_wrong: bool  # whether every answer scores 0 or 1
+    adjusted: bool = False  # whether means over different items may be compared
 
     @property
     def n_groups(self):
@@ -94,13 +68,7 @@ class ScoreTable(NamedTuple):
         )
 
     def of_cluster_means(self):
-        """Clusters in place of items: means over the items that all models answered.
-
-        Raises
-        ------
-        ValueError
-            If no item was answered by all models.
-        """
+        """Clusters in place of items: means over the items that all models answered."""
         shared = (self.n_answers > 0).all(axis=1)
         if not shared.any():
             raise ValueError(
@@ -131,10 +99,11 @@ class ScoreTable(NamedTuple):
             return self
         if missing == "refuse":
             worst = int(np.argmax(blank.sum(axis=0)))
+            lacking = listed(self.items[blank[:, worst]], most=3, show=repr)
             raise ValueError(
                 f"{blank.any(axis=0).sum()} of {len(self.models)} models did not answer all "
                 f"{len(self.items)} items: {plain(self.models[worst])!r} lacks "
-                f"{blank[:, worst].sum()} ({some_of(list(self.items[blank[:, worst]]))}). Leave "
+                f"{blank[:, worst].sum()} ({lacking}). Leave "
                 'out these items or models, or pass missing="drop" or "wrong" (--missing).'
             )
         return self._replace(
@@ -144,31 +113,7 @@ class ScoreTable(NamedTuple):
 
 
 def score_table(items, *, model, item, score, cluster, by):
-    """Item rows as a table of scores.
-
-    Parameters
-    ----------
-    items : dataframe
-        One row per answer, in any dataframe that narwhals reads.
-    model, item, score : str
-        Names of columns.
-    cluster : str or None
-        Column of clusters of dependent items, or the item column where items were
-        answered several times.
-    by : list of str
-        Columns of the groups, maybe none. Item ids need to be unique within a
-        group only.
-
-    Returns
-    -------
-    ScoreTable
-
-    Raises
-    ------
-    ValueError
-        For missing columns, labels or scores, items answered several times without
-        `cluster`, and items in two clusters.
-    """
+    """Item rows as a `ScoreTable`; with clusters, an item may have several answers."""
     frame = as_frame(items)
     wanted = list(dict.fromkeys([model, *by, item, *([cluster] if cluster else [])]))
     require_columns(frame.collect_schema().names(), [*wanted, score])
@@ -206,13 +151,6 @@ def score_table(items, *, model, item, score, cluster, by):
     )
 
 
-def some_of(names):
-    """The first names, and how many more there are."""
-    shown = ", ".join(repr(plain(name)) for name in names[:_N_NAMED])
-    more = len(names) - _N_NAMED
-    return f"{shown} and {more} more" if more > 0 else shown
-
-
 def _refuse_repeats(sizes, items, models, item):
     repeated = np.flatnonzero(sizes > 1)
     if not repeated.size:
@@ -245,8 +183,9 @@ def _clusters(rows, row, items, keys, cluster):
     if np.any(of_item[row] != codes):
         own = rows.drop_duplicates([*keys, cluster]).set_index(keys)[cluster]
         twice = own.index[own.index.duplicated()][0]
+        several = listed(own.loc[[twice]], most=3, show=repr)
         raise ValueError(
-            f"{item} {plain(twice)!r} is in several clusters: {some_of(list(own.loc[[twice]]))}. "
+            f"{item} {plain(twice)!r} is in several clusters: {several}. "
             "Make item ids unique, or name the topics' column if they start again in each."
         )
     pairs = pd.MultiIndex.from_arrays([group_codes, names.take(of_item)])

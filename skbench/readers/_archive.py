@@ -4,7 +4,7 @@ import struct
 import zipfile
 import zlib
 
-from skbench.readers._json import ALWAYS_FINE, MOST_EXPANSION
+from skbench.readers._json import ALWAYS_FINE, MOST_EXPANSION, zstandard_stream
 
 _ZSTANDARD = 93
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
@@ -13,19 +13,7 @@ _CHUNK = 2**20
 
 
 class Archive:
-    """A zip file of which single members are read into memory, never unpacked.
-
-    Python's own zipfile knows Zstandard from 3.14 on only; here it is needed on all.
-
-    Parameters
-    ----------
-    path : path-like
-
-    Raises
-    ------
-    ValueError
-        If it is no zip file, is cut off, or names members outside of itself.
-    """
+    """A zip file of which single members are read into memory, never unpacked."""
 
     def __init__(self, path):
         self.path = str(path)
@@ -48,14 +36,7 @@ class Archive:
         return list(self._members)
 
     def read(self, name):
-        """Contents of a member.
-
-        Raises
-        ------
-        ValueError
-            If it is damaged, encrypted, compressed in an unknown way, or would take up
-            far more memory than its size in the archive explains.
-        """
+        """Contents of a member; refused where damaged, encrypted or a zip bomb."""
         member = self._members[name]
         if member.flag_bits & 1:
             raise ValueError(f"{self.path!r}, member {name!r} is encrypted.")
@@ -85,11 +66,11 @@ class Archive:
             file.seek(name_size + extra_size, 1)
             source = _Part(file, member.compress_size)
             if member.compress_type == _ZSTANDARD:
-                yield from _zstandard(source)
+                yield from _unpacked(zstandard_stream(source, self.path))
             elif member.compress_type == zipfile.ZIP_DEFLATED:
                 yield from _deflated(source)
             elif member.compress_type == zipfile.ZIP_STORED:
-                yield from iter(lambda: source.read(_CHUNK), b"")
+                yield from _unpacked(source)
             else:
                 raise OSError(f"it is compressed by unknown method {member.compress_type}")
 
@@ -106,18 +87,12 @@ class _Part:
         return self._file.read(size)
 
 
-def _zstandard(source):
-    try:
-        import zstandard
-    except ImportError:
-        raise ImportError(
-            "Reading these Inspect logs needs zstandard: pip install 'skbench[readers]'."
-        ) from None
-    # Inspect starts a new frame every 200 MiB.
-    reader = zstandard.ZstdDecompressor().stream_reader(source, read_across_frames=True)
+def _unpacked(reader):
     try:
         yield from iter(lambda: reader.read(_CHUNK), b"")
-    except zstandard.ZstdError as error:
+    except Exception as error:  # zstandard's own, which may not be installed
+        if type(error).__name__ != "ZstdError":
+            raise
         raise OSError(str(error)) from None
 
 

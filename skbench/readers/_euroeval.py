@@ -15,10 +15,8 @@ _MODE_IN_NAME = re.compile(r"\s*\(([^()]*(?:few-shot|zero-shot|val)[^()]*)\)$")
 
 
 def euroeval_logs(paths, options, bad, notes):
-    """Logs of all files; parameters as in `lm_eval_logs`."""
-    for name in ("topic", "cluster"):
-        if getattr(options, name) is not None:
-            raise ValueError(f"{name}= has no meaning for EuroEval's results.")
+    """Logs of all files."""
+    options.refuse_fields("EuroEval")
     found, seen = [], set()
     for path in paths:
         for number, record in records(path, bad):
@@ -77,10 +75,8 @@ def _evaluation(record):
             mode.append("zero-shot")
         if record.get("validation_split"):
             mode.append("val")
-    raw = record["results"]["raw"]
-    if isinstance(raw, dict):
-        raw = raw.get("test") or next(iter(raw.values()))
-    return _Evaluation(model, ", ".join(mode), record["dataset"], _columns(raw), *_place(record))
+    scores = _columns(record["results"]["raw"])
+    return _Evaluation(model, ", ".join(mode), record["dataset"], scores, *_place(record))
 
 
 def _from_every_eval_ever(record):
@@ -92,13 +88,8 @@ def _from_every_eval_ever(record):
         mode.append("zero-shot")
     if details.get("validation_split") == "true":
         mode.append("val")
-    raw = details["raw_results"]
-    if isinstance(raw, str):
-        raw = json.loads(raw)
-    if isinstance(raw, dict):
-        raw = raw.get("test") or next(iter(raw.values()))
-    name = record["model_info"]["name"]
-    return _Evaluation(name, ", ".join(mode), details["dataset"], _columns(raw), *_place(details))
+    name, scores = record["model_info"]["name"], _columns(details["raw_results"])
+    return _Evaluation(name, ", ".join(mode), details["dataset"], scores, *_place(details))
 
 
 def _place(details):
@@ -114,6 +105,10 @@ def _place(details):
 
 def _columns(raw):
     """Scores of all runs by metric."""
+    if isinstance(raw, str):
+        raw = json.loads(raw)
+    if isinstance(raw, dict):
+        raw = raw.get("test") or next(iter(raw.values()))
     if not isinstance(raw, list) or not raw:
         raise ValueError("has no raw results")
     columns = {}

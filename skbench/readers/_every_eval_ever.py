@@ -7,7 +7,7 @@ from skbench.readers._logs import Log, choose
 
 
 def every_eval_ever_logs(paths, options, bad, notes):
-    """Logs of all files; parameters as in `lm_eval_logs`."""
+    """Logs of all files."""
     found = {}
     for path in paths:
         for number, record in records(path, bad):

@@ -5,7 +5,7 @@ import os
 import re
 from pathlib import Path
 
-from skbench.items.roles import listed
+from skbench._checks import listed
 from skbench.readers._json import LONGEST_LINE, open_bytes
 
 _COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
@@ -15,9 +15,9 @@ _HEAD = 2**16
 _KEY = re.compile(rb'"((?:[^"\\]|\\.){1,60})"\s*:')
 # Keys that all must be there -> format. The first that fits counts.
 _SIGNS = (
-    ({"doc_id", "filtered_resps"}, "lm_eval"),
-    ({"doc_id", "resps", "target"}, "lm_eval"),
-    ({"evaluation_id", "sample_id", "evaluation"}, "every_eval_ever"),
+    ({"doc_id", "filtered_resps"}, "lm-eval"),
+    ({"doc_id", "resps", "target"}, "lm-eval"),
+    ({"evaluation_id", "sample_id", "evaluation"}, "every-eval-ever"),
     ({"promptIdx", "testIdx", "success"}, "promptfoo"),
     ({"evalId", "results"}, "promptfoo"),
     ({"eval", "status"}, "inspect"),
@@ -27,33 +27,12 @@ _SIGNS = (
     ({"results", "versions"}, "summary of lm-evaluation-harness"),
     ({"scenario_spec", "adapter_spec"}, "part of a HELM run"),
 )
-LOGS = ("lm_eval", "inspect", "helm", "euroeval", "every_eval_ever", "promptfoo")
+LOGS = ("lm-eval", "inspect", "helm", "euroeval", "every-eval-ever", "promptfoo")
 _HELM_PARTS = ("scenario.json", "scenario_state.json", "stats.json", "instances.json")
 
 
 def find(paths):
-    """Files with results by format, and what was passed over.
-
-    Parameters
-    ----------
-    paths : list of Path
-        Files and folders. A folder is searched to its depths, without
-        what is hidden.
-
-    Returns
-    -------
-    found : dict
-        Format -> list of Path. Formats are those of `LOGS` and "table".
-    ignored : list of str
-        In words, with the reason.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a path does not exist.
-    ValueError
-        If a file that was named is empty or of no known format.
-    """
+    """Format -> files with results, and what was passed over, in words."""
     found, ignored = {}, {}
     for path in paths:
         if not path.exists():

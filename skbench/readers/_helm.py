@@ -22,8 +22,8 @@ _MAIN = (
 
 
 def helm_logs(paths, options, bad, notes):
-    """Logs of all runs; parameters as in `lm_eval_logs`."""
-    _check_options(options)
+    """Logs of all runs."""
+    options.refuse_fields("HELM")
     runs = []
     for path in paths:
         entries, perturbed = _entries(path, bad)
@@ -48,12 +48,6 @@ def helm_logs(paths, options, bad, notes):
         ]
     chosen = choose(offers, options.score, "score", "score= (--score)", notes)
     return [_log(*run, chosen) for run in runs]
-
-
-def _check_options(options):
-    for name in ("topic", "cluster"):
-        if getattr(options, name) is not None:
-            raise ValueError(f"{name}= has no meaning for HELM's runs, which hold only scores.")
 
 
 def _entries(path, bad):

@@ -5,7 +5,7 @@ import math
 from hashlib import sha1
 from pathlib import Path
 
-from skbench.items.roles import listed
+from skbench._checks import listed
 from skbench.readers._archive import Archive
 from skbench.readers._json import document, fast_loads, parse, value_at
 from skbench.readers._logs import Log, choose
@@ -19,7 +19,7 @@ _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 
 def inspect_logs(paths, options, bad, notes):
-    """Logs of all files; parameters as in `lm_eval_logs`."""
+    """Logs of all files."""
     files, metadata, every = [], _Metadata(), []
     for path in paths:
         try:
@@ -50,11 +50,7 @@ def inspect_logs(paths, options, bad, notes):
 
 
 def _as_declared(header, samples, options):
-    """The options with the clusters and groups that a log declares for its metrics.
-
-    ``stderr(cluster="passage")`` and ``grouped(accuracy(), "subject")`` name fields of the
-    samples' metadata.
-    """
+    """The options with the cluster and the group_key that a log declares for its metrics."""
     about = [header["eval"].get("scorers"), header.get("results")]
     wanted = {"cluster": "cluster"} | ({"topic": "group_key"} if options.declared else {})
     for option, key in wanted.items():

@@ -1,4 +1,4 @@
-"""JSON and JSON Lines on disk -> records, a line at a time, errors naming the line."""
+"""JSON and JSON Lines on disk -> records, a line at a time, or a table of them."""
 
 import bz2
 import gzip
@@ -9,6 +9,10 @@ import zlib
 from functools import cache
 from pathlib import Path
 
+import pandas as pd
+
+from skbench._checks import listed
+
 LONGEST_LINE = 64 * 2**20  # bytes; a record of an item is a thousandth of that
 LARGEST_DOCUMENT = 2**30  # bytes of one JSON document, which must be held in memory
 ALWAYS_FINE = 64 * 2**20  # bytes that a compressed file may always hold
@@ -16,6 +20,8 @@ MOST_EXPANSION = 500  # times its size; tables and logs shrink by a factor of 10
 _BLOCK = 2**20  # bytes read at a time
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _BOM = b"\xef\xbb\xbf"
+_ROWS_PER_CHUNK = 20_000
+_LONGEST_LABEL = 300  # letters; what is longer is a prompt or an answer
 
 
 @cache
@@ -29,20 +35,8 @@ def fast_loads():
 
 
 def parse(text, loads=json.loads):
-    """A JSON value from bytes.
-
-    Parameters
-    ----------
-    text : bytes
-    loads : callable, default=json.loads
-        Tried first. orjson knows no NaN and no number beyond 64 bits, so what it
-        refuses gets a second chance.
-
-    Raises
-    ------
-    ValueError
-        With a reason that names the byte or the column.
-    """
+    """A JSON value from bytes; a ValueError names the byte or the column."""
+    # orjson knows no NaN and no number beyond 64 bits: what it refuses gets a second chance.
     try:
         return loads(text)
     except ValueError:
@@ -52,16 +46,8 @@ def parse(text, loads=json.loads):
 
 
 def numbers(texts):
-    """Floats from numbers written as text.
-
-    What is a decimal number in JSON too is parsed as one list, four times as fast as one
-    by one.
-
-    Raises
-    ------
-    ValueError or TypeError
-        If one is no number.
-    """
+    """Floats from numbers written as text, or a TypeError or ValueError."""
+    # Decimal numbers of JSON are parsed as one list, four times as fast as one by one.
     try:
         values = fast_loads()(f"[{','.join(texts)}]")
         if len(values) == len(texts) and set(map(type, values)) == {float}:
@@ -80,15 +66,11 @@ def _decoded(text):
 
 
 def open_bytes(path):
-    """A binary file, uncompressed if its name ends in .gz, .bz2, .xz or .zst.
-
-    Reading raises an OSError where a file would take up far more memory than its size
-    explains.
-    """
+    """A binary file, uncompressed by its suffix; reading a bomb raises an OSError."""
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix == ".zst":
-        source = _zstandard(path)
+        source = zstandard_stream(open(path, "rb"), path)
     elif suffix in _OPENERS:
         source = _OPENERS[suffix](path, "rb")
     else:
@@ -96,16 +78,15 @@ def open_bytes(path):
     return io.BufferedReader(_Capped(source, path.stat().st_size), _BLOCK)
 
 
-def _zstandard(path):
+def zstandard_stream(file, path):
+    """What a file object holds, several frames of Zstandard one after the other."""
     try:
         import zstandard
     except ImportError:
         raise ImportError(
             f"Reading {str(path)!r} needs zstandard: pip install 'skbench[readers]'."
         ) from None
-    return zstandard.ZstdDecompressor().stream_reader(
-        open(path, "rb"), read_across_frames=True, closefd=True
-    )
+    return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=True)
 
 
 class _Capped(io.RawIOBase):
@@ -142,22 +123,7 @@ class _Capped(io.RawIOBase):
 
 
 def records(path, bad):
-    """Objects of a JSON Lines file with the numbers of their lines.
-
-    The text of one line is in memory at a time. A file that holds one JSON list,
-    as early versions of lm-evaluation-harness wrote, yields its elements.
-
-    Parameters
-    ----------
-    path : path-like
-    bad : BadLines
-        Told of lines that are no objects.
-
-    Yields
-    ------
-    number : int
-    record : dict
-    """
+    """Objects of a JSON Lines file, or of one JSON list, with the numbers of their lines."""
     loads = fast_loads()
     for number, line, whole in _lines(path, bad):
         try:
@@ -197,50 +163,31 @@ def _elements(path, bad):
 
 
 def _lines(path, bad):
-    """Lines that are not blank, with their numbers; overlong ones are refused.
-
-    The third value is whether the line ends in a line break.
-    """
+    """Lines that are not blank, their numbers, and whether they end; long ones are refused."""
     with open_bytes(path) as file:
-        number, rest, skipping = 0, b"", False
-        while block := _block(file, path):
-            lines = (rest + (block if number or rest else block.removeprefix(_BOM))).split(b"\n")
-            rest = lines.pop()
-            for line in lines:
-                number += 1
-                if skipping:
-                    skipping = False
-                elif len(line) > LONGEST_LINE:
-                    _refuse_long(path, number, bad)
-                elif line and not line.isspace():
-                    yield number, line, True
-            if len(rest) > LONGEST_LINE:
-                if not skipping:
-                    _refuse_long(path, number + 1, bad)
-                rest, skipping = b"", True
-        if rest and not skipping and not rest.isspace():
-            yield number + 1, rest, False
+        number = 0
+        while line := _line(file, path):
+            number += 1
+            text = line.removesuffix(b"\n")
+            if len(text) > LONGEST_LINE:
+                bad.refuse(path, number, f"is longer than {LONGEST_LINE >> 20} MiB")
+                while line and not line.endswith(b"\n"):
+                    line = _line(file, path)
+                continue
+            text = text.removeprefix(_BOM) if number == 1 else text
+            if text and not text.isspace():
+                yield number, text, line.endswith(b"\n")
 
 
-def _refuse_long(path, number, bad):
-    bad.refuse(path, number, f"is longer than {LONGEST_LINE >> 20} MiB")
-
-
-def _block(file, path):
+def _line(file, path):
     try:
-        return file.read(_BLOCK)
+        return file.readline(LONGEST_LINE + 1)
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         raise ValueError(f"Cannot read {str(path)!r}: {error}") from error
 
 
 def document(path):
-    """The value of a file that holds one JSON document.
-
-    Raises
-    ------
-    ValueError
-        If it is empty, too large to hold, or no JSON.
-    """
+    """The value of a file that holds one JSON document, or a ValueError."""
     with open_bytes(path) as file:
         text = file.read(LARGEST_DOCUMENT + 1).removeprefix(_BOM)
     if len(text) > LARGEST_DOCUMENT:
@@ -261,13 +208,7 @@ def value_at(record, path):
 
 
 def label_at(record, path):
-    """`value_at` where it is a label, None where no path is given.
-
-    Raises
-    ------
-    ValueError
-        If nothing is there, or a list or an object.
-    """
+    """The label under dotted keys, None without a path, a ValueError where there is none."""
     if path is None:
         return None
     label = value_at(record, path)
@@ -279,3 +220,47 @@ def label_at(record, path):
 def _shortened(text, most=40):
     text = text.decode("utf-8", "replace").strip()
     return repr(text if len(text) <= most else text[: most - 3] + "...")
+
+
+def holds_json_lines(path):
+    """Whether a file begins with an object or a list of them."""
+    try:
+        with open_bytes(path) as file:
+            return file.read(64).removeprefix(_BOM).lstrip()[:1] in (b"{", b"[")
+    except (OSError, EOFError):
+        return False
+
+
+def read_json_lines(path, bad):
+    """A DataFrame with a column per field of labels or numbers, and notes; lists are left out."""
+    chunks, rows, left_out = [], [], set()
+    for _, record in records(path, bad):
+        rows.append(_scalars(record, left_out))
+        if len(rows) == _ROWS_PER_CHUNK:
+            chunks.append(pd.DataFrame(rows))
+            rows = []
+    chunks.append(pd.DataFrame(rows))
+    table = pd.concat([chunk for chunk in chunks if len(chunk)] or chunks, ignore_index=True)
+    table = table.drop(columns=[name for name in left_out if name in table])
+    if not left_out:
+        return table, []
+    return table, [f"left out lists and long texts: {listed(sorted(left_out), most=8)}"]
+
+
+def _scalars(record, left_out):
+    row = {}
+    for name, value in record.items():
+        if isinstance(value, dict):
+            inside = {f"{name}.{key}": v for key, v in value.items()}
+        else:
+            inside = {name: value}
+        for key, part in inside.items():
+            if isinstance(part, (dict, list)) or _is_long(part):
+                left_out.add(key)
+            elif key not in left_out:
+                row[key] = part
+    return row
+
+
+def _is_long(value):
+    return isinstance(value, str) and len(value) > _LONGEST_LABEL

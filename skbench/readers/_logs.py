@@ -6,9 +6,10 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench.items.roles import listed, n_shared
+from skbench._checks import listed
+from skbench.readers._found import ItemRows
 from skbench.readers._json import label_at
-from skbench.readers._rows import ItemRows
+from skbench.readers.loading import n_shared
 
 
 class Options(NamedTuple):
@@ -20,6 +21,12 @@ class Options(NamedTuple):
     cluster: str | None = None
     declared: bool = True  # whether the topic that a log declares is taken
     n_jobs: int | None = None  # processes that read large folders
+
+    def refuse_fields(self, program):
+        """Refuse topics and clusters where records hold nothing but scores."""
+        for name in ("topic", "cluster"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"{name}= has no meaning for {program}, which keeps only scores.")
 
     def labels_of(self, record):
         """Topic and cluster of a record, None where the caller names no field for them."""
@@ -33,68 +40,25 @@ class Options(NamedTuple):
 
 @dataclass
 class Log:
-    """The scores of one model on one topic in one run of an evaluation program.
-
-    Attributes
-    ----------
-    path : str
-        File it was read from.
-    run : str
-        What tells this run from others: folder and time, or the file.
-    model, topic : str
-        As the log calls them.
-    score_name, item_name : str
-        What the log calls the score and the item.
-    columns : dict
-        "item" and "score", and where known "topic", "cluster", "repeat",
-        "confidence", "dataset", "task", "language": sequences of one length.
-    settings : object
-        Runs whose settings differ are no one model, whatever its name.
-    invented : bool
-        Whether the program made the name up.
-    digests : list of str or None
-        Of the text of each item.
-    """
+    """The scores of one model on one topic in one run of an evaluation program."""
 
     path: str
-    run: str
+    run: str  # what tells this run from others: folder and time, or the file
     model: str
     topic: str
     score_name: str
     item_name: str
-    columns: dict
-    settings: object = None
-    invented: bool = False
-    digests: list | None = field(default=None, repr=False)
+    columns: dict  # item, score and maybe topic, cluster, repeat, confidence, ...: of one length
+    settings: object = None  # runs whose settings differ are no one model, whatever its name
+    invented: bool = False  # whether the program made the model's name up
+    digests: list | None = field(default=None, repr=False)  # of the text of each item
 
     def __len__(self):
         return len(self.columns["score"])
 
 
 def choose(offers, wanted, what, option, notes):
-    """One of several scores (or filters) for each topic, the same for all its runs.
-
-    Parameters
-    ----------
-    offers : list of (topic, names)
-        One entry per file: what may be chosen, in order of preference.
-    wanted : str or None
-        The caller's choice.
-    what, option : str
-        Of what, and how the caller chooses.
-    notes : list of str
-        Told of every choice among several.
-
-    Returns
-    -------
-    dict
-        Topic -> name: the wanted one, or the first that every file of the topic has.
-
-    Raises
-    ------
-    ValueError
-        If a topic does not have the wanted one in every file, or has none in common.
-    """
+    """Topic -> one of several scores (or filters): the wanted, or the first in all its files."""
     shared, everything = {}, {}
     for topic, names in offers:
         known = shared.setdefault(topic, list(names))
@@ -155,21 +119,7 @@ def _counted(names, noun):
 
 
 def assemble(logs, model, notes):
-    """Item rows of all logs.
-
-    Parameters
-    ----------
-    logs : list of Log
-    model : str, dict or None
-        A name for the only model there is, or names by what the models are called.
-    notes : list of str
-        Told of everything that was decided.
-
-    Returns
-    -------
-    ItemRows
-        See `read_items`; its notes are those that were told.
-    """
+    """`ItemRows` of all logs; `model` renames them, and `notes` is told every decision."""
     names = _renamed(_names_apart(logs, notes), model)
     _tell_items_apart(logs, notes)
     _check_repeated(logs, names)

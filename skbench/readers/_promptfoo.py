@@ -21,7 +21,7 @@ _ERROR = 2  # failureReason of a test whose provider gave no answer
 
 
 def promptfoo_logs(paths, options, bad, notes):
-    """Logs of all files; parameters as in `lm_eval_logs`."""
+    """Logs of all files."""
     found = {}
     for path in paths:
         for place, result in _results(path, bad):

@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from skbench.items.roles import OPTIONS, REPEATS, ROLES, listed
+from skbench._checks import listed
+from skbench.items.roles import OPTIONS, REPEATS, ROLES
 
 
 def without_spare_blanks(items):

@@ -15,28 +15,8 @@ _DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
 
 
 def as_numbers(column, name, notes, path, bad, option=OPTIONS["score"], also=""):
-    """Scores as an array of floats, blank ones nan, and skipped ones too.
-
-    Parameters
-    ----------
-    column : Series
-    name : str
-        What the file calls the column.
-    notes : list of str
-        Told which words were read as scores.
-    path : path-like
-    bad : BadLines
-        Told of rows that hold no score.
-    option : str
-        What to pass if the scores are elsewhere.
-    also : str, default=""
-        More that can be done about a cell that is no score.
-
-    Returns
-    -------
-    ndarray
-    """
-    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
+    """Scores as floats, blank and skipped ones nan; words become 1 and 0, which is noted."""
+    if is_numeric(column):
         scores = column.to_numpy(dtype=float, na_value=np.nan)
     else:
         words = in_small_letters(column)
@@ -52,6 +32,11 @@ def as_numbers(column, name, notes, path, bad, option=OPTIONS["score"], also="")
     for row in wrong:
         bad.refuse(path, f"row {row + 1}", f"score {str(column.iloc[row])!r} is no finite number")
     return np.where(np.isfinite(scores), scores, np.nan)
+
+
+def is_numeric(column):
+    """Whether a column holds numbers, and not truth values."""
+    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
 
 
 def in_small_letters(column):

@@ -6,18 +6,15 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from skbench._checks import of_one_type
-from skbench.items.roles import OPTIONS, REPEATS, listed, n_shared
-from skbench.readers._rows import ItemRows
+from skbench._checks import listed, of_one_type
+from skbench.items.roles import OPTIONS, REPEATS
+from skbench.readers._found import ItemRows
 from skbench.readers._tabular import ONE_MODEL, table_items
-from skbench.readers.loading import without_suffixes
+from skbench.readers.loading import n_shared, without_suffixes
 
 
 def tables_items(files, named, models, bad):
-    """Item rows of all files; a file without a model column is one model, named for the file.
-
-    Parameters as in `table_items`, with a list of Path.
-    """
+    """`ItemRows` of all files; without a model column, each file is a model of its name."""
     parts = [table_items(file, named, models, bad) for file in files]
     if len(parts) == 1:
         return parts[0]
@@ -98,10 +95,8 @@ def _name_models(files, parts):
 
 
 def _grid(files, frames):
-    """Models and topics where files of the same names stand in several folders, else None.
-
-    Files that hold the same items are of one topic. Where that does not tell, a folder is a model.
-    """
+    """Models and topics where files of the same names stand in several folders, else None."""
+    # Files of the same items are of one topic. Where that does not tell, a folder is a model.
     names = [without_suffixes(file) for file in files]
     folders = [file.parent.name for file in files]
     cells = set(zip(folders, names, strict=True))

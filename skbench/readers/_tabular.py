@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pandas as pd
 
-from skbench._checks import of_one_type
+from skbench._checks import listed, of_one_type
 from skbench.items.roles import (
     OPTIONS,
     ROLES,
@@ -13,18 +13,17 @@ from skbench.items.roles import (
     find_item,
     find_roles,
     judge_columns,
-    listed,
     normal,
     rivals,
 )
-from skbench.readers._doubtful import doubtful_columns
+from skbench.items.totals import check_totals
+from skbench.readers._found import ItemRows
 from skbench.readers._repeats import numbers_of_repeats, with_unique_items, without_spare_blanks
-from skbench.readers._rows import ItemRows
 from skbench.readers._scores import as_numbers
-from skbench.readers._totals import check_totals
 from skbench.readers._wide import (
     MODELS,
     SPOILT,
+    doubtful_columns,
     how_to_mend,
     in_other_words,
     left_out,
@@ -45,23 +44,7 @@ _SETTINGS = (
 
 
 def table_items(path, named, models, bad):
-    """Item rows of a table, one row per model and item, or a column per model.
-
-    Parameters
-    ----------
-    path : Path
-    named : dict
-        Role -> name of its column, or None to guess.
-    models : list of str or None
-        The score columns of a wide file.
-    bad : BadLines
-        Told of lines that cannot be read.
-
-    Returns
-    -------
-    ItemRows
-        See `read_items`.
-    """
+    """`ItemRows` of a table, one row per model and item, or a column per model."""
     if models is not None and (named["model"] is not None or named["score"] is not None):
         raise ValueError(
             "models= (--models) describes a wide file, model= and score= a long one. "

@@ -2,10 +2,12 @@
 
 import re
 
+import numpy as np
 import pandas as pd
 
-from skbench.items.roles import OPTIONS, find_roles, judge_columns, listed
-from skbench.readers._scores import WORDS, in_small_letters
+from skbench._checks import is_number, listed
+from skbench.items.roles import OPTIONS, find_roles, judge_columns
+from skbench.readers._scores import WORDS, in_small_letters, is_numeric
 
 MODELS = "models= (--models)"
 SPOILT = 0.1  # share of a model's cells that may be no scores; beyond, it may be a feature
@@ -14,6 +16,11 @@ _HUNDREDS = ({"0", "100"}, {"0.0", "100.0"})  # right and wrong in percent
 _MIGHT_BE = 0.5  # share of scores among the cells of a column that is told to be left out
 _FEW_VALUES = 12  # different scores, beyond which a column shares them with others by chance
 _FEW_WORDS = 2  # different words such as "error" in a column of scores
+_FEWEST = 50  # items, below which chance explains much
+_LARGEST = 1e7  # cells that are looked at
+_BY_CHANCE, _BEYOND = 2.0, 4.0  # standard errors of a correlation
+_FEW = 0.05  # share of the columns that may be told
+_PER_VALUE = 10  # items per number of right answers that make a rule
 # A column called is_multiple_choice or n_options describes the item, not a model; sd or ci
 # describe a number, and one letter names one.
 _DESCRIBES_THE_ITEM = re.compile(
@@ -30,24 +37,7 @@ _RIGHT_ANSWER = re.compile(
 
 
 def wide_models(table, named):
-    """The score columns of a wide file, or None where the file is long.
-
-    Parameters
-    ----------
-    table : DataFrame
-    named : dict
-        Role -> name of its column, or None to guess.
-
-    Returns
-    -------
-    list of str or None
-
-    Raises
-    ------
-    ValueError
-        If the file can be read in two ways, or if a column holds scores like the models' but
-        for a few cells.
-    """
+    """The score columns of a wide file, None for a long one; refuses what may be either."""
     roles, _ = find_roles(table.columns, named)
     if named["score"] is not None or "model" in roles:
         return None
@@ -121,10 +111,45 @@ def in_other_words(table, models):
         )
 
 
+def doubtful_columns(names, scores):
+    """What speaks against some columns of scores, an array (n_columns, n_items), in words."""
+    # A flag of the items goes with no model's answers, where the models' go with each other's; a
+    # vote, or whether any or all are right, follows from how many are.
+    table = scores[:, : int(_LARGEST / len(names))].T
+    table = table[np.isfinite(table).all(axis=1)]
+    others = table.sum(axis=1, keepdims=True) - table
+    if len(table) < _FEWEST or len(names) < 3:
+        return
+    z = np.full(len(names), np.nan)
+    for j in np.flatnonzero((np.ptp(table, axis=0) > 0) & (np.ptp(others, axis=0) > 0)):
+        z[j] = np.corrcoef(table[:, j], others[:, j])[0, 1] * np.sqrt(len(table))
+    alone = (z < _BY_CHANCE) & (np.nanmedian(z) > _BEYOND) if np.isfinite(z).any() else z > 0
+    if alone.sum() > max(1, _FEW * len(names)):
+        alone[:] = False  # models that guess
+    rule = [np.isfinite(z[j]) and _follows(table[:, j], others[:, j]) for j in range(len(names))]
+    for found, why in ((alone, "go with no other's"), (rule, "follow from the others'")):
+        if np.any(found):
+            yield (
+                f"scores of {listed(np.array(names, dtype=object)[found], most=6)} {why}: if that "
+                "is no model, name all models (--models)"
+            )
+
+
+def _follows(own, others):
+    """Whether scores are a function of the sum of the others'."""
+    values, at = np.unique(np.round(others, 9), return_inverse=True)
+    if len(own) < _PER_VALUE * len(values):
+        return False
+    low, high = np.full(len(values), np.inf), np.full(len(values), -np.inf)
+    np.minimum.at(low, at, own)
+    np.maximum.at(high, at, own)
+    return bool((high - low < 1e-9).all())
+
+
 def _is_spoken(column):
     """Whether cells are words, and none that programs write for 0 and 1."""
     words = _spelled_alike(column).index
-    return not any(_is_number(word) or word in _BINARY for word in words)
+    return not any(is_number(word) or word in _BINARY for word in words)
 
 
 def how_to_mend(name):
@@ -149,16 +174,14 @@ def _are_all_verdicts(table, free):
 
 
 def _with_spoilt_models(table, free, models):
-    """The models and those columns that would be one but for words such as "error".
-
-    Of a column of the same few scores that has some other number, nobody can tell what it is.
-    """
+    """The models, and columns that would be one but for words such as "error"."""
+    # Of a column of the same few scores that has some other number, nobody can tell what it is.
     usual = set().union(*(_spelled_alike(table[name]).index for name in models))
     usual = {word for word in usual if _is_score(word)}
     if len(usual) > _FEW_VALUES:
         return models
     found = set(models)
-    numbers = [float(word) for word in usual if _is_number(word)]
+    numbers = [float(word) for word in usual if is_number(word)]
     for name in free:
         if name in found or _RIGHT_ANSWER.search(str(name)):
             continue
@@ -178,8 +201,7 @@ def _with_spoilt_models(table, free, models):
 
 def _has_other_numbers(column, numbers):
     """Whether a column of numbers, such as of an embedding, is clearly none of these scores."""
-    numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-    return numeric and column.isin(numbers).sum() < (1 - SPOILT) * column.notna().sum()
+    return is_numeric(column) and column.isin(numbers).sum() < (1 - SPOILT) * column.notna().sum()
 
 
 def _refuse_odd_number(column, name, odd, models):
@@ -193,7 +215,7 @@ def _refuse_odd_number(column, name, odd, models):
 
 def _is_a_count(cells, odd):
     """Whether numbers go on from 0 and 1, as counts do, or are all the same but for a few."""
-    numbers = sorted(float(word) for word in odd.index if _is_number(word))
+    numbers = sorted(float(word) for word in odd.index if is_number(word))
     goes_on = numbers == [2.0 + i for i in range(len(numbers))]
     return goes_on or len(cells) - len(odd) < 2
 
@@ -201,7 +223,7 @@ def _is_a_count(cells, odd):
 def _words_of(column):
     """Cells in small letters, numbers as they are shortest: 1 for 1.0."""
     words = in_small_letters(column)
-    return words.map(lambda word: f"{float(word):g}" if _is_number(word) else word, "ignore")
+    return words.map(lambda word: f"{float(word):g}" if is_number(word) else word, "ignore")
 
 
 def _spelled_alike(column):
@@ -251,16 +273,8 @@ def _are_mostly(column, is_score, least):
 
 
 def _is_share(word):
-    return _is_number(word) and 0 <= float(word) <= 1
-
-
-def _is_number(word):
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
+    return is_number(word) and 0 <= float(word) <= 1
 
 
 def _is_score(word):
-    return word in WORDS or _is_number(word)
+    return word in WORDS or is_number(word)

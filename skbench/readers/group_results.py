@@ -5,7 +5,9 @@ import re
 import numpy as np
 import pandas as pd
 
-from skbench.items.roles import find_roles, listed, normal
+from skbench._checks import listed
+from skbench.items.roles import find_roles, normal
+from skbench.readers._scores import is_numeric
 
 _SIZES = (
     "n total n_items num_items n_questions n_examples num_examples n_samples num_samples n_test "
@@ -28,22 +30,8 @@ _MOST_ROWS = 2_000_000  # answers that counts are unfolded to
 
 
 def group_columns(table, named):
-    """The columns that make each row the result of a group, or None for item rows.
-
-    Parameters
-    ----------
-    table : DataFrame
-    named : dict
-        Role -> name of its column, or None; a score that was named is taken at the word,
-        unless it is the count or the mean of these groups.
-
-    Returns
-    -------
-    dict or None
-        "n" and "k", "n" and "mean" (of right and wrong answers), or "mean" and
-        "standard_error" (and "n" where it is known): names of columns.
-    """
-    numeric = {normal(name): name for name in table if _is_number(table[name])}
+    """Columns of n, k, mean or standard_error if rows are results of groups, else None."""
+    numeric = {normal(name): name for name in table if is_numeric(table[name])}
     score = named.get("score")
     n = next((numeric[name] for name in _SIZES if name in numeric and name != score), None)
     if n is not None and not _are_sizes(table[n]):
@@ -70,10 +58,6 @@ def group_columns(table, named):
     return None
 
 
-def _is_number(column):
-    return pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-
-
 def _are_sizes(column):
     values = column.to_numpy(dtype=float, na_value=np.nan)
     fit = (values >= 0) & (values == np.round(values))
@@ -92,7 +76,7 @@ def _has_one_row_per_group(table, k, n, named):
         return False
     others = table.columns.drop([k, n])
     roles, _ = find_roles(others, named)
-    labels = [name for name in others if not _is_number(table[name])]
+    labels = [name for name in others if not is_numeric(table[name])]
     return "item" not in roles and bool(labels) and not table.duplicated(labels).any()
 
 
@@ -119,7 +103,7 @@ def _are_possible(table, k, n, refuse):
 
 def _is_mean(mean, share):
     """Whether a column is this share, as a fraction or in percent, but for rounding."""
-    if not _is_number(mean):
+    if not is_numeric(mean):
         return False
     mean = mean.to_numpy(dtype=float, na_value=np.nan)
     return any(np.allclose(mean, unit * share, atol=unit * 6e-4) for unit in (1, 100))
@@ -141,24 +125,7 @@ def _error_of(mean, numeric):
 
 
 def group_results(table, columns, roles, notes):
-    """One row per group, and what it is made of.
-
-    Parameters
-    ----------
-    table : DataFrame
-        With the roles' columns under their standard names.
-    columns : dict
-        From `group_columns`.
-    roles : dict
-        Role -> names of columns.
-    notes : list of str
-        Told what was understood.
-
-    Returns
-    -------
-    DataFrame
-        The columns model and topic, score (the mean), n and k or standard_error, and others.
-    """
+    """One row per group: model, topic, score (the mean), n and k or standard_error, others."""
     used = dict.fromkeys(columns.values())
     others = table.drop(columns=[name for name in used if name in table])
     for name in ("score", "n", "k", "standard_error"):
@@ -225,24 +192,7 @@ def _refuse_repeated(result, roles):
 
 
 def added_up(rows, by):
-    """The same results with one row per group of `by`, whose counts are those of all its rows.
-
-    Parameters
-    ----------
-    rows : ItemRows
-        Of results of groups.
-    by : list of str
-        Columns, such as model alone.
-
-    Returns
-    -------
-    ItemRows
-
-    Raises
-    ------
-    ValueError
-        If rows are to be added of which no counts are known.
-    """
+    """The same results with one row per group of `by`, whose counts are those of all its rows."""
     groups = rows.groups
     repeated = groups.duplicated(by)
     if not repeated.any():
@@ -259,22 +209,7 @@ def added_up(rows, by):
 
 
 def unfolded(rows):
-    """Item rows of counts: as many rows per group as it has answers, without names of items.
-
-    Parameters
-    ----------
-    rows : ItemRows
-
-    Returns
-    -------
-    ItemRows
-        The same where the rows are items already.
-
-    Raises
-    ------
-    ValueError
-        If only means with standard errors are known, or there are too many answers.
-    """
+    """Item rows of counts: as many rows per group as it has answers, without names of items."""
     if rows.groups is None:
         return rows
     groups = rows.groups

@@ -10,10 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from skbench.items.roles import listed
-from skbench.readers._bad_lines import BadLines
-from skbench.readers._json import MOST_EXPANSION, open_bytes
-from skbench.readers._json_lines import holds_json_lines, read_json_lines
+from skbench._checks import listed
+from skbench.readers._found import BadLines
+from skbench.readers._json import MOST_EXPANSION, holds_json_lines, open_bytes, read_json_lines
 
 _COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -31,32 +30,7 @@ _INTEGER = re.compile("0|-?[1-9][0-9]*")
 
 
 def load_table(path, label_columns, bad=None):
-    """Read a CSV, TSV, Parquet or JSON Lines file.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The kind is told by the extension; CSV and TSV may be compressed.
-    label_columns : callable
-        Takes the column names and returns those that hold labels. A label
-        may well be called "NA" or "None", so there only an empty cell counts as
-        blank. Of text files they stay text unless all are integers: 3.1 is not 3.10.
-    bad : BadLines, default=None
-        Told of lines that cannot be read; None refuses them.
-
-    Returns
-    -------
-    frame : pandas.DataFrame
-    notes : list of str
-        What of the file was left out, or read in another way than it is written.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the extension is unknown, the file is empty or cannot be parsed.
-    """
+    """A CSV, TSV, Parquet or JSON Lines file as a DataFrame, and notes; labels stay text."""
     path, bad = Path(path), bad or BadLines()
     if not path.exists():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
@@ -86,6 +60,12 @@ def without_suffixes(path):
         suffix = Path(name).suffix
         name = name.removesuffix(suffix) if suffix.lower() in known else name
     return name
+
+
+def n_shared(paths):
+    """With how many parts all paths begin; the last part of a path does not count."""
+    levels = list(zip(*(path[:-1] for path in paths), strict=False))
+    return next((n for n, parts in enumerate(levels) if len(set(parts)) > 1), len(levels))
 
 
 @contextmanager
@@ -233,10 +213,8 @@ def _counting(path, bad):
 
 
 def _too_long_from_the_first(path, bad, how):
-    """Numbers of lines to skip where the first row has more cells than the header.
-
-    pandas would take that row for the rule, and drop what is beyond the header.
-    """
+    """Numbers of lines to skip where the first row has more cells than the header."""
+    # pandas would take that row for the rule, and drop what is beyond the header.
     try:
         with open_bytes(path) as file:
             pd.read_csv(file, **how | {"on_bad_lines": "error"}, header=None, nrows=2, dtype=str)

@@ -69,7 +69,7 @@ def judge(file, confidence_level, seed, form, card, first, **columns):
 
 def _warn_of_units(data, columns):
     """Scores that look like shares beside labels that look like percents, or the reverse."""
-    from skbench.items.units import unlike_units
+    from skbench.items.ranges import unlike_units
 
     if data.has_words:
         return

@@ -165,7 +165,7 @@ def _load(file, wanted, label_columns, maybe=()):
 
 
 def _listed(table):
-    from skbench.items.roles import listed
+    from skbench._checks import listed
 
     return listed(table.columns)
 

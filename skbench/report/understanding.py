@@ -126,7 +126,7 @@ def topic_columns(rows):
 
 def units_in_doubt(items):
     """A question, where some models or topics look to be scored in percent and others not."""
-    from skbench.items.units import unlike_units
+    from skbench.items.ranges import unlike_units
 
     named = [name for name in ("model", "topic") if name in items]
     tops = (items["score"].abs().groupby(items[name]).max().to_dict() for name in named)

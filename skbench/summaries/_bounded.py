@@ -62,9 +62,8 @@ def betting_estimate(
     The hedged betting interval of Waudby-Smith and Ramdas, see
     `skbench.stats.means.betting_interval`; groups of fewer than 5 items get
     `skbench.stats.means.bounded_interval`, which is shorter there. Unlike t
-    intervals, both hold their level for scores that pile up at one end. They
-    need the items: from summaries alone, ``DirectEstimator(interval="bounded")``
-    is what can be had.
+    intervals, both hold their level for scores that pile up at one end. Without
+    the items, use ``DirectEstimator(interval="bounded")`` on the summaries.
 
     When not to use it: for binary scores (Wilson is shorter), dependent items, or
     scores whose bounds were read off the data.

@@ -10,7 +10,8 @@ import pandas as pd
 
 from skbench._random import as_generator
 from skbench._types import Names, RandomState, Rows, Transformer
-from skbench.summaries._embeddings import item_columns, item_embedding, refuse_missing
+from skbench.items.rows import refuse_missing
+from skbench.summaries._embeddings import item_columns, item_embedding
 
 _NUMBERS = (5, 10, 15, 20, 30, 40, 60)
 _SILHOUETTE_ITEMS = 5000  # whose distances to all others are taken
@@ -76,8 +77,10 @@ def cluster_items(
         Number of clusters, or numbers among which the silhouette chooses.
     min_items : int, default=20
         Smaller clusters join the one whose center is nearest.
-    transformer, n_components
-        As in `embed_groups`.
+    transformer : transformer, default=None
+        What embeds the texts, as in `embed_groups`.
+    n_components : int, default=16
+        Dimensions of the default embedding.
     random_state : int, RandomState, Generator or None, default=None
         Seed of k-means, of the silhouette's sample and of the default embedding.
 

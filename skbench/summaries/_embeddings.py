@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from skbench._checks import check_by, require_columns
 from skbench._types import Names, RandomState, Rows, Transformer
-from skbench.items.rows import collected, opened
+from skbench.items.rows import collected, opened, refuse_missing
 
 
 def embed_groups(
@@ -128,19 +128,6 @@ def item_columns(items, columns):
     frame = opened(items)
     require_columns(frame.collect_schema().names(), columns)
     return collected(frame.select(list(dict.fromkeys(columns))))
-
-
-def refuse_missing(rows):
-    """Refuse rows without a label, a text or a number."""
-    if len(rows) == 0:
-        raise ValueError("items has no rows: there is nothing to embed.")
-    for name in rows:
-        missing = int(rows[name].isna().sum())
-        if missing:
-            raise ValueError(
-                f"{missing} of {len(rows)} rows have no {name!r}. Fill them in, or leave the "
-                "rows out."
-            )
 
 
 def _refuse_names(names, dimensions):

@@ -53,7 +53,7 @@ def item_correlation(
     Notes
     -----
     The correlation of scores less their model's mean in the topic, pooled over
-    topics and drawn towards one common value; see
+    topics and shrunk toward one common value; see
     `skbench.stats.item_correlation.item_correlation`. Where models are asked the same items,
     their direct estimates err together: an unlucky draw of hard items lowers all.
     `MixedModel` takes the matrix from `Sampling`; `summarize_items` puts it there.

@@ -23,6 +23,8 @@ from skbench.summaries._variance_noise import noise_of_variances
 from skbench.summaries.direct_estimates import VARIANCES, estimates_from_sums
 from skbench.summaries.features import item_texts, joined_features
 
+_DF_SLACK = 1e-9  # degrees of freedom of equal clusters are whole but for rounding
+
 
 def summarize_items(
     items: Rows | Path,
@@ -69,10 +71,10 @@ def summarize_items(
         Sampling variance of binary scores, see
         `skbench.stats.binomial.sampling_variance`. "plug-in" is 0 where all
         answers are right or wrong and is there to reproduce papers. "model" takes
-        the mean that model and topic together predict. `sigma2` of other scores is the
-        sample variance over n whatever this says, but it decides what estimators that
-        shrink make of it: "plug-in" believes each, "pooled" takes the pooled one, all
-        others lie between, as far as groups differ (`skbench.stats.moderated`).
+        the mean that model and topic together predict. For other scores `sigma2` is always
+        the sample variance over n; the option decides how estimators that shrink use it:
+        "plug-in" takes each as it is, "pooled" takes the pooled variance, all others lie
+        between, depending on how far groups differ (`skbench.stats.moderated`).
     features : dataframe or list of str, default=None
         A table of group features with some of the `by` columns as its keys, or item
         columns: of numbers the group means are the features, of text what it says of the
@@ -106,8 +108,8 @@ def summarize_items(
     Binary: `z = k / n`. Other scores: the mean, with the variance of the items
     over n (ddof 1); a group with one item, or without spread, borrows the
     within-group variance pooled over all groups, nan if none has any. Variances of few
-    scores are noise themselves, so `sampling` says how much of the pooled variance
-    estimators that shrink shall mix in (`skbench.stats.moderated`). Clusters: the
+    scores are noisy, so `sampling` tells estimators that shrink how much of the pooled
+    variance to mix in (`skbench.stats.moderated`). Clusters: the
     item-weighted mean with the CR2 variance, and ``floor(df) + 1`` independent observations,
     df of Bell and McCaffrey; a group with one cluster, or without spread between
     clusters, borrows the design effect of the other groups.
@@ -115,7 +117,7 @@ def summarize_items(
     The rows are read once, plus a few of them to center the scores, and once more
     for the ids; all engines give the same numbers but for rounding. For the
     correlation of models on shared items, and for how far groups differ in spread, up to 2
-    million rows are fetched from lazy frames and paths; of more, both are left out, with a warning.
+    million rows are fetched from lazy frames and paths; with more, both are omitted with a warning.
 
     When not to use it: when the summaries exist already. Estimators take plain
     arrays.
@@ -131,102 +133,85 @@ def summarize_items(
     law   0.75  0.0556  4
     """
     check_option("variance", variance, VARIANCES)
+    _check_weight(cluster_weight, cluster)
     by = check_by(by)
+    columns, table = _kinds_of_features(features)
     frame = opened(items)
     names = frame.collect_schema().names()
-    check_option("cluster_weight", cluster_weight, ("item", "cluster"))
-    if cluster is None and cluster_weight == "cluster":
-        raise ValueError(
-            'cluster_weight="cluster" needs clusters. Name their column by cluster=...'
-        )
-    columns, table = _kinds_of_features(features)
     require_columns(names, [*by, score, *([cluster] if cluster else []), *columns])
     refuse_unhashable(frame, [name for name in (*by, item, cluster) if name in names])
-    item_means, texts = _numbers_and_texts(frame, columns, by)
+    numbers, texts = _numbers_and_texts(frame, columns, by)
 
-    sums = group_sums(frame, by, score, cluster, item_means)
-    z, sigma2, outcome = estimates_from_sums(
-        n=sums.n,
-        total=sums.total,
-        centered=sums.centered,
-        squared=sums.squared,
-        binary=sums.binary,
-        labels=sums.labels,
-        variance=variance,
-    )
-    n_independent = sums.n
-    # Clusters of one item each say nothing: the same numbers as without them.
-    depends = cluster if cluster is not None and (sums.clusters["size"] > 1).any() else None
-    if depends is not None:
-        outcome = "clustered"
-        z, sigma2, n_independent = _clustered(sums, z, sigma2, cluster_weight)
+    sums = group_sums(frame, by, score, cluster, numbers)
+    z, sigma2, n_independent, outcome = _estimates(sums, cluster, cluster_weight, variance)
+    texts = item_texts(frame, by, texts, sums.labels)
     model = model if model in names else None
-    has_ids = item in names and item not in by  # items that are groups have none left
-    if has_ids:
-        topics = shared_topics(
-            frame,
-            sums,
-            by,
-            score,
-            model,
-            item,
-            cluster=cluster,
-            in_slices=isinstance(items, str | PathLike),
-        )
+    if item in names and item not in by:  # items that are groups have no ids left
+        scanned = isinstance(items, str | PathLike)
+        topics = shared_topics(frame, sums, by, score, model, item, cluster, in_slices=scanned)
+        shares = topics is not None and model in by
     else:
         topics = assumed_topics(sums.labels, by, model, warn=item is not None and item not in by)
+        shares = False
     _warn_of_missing_groups(sums.labels)
     _warn_of_unknown_variances(sigma2, score)
-    spreads = outcome != "binomial"
-    correlates = topics is not None and has_ids and model in by
-    rows = None
-    if spreads or correlates:
-        rows = in_memory(frame, [*by, score, item if has_ids else None, depends], sums.n.sum())
-        _warn_of_rows_not_fetched(rows, spreads, correlates)
+    depends = cluster if outcome == "clustered" else None
+    roles = by, score, model, item if shares else None, depends
+    known = sigma2, n_independent, variance, cluster_weight
     return GroupSummary(
         z=z,
         sigma2=sigma2,
         n=sums.n,
         labels=sums.labels,
-        X=joined_features(
-            sums.table, sums.labels, by, columns, table, item_texts(frame, by, texts, sums.labels)
-        ),
+        X=joined_features(sums.table, sums.labels, by, columns, table, texts),
         groups=topics,
         n_independent=n_independent,
-        sampling=Sampling(
-            outcome,
-            items_shared=topics is not None,
-            item_correlation=(
-                item_correlation(rows, model, [x for x in by if x != model], item, score)
-                if correlates and rows is not None
-                else None
-            ),
-            variance_noise=(
-                noise_of_variances(
-                    rows, by, score, depends, sigma2, n_independent, variance, cluster_weight
-                )
-                if spreads and rows is not None
-                else None
-            ),
-            most_independent=None if depends is None else int(n_independent.max()),
-        ),
+        sampling=_sampling(frame, sums.n.sum(), roles, outcome, topics is not None, known),
     )
 
 
-_DF_SLACK = 1e-9  # degrees of freedom of equal clusters are whole but for rounding
+def _check_weight(cluster_weight, cluster):
+    check_option("cluster_weight", cluster_weight, ("item", "cluster"))
+    if cluster is None and cluster_weight == "cluster":
+        raise ValueError(
+            'cluster_weight="cluster" needs clusters. Name their column by cluster=...'
+        )
 
 
-def _warn_of_rows_not_fetched(rows, spreads, correlates):
-    if rows is not None:
-        return
-    left_out = ["how far groups differ in spread"] * spreads
-    left_out += ["how errors of models on shared items correlate"] * correlates
-    warnings.warn(
-        f"More rows than are fetched into memory: {' and '.join(left_out)} is not estimated, and "
-        "estimators take every variance as it is and errors as independent. Pass the rows as a "
-        "frame in memory to have it.",
-        stacklevel=3,
+def _sampling(frame, n_rows, roles, outcome, shared, known):
+    """`Sampling` of the rows; `item` is None where models share no items."""
+    by, score, model, item, cluster = roles
+    noisy, correlates = outcome != "binomial", item is not None
+    rows = _fetched(frame, [*by, score, item, cluster], n_rows, noisy, correlates)
+    noise = correlation = None
+    if noisy and rows is not None:
+        noise = noise_of_variances(rows, by, score, cluster, *known)
+    if correlates and rows is not None:
+        correlation = item_correlation(rows, model, [x for x in by if x != model], item, score)
+    return Sampling(
+        outcome,
+        items_shared=shared,
+        item_correlation=correlation,
+        variance_noise=noise,
+        most_independent=None if cluster is None else int(known[1].max()),
     )
+
+
+def _fetched(frame, columns, n_rows, noisy, correlates):
+    """Rows in memory where anything is to be estimated from them, else None."""
+    if not noisy and not correlates:
+        return None
+    rows = in_memory(frame, columns, n_rows)
+    if rows is None:
+        left_out = ["how far groups differ in spread"] * noisy
+        left_out += ["how errors of models on shared items correlate"] * correlates
+        warnings.warn(
+            f"More rows than are fetched into memory: {' and '.join(left_out)} is not estimated, "
+            "and estimators take every variance as it is and errors as independent. Pass the rows "
+            "as a frame in memory to have it.",
+            stacklevel=4,
+        )
+    return rows
 
 
 def _kinds_of_features(features):
@@ -248,6 +233,17 @@ def _numbers_and_texts(frame, columns, by):
                 f"{schema[name]}. Turn it into one of them, or leave it out."
             )
     return numbers, [name for name in texts if name not in by]
+
+
+def _estimates(sums, cluster, weight, variance):
+    """Estimates, sampling variances, numbers of independent observations, and the outcome."""
+    z, sigma2, outcome = estimates_from_sums(
+        sums.n, sums.total, sums.centered, sums.squared, sums.binary, sums.labels, variance
+    )
+    # Clusters of one item each say nothing: the same numbers as without them.
+    if cluster is None or not (sums.clusters["size"] > 1).any():
+        return z, sigma2, sums.n, outcome
+    return *_clustered(sums, z, sigma2, weight), "clustered"
 
 
 def _clustered(sums, z, item_sigma2, weight):
@@ -275,7 +271,7 @@ def _clustered(sums, z, item_sigma2, weight):
             f"{int(single.sum())} of {len(single)} groups have one cluster, the first is "
             f"{sums.labels[int(np.argmax(single))]!r}: their sampling variance borrows the design "
             "effect of the other groups, and they get no t interval.",
-            stacklevel=3,
+            stacklevel=4,
         )
     # No spread between clusters is no proof of no noise: borrow the design effect.
     known = fit.variance > 0

@@ -22,44 +22,8 @@ class _Counts(NamedTuple):
     missing: bool  # whether an id is missing
 
 
-def shared_topics(frame, sums, by, score, model, item, *, cluster, in_slices):
-    """Topic of each group where several models answered the same items, else None.
-
-    Parameters
-    ----------
-    frame : narwhals frame
-        Item rows.
-    sums : GroupSums
-        What is known of the groups: labels and sizes.
-    by : list of str
-        Columns that define the groups.
-    score : str
-        Column of scores.
-    model : str or None
-        Column that names the model, if there is one.
-    item : str
-        Column of item ids.
-    cluster : str or None
-        Column of clusters; where that is `item`, it may occur several times in a group.
-    in_slices : bool
-        Whether to look at some topics after the other: more passes over the rows,
-        in little memory.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,) or None
-
-    Raises
-    ------
-    ValueError
-        If ids are missing, or repeat where they may not.
-
-    Warns
-    -----
-    UserWarning
-        If ids repeat across more than one column of `by`, or several models answered
-        the items of a group that are taken as independent.
-    """
+def shared_topics(frame, sums, by, score, model, item, cluster, *, in_slices):
+    """Topic of each group where several models answered the same items, else None."""
     frame = deferred(frame)
     candidates = [] if len(by) < 2 else [model] if model in by else by
     most = _ROWS_AT_ONCE if in_slices else None
@@ -88,11 +52,7 @@ def shared_topics(frame, sums, by, score, model, item, *, cluster, in_slices):
 
 
 def check_single_answers(frame, by, score, model, item):
-    """Refuse items that repeat in a group; warn where several models answered them.
-
-    Parameters and errors as in `shared_topics`, for groups whose items are taken as
-    independent.
-    """
+    """Refuse items that repeat in a group; warn where several models answered them."""
     frame, keys = deferred(frame), _keys_of_answers(by, model, item)
     counts = _counts([frame], keys, [*by, item], item)
     _check_answers(counts, frame, keys, by, score, item, cluster=None)

@@ -23,77 +23,23 @@ _SIZE, _CLUSTERS, _CLUSTER_SQUARES = "_skbench_size", "_skbench_clusters", "_skb
 
 
 class GroupSums(NamedTuple):
-    """What one pass over the items leaves of each group.
+    """What one pass over the items leaves of each group."""
 
-    Attributes
-    ----------
-    labels : pandas.Index of length n_groups
-        Labels of the groups, sorted.
-    n : ndarray of int of shape (n_groups,)
-        Number of items.
-    center : float
-        A number near the mean score, subtracted so that sums keep their digits.
-    total : ndarray of shape (n_groups,)
-        Sum of the scores.
-    centered : ndarray of shape (n_groups,)
-        Sum of ``score - center``.
-    squared : ndarray of shape (n_groups,)
-        Sum of ``(score - center)^2``.
-    binary : bool
-        Whether all scores are 0 or 1.
-    table : DataFrame with n_groups rows
-        The `by` columns, and ``_mean NAME`` of the item columns asked for.
-    clusters : DataFrame or None
-        One row per group and cluster size: `code` of the group, `size`, number of
-        clusters `count`, sum and sum of squares of the centered cluster sums.
-    """
-
-    labels: pd.Index
+    labels: pd.Index  # sorted
     n: np.ndarray
-    center: float
+    center: float  # a number near the mean score, subtracted so that sums keep their digits
     total: np.ndarray
-    centered: np.ndarray
-    squared: np.ndarray
+    centered: np.ndarray  # sums of score - center
+    squared: np.ndarray  # sums of (score - center)^2
     binary: bool
-    table: pd.DataFrame
-    clusters: pd.DataFrame | None
+    table: pd.DataFrame  # the `by` columns, and "_mean NAME" of item columns
+    clusters: pd.DataFrame | None  # per group (code) and cluster size: count, sum and squares
 
 
 def group_sums(frame, by, score, cluster=None, item_means=()):
-    """Sizes, sums and sums of squares of each group.
-
-    Parameters
-    ----------
-    frame : narwhals frame
-        Item rows.
-    by : list of str
-        Columns that define the groups.
-    score : str
-        Column of scores.
-    cluster : str or None
-        Column of clusters.
-    item_means : list of str
-        Item columns whose group means are wanted.
-
-    Returns
-    -------
-    GroupSums
-
-    Raises
-    ------
-    ValueError
-        For an empty table, scores that are missing, infinite or not numeric, and
-        missing labels.
-
-    Notes
-    -----
-    Everything is one ``group_by`` of plain sums, which all engines have and all
-    compute alike; whole numbers are counted first, in less than half the time, and that
-    is all if they are 0 and 1; with clusters a second one over its result adds up the
-    clusters of one size. That missing values are about is read off the same sums;
-    only then are they counted, in another pass, for the message.
-    """
+    """`GroupSums` of item rows, by one ``group_by`` of plain sums, alike in all engines."""
     frame = deferred(frame)
+    # Whole numbers are counted in less than half the time, and that is all if they are 0 and 1.
     rows, center = _counts(frame, by, score) if cluster is None and not item_means else None, 0.0
     if rows is None:
         scored = with_score(frame, score)

@@ -12,27 +12,7 @@ _POWERS = {"_skbench_square": 2, "_skbench_fourth": 4}
 def noise_of_variances(
     frame, by, score, cluster, sigma2, n_independent, variance, cluster_weight="item"
 ):
-    """How far the sampling variances of item rows may be believed.
-
-    Parameters
-    ----------
-    frame : narwhals DataFrame
-        Item rows without missing scores.
-    by : list of str
-        Columns that define the groups.
-    score : str
-        Column of scores.
-    cluster : str or None
-        Column of clusters, whose means then stand for the scores.
-    sigma2, n_independent : ndarray of shape (n_groups,)
-        Sampling variances of the groups, in sorted order, and independent observations.
-    variance, cluster_weight : str
-        As in `summarize_items`.
-
-    Returns
-    -------
-    VarianceNoise or None
-    """
+    """`VarianceNoise` of item rows: how far their sampling variances may be believed."""
     rows = with_score(frame, score)
     if cluster is None:
         rows = _distances(rows, by)
@@ -51,10 +31,7 @@ def _distances(rows, by):
 
 
 def _distances_of_clusters(rows, by, cluster, weight):
-    """Residual sum of each cluster, over the mean size of clusters in its group.
-
-    Where clusters weigh the same, distance of their means to the mean of these.
-    """
+    """Residual sum of each cluster over the mean size, or distance of its mean."""
     keys = list(dict.fromkeys([*by, cluster]))
     clusters = rows.group_by(keys).agg(nw.col(SCORE).sum().alias(_TOTAL), nw.len().alias(_ITEMS))
     total, items = nw.col(_TOTAL), nw.col(_ITEMS)

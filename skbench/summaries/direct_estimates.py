@@ -10,11 +10,7 @@ VARIANCES = ("smoothed", "plug-in", "pooled", "agresti", "model")
 
 
 def estimates_from_sums(n, total, centered, squared, binary, labels, variance):
-    """Direct estimates, sampling variances and outcome of groups of independent items.
-
-    `centered` and `squared` are sums of the scores, and of their squares, after a
-    number near their mean is subtracted; scores that are not binary need them.
-    """
+    """Direct estimates, sampling variances and outcome of groups of independent items."""
     if not binary:
         return total / n, means.pooled_mean_variance(centered, squared, n), "continuous"
     return *estimates_of_counts(total, n, labels, variance), "binomial"

@@ -8,28 +8,7 @@ from skbench.items.rows import collected, group_labels
 
 
 def item_texts(frame, by, names, labels):
-    """What columns of text say of each group.
-
-    Parameters
-    ----------
-    frame : narwhals frame
-        Item rows.
-    by : list of str
-        Columns that define the groups.
-    names : list of str
-        Columns of text.
-    labels : pandas.Index of length n_groups
-        Labels of the groups.
-
-    Returns
-    -------
-    dict of str to ndarray of object of shape (n_groups,)
-
-    Raises
-    ------
-    ValueError
-        If a text differs within a group; a blank is another text.
-    """
+    """Column -> what its text says of each group, one text per group."""
     texts = {}
     for name in names:
         pairs = collected(frame.select([*by, name]).unique(), by)
@@ -48,33 +27,7 @@ def item_texts(frame, by, names, labels):
 
 
 def joined_features(sums, labels, by, columns, features, texts):
-    """Frame of features, one row per group, indexed by the labels.
-
-    Parameters
-    ----------
-    sums : DataFrame with n_groups rows
-        Group sums, with the `by` columns and the means of item columns.
-    labels : pandas.Index of length n_groups
-        Labels of the groups, in the order of `sums`.
-    by : list of str
-        Columns that define the groups.
-    columns : list of str
-        Item columns that are features: `sums` has their means, unless they are in `texts`.
-    features : dataframe, Series or None
-        A table of features; its keys are the `by` columns it has.
-    texts : dict of str to array
-        From `item_texts`.
-
-    Returns
-    -------
-    DataFrame of shape (n_groups, n_features)
-
-    Raises
-    ------
-    ValueError
-        If the table has none of the `by` columns, has one twice, repeats a key or
-        lacks one.
-    """
+    """Frame of features, one row per group: item columns, texts and a joined table."""
     X = sums[by].copy()
     for name in columns:
         if name in texts or f"_mean {name}" in sums:

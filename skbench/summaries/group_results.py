@@ -10,26 +10,7 @@ from skbench.summaries.features import joined_features
 
 
 def summarize_groups(groups, by, variance="smoothed", features=None):
-    """Summary of groups of which counts, or means and standard errors, are known.
-
-    Parameters
-    ----------
-    groups : DataFrame
-        One row per group: the columns of `by`, `score`, and `n` and `k` or
-        `standard_error`.
-    by : list of str
-        Columns that name the groups.
-    variance : str, default="smoothed"
-        Sampling variance of counts, as in `skbench.summarize_items`.
-    features : DataFrame or list of str, default=None
-        As there.
-
-    Returns
-    -------
-    GroupSummary
-        With the sampling variances of ``k / n``, or the squares of the standard errors; `n` is
-        nan where it is not known.
-    """
+    """`GroupSummary` of groups whose counts, or means and standard errors, are known."""
     groups = groups.sort_values(by, kind="stable").reset_index(drop=True)
     labels = pd.Index(groups[by[0]]) if len(by) == 1 else pd.MultiIndex.from_frame(groups[by])
     if "k" in groups:

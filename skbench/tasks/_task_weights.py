@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_option
-from skbench.items.tables import some_of
+from skbench._checks import check_option, listed
 from skbench.stats.scales.aggregation import category_weights
 
 _TOLERANCE = 1e-6  # weights written with 6 digits or more sum to 1
@@ -60,10 +59,12 @@ def per_task(values, tasks, name):
         unknown = [key for key in given if key not in own]
         missing = [key for key in own if key not in given]
         if unknown:
-            raise ValueError(f"{name} has {some_of(unknown)}, which is not among {some_of(own)}.")
+            found, known = (listed(names, most=3, show=repr) for names in (unknown, own))
+            raise ValueError(f"{name} has {found}, which is not among {known}.")
         if missing:
             raise ValueError(
-                f"{name} has nothing for {some_of(missing)}. Give it a number, maybe 0."
+                f"{name} has nothing for {listed(missing, most=3, show=repr)}. Give it a number, "
+                "maybe 0."
             )
         values = [given[key] for key in own]
     column = np.asarray(values, dtype=float)

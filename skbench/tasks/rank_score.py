@@ -106,7 +106,8 @@ class MeanRankScore(BaseEstimator):
         Parameters
         ----------
         X : DataFrame with n_rows rows
-            Columns model, dataset, task and language, as `read_euroeval` makes them.
+            Columns model, dataset, task and language, as ``read_items(path, format="euroeval")``
+            makes them.
         y : array-like of shape (n_rows,) or (n_rows, n_runs), or n_rows lists, default=None
             Raw scores of each row, high is good; nan or an empty list is a missing score. Rows of
             the same model and data set are pooled. None takes the column score of `X`. With

@@ -12,10 +12,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import are_counts, check_confidence_level, check_whole, plain
+from skbench._checks import are_counts, check_confidence_level, check_whole, listed, plain
 from skbench._types import DrawSource
 from skbench.containers import Draws, Estimate
-from skbench.items.tables import some_of
 from skbench.stats.intervals.binomial import sampling_variance
 from skbench.stats.intervals.means import normal_interval
 from skbench.stats.scales.aggregation import (
@@ -283,12 +282,14 @@ class WeightSimplex(BaseEstimator):
         unknown = [name for name in wanted if name not in names]
         if unknown:
             raise ValueError(
-                f"There is no category {some_of(unknown)}; the tasks have {some_of(list(names))}."
+                f"There is no category {listed(unknown, most=3, show=repr)}; the tasks have "
+                f"{listed(names, most=3, show=repr)}."
             )
         if len(set(wanted)) != 3 or len(wanted) != 3:
             raise ValueError(
                 f"A triangle has three corners, but there are {len(wanted)} categories: "
-                f"{some_of(wanted)}. Name three with categories=..., or merge some."
+                f"{listed(wanted, most=3, show=repr)}. Name three with categories=..., or merge "
+                "some."
             )
         return names.get_indexer(wanted)
 

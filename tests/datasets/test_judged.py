@@ -114,23 +114,23 @@ def test_truth_does_not_depend_on_autorater_or_labels():
 
 
 @pytest.mark.parametrize(
-    ("changed", "error", "message"),
+    "changed",
     [
-        ({"n_groups": 0}, ValueError, "n_groups must be at least 1, got 0"),
-        ({"n_items": 2.5}, TypeError, "n_items must be an integer or one per group, got 2.5"),
-        ({"n_items": [3, 0, 3]}, ValueError, "n_items must be at least 1, but 'group-1' has 0"),
-        ({"n_labeled": [1, 2]}, ValueError, r"n_labeled has shape \(2,\), but there are 3 groups"),
-        ({"n_labeled": -1}, ValueError, "n_labeled must be at least 0, but 'group-0' has -1"),
-        ({"n_labeled": [9, 9, 11]}, ValueError, "'group-2' has 10 items, of which 11 cannot"),
-        ({"sensitivity": 1.0}, ValueError, "sensitivity must be strictly between 0 and 1, got 1"),
-        ({"specificity": 0.0}, ValueError, "specificity must be strictly between 0 and 1"),
-        ({"abstention": 1.0}, ValueError, r"abstention must be in \[0, 1\), got 1"),
-        ({"abstention": 0.1, "score": "continuous"}, ValueError, "does not abstain"),
-        ({"score": "stars"}, ValueError, "score must be one of .* got 'stars'"),
-        ({"drift": -1.0}, ValueError, "drift must be a finite number >= 0"),
-        ({"intercept": np.inf}, ValueError, "intercept must be a finite number, got inf"),
+        {"n_groups": 0},
+        {"n_items": 2.5},
+        {"n_items": [3, 0, 3]},
+        {"n_labeled": [1, 2]},
+        {"n_labeled": -1},
+        {"n_labeled": [9, 9, 11]},
+        {"sensitivity": 1.0},
+        {"specificity": 0.0},
+        {"abstention": 1.0},
+        {"abstention": 0.1, "score": "continuous"},
+        {"score": "stars"},
+        {"drift": -1.0},
+        {"intercept": np.inf},
     ],
 )
-def test_refuses(changed, error, message):
-    with pytest.raises(error, match=message):
+def test_errors_name_the_argument(changed):
+    with pytest.raises(ValueError, match=next(iter(changed)).removeprefix("n_")):
         make_judged_items(**({"n_groups": 3, "n_items": 10, "n_labeled": 2} | changed))

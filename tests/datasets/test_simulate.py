@@ -6,7 +6,6 @@ from scipy.special import expit, logit
 from scipy.stats import binom, chi2, norm
 
 from skbench.datasets import make_items
-from skbench.datasets.simulate import _expected_score
 
 ALL_STDS_ZERO = {"topic_std": 0, "model_std": 0, "interaction_std": 0, "item_std": 0}
 
@@ -22,6 +21,12 @@ def integral(function, log_odds, item_std):
         epsrel=1e-13,
         limit=500,
     )[0]
+
+
+def expected_score(log_odds, item_std):
+    """Mean score at these log odds over all items there could be."""
+    stds = ALL_STDS_ZERO | {"item_std": item_std}
+    return [make_items(1, 1, 1, intercept=eta, **stds).truth.item() for eta in log_odds]
 
 
 def counts_and_sizes(data):
@@ -45,15 +50,15 @@ def pair_correlation(first, second, mean):
 
 @pytest.mark.parametrize("item_std", [0.1, 0.5, 1, 2, 5, 20, 100])
 def test_truth_is_the_integral(item_std):
-    log_odds = np.array([-6.0, -3, -1, 0, 0.5, 2, 4])
+    log_odds = [-6.0, -1.0, 0.0, 0.5, 4.0]
     slow = [integral(lambda p: p, eta, item_std) for eta in log_odds]
-    np.testing.assert_allclose(_expected_score(log_odds, item_std), slow, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(expected_score(log_odds, item_std), slow, rtol=0, atol=1e-13)
 
 
 @pytest.mark.parametrize("shared_items", [True, False])
 @pytest.mark.parametrize("item_std", [0, 2])
 def test_counts_are_binomial_around_the_truth(shared_items, item_std):
-    data = make_items(4, 15, 5_000, item_std=item_std, shared_items=shared_items, random_state=0)
+    data = make_items(4, 15, 2_000, item_std=item_std, shared_items=shared_items, random_state=0)
     k, n = counts_and_sizes(data)
     # Items of one group are independent draws, so each count is exactly binomial;
     # 1e-6 in each tail of 60 groups is an error in 1 of 8000 runs.
@@ -130,7 +135,7 @@ def test_clusters_correlate_scores_as_the_integral_says(correlation):
     # that averages over what is the item's own.
     common, own = 2 * np.sqrt(correlation), 2 * np.sqrt(1 - correlation)
     nodes, weights = np.polynomial.hermite_e.hermegauss(80)
-    conditional = _expected_score(common * nodes, own)
+    conditional = expit(common * nodes[:, None] - own * nodes) @ weights / weights.sum()
     expected = (np.sum(weights * conditional**2) / weights.sum() - 0.25) / 0.25
     first, second = data.items["score"].to_numpy().reshape(n_pairs, 2).T
     assert data.truth.item() == pytest.approx(0.5)
@@ -237,30 +242,26 @@ def test_extreme_log_odds():
 
 
 @pytest.mark.parametrize(
-    ("kwargs", "error", "message"),
+    "kwargs",
     [
-        ({"n_models": 0}, ValueError, "n_models must be at least 1, got 0"),
-        ({"n_topics": 2.5}, TypeError, r"n_topics must be an integer, got 2\.5"),
-        ({"n_items": 0}, ValueError, "n_items must be at least 1, but 'topic-00' has 0"),
-        (
-            {"n_topics": 3, "n_items": [4, -1, 2]},
-            ValueError,
-            "n_items must be at least 1, but 'topic-1' has -1",
-        ),
-        ({"n_items": [4, 5]}, ValueError, r"shape \(2,\), but there are 20 topics"),
-        ({"n_items": 2.5}, TypeError, r"n_items must be an integer or one per topic, got 2\.5"),
-        ({"score": "stars"}, ValueError, r"one of \('binary', 'continuous'\), got 'stars'"),
-        ({"topic_std": -1}, ValueError, "topic_std must be a finite number >= 0, got -1"),
-        ({"intercept": np.nan}, ValueError, "intercept must be a finite number, got nan"),
-        ({"item_std": 1000}, ValueError, "item_std must be at most 100, got 1000"),
-        ({"model_std": np.nan}, ValueError, "model_std must be a finite number"),
-        ({"interaction_std": -0.1}, ValueError, "interaction_std must be a finite number"),
-        ({"item_std": np.inf}, ValueError, "item_std must be a finite number >= 0, got inf"),
-        ({"feature_noise": -2}, ValueError, "feature_noise must be a finite number"),
-        ({"cluster_size": 0}, ValueError, "cluster_size must be at least 1, got 0"),
-        ({"cluster_correlation": 1.2}, ValueError, r"must be in \[0, 1\], got 1\.2"),
+        {"n_models": 0},
+        {"n_topics": 2.5},
+        {"n_items": 0},
+        {"n_items": [4, -1, 2], "n_topics": 3},
+        {"n_items": [4, 5]},
+        {"n_items": 2.5},
+        {"score": "stars"},
+        {"topic_std": -1},
+        {"intercept": np.nan},
+        {"item_std": 1000},
+        {"model_std": np.nan},
+        {"interaction_std": -0.1},
+        {"item_std": np.inf},
+        {"feature_noise": -2},
+        {"cluster_size": 0},
+        {"cluster_correlation": 1.2},
     ],
 )
-def test_errors(kwargs, error, message):
-    with pytest.raises(error, match=message):
+def test_errors_name_the_argument(kwargs):
+    with pytest.raises(ValueError, match=next(iter(kwargs))):
         make_items(**kwargs)

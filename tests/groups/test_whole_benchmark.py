@@ -5,20 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import expit
 from scipy.stats import binom, hypergeom
 from sklearn.preprocessing import FunctionTransformer
 
 from skbench import (
     DirectEstimator,
-    EmpiricalBayes,
     IntervalPipeline,
-    JamesStein,
     MixedModel,
-    finite_population_estimate,
     make_items,
     summarize_items,
 )
+from skbench.summaries import estimate_of_population
 
 DATA = make_items(n_models=2, n_topics=5, n_items=10, random_state=0)
 SUMMARY = summarize_items(DATA.items, by=["model", "topic"])
@@ -27,17 +24,17 @@ TOPICS = SUMMARY.labels.get_level_values("topic")
 
 @pytest.fixture(scope="module")
 def direct():
-    return DirectEstimator().fit(**SUMMARY.fit_args).estimate(0.9)
+    return DirectEstimator().fit(**SUMMARY.fit_args)
 
 
 def test_says_what_it_is(direct):
-    whole = finite_population_estimate(direct, SUMMARY, 40)
+    whole = direct.estimate(0.9, population=40)
     assert whole.method == "direct (Wilson), whole benchmark"
     assert (whole.guarantee, whole.confidence_level) == (
         "each group, on average over accuracies",
         0.9,
     )
-    assert whole.labels.equals(direct.labels)
+    assert whole.labels.equals(SUMMARY.labels)
 
 
 @pytest.mark.parametrize(
@@ -52,20 +49,20 @@ def test_says_what_it_is(direct):
 )
 def test_sizes_of_each_group(direct, size):
     given = np.array([20, 30] * 5)
-    whole = finite_population_estimate(direct, SUMMARY, size)
-    alone = [finite_population_estimate(direct, SUMMARY, n).low[i] for i, n in enumerate(given)]
+    whole = direct.estimate(population=size)
+    alone = [direct.estimate(population=n).low[i] for i, n in enumerate(given)]
     np.testing.assert_array_equal(whole.low, alone)
 
 
 def test_sizes_of_topics(direct):
     by_topic = pd.Series([20, 30, 40, 50, 60], pd.Index(sorted(set(TOPICS)), name="topic"))
-    whole = finite_population_estimate(direct, SUMMARY, by_topic)
-    expected = finite_population_estimate(direct, SUMMARY, by_topic.loc[TOPICS].to_numpy())
+    whole = direct.estimate(population=by_topic)
+    expected = direct.estimate(population=by_topic.loc[TOPICS].to_numpy())
     np.testing.assert_array_equal(whole.high, expected.high)
 
 
 def test_intervals_stay_where_the_score_can_be(direct):
-    whole = finite_population_estimate(direct, SUMMARY, 11)
+    whole = direct.estimate(population=11)
     assert np.all(whole.low >= SUMMARY.z * 10 / 11)
     assert np.all(whole.high <= (SUMMARY.z * 10 + 1) / 11 + 1e-12)
 
@@ -92,13 +89,13 @@ def test_intervals_stay_where_the_score_can_be(direct):
 )
 def test_bad_sizes_are_refused(direct, size, words):
     with pytest.raises(ValueError, match=words):
-        finite_population_estimate(direct, SUMMARY, size)
+        direct.estimate(population=size)
 
 
 def test_other_groups_are_refused(direct):
-    other = summarize_items(DATA.items, by="topic")
-    with pytest.raises(ValueError, match="different groups"):
-        finite_population_estimate(direct, other, 40)
+    other = summarize_items(DATA.items, by="topic", cluster="item")
+    with pytest.raises(ValueError, match="other groups"):
+        estimate_of_population(direct, other, 0.9, 40)
 
 
 @pytest.mark.parametrize(
@@ -109,8 +106,8 @@ def test_exact_intervals_stay_nearly_exact(n, size, least):
     k = np.arange(n + 1)
     results = pd.DataFrame({"topic": np.repeat(k, n), "score": np.tile(np.arange(n), n + 1)})
     g = summarize_items(results.assign(score=lambda r: (r["score"] < r["topic"]) * 1), by="topic")
-    exact = DirectEstimator(interval="clopper-pearson").fit(**g.fit_args).estimate()
-    whole = finite_population_estimate(exact, g, size)
+    exact = DirectEstimator(interval="clopper-pearson").fit(**g.fit_args)
+    whole = exact.estimate(population=size)
     right = np.arange(size + 1)[:, None]
     inside = (whole.low <= right / size + 1e-12) & (right / size - 1e-12 <= whole.high)
     coverage = np.sum(hypergeom.pmf(k, size, right, n) * inside, axis=1)
@@ -118,51 +115,31 @@ def test_exact_intervals_stay_nearly_exact(n, size, least):
     assert 0.97 <= coverage.mean() <= 0.985
 
 
-def right_or_wrong(rng):
-    """Scores of 300 topics of 40 items."""
-    log_odds = 0.3 + 0.7 * rng.normal(size=(300, 1)) + 1.5 * rng.normal(size=(300, 40))
-    return (rng.random(log_odds.shape) < expit(log_odds)).astype(float), None
-
-
 def continuous(rng):
-    """The same, and the sampling variance of the mean of ten."""
+    """Scores of 300 topics of 40 items, and the sampling variance of the mean of ten."""
     return 0.3 + 0.2 * rng.normal(size=(300, 1)) + 0.5 * rng.normal(size=(300, 40)), 0.025
 
 
-@pytest.mark.parametrize(
-    ("estimator", "scores_of"),
-    [(MixedModel(), right_or_wrong), (MixedModel(), continuous)],
-)
-def test_the_whole_benchmark_is_covered(estimator, scores_of):
+def test_the_whole_benchmark_is_covered():
     """Of 12 x 300 intervals .95 cover the mean over all items, and estimates are nearer to it.
 
     Where the number of all items is not known, the intervals for answers cover .90.
     """
     hits, errors, plain_errors = [], [], []
     for seed in range(12):
-        scores, sigma2 = scores_of(np.random.default_rng(seed))
+        scores, sigma2 = continuous(np.random.default_rng(seed))
         truth = scores.mean(axis=1)
         items = pd.DataFrame(scores[:, :10]).rename_axis("topic").stack().rename("score")
         g = summarize_items(items.reset_index(), by="topic")
-        if sigma2 is not None:
-            g = replace(g, sigma2=np.full(300, sigma2))
-        plain = estimator.fit(**g.fit_args).estimate()
-        whole = finite_population_estimate(plain, g, 40)
+        g = replace(g, sigma2=np.full(300, sigma2))
+        fitted = MixedModel().fit(**g.fit_args)
+        plain, whole = fitted.estimate(), fitted.estimate(population=40)
         hits.append((whole.low <= truth) & (truth <= whole.high))
         errors.append((whole.value - truth) ** 2)
         plain_errors.append((plain.value - truth) ** 2)
     low, high = binom.ppf([0.0005, 0.9995], 12 * 300, 0.95) / (12 * 300)
     assert low <= np.mean(hits) <= high
     assert np.mean(errors) < np.mean(plain_errors)
-
-
-@pytest.mark.parametrize("estimator", [DirectEstimator(), JamesStein(), EmpiricalBayes("ridge")])
-def test_population_is_finite_population_estimate(estimator):
-    args = SUMMARY.fit_args | {"X": pd.DataFrame({"constant": np.ones(10)}, SUMMARY.labels)}
-    fitted = estimator.fit(**args)
-    found = fitted.estimate(0.9, population=40)
-    expected = finite_population_estimate(fitted.estimate(0.9), SUMMARY, 40)
-    pd.testing.assert_frame_equal(found.to_frame(), expected.to_frame())
 
 
 @pytest.fixture(scope="module")

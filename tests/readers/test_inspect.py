@@ -1,16 +1,18 @@
 """Inspect AI: against the answers that its mock model was told to give."""
 
+import io
 import json
 import math
+import struct
 import zipfile
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import zstandard
 from make_fixtures import ANSWERS, QUESTIONS
 
-from skbench.readers import read_inspect, read_items, read_with_notes
-from skbench.readers._archive import Archive
+from skbench.readers import read_items, read_with_notes
 
 FOLDER = Path(__file__).parent / "fixtures" / "inspect"
 
@@ -33,11 +35,24 @@ def test_scores_are_the_answers(model, task):
     assert "cluster" not in items and "repeat" not in items
 
 
+def members(path):
+    """What is in an archive, whose members zipfile cannot unpack before Python 3.14."""
+    found = {}
+    with open(path, "rb") as file, zipfile.ZipFile(file) as archive:
+        for member in archive.infolist():
+            file.seek(member.header_offset + 26)
+            file.seek(sum(struct.unpack("<HH", file.read(4))), 1)
+            packed = io.BytesIO(file.read(member.compress_size))
+            reader = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+            found[member.filename] = reader.read()
+    return found
+
+
 def test_accuracy_is_that_of_the_header():
     for path in (FOLDER / "two_models").iterdir():
-        header = json.loads(Archive(path).read("header.json"))
+        header = json.loads(members(path)["header.json"])
         accuracy = header["results"]["scores"][0]["metrics"]["accuracy"]["value"]
-        assert read_inspect(path)["score"].mean() == pytest.approx(accuracy, abs=1e-15)
+        assert read_items(path)["score"].mean() == pytest.approx(accuracy, abs=1e-15)
 
 
 @pytest.mark.parametrize("folder", ["epochs", "epochs_json"])
@@ -52,21 +67,13 @@ def test_epochs_are_repeats_of_an_item_and_it_their_cluster(folder):
     assert columns["cluster"] == columns["item"] == "id"
 
 
-def test_only_header_and_summaries_are_read(monkeypatch):
-    read = []
-    inside = Archive.read
-    monkeypatch.setattr(Archive, "read", lambda self, name: read.append(name) or inside(self, name))
-    read_inspect(FOLDER / "scorers")
-    assert read == ["header.json", "summaries.json"]
-
-
 def test_grades_and_scorers():
     read = read_with_notes(FOLDER / "scorers", format="inspect")
     items = read.items
     assert items["score"].tolist() == [1, 0, 0.5, 0, 1, 0.5]
     assert "score 'graded' taken in topic 'capitals', not style/length, style/fluent" in said(read)
     words = ["yes", "no", "half", "who knows", "yes", "half"]
-    assert read_inspect(FOLDER / "scorers", score="style/length")["score"].tolist() == [
+    assert read_items(FOLDER / "scorers", score="style/length")["score"].tolist() == [
         len(word) for word in words
     ]
 
@@ -87,7 +94,7 @@ def test_run_that_was_cut_off_is_read_from_its_journal():
 
 def test_cluster_and_topic_from_metadata():
     paths = [path for path in (FOLDER / "two_models").iterdir() if "capitals" in path.name]
-    items = read_inspect(paths, cluster="metadata.page", topic="target")
+    items = read_items(paths, cluster="metadata.page", topic="target")
     assert items["cluster"].tolist() == 2 * ["p0", "p1", "p1", "p2", "p2", "p3"]
     assert items["topic"].tolist() == 2 * list(QUESTIONS["capitals"].values())
 
@@ -170,7 +177,7 @@ def test_errands_are_no_settings(tmp_path):
 def test_bad_samples_are_refused_or_counted(tmp_path, bad, reason):
     path = write_log(tmp_path / "log.json", [sample(1, "C"), bad, sample(3, "I")])
     with pytest.raises(ValueError) as error:
-        read_inspect(path)
+        read_items(path)
     assert str(path) in str(error.value) and reason in str(error.value)
     read = read_with_notes(path, skip_bad_lines=True, format="inspect")
     items = read.items
@@ -181,8 +188,7 @@ def test_bad_samples_are_refused_or_counted(tmp_path, bad, reason):
 def test_archives_of_versions_before_zstandard(tmp_path):
     """They were deflated; the same members packed so."""
     path = next((FOLDER / "two_models").iterdir())
-    archive = Archive(path)
     with zipfile.ZipFile(tmp_path / path.name, "w", zipfile.ZIP_DEFLATED) as old:
-        for name in archive.names():
-            old.writestr(name, archive.read(name))
-    pd.testing.assert_frame_equal(read_inspect(tmp_path), read_inspect(path))
+        for name, content in members(path).items():
+            old.writestr(name, content)
+    pd.testing.assert_frame_equal(read_items(tmp_path), read_items(path))

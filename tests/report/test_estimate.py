@@ -13,7 +13,6 @@ from click.testing import CliRunner
 from skbench import (
     DirectEstimator,
     MixedModel,
-    finite_population_estimate,
     summarize_items,
 )
 from skbench.datasets import make_items
@@ -21,6 +20,7 @@ from skbench.report.cli import main
 from skbench.report.estimate import estimate
 from skbench.report.reading import cluster_weight
 from skbench.stats.intervals.means import bounded_interval
+from skbench.summaries import estimate_of_population
 
 
 def run(*arguments):
@@ -108,8 +108,8 @@ def test_population_of_clusters(items, tmp_path):
     options = {"cluster": "cluster", "cluster_weight": cluster_weight("cluster")}
     g = summarize_items(clusters, ["model", "topic"], **options)
     for column, estimator in (("low", MixedModel()), ("direct_low", DirectEstimator())):
-        expected = estimator.fit(**g.fit_args).estimate()
-        low = np.clip(finite_population_estimate(expected, g, 30).low, 0, 1)
+        fitted = estimator.fit(**g.fit_args)
+        low = np.clip(estimate_of_population(fitted, g, 0.95, 30).low, 0, 1)
         np.testing.assert_allclose(found[column].loc[list(g.labels)], low, rtol=1e-12)
 
 

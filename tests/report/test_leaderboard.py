@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from skbench.comparison import leaderboard as ranked
 from skbench.datasets import make_items
-from skbench.readers import read_euroeval
+from skbench.readers import read_items
 from skbench.report.estimate import estimate
 from skbench.report.leaderboard import leaderboard
 from skbench.tasks import MeanRankScore
@@ -157,7 +157,7 @@ EUROEVAL = Path(__file__).parents[1] / "readers" / "fixtures" / "euroeval" / "ve
 
 def test_euroeval_is_ranked_by_mean_rank_scores(tmp_path):
     document = json.loads(run(EUROEVAL, "--json").stdout)
-    rows = read_euroeval(EUROEVAL)
+    rows = read_items(EUROEVAL)
     sets = MeanRankScore().fit(rows).rank_sets()
     found = pd.DataFrame(document["models"]).set_index("model")
     assert found["rank_low"].tolist() == sets["low"].tolist()

@@ -104,6 +104,6 @@ def test_a_definition_that_the_scores_contradict(tmp_path):
 
 
 def test_ranges_of_several_scores():
-    assert known_range(["lm_eval"], ["acc", "exact_match"]) == (0, 1)
-    assert known_range(["lm_eval"], ["acc", "bleu_max"]) is None
-    assert known_range(["lm_eval", "table"], "acc") is None
+    assert known_range(["lm-eval"], ["acc", "exact_match"]) == (0, 1)
+    assert known_range(["lm-eval"], ["acc", "bleu_max"]) is None
+    assert known_range(["lm-eval", "table"], "acc") is None

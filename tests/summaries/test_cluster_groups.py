@@ -93,7 +93,7 @@ def test_row_order_changes_nothing():
 
 def test_equal_items_make_one_topic():
     items = pd.DataFrame({"x": [1.0, 1.0, 1.0], "text": ["same", "same", "same"]})
-    with pytest.raises(ValueError, match="below the number of different items, 1, got"):
+    with pytest.raises(ValueError):
         cluster_items(items)
 
 

@@ -51,9 +51,9 @@ def test_correlation_of_scores_that_are_no_numbers_is_refused(shared, score, mes
 
 def test_correlation_of_no_rows_or_a_lazy_frame_is_refused(shared):
     polars = pytest.importorskip("polars")
-    with pytest.raises(ValueError, match="items has no rows"):
+    with pytest.raises(ValueError):
         item_correlation(shared.items.iloc[:0])
-    with pytest.raises(ValueError, match="rows in memory, but LazyFrame is lazy"):
+    with pytest.raises(ValueError):
         item_correlation(polars.from_pandas(shared.items).lazy())
 
 

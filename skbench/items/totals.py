@@ -17,28 +17,7 @@ _TOTAL = re.compile(
 
 
 def check_totals(rows, topics, counts=None):
-    """Refuse a topic that is the total of the others, and tell of one that may be it.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        Items with their scores, or results of groups.
-    topics : list of str
-        Columns of the rows that make up the topic.
-    counts : tuple of two str, default=None
-        Columns of the number of answers and of right ones, in results of groups.
-
-    Returns
-    -------
-    list of str
-        What may be a total.
-
-    Raises
-    ------
-    ValueError
-        If a topic holds the same items with the same scores as all other topics of a model
-        together; if the numbers of several models agree, or its name says that it is a total.
-    """
+    """Refuse a topic that is the total of the others; topics that may be one, in words."""
     model = ["model"] if "model" in rows else []
     doubts = []
     for name in topics:

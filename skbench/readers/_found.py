@@ -1,0 +1,78 @@
+"""What reading found: item rows, what was decided on the way, and lines that cannot be read."""
+
+from typing import NamedTuple
+
+import pandas as pd
+
+
+class ItemRows(NamedTuple):
+    """Item rows of files, and how they were read.
+
+    Parameters
+    ----------
+    items : DataFrame
+        One row per (model, item), as from `skbench.read_items`.
+    columns : dict of str to str or list of str
+        Which column of the file plays which role.
+    notes : list of str
+        Everything that was guessed, chosen, converted, ignored or dropped.
+    formats : list of str
+        Formats of the files.
+    groups : DataFrame or None
+        One row per group, where the file holds results of groups: score (the mean), and n
+        and k, or standard_error. `items` are then these rows.
+    blank : DataFrame or None
+        Rows without a score (blank, failed or refused), which `items` leaves out.
+    doubts : list of str
+        Notes on what may have been misread.
+
+    Notes
+    -----
+    When not to use it: for the rows alone, which `skbench.read_items` returns.
+
+    Examples
+    --------
+    >>> ItemRows(pd.DataFrame({"score": [1.0]}), {"score": "acc"}).columns["score"]
+    'acc'
+    """
+
+    items: pd.DataFrame
+    columns: dict
+    notes: list = []
+    formats: list = []
+    groups: pd.DataFrame | None = None
+    blank: pd.DataFrame | None = None
+    doubts: list = []
+
+
+class BadLines:
+    """Lines that cannot be read: refused by default, or skipped and counted."""
+
+    def __init__(self, skip=False):
+        self.skip = skip
+        self._skipped = {}
+
+    def refuse(self, path, line, reason):
+        """Raise or count; `line` is a number or a place, and a KeyError names a missing field."""
+        if isinstance(reason, KeyError):
+            reason = f"has no field {reason}"
+        place = f"line {line}" if isinstance(line, int) else line
+        if not self.skip:
+            raise ValueError(
+                f"{str(path)!r}, {place}: {reason}. Mend or remove it, or pass "
+                f"skip_bad_lines=True (--skip-bad-lines) to go on without it."
+            )
+        self._skipped.setdefault(str(path), []).append(f"{place}: {reason}")
+
+    def add(self, other):
+        """Count what another skipped, too."""
+        for path, reasons in other._skipped.items():
+            self._skipped.setdefault(path, []).extend(reasons)
+
+    def notes(self):
+        """One sentence per file, with the number of skipped lines and the first of them."""
+        return [
+            f"{path!r}: skipped {len(reasons)} bad line{'s' * (len(reasons) > 1)} "
+            f"({'first ' * (len(reasons) > 1)}{reasons[0]})"
+            for path, reasons in self._skipped.items()
+        ]

@@ -1,0 +1,377 @@
+"""Item rows of files and folders, whatever their format, and what was decided on the way."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path as FilePath
+from typing import Literal, TypeAlias, Unpack
+
+import pandas as pd
+
+from skbench._checks import check_option, listed
+from skbench._types import Names, Path, Paths, ReadOptions
+from skbench.items.roles import labels_alike
+from skbench.readers._euroeval import euroeval_logs
+from skbench.readers._every_eval_ever import every_eval_ever_logs
+from skbench.readers._find import find
+from skbench.readers._found import BadLines, ItemRows
+from skbench.readers._helm import helm_logs
+from skbench.readers._inspect import inspect_logs
+from skbench.readers._lm_eval import lm_eval_logs
+from skbench.readers._logs import Options, assemble
+from skbench.readers._promptfoo import promptfoo_logs
+from skbench.readers._several_tables import tables_items
+from skbench.readers.group_results import unfolded
+from skbench.readers.loading import load_table
+
+Format: TypeAlias = Literal[
+    "lm-eval", "inspect", "helm", "euroeval", "every-eval-ever", "promptfoo", "table"
+]
+_READERS = {
+    "lm-eval": lm_eval_logs,
+    "inspect": inspect_logs,
+    "helm": helm_logs,
+    "every-eval-ever": every_eval_ever_logs,
+    "promptfoo": promptfoo_logs,
+    "euroeval": euroeval_logs,
+}
+_TITLES = {
+    "lm-eval": "lm-evaluation-harness",
+    "inspect": "Inspect",
+    "helm": "HELM",
+    "every-eval-ever": "Every Eval Ever",
+    "promptfoo": "promptfoo",
+    "euroeval": "EuroEval",
+    "table": "tables",
+}
+
+
+def read_items(
+    path: Paths,
+    *,
+    format: Format | None = None,
+    model: str | Mapping[str, str] | None = None,
+    topic: Names | None = None,
+    item: str | None = None,
+    score: str | None = None,
+    cluster: str | None = None,
+    models: Sequence[str] | None = None,
+    filter: str | None = None,
+    skip_bad_lines: bool = False,
+    n_jobs: int | None = None,
+) -> pd.DataFrame:
+    """Item rows from files or folders of evaluation results, in any known format.
+
+    The contents of a file tell its format: logs of lm-evaluation-harness, Inspect, HELM,
+    EuroEval, Every Eval Ever and promptfoo, and tables (CSV, TSV, Parquet, JSON Lines).
+    A folder is searched for everything that is known.
+
+    A table is long (one row per model and item, one score column) or wide (one row per item,
+    one score column per model). Columns that are not named are guessed by their usual names,
+    such as `model`, `task`, `question_id` or `accuracy`. `skbench.readers.read_with_notes`
+    reads the same and reports every guess and every choice.
+
+    Parameters
+    ----------
+    path : str, path-like, or list of them
+        Files and folders. Text files may be compressed (.gz, .bz2, .xz).
+    format : {"lm-eval", "inspect", "helm", "euroeval", "every-eval-ever", "promptfoo", \
+"table"}, default=None
+        Read files of this format and nothing else. None reads all logs or, where there are
+        none, all tables.
+    model : str or dict, default=None
+        Tables: the column of models. None guesses; without one each
+        file is taken to hold one model. Logs: new names of models, by
+        their names in the logs; a string names the only one.
+    topic : str or list of str, default=None
+        Tables: the topic column; several columns keep their own names. Logs: a field
+        of the records in place of the task, such as ``"doc.subject"``.
+    item : str, default=None
+        Tables: the column that names the item. Without one, nothing is known of
+        items that models share.
+    score : str, default=None
+        Tables: the score column. Logs: the metric or scorer. High is good.
+    cluster : str, default=None
+        Tables: the column of clusters. Logs: a field such as ``"metadata.passage"``.
+    models : list of str, default=None
+        The score columns of a wide table, one per model. None guesses: where neither a score
+        nor a model column is found, the columns that hold only 0 and 1 (or 0 and 100), or
+        failing that only numbers between 0 and 1. In a column of text up to a tenth of the
+        cells may be something else; they are then refused by name.
+    filter : str, default=None
+        Logs of lm-evaluation-harness: whose answers to take where a task has several filters.
+        None takes the first that all files of the task have.
+    skip_bad_lines : bool, default=False
+        Count lines that cannot be read in the notes, instead of refusing them.
+    n_jobs : int, default=None
+        Processes, as in joblib, that read samples of lm-evaluation-harness of over 1 GiB in
+        all; the rows and their order are the same. None reads in this one.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per (model, item), with the columns `model`, `topic`, `item`, `score` and,
+        where they are known, `cluster`, `repeat` (answers to one item, which is then a
+        cluster) and `confidence` (the share of the likeliest choice). Other columns of
+        tables keep their names; one that bears a role's name without playing the role gets
+        the suffix `_in_file`.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If a file is empty, of an unknown kind, or cut off; if a line cannot be read; if the
+        scores cannot be found or are not numbers; if a label is blank; or if a (model, item)
+        pair occurs twice although the item is not named as the cluster.
+
+    Notes
+    -----
+    Rows without a score, or with NaN for one, are dropped and counted in the notes. Item ids
+    that start again in every topic get the topic in front. Words such as "correct" and
+    "False" become 1 and 0.
+
+    Two runs that give their model one name stay two models where they answer the same
+    topics or differ in their settings; the notes say how they are named, and `model`
+    renames them. Items with one number but different texts in two runs are kept apart.
+
+    A table of counts (`n` and `k`, `total` and `correct`, `n` and `accuracy`) holds results of
+    groups: it becomes as many rows as there were answers, without item ids. A table of means
+    and standard errors is refused here; ``read_with_notes(path).groups`` holds both kinds.
+
+    What is special to a format:
+
+    - "lm-eval": ``samples_*.jsonl``, written with ``--log_samples``, and the summary with the
+      same time in its name. `score` defaults to the first metric that is a number and of
+      which more is better.
+    - "inspect": header and summaries of ``.eval`` archives, or ``.json`` logs. C, P, I and N
+      count 1, 0.5, 0 and 0. `score` is a scorer, or ``scorer/key`` where one gives several
+      numbers. An item is the cluster of its epochs. Archives need zstandard.
+    - "helm": ``per_instance_stats.json`` and ``run_spec.json``. `score` defaults to
+      exact_match, its variants or a few others. Perturbed questions and training instances
+      are left out. An instance is the cluster of its train trials. `topic` and `cluster`
+      are refused.
+    - "euroeval": one row per bootstrap sample of a test set, as EuroEval keeps no items; for
+      `RepeatedRuns` and `MeanRankScore`, not for intervals that take rows for items. Columns
+      `dataset`, `task` and `language` are added. `topic` and `cluster` are refused.
+    - "every-eval-ever": instance-level JSON Lines. `score` is an `evaluation_result_id`.
+    - "promptfoo": JSON (since version 0.94) or JSON Lines. A model is a provider, or a provider
+      with a prompt where there are several. An item is the cluster of its repeats. `score`
+      is ``"success"`` (the default), ``"score"`` or a named score.
+
+    When not to use it: for tables of means alone, which do not say how noisy they are, or for
+    summaries such as ``results_*.json``, which hold no items.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> text = "task,id,ada,bob\\nlaw,1,1,0\\nlaw,2,1,\\n"
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "results.csv")
+    ...     _ = open(path, "w").write(text)
+    ...     items = read_items(path)
+    >>> items[["model", "topic", "item", "score"]]
+      model topic  item  score
+    0   ada   law     1    1.0
+    1   ada   law     2    1.0
+    2   bob   law     1    0.0
+    """
+    rows = read_with_notes(
+        path,
+        format=format,
+        model=model,
+        topic=topic,
+        item=item,
+        score=score,
+        cluster=cluster,
+        models=models,
+        filter=filter,
+        skip_bad_lines=skip_bad_lines,
+        n_jobs=n_jobs,
+    )
+    return unfolded(rows).items
+
+
+def read_with_notes(
+    path: Paths, *, format: Format | None = None, **options: Unpack[ReadOptions]
+) -> ItemRows:
+    """Item rows, and everything that was decided in reading them.
+
+    Parameters
+    ----------
+    path : str, path-like, or list of them
+        Files and folders.
+    format : str, default=None
+        As in `skbench.read_items`.
+    **options
+        Other arguments of `skbench.read_items`.
+
+    Returns
+    -------
+    ItemRows
+        The rows, the roles of columns, the notes and the formats.
+
+    Raises
+    ------
+    ValueError, FileNotFoundError
+        As in `skbench.read_items`.
+
+    Notes
+    -----
+    When not to use it: for the rows alone, which `skbench.read_items` returns.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "results.csv")
+    ...     _ = open(path, "w").write("task,id,ada,bob\\nlaw,1,1,0\\nlaw,2,1,\\n")
+    ...     rows = read_with_notes(path)
+    >>> rows.columns["topic"], rows.formats
+    ('task', ['table'])
+    >>> rows.notes[-1]
+    '1 of 4 scores are blank: dropped, not counted as wrong'
+    """
+    if format is not None:
+        check_option("format", format, _TITLES)
+    paths = [path] if isinstance(path, (str, os.PathLike)) else path
+    paths = [FilePath(one) for one in paths]
+    found, notes = find(paths)
+    found = _wanted(found, format, paths, notes)
+    bad = BadLines(options.pop("skip_bad_lines", False))
+    rows = _item_rows(found, bad, notes, **options)
+    alike = list(labels_alike(rows.items))
+    notes = [*rows.notes, *_unit_of(rows.items["score"]), *alike, *bad.notes()]
+    return rows._replace(notes=notes, formats=list(found), doubts=[*rows.doubts, *alike])
+
+
+def read_features(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
+    """A table of group features, its key columns named as in the items.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A .csv or .tsv file, possibly compressed, or a .parquet file.
+    columns : dict of str to str
+        Which column of the file of items plays which role, from
+        `skbench.readers.read_with_notes`. The columns of this name are renamed to `model`
+        and `topic`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Ready for ``summarize_items(..., features=...)``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is empty or cannot be read.
+    TypeError
+        If `columns` is no dict.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from skbench.readers import read_with_notes
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     results, table = (os.path.join(folder, f"{name}.csv") for name in ("r", "f"))
+    ...     _ = open(results, "w").write("system,task,id,correct\\nada,law,1,1\\n")
+    ...     _ = open(table, "w").write("task,length\\nlaw,12.5\\n")
+    ...     read_features(table, read_with_notes(results).columns)
+      topic  length
+    0   law    12.5
+    """
+    if not isinstance(columns, dict):
+        raise TypeError(
+            f"columns must be the dict of columns that read_with_notes(path).columns is, got "
+            f"{type(columns).__name__}."
+        )
+    roles = ("model", "topic")
+    keys = {columns[role]: role for role in roles if isinstance(columns.get(role), str)}
+    table, _ = load_table(path, lambda columns: [*keys, *keys.values()])
+    return table.rename(columns=keys)
+
+
+def _item_rows(
+    found,
+    bad,
+    notes,
+    *,
+    model=None,
+    topic=None,
+    item=None,
+    score=None,
+    cluster=None,
+    models=None,
+    filter=None,
+    n_jobs=None,
+):
+    """`ItemRows` of tables, or of logs of any programs; options as in `read_items`."""
+    if "table" in found:
+        named = {"model": model, "topic": topic, "item": item, "score": score, "cluster": cluster}
+        if isinstance(model, Mapping):
+            raise ValueError("model= renames models of logs; for a table, name its model column.")
+        if filter is not None:
+            raise ValueError("filter= (--filter) is for lm-evaluation-harness, not for tables.")
+        rows = tables_items(found["table"], named, models, bad)
+        return rows._replace(notes=[*notes, *rows.notes])
+    if filter is not None and "lm-eval" not in found:
+        raise ValueError(
+            "filter= (--filter) is for lm-evaluation-harness, of which there are no logs here."
+        )
+    for option, value in {"item= (--item)": item, "models= (--models)": models}.items():
+        if value is not None:
+            raise ValueError(f"{option} is for tables; logs say themselves what an item is.")
+    options = Options(score, filter, _one_field(topic), cluster, topic is None, n_jobs)
+    logs = []
+    for kind, files in found.items():
+        logs += _READERS[kind](files, options, bad, notes)
+        notes.insert(0, f"{_TITLES[kind]}: {len(files)} file{'s' * (len(files) > 1)}")
+    if not logs:
+        files = [file for several in found.values() for file in several]
+        raise ValueError(f"No item is left to read in {listed(files, most=3)}.")
+    return assemble(logs, model, notes)
+
+
+def _unit_of(score):
+    low, high = score.min(), score.max()
+    if low < 0 or high > 1:
+        yield f"scores run from {low:g} to {high:g}: kept in that unit, as continuous"
+
+
+def _wanted(found, only, paths, notes):
+    """The formats to read: one asked for, else all logs, else tables."""
+    where = listed(paths, most=3)
+    if not found or (only is not None and only not in found):
+        looked = "results" if only is None else f"logs of {_TITLES[only]}"
+        others = f" There are {listed([_TITLES[k] for k in found])}." if found else ""
+        raise ValueError(f"There are no {looked} in {where}.{others}")
+    if only is not None:
+        chosen = {only: found[only]}
+        reason = f"not {_TITLES[only]}"
+    elif set(found) == {"table"}:
+        return found
+    else:
+        chosen = {kind: files for kind, files in found.items() if kind in _READERS}
+        reason = "a table beside logs: read it by itself"
+        if len(chosen) > 1 and "euroeval" in chosen:
+            _ignore(chosen.pop("euroeval"), "scores of runs beside scores of items", notes)
+    for kind, files in found.items():
+        if kind not in chosen and not (kind == "euroeval" and only is None):
+            _ignore(files, reason, notes)
+    return chosen
+
+
+def _ignore(files, reason, notes):
+    names = listed([file.name for file in files], most=4)
+    notes.append(f"ignored {len(files)} file{'s' * (len(files) > 1)} ({reason}): {names}")
+
+
+def _one_field(topic):
+    topic = topic[0] if isinstance(topic, (list, tuple)) and len(topic) == 1 else topic
+    if topic is not None and not isinstance(topic, str):
+        raise ValueError("Logs take one field as topic= (--by), such as 'doc.subject'.")
+    return None if topic in ("topic", "task") else topic

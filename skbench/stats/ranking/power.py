@@ -106,8 +106,10 @@ def power_t(effect, n_items, variance, confidence_level=0.95, cluster_size=1):
 
     Parameters
     ----------
-    effect, n_items, variance, confidence_level
-        As in `minimum_detectable_effect`; float or ndarray.
+    effect : float or ndarray
+        True difference.
+    n_items, variance, confidence_level
+        As in `detectable_effect`; float or ndarray.
     cluster_size : float or ndarray, default=1
         Items per cluster.
 

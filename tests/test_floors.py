@@ -13,6 +13,7 @@ FLOOR = {
     "_checks": 0,
     "_columns": 1,
     "_files": 0,
+    "_lazy": 0,
     "_population": 1,
     "_printed": 0,
     "_progress": 0,

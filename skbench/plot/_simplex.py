@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
 from scipy.ndimage import gaussian_filter
 
-from skbench.plot import _style
+from skbench.plot import _rows, _style
+from skbench.plot._display import Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 _GREY = "#d3d7dc"
@@ -42,16 +43,14 @@ _TRIANGLE = 0.7  # of the height that the other lines leave
 _TIE = {"color": _style.INK, "linewidth": 0.7}  # solid: neighbors draw their border twice
 
 
-class SimplexDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class SimplexDisplay(Display):
     """Map of all weightings of three categories, colored by the best model.
 
-    Each corner gives all weight to one category, the middle equal weights to all
-    three. Gray is where the two best models are too close to tell. Make it with
-    :meth:`from_simplex`, which computes everything to be drawn and needs no
-    matplotlib; :meth:`plot` only draws.
+    Each corner gives all weight to one category, the middle equal weights to all three. Gray is
+    where the two best models are too close to tell. Make it with :meth:`from_simplex`.
 
-    When not to use it: to choose the weights. They say what matters to the reader and
-    should be set before looking who wins.
+    When not to use it: to choose the weights. They should be set before looking who wins.
 
     Parameters
     ----------
@@ -64,11 +63,11 @@ class SimplexDisplay:
     categories : list of str of length 3
         Names of the corners: top, bottom left, bottom right.
     fractions : Series
-        Share of the weightings by winner, most first, "undecided" last.
+        Share of the weightings by winner, largest first, "undecided" last.
     legend : dict of str to str
         The entries of `fractions` in words.
     notes : list of str
-        What the reader must be told: what counts as undecided.
+        What is drawn, and the correlation between models where one is assumed.
 
     Attributes
     ----------
@@ -93,27 +92,11 @@ class SimplexDisplay:
     'ada: 33 %'
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        *,
-        weights: np.ndarray,
-        region: np.ndarray,
-        leader: np.ndarray,
-        categories: Sequence[str],
-        fractions: pd.Series,
-        legend: Mapping[str, str],
-        notes: Sequence[str],
-    ) -> None:
-        self.weights = weights
-        self.region = region
-        self.leader = leader
-        self.categories = categories
-        self.fractions = fractions
-        self.legend = legend
-        self.notes = notes
+    weights: np.ndarray
+    region: np.ndarray
+    leader: np.ndarray
+    categories: Sequence[str]
+    fractions: pd.Series
 
     @classmethod
     def from_simplex(cls, simplex: Any) -> Self:
@@ -137,7 +120,7 @@ class SimplexDisplay:
         fractions = simplex.fractions_
         undecided = fractions.index[-1]
         words = {
-            name: f"{_style.in_one_line(name)}: {_percent(share)}"
+            name: f"{_rows.in_one_line(name)}: {_percent(share)}"
             for name, share in fractions.items()
         }
         words[undecided] += f", the lead is within {simplex.z:.3g} standard errors"
@@ -148,7 +131,7 @@ class SimplexDisplay:
             weights=simplex.weights_,
             region=fractions.index.get_indexer(winners),
             leader=simplex.leader_,
-            categories=_style.row_names(simplex.categories_),
+            categories=_rows.row_names(simplex.categories_),
             fractions=fractions,
             legend=words,
             notes=notes,
@@ -160,8 +143,8 @@ class SimplexDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; its height says how many models the legend names (at most 8, and
-            how many others there are). A new figure by default.
+            Axes to draw on; the higher, the more models the legend names (at most 8). A new
+            figure by default.
 
         Returns
         -------
@@ -173,6 +156,12 @@ class SimplexDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        self.ax_ = self._drawn(ax)
+        self.figure_ = self.ax_.figure
+        return self
+
+    def _drawn(self, ax):
+        """The axes with everything on them."""
         names = [*self.fractions.index]
         shown = names[:-1][: self._most_named(ax)]
         texts = [self.legend[name] for name in shown]
@@ -182,14 +171,13 @@ class SimplexDisplay:
             texts.append(f"{len(rest)} other model{several}: {_percent(rest.sum())}")
         texts += [self.legend[names[-1]], "equal scores of the two best", "equal weights"]
         if ax is None:
-            ax = _style.new_axes(6.0, 5.1 + 0.19 * len(texts + self.notes))
-        colors = self._colors(len(names), len(shown))
-        self._draw_regions(ax, colors)
-        handles = _handles([*dict.fromkeys(colors[:-1]), colors[-1]])
+            n_lines = len(texts) + len(self.notes)
+            ax = _style.new_axes(6.0, 5.1 + _style.INCHES_PER_LINE * n_lines)
+        others = [_OTHERS] * (len(names) - 1 - len(shown))
+        handles = self._draw_regions(ax, [*_PALETTE[: len(shown)], *others, _GREY])
         handles += [*ax.plot([], [], **_TIE), _draw_frame(ax, self.categories)]
         _style.draw_heading(ax, handles, texts, self.notes)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return ax
 
     def _most_named(self, ax):
         """Models that the legend has room for beside the triangle."""
@@ -198,14 +186,10 @@ class SimplexDisplay:
         free = _style.height_of([ax], len(self.notes) + _MORE_LINES) * (1 - _TRIANGLE)
         return int(np.clip(free / _style.INCHES_PER_LINE, 1, len(_PALETTE)))
 
-    def _colors(self, n_regions, n_shown):
-        """A color per region: winners, the rest of them alike, undecided."""
-        rest = [_OTHERS] * (n_regions - 1 - n_shown)
-        return [*_PALETTE[:n_shown], *rest, _GREY]
-
     def _draw_regions(self, ax, colors):
+        """Color the region of each winner; returns the legend handles."""
         from matplotlib.colors import to_rgba
-        from matplotlib.patches import Polygon
+        from matplotlib.patches import Patch, Polygon
 
         nearest, inside, blur = _nearest_weighting(self.weights)
         shares = [_smoothed(self.region[nearest] == r, blur) for r in range(len(colors))]
@@ -226,9 +210,11 @@ class SimplexDisplay:
             look = {"colors": _TIE["color"], "linewidths": _TIE["linewidth"]}
             line = ax.contour(border, levels=[0.5], extent=extent, zorder=3, **look)
             line.set_clip_path(edge)
+        return [Patch(facecolor=color, edgecolor="none") for color in dict.fromkeys(colors)]
 
 
 def _percent(share):
+    """A share in whole per cent, or two digits of what is less."""
     return f"{100 * share:.0f} %" if share >= 0.01 or share == 0 else f"{100 * share:.2g} %"
 
 
@@ -298,9 +284,3 @@ def _draw_level(ax, corner, share):
         color=_style.MUTED,
         fontsize=7.5,
     )
-
-
-def _handles(colors):
-    from matplotlib.patches import Patch
-
-    return [Patch(facecolor=color, edgecolor="none") for color in colors]

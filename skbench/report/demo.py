@@ -61,7 +61,7 @@ def demo(seed, n_images, output):
         for line in ("", *_verdict(scores, estimates, truth, summary.groups), ""):
             print_prose(line)
         display = _shrinkage(estimates, truth, summary)
-        _print_moves(display.moves_)
+        _print_moves(display.moves)
         _save(output, display, sample)
 
 

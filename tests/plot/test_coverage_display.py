@@ -38,7 +38,7 @@ def pyplot():
 
 
 def test_points_are_coverage_and_width():
-    points = CoverageDisplay.from_summary(make_table()).points_
+    points = CoverageDisplay.from_summary(make_table()).points
     assert points.index.unique("estimator").tolist() == ["direct", "EB", "SR"]
     assert points.loc[("bbh", "EB")].tolist() == pytest.approx([0.84, 0.9])
 
@@ -60,7 +60,7 @@ def test_failures_are_told():
 
 def test_a_plain_summary_is_one_row():
     display = CoverageDisplay.from_summary(make_table().loc["mmlu"])
-    assert display.points_.index.tolist() == [("", "direct"), ("", "EB"), ("", "SR")]
+    assert display.points.index.tolist() == [("", "direct"), ("", "EB"), ("", "SR")]
 
 
 def test_tables_without_intervals_are_refused():
@@ -102,7 +102,7 @@ def test_two_panels_share_their_rows(pyplot):
     for ax, column in ((left, "coverage"), (right, "width_ratio")):
         marks = [line for line in ax.lines if line.get_marker() not in ("None", "")]
         marks = [line for line in marks if len(line.get_xdata()) == 2]
-        expected = display.points_[column].unstack("estimator", sort=False)
+        expected = display.points[column].unstack("estimator", sort=False)
         for line, name in zip(marks, expected, strict=True):
             np.testing.assert_allclose(line.get_xdata(), expected[name])
     assert 0.95 in [line.get_xdata()[0] for line in left.lines if len(line.get_xdata())]

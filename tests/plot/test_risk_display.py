@@ -53,7 +53,7 @@ def pyplot():
 
 
 def test_points_are_the_ratios_without_the_baseline():
-    points = RiskDisplay.from_summary(make_table()).points_
+    points = RiskDisplay.from_summary(make_table()).points
     assert points.index.tolist() == [
         ("small", "EB"), ("small", "SR"), ("large", "EB"), ("large", "SR"),
     ]  # fmt: skip
@@ -63,15 +63,15 @@ def test_points_are_the_ratios_without_the_baseline():
 
 
 def test_whiskers_follow_the_level():
-    points = RiskDisplay.from_summary(make_table(), confidence_level=0.5).points_
+    points = RiskDisplay.from_summary(make_table(), confidence_level=0.5).points
     np.testing.assert_allclose(points["high"] - points["ratio"], 0.05 * norm.ppf(0.75))
 
 
 @pytest.mark.parametrize(("value", "factor"), [("small", 0.5), ("large", 2.0)])
 def test_parts_have_no_whiskers(value, factor):
     display = RiskDisplay.from_summary(make_table(), value=value)
-    assert display.points_["ratio"].tolist() == [factor * r for r in (0.5, 0.8, 0.9, 4.0)]
-    assert display.points_["low"].isna().all()
+    assert display.points["ratio"].tolist() == [factor * r for r in (0.5, 0.8, 0.9, 4.0)]
+    assert display.points["low"].isna().all()
     assert "whiskers" not in display.notes[0] and "15 items" in display.xlabel
 
 
@@ -82,12 +82,12 @@ def test_narrower_is_not_called_better():
 
 def test_a_plain_summary_is_one_row():
     display = RiskDisplay.from_summary(make_table().loc["small"])
-    assert display.points_.index.tolist() == [("", "EB"), ("", "SR")]
+    assert display.points.index.tolist() == [("", "EB"), ("", "SR")]
 
 
 def test_another_baseline_is_named():
     display = RiskDisplay.from_summary(relative_to_eb(), baseline="EB")
-    assert display.points_.index.unique(1).tolist() == ["direct", "SR"]
+    assert display.points.index.unique(1).tolist() == ["direct", "SR"]
     assert display.xlabel.endswith("relative to EB") and "better than EB" in display.notes[0]
 
 

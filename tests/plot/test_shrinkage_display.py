@@ -61,7 +61,7 @@ def pyplot():
 
 
 def test_moves_are_sorted_by_their_size():
-    moves = make_display().moves_
+    moves = make_display().moves
     assert moves.columns.tolist() == [
         "label", "direct", "shrunk", "low", "high", "moved", "unlike_peers", "truth", "improved",
     ]  # fmt: skip
@@ -75,7 +75,7 @@ def test_moves_are_sorted_by_their_size():
 
 def test_improved_means_nearer_to_the_truth():
     display = make_display(truth=TRUTH)
-    improved = display.moves_["improved"]
+    improved = display.moves["improved"]
     assert improved.tolist() == [True, False, False, True, False]
     assert improved.dtype == "boolean"
     assert display.legend == {
@@ -91,7 +91,7 @@ def test_improved_means_nearer_to_the_truth():
 def test_a_move_past_the_truth_that_ends_farther_is_no_improvement():
     """Set out in the right direction from .3 to .5, but .8 is farther than .3 was."""
     display = make_display([0.3], [0.8], TOPICS[:1], truth=pd.Series([0.5], index=TOPICS[:1]))
-    assert display.moves_["improved"].tolist() == [False]
+    assert display.moves["improved"].tolist() == [False]
     assert display.legend["farther"] == "ended farther from it: 1 of 1"
 
 
@@ -107,7 +107,7 @@ def test_counts_are_over_all_groups_whatever_is_drawn():
     assert 125 < n_better < 250
     assert display.legend["toward"] == f"moved toward the truth: {n_better} of 250"
     assert display.legend["farther"] == f"ended farther from it: {250 - n_better} of 250"
-    assert display.moves_["improved"].sum() == n_better
+    assert display.moves["improved"].sum() == n_better
     assert len(display.rows) == 2
     assert display.notes == ["2 of 250 groups shown: those asked for"]
 
@@ -116,8 +116,8 @@ def test_unknown_truth_and_missing_estimates_are_not_judged():
     direct, shrunk = np.array(DIRECT), np.array(SHRUNK)
     direct[[0, 1]], shrunk[0] = np.nan, np.nan
     display = make_display(direct, shrunk, truth=TRUTH.drop("art"))
-    assert display.moves_["improved"].isna().sum() == 3
-    assert display.moves_.index.tolist() == ["art", "virology", "zoology", "anatomy", "law"]
+    assert display.moves["improved"].isna().sum() == 3
+    assert display.moves.index.tolist() == ["art", "virology", "zoology", "anatomy", "law"]
     assert display.legend["toward"] == "moved toward the truth: 1 of 2"
     assert display.legend["unknown"] == "not judged, truth or estimate missing: 3"
     assert display.notes == [
@@ -160,7 +160,7 @@ def test_many_groups_show_those_that_moved_most():
     np.testing.assert_array_equal(np.sort(display.rows["moved"].abs()), farthest)
     assert display.rows["shrunk"].is_monotonic_decreasing
     assert display.notes == ["40 of 250 groups shown: those that moved most"]
-    assert len(display.moves_) == 250
+    assert len(display.moves) == 250
 
 
 def test_max_rows_among_those_asked_for():
@@ -173,7 +173,7 @@ def test_sizes_stand_beside_the_rows_unless_they_are_all_the_same():
     sizes = pd.Series([12, 5, 30, 7, 9], index=TOPICS)
     display = make_display(n=sizes[::-1])
     assert display.remarks == [f"n = {sizes[name]}" for name in display.rows.index]
-    assert display.moves_["n"].to_dict() == sizes.to_dict()
+    assert display.moves["n"].to_dict() == sizes.to_dict()
     display = make_display(n=[10] * 5)
     assert display.remarks == [""] * 5 and display.notes == ["10 items in every group"]
 

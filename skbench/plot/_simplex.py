@@ -171,7 +171,8 @@ class SimplexDisplay(Display):
             texts.append(f"{len(rest)} other model{several}: {_percent(rest.sum())}")
         texts += [self.legend[names[-1]], "equal scores of the two best", "equal weights"]
         if ax is None:
-            n_lines = len(texts) + len(self.notes)
+            more = _corner_names(self.categories)[0].count("\n")
+            n_lines = len(texts) + len(self.notes) + more
             ax = _style.new_axes(6.0, 5.1 + _style.INCHES_PER_LINE * n_lines)
         others = [_OTHERS] * (len(names) - 1 - len(shown))
         handles = self._draw_regions(ax, [*_PALETTE[: len(shown)], *others, _GREY])
@@ -239,12 +240,17 @@ def _smoothed(mask, blur):
     return gaussian_filter(mask.astype(np.float32), min(blur, _LARGEST_BLUR), mode="nearest")
 
 
+def _corner_names(categories):
+    """What stands at the corners, in lines."""
+    return [textwrap.fill(f"only {name}", _CORNER_WIDTH) for name in categories]
+
+
 def _draw_frame(ax, categories):
     """Corner names, lines of equal weight, and the middle; returns the legend handle of that."""
     ax.set_aspect("equal", anchor="S")  # what is left over goes to the heading
     ax.set_axis_off()
     ax.set_xlim(-0.12, 1.12)
-    names = [textwrap.fill(f"only {name}", _CORNER_WIDTH) for name in categories]
+    names = _corner_names(categories)
     ax.set_ylim(-0.12, _HEIGHT + 0.07 + _CORNER_LINE * names[0].count("\n"))
     for name, (x, y), shift in zip(names, _CORNERS, (6, -18, -18), strict=True):
         ax.annotate(

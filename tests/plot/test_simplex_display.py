@@ -20,6 +20,13 @@ def make_simplex(n_models=3, *, scores=None, sigma2=1e-4, **options):
     return WeightSimplex(**{"resolution": 40, **options}).fit(X, np.ravel(scores), sigma2)
 
 
+@pytest.fixture(scope="module")
+def drawn():
+    """Three models, each the best at one corner."""
+    pytest.importorskip("matplotlib").use("Agg")
+    return SimplexDisplay.from_simplex(make_simplex()).plot()
+
+
 # Top, bottom left, bottom right.
 CORNERS = np.array([[0.5, np.sqrt(3) / 2], [0.0, 0.0], [1.0, 0.0]])
 
@@ -69,49 +76,42 @@ def test_needs_a_fitted_simplex():
         SimplexDisplay.from_simplex(WeightSimplex())
 
 
-def test_every_weighting_has_the_colour_of_its_winner(pyplot):
-    simplex = make_simplex()
-    display = SimplexDisplay.from_simplex(simplex)
-    assert display.plot() is display
-    colors = legend_colors(display)
+def test_every_weighting_has_the_colour_of_its_winner(drawn):
+    colors = legend_colors(drawn)
     wrong = 0
-    for weights, region in zip(simplex.weights_, display.region, strict=True):
+    for weights, region in zip(drawn.weights, drawn.region, strict=True):
         inner = 0.97 * weights + 0.01  # off the border, where pixels end
-        wrong += color_at(display, inner) != colors[region]
+        wrong += color_at(drawn, inner) != colors[region]
     # Borders between regions are smoothed by about one step of the grid.
-    assert wrong < 0.05 * len(simplex.weights_)
+    assert wrong < 0.05 * len(drawn.weights)
 
 
-def test_corners_belong_to_the_specialists(pyplot):
-    display = SimplexDisplay.from_simplex(make_simplex()).plot()
-    for corner, category in enumerate(display.categories):
-        at = display.fractions.index.get_loc(f"m{corner}")
+def test_corners_belong_to_the_specialists(drawn):
+    for corner, category in enumerate(drawn.categories):
+        at = drawn.fractions.index.get_loc(f"m{corner}")
         nearly = 0.02 + 0.94 * np.eye(3)[corner]
-        assert color_at(display, nearly) == legend_colors(display)[at]
-        (name,) = (t for t in display.ax_.texts if t.get_text() == f"only {category}")
+        assert color_at(drawn, nearly) == legend_colors(drawn)[at]
+        (name,) = (t for t in drawn.ax_.texts if t.get_text() == f"only {category}")
         assert name.xy == pytest.approx(CORNERS[corner])
 
 
-def test_nothing_is_drawn_outside_the_triangle(pyplot):
-    display = SimplexDisplay.from_simplex(make_simplex()).plot()
-    picture = display.ax_.images[0].get_array()
+def test_nothing_is_drawn_outside_the_triangle(drawn):
+    picture = drawn.ax_.images[0].get_array()
     assert picture[-1, 0, 3] == picture[-1, -1, 3] == 0
     assert 0.49 < (picture[..., 3] > 0).mean() < 0.51
 
 
-def test_percentages_stand_on_the_edges(pyplot):
+def test_percentages_stand_on_the_edges(drawn):
     """Half the weight on a category: on the edge where it meets the next one."""
-    display = SimplexDisplay.from_simplex(make_simplex()).plot()
-    halves = {tuple(np.round(t.xy, 6)) for t in display.ax_.texts if t.get_text() == "50 %"}
+    halves = {tuple(np.round(t.xy, 6)) for t in drawn.ax_.texts if t.get_text() == "50 %"}
     expected = {tuple(np.round((CORNERS[i] + CORNERS[i - 1]) / 2, 6)) for i in range(3)}
     assert halves == expected
 
 
-def test_legend_and_notes_are_printed(pyplot):
-    display = SimplexDisplay.from_simplex(make_simplex()).plot()
-    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert texts == [*display.legend.values(), "equal scores of the two best", "equal weights"]
-    assert any(text.get_text() == display.notes[0] for text in display.ax_.texts)
+def test_legend_and_notes_are_printed(drawn):
+    texts = [text.get_text() for text in drawn.ax_.get_legend().get_texts()]
+    assert texts == [*drawn.legend.values(), "equal scores of the two best", "equal weights"]
+    assert any(text.get_text() == drawn.notes[0] for text in drawn.ax_.texts)
 
 
 def test_one_winner_everywhere(pyplot):

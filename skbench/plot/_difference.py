@@ -68,19 +68,17 @@ class DifferenceDisplay(Display):
     remarks: Sequence[str]
 
     _by_row = ("rows", "remarks")
-    _row_height = 0.24
+    _row_inches = 0.24, 0.0
     _xlabel = "difference"
 
     @classmethod
-    def from_estimate(cls, estimate: Estimate, *, sort: bool = False, max_rows: int = 40) -> Self:
+    def from_estimate(cls, estimate: Estimate, *, max_rows: int = 40) -> Self:
         """Compute what is drawn from estimates of differences.
 
         Parameters
         ----------
         estimate : Estimate
             Differences, such as ``differences`` returns. Labels (a, b) are drawn as "a − b".
-        sort : bool, default=False
-            Whether to put the largest difference on top. By default rows keep their order.
         max_rows : int, default=40
             Most rows to draw. Of more pairs those closest to a tie (in standard errors) are
             drawn, and a note says so.
@@ -101,8 +99,6 @@ class DifferenceDisplay(Display):
         table = _rows.intervals(estimate)
         table["clear"] = (table["low"] > 0) | (table["high"] < 0)
         order = _closest_to_tie(estimate, max_rows)
-        if sort:
-            order = order[_rows.best_first(estimate.value[order])]
         notes = [_rows.interval_name(estimate.method, estimate)]
         notes += _rows.selection_note(
             len(order), len(index), len(index), "those closest to a tie", "pairs"

@@ -31,8 +31,7 @@ class Display:
     remarks = ()  # beside the rows
     _by_row = ()  # attributes that hold something for each row
     _xlabel = "score"
-    _row_height = 0.23  # inches, in a new figure
-    _n_marks = 1  # in a row, one above the other
+    _row_inches = 0.23, 0.0  # in a new figure: a row, and more for each mark in it
     _n_other_lines = 1  # around the axes, besides legend and notes
 
     def plot(self, ax: Axes | None = None, *, xlabel: str | None = None) -> Self:
@@ -71,8 +70,13 @@ class Display:
 
     def _new_axes(self):
         """Axes of a new figure that fits the rows and the words."""
-        texts = [*self._texts(), *self.notes]
-        return _style.new_row_axes(self._names(), self.remarks, texts, self._row_height)
+        texts, (edge, per_mark) = [*self._texts(), *self.notes], self._row_inches
+        row_height = edge + per_mark * self._n_marks()
+        return _style.new_row_axes(self._names(), self.remarks, texts, row_height)
+
+    def _n_marks(self):
+        """Marks in a row, one above the other."""
+        return len(self.legend) if self._row_inches[1] else 1
 
     def _texts(self):
         """Lines of the legend."""
@@ -85,7 +89,7 @@ class Display:
             return self
         n_lines = len(self._texts()) + len(self.notes) + self._n_other_lines
         # A name must be read, and marks must not touch.
-        row = max(_LEAST_ROW, _LEAST_EDGE + _LEAST_MARK * self._n_marks)
+        row = max(_LEAST_ROW, _LEAST_EDGE + _LEAST_MARK * self._n_marks())
         n_fit = max(1, int(_style.height_of(axes, n_lines) / row))
         if n_fit >= n_rows:
             return self

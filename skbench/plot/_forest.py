@@ -76,6 +76,7 @@ class ForestDisplay(Display):
     remarks: Sequence[str]
 
     _by_row = ("rows", "truth", "remarks")
+    _row_inches = 0.13, 0.075
 
     @classmethod
     def from_estimates(
@@ -143,11 +144,6 @@ class ForestDisplay(Display):
             notes=notes,
         )
 
-    @property
-    def _n_marks(self):
-        """One for each method."""
-        return len(self.rows)
-
     def _names(self):
         """Labels of the groups."""
         return _rows.row_names(next(iter(self.rows.values())).index)
@@ -155,11 +151,6 @@ class ForestDisplay(Display):
     def _texts(self):
         """Lines of the legend."""
         return super()._texts() + ([] if self.truth is None else ["truth"])
-
-    @property
-    def _row_height(self):
-        """Inches of a row in a new figure."""
-        return 0.13 + 0.075 * len(self.rows)
 
     def _limits(self):
         """Ends of the axis."""
@@ -169,15 +160,12 @@ class ForestDisplay(Display):
     def _draw_rows(self, ax):
         """Draw markers and intervals; returns the legend handles."""
         _style.draw_bands(ax, len(self.remarks))
-        step = min(0.26, 0.75 / len(self.rows))
-        offsets = step * (np.arange(len(self.rows)) - (len(self.rows) - 1) / 2)
-        colors = _ACCENTS if len(self.rows) == 1 else (_style.MUTED, *_ACCENTS)
-        handles = [
-            _draw_method(ax, frame, offset, color, marker)
-            for frame, offset, color, marker in zip(
-                self.rows.values(), offsets, cycle(colors), cycle(_MARKERS), strict=False
-            )
-        ]
+        n_methods = len(self.rows)
+        offsets = min(0.26, 0.75 / n_methods) * (np.arange(n_methods) - (n_methods - 1) / 2)
+        colors = _ACCENTS if n_methods == 1 else (_style.MUTED, *_ACCENTS)
+        looks = zip(offsets, cycle(colors), cycle(_MARKERS), strict=False)
+        methods = zip(self.rows.values(), looks, strict=False)
+        handles = [_draw_method(ax, frame, *look) for frame, look in methods]
         if self.truth is not None:
             handles.append(_style.draw_truth(ax, self.truth, half_height=0.4))
         return handles

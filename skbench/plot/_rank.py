@@ -70,7 +70,7 @@ class RankDisplay(Display):
     sets: pd.DataFrame | None
 
     _by_row = ("probabilities", "mean_rank", "sets")
-    _row_height = 0.27
+    _row_inches = 0.27, 0.0
     _xlabel = "rank"
 
     @classmethod

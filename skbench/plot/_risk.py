@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_confidence_level, check_option
+from skbench._checks import check_confidence_level
 from skbench.plot import _study, _style
 from skbench.stats.intervals.means import normal_interval
 
-_VALUES = ("mse_ratio", "small", "large", "width_ratio")
 _MOST_POWERS = 10  # of ten, on the axis
 _LEAST_RANGE = 1.5  # of the axis, so that equal estimators do not look far apart
 
@@ -80,7 +79,6 @@ class RiskDisplay(_study.StudyDisplay):
         cls,
         table: pd.DataFrame,
         *,
-        value: Literal["mse_ratio", "small", "large", "width_ratio"] = "mse_ratio",
         baseline: str = "direct",
         confidence_level: float = 0.95,
     ) -> Self:
@@ -90,8 +88,6 @@ class RiskDisplay(_study.StudyDisplay):
         ----------
         table : DataFrame
             What ``RepeatedSamplingStudy.summary`` or `summarize_studies` returned.
-        value : {"mse_ratio", "small", "large", "width_ratio"}, default="mse_ratio"
-            Column to draw. Only "mse_ratio" has whiskers.
         baseline : str, default="direct"
             The estimator that the summary is relative to; it is the line at 1.
         confidence_level : float, default=0.95
@@ -109,9 +105,8 @@ class RiskDisplay(_study.StudyDisplay):
         TypeError
             If it is no frame.
         """
-        check_option("value", value, _VALUES)
         check_confidence_level(confidence_level)
-        table = _study.checked_table(table, [value, "standard_error", "failed"])
+        table = _study.checked_table(table, ["mse_ratio", "standard_error", "failed"])
         known = table.index.unique("estimator")
         if baseline not in known:
             raise ValueError(
@@ -120,25 +115,21 @@ class RiskDisplay(_study.StudyDisplay):
         shown = table.drop(index=baseline, level="estimator")
         if not len(shown):
             raise ValueError(f"The table holds nothing to compare with {baseline!r}.")
-        _study.check_baseline(table, value, baseline)
-        points = shown[[value]].astype(float).set_axis(["ratio"], axis=1)
-        has_error = value == "mse_ratio"
-        error = shown["standard_error"].astype(float) if has_error else np.nan
+        _study.check_baseline(table, "mse_ratio", baseline)
+        points = shown[["mse_ratio"]].astype(float).set_axis(["ratio"], axis=1)
+        error = shown["standard_error"].astype(float)
         points["low"], points["high"] = normal_interval(points["ratio"], error, confidence_level)
-        verdict = "narrower intervals" if value == "width_ratio" else "better"
-        notes = [f"left of 1: {verdict} than {baseline}"]
+        notes = [f"left of 1: better than {baseline}"]
         if points["low"].notna().any():
             notes[0] += f"; whiskers: {100 * confidence_level:g} % over repetitions"
         drawn = np.isfinite(points["ratio"]) & (points["ratio"] > 0)
         notes += _study.gap_notes(drawn, "finite ratio above 0")
-        what = "interval width" if value == "width_ratio" else "mean squared error"
-        among = {"small": ", at most 15 items", "large": ", more than 15 items"}.get(value, "")
         return cls(
             points=points,
             notes=notes + _study.failure_notes(table),
             names=list(known),
             legend={name: str(name) for name in points.index.unique("estimator")},
-            xlabel=f"{what} relative to {baseline}{among}",
+            xlabel=f"mean squared error relative to {baseline}",
         )
 
     @property

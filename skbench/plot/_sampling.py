@@ -80,6 +80,7 @@ class SamplingDisplay(Display):
     truth: np.ndarray
 
     _by_row = ("estimates", "truth")
+    _row_inches = 0.12, 0.14
 
     @classmethod
     def from_results(
@@ -146,11 +147,6 @@ class SamplingDisplay(Display):
             notes=notes,
         )
 
-    @property
-    def _n_marks(self):
-        """One for each estimator."""
-        return len(self.estimates)
-
     def _names(self):
         """Labels of the groups."""
         return _rows.row_names(next(iter(self.estimates.values())).index)
@@ -158,11 +154,6 @@ class SamplingDisplay(Display):
     def _texts(self):
         """Lines of the legend."""
         return [*super()._texts(), "truth"]
-
-    @property
-    def _row_height(self):
-        """Inches of a row in a new figure."""
-        return 0.12 + 0.14 * len(self.estimates)
 
     def _limits(self):
         """Ends of the axis."""

@@ -89,15 +89,7 @@ class StudyDisplay(Display):
     points: pd.DataFrame
     names: Sequence[str]
 
-    @property
-    def _n_marks(self):
-        """One for each estimator."""
-        return len(self.legend)
-
-    @property
-    def _row_height(self):
-        """Inches of a row in a new figure."""
-        return 0.16 + 0.085 * self._n_marks
+    _row_inches = 0.16, 0.085
 
     def _names(self):
         """Names of the parts or data sets."""
@@ -114,7 +106,7 @@ class StudyDisplay(Display):
         """Draw one mark per row and estimator, with whiskers to `ends`; returns the handles."""
         values, rows = self.points[column], self.points.index.unique(0)
         ax.hlines(np.arange(1, len(rows)) - 0.5, *ax.get_xlim(), color=_style.GRID, linewidth=0.6)
-        n_marks = self._n_marks
+        n_marks = self._n_marks()
         offsets = np.linspace(-0.5, 0.5, n_marks) * _SPREAD if n_marks > 1 else [0.0]
         handles = []
         for name, offset in zip(self.legend, offsets, strict=True):

@@ -48,11 +48,6 @@ def test_the_adjusted_level_and_its_correction_are_named():
     )
 
 
-def test_sorting_puts_the_largest_on_top():
-    display = DifferenceDisplay.from_estimate(make_estimate(), sort=True)
-    assert display.rows["value"].tolist() == [0.1, 0.02, 0.0, -0.08]
-
-
 def test_many_pairs_show_those_closest_to_a_tie():
     labels = pd.MultiIndex.from_product([range(10), range(10)])
     value = np.random.default_rng(0).normal(size=100)

@@ -18,7 +18,6 @@ from skbench.plot import _rows, _style
 from skbench.plot._display import Display
 
 _MARKERS = ("o", "s", "D", "^", "v")
-_ACCENTS = (_style.BLUE, _style.VERMILLION, _style.GREEN, _style.PURPLE, _style.ORANGE)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -162,7 +161,7 @@ class ForestDisplay(Display):
         _style.draw_bands(ax, len(self.remarks))
         n_methods = len(self.rows)
         offsets = min(0.26, 0.75 / n_methods) * (np.arange(n_methods) - (n_methods - 1) / 2)
-        colors = _ACCENTS if n_methods == 1 else (_style.MUTED, *_ACCENTS)
+        colors = _style.COLORS if n_methods == 1 else (_style.MUTED, *_style.COLORS)
         looks = zip(offsets, cycle(colors), cycle(_MARKERS), strict=False)
         methods = zip(self.rows.values(), looks, strict=False)
         handles = [_draw_method(ax, frame, *look) for frame, look in methods]

@@ -33,15 +33,13 @@ def common_labels(estimates):
     if len(first) == 0:
         raise ValueError(f"Estimate {first_name!r} has no groups, so there is nothing to draw.")
     for name, other in others:
-        if first.labels.equals(other.labels):
-            continue
-        pairs = zip_longest(first.labels, other.labels, fillvalue="nothing")
-        for row, (expected, found) in enumerate(pairs):
-            if expected != found:
-                raise ValueError(
-                    f"Estimate {name!r} has {found!r} in row {row}, where {first_name!r} has "
-                    f"{expected!r}. Give all estimates the same labels in the same order."
-                )
+        if not first.labels.equals(other.labels):
+            pairs = enumerate(zip_longest(first.labels, other.labels, fillvalue="nothing"))
+            row, (expected, found) = next(pair for pair in pairs if pair[1][0] != pair[1][1])
+            raise ValueError(
+                f"Estimate {name!r} has {found!r} in row {row}, where {first_name!r} has "
+                f"{expected!r}. Give all estimates the same labels in the same order."
+            )
     _check_unique(first.labels, "The labels of the estimates")
     return first.labels
 

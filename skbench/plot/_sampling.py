@@ -16,7 +16,7 @@ from skbench.plot._display import Display
 
 _ESTIMATES = ["repetition", "estimator", "estimate", "truth"]
 _NOT_LABELS = (*_ESTIMATES, "n", "low", "high", "guarantee")
-_COLORS = (_style.MUTED, _style.BLUE, _style.VERMILLION, _style.GREEN, _style.PURPLE)
+_COLORS = (_style.MUTED, *_style.COLORS[:4])
 _MARKERS = "oD^s"  # in turn, where there are more estimators than colors
 _PALEST, _DOTS_AT_FULL_INK = 0.12, 12
 

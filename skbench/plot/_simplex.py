@@ -19,16 +19,7 @@ if TYPE_CHECKING:
 
 
 _GREY = "#d3d7dc"
-_PALETTE = (
-    _style.BLUE,
-    _style.VERMILLION,
-    _style.GREEN,
-    _style.PURPLE,
-    _style.ORANGE,
-    "#56b4e9",
-    "#8c5a2b",
-    "#1b3a6b",
-)
+_PALETTE = (*_style.COLORS, "#56b4e9", "#8c5a2b", "#1b3a6b")
 _OTHERS = "#5b626b"
 _HEIGHT = np.sqrt(3) / 2
 # Corner of each category: top, bottom left, bottom right.
@@ -252,19 +243,10 @@ def _draw_frame(ax, categories):
     ax.set_xlim(-0.12, 1.12)
     names = _corner_names(categories)
     ax.set_ylim(-0.12, _HEIGHT + 0.07 + _CORNER_LINE * names[0].count("\n"))
-    for name, (x, y), shift in zip(names, _CORNERS, (6, -18, -18), strict=True):
-        ax.annotate(
-            name,
-            (x, y),
-            xytext=(0, shift),
-            textcoords="offset points",
-            ha="center",
-            va="bottom" if shift > 0 else "top",
-            color=_style.ink(ax),
-            fontsize=9,
-            fontweight="bold",
-            parse_math=False,
-        )
+    look = {"color": _style.ink(ax), "fontsize": 9, "fontweight": "bold", "parse_math": False}
+    for name, corner, shift in zip(names, _CORNERS, (6, -18, -18), strict=True):
+        va = "bottom" if shift > 0 else "top"
+        _style.write(ax, name, corner, (0, shift), ha="center", va=va, **look)
     for share in _TICKS:
         for corner in range(3):
             _draw_level(ax, corner, share)
@@ -280,13 +262,6 @@ def _draw_level(ax, corner, share):
     # Percentages of each category climb toward its corner along the edge on its right.
     start = share * _CORNERS[corner] + (1 - share) * _CORNERS[(corner + 1) % 3]
     outward = np.array([(-_HEIGHT, 0.5), (0, -1), (_HEIGHT, 0.5)])[corner]
-    ax.annotate(
-        f"{100 * share:.0f} %",
-        start,
-        xytext=10 * outward,
-        textcoords="offset points",
-        ha=("right", "center", "left")[corner],
-        va="center",
-        color=_style.MUTED,
-        fontsize=7.5,
-    )
+    look = {"va": "center", "color": _style.MUTED, "fontsize": 7.5}
+    ha = ("right", "center", "left")[corner]
+    _style.write(ax, f"{100 * share:.0f} %", start, 10 * outward, ha=ha, **look)

@@ -11,15 +11,7 @@ from skbench._checks import require_columns
 from skbench.plot import _rows, _style
 from skbench.plot._display import Display
 
-_COLORS = (
-    _style.INK,
-    _style.BLUE,
-    _style.VERMILLION,
-    _style.GREEN,
-    _style.PURPLE,
-    _style.ORANGE,
-    _style.MUTED,
-)
+_COLORS = (_style.INK, *_style.COLORS, _style.MUTED)
 # Shapes as well as colors, so that the picture reads in gray; one more than there are colors,
 # so that only the 57th estimator looks like another one.
 _MARKERS = "osD^vPX<"

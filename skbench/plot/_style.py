@@ -10,7 +10,8 @@ GRID = "#e4e7eb"
 BAND = "#f6f7f9"
 # After Okabe and Ito, whose colors stay apart under the common color blindnesses; the last
 # two are darker than theirs, for thin lines on white.
-BLUE, VERMILLION, GREEN, PURPLE, ORANGE = "#0072b2", "#d55e00", "#009e73", "#b0578d", "#c98a00"
+COLORS = ("#0072b2", "#d55e00", "#009e73", "#b0578d", "#c98a00")
+BLUE, VERMILLION = COLORS[:2]
 
 _LABEL_SIZE = 8.5
 _NOTE_SIZE = 8.5
@@ -150,6 +151,7 @@ def draw_heading(ax, handles, texts, notes, *, may_run_on=False):
     height = 22 if len(ax.get_yticks()) > _ROWS_NEEDING_TOP_TICKS else 4
     legend = _draw_legend(ax, handles, texts, height)
     height += _points(legend) + 4
+    above = {"xycoords": "axes fraction", "fontsize": _NOTE_SIZE}
     if notes:
         box = ax.get_window_extent()
         right = ax.figure.bbox.x1 if may_run_on else box.x1
@@ -157,12 +159,13 @@ def draw_heading(ax, handles, texts, notes, *, may_run_on=False):
         width = max(_FEWEST_CHARACTERS, int(inches / INCHES_PER_CHARACTER))
         lines = "\n".join(line for text in notes for line in wrap(text, width))
         look = {"va": "bottom", "color": MUTED, "linespacing": 1.4, "parse_math": False}
-        note = _write_above(ax, lines, (2, height), **look)
+        note = write(ax, lines, (0, 1), (2, height), **above, **look)
         height += _points(note) + 4
         note.set_in_layout(not may_run_on)
     if may_run_on:
         legend.set_in_layout(False)
-        _write_above(ax, " ", (0, height), va="top")  # nothing to see, but it keeps the height
+        # Nothing to see, but it keeps the height.
+        write(ax, " ", (0, 1), (0, height), va="top", **above)
     # A title given before would be drawn across the legend.
     ax.set_title(ax.get_title(), pad=height + 4)
 
@@ -193,10 +196,9 @@ def _draw_legend(ax, handles, texts, height):
     return legend
 
 
-def _write_above(ax, text, offset, **look):
-    """A text, so many points to the right of and above the top left corner of the axes."""
-    look |= {"xycoords": "axes fraction", "textcoords": "offset points", "fontsize": _NOTE_SIZE}
-    return ax.annotate(text, (0, 1), xytext=offset, **look)
+def write(ax, text, at, shift, **look):
+    """A text at a point of the axes, shifted by so many points."""
+    return ax.annotate(text, at, xytext=shift, textcoords="offset points", **look)
 
 
 def _points(artist):

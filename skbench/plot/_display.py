@@ -62,7 +62,8 @@ class Display:
     def _drawn(self, ax, xlabel):
         """The axes with everything on them."""
         ax = self._new_axes() if ax is None else ax
-        _style.dress_rows(ax, self._names(), self._limits(), xlabel or self._xlabel)
+        xlabel = self._xlabel if xlabel is None else xlabel
+        _style.dress_rows(ax, self._names(), self._limits(), xlabel)
         handles = self._draw_rows(ax)
         _style.draw_remarks(ax, self.remarks)
         _style.draw_heading(ax, handles, self._texts(), self.notes)
@@ -84,9 +85,9 @@ class Display:
 
     def _fitting(self, axes):
         """This display, or one with the evenly spaced rows that the caller's axes have room for."""
-        n_rows = len(self._names())
         if axes[0] is None:
             return self
+        n_rows = len(self._names())
         n_lines = len(self._texts()) + len(self.notes) + self._n_other_lines
         # A name must be read, and marks must not touch.
         row = max(_LEAST_ROW, _LEAST_EDGE + _LEAST_MARK * self._n_marks())

@@ -24,19 +24,19 @@ class CoverageDisplay(_study.StudyDisplay):
 
     Parameters
     ----------
-    points : DataFrame
-        Coverage and width_ratio, indexed by (row, estimator). Rows are the parts or data sets of
-        the summary; estimators without intervals are left out.
-    confidence_level : float
-        Nominal level.
-    baseline : str
-        The estimator that widths are relative to.
-    names : list of str
-        All estimators of the table, in its order.
     legend : dict of str to str
         Name of each estimator and what its intervals promise.
     notes : list of str
         What is missing.
+    points : DataFrame
+        Coverage and width_ratio, indexed by (row, estimator). Rows are the parts or data sets of
+        the summary; estimators without intervals are left out.
+    names : list of str
+        All estimators of the table, in its order.
+    confidence_level : float
+        Nominal level.
+    baseline : str
+        The estimator that widths are relative to.
 
     Attributes
     ----------

@@ -28,13 +28,13 @@ class DifferenceDisplay(Display):
 
     Parameters
     ----------
-    rows : DataFrame with n_rows rows
-        Value, low and high (score units) and clear (whether the interval excludes 0), from top
-        to bottom.
     legend : dict of str to str
         `clear` and `open` in words, with their counts over all pairs.
     notes : list of str
         Confidence level and correction, pairs left out or missing.
+    rows : DataFrame with n_rows rows
+        Value, low and high (score units) and clear (whether the interval excludes 0), from top
+        to bottom.
     remarks : list of str of length n_rows
         What is missing in each row; mostly empty.
 

@@ -31,14 +31,14 @@ class ForestDisplay(Display):
 
     Parameters
     ----------
-    rows : dict of str to DataFrame of shape (n_rows, 3)
-        Value, low and high of each method (score units), indexed by label, from top to bottom.
-    truth : ndarray of shape (n_rows,) or None
-        True performance where known, nan elsewhere.
     legend : dict of str to str
         Name, confidence level and guarantee of each method.
     notes : list of str
         Groups left out, estimates missing.
+    rows : dict of str to DataFrame of shape (n_rows, 3)
+        Value, low and high of each method (score units), indexed by label, from top to bottom.
+    truth : ndarray of shape (n_rows,) or None
+        True performance where known, nan elsewhere.
     remarks : list of str of length n_rows
         What is missing in each row, and which groups are outlying; mostly empty.
 

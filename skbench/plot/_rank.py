@@ -30,6 +30,10 @@ class RankDisplay(Display):
 
     Parameters
     ----------
+    legend : dict of str to str
+        `probability`, and `sets` where there are any, in words.
+    notes : list of str
+        Models left out.
     probabilities : DataFrame of shape (n_rows, n_ranks)
         Probability of each rank (columns) of the models drawn, from top to bottom, up to the
         last rank that a row has.
@@ -37,10 +41,6 @@ class RankDisplay(Display):
         Mean of each row's distribution.
     sets : DataFrame of shape (n_rows, 2) or None
         Best and worst rank, low and high, of each row's confidence set.
-    legend : dict of str to str
-        `probability`, and `sets` where there are any, in words.
-    notes : list of str
-        Models left out.
 
     Attributes
     ----------

@@ -27,17 +27,17 @@ class RiskDisplay(_study.StudyDisplay):
 
     Parameters
     ----------
-    points : DataFrame
-        Ratio, low and high, indexed by (row, estimator). Rows are the parts or data sets of the
-        summary; low and high are nan where there is no standard error.
-    xlabel : str
-        Name of the axis.
-    names : list of str
-        All estimators of the table, in its order.
     legend : dict of str to str
         Names of the estimators that are drawn.
     notes : list of str
         How to read the ratios, and what is missing.
+    points : DataFrame
+        Ratio, low and high, indexed by (row, estimator). Rows are the parts or data sets of the
+        summary; low and high are nan where there is no standard error.
+    names : list of str
+        All estimators of the table, in its order.
+    xlabel : str
+        Name of the axis.
 
     Attributes
     ----------

@@ -32,15 +32,15 @@ class SamplingDisplay(Display):
 
     Parameters
     ----------
+    legend : dict of str to str
+        Names of the estimators.
+    notes : list of str
+        Number of samples, groups left out, samples missing.
     estimates : dict of str to DataFrame of shape (n_rows, n_repetitions)
         Estimates by name of the estimator, one row per group, indexed by label; nan where a
         group got no items or the estimator failed.
     truth : ndarray of shape (n_rows,)
         Truth of each row.
-    legend : dict of str to str
-        Names of the estimators.
-    notes : list of str
-        Number of samples, groups left out, samples missing.
 
     Attributes
     ----------

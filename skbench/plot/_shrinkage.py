@@ -45,6 +45,11 @@ class ShrinkageDisplay(Display):
 
     Parameters
     ----------
+    legend : dict of str to str
+        In words: `direct`, `shrunk` (with level and guarantee) and, with a truth, `toward`,
+        `farther`, `same`, `unknown` (counts over all groups) and `truth`.
+    notes : list of str
+        Groups left out, estimates missing.
     moves : DataFrame with n_groups rows
         All groups, largest move first, indexed by label: label (as drawn), direct, shrunk, low
         and high (of the shrunk estimate), moved (shrunk - direct), unlike_peers (True where
@@ -52,11 +57,6 @@ class ShrinkageDisplay(Display):
         the truth, NA where that is unknown), and n where it was given.
     rows : DataFrame with n_rows rows
         The part of `moves` that is drawn, from top to bottom.
-    legend : dict of str to str
-        In words: `direct`, `shrunk` (with level and guarantee) and, with a truth, `toward`,
-        `farther`, `same`, `unknown` (counts over all groups) and `truth`.
-    notes : list of str
-        Groups left out, estimates missing.
     remarks : list of str of length n_rows
         Size of each group, what it lacks, and whether it is outlying.
 

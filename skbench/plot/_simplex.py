@@ -45,6 +45,10 @@ class SimplexDisplay(Display):
 
     Parameters
     ----------
+    legend : dict of str to str
+        The entries of `fractions` in words.
+    notes : list of str
+        What is drawn, and the correlation between models where one is assumed.
     weights : ndarray of shape (n_weightings, 3)
         Weights of the categories, evenly spaced.
     region : ndarray of int of shape (n_weightings,)
@@ -55,10 +59,6 @@ class SimplexDisplay(Display):
         Names of the corners: top, bottom left, bottom right.
     fractions : Series
         Share of the weightings by winner, largest first, "undecided" last.
-    legend : dict of str to str
-        The entries of `fractions` in words.
-    notes : list of str
-        What is drawn, and the correlation between models where one is assumed.
 
     Attributes
     ----------

@@ -6,7 +6,14 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    LeavePGroupsOut,
+    PredefinedSplit,
+    RepeatedKFold,
+    ShuffleSplit,
+)
 
 from skbench import CrossFitKFold, EmpiricalBayes, SyntheticRegression
 from skbench.groups.crossfit import as_splitter, content_order, cross_fit
@@ -139,11 +146,16 @@ class Memory(RegressorMixin, BaseEstimator):
 
 @pytest.mark.parametrize(
     "splitter",
-    [CrossFitKFold(n_repeats=3, random_state=0), KFold(5), RepeatedKFold(n_splits=4, n_repeats=2)],
+    [
+        CrossFitKFold(n_repeats=3, random_state=0),
+        KFold(5),
+        RepeatedKFold(n_splits=4, n_repeats=2),
+        LeavePGroupsOut(2),
+    ],
 )
 @pytest.mark.filterwarnings("ignore:The regressor predicts one constant")
 def test_no_group_is_predicted_by_a_regressor_that_saw_it(splitter):
-    prior_means, _ = cross_fit(Memory(), X, Z, None, splitter, None)
+    prior_means, _ = cross_fit(Memory(), X, Z, None, splitter, TOPICS)
     assert prior_means.sum() == 0
 
 
@@ -154,6 +166,18 @@ def test_against_a_loop():
         expected = LinearRegression().fit(X[train], Z[train]).predict(X[test])
         np.testing.assert_allclose(prior_means[0, test], expected)
         assert (folds[0, test] == number).all()
+
+
+def test_pairs_of_topics_left_out_are_averaged():
+    cv = LeavePGroupsOut(2)
+    eb = EmpiricalBayes(LinearRegression(), cv=cv, prior_variance="moments")
+    eb.fit(X, Z, 0.1, groups=TOPICS)
+    total = np.zeros(len(Z))
+    for train, test in cv.split(X, Z, TOPICS):
+        f = LinearRegression().fit(X[train], Z[train]).predict(X[test])
+        A = max(0, np.mean((Z[test] - f) ** 2 - 0.1))
+        total[test] += f + A / (A + 0.1) * (Z[test] - f)
+    np.testing.assert_allclose(eb.estimate().value, total / 7)  # of seven pairs each
 
 
 def test_threads_change_nothing():

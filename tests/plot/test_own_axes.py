@@ -1,5 +1,7 @@
-"""Displays on axes of the caller: what has no room is left out, and the picture says so."""
+"""All displays: numbers without matplotlib; on axes of the caller what has no room is left out."""
 
+import subprocess
+import sys
 from itertools import pairwise
 
 import numpy as np
@@ -19,7 +21,7 @@ from skbench import (
 )
 from skbench.tasks import WeightSimplex
 
-N_ROWS = 177
+N_ROWS = 77
 LABELS = pd.Index([f"topic number {i}" for i in range(N_ROWS)], name="topic")
 TRUTH = np.linspace(0.2, 0.9, N_ROWS)
 NAMES = ["direct", "EB", "JS", "SR"]
@@ -82,25 +84,16 @@ def coverage():
     return CoverageDisplay.from_summary(summary())
 
 
-@pytest.fixture(scope="module")
-def pyplot():
-    """matplotlib drawing into memory; figures are closed afterwards."""
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    yield plt
-    plt.close("all")
+ROWS = [forest, shrinkage, difference, rank, sampling, risk, coverage]
 
 
-@pytest.mark.parametrize("layout", [None, "constrained"])
 @pytest.mark.parametrize(
-    "make",
-    [forest, shrinkage, difference, rank, sampling, risk, coverage],
-    ids=lambda m: m.__name__,
+    ("make", "layout"),
+    [*((make, None) for make in ROWS), (forest, "constrained"), (coverage, "constrained")],
+    ids=lambda value: getattr(value, "__name__", None),
 )
 def test_rows_are_thinned_to_the_height_of_axes(pyplot, make, layout):
-    """177 groups on a figure of 6 x 4 inches: names apart, within the figure, and a note."""
+    """Many groups on a figure of 6 x 4 inches: names apart, within the figure, and a note."""
     panels = 2 if make is coverage else 1
     figure, ax = pyplot.subplots(1, panels, figsize=(6, 4), layout=layout)
     display = make()
@@ -124,7 +117,7 @@ def test_rows_are_thinned_to_the_height_of_axes(pyplot, make, layout):
 
 
 def test_a_triangle_names_as_many_models_as_there_is_room_for(pyplot):
-    models, rng = 14, np.random.default_rng(0)
+    models, rng = 7, np.random.default_rng(0)
     X = pd.DataFrame(
         {
             "model": np.repeat([f"model {i}" for i in range(models)], 3),
@@ -133,9 +126,9 @@ def test_a_triangle_names_as_many_models_as_there_is_room_for(pyplot):
         }
     )
     y = np.sqrt(rng.dirichlet(np.full(3, 4.0), models)).ravel()  # each the best somewhere
-    display = SimplexDisplay.from_simplex(WeightSimplex(resolution=15).fit(X, y, sigma2=1e-6))
+    display = SimplexDisplay.from_simplex(WeightSimplex(resolution=12).fit(X, y, sigma2=1e-6))
     named = []
-    for height in (4, 8):
+    for height in (4, 7):
         figure, ax = pyplot.subplots(figsize=(6, height))
         display.plot(ax)
         figure.draw_without_rendering()
@@ -154,3 +147,39 @@ def test_notes_leave_small_axes_their_width(pyplot, make):
     make().plot(ax)
     figure.canvas.draw()
     assert ax.get_window_extent().width > 2.2 * figure.dpi
+
+
+def test_numbers_need_no_matplotlib():
+    """In a process of its own, where nothing has been imported yet."""
+    program = (
+        "import sys, numpy as np, pandas as pd\n"
+        "from skbench import Estimate\n"
+        "from skbench.plot import *\n"
+        "from skbench.tasks import WeightSimplex\n"
+        "e = Estimate([.5], [.4], [.6], [.05], .95, pd.Index(['law']), 'direct', 'each group')\n"
+        "X = pd.DataFrame({'model': list('aaabbb'), 'task': list('uvw') * 2})\n"
+        "X['category'] = X['task']\n"
+        "w = WeightSimplex(resolution=2).fit(X, [.1, .2, .3, .3, .2, .1], sigma2=.01)\n"
+        "index = pd.Index(['direct', 'EB'], name='estimator')\n"
+        "numbers = {'mse_ratio': 1., 'width_ratio': 1., 'standard_error': 0., 'failed': 0}\n"
+        "table = pd.DataFrame(numbers | {'coverage': .9, 'guarantee': 'none'}, index)\n"
+        "rows = {'repetition': [0], 'estimator': ['EB'], 'estimate': [.1], 'truth': [.2]}\n"
+        "displays = [ForestDisplay.from_estimates({'direct': e}),\n"
+        "            ShrinkageDisplay.from_estimates(e, e), DifferenceDisplay.from_estimate(e),\n"
+        "            RankDisplay.from_probabilities(pd.DataFrame(np.eye(2))),\n"
+        "            SimplexDisplay.from_simplex(w), RiskDisplay.from_summary(table),\n"
+        "            CoverageDisplay.from_summary(table),\n"
+        "            SamplingDisplay.from_results(pd.DataFrame(rows | {'topic': ['law']}))]\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "sys.modules['matplotlib'] = None\n"
+        "for display in displays:\n"
+        "    try:\n"
+        "        display.plot()\n"
+        "    except ImportError as error:\n"
+        "        print(error)\n"
+    )
+    finished = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    line = 'Drawing needs matplotlib, which is missing: pip install "skbench[plot]".'
+    assert finished.stdout.splitlines() == [line] * 8

@@ -6,19 +6,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from skbench.plot import SimplexDisplay
-from skbench.plot._simplex import _CORNERS, _GREY, _PALETTE
 from skbench.tasks import WeightSimplex
-
-
-@pytest.fixture
-def pyplot():
-    """matplotlib drawing into memory; figures are closed afterwards."""
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    yield plt
-    plt.close("all")
 
 
 def make_simplex(n_models=3, *, scores=None, sigma2=1e-4, **options):
@@ -32,10 +20,21 @@ def make_simplex(n_models=3, *, scores=None, sigma2=1e-4, **options):
     return WeightSimplex(**{"resolution": 40, **options}).fit(X, np.ravel(scores), sigma2)
 
 
-def rgba(color):
-    """Red, green, blue and opacity from 0 to 1."""
-    channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-    return pytest.approx((*channels, 1.0))
+@pytest.fixture(scope="module")
+def drawn():
+    """Three models, each the best at one corner."""
+    pytest.importorskip("matplotlib").use("Agg")
+    return SimplexDisplay.from_simplex(make_simplex()).plot()
+
+
+# Top, bottom left, bottom right.
+CORNERS = np.array([[0.5, np.sqrt(3) / 2], [0.0, 0.0], [1.0, 0.0]])
+
+
+def legend_colors(display):
+    """Color of each entry of the legend that is a region: winners, undecided."""
+    handles = display.ax_.get_legend().legend_handles[:-2]
+    return [pytest.approx(handle.get_facecolor()) for handle in handles]
 
 
 def color_at(display, weights):
@@ -43,7 +42,7 @@ def color_at(display, weights):
     (image,) = display.ax_.images
     picture = image.get_array()
     left, right, bottom, top = image.get_extent()
-    x, y = np.asarray(weights) @ _CORNERS
+    x, y = np.asarray(weights) @ CORNERS
     column = int((x - left) / (right - left) * (picture.shape[1] - 1))
     row = int((y - bottom) / (top - bottom) * (picture.shape[0] - 1))
     return tuple(picture[row, column])
@@ -77,74 +76,67 @@ def test_needs_a_fitted_simplex():
         SimplexDisplay.from_simplex(WeightSimplex())
 
 
-def test_every_weighting_has_the_colour_of_its_winner(pyplot):
-    simplex = make_simplex()
-    display = SimplexDisplay.from_simplex(simplex)
-    assert display.plot() is display
-    colors = [*_PALETTE[: len(display.fractions) - 1], _GREY]
+def test_every_weighting_has_the_colour_of_its_winner(drawn):
+    colors = legend_colors(drawn)
     wrong = 0
-    for weights, region in zip(simplex.weights_, display.region, strict=True):
+    for weights, region in zip(drawn.weights, drawn.region, strict=True):
         inner = 0.97 * weights + 0.01  # off the border, where pixels end
-        wrong += color_at(display, inner) != rgba(colors[region])
+        wrong += color_at(drawn, inner) != colors[region]
     # Borders between regions are smoothed by about one step of the grid.
-    assert wrong < 0.05 * len(simplex.weights_)
+    assert wrong < 0.05 * len(drawn.weights)
 
 
-@pytest.mark.parametrize("corner", range(3))
-def test_corners_belong_to_the_specialists(pyplot, corner):
-    display = SimplexDisplay.from_simplex(make_simplex()).plot()
-    at = display.fractions.index.get_loc(f"m{corner}")
-    nearly = 0.02 + 0.94 * np.eye(3)[corner]
-    assert color_at(display, nearly) == rgba(_PALETTE[at])
-    (name,) = (t for t in display.ax_.texts if t.get_text() == f"only {display.categories[corner]}")
-    assert name.xy == pytest.approx(_CORNERS[corner])
+def test_corners_belong_to_the_specialists(drawn):
+    for corner, category in enumerate(drawn.categories):
+        at = drawn.fractions.index.get_loc(f"m{corner}")
+        nearly = 0.02 + 0.94 * np.eye(3)[corner]
+        assert color_at(drawn, nearly) == legend_colors(drawn)[at]
+        (name,) = (t for t in drawn.ax_.texts if t.get_text() == f"only {category}")
+        assert name.xy == pytest.approx(CORNERS[corner])
 
 
-def test_nothing_is_drawn_outside_the_triangle(pyplot):
-    display = SimplexDisplay.from_simplex(make_simplex()).plot()
-    picture = display.ax_.images[0].get_array()
+def test_nothing_is_drawn_outside_the_triangle(drawn):
+    picture = drawn.ax_.images[0].get_array()
     assert picture[-1, 0, 3] == picture[-1, -1, 3] == 0
     assert 0.49 < (picture[..., 3] > 0).mean() < 0.51
 
 
-def test_percentages_stand_on_the_edges(pyplot):
+def test_percentages_stand_on_the_edges(drawn):
     """Half the weight on a category: on the edge where it meets the next one."""
-    display = SimplexDisplay.from_simplex(make_simplex()).plot()
-    halves = {tuple(np.round(t.xy, 6)) for t in display.ax_.texts if t.get_text() == "50 %"}
-    expected = {tuple(np.round((_CORNERS[i] + _CORNERS[i - 1]) / 2, 6)) for i in range(3)}
+    halves = {tuple(np.round(t.xy, 6)) for t in drawn.ax_.texts if t.get_text() == "50 %"}
+    expected = {tuple(np.round((CORNERS[i] + CORNERS[i - 1]) / 2, 6)) for i in range(3)}
     assert halves == expected
 
 
-def test_legend_and_notes_are_printed(pyplot):
-    display = SimplexDisplay.from_simplex(make_simplex()).plot()
-    texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert texts == [*display.legend.values(), "equal scores of the two best", "equal weights"]
-    assert any(text.get_text() == display.notes[0] for text in display.ax_.texts)
+def test_legend_and_notes_are_printed(drawn):
+    texts = [text.get_text() for text in drawn.ax_.get_legend().get_texts()]
+    assert texts == [*drawn.legend.values(), "equal scores of the two best", "equal weights"]
+    assert any(text.get_text() == drawn.notes[0] for text in drawn.ax_.texts)
 
 
 def test_one_winner_everywhere(pyplot):
     scores = [[0.9, 0.9, 0.9], [0.1, 0.1, 0.1]]
     display = SimplexDisplay.from_simplex(make_simplex(2, scores=scores)).plot()
     assert display.fractions.to_dict() == {"m0": 1.0, "undecided": 0.0}
-    assert color_at(display, [0.3, 0.3, 0.4]) == rgba(_PALETTE[0])
+    assert color_at(display, [0.3, 0.3, 0.4]) == legend_colors(display)[0]
 
 
 def test_nobody_wins_anywhere(pyplot):
     scores = np.full((2, 3), 0.5)
     display = SimplexDisplay.from_simplex(make_simplex(2, scores=scores)).plot()
-    assert color_at(display, [0.3, 0.3, 0.4]) == rgba(_GREY)
+    assert color_at(display, [0.3, 0.3, 0.4]) == legend_colors(display)[-1]
 
 
 def test_more_winners_than_colours_are_summed_up(pyplot):
-    angle = np.linspace(0, np.pi / 2, 12)
-    scores = np.column_stack([np.cos(angle), np.sin(angle), 0.9 * np.ones(12)])
-    simplex = make_simplex(12, scores=scores, sigma2=1e-12, resolution=90)
+    angle = np.linspace(0, np.pi / 2, 10)
+    scores = np.column_stack([np.cos(angle), np.sin(angle), 0.9 * np.ones(10)])
+    simplex = make_simplex(10, scores=scores, sigma2=1e-12, resolution=90)
     display = SimplexDisplay.from_simplex(simplex).plot()
     n_won = len(display.fractions) - 1
-    assert n_won > len(_PALETTE)
+    assert n_won > 8
     texts = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert texts[len(_PALETTE)].startswith(f"{n_won - len(_PALETTE)} other model")
-    assert len(texts) == len(_PALETTE) + 4
+    assert texts[8].startswith(f"{n_won - 8} other model")
+    assert len(texts) == 8 + 4
 
 
 def test_draws_on_the_axes_given(pyplot):
@@ -154,10 +146,9 @@ def test_draws_on_the_axes_given(pyplot):
     assert len(pyplot.get_fignums()) == 1 and not axes[0].images
 
 
-@pytest.mark.parametrize("name", ["a category whose name has a great many words", "x" * 70])
-def test_long_names_of_corners_stay_apart(pyplot, name):
+def test_long_names_of_corners_stay_apart(pyplot):
     display = SimplexDisplay.from_simplex(make_simplex(resolution=3))
-    display.categories = [name, name, name]
+    display.categories = ["a category whose name has a great many words", "x" * 70, "x" * 70]
     display.plot().figure_.canvas.draw()
     top, left, right = (
         text.get_window_extent() for text in display.ax_.texts if text.get_text()[:4] == "only"
@@ -186,13 +177,8 @@ def test_names_take_one_line(pyplot):
     assert display.legend["m\n0"].startswith("m 0: ")
 
 
-@pytest.mark.parametrize("name", ["text", "a category with a long name", "$x and $y"])
-def test_nothing_is_clipped(pyplot, name):
-    simplex = make_simplex(rho=0.3)
-    display = SimplexDisplay.from_simplex(simplex)
-    display.categories = [name, name, name]
+def test_nothing_is_clipped(pyplot, assert_nothing_clipped):
+    display = SimplexDisplay.from_simplex(make_simplex(rho=0.3, resolution=3))
+    display.categories = ["a category with a long name", "$x and $y", "text"]
     figure = display.plot().figure_
-    figure.canvas.draw()
-    tight = figure.get_tightbbox(figure.canvas.get_renderer())
-    width, height = figure.get_size_inches()
-    assert tight.x0 >= 0 and tight.y0 >= 0 and tight.x1 <= width and tight.y1 <= height
+    assert_nothing_clipped(figure)

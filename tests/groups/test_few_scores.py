@@ -25,7 +25,6 @@ from skbench import (
     summarize_items,
 )
 from skbench.assessment import Candidate
-from skbench.assessment._splits import parts_of_summary
 from skbench.stats.intervals.moderated import VarianceNoise, moderated_variance
 
 BY = ["model", "topic"]
@@ -76,11 +75,7 @@ LAWS = of_one_spread, near_one_end, skewed, mostly_zero, of_many_spreads
     "law",
     [
         near_one_end,
-        of_many_spreads,
-        *(
-            pytest.param(law, marks=pytest.mark.slow)
-            for law in (of_one_spread, skewed, mostly_zero)
-        ),
+        *(pytest.param(law, marks=pytest.mark.slow) for law in LAWS if law is not near_one_end),
     ],
 )
 @pytest.mark.parametrize(
@@ -129,7 +124,7 @@ def believed_as_they_are(g):
     return replace(g.sampling, variance_noise=None)
 
 
-@pytest.mark.parametrize("estimator", [EB, MixedModel()])
+@pytest.mark.parametrize("estimator", [pytest.param(EB, marks=pytest.mark.slow), MixedModel()])
 def test_few_clusters_cover_and_err_less_than_by_own_variances(estimator):
     hits, ours, theirs = [], 0, 0
     for seed in range(8):
@@ -146,7 +141,18 @@ def test_few_clusters_cover_and_err_less_than_by_own_variances(estimator):
     assert ours < 0.95 * theirs
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(
+    "law",
+    [
+        skewed,
+        mostly_zero,
+        *(
+            pytest.param(law, marks=pytest.mark.slow)
+            for law in LAWS
+            if law not in (skewed, mostly_zero)
+        ),
+    ],
+)
 def test_errors_are_smaller_than_by_own_variances(law):
     ours, theirs = 0, 0
     for seed in range(4):
@@ -240,13 +246,7 @@ def test_variance_by_name():
     assert own.std() > np.std(fitted["smoothed"])
 
 
-def test_parts_and_studies_keep_what_was_said():
-    g, _ = table(skewed, 6, 0)
-    for spread in (g.sampling.variance_noise, None):
-        alone = replace(g, groups=None, sampling=Sampling("continuous", variance_noise=spread))
-        rng = np.random.default_rng(0)
-        part = next(iter(parts_of_summary(alone, "smoothed", 2, 1, rng)))
-        assert part.summary.sampling.variance_noise == spread
+def test_studies_keep_what_was_said():
     items = pd.DataFrame({"group": np.repeat(np.arange(12), 30)})
     items["score"] = skewed(np.random.default_rng(0), np.ones(12), 30).ravel()
     both = {"ours": JamesStein(), "believed": Candidate(JamesStein(), variance="plug-in")}

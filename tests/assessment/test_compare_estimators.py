@@ -117,6 +117,7 @@ def test_one_topic_is_no_evidence():
     assert risk.choice() == "safe"
 
 
+@pytest.mark.slow
 def test_seldom_worse_than_the_safest():
     """With no gain to be had (equal risk), the bold one is taken in a sixth of the draws."""
     taken = []

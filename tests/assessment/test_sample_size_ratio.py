@@ -41,6 +41,7 @@ def estimator_of(name):
     return JamesStein() if name == "js" else EmpiricalBayes(LinearRegression(), random_state=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "n_truths", "n_draws"),
     [("js", 10, 100), pytest.param("eb", 8, 25, marks=pytest.mark.slow)],
@@ -84,6 +85,7 @@ def test_agrees_with_split_items():
     assert abs(np.mean(closed) - np.mean(split)) < 0.03
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "variance",
     ["plug-in", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("smoothed", "pooled"))],

@@ -147,6 +147,7 @@ def test_all_models_get_the_same_items():
     assert (ours.X[BITS].groupby("topic").nunique() == 1).all(axis=None)
 
 
+@pytest.mark.slow
 def test_every_item_is_drawn_equally_often_and_none_twice():
     n_draws = 150
     items = make_rows().query("model == 'model-0'")
@@ -167,8 +168,8 @@ def test_every_item_is_drawn_equally_often_and_none_twice():
     ("replace", "by_rows"),
     [
         (False, False),
-        (False, True),
-        (True, False),
+        pytest.param(False, True, marks=pytest.mark.slow),
+        pytest.param(True, False, marks=pytest.mark.slow),
         pytest.param(True, True, marks=pytest.mark.slow),
     ],
 )

@@ -114,6 +114,7 @@ def test_split_rows_agree_with_the_true_risk(options):
     assert is_zero(differences["half"]) and is_zero(differences["topics"])
 
 
+@pytest.mark.slow
 def test_splitting_models_apart_would_be_too_good():
     """What the fold of one model shows, the other models' items already gave away."""
     together, apart = [], []
@@ -162,6 +163,7 @@ def test_split_summaries_agree_with_the_true_risk(kind):
     assert is_zero(differences["js"]) and is_zero(differences["fh"])
 
 
+@pytest.mark.slow
 def test_standard_errors_cover():
     """True risk of fixed shrinkage within 1.96 standard errors; groups are independent."""
     hits = []

@@ -315,6 +315,7 @@ def test_warnings_are_kept_not_printed(recwarn):
 # The same numbers everywhere
 
 
+@pytest.mark.slow
 def test_two_jobs_give_the_same_frame():
     one, two = (run(make_study(n_jobs=n_jobs)) for n_jobs in (1, 2))
     same(one.results_, two.results_)

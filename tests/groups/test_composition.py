@@ -310,6 +310,7 @@ def test_open_seeds_are_filled_and_the_users_object_is_not_touched(groups):
     assert not hasattr(regressor, "feature_importances_")
 
 
+@pytest.mark.slow
 def test_thread_count_changes_nothing(groups):
     one, two = (
         EmpiricalBayes(Ridge(), random_state=0, n_jobs=n).fit(**groups).estimate().low

@@ -1,5 +1,6 @@
 import warnings
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -182,9 +183,10 @@ def test_pairs_of_topics_left_out_are_averaged():
 
 def test_threads_change_nothing():
     splitter = CrossFitKFold(random_state=0)
-    one, two = (
-        cross_fit(LinearRegression(), X, Z, None, splitter, None, n_jobs=n)[0] for n in (1, 2)
-    )
+    with joblib.parallel_config(backend="threading"):
+        one, two = (
+            cross_fit(LinearRegression(), X, Z, None, splitter, None, n_jobs=n)[0] for n in (1, 2)
+        )
     np.testing.assert_array_equal(one, two)
 
 

@@ -342,6 +342,7 @@ def test_structured_minimizes_the_loss_of_the_paper(share):
     np.testing.assert_allclose(lasso.estimate().value, expected, atol=2e-5)
 
 
+@pytest.mark.slow
 def test_risk_of_structured_regression_is_unbiased():
     """Over draws of the noise, at a fixed penalty."""
     rng = np.random.default_rng(2)

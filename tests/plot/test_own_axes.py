@@ -116,6 +116,7 @@ def test_rows_are_thinned_to_the_height_of_axes(pyplot, make, layout):
     assert all(a.x1 <= b.x0 for a, b in pairwise(numbers))
 
 
+@pytest.mark.slow
 def test_a_triangle_names_as_many_models_as_there_is_room_for(pyplot):
     models, rng = 7, np.random.default_rng(0)
     X = pd.DataFrame(

@@ -551,6 +551,7 @@ def bridge(seeds, regressor=LinearRegression, **settings):
     return np.mean(results, axis=0)
 
 
+@pytest.mark.slow
 def test_bridge_to_empirical_bayes():
     ppi, eb, without, coverage = bridge(range(3), **AUTORATERS["good"])
     assert eb < 0.5 * ppi

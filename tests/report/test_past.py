@@ -115,6 +115,7 @@ def test_by_model_and_a_file_without_models(files, fitted, asked, tmp_path):
     np.testing.assert_allclose([g["value"] for g in found["groups"]], expected, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_report_says_what_the_past_was_worth(files, fitted, asked):
     document = parsed(report, files / "new.csv", "--past", files / "logs")
     rows = pd.DataFrame(document["groups"])
@@ -265,6 +266,7 @@ def test_blanks_of_adjusted_scores_have_no_bounds(files, asked, tmp_path):
     assert not parsed(leaderboard, tmp_path / "gaps.csv", "--past", files / "logs")["remarks"]
 
 
+@pytest.mark.slow
 def test_plan_holds_what_the_functions_say(files, past, tmp_path):
     output = tmp_path / "items.csv"
     document = parsed(

@@ -48,6 +48,7 @@ def test_unknown_without_a_formula(file):
     assert told["sample_size_ratio"] is None
 
 
+@pytest.mark.slow
 def test_refits_tell_it_for_any_method(file):
     text = " ".join(run(file, "--method", "fay-herriot", "--sample-size").split())
     value, low = re.search(r"as good as ([\d.]+) times the items \(([\d.]+)", text).groups()

@@ -195,6 +195,7 @@ def test_draws_have_the_posterior_covariance(case):
     assert_allclose(np.cov(draws.T), correlation, atol=5 * np.sqrt(2 / 20_000))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case_", [pytest.param("ordinary", marks=pytest.mark.slow), "broken cell"])
 def test_posterior_against_a_long_chain(case_):
     """3 models on 8 topics, at the variances and the share that the loop ends with."""

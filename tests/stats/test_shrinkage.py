@@ -137,6 +137,7 @@ def test_mse_of_adjusted_likelihood_in_closed_form():
     np.testing.assert_allclose(found, g1 + g2 + 2 * g3 - bias * shrunk**2, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_mse_of_the_eblup_is_nearly_unbiased():
     rng = np.random.default_rng(3)
     sigma2, X = np.repeat([0.5, 1.0, 2.0], 10), np.ones((30, 1))

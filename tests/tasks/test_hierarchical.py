@@ -437,7 +437,13 @@ def test_draws_average_to_the_exact_means():
 # Contract
 
 
-@pytest.mark.parametrize("make", [HierarchicalBetaBinomial, HierarchicalBetaBinomial.as_published])
+@pytest.mark.parametrize(
+    "make",
+    [
+        HierarchicalBetaBinomial,
+        pytest.param(HierarchicalBetaBinomial.as_published, marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.filterwarnings("ignore:The chains", 'ignore:prior="exponential"')
 def test_a_seed_reproduces(make):
     first, again = (make(n_draws=200, random_state=0).fit(**SMALL) for _ in range(2))

@@ -298,8 +298,8 @@ def test_structured_keeps_what_is_known_exactly():
     np.testing.assert_allclose(lasso.predict(X, z=z, sigma2=sigma2), lasso.estimate().value)
 
 
-@pytest.mark.parametrize("output", ["pandas", "polars"])
-@pytest.mark.parametrize("cv", [None, 3])
+@pytest.mark.parametrize("output", ["pandas", pytest.param("polars", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("cv", [None, pytest.param(3, marks=pytest.mark.slow)])
 def test_structured_takes_any_output_and_leaves_the_global_generator(output, cv):
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"model": list("AB") * 15, "x": rng.normal(size=30)})

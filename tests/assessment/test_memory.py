@@ -135,14 +135,21 @@ def changed(what):
     [
         {"n_items": 5},
         {"random_state": 1},
-        {"level": 0.9},
-        {"replace": True},
-        {"share_items": False},
-        {"variance": "plug-in"},
-        {"more": {"JS": JamesStein()}},
         {"more": {"direct": DirectEstimator("wilson")}},
-        {"more": {"direct": Candidate(DirectEstimator(), keep_topics=False)}},
-        *({"data": changed(what)} for what in ("score", "feature", "label")),
+        {"data": changed("score")},
+        *(
+            pytest.param(options, marks=pytest.mark.slow)
+            for options in (
+                {"level": 0.9},
+                {"replace": True},
+                {"share_items": False},
+                {"variance": "plug-in"},
+                {"more": {"JS": JamesStein()}},
+                {"more": {"direct": Candidate(DirectEstimator(), keep_topics=False)}},
+                {"data": changed("feature")},
+                {"data": changed("label")},
+            )
+        ),
     ],
 )
 def test_other_settings_are_computed_anew(tmp_path, log, options):

@@ -245,6 +245,7 @@ def test_features_that_are_means_are_made_anew():
     assert np.allclose(np.mean(seen, axis=0), full) and not np.allclose(seen[0], full)
 
 
+@pytest.mark.slow
 def test_engines_and_seeds_agree():
     polars = pytest.importorskip("polars")
     data = make_items(3, 15, 6, random_state=0)
@@ -388,6 +389,7 @@ def test_single_items_cannot_be_split():
         estimated_risk(HALF, g)
 
 
+@pytest.mark.slow
 def test_one_seed_gives_one_number_at_any_depth():
     data = make_items(3, 12, 6, random_state=0)
     trees = BaggingRegressor(DecisionTreeRegressor(), 3)

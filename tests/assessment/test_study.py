@@ -203,6 +203,7 @@ def test_continuous_scores_and_every_design(n_items):
     assert 0.8 < study.summary().loc["direct", "coverage"] <= 1
 
 
+@pytest.mark.slow
 def test_wide_and_long_tables_give_the_same_results():
     models = sorted(DATA.items["model"].unique())
     wide = DATA.items.pivot(index=["topic", "item"], columns="model", values="score").reset_index()

@@ -187,7 +187,7 @@ def answers():
     return summarize_items(data.items, ["model", "topic"], features=data.features)
 
 
-@pytest.mark.parametrize("kind", [Pipeline, IntervalPipeline])
+@pytest.mark.parametrize("kind", [pytest.param(Pipeline, marks=pytest.mark.slow), IntervalPipeline])
 def test_default_scores_of_pipelines_with_routing(answers, kind):
     g, told = answers, {name: answers.fit_args[name] for name in TOLD}
     numbers = make_column_transformer((StandardScaler(), ["feature"]))
@@ -218,7 +218,7 @@ def test_interval_pipeline_scores_with_sigma2(answers):
     assert pipe.score(g.X, g.z, sigma2=g.sigma2) == pipe[-1].score(g.X, g.z, g.sigma2)
 
 
-@pytest.mark.parametrize("seeds", [range(5), pytest.param(range(5, 25), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 25), marks=pytest.mark.slow)])
 def test_no_search_on_few_items_is_lost(seeds):
     grid = {"regressor__alpha": [0.1, 1e5]}
     eb = EmpiricalBayes(Ridge(), cv=2, random_state=0)
@@ -233,6 +233,7 @@ def test_no_search_on_few_items_is_lost(seeds):
             assert np.isfinite(found[f"split{fold}_test_score"]).all()
 
 
+@pytest.mark.slow
 def test_stacking_with_a_final_estimator_that_takes_the_noise(answers):
     g, told = answers, {name: answers.fit_args[name] for name in TOLD}
     members = [("eb", EmpiricalBayes(Ridge(), random_state=0)), ("mixed", MixedModel())]

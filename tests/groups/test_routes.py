@@ -93,7 +93,7 @@ SUMMARIES = {kind.__name__: kind() for kind in (shared, own, few, clusters)}
 
 def is_quick(case, name):
     """What reads most of what may be lost; of shared items, all that is fast."""
-    reads_much = name in ("direct", "eb", "mixed")
+    reads_much = name in ("direct", "eb")
     fast = case == "shared" and name not in ("structured", "pipeline", "gaussian")
     return fast or (case in ("few", "clusters") and reads_much)
 

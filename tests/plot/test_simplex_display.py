@@ -127,6 +127,7 @@ def test_nobody_wins_anywhere(pyplot):
     assert color_at(display, [0.3, 0.3, 0.4]) == legend_colors(display)[-1]
 
 
+@pytest.mark.slow
 def test_more_winners_than_colours_are_summed_up(pyplot):
     angle = np.linspace(0, np.pi / 2, 10)
     scores = np.column_stack([np.cos(angle), np.sin(angle), 0.9 * np.ones(10)])

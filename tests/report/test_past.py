@@ -207,6 +207,7 @@ def asked_apart(answers):
     return new[mine].reset_index(drop=True)
 
 
+@pytest.mark.slow
 def test_models_asked_different_items_are_ranked_by_all_of_theirs(
     files, past, asked_apart, tmp_path
 ):

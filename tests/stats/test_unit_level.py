@@ -38,6 +38,7 @@ def answers():
     return y, X, topic
 
 
+@pytest.mark.slow
 def test_posterior_against_importance_sampling(answers):
     y, X, topic = answers
     given = prior([0.2, 1.0], [0.5, 1.0], 0.7)

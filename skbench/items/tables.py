@@ -95,6 +95,7 @@ class ScoreTable(NamedTuple):
     def with_missing(self, missing):
         """Answers that are not there as the caller wants them: "drop", "wrong" or "refuse"."""
         blank = self.n_answers == 0
+        blank &= ~blank.all(axis=1, keepdims=True)  # items that others answered
         if missing == "drop" or not blank.any():
             return self
         if missing == "refuse":

@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 
-from skbench.readers._json import document, label_at, numbers, records
+from skbench.readers._json import document, label_at, records
 from skbench.readers._logs import Log, choose
 from skbench.readers.loading import without_suffixes
 
@@ -59,7 +59,7 @@ class _Samples:
         size = len(self.likelihoods)
         if isinstance(responses, list) and len(responses) > 1:
             try:
-                self.likelihoods.extend(numbers([value for value, _ in responses]))
+                self.likelihoods.extend([float(value) for value, _ in responses])
             except (TypeError, ValueError):
                 del self.likelihoods[size:]
         self.n_choices.append(len(self.likelihoods) - size)

@@ -394,7 +394,6 @@ CHOICES = {
     "random": None,
     "chosen": {},
     "informative": {"chances": "informative"},
-    "neyman": {"chances": "informative", "allocation": "neyman"},
 }
 
 

@@ -408,11 +408,9 @@ def unit_level(models, n_items=60, **options):
     }
 
 
-def chosen(models, n_items=60, tell_apart=False, **options):
+def chosen(models, n_items=60, **options):
     """Items chosen, and the estimate of a new model that was asked these."""
     fitted, new = bank_of(models), models()[1]
-    if tell_apart:
-        options["tell_apart"] = tuple(fitted.models_[[0, -1]])
     items = choose_items(fitted, n_items, random_state=0, **options)
     asked = new.merge(items[["item", "inclusion_probability"]], on="item")
     model = UnitLevelModel(fitted).fit(asked.drop(columns="score"), asked["score"])
@@ -427,10 +425,8 @@ def bank_cases():
     past = {"MMLU-Pro": split_models, "matrix": matrix_models, "continuous": continuous_models}
     ways = {
         "default": {},
-        "Neyman": {"allocation": "neyman"},
         "informative": {"chances": "informative"},
         "easiness alone": {"topics": None},
-        "tell apart": {"tell_apart": True},
     }
     return {
         **{f"bank, {name}": partial(bank, models) for name, models in past.items()},

@@ -77,11 +77,4 @@ def positions_and_topics(bank, frame, topic, item):
 
 def _pandas(X):
     """Any dataframe as a pandas frame."""
-    if isinstance(X, pd.DataFrame):
-        return X
-    try:
-        return collected(as_frame(X))
-    except TypeError:
-        raise ValueError(
-            f"X must be a dataframe with columns model, topic and item, got {type(X).__name__}."
-        ) from None
+    return X if isinstance(X, pd.DataFrame) else collected(as_frame(X))

@@ -27,9 +27,7 @@ def choose_items(
     n_items: int,
     topics: Literal["topic"] | None = "topic",
     *,
-    allocation: Literal["proportional", "neyman"] = "proportional",
     chances: Literal["equal", "informative"] = "equal",
-    tell_apart: tuple[str, str] | None = None,
     random_state: RandomState = None,
 ) -> pd.DataFrame:
     """Items to ask a new model: spread evenly over predicted easiness, within topics.
@@ -43,16 +41,10 @@ def choose_items(
     topics : "topic" or None, default="topic"
         Whether each topic has its share of the items, at least two if there are enough. None
         looks at easiness alone.
-    allocation : {"proportional", "neyman"}, default="proportional"
-        Number of items of a topic: proportional to its size, or to its size times the standard
-        deviation of an answer around its prediction. Not used with `tell_apart`.
     chances : {"equal", "informative"}, default="equal"
         Inclusion probabilities within a topic: equal, so that the plain mean of the answers is
         unbiased; or larger for items of uncertain outcome, for estimates that know the
-        probabilities, such as those of `UnitLevelModel`. Not used with `tell_apart`.
-    tell_apart : tuple of two str, default=None
-        Two models of the bank, for a comparison of models like these: items that they answered
-        differently are more likely.
+        probabilities, such as those of `UnitLevelModel`.
     random_state : int, RandomState, Generator or None, default=None
         Source of the random start.
 
@@ -64,7 +56,7 @@ def choose_items(
     Raises
     ------
     ValueError
-        If the bank has fewer items, or lacks a model to tell apart.
+        If the bank has fewer items.
 
     Notes
     -----
@@ -96,7 +88,6 @@ def choose_items(
     """
     check_is_fitted(bank)
     check_whole("n_items", n_items)
-    check_option("allocation", allocation, ("proportional", "neyman"))
     check_option("chances", chances, ("equal", "informative"))
     if topics is not None:
         check_option("topics", topics, ("topic",))
@@ -106,15 +97,11 @@ def choose_items(
     rng = as_generator(random_state)
     codes = np.zeros(n_bank, dtype=int) if topics is None else bank.topic_codes_
     spread = _spread(bank)
-    if tell_apart is not None:
-        size = _differences(bank, tell_apart)
-    else:
-        counts = np.bincount(codes)
+    counts = np.bincount(codes)
+    size = (allocate(n_items, counts, counts) / counts)[codes]
+    if chances == "informative":
         of_topic = np.bincount(codes, spread) / counts
-        weights = counts * (np.sqrt(of_topic) if allocation == "neyman" else 1.0)
-        size = (allocate(n_items, counts, weights) / counts)[codes]
-        if chances == "informative":
-            size *= _LEAST_CHANCE + (1 - _LEAST_CHANCE) * spread / of_topic[codes]
+        size *= _LEAST_CHANCE + (1 - _LEAST_CHANCE) * spread / of_topic[codes]
     x = np.column_stack([np.ones(n_bank), bank.easiness_ - bank.easiness_.mean(), bank.components_])
     precision = np.repeat([_ABILITY_STD, 1.0, _KERNEL_STD], [1, 1, x.shape[1] - 2]) ** -2.0
 
@@ -146,21 +133,3 @@ def _spread(bank):
     abilities = np.quantile(bank.ability_ - bank.easiness_.mean(), _LEVELS)
     p = expit(bank.easiness_[:, None] + abilities)
     return np.mean(p * (1 - p), axis=1)
-
-
-def _differences(bank, models):
-    """Sizes of the items by how differently two models answered them, all above 0."""
-    models = list(models)
-    unknown = [name for name in models if name not in bank.models_]
-    if unknown or len(models) != 2:
-        raise ValueError(
-            f"tell_apart must name two models of the bank, got {models!r}."
-            + (f" It has no {unknown[0]!r}." if unknown else "")
-        )
-    first, second = (bank.scores_[:, bank.models_.get_loc(name)] for name in models)
-    away = np.abs(np.nan_to_num(first - second))
-    # One or two answers are noise: items near which the two differ count as well.
-    near = np.column_stack([np.ones(len(away)), bank.easiness_, bank.components_[:, :8]])
-    smooth = np.clip(near @ np.linalg.lstsq(near, away, rcond=None)[0], 0, None)
-    total = away + smooth
-    return np.sqrt(0.5 * total / (total.mean() or 1.0) + 0.5)

@@ -39,7 +39,7 @@ def gate(
     *,
     relative: bool = False,
     fail: Literal["worse", "margin"] = "worse",
-    missing: Literal["shared", "wrong"] = "shared",
+    missing: Literal["drop", "wrong"] = "drop",
     bank: Any = None,
     model: str = "model",
     item: str = "item",
@@ -64,7 +64,7 @@ def gate(
     fail : {"worse", "margin"}, default="worse"
         Fail a candidate shown to be worse (unless shown to be within the margin), or only one
         shown to be worse by more than the margin.
-    missing : {"shared", "wrong"}, default="shared"
+    missing : {"drop", "wrong"}, default="drop"
         Items that one of the two did not answer: left out with a warning, or scored 0.
     bank : ItemBank, default=None
         Earlier models' answers. The difference is then that on all items of the bank, of which
@@ -160,7 +160,7 @@ def gate(
 def _check_options(fail, missing, margin, confidence_level, false_discovery_rate):
     """Refuse settings that a gate cannot have."""
     check_option("fail", fail, ("worse", "margin"))
-    check_option("missing", missing, ("shared", "wrong"))
+    check_option("missing", missing, ("drop", "wrong"))
     check_confidence_level(confidence_level)
     if confidence_level < _LEAST_LEVEL:
         raise ValueError(
@@ -205,18 +205,7 @@ def _tables(items, pair, names, of_topics, by, missing):
     ids = table.items.get_level_values(names["item"])
     if by and names["cluster"] not in (None, names["item"]) and ids.is_unique:
         table = score_table(items, **names, by=[])  # clusters may reach over topics
-    return tuple(_two_models(of_all, positions, missing) for of_all in (table, topics))
-
-
-def _two_models(table, positions, missing):
-    """Scores of two models, blanks of one of them scored 0 if asked for."""
-    table = table.of_models(positions)
-    blank = (table.n_answers == 0) & (table.n_answers > 0).any(axis=1, keepdims=True)
-    if missing == "shared" or not blank.any():
-        return table
-    return table._replace(
-        scores=np.where(blank, 0.0, table.scores), n_answers=np.where(blank, 1, table.n_answers)
-    )
+    return tuple(of_all.of_models(positions).with_missing(missing) for of_all in (table, topics))
 
 
 def _check_shared(table, item, missing):

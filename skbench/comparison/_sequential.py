@@ -161,12 +161,6 @@ class Sequential:
         state = json.loads(text)
         if state.get("kind") != cls.__name__:
             raise ValueError(f"This is the state of {state.get('kind')}, not of {cls.__name__}.")
-        if state.get("max_weight", 1) != 1:  # of an earlier version
-            raise ValueError(
-                f"This state is of differences with weights up to {state['max_weight']:g}, which "
-                "SequentialComparison no longer takes. Start again with a SequentialMean, "
-                "target=0, of weights * (a - b)."
-            )
         found = cls(**{name: state[name] for name in cls._settings})
         found._counts = {float(value): int(count) for value, count in state["counts"]}
         found._ends, found._verdict = tuple(state["ends"]), state["verdict"]

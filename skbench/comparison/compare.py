@@ -14,6 +14,7 @@ from skbench.comparison._comparison import POWER, ModelComparison
 from skbench.comparison._pair_warnings import has_no_spread, warn_of_pairs, warn_of_units
 from skbench.comparison._pairs import FEW_CLUSTERS, intervals, pair_table
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate
+from skbench.items.rows import check_cluster_weight
 from skbench.items.tables import MISSING, score_table
 from skbench.stats.intervals.moments import divided
 from skbench.stats.ranking import multiplicity
@@ -121,11 +122,7 @@ def compare_models(
     """
     check_option("adjust", adjust, ("none", "bonferroni", "holm"))
     check_option("missing", missing, MISSING)
-    check_option("cluster_weight", cluster_weight, ("item", "cluster"))
-    if cluster is None and cluster_weight == "cluster":
-        raise ValueError(
-            'cluster_weight="cluster" needs clusters. Name their column by cluster=...'
-        )
+    check_cluster_weight(cluster_weight, cluster)
     check_confidence_level(confidence_level)
     by = [by] if isinstance(by, str) else list(by or [])
     table = score_table(items, model=model, item=item, score=score, cluster=cluster, by=by)

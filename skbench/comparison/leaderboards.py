@@ -28,7 +28,7 @@ from skbench.stats.intervals.moments import satterthwaite_df
 from skbench.stats.ranking import ranks
 
 _MUCH = 0.05  # share of blanks from which on bounds are told
-_MOST_TOLD = 5  # models whose blanks are told one by one
+_MOST_TOLD = 5  # models whose blanks are told, those with the most
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -266,15 +266,7 @@ def _bounds_in_words(bounds, missing, estimate):
             f"The score of {plain(beyond[0])} by least squares is beyond what its blanks leave "
             "open, given below: the items that it shares with others are few, or not like the rest."
         )
-    if len(bounds) > _MOST_TOLD:
-        yield (
-            f"{len(bounds)} models left {100 * bounds['blank'].min():.0f} to "
-            f"{100 * bounds['blank'].max():.0f} % of the items blank: all of these wrong or all "
-            "right moves scores by up to "
-            f"{(bounds['high'] - bounds['low']).max():.3g} (bounds has each model's)."
-        )
-        return
-    for row in bounds.itertuples():
+    for row in bounds.nlargest(_MOST_TOLD, "blank").itertuples():
         yield (
             f"{row.Index} left {100 * row.blank:.0f} % of the items blank: its score is "
             f"{row.low:.3g} to {row.high:.3g}, from all of these wrong to all right."

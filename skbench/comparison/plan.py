@@ -206,12 +206,6 @@ def minimum_detectable_effect(
             )
         known = n_items, variance, confidence_level, cluster_size
         return _solved(lambda x: formulas.power_t(x, *known), power, 1e3 * normal)
-    fewest = formulas.fewest_disagreements(confidence_level)
-    if n_items < fewest:
-        raise ValueError(
-            f"{n_items} items are too few for McNemar's exact test: it finds no difference at "
-            f"level {confidence_level:g} with fewer than {fewest}, whatever the answers."
-        )
 
     def power_of(x):
         share = min(_disagreement(variance, x), 1.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from itertools import chain, count, islice, product
 from string import ascii_lowercase
 from typing import Literal
 
@@ -285,8 +286,7 @@ def indistinguishable_groups(sets: RankConfidenceSets) -> pd.DataFrame:
     cliques = rank_sets.maximal_cliques(~different)
     member = np.empty_like(cliques.T)
     member[order] = cliques.T
-    letters = [_letters(i) for i in range(len(cliques))]
-    return pd.DataFrame(member, index=sets.labels, columns=letters)
+    return pd.DataFrame(member, index=sets.labels, columns=_letters(len(cliques)))
 
 
 def _errors(standard_error, covariance, labels):
@@ -348,11 +348,7 @@ def _warn_of_zeros(error, labels):
         )
 
 
-def _letters(number):
+def _letters(n):
     """a, b, ..., z, aa, ab, ..."""
-    text = ""
-    number += 1
-    while number:
-        number, rest = divmod(number - 1, len(ascii_lowercase))
-        text = ascii_lowercase[rest] + text
-    return text
+    words = chain.from_iterable(product(ascii_lowercase, repeat=size) for size in count(1))
+    return ["".join(word) for word in islice(words, n)]

@@ -14,17 +14,9 @@ _RANGES = {
     "inspect": dict.fromkeys(("match", "includes", "pattern", "answer", "choice", "f1"), _SHARES),
     "helm": dict.fromkeys(
         (
-            "exact_match",
-            "quasi_exact_match",
-            "prefix_exact_match",
-            "quasi_prefix_exact_match",
-            "f1_score",
-            "rouge_1",
-            "rouge_2",
-            "rouge_l",
-            "bleu_1",
-            "bleu_4",
-        ),
+            "exact_match quasi_exact_match prefix_exact_match quasi_prefix_exact_match f1_score "
+            "rouge_1 rouge_2 rouge_l bleu_1 bleu_4"
+        ).split(),
         _SHARES,
     ),
     "promptfoo": {"success": _SHARES},

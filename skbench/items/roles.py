@@ -8,56 +8,19 @@ from skbench._checks import listed
 
 # In order of preference; compared in lower case with punctuation as underscores.
 _USUAL_NAMES = {
-    "model": ("model", "model_name", "model_id", "model_name_or_path", "system", "llm", "engine"),
+    "model": "model model_name model_id model_name_or_path system llm engine".split(),
     "item": (
-        "item",
-        "item_id",
-        "sample_id",
-        "question_id",
-        "doc_id",
-        "example_id",
-        "instance_id",
-        "prompt_id",
-        "instruction_id",
-        "problem_id",
-        "query_id",
-        "qid",
-        "pid",
-        "uid",
-        "id",
-        "idx",
-        "index",
-    ),
-    "cluster": ("cluster", "cluster_id", "passage_id", "group_id", "document_id", "context_id"),
+        "item item_id sample_id question_id doc_id example_id instance_id prompt_id instruction_id "
+        "problem_id query_id qid pid uid id idx index"
+    ).split(),
+    "cluster": "cluster cluster_id passage_id group_id document_id context_id".split(),
     "topic": (
-        "topic",
-        "task",
-        "task_name",
-        "category",
-        "subject",
-        "subset",
-        "subtask",
-        "domain",
-        "dataset",
-        "benchmark",
-        "src",
-    ),
+        "topic task task_name category subject subset subtask domain dataset benchmark src"
+    ).split(),
     "score": (
-        "score",
-        "correct",
-        "is_correct",
-        "accuracy",
-        "acc",
-        "acc_norm",
-        "exact_match",
-        "em",
-        "pass",
-        "passed",
-        "pass1",
-        "pass_1",
-        "f1",
-        "value",
-    ),
+        "score correct is_correct accuracy acc acc_norm exact_match em pass passed pass1 pass_1 f1 "
+        "value"
+    ).split(),
 }
 # Numbers of the repeats of one item, where an item was answered several times.
 REPEATS = (

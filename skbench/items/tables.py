@@ -79,22 +79,22 @@ class ScoreTable(NamedTuple):
         size = np.bincount(where)
         sums = np.zeros((len(codes), len(self.models)))
         np.add.at(sums, where, self.scores[shared])
+        left, cluster_groups = np.unique(self.cluster_groups[codes], return_inverse=True)
         return self._replace(
             scores=sums / size[:, None],
             n_answers=np.ones(sums.shape, dtype=int),
             noise=np.full(sums.shape, np.nan),
             items=pd.Index(codes, name="cluster"),
             clusters=np.arange(len(codes)),
-            cluster_groups=np.unique(self.cluster_groups[codes], return_inverse=True)[1],
-            groups=None
-            if self.groups is None
-            else self.groups[np.unique(self.cluster_groups[codes])],
+            cluster_groups=cluster_groups,
+            groups=None if self.groups is None else self.groups[left],
             right_or_wrong=False,
         )
 
     def with_missing(self, missing):
         """Answers that are not there as the caller wants them: "drop", "wrong" or "refuse"."""
         blank = self.n_answers == 0
+        blank &= ~blank.all(axis=1, keepdims=True)  # items that others answered
         if missing == "drop" or not blank.any():
             return self
         if missing == "refuse":

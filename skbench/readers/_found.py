@@ -64,11 +64,6 @@ class BadLines:
             )
         self._skipped.setdefault(str(path), []).append(f"{place}: {reason}")
 
-    def add(self, other):
-        """Count what another skipped, too."""
-        for path, reasons in other._skipped.items():
-            self._skipped.setdefault(path, []).extend(reasons)
-
     def notes(self):
         """One sentence per file, with the number of skipped lines and the first of them."""
         return [

@@ -8,17 +8,10 @@ from skbench.readers._logs import Log, choose
 
 # A run folder does not say which of its dozens of metrics is the main one.
 _MAIN = (
-    "exact_match",
-    "quasi_exact_match",
-    "prefix_exact_match",
-    "quasi_prefix_exact_match",
-    "chain_of_thought_correctness",
-    "math_equiv_chain_of_thought",
-    "ifeval_strict_accuracy",
-    "f1_score",
-    "rouge_l",
-    "bleu_4",
-)
+    "exact_match quasi_exact_match prefix_exact_match quasi_prefix_exact_match "
+    "chain_of_thought_correctness math_equiv_chain_of_thought ifeval_strict_accuracy f1_score "
+    "rouge_l bleu_4"
+).split()
 
 
 def helm_logs(paths, options, bad, notes):

@@ -20,7 +20,7 @@ _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 def inspect_logs(paths, options, bad, notes):
     """Logs of all files."""
-    files, metadata, every = [], _Metadata(), []
+    files, every = [], []
     for path in paths:
         try:
             header, samples = _read(path)
@@ -32,11 +32,9 @@ def inspect_logs(paths, options, bad, notes):
             bad.refuse(path, "whole file", str(error))
             continue
         _say_how_it_ended(path, header, samples, notes)
-        metadata.add(samples)
         files.append((path, header, scored))
         every.append(own)
     options = _agreed(options, every, {_task(header) for _, header, _ in files}, notes)
-    metadata.say(options, notes)
     offers = [(_task(header), _names(scored)) for _, header, scored in files if scored]
     if not offers:
         raise ValueError(f"No sample in {str(paths[0])!r} has a score.")
@@ -93,42 +91,6 @@ def _declared(value, key):
 
 def _is_label(value):
     return isinstance(value, (str, int, float)) and value == value
-
-
-class _Metadata:
-    """Fields of the samples' metadata, for what may group them."""
-
-    def __init__(self):
-        self._values, self._filled = {}, {}
-        self._items, self._size = set(), 0
-
-    def add(self, samples):
-        """Take note of the samples of a log."""
-        for sample in samples:
-            self._size += 1
-            if not isinstance(sample, dict):
-                continue
-            self._items.add(str(sample.get("id")))
-            metadata = sample.get("metadata")
-            for name, value in (metadata if isinstance(metadata, dict) else {}).items():
-                if _is_label(value):
-                    self._values.setdefault(name, set()).add(value)
-                    self._filled[name] = self._filled.get(name, 0) + 1
-
-    def say(self, options, notes):
-        """Tell which fields hold fewer values than there are items."""
-        taken = (options.topic, options.cluster)
-        told = [
-            f"{name} ({len(values)} values)"
-            for name, values in self._values.items()
-            if self._filled[name] == self._size and 1 < len(values) < len(self._items)
-            and f"metadata.{name}" not in taken
-        ]  # fmt: skip
-        if told:
-            notes.append(
-                f"metadata that groups samples: {listed(told, most=8)} "
-                "(--by or --cluster metadata.FIELD)"
-            )
 
 
 def _read(path):

@@ -6,10 +6,8 @@ from array import array
 from functools import cache
 
 import numpy as np
-from joblib import Parallel, delayed
 
-from skbench.readers._found import BadLines
-from skbench.readers._json import document, label_at, numbers, records
+from skbench.readers._json import document, label_at, records
 from skbench.readers._logs import Log, choose
 from skbench.readers.loading import without_suffixes
 
@@ -25,7 +23,6 @@ _NAMING = [
     re.compile(rf"(?:^|,)\s*{key}=([^,]+)")
     for key in ("peft", "delta", "pretrained", "model", "path", "engine")
 ]
-_WORTH = 2**30  # bytes, three seconds of reading: other processes take one to start
 
 
 class _Samples:
@@ -62,7 +59,7 @@ class _Samples:
         size = len(self.likelihoods)
         if isinstance(responses, list) and len(responses) > 1:
             try:
-                self.likelihoods.extend(numbers([value for value, _ in responses]))
+                self.likelihoods.extend([float(value) for value, _ in responses])
             except (TypeError, ValueError):
                 del self.likelihoods[size:]
         self.n_choices.append(len(self.likelihoods) - size)
@@ -111,7 +108,8 @@ def lm_eval_logs(paths, options, bad, notes):
     """Logs of all sample files."""
     results_of = cache(_results)
     files = []
-    for path, found in zip(paths, _each_file(_filters, paths, options, bad), strict=True):
+    for path in paths:
+        found = _filters(path, options, bad)
         task, time = _task_and_time(path)
         results = results_of(path.parent, time)
         task = task or _task_in_old_name(path, results)
@@ -139,28 +137,6 @@ def lm_eval_logs(paths, options, bad, notes):
     for path, task, _, _, samples in files:
         samples.refuse_not_numbers(scores[task], path, bad)
     return [_log(*file, scores[file[1]], options, notes) for file in files]
-
-
-def _each_file(read, paths, options, bad):
-    """What `read(path, options, bad)` makes of each file; of several errors the first is raised."""
-    found = (_tried(read, path, options, bad.skip) for path in paths)
-    if sum(path.stat().st_size for path in paths) >= _WORTH:
-        tasks = (delayed(_tried)(read, path, options, bad.skip) for path in paths)
-        found = Parallel(n_jobs=options.n_jobs)(tasks)
-    for value, error, skipped in found:
-        if error is not None:
-            raise error
-        bad.add(skipped)
-        yield value
-
-
-def _tried(read, path, options, skip):
-    """The result, the error in its place, and the lines that were skipped."""
-    bad = BadLines(skip)
-    try:
-        return read(path, options, bad), None, bad
-    except ValueError as error:
-        return None, error, bad
 
 
 def _task_and_time(path):

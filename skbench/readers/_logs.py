@@ -20,7 +20,6 @@ class Options(NamedTuple):
     topic: str | None = None
     cluster: str | None = None
     declared: bool = True  # whether the topic that a log declares is taken
-    n_jobs: int | None = None  # processes that read large folders
 
     def refuse_fields(self, program):
         """Refuse topics and clusters where records hold nothing but scores."""

@@ -59,7 +59,6 @@ def read_items(
     models: Sequence[str] | None = None,
     filter: str | None = None,
     skip_bad_lines: bool = False,
-    n_jobs: int | None = None,
 ) -> pd.DataFrame:
     """Item rows from files or folders of evaluation results, in any known format.
 
@@ -104,9 +103,6 @@ def read_items(
         None takes the first that all files of the task have.
     skip_bad_lines : bool, default=False
         Count lines that cannot be read in the notes, instead of refusing them.
-    n_jobs : int, default=None
-        Processes, as in joblib, that read samples of lm-evaluation-harness of over 1 GiB in
-        all; the rows and their order are the same. None reads in this one.
 
     Returns
     -------
@@ -188,7 +184,6 @@ def read_items(
         models=models,
         filter=filter,
         skip_bad_lines=skip_bad_lines,
-        n_jobs=n_jobs,
     )
     return unfolded(rows).items
 
@@ -307,7 +302,6 @@ def _item_rows(
     cluster=None,
     models=None,
     filter=None,
-    n_jobs=None,
 ):
     """`ItemRows` of tables, or of logs of any programs; options as in `read_items`."""
     if "table" in found:
@@ -325,7 +319,7 @@ def _item_rows(
     for option, value in {"item= (--item)": item, "models= (--models)": models}.items():
         if value is not None:
             raise ValueError(f"{option} is for tables; logs say themselves what an item is.")
-    options = Options(score, filter, _one_field(topic), cluster, topic is None, n_jobs)
+    options = Options(score, filter, _one_field(topic), cluster, topic is None)
     logs = []
     for kind, files in found.items():
         logs += _READERS[kind](files, options, bad, notes)

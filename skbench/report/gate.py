@@ -31,7 +31,7 @@ _KEPT = ("model", "topic", "item", "cluster", "score")
 @click.option("--baseline", help="Model of OLD, where it holds several.")
 @click.option("--candidate", help="Model of NEW, where it holds several.")
 @choice_option("--fail", "Fail what is shown to be worse, or beyond the margin.", "worse", "margin")
-@choice_option("--missing", "Items that one side lacks: left out, or scored 0.", "shared", "wrong")
+@choice_option("--missing", "Items that one side lacks: left out, or scored 0.", "drop", "wrong")
 @click.option("--by", type=Names(), help="Topic column(s): list topics that got worse.")
 @reading_options
 @level_option

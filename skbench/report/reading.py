@@ -32,7 +32,7 @@ def read_rows(paths, by, roles, missing="drop", whole_sets=False):
 
     roles = dict(roles)
     new_names = roles.pop("rename", ())
-    rows = renamed(read_with_notes(paths, topic=by, n_jobs=-1, **roles), new_names)
+    rows = renamed(read_with_notes(paths, topic=by, **roles), new_names)
     for note in rows.notes:
         say(note)
     if "euroeval" in rows.formats and whole_sets:

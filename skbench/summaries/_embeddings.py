@@ -16,7 +16,6 @@ def embed_groups(
     by: Names,
     text: Names = "text",
     *,
-    means: Names = (),
     transformer: Transformer | None = None,
     n_components: int = 16,
     random_state: RandomState = 0,
@@ -32,10 +31,7 @@ def embed_groups(
         `summarize_items` will do. Where models share items that is the topic: the
         texts are the same for all models.
     text : str or list of str, default="text"
-        Column of texts; or numeric columns that embed the items already.
-    means : str or list of str, default=()
-        Numeric columns whose group means go into the table too, such as the
-        model's confidence (with the model in `by`).
+        Column of texts; or numeric columns, whose means are taken as they are.
     transformer : transformer, default=None
         Anything with ``fit_transform`` from a list of texts to a matrix, sparse or
         dense; it is cloned. None is a TF-IDF vectorizer and a truncated singular
@@ -48,9 +44,9 @@ def embed_groups(
 
     Returns
     -------
-    DataFrame of shape (n_groups, n_dimensions + number of means)
+    DataFrame of shape (n_groups, n_dimensions)
         Indexed by `by`, columns ``embedding_00``, ... (or the numeric columns given
-        as `text`) and `means`: ready for ``summarize_items(features=...)``.
+        as `text`): ready for ``summarize_items(features=...)``.
 
     Raises
     ------
@@ -84,24 +80,18 @@ def embed_groups(
     >>> from skbench import embed_groups
     >>> items = pd.DataFrame({
     ...     "topic": ["law", "law", "art"],
-    ...     "text": ["who may sue", "may a court", "who painted it"],
-    ...     "confidence": [0.9, 0.7, 0.5]})
-    >>> embed_groups(items, "topic", means="confidence", n_components=2).round(2)
-           embedding_00  embedding_01  confidence
+    ...     "text": ["who may sue", "may a court", "who painted it"]})
+    >>> embed_groups(items, "topic", n_components=2).round(2)
+           embedding_00  embedding_01
     topic
-    art            0.52         -0.79         0.5
-    law            0.75          0.31         0.8
+    art            0.52         -0.79
+    law            0.75          0.31
     """
     by = check_by(by)
-    means = [means] if isinstance(means, str) else list(means)
     texts = [text] if isinstance(text, str) else list(text)
-    rows = item_columns(items, [*by, *texts, *means])
+    rows = item_columns(items, [*by, *texts])
     refuse_missing(rows)
     table = item_embedding(rows, text, transformer, n_components, random_state)
-    if isinstance(text, str):
-        _refuse_names([*by, *means], table.columns)
-    for name in means:
-        table[name] = _numbers(rows, name)
     keys = [rows[name].to_numpy() for name in by]
     return table.groupby(keys, sort=True).mean().rename_axis(index=by)
 
@@ -128,14 +118,6 @@ def item_columns(items, columns):
     frame = opened(items)
     require_columns(frame.collect_schema().names(), columns)
     return collected(frame.select(list(dict.fromkeys(columns))))
-
-
-def _refuse_names(names, dimensions):
-    taken = [name for name in names if name in dimensions]
-    if taken:
-        raise ValueError(
-            f"Column {taken[0]!r} has the name of a dimension of the embedding. Rename it."
-        )
 
 
 def _embedded(texts, transformer, n_components, random_state):

@@ -14,7 +14,7 @@ import pandas as pd
 from skbench._checks import check_by, check_option, plain, require_columns
 from skbench._types import Names, Path, Rows
 from skbench.containers import GroupSummary, Sampling
-from skbench.items.rows import in_memory, opened, refuse_unhashable
+from skbench.items.rows import check_cluster_weight, in_memory, opened, refuse_unhashable
 from skbench.stats.clusters.clustered import cluster_robust_by_size, mean_of_cluster_means
 from skbench.summaries._item_correlation import item_correlation
 from skbench.summaries._sharing import assumed_topics, shared_topics
@@ -133,7 +133,7 @@ def summarize_items(
     law   0.75  0.0556  4
     """
     check_option("variance", variance, VARIANCES)
-    _check_weight(cluster_weight, cluster)
+    check_cluster_weight(cluster_weight, cluster)
     by = check_by(by)
     columns, table = _kinds_of_features(features)
     frame = opened(items)
@@ -168,14 +168,6 @@ def summarize_items(
         n_independent=n_independent,
         sampling=_sampling(frame, sums.n.sum(), roles, outcome, topics is not None, known),
     )
-
-
-def _check_weight(cluster_weight, cluster):
-    check_option("cluster_weight", cluster_weight, ("item", "cluster"))
-    if cluster is None and cluster_weight == "cluster":
-        raise ValueError(
-            'cluster_weight="cluster" needs clusters. Name their column by cluster=...'
-        )
 
 
 def _sampling(frame, n_rows, roles, outcome, shared, known):

@@ -22,18 +22,14 @@ def summarize_groups(groups, by, variance="smoothed", features=None):
         z, sigma2 = groups["score"].to_numpy(), groups["standard_error"].to_numpy() ** 2
         outcome = "continuous"
     topics = assumed_topics(labels, by, "model" if "model" in by else None, warn=False)
-    table = groups[by]
     if isinstance(features, list | tuple):
-        own = groups[[*by, *(name for name in features if name not in by)]]
-        X = joined_features(table, labels, by, [], own, None)
-    else:
-        X = joined_features(table, labels, by, [], features, None)
+        features = groups[[*by, *(name for name in features if name not in by)]]
     return GroupSummary(
         z=z,
         sigma2=sigma2,
         n=n,
         labels=labels,
-        X=X,
+        X=joined_features(groups, labels, by, [], features, None),
         groups=topics,
         sampling=Sampling(outcome, items_shared=topics is not None),
     )

@@ -78,8 +78,8 @@ def test_each_text_is_embedded_once(items):
     assert sorted(seen) == sorted(items["text"].unique())
 
 
-def test_means_and_numeric_columns(items):
-    table = embed_groups(items, ["model", "topic"], ["confidence"], means="score")
+def test_numeric_columns(items):
+    table = embed_groups(items, ["model", "topic"], ["confidence", "score"])
     expected = items.groupby(["model", "topic"])[["confidence", "score"]].mean()
     pd.testing.assert_frame_equal(table, expected, check_dtype=False)
 
@@ -87,7 +87,7 @@ def test_means_and_numeric_columns(items):
 def test_table_goes_straight_into_the_summary(items):
     by = ["model", "topic"]
     topics = embed_groups(items, "topic", n_components=4)
-    pairs = embed_groups(items, by, means=["confidence"], n_components=4)
+    pairs = embed_groups(items, by, ["confidence"]).join(topics)
     for table in (topics, pairs):
         X = summarize_items(items, by, features=table).X
         assert list(X.columns) == [*by, *table.columns]
@@ -134,16 +134,10 @@ def test_few_texts_and_few_words():
         ({"text": [1, 2]}, {}, "'text' must hold texts, but has 1"),
         ({"text": ["a word", None]}, {}, "1 of 2 rows have no 'text'"),
         ({"words": ["a", "b"]}, {}, "items has no column 'text'"),
-        ({"text": ["one", "two"]}, {"means": ["text"]}, "'text' must be numeric, but has 'one'"),
         ({"text": ["one", "two"]}, {"text": ["text"]}, "'text' must be numeric"),
         ({"text": []}, {}, "no rows"),
         ({"text": [["a"], ["b"]]}, {}, r"'text' must hold texts, but has \['a'\]"),
         ({"x": [np.inf, 1.0]}, {"text": ["x"]}, "1 of 2 rows have an infinite 'x'"),
-        (
-            {"text": ["one", "two"], "embedding_00": [1.0, 2.0]},
-            {"means": "embedding_00"},
-            "'embedding_00' has the name of a dimension",
-        ),
     ],
 )
 def test_embedding_refuses(columns, arguments, message):

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skbench._checks import check_confidence_level, check_same_index, check_whole
+from skbench._checks import check_confidence_level, check_same_index
 from skbench._types import Table
 from skbench.containers import Estimate
 from skbench.ppi._data import autorater_scores, label_column, ppi_data, score_table
@@ -327,15 +327,6 @@ def equal_power(data, n_cells):
     """Power of autoraters that is not tuned: of their mean, in every cell."""
     n_autoraters = data.autorater.shape[1]
     return np.full((n_cells, n_autoraters), 1 / max(n_autoraters, 1))
-
-
-def check_draws(n_draws):
-    """Refuse numbers of draws that have no spread."""
-    check_whole("n_draws", n_draws)
-    if n_draws < 2:
-        raise ValueError(
-            f"n_draws must be at least 2, got {n_draws}: one draw has no spread. 10,000 are usual."
-        )
 
 
 def refuse_dependent_rows(data, name):

@@ -55,33 +55,6 @@ def mean_posterior(mean, variance, n):
     return MeanPosterior(mean.copy(), scale, df)
 
 
-def posterior_variance(posterior):
-    """Variance of a `MeanPosterior`; infinite at ``df = 2``, nan where it is undefined.
-
-    Parameters
-    ----------
-    posterior : MeanPosterior
-        From `mean_posterior`.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,)
-        ``scale^2 df / (df - 2)``, or ``scale^2`` where the posterior is normal; inf for
-        ``1 < df <= 2`` and nan at ``df = 1``, which has no mean either.
-
-    Examples
-    --------
-    >>> posterior_variance(mean_posterior(0.5, 0.3, [3, 5, 60]))
-    array([  inf, 0.12 , 0.005])
-    """
-    df = np.asarray(posterior.df)
-    above = np.where((df > 2) & np.isfinite(df), df, 3.0)
-    inflation = np.select(
-        [np.isinf(df), df > 2, df > 1], [1.0, above / (above - 2), np.inf], default=np.nan
-    )
-    return posterior.scale**2 * inflation
-
-
 def mean_draws(mean, variance, n, n_draws, rng):
     """Draws from the posterior of a population mean.
 

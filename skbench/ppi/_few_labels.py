@@ -1,12 +1,13 @@
 """What few labels cannot tell, and how many would."""
 
 import warnings
+from bisect import bisect_left
 
 import numpy as np
 
 from skbench.stats.intervals.means import t_interval
 
-_MOST_LABELS = 10**12  # a target out of reach of this many labels is out of reach
+_LABELS = range(2, 10**12)  # a target out of reach of the most is out of reach
 
 
 def warn_of_few_labels(data, n_unlabeled, without_unlabeled):
@@ -77,13 +78,5 @@ def labels_needed(result, width, confidence_level):
         low, high = t_interval(0.0, np.sqrt(variance), freedom, confidence_level)
         return bool(high - low <= width)
 
-    top = 2
-    while not is_enough(top):
-        top *= 2
-        if top > _MOST_LABELS:
-            return np.inf
-    bottom = top // 2
-    while top - bottom > 1:
-        middle = (bottom + top) // 2
-        bottom, top = (bottom, middle) if is_enough(middle) else (middle, top)
-    return float(top)
+    found = bisect_left(_LABELS, True, key=is_enough)
+    return float(_LABELS[found]) if found < len(_LABELS) else np.inf

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from skbench._checks import plain, require_columns
 from skbench._types import Rows
 from skbench.items.rows import as_frame
-from skbench.stats.clusters import paired
-from skbench.stats.intervals import means
 
 
 def position_bias(
@@ -85,16 +84,13 @@ def position_bias(
         if n < 2:
             return unknown | {"n_items": n}
         inconsistent = float((np.sign(by_item[a]) != np.sign(by_item[b])).mean())
-        bias, error, df = half.mean(), half.std(ddof=1) / np.sqrt(n), n - 1
+        bias, test = half.mean(), stats.ttest_1samp(half, 0)
     else:
-        x, y = (wins[table[first] == name].to_numpy() for name in (a, b))
-        pair = paired.unpaired_difference(
-            x.mean(), y.mean(), x.var(ddof=1) / x.size, y.var(ddof=1) / y.size, x.size - 1.0,
-            y.size - 1.0,
-        )  # fmt: skip
+        x, y = (wins[table[first] == name].to_numpy() / 2 for name in (a, b))
         n, inconsistent = len(wins), np.nan
-        bias, error, df = pair.difference / 2, np.sqrt(pair.variance) / 2, pair.df
-    ends = means.t_interval(bias, error if error > 0 else np.nan, df, confidence_level)
-    low, high = np.clip(np.asarray(ends, dtype=float), -1, 1)
+        bias, test = x.mean() - y.mean(), stats.ttest_ind(x, y, equal_var=False)
+    low, high = np.clip(test.confidence_interval(confidence_level), -1, 1)
+    if not np.isfinite(test.statistic):
+        low, high = np.nan, np.nan
     return {"bias": float(bias), "low": float(low), "high": float(high), "n_items": n,
             "inconsistent": inconsistent}  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -78,19 +80,22 @@ def position_bias(
         )
     unknown = {"bias": np.nan, "low": np.nan, "high": np.nan, "inconsistent": np.nan}
     if item is not None:
-        by_item = wins.groupby([table[item], table[first]]).mean().unstack().dropna()[[a, b]]
-        half = ((by_item[a] - by_item[b]) / 2).to_numpy()
-        n = len(half)
+        by_item = wins.groupby([table[item], table[first]]).mean().unstack().dropna()
+        x, y = (by_item[name].to_numpy() / 2 for name in (a, b))
+        n, compared = len(x), stats.ttest_rel
         if n < 2:
             return unknown | {"n_items": n}
-        inconsistent = float((np.sign(by_item[a]) != np.sign(by_item[b])).mean())
-        bias, test = half.mean(), stats.ttest_1samp(half, 0)
+        inconsistent = float((np.sign(x) != np.sign(y)).mean())
     else:
         x, y = (wins[table[first] == name].to_numpy() / 2 for name in (a, b))
         n, inconsistent = len(wins), np.nan
-        bias, test = x.mean() - y.mean(), stats.ttest_ind(x, y, equal_var=False)
+        compared = partial(stats.ttest_ind, equal_var=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # verdicts all alike have no interval
+        test = compared(x, y)
     low, high = np.clip(test.confidence_interval(confidence_level), -1, 1)
     if not np.isfinite(test.statistic):
         low, high = np.nan, np.nan
-    return {"bias": float(bias), "low": float(low), "high": float(high), "n_items": n,
+    bias = float(x.mean() - y.mean())
+    return {"bias": bias, "low": float(low), "high": float(high), "n_items": n,
             "inconsistent": inconsistent}  # fmt: skip

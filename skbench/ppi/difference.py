@@ -340,7 +340,10 @@ def _dependent(data, power_tuning, bounds):
     if power_tuning and data.weights is not None:
         power = ppi.weighted_power(*rows, data.weights, pooled=power_tuning == "pooled")
     else:
-        power = _power(data, power_tuning, _clustered_share(data))
+        share = None
+        if data.cluster is not None:
+            share = ppi.clustered_share(data.labeled, data.codes, data.n_groups, data.cluster)
+        power = _power(data, power_tuning, share)
     dependence = (data.cluster, data.weights, bounds)
     ddof = _ddof(power, power_tuning)
     found = ppi.clustered_difference_estimate(*rows, power, *dependence, ddof)
@@ -351,12 +354,6 @@ def _power(data, power_tuning, share=None):
     if power_tuning:
         return ppi.tuned_power(*row_moments(data), power_tuning == "pooled", share)
     return equal_power(data, data.n_groups)
-
-
-def _clustered_share(data):
-    if data.cluster is None:
-        return None
-    return ppi.clustered_share(data.labeled, data.codes, data.n_groups, data.cluster)
 
 
 def _ddof(power, power_tuning):

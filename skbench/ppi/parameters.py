@@ -53,7 +53,7 @@ class Mean(_Parameter):
     Notes
     -----
     Normal above 30 rows, Student's t with ``n - 1`` degrees of freedom up to 30
-    (`skbench.stats.posteriors.mean_posterior`). With three rows (two degrees of
+    (`skbench.stats.posteriors.mean_draws`). With three rows (two degrees of
     freedom) its variance is infinite.
 
     Examples

@@ -260,7 +260,7 @@ class StratifiedPPI(PPIEstimator):
     def _told_by(self, data, n_strata):
         X, y, labeled = data.autorater, data.y, data.labeled
         if isinstance(self.strata, str) and self.strata == "quantile":
-            return _bins(_mean_score, data, n_strata)
+            return _bins(partial(np.mean, axis=1), data, n_strata)
         if isinstance(self.strata, str):
             tree = DecisionTreeRegressor(max_leaf_nodes=max(n_strata, 2), random_state=0)
             return partial(_answers, tree.fit(X[labeled], y[labeled]).apply)
@@ -306,10 +306,6 @@ def _bins(score, data, n_strata):
     reference = score(data.autorater[unlabeled]) if unlabeled.any() else np.empty(0)
     edges = quantile_edges(reference, data.codes[unlabeled], data.n_groups, n_strata)
     return partial(_binned, score, edges)
-
-
-def _mean_score(X):
-    return X.mean(axis=1)
 
 
 def _answers(ask, X, codes):

@@ -9,7 +9,6 @@ from skbench.stats.ppi.posteriors import (
     beta_rule,
     k_proportion_draws,
     mean_draws,
-    mean_posterior,
     proportion_draws,
 )
 
@@ -26,10 +25,7 @@ def test_mean_draws_follow_normal_or_t(n):
         assert kstest((draws[:, j] - mean) / np.sqrt(variance / n), law.cdf).pvalue > LEAST_P
 
 
-def test_mean_posterior_by_hand():
-    posterior = mean_posterior([0.5, 0.5, 0.5], 0.3, [30, 31, 1])
-    assert_allclose(posterior.df, [29, np.inf, np.nan])
-    assert_allclose(posterior.scale, [0.1, np.sqrt(0.3 / 31), np.nan])
+def test_one_observation_has_no_posterior():
     assert np.isnan(mean_draws(0.5, 0.3, [1, 5], 3, np.random.default_rng(0))[:, 0]).all()
 
 

@@ -324,8 +324,7 @@ def score_bounds(labels, bounds=None):
     low, high = bounds
     if not (low < high and np.isfinite([low, high]).all()):
         raise ValueError(
-            f"bounds must be a low and a high end, both finite, got {bounds!r}. Pass None where "
-            "the labels have no range."
+            f"bounds must be a low and a high end, both finite, or None, got {bounds!r}."
         )
     outside = (labels < low) | (labels > high)
     if outside.any():

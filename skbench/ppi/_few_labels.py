@@ -25,8 +25,8 @@ def warn_of_few_labels(data, n_unlabeled, without_unlabeled):
         )
     if labels.size > 1 and _in_one_cluster(data, data.labeled):
         _warn(
-            f"All {labels.size} labeled rows are in one cluster, so the standard error is nan: one "
-            "cluster does not tell how far others differ. Label rows of more clusters."
+            f"All {labels.size} labeled rows are in one cluster, so the standard error is nan. "
+            "Label rows of more clusters."
         )
     if not data.autorater.shape[1]:
         return
@@ -37,9 +37,8 @@ def warn_of_few_labels(data, n_unlabeled, without_unlabeled):
         )
     elif data.weights is None and _in_one_cluster(data, ~data.labeled):
         _warn(
-            f"All {n_unlabeled} unlabeled rows are in one cluster, which does not tell how far "
-            "others differ: the autorater gets weight 0, and the estimate is that of the labels "
-            "alone. Have rows of more clusters judged."
+            f"All {n_unlabeled} unlabeled rows are in one cluster, so the estimate is that of the "
+            "labels alone. Have rows of more clusters judged."
         )
     constant = (data.autorater == data.autorater[0]).all(axis=0)
     if constant.any():

@@ -180,11 +180,7 @@ def _thin(table):
     rows, labels = verdict_counts(table), table.labeled.sum(axis=2)
     matters = rows >= _MATTERS * rows.sum(axis=1, keepdims=True)
     known = labels.any(axis=1, keepdims=True) & (rows > 0)
-    return known & matters & (labels < _enough(rows.shape[1]))
-
-
-def _enough(n_values):
-    return _LABELS_PER_OTHER_VALUE * (n_values - 1)
+    return known & matters & (labels < _LABELS_PER_OTHER_VALUE * (rows.shape[1] - 1))
 
 
 def warn_of_the_prior(table, values, label_values, standard_errors):
@@ -204,10 +200,7 @@ def warn_of_the_prior(table, values, label_values, standard_errors):
     where = "" if len(bad) == 1 else f" in {bad.sum()} of {len(bad)} groups; in the first"
     what = "is all that is known of some values"
     if pull[group] > _MOST_PULL:
-        what = (
-            f"pulls the estimate to the middle of the range by {pull[group]:.1f} of its standard "
-            "errors"
-        )
+        what = f"moves the estimate to the middle by {pull[group]:.1f} of its standard errors"
     few = f" Of the labels, {', '.join(named)}." if named else ""
     warnings.warn(
         f"The prior of the chain rule {what}{where}, and the interval misses the truth more often "

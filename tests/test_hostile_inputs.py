@@ -232,7 +232,7 @@ JUDGES = {
     "classical": sb.ClassicalMean(),
     "ppi": sb.PPIMean(),
     "stratified": sb.StratifiedPPI(),
-    "chain rule": sb.ChainRulePPI(bins=3),
+    "chain rule": sb.ChainRulePPI(),
     "Rogan-Gladen": sb.RoganGladen(),
     "side by side": sb.ChainRulePPI(verdicts="side by side"),
 }

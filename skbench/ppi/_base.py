@@ -17,9 +17,10 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skbench._checks import check_confidence_level, check_same_index, check_whole
+from skbench._checks import check_confidence_level, check_same_index
 from skbench._types import Table
 from skbench.containers import Estimate
+from skbench.ppi._calibrated import group_cells, lines_with_mean
 from skbench.ppi._data import autorater_scores, label_column, ppi_data, score_table
 from skbench.ppi._few_labels import labels_needed, warn_of_few_labels
 from skbench.stats import ppi
@@ -42,6 +43,24 @@ class GroupResult(NamedTuple):
     calibrated: Callable  # calibrated(autorater, codes) -> scores of rows
     classical_variance: np.ndarray | None = None  # of the labels alone; None takes `labeled_mean`
     labels_tell_verdicts: np.ndarray | None = None  # where labels lower `unlabeled_variance` too
+
+
+def difference_result(data, found, interval, bounds, classical_variance, lines=None):
+    """The `GroupResult` of a `DifferenceEstimate`; `lines` are cells of rows, slopes and levels."""
+    lines = (group_cells, found.power, found.rectifier) if lines is None else lines
+    return GroupResult(
+        value=found.value,
+        standard_error=np.sqrt(found.variance),
+        df=found.df,
+        lambda_=found.power,
+        rectifier=found.rectifier,
+        n_labeled=found.n_labeled,
+        n_unlabeled=found.n_unlabeled,
+        unlabeled_variance=found.unlabeled_variance,
+        interval=interval,
+        calibrated=lines_with_mean(data, *lines, cut(found.value, bounds)),
+        classical_variance=classical_variance,
+    )
 
 
 class PPIEstimator(BaseEstimator):
@@ -305,8 +324,7 @@ def score_bounds(labels, bounds=None):
     low, high = bounds
     if not (low < high and np.isfinite([low, high]).all()):
         raise ValueError(
-            f"bounds must be a low and a high end, both finite, got {bounds!r}. Pass None where "
-            "the labels have no range."
+            f"bounds must be a low and a high end, both finite, or None, got {bounds!r}."
         )
     outside = (labels < low) | (labels > high)
     if outside.any():
@@ -327,15 +345,6 @@ def equal_power(data, n_cells):
     """Power of autoraters that is not tuned: of their mean, in every cell."""
     n_autoraters = data.autorater.shape[1]
     return np.full((n_cells, n_autoraters), 1 / max(n_autoraters, 1))
-
-
-def check_draws(n_draws):
-    """Refuse numbers of draws that have no spread."""
-    check_whole("n_draws", n_draws)
-    if n_draws < 2:
-        raise ValueError(
-            f"n_draws must be at least 2, got {n_draws}: one draw has no spread. 10,000 are usual."
-        )
 
 
 def refuse_dependent_rows(data, name):

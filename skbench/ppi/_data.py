@@ -123,16 +123,14 @@ def _refuse_missing_scores(scores, names, numeric):
     if numeric and np.isfinite(scores).all():
         refuse_huge("Autorater scores", scores)
         return
-    missing = pd.isna(scores)
-    infinite = np.isinf(scores) if numeric else np.isin(scores, (np.inf, -np.inf))
-    for bad, word in ((missing, "missing (NaN)"), (infinite, "infinite")):
-        if bad.any():
-            row, column = (int(i) for i in np.argwhere(bad)[0])
-            raise ValueError(
-                f"{int(bad.sum())} autorater scores are {word}, the first in row {row}, column "
-                f"{names[column]!r}. Have those rows scored, leave them out, or code an "
-                "abstention as a value of its own."
-            )
+    bad = pd.isna(scores) | (np.isinf(scores) if numeric else np.isin(scores, (np.inf, -np.inf)))
+    if bad.any():
+        row, column = (int(i) for i in np.argwhere(bad)[0])
+        raise ValueError(
+            f"{int(bad.sum())} autorater scores are missing (NaN) or infinite, the first in row "
+            f"{row}, column {names[column]!r}. Have those rows scored, leave them out, or code an "
+            "abstention as a value of its own."
+        )
 
 
 def _labels(y, n_rows):

@@ -1,12 +1,13 @@
 """What few labels cannot tell, and how many would."""
 
 import warnings
+from bisect import bisect_left
 
 import numpy as np
 
 from skbench.stats.intervals.means import t_interval
 
-_MOST_LABELS = 10**12  # a target out of reach of this many labels is out of reach
+_LABELS = range(2, 10**12)  # a target out of reach of the most is out of reach
 
 
 def warn_of_few_labels(data, n_unlabeled, without_unlabeled):
@@ -24,8 +25,8 @@ def warn_of_few_labels(data, n_unlabeled, without_unlabeled):
         )
     if labels.size > 1 and _in_one_cluster(data, data.labeled):
         _warn(
-            f"All {labels.size} labeled rows are in one cluster, so the standard error is nan: one "
-            "cluster does not tell how far others differ. Label rows of more clusters."
+            f"All {labels.size} labeled rows are in one cluster, so the standard error is nan. "
+            "Label rows of more clusters."
         )
     if not data.autorater.shape[1]:
         return
@@ -36,9 +37,8 @@ def warn_of_few_labels(data, n_unlabeled, without_unlabeled):
         )
     elif data.weights is None and _in_one_cluster(data, ~data.labeled):
         _warn(
-            f"All {n_unlabeled} unlabeled rows are in one cluster, which does not tell how far "
-            "others differ: the autorater gets weight 0, and the estimate is that of the labels "
-            "alone. Have rows of more clusters judged."
+            f"All {n_unlabeled} unlabeled rows are in one cluster, so the estimate is that of the "
+            "labels alone. Have rows of more clusters judged."
         )
     constant = (data.autorater == data.autorater[0]).all(axis=0)
     if constant.any():
@@ -77,13 +77,5 @@ def labels_needed(result, width, confidence_level):
         low, high = t_interval(0.0, np.sqrt(variance), freedom, confidence_level)
         return bool(high - low <= width)
 
-    top = 2
-    while not is_enough(top):
-        top *= 2
-        if top > _MOST_LABELS:
-            return np.inf
-    bottom = top // 2
-    while top - bottom > 1:
-        middle = (bottom + top) // 2
-        bottom, top = (bottom, middle) if is_enough(middle) else (middle, top)
-    return float(top)
+    found = bisect_left(_LABELS, True, key=is_enough)
+    return float(_LABELS[found]) if found < len(_LABELS) else np.inf

@@ -19,7 +19,7 @@ _LABELS_PER_OTHER_VALUE = 10
 _MOST_PULL = 0.5  # of the prior, in standard errors: then a 95 % interval covers .92
 _MATTERS = 0.02  # share of the rows that makes a value count
 _N_NAMED = 3
-_USUAL_BINS = 5
+_N_BINS = 5
 _NUMBERS = {
     "w": 1.0, "win": 1.0, 1: 1.0,
     "l": -1.0, "loss": -1.0, "lose": -1.0, -1: -1.0,
@@ -38,14 +38,11 @@ class Verdicts(NamedTuple):
     """The values an autorater takes, and how a row is told to have one."""
 
     values: list  # sorted; tuples where there are several autoraters
-    cuts: list  # of the scores of each autorater (one: of their mean), or None
+    cuts: np.ndarray | None  # of the mean score of a row, where it was cut into bins
 
     def codes(self, autorater):
         """Position in `values` of each row."""
-        if len(self.cuts) < autorater.shape[1]:
-            autorater = _mean_score(autorater)
-        columns = [_in_bins(*both) for both in zip(autorater.T, self.cuts, strict=True)]
-        rows = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+        rows = _rows(autorater, self.cuts)
         place = {value: position for position, value in enumerate(self.values)}
         codes = np.array([place.get(value, -1) for value in rows], dtype=int)
         if (codes < 0).any():
@@ -57,22 +54,22 @@ class Verdicts(NamedTuple):
         return codes
 
 
-def read_verdicts(autorater, bins):
+def read_verdicts(autorater):
     """The value of each row as a position, and the `Verdicts`."""
-    cuts = [None if bins is None else _cuts(column, bins) for column in autorater.T]
-    each = [_factorized(_in_bins(*both)) for both in zip(autorater.T, cuts, strict=True)]
-    codes, values = each[0]
-    if len(each) > 1:
-        pairs, codes = np.unique([c for c, _ in each], axis=1, return_inverse=True)
-        values = [tuple(v[i] for (_, v), i in zip(each, pair, strict=True)) for pair in pairs.T]
+    cuts = None
+    codes, values = _factorized(_rows(autorater))
     if len(values) > MOST_VALUES:
-        scores = _mean_score(autorater)
-        if bins is not None or scores is None:
-            raise ValueError(_too_many(len(values), len(each), bins))
-        return read_verdicts(scores, _USUAL_BINS)
-    if any(edges is not None for edges in cuts):
-        _warn_of_bins(cuts)
-    return codes.ravel(), Verdicts(values, cuts)
+        cuts = _cuts(autorater, len(values))
+        codes, values = _factorized(_rows(autorater, cuts))
+    return codes, Verdicts(values, cuts)
+
+
+def mean_score(autorater):
+    """Mean score of each row, or None where scores are not numbers."""
+    try:
+        return autorater.astype(float).mean(axis=1)
+    except (TypeError, ValueError):
+        return None
 
 
 def wins(y):
@@ -96,16 +93,13 @@ def _word(label):
     return label if isinstance(label, int | float | np.number) else None
 
 
-def _mean_score(autorater):
-    """Mean score of each row as a column, or None where scores are not numbers."""
-    try:
-        return autorater.astype(float).mean(axis=1, keepdims=True)
-    except (TypeError, ValueError):
-        return None
-
-
-def _in_bins(column, cuts):
-    return column if cuts is None else _binned(column, cuts)
+def _rows(autorater, cuts=None):
+    """The verdict of each row: a bin of its mean score, or its verdicts as a tuple."""
+    if cuts is not None:
+        return _binned(mean_score(autorater), cuts)
+    if autorater.shape[1] == 1:
+        return autorater[:, 0]
+    return pd.Series(list(map(tuple, autorater)), dtype=object).to_numpy()
 
 
 def _factorized(column):
@@ -118,44 +112,31 @@ def _factorized(column):
     return np.argsort(order)[codes], [values[i] for i in order]
 
 
-def _too_many(n_values, n_columns, bins):
-    what = "The autorater takes" if n_columns == 1 else "The autoraters together take"
-    remedy = "Merge verdicts." if bins is None else "Take fewer bins, or fewer autoraters."
-    return (
-        f"{what} {n_values} different values, and the chain rule takes at most {MOST_VALUES}. "
-        f"{remedy}"
-    )
-
-
-def _cuts(column, bins):
-    """Cuts between the bins of one autorater; None where its values are not numbers."""
-    try:
-        scores = column.astype(float)
-    except (TypeError, ValueError):
-        return None
-    if not np.isscalar(bins):
-        return np.unique(np.asarray(bins, dtype=float))
-    if bins < 2 or bins != int(bins):
-        raise ValueError(f"bins must be a whole number of at least 2, or cuts, got {bins!r}.")
+def _cuts(autorater, n_values):
+    """Cuts between bins of equal frequency."""
+    scores = mean_score(autorater)
+    if scores is None:
+        raise ValueError(
+            f"The autorater takes {n_values} different verdicts (or combinations of them), and "
+            f"the chain rule takes at most {MOST_VALUES}. Merge verdicts."
+        )
     # Labels play no part in the cuts, so labeled rows may.
-    cuts = np.unique(np.quantile(scores, np.arange(1, int(bins)) / bins))
-    return cuts[cuts > scores.min()]
+    cuts = np.unique(np.quantile(scores, np.arange(1, _N_BINS) / _N_BINS))
+    cuts = cuts[cuts > scores.min()]
+    warnings.warn(
+        f"Autorater scores were cut into bins at {', '.join(f'{cut:g}' for cut in cuts)}, and the "
+        "chain rule reads the bins as names: what scores say within a bin is lost. bins_ holds "
+        "the cuts.",
+        stacklevel=6,
+    )
+    return cuts
 
 
-def _binned(column, cuts):
+def _binned(scores, cuts):
     """Names of the bins, by their ends; a cut belongs to the bin above it."""
     ends = ["-inf", *(f"{cut:.12g}" for cut in cuts), "inf"]
     names = np.array([f"[{low}, {high})" for low, high in pairwise(ends)], dtype=object)
-    return names[np.searchsorted(cuts, column.astype(float), side="right")]
-
-
-def _warn_of_bins(cuts):
-    shown = "; ".join(", ".join(f"{cut:g}" for cut in edges) for edges in cuts if edges is not None)
-    warnings.warn(
-        f"Autorater scores were cut into bins at {shown}, and the chain rule reads the bins as "
-        "names: what scores say within a bin is lost. bins_ holds the cuts.",
-        stacklevel=6,
-    )
+    return names[np.searchsorted(cuts, scores, side="right")]
 
 
 def counted(data, codes, n_values, label_values):
@@ -199,11 +180,7 @@ def _thin(table):
     rows, labels = verdict_counts(table), table.labeled.sum(axis=2)
     matters = rows >= _MATTERS * rows.sum(axis=1, keepdims=True)
     known = labels.any(axis=1, keepdims=True) & (rows > 0)
-    return known & matters & (labels < _enough(rows.shape[1]))
-
-
-def _enough(n_values):
-    return _LABELS_PER_OTHER_VALUE * (n_values - 1)
+    return known & matters & (labels < _LABELS_PER_OTHER_VALUE * (rows.shape[1] - 1))
 
 
 def warn_of_the_prior(table, values, label_values, standard_errors):
@@ -216,20 +193,14 @@ def warn_of_the_prior(table, values, label_values, standard_errors):
     if not bad.any():
         return
     group = int(np.argmax(bad))
-    places = np.flatnonzero(thin[group])
     named = [
         f"{values[i]!r} has {labels[group, i]} ({100 * share[group, i]:.0f} % of the rows)"
-        for i in places[:_N_NAMED]
+        for i in np.flatnonzero(thin[group])[:_N_NAMED]
     ]
-    if len(places) > _N_NAMED:
-        named.append(f"{len(places) - _N_NAMED} more have few")
     where = "" if len(bad) == 1 else f" in {bad.sum()} of {len(bad)} groups; in the first"
     what = "is all that is known of some values"
     if pull[group] > _MOST_PULL:
-        what = (
-            f"pulls the estimate to the middle of the range by {pull[group]:.1f} of its standard "
-            "errors"
-        )
+        what = f"moves the estimate to the middle by {pull[group]:.1f} of its standard errors"
     few = f" Of the labels, {', '.join(named)}." if named else ""
     warnings.warn(
         f"The prior of the chain rule {what}{where}, and the interval misses the truth more often "

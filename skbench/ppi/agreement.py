@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -49,8 +49,6 @@ class JudgeAgreement:
         the labels: value, low, high, method.
     confidence_level : float
         Of each interval.
-    remarks : tuple of str
-        What else there is to know.
     """
 
     table: pd.DataFrame
@@ -64,7 +62,6 @@ class JudgeAgreement:
     vote_weights: pd.Series | None
     corrected: pd.DataFrame  # or None, see above
     confidence_level: float
-    remarks: tuple = field(default=())
 
     def to_frame(self) -> pd.DataFrame:
         """One row per judge: n_labels, agreement, and kappa, alpha, tpr, tnr, bias and
@@ -87,7 +84,10 @@ class JudgeAgreement:
             parts = [f"{w.Index} {w.value:.2f} ({w.low:.2f} to {w.high:.2f})" for w in ways]
             weights = ", ".join(f"{name} {w:.2f}" for name, w in self.vote_weights.items())
             words.append(f"Agreement with people: {', '.join(parts)}; weights: {weights}.")
-        return [*words, *self.remarks]
+        never = self.table.index[np.isnan(np.diag(self.error_correlation))]
+        if len(never):
+            words.append(f"{', '.join(never)}: always right or always wrong given the label.")
+        return words
 
     def __repr__(self):
         text = self.table.to_string(float_format=lambda x: f"{x:.3g}")
@@ -198,7 +198,6 @@ def judge_agreement(
         vote_weights=weights,
         corrected=_corrected(table, human, labels, event, scores, cluster, confidence_level),
         confidence_level=confidence_level,
-        remarks=_remarks(correlation, judges),
     )
 
 
@@ -307,12 +306,3 @@ def _corrected(table, human, labels, event, scores, cluster, confidence_level):
         found[name] = [estimate.value[0], estimate.low[0], estimate.high[0], estimate.method]
     columns = ["value", "low", "high", "method"]
     return pd.DataFrame.from_dict(found, orient="index", columns=columns).rename_axis("judge")
-
-
-def _remarks(correlation, judges):
-    never = [name for name, r in zip(judges, np.diag(correlation), strict=True) if np.isnan(r)]
-    if not never:
-        return ()
-    return (
-        f"Always right or always wrong given the label, and left out of effective judges: {never}.",
-    )

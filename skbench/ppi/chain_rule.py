@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_option
+from skbench._checks import check_option, check_whole
 from skbench._random import as_generator
 from skbench._types import Bounds, RandomState
-from skbench.ppi._base import GroupResult, PPIEstimator, check_draws, refuse_dependent_rows
+from skbench.ppi._base import GroupResult, PPIEstimator, refuse_dependent_rows
 from skbench.ppi._calibrated import shares_by_verdict
 from skbench.ppi._verdicts import (
     MOST_VALUES,
     counted,
     few_unlabeled,
+    mean_score,
     read_verdicts,
     verdict_counts,
     warn_of_the_prior,
@@ -25,7 +26,6 @@ from skbench.ppi._verdicts import (
 )
 from skbench.stats.intervals.moments import divided
 from skbench.stats.ppi.chain_rule import (
-    ChainMoments,
     chain_draws,
     chain_interval,
     chain_mean_of_pooled_prior,
@@ -46,6 +46,8 @@ class ChainRulePPI(PPIEstimator):
     The frequency of each verdict is learned from the many unlabeled rows, the human label
     given each verdict from the few labeled ones. Verdicts are names, on no scale: "yes", "no"
     and "unparseable", or one to five stars. Several autoraters count by their combination.
+    Numbers of more than ten values (or combinations) are cut into five bins of equal frequency
+    by their mean; cut them beforehand, say by `numpy.digitize`, for other bins.
 
     Parameters
     ----------
@@ -62,10 +64,6 @@ class ChainRulePPI(PPIEstimator):
     label_values : sequence of floats, default=None
         All labels that a human could have given, such as ``(1, 2, 3, 4, 5)``; None
         takes 0 and 1 where there are no others, and otherwise the labels seen.
-    bins : int or sequence of floats, default=None
-        How numeric autorater scores are cut into values: the number of bins of equal
-        frequency, or the cuts between bins. None cuts scores of more than ten different
-        values into five bins, those of several autoraters by their mean.
     prior : {"auto", "jeffreys"}, default="auto"
         "jeffreys" shrinks every value toward the middle of the range, as in [1]_. "auto"
         shrinks toward the mean of all labels instead where that prior would move the estimate
@@ -81,15 +79,15 @@ class ChainRulePPI(PPIEstimator):
         nan: the autorater has no power here.
     rectifier_ : float
         `estimate_` minus the mean autorater score of the unlabeled rows; nan where
-        verdicts are not numbers or there are several autoraters.
+        verdicts are not numbers.
     n_labeled_, n_unlabeled_ : int
         Numbers of rows.
     effective_sample_size_ : float
         Labels needed without the autorater, under as strong a prior, for the same error.
     values_ : list
         Values of the autorater; tuples where there are several autoraters.
-    bins_ : list of ndarray or None
-        Cuts between bins, one array per autorater; None where it was not cut.
+    bins_ : ndarray or None
+        Cuts between bins; None where scores were not cut.
 
     Raises
     ------
@@ -170,7 +168,6 @@ class ChainRulePPI(PPIEstimator):
         verdicts: Literal["side by side"] | None = None,
         event: object = None,
         label_values: Sequence[float] | None = None,
-        bins: int | Sequence[float] | None = None,
         prior: Literal["auto", "jeffreys"] = "auto",
         random_state: RandomState = None,
     ) -> None:
@@ -180,7 +177,6 @@ class ChainRulePPI(PPIEstimator):
         self.event = event
         self.prior = prior
         self.label_values = label_values
-        self.bins = bins
         self.random_state = random_state
 
     @property
@@ -216,36 +212,36 @@ class ChainRulePPI(PPIEstimator):
     def _fit_groups(self, data):
         check_option("integration", self.integration, ("exact", "draws"))
         check_option("prior", self.prior, ("auto", "jeffreys"))
-        check_draws(self.n_draws)
+        check_whole("n_draws", self.n_draws, 2)
         refuse_dependent_rows(data, type(self).__name__)
         self._check_labels(data.y[data.labeled])
         values = self._label_set(data.y[data.labeled])
-        codes, verdicts_read = read_verdicts(data.autorater, self.bins)
+        codes, verdicts_read = read_verdicts(data.autorater)
         self.values_, self.bins_ = verdicts_read
         table = counted(data, codes, len(self.values_), values)
-        n_labeled = table.labeled.sum(axis=(1, 2))
-        n_unlabeled = table.unlabeled.sum(axis=1)
-        verdicts = verdict_counts(table)
-        posterior = self._posterior(verdicts, table.labeled, values)
+        counts = verdict_counts(table), table.labeled, values
+        moments = chain_moments(*counts)
+        value, error, interval = self._posterior(counts, moments)
         if self.prior == "auto":
-            posterior = _unpulled(posterior, verdicts, table.labeled, values)
-        error = np.inf if self.prior == "auto" else posterior.standard_error  # lets go by itself
-        warn_of_the_prior(table, self.values_, values, error)
+            value, interval = _unpulled(value, error, interval, counts)
+        # The prior of "auto" lets go by itself.
+        known = np.inf if self.prior == "auto" else error
+        warn_of_the_prior(table, self.values_, values, known)
         return GroupResult(
-            value=posterior.value,
-            standard_error=posterior.standard_error,
+            value=value,
+            standard_error=error,
             df=np.full(data.n_groups, np.inf),
             lambda_=np.full((data.n_groups, data.autorater.shape[1]), np.nan),
-            rectifier=posterior.value - _mean_score(data),
-            n_labeled=n_labeled,
-            n_unlabeled=n_unlabeled,
-            unlabeled_variance=posterior.unlabeled_variance,
-            interval=posterior.interval,
+            rectifier=value - _mean_scores(data),
+            n_labeled=table.labeled.sum(axis=(1, 2)),
+            n_unlabeled=table.unlabeled.sum(axis=1),
+            unlabeled_variance=moments.unlabeled_variance,
+            interval=interval,
             calibrated=shares_by_verdict(
                 partial(_verdict_cells, verdicts_read),
                 label_means(table.labeled, values),
                 table.unlabeled + table.labeled.sum(axis=2),
-                posterior.value,
+                value,
                 (values[-1], values[0]),
             ),
             classical_variance=_classical_variance(table, values),
@@ -288,18 +284,13 @@ class ChainRulePPI(PPIEstimator):
             )
         return seen
 
-    def _posterior(self, verdicts, labels, values):
-        moments = chain_moments(verdicts, labels, values)
+    def _posterior(self, counts, moments):
+        """Mean and deviation of the posterior, and its interval at any level."""
         if self.integration == "draws":
-            rng = as_generator(self.random_state)
-            return _drawn(chain_draws(verdicts, labels, values, self.n_draws, rng), moments)
-        variance = moments.unlabeled_variance + moments.labeled_variance
-        return _Posterior(
-            moments.mean,
-            np.sqrt(variance),
-            moments.unlabeled_variance,
-            partial(chain_interval, verdicts, labels, values),
-        )
+            draws = chain_draws(*counts, self.n_draws, as_generator(self.random_state))
+            return draws.mean(axis=0), draws.std(axis=0, ddof=1), partial(_quantile_interval, draws)
+        error = np.sqrt(moments.unlabeled_variance + moments.labeled_variance)
+        return moments.mean, error, partial(chain_interval, *counts)
 
 
 def _verdict_cells(verdicts, autorater, codes):
@@ -316,26 +307,15 @@ def _declared(label_values):
         ) from None
 
 
-class _Posterior(NamedTuple):
-    """Moments of the posterior in each group, and its interval at any level."""
-
-    value: np.ndarray
-    standard_error: np.ndarray
-    unlabeled_variance: np.ndarray
-    interval: object
-
-
-def _unpulled(posterior, verdicts, labels, values):
-    """The posterior with another mean, where its prior pulls far from what the labels say."""
-    pull = chain_mean_of_pooled_prior(verdicts, labels, values) - posterior.value
-    moved = _firm(pull, posterior.standard_error, *_ESTIMATE_MOVES)
+def _unpulled(value, error, interval, counts):
+    """Another mean and interval, where the prior pulls far from what the labels say."""
+    pull = chain_mean_of_pooled_prior(*counts) - value
+    moved = _firm(pull, error, *_ESTIMATE_MOVES)
     if not moved.any():
-        return posterior
-    widened = _firm(pull, posterior.standard_error, *_INTERVAL_MOVES)
-    return posterior._replace(
-        value=posterior.value + moved,
-        interval=partial(_with_and_without, widened, posterior.interval, (values[-1], values[0])),
-    )
+        return value, interval
+    bounds = counts[-1][-1], counts[-1][0]
+    widened = _firm(pull, error, *_INTERVAL_MOVES)
+    return value + moved, partial(_with_and_without, widened, interval, bounds)
 
 
 def _firm(pull, standard_error, least, most):
@@ -352,15 +332,6 @@ def _with_and_without(pull, interval, bounds, confidence_level):
     return np.minimum(low, moved[0]), np.maximum(high, moved[1])
 
 
-def _drawn(draws, moments: ChainMoments):
-    return _Posterior(
-        draws.mean(axis=0),
-        draws.std(axis=0, ddof=1),
-        moments.unlabeled_variance,
-        partial(_quantile_interval, draws),
-    )
-
-
 def _quantile_interval(draws, confidence_level):
     alpha = 1 - confidence_level
     low, high = np.quantile(draws, [alpha / 2, 1 - alpha / 2], axis=0)
@@ -375,16 +346,12 @@ def _classical_variance(table, values):
     return chain_moments(np.ones(counts.shape[:2]), counts, values).labeled_variance
 
 
-def _mean_score(data):
+def _mean_scores(data):
     """Mean autorater score of each group's unlabeled rows, where scores are numbers."""
-    unknown = np.full(data.n_groups, np.nan)
-    if data.autorater.shape[1] > 1:
-        return unknown
-    try:
-        scores = data.autorater[:, 0].astype(float)
-    except (TypeError, ValueError):
-        return unknown
-    codes = data.codes[~data.labeled]
-    n = np.bincount(codes, minlength=data.n_groups)
-    total = np.bincount(codes, scores[~data.labeled], minlength=data.n_groups)
+    scores = mean_score(data.autorater)
+    if scores is None:
+        return np.full(data.n_groups, np.nan)
+    rows = ~data.labeled
+    weights = (scores[rows], None)
+    total, n = (np.bincount(data.codes[rows], w, data.n_groups) for w in weights)
     return divided(total, n)

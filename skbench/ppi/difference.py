@@ -11,16 +11,14 @@ from skbench._checks import check_option
 from skbench._types import Bounds
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED
 from skbench.ppi._base import (
-    GroupResult,
     PPIEstimator,
     check_power_tuning,
-    cut,
+    difference_result,
     equal_power,
     refuse_dependent_rows,
     score_bounds,
     t_interval_of,
 )
-from skbench.ppi._calibrated import group_cells, lines_with_mean
 from skbench.ppi._data import is_binary, row_moments
 from skbench.stats import ppi
 from skbench.stats.intervals import binomial
@@ -129,21 +127,9 @@ default="auto"
             spread = np.where(known, standard_error, np.nan)
             interval = t_interval_of(mean.value, spread, df, bounds)
         self._result_interval = kind
-        return GroupResult(
-            value=mean.value,
-            standard_error=standard_error,
-            df=mean.df,
-            lambda_=np.zeros((data.n_groups, 1)),
-            rectifier=mean.rectifier,
-            n_labeled=mean.n_labeled,
-            n_unlabeled=mean.n_unlabeled,
-            unlabeled_variance=np.zeros(data.n_groups),
-            interval=interval,
-            calibrated=lines_with_mean(
-                data, group_cells, mean.power, mean.rectifier, cut(mean.value, bounds)
-            ),
-            classical_variance=mean.variance,
-        )
+        no_autorater = np.zeros((data.n_groups, 1))
+        result = difference_result(data, mean, interval, bounds, mean.variance)
+        return result._replace(lambda_=no_autorater)
 
     def _resolved_interval(self, counts):
         if self.interval == "auto":
@@ -295,33 +281,17 @@ class PPIMean(PPIEstimator):
             found, classical = _independent(data, self.power_tuning, smoothing)
         else:
             found, classical = _dependent(data, self.power_tuning, smoothing)
-        standard_error = np.sqrt(found.variance)
-        df = found.df
         if self.interval == "z":
-            df = np.where(np.isnan(df), np.nan, np.inf)
+            found = found._replace(df=np.where(np.isnan(found.df), np.nan, np.inf))
         exact = (self.population == "rows") & (found.n_unlabeled == 0)
-        known = (standard_error > 0) | exact | (self.interval == "z")
-        spread = np.where(known, standard_error, np.nan)
-        interval = t_interval_of(found.value, spread, df, bounds)
+        known = (found.variance > 0) | exact | (self.interval == "z")
+        spread = np.where(known, np.sqrt(found.variance), np.nan)
+        interval = t_interval_of(found.value, spread, found.df, bounds)
         self._kind = "t" if self.interval == "auto" else self.interval
         self._labels_are_binary = is_binary(data, bounds)
         if self.interval == "auto" and self.power_tuning and self._labels_are_binary:
             interval, self._kind = self._narrower(data, found, interval)
-        return GroupResult(
-            value=found.value,
-            standard_error=standard_error,
-            df=df,
-            lambda_=found.power,
-            rectifier=found.rectifier,
-            n_labeled=found.n_labeled,
-            n_unlabeled=found.n_unlabeled,
-            unlabeled_variance=found.unlabeled_variance,
-            interval=interval,
-            calibrated=lines_with_mean(
-                data, group_cells, found.power, found.rectifier, cut(found.value, bounds)
-            ),
-            classical_variance=classical.variance,
-        )
+        return difference_result(data, found, interval, bounds, classical.variance)
 
     def _narrower(self, data, found, t_of):
         """Interval by t or Wilson's, as decided for each group, and what it is called."""
@@ -370,7 +340,10 @@ def _dependent(data, power_tuning, bounds):
     if power_tuning and data.weights is not None:
         power = ppi.weighted_power(*rows, data.weights, pooled=power_tuning == "pooled")
     else:
-        power = _power(data, power_tuning, _clustered_share(data))
+        share = None
+        if data.cluster is not None:
+            share = ppi.clustered_share(data.labeled, data.codes, data.n_groups, data.cluster)
+        power = _power(data, power_tuning, share)
     dependence = (data.cluster, data.weights, bounds)
     ddof = _ddof(power, power_tuning)
     found = ppi.clustered_difference_estimate(*rows, power, *dependence, ddof)
@@ -381,12 +354,6 @@ def _power(data, power_tuning, share=None):
     if power_tuning:
         return ppi.tuned_power(*row_moments(data), power_tuning == "pooled", share)
     return equal_power(data, data.n_groups)
-
-
-def _clustered_share(data):
-    if data.cluster is None:
-        return None
-    return ppi.clustered_share(data.labeled, data.codes, data.n_groups, data.cluster)
 
 
 def _ddof(power, power_tuning):

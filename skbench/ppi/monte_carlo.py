@@ -12,14 +12,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level, check_option, check_same_index
+from skbench._checks import check_confidence_level, check_option, check_same_index, check_whole
 from skbench._random import as_generator
 from skbench._types import RandomState
 from skbench.containers import Draws, Estimate
-from skbench.ppi._base import check_draws
 from skbench.ppi._data import label_column
 from skbench.ppi.parameters import kept
-from skbench.stats.ppi.posteriors import LARGEST_T_SAMPLE
 
 if TYPE_CHECKING:
     from skbench.ppi.parameters import KProportion, Mean, Proportion
@@ -27,10 +25,8 @@ if TYPE_CHECKING:
 
 _ROWS = ("labeled", "unlabeled", "all")
 _LABEL = "y"
-_METHODS = {"draws": "Monte Carlo", "exact": "Monte Carlo", "bootstrap": "bootstrap"}
+_METHODS = {"draws": "Monte Carlo", "bootstrap": "bootstrap"}
 _BATCH_CELLS = 2**22  # rows drawn at once
-_MOST_NODES = 200_000  # of all parameters together
-_NODES = (12, 8, 5, 4, 3, 2)  # of one parameter, the most that fit
 
 
 class MonteCarloPPI(BaseEstimator):
@@ -52,12 +48,10 @@ class MonteCarloPPI(BaseEstimator):
         standard deviation.
     random_state : None, int, RandomState or Generator, default=None
         Makes the draws repeatable.
-    integration : {"draws", "exact", "bootstrap"}, default="draws"
-        How `estimate_` and `standard_error_` are computed: from the draws, or by Gauss
-        quadrature, exact for polynomials of moderate degree such as sums and products.
-        The interval comes from the draws either way. "bootstrap" has no priors: labeled and
-        unlabeled rows are drawn anew, each with replacement, and the means and shares of
-        the rows drawn take the place of posterior draws.
+    integration : {"draws", "bootstrap"}, default="draws"
+        What is drawn: the parameters from their posteriors, or, without priors, labeled and
+        unlabeled rows anew, each with replacement; the means and shares of the rows drawn
+        then take the place of posterior draws.
 
     Attributes
     ----------
@@ -74,8 +68,7 @@ class MonteCarloPPI(BaseEstimator):
     ------
     ValueError
         If no row has a label, a selector names an unknown column or gives values of
-        the wrong kind, the statistic does not return one finite number per draw, or
-        ``integration="exact"`` meets a mean of at most 30 rows or too many parameters.
+        the wrong kind, or the statistic does not return one finite number per draw.
 
     Warns
     -----
@@ -131,7 +124,7 @@ class MonteCarloPPI(BaseEstimator):
         n_draws: int = 10_000,
         random_state: RandomState = None,
         *,
-        integration: Literal["draws", "exact", "bootstrap"] = "draws",
+        integration: Literal["draws", "bootstrap"] = "draws",
     ) -> None:
         self.parameters = parameters
         self.statistic = statistic
@@ -159,7 +152,7 @@ class MonteCarloPPI(BaseEstimator):
             As the class says.
         """
         check_option("integration", self.integration, tuple(_METHODS))
-        check_draws(self.n_draws)
+        check_whole("n_draws", self.n_draws, 2)
         tables = _tables(X, y)
         self.n_labeled_, self.n_unlabeled_ = len(tables["labeled"]), len(tables["unlabeled"])
         posteriors = {
@@ -174,13 +167,12 @@ class MonteCarloPPI(BaseEstimator):
                 name: self.parameters[name].draws(posterior, self.n_draws, rng)
                 for name, posterior in posteriors.items()
             }
-        values = self._statistic(draws, self.n_draws)
+        values = self._statistic(draws)
         self._is_scalar = values.ndim == 1
         values = values.reshape(self.n_draws, -1)
         self.labels_ = pd.RangeIndex(values.shape[1])
         kind = "bootstrap" if self.integration == "bootstrap" else "posterior"
         self.draws_ = Draws(values, self.labels_, kind)
-        self._moments = self._exact_moments(posteriors) if self.integration == "exact" else None
         found = self.estimate()
         self.estimate_, self.standard_error_ = map(
             self._shaped, (found.value, found.standard_error)
@@ -216,18 +208,14 @@ class MonteCarloPPI(BaseEstimator):
         # Rows that are all alike cannot tell how far others would be.
         known = found.high > found.low
         ends = (np.where(known, x, np.nan) for x in (found.low, found.high, found.standard_error))
-        found = replace(found, **dict(zip(("low", "high", "standard_error"), ends, strict=True)))
-        if self._moments is None:
-            return found
-        mean, standard_error = self._moments
-        return replace(found, value=mean, standard_error=standard_error)
+        return replace(found, **dict(zip(("low", "high", "standard_error"), ends, strict=True)))
 
-    def _statistic(self, arguments, n_values):
+    def _statistic(self, arguments):
         values = np.asarray(self.statistic(**arguments), dtype=float)
-        if values.ndim not in (1, 2) or len(values) != n_values:
+        if values.ndim not in (1, 2) or len(values) != self.n_draws:
             raise ValueError(
-                f"The statistic returned an array of shape {values.shape} for {n_values} draws. "
-                "Return one number per draw, or one row per draw: sum over axis 1, not 0."
+                f"The statistic returned an array of shape {values.shape} for {self.n_draws} "
+                "draws. Return one number per draw, or one row per draw: sum over axis 1, not 0."
             )
         if not np.isfinite(values).all():
             raise ValueError(
@@ -235,32 +223,6 @@ class MonteCarloPPI(BaseEstimator):
                 f"{values.size} values. Does it divide by something that can be 0?"
             )
         return values
-
-    def _exact_moments(self, posteriors):
-        """Mean and standard deviation over a product of Gauss rules."""
-        total = sum(self.parameters[name].dimension for name in posteriors)
-        n_nodes = next((n for n in _NODES if n**total <= _MOST_NODES), None)
-        if n_nodes is None:
-            raise ValueError(
-                f'integration="exact" takes few parameters, but these are {total} in all. Use '
-                'integration="draws".'
-            )
-        names, rules = list(posteriors), []
-        for name in names:
-            rule = self.parameters[name].nodes(posteriors[name], n_nodes)
-            if rule is None:
-                raise ValueError(
-                    f"The mean {name!r} has at most {LARGEST_T_SAMPLE} rows, and a Student t "
-                    'posterior has too few moments for integration="exact". Use "draws".'
-                )
-            rules.append(rule)
-        grid = np.meshgrid(*(np.arange(len(weights)) for _, weights in rules), indexing="ij")
-        places = [axis.ravel() for axis in grid]
-        nodes = {name: x[i] for name, (x, _), i in zip(names, rules, places, strict=True)}
-        weights = np.prod([w[i] for (_, w), i in zip(rules, places, strict=True)], axis=0)
-        values = self._statistic(nodes, len(weights)).reshape(len(weights), -1)
-        mean = weights @ values
-        return mean, np.sqrt(weights @ (values - mean) ** 2)
 
     def _shaped(self, column):
         return float(column[0]) if self._is_scalar else np.array(column)

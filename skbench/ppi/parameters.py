@@ -13,19 +13,14 @@ from numpy.typing import ArrayLike
 from skbench._checks import require_columns
 from skbench._types import Selector
 from skbench.stats.ppi.posteriors import (
-    LARGEST_T_SAMPLE,
-    beta_rule,
     k_proportion_draws,
     mean_draws,
-    mean_posterior,
     proportion_draws,
 )
 
 
-class _OneNumber:
-    """A parameter that is one number, known from selected rows."""
-
-    dimension = 1
+class _Parameter:
+    """Selected rows of a table; one number each unless `cells` says otherwise."""
 
     def __init__(
         self,
@@ -42,7 +37,7 @@ class _OneNumber:
         return _numbers(name, _selected(self, table))[:, None]
 
 
-class Mean(_OneNumber):
+class Mean(_Parameter):
     """A population mean, with a normal or Student t posterior.
 
     Parameters
@@ -58,7 +53,7 @@ class Mean(_OneNumber):
     Notes
     -----
     Normal above 30 rows, Student's t with ``n - 1`` degrees of freedom up to 30
-    (`skbench.stats.posteriors.mean_posterior`). With three rows (two degrees of
+    (`skbench.stats.posteriors.mean_draws`). With three rows (two degrees of
     freedom) its variance is infinite.
 
     Examples
@@ -94,17 +89,8 @@ class Mean(_OneNumber):
         """Draws of shape (n_draws,)."""
         return mean_draws(*posterior, n_draws, rng)
 
-    @staticmethod
-    def nodes(posterior: Any, n_nodes: int) -> Any:
-        """Gauss nodes, or None where the posterior lacks the moments for them."""
-        if posterior[2] <= LARGEST_T_SAMPLE:
-            return None
-        located = mean_posterior(*posterior)
-        x, weights = np.polynomial.hermite_e.hermegauss(n_nodes)
-        return located.location + located.scale * x, weights / weights.sum()
 
-
-class Proportion(_OneNumber):
+class Proportion(_Parameter):
     """A probability, with the beta posterior of Jeffreys' prior.
 
     Parameters
@@ -140,15 +126,8 @@ class Proportion(_OneNumber):
         """Draws of shape (n_draws,)."""
         return proportion_draws(*posterior, n_draws, rng)
 
-    @staticmethod
-    def nodes(posterior: Any, n_nodes: int) -> Any:
-        """Gauss nodes of shape (n_nodes,), and their weights."""
-        k, n = posterior
-        nodes, weights = beta_rule([k + 0.5], [n - k + 0.5], n_nodes)
-        return nodes[0], weights[0]
 
-
-class KProportion:
+class KProportion(_Parameter):
     """Probabilities of K values, with a Dirichlet posterior; they sum to 1.
 
     Parameters
@@ -179,10 +158,8 @@ class KProportion:
         rows: Literal["labeled", "unlabeled", "all"] = "labeled",
         given: Callable[[pd.DataFrame], ArrayLike] | None = None,
     ) -> None:
-        self.selector = selector
+        super().__init__(selector, rows, given)
         self.values = values
-        self.rows = rows
-        self.given = given
 
     def posterior(self, name: str, table: pd.DataFrame) -> Any:
         """How often each value occurs."""
@@ -210,24 +187,6 @@ class KProportion:
     def draws(posterior: Any, n_draws: int, rng: np.random.Generator) -> np.ndarray:
         """Draws of shape (n_draws, n_values)."""
         return k_proportion_draws(posterior, n_draws, rng)
-
-    @staticmethod
-    def nodes(posterior: Any, n_nodes: int) -> Any:
-        """Product of Gauss nodes for the shares broken off one after the other."""
-        alpha = posterior + 1 / len(posterior)
-        rest, weights, shares = np.ones(1), np.ones(1), []
-        for k in range(len(alpha) - 1):
-            x, w = beta_rule(alpha[k : k + 1], [alpha[k + 1 :].sum()], n_nodes)
-            shares = [np.repeat(share, n_nodes) for share in shares]
-            shares.append((rest[:, None] * x[0]).ravel())
-            rest = (rest[:, None] * (1 - x[0])).ravel()
-            weights = (weights[:, None] * w[0]).ravel()
-        return np.column_stack([*shares, rest]), weights
-
-    @property
-    def dimension(self) -> int:
-        """Number of free parameters."""
-        return len(self.values) - 1
 
 
 def _refuse_no_rows(what, n_rows):

@@ -195,13 +195,9 @@ def _verdict_cells(positive, autorater, codes):
 
 def _predictive_values(share, sensitivity, fall_out):
     """P(label 1 | negative) and P(label 1 | positive), by Bayes' rule."""
-    s, f = sensitivity, fall_out
-    return np.column_stack(
-        [
-            share * (1 - s) / (share * (1 - s) + (1 - share) * (1 - f)),
-            share * s / (share * s + (1 - share) * f),
-        ]
-    )
+    said = np.array([[1 - sensitivity, sensitivity], [1 - fall_out, fall_out]])
+    joint = said * np.array([share, 1 - share])[:, None]
+    return (joint[0] / joint.sum(axis=0)).T
 
 
 def _counts(data, rows):

@@ -15,16 +15,14 @@ from skbench._checks import check_whole
 from skbench._types import Bounds, Estimator
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED
 from skbench.ppi._base import (
-    GroupResult,
     PPIEstimator,
     check_power_tuning,
-    cut,
+    difference_result,
     equal_power,
     refuse_dependent_rows,
     score_bounds,
     t_interval_of,
 )
-from skbench.ppi._calibrated import lines_with_mean
 from skbench.ppi._data import is_binary, row_moments
 from skbench.stats import ppi
 from skbench.stats.ppi.strata import (
@@ -209,7 +207,6 @@ class StratifiedPPI(PPIEstimator):
         counts = np.where(n_unlabeled.any(axis=1, keepdims=True), n_unlabeled, n_labeled)
         columns = (found.value, found.variance, found.unlabeled_variance, found.df)
         total = stratified_mean(*map(by_group, columns), counts)
-        standard_error = np.sqrt(total.variance)
         self._labels_are_binary = is_binary(data, bounds)
         share = total.weights
         rectifier = np.where(share > 0, by_group(found.rectifier), 0.0)
@@ -218,29 +215,16 @@ class StratifiedPPI(PPIEstimator):
         unknown = share == 0  # strata that only new rows can be in
         slope = np.where(unknown[..., None], lambda_[:, None], by_group(found.power))
         level = np.where(unknown, mean_rectifier[:, None], rectifier)
-        result = GroupResult(
-            value=total.value,
-            standard_error=standard_error,
-            df=total.df,
-            lambda_=lambda_,
-            rectifier=mean_rectifier,
-            n_labeled=n_labeled.sum(axis=1),
-            n_unlabeled=n_unlabeled.sum(axis=1),
-            unlabeled_variance=total.unlabeled_variance,
-            interval=t_interval_of(
-                total.value,
-                np.where(standard_error > 0, standard_error, np.nan),
-                total.df,
-                bounds,
-            ),
-            calibrated=lines_with_mean(
-                data,
-                strata,
-                slope.reshape(-1, slope.shape[-1]),
-                level.ravel(),
-                cut(total.value, bounds),
-            ),
-            classical_variance=ppi.labeled_mean(*data.human, bounds).variance,
+        n_rows = n_labeled.sum(axis=1), n_unlabeled.sum(axis=1)
+        mean = ppi.DifferenceEstimate(*total[:4], lambda_, mean_rectifier, *n_rows)
+        spread = np.where(mean.variance > 0, np.sqrt(mean.variance), np.nan)
+        result = difference_result(
+            data,
+            mean,
+            t_interval_of(mean.value, spread, mean.df, bounds),
+            bounds,
+            ppi.labeled_mean(*data.human, bounds).variance,
+            (strata, slope.reshape(-1, slope.shape[-1]), level.ravel()),
         )
         return result, cells % n_cells
 
@@ -276,7 +260,7 @@ class StratifiedPPI(PPIEstimator):
     def _told_by(self, data, n_strata):
         X, y, labeled = data.autorater, data.y, data.labeled
         if isinstance(self.strata, str) and self.strata == "quantile":
-            return _bins(_mean_score, data, n_strata)
+            return _bins(partial(np.mean, axis=1), data, n_strata)
         if isinstance(self.strata, str):
             tree = DecisionTreeRegressor(max_leaf_nodes=max(n_strata, 2), random_state=0)
             return partial(_answers, tree.fit(X[labeled], y[labeled]).apply)
@@ -322,10 +306,6 @@ def _bins(score, data, n_strata):
     reference = score(data.autorater[unlabeled]) if unlabeled.any() else np.empty(0)
     edges = quantile_edges(reference, data.codes[unlabeled], data.n_groups, n_strata)
     return partial(_binned, score, edges)
-
-
-def _mean_score(X):
-    return X.mean(axis=1)
 
 
 def _answers(ask, X, codes):

@@ -60,7 +60,6 @@ def _document(card, frame, biases):
         "n_clusters": card.n_clusters,
         "alpha": card.alpha,
         "effective_judges": {"value": card.effective_judges, "low": low, "high": high},
-        "remarks": card.remarks,
         "judges": frame,
         "votes": [] if card.vote is None else card.vote.rename_axis("vote").reset_index(),
         "vote_weights": [{"judge": name, "weight": w} for name, w in weights.items()],

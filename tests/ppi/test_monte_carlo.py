@@ -142,27 +142,6 @@ def test_side_by_side_in_five_lines(table):
     check_close(found, exact.estimate_, exact.standard_error_, ends(exact))
 
 
-def test_exact_moments_of_a_polynomial(table):
-    X, y = table
-    exact = ChainRulePPI(prior="jeffreys").fit(X["verdict"], y)
-    found = chain().set_params(integration="exact").fit(X, y)
-    assert_allclose(found.estimate_, exact.estimate_, rtol=1e-10)
-    assert_allclose(found.standard_error_, exact.standard_error_, rtol=1e-8)
-    assert found.estimate().value[0] == found.estimate_
-    drawn = chain().fit(X, y)
-    assert ends(drawn) == ends(found)
-
-
-def test_exact_moments_of_normal_means(table):
-    X, y = table
-    found = difference().set_params(integration="exact").fit(X, y)
-    labeled = ~np.isnan(y)
-    f, rectifier = X["score"][~labeled], (y - X["score"])[labeled]
-    assert_allclose(found.estimate_, f.mean() + rectifier.mean(), rtol=1e-12)
-    variance = f.var() / f.size + rectifier.var() / rectifier.size
-    assert_allclose(found.standard_error_, np.sqrt(variance), rtol=1e-10)
-
-
 def test_several_quantities_at_once(table):
     X, y = table
 
@@ -234,18 +213,6 @@ def test_draws_are_counted_in_whole_numbers(table, n_draws):
 def test_one_draw_has_no_spread(table):
     with pytest.raises(ValueError):
         MonteCarloPPI({"m": Mean("score")}, lambda m: m, 1, 0).fit(*table)
-
-
-def test_exact_where_it_does_not_apply(table):
-    X, y = table
-    few = np.where(np.arange(len(y)) < 20, y, np.nan)
-    exact = MonteCarloPPI({"m": Mean("score")}, lambda m: m, 50, 0, integration="exact")
-    with pytest.raises(ValueError):
-        exact.fit(X, few)
-    many = {f"p{i}": Proportion("y") for i in range(20)}
-    exact = MonteCarloPPI(many, lambda **p: p["p0"], 50, 0, integration="exact")
-    with pytest.raises(ValueError):
-        exact.fit(X, y)
 
 
 def test_tables_that_cannot_be_read(table):

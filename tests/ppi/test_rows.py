@@ -59,7 +59,7 @@ CASES = [
     (StratifiedPPI(KMeans(4, random_state=0)), "binary"),
     (StratifiedPPI(lambda X: np.round(4 * X[:, 0])), "graded"),
     (ChainRulePPI(), "verdicts"),
-    (ChainRulePPI(bins=4), "binary"),
+    (ChainRulePPI(), "binary"),
     (ChainRulePPI("draws", n_draws=100, random_state=0), "verdicts"),
     (ChainRulePPI(verdicts="side by side"), "duels"),
     (RoganGladen(), "verdicts"),
@@ -220,7 +220,7 @@ def test_probabilities_stay_inside():
     [
         PPIMean(),
         StratifiedPPI("tree"),
-        ChainRulePPI(bins=3),
+        ChainRulePPI(),
         StratifiedPPI(KMeans(3, random_state=0)),
     ],
     ids=names,

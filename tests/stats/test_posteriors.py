@@ -9,8 +9,6 @@ from skbench.stats.ppi.posteriors import (
     beta_rule,
     k_proportion_draws,
     mean_draws,
-    mean_posterior,
-    posterior_variance,
     proportion_draws,
 )
 
@@ -27,17 +25,8 @@ def test_mean_draws_follow_normal_or_t(n):
         assert kstest((draws[:, j] - mean) / np.sqrt(variance / n), law.cdf).pvalue > LEAST_P
 
 
-def test_mean_posterior_by_hand():
-    posterior = mean_posterior([0.5, 0.5, 0.5], 0.3, [30, 31, 1])
-    assert_allclose(posterior.df, [29, np.inf, np.nan])
-    assert_allclose(posterior.scale, [0.1, np.sqrt(0.3 / 31), np.nan])
+def test_one_observation_has_no_posterior():
     assert np.isnan(mean_draws(0.5, 0.3, [1, 5], 3, np.random.default_rng(0))[:, 0]).all()
-
-
-def test_posterior_variance_is_infinite_at_two_degrees_of_freedom():
-    variances = posterior_variance(mean_posterior(0.0, 1.0, [1, 2, 3, 4, 30, 31]))
-    # t with df degrees of freedom has variance df / (df - 2).
-    assert_allclose(variances, [np.nan, np.nan, np.inf, 3 / 4, 29 / 27 / 30, 1 / 31])
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 0), (0, 10), (7, 10), (300, 300)])

@@ -10,23 +10,7 @@ import numpy as np
 
 from skbench.stats.clusters.clustered import cluster_robust_variance
 from skbench.stats.intervals.moments import divided, group_moments, satterthwaite_df
-from skbench.stats.ppi._power import (
-    clustered_share,
-    pooled_products,
-    tuned_power,
-    usable_power,
-    weighted_power,
-)
-
-__all__ = [
-    "DifferenceEstimate",
-    "clustered_difference_estimate",
-    "clustered_share",
-    "difference_estimate",
-    "labeled_mean",
-    "tuned_power",
-    "weighted_power",
-]
+from skbench.stats.ppi._power import pooled_products, usable_power
 
 _PSEUDO_LABELS = 2  # at each end of the score's range; see difference_estimate
 _EPS = np.finfo(float).eps

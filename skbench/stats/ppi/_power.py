@@ -50,14 +50,7 @@ def tuned_power(labeled, unlabeled, pooled=False, share=None):
     [[0.352]]
     """
     n, N = labeled.n, unlabeled.n
-    covariance = labeled.products[:, :-1, -1]
-    squares = pooled_products(labeled, unlabeled)
-    divisor, freedom = np.maximum(n, 1), np.maximum(n + N - 1, 1)
-    if pooled:
-        covariance = np.broadcast_to(covariance.sum(axis=0), covariance.shape)
-        squares = np.broadcast_to(squares.sum(axis=0), squares.shape)
-        divisor, freedom = np.maximum(n - 1, 0).sum() + 1, freedom.sum()
-    slope = _slope(squares / _as_row(freedom)[..., None], covariance / _as_row(divisor))
+    slope = _slope(labeled, pooled_products(labeled, unlabeled), n + N, pooled)
     share = N / np.maximum(n + N, 1) if share is None else share
     return usable_power(slope * share[:, None], N)
 
@@ -137,13 +130,7 @@ def weighted_power(autorater, y, labeled, codes, n_groups, weights, pooled=False
     rows = np.column_stack([autorater, y])[labeled]
     labels = group_moments(rows, codes[labeled], n_groups, weights[labeled])
     everything = group_moments(autorater, codes, n_groups)
-    covariance, squares = labels.products[:, :-1, -1], everything.products
-    divisor, freedom = np.maximum(labels.n, 1), np.maximum(everything.n - 1, 1)
-    if pooled:
-        covariance = np.broadcast_to(covariance.sum(axis=0), covariance.shape)
-        squares = np.broadcast_to(squares.sum(axis=0), squares.shape)
-        divisor, freedom = np.maximum(labels.n - 1, 0).sum() + 1, freedom.sum()
-    slope = _slope(squares / _as_row(freedom)[..., None], covariance / _as_row(divisor))
+    slope = _slope(labels, everything.products, everything.n, pooled)
     return usable_power(slope, everything.n - labels.n)
 
 
@@ -156,12 +143,18 @@ def pooled_products(labeled, unlabeled):
     return labeled.products[:, :-1, :-1] + unlabeled.products + between
 
 
-def _slope(spread, covariance):
-    """Regression slopes; for one autorater cut to [0, 1], 0 for a constant one."""
+def _slope(labeled, squares, n_rows, pooled):
+    """Regression slopes of labels on autoraters with these squares over all rows."""
+    covariance = labeled.products[:, :-1, -1]
+    divisor, freedom = np.maximum(labeled.n, 1), np.maximum(n_rows - 1, 1)
+    if pooled:
+        covariance = np.broadcast_to(covariance.sum(axis=0), covariance.shape)
+        squares = np.broadcast_to(squares.sum(axis=0), squares.shape)
+        divisor, freedom = np.maximum(labeled.n - 1, 0).sum() + 1, freedom.sum()
+    covariance = covariance / np.reshape(divisor, (-1, 1))
+    spread = squares / np.reshape(freedom, (-1, 1, 1))
     if covariance.shape[1] == 1:
-        constant = spread[:, :, 0] <= 0
-        slope = covariance / np.where(constant, 1.0, spread[:, :, 0])
-        return np.where(constant, 0.0, slope)
+        return np.nan_to_num(divided(covariance, spread[:, :, 0]))
     inverse = np.linalg.pinv(spread, rcond=1e-10, hermitian=True)
     return np.einsum("gij,gj->gi", inverse, covariance)
 
@@ -170,7 +163,3 @@ def usable_power(power, n_unlabeled):
     """Powers, cut for one autorater; 0 where nothing is there to apply them to."""
     power = np.clip(power, 0, 1) if power.shape[1] == 1 else power
     return np.where((n_unlabeled >= 2)[:, None], power, 0.0)
-
-
-def _as_row(divisor):
-    return np.reshape(divisor, (-1, 1))

@@ -285,45 +285,33 @@ def _posteriors(unlabeled, label_counts, label_values):
 def _quantiles(unlabeled, label_counts, label_values, tail):
     """Both ends, for labels that stand for numbers from 0 to 1."""
     n_values, n_labels = label_counts.shape[1:]
-    k = label_counts[:, :, int(np.argmax(label_values))]
-    n = label_counts.sum(axis=2)
     if n_values == 1 and n_labels == 2:
-        a, b = k[:, 0] + 0.5, (n - k)[:, 0] + 0.5
+        a, b = label_counts[:, 0, np.argsort(label_values)[::-1]].T + 0.5
         return betaincinv(a, b, tail), betaincinv(a, b, 1 - tail)
     moments = chain_moments(unlabeled, label_counts, label_values)
     drawn = unlabeled.sum(axis=1) < _FEWEST_ROWS
-    by_quadrature = np.zeros(len(k), dtype=bool)
+    by_quadrature = np.zeros(len(drawn), dtype=bool)
     if n_values == n_labels == 2:
         by_quadrature = ~drawn & (moments.unlabeled_variance <= moments.labeled_variance)
-    ends = np.empty((2, len(k)))
+    ends = np.empty((2, len(drawn)))
     for row in np.flatnonzero(drawn):
         rng = np.random.default_rng(0)
         draws = chain_draws(unlabeled[[row]], label_counts[[row]], label_values, _N_DRAWS, rng)
         ends[:, row] = np.quantile(draws[:, 0], [tail, 1 - tail])
-    if by_quadrature.any():
-        ends[:, by_quadrature] = _binary_ends(
-            unlabeled[by_quadrature],
-            k[by_quadrature],
-            n[by_quadrature],
-            ChainMoments(*(column[by_quadrature] for column in moments)),
-            tail,
-        )
-    rest = ~by_quadrature & ~drawn
-    if rest.any():
-        ends[:, rest] = mixture_quantiles(
-            unlabeled[rest],
-            label_counts[rest],
-            label_values,
-            ChainMoments(*(column[rest] for column in moments)),
-            (tail, 1 - tail),
-        )
+    ways = (_binary_quantiles, by_quadrature), (mixture_quantiles, ~by_quadrature & ~drawn)
+    for quantiles, rows in ways:
+        if rows.any():
+            own = ChainMoments(*(column[rows] for column in moments))
+            given = unlabeled[rows], label_counts[rows], label_values, own
+            ends[:, rows] = quantiles(*given, (tail, 1 - tail))
     return ends
 
 
-def _binary_ends(unlabeled, k, n, moments, tail):
+def _binary_quantiles(unlabeled, label_counts, label_values, moments, tails):
     """The upper end is one minus the lower end with right and wrong swapped."""
+    k, n = label_counts[:, :, int(np.argmax(label_values))], label_counts.sum(axis=2)
     mean, variance = moments.mean, moments.unlabeled_variance + moments.labeled_variance
     share = moments.unlabeled_variance / variance
-    low = binary_lower_quantile(unlabeled, k, n, mean, variance, share, tail)
-    high = binary_lower_quantile(unlabeled, n - k, n, 1 - mean, variance, share, tail)
+    low = binary_lower_quantile(unlabeled, k, n, mean, variance, share, tails[0])
+    high = binary_lower_quantile(unlabeled, n - k, n, 1 - mean, variance, share, tails[0])
     return low, 1 - high

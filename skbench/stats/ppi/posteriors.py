@@ -1,25 +1,15 @@
 """Posteriors of means and proportions under weak priors, and draws from them."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from skbench.stats._arrays import floats
 from skbench.stats.ppi._quadrature import gauss_rule
 
-LARGEST_T_SAMPLE = 30  # above, the posterior of a mean is taken as normal
+_LARGEST_T_SAMPLE = 30  # above, the posterior of a mean is taken as normal
 
 
-class MeanPosterior(NamedTuple):
-    """Location-scale posterior of a mean; `df` is inf where it is normal."""
-
-    location: np.ndarray
-    scale: np.ndarray
-    df: np.ndarray
-
-
-def mean_posterior(mean, variance, n):
-    """Posterior of a population mean.
+def mean_draws(mean, variance, n, n_draws, rng):
+    """Draws from the posterior of a population mean.
 
     Parameters
     ----------
@@ -29,66 +19,6 @@ def mean_posterior(mean, variance, n):
         Sample variances with divisor ``n - 1``, score units squared.
     n : array-like of shape (n_groups,)
         Numbers of observations.
-
-    Returns
-    -------
-    MeanPosterior
-        `location`, `scale` and `df`, each of shape (n_groups,); scale and df are nan below two
-        observations.
-
-    Notes
-    -----
-    Section A.1 of Hofer et al. (2024), Bayesian Prediction-Powered Inference: normal with variance
-    ``variance / n`` above 30 observations, Student's t with ``n - 1`` degrees of freedom up to 30.
-    Its variance is
-    ``scale^2 df / (df - 2)``: infinite for three observations (``df = 2``) and fewer.
-
-    Examples
-    --------
-    >>> mean_posterior(0.5, 0.25, [25, 100]).df
-    array([24., inf])
-    """
-    mean, variance, n = floats(mean, variance, n)
-    several = n >= 2
-    scale = np.where(several, np.sqrt(variance / np.maximum(n, 1)), np.nan)
-    df = np.where(n > LARGEST_T_SAMPLE, np.inf, np.where(several, n - 1, np.nan))
-    return MeanPosterior(mean.copy(), scale, df)
-
-
-def posterior_variance(posterior):
-    """Variance of a `MeanPosterior`; infinite at ``df = 2``, nan where it is undefined.
-
-    Parameters
-    ----------
-    posterior : MeanPosterior
-        From `mean_posterior`.
-
-    Returns
-    -------
-    ndarray of shape (n_groups,)
-        ``scale^2 df / (df - 2)``, or ``scale^2`` where the posterior is normal; inf for
-        ``1 < df <= 2`` and nan at ``df = 1``, which has no mean either.
-
-    Examples
-    --------
-    >>> posterior_variance(mean_posterior(0.5, 0.3, [3, 5, 60]))
-    array([  inf, 0.12 , 0.005])
-    """
-    df = np.asarray(posterior.df)
-    above = np.where((df > 2) & np.isfinite(df), df, 3.0)
-    inflation = np.select(
-        [np.isinf(df), df > 2, df > 1], [1.0, above / (above - 2), np.inf], default=np.nan
-    )
-    return posterior.scale**2 * inflation
-
-
-def mean_draws(mean, variance, n, n_draws, rng):
-    """Draws from the posterior of a population mean.
-
-    Parameters
-    ----------
-    mean, variance, n : array-like of shape (n_groups,)
-        As in `mean_posterior`.
     n_draws : int
         Number of draws.
     rng : numpy.random.Generator
@@ -98,13 +28,21 @@ def mean_draws(mean, variance, n, n_draws, rng):
     ndarray of shape (n_draws, n_groups)
         nan for groups of fewer than two observations.
 
+    Notes
+    -----
+    Section A.1 of Hofer et al. (2024), Bayesian Prediction-Powered Inference: normal with variance
+    ``variance / n`` above 30 observations, Student's t with ``n - 1`` degrees of freedom up to 30.
+    With three observations or fewer its variance is infinite.
+
     Examples
     --------
     >>> draws = mean_draws([0.5, 0.7], 0.25, [25, 100], 1000, np.random.default_rng(0))
     >>> draws.shape
     (1000, 2)
     """
-    location, scale, df = mean_posterior(mean, variance, n)
+    location, variance, n = floats(mean, variance, n)
+    scale = np.where(n >= 2, np.sqrt(variance / np.maximum(n, 1)), np.nan)
+    df = np.where(n > _LARGEST_T_SAMPLE, np.inf, np.where(n >= 2, n - 1, np.nan))
     shape = (n_draws, *location.shape)
     draws = rng.standard_normal(shape)
     # Student's t is a normal over the root of an independent chi-square over its df.

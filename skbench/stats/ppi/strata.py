@@ -52,20 +52,11 @@ def quantile_edges(scores, codes, n_groups, n_strata):
     >>> quantile_edges(np.array([0.1, 0.2, 0.8, 0.9]), np.zeros(4, dtype=int), 1, 2)
     array([[0.5]])
     """
-    ordered = scores[np.lexsort((scores, codes))]
-    size = np.bincount(codes, minlength=n_groups)
-    filled = np.flatnonzero(size)
-    start, last = (np.cumsum(size) - size)[filled], size[filled] - 1
+    order = np.argsort(codes, kind="stable")
+    filled, starts = np.unique(codes[order], return_index=True)
     edges = np.full((n_groups, n_strata - 1), np.inf)
-    for i in range(1, n_strata):
-        place = last * (i / n_strata)
-        below = np.floor(place).astype(int)
-        low, high = ordered[start + below], ordered[start + np.minimum(below + 1, last)]
-        share = place - below
-        # As numpy does, from the nearer end: rounding must not move a row across an edge.
-        edges[filled, i - 1] = np.where(
-            share < 0.5, low + (high - low) * share, high - (high - low) * (1 - share)
-        )
+    for group, own in zip(filled, np.split(scores[order], starts[1:]), strict=False):
+        edges[group] = np.quantile(own, np.arange(1, n_strata) / n_strata)
     return edges
 
 

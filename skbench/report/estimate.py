@@ -48,11 +48,6 @@ _READING = ("model", "models", "score", "item", "cluster", "rename", "filter", "
     metavar="NAME",
     help=f"With eb: {', '.join(_INTERVALS['eb'])}. With direct: {', '.join(_INTERVALS['direct'])}.",
 )
-@click.option(
-    "--scale",
-    type=click.Choice(["identity", "arcsine", "logit"]),
-    help="Scale on which eb shrinks.",
-)
 @choice_option("--variance", "Sampling variance of the group means.", *_VARIANCES)
 @click.option(
     "--population",
@@ -124,13 +119,12 @@ def estimate(file, method, confidence_level, sample_size, plot, form, **options)
 
 def _check_usage(method, sample_size, options):
     """Refuse options that have no meaning with others."""
-    names = ("features", "interval", "scale", "population")
+    names = ("features", "interval", "population")
     given = [name for name in names if options[name] is not None] + ["sample-size"] * sample_size
     if pasts.check_past(options["past"], options["bank"]):
         _refuse(["method"] * (method != "mixed") + given, "--past or --bank")
     lacking = {
         "interval": options["interval"] not in _INTERVALS.get(method, ()),
-        "scale": method != "eb",
         "features": method in _WITHOUT_FEATURES,
         "sample-size": method == "direct",
     }
@@ -266,7 +260,7 @@ def _estimator(method, options):
 
     if method == "mixed":
         return reading.recommended(options["seed"], options["columns"])
-    settings = {name: options[name] for name in ("interval", "scale") if options[name] is not None}
+    settings = {} if options["interval"] is None else {"interval": options["interval"]}
     if method in ("eb", "synthetic", "structured"):
         settings["random_state"] = options["seed"]
     if method == "direct":

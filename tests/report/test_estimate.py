@@ -426,7 +426,6 @@ USAGE_ERRORS = [
         "has no meaning with --method direct.",
     ),
     (["x.csv", "--interval", "wilson"], "has no meaning with --method mixed."),
-    (["x.csv", "--method", "direct", "--scale", "logit"], "--scale has no meaning"),
     (["x.csv", "--method", "direct", "--sample-size"], "--sample-size has no meaning"),
     (["x.csv", "--method", "direct", "--features", "a"], "--features has no meaning"),
     (["x.csv", "--method", "james-stein", "--features", "a"], "--features has no meaning"),

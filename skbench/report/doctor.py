@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import click
-import pandas as pd
 
 from skbench.report.formats import form_option, print_json
 from skbench.report.options import Names, reading_options
@@ -60,13 +59,13 @@ def _next(rows, found):
     if found.what == "groups":
         more = " or skbench report" if "k" in rows.groups else ""
         return f"next: skbench estimate{more}"
-    if found.models > 1 and found.items:
+    if found.n_models > 1 and found.n_items:
         return "next: skbench report, leaderboard, compare or estimate"
     groups = [name for name in ("model", *topic_columns(rows)) if name in rows.items]
     single = groups and not rows.items.duplicated(groups).any()
     if single and not rows.items["score"].isin((0, 1)).all():
         return f"next: none. {ONE_SCORE}"
-    if found.topics or found.models > 1:
+    if found.n_topics or found.n_models > 1:
         return "next: skbench report or estimate"
     return "next: skbench estimate --by COLUMN, or gate against another file"
 
@@ -94,22 +93,11 @@ def _described(table):
     return Table(
         [
             Column("column", list(table)),
-            Column("holds", list(map(_kind, present))),
             Column("examples", list(map(_examples, present))),
             Column("distinct", [column.astype(str).nunique() for column in present], ",d"),
             Column("blank", [len(table) - len(column) for column in present], ",d"),
         ]
     )
-
-
-def _kind(present):
-    if not len(present):
-        return "nothing"
-    if not pd.api.types.is_numeric_dtype(present):
-        return "text"
-    if present.isin((0, 1)).all():
-        return "0 and 1"
-    return "whole numbers" if (present == present.round()).all() else "numbers"
 
 
 def _examples(present):

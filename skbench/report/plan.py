@@ -52,11 +52,11 @@ class Accuracy(Share):
 
 
 _CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.9)
-_GUESSES = ("accuracy", "std", "correlation", "noise", "cluster_size", "icc")
-
-
+_GUESSES = ("accuracy", "std", "correlation")
 _POSITIVE = click.FloatRange(0, min_open=True)
-_SIGNED = click.FloatRange(-1, 1)
+# One answer per item, right or wrong or a score, and no clusters.
+_SINGLE = {"sigma2_a": 0.0, "sigma2_b": 0.0, "n_repeats": 1, "design_effect": 1.0}
+_SINGLE |= {"cluster_size": 1.0}
 
 
 @click.command()
@@ -73,15 +73,16 @@ _SIGNED = click.FloatRange(-1, 1)
     help="Chance of showing the difference.",
 )
 @level_option
-@number_option("--repeats", "Answers of each model to each item.")
+@number_option("--repeats", "With FILE: answers of each model to each item.")
 @number_option(
     "--accuracy", "Of both models, about, 0.7 or 70%: right and wrong answers.", Accuracy()
 )
 @number_option("--std", "Standard deviation of the scores of other kinds of answers.", _POSITIVE)
-@number_option("--correlation", "Of the models' scores over items; not given: several.", _SIGNED)
-@number_option("--noise", "Variance of a model's repeated answers to an item.", click.FloatRange(0))
-@number_option("--cluster-size", "Items per cluster.", click.FloatRange(1))
-@number_option("--icc", "Correlation of differences within a cluster.", _SIGNED)
+@number_option(
+    "--correlation",
+    "Of the models' scores over items; not given: several.",
+    click.FloatRange(-1, 1),
+)
 @reading_options
 @past_options
 @number_option(
@@ -95,9 +96,9 @@ def plan(file, a, b, effect, items, power, confidence_level, repeats, form, **op
     """Plan a comparison of two models that answer the same items, or a new model's items.
 
     Give --effect for the number of items, or --items for the smallest difference
-    they show. The spread comes from --accuracy or --std, and what is known of
-    correlation, repeats and clusters; or from FILE, where models A and B (or the only
-    two) answered such items before.
+    they show. The spread comes from --accuracy or --std, and --correlation; or, with
+    repeats and clusters, from FILE, where models A and B (or the only two) answered
+    such items before.
 
     \b
     skbench plan --effect 0.03 --accuracy 0.7 --correlation 0.5
@@ -110,7 +111,7 @@ def plan(file, a, b, effect, items, power, confidence_level, repeats, form, **op
     earlier = options.pop("past"), options.pop("bank")
     if check_past(*earlier):
         others = {"FILE": file, "--effect": effect, "--items": items, "--repeats": repeats}
-        others |= {f"--{name.replace('_', '-')}": value for name, value in guesses.items()}
+        others |= {f"--{name}": value for name, value in guesses.items()}
         plan_bank.check_usage(others, new["choose"], new["output"])
         new |= {"half_width": new["half_width"] or 0.02, "seed": new["seed"] or 0}
         return plan_bank.plan_with_bank(*earlier, options, **new, level=confidence_level, form=form)
@@ -120,7 +121,7 @@ def plan(file, a, b, effect, items, power, confidence_level, repeats, form, **op
     goal = {"power": power, "confidence_level": confidence_level}
     with in_one_line():
         if file is None:
-            head, rows = _assumed(guesses, repeats or 1)
+            head, rows = _assumed(**guesses)
         else:
             head, rows, unit = _measured(file, a, b, options, repeats)
             effect = _in_unit(effect, unit)
@@ -139,17 +140,13 @@ def plan(file, a, b, effect, items, power, confidence_level, repeats, form, **op
 def _check_usage(file, effect, items, repeats, guesses):
     if (effect is None) == (items is None):
         raise click.UsageError("Give --effect or --items, one of the two.")
-    given = [f"--{name.replace('_', '-')}" for name in _GUESSES if guesses[name] is not None]
-    if file is not None:
-        if given:
-            raise click.UsageError(f"{given[0]} has no meaning with FILE, which shows it.")
-        return
-    if (guesses["accuracy"] is None) == (guesses["std"] is None):
+    given = [f"--{name}" for name in _GUESSES if guesses[name] is not None]
+    if file is not None and given:
+        raise click.UsageError(f"{given[0]} has no meaning with FILE, which shows it.")
+    if file is None and repeats is not None:
+        raise click.UsageError("--repeats needs a FILE with several answers to each item.")
+    if file is None and (guesses["accuracy"] is None) == (guesses["std"] is None):
         raise click.UsageError("Give --accuracy or --std, one of the two, or a FILE.")
-    if (guesses["cluster_size"] is None) != (guesses["icc"] is None):
-        raise click.UsageError("--cluster-size and --icc go together.")
-    if (repeats or 1) > 1 and guesses["noise"] is None:
-        raise click.UsageError("--repeats needs --noise: how much of the spread goes away?")
 
 
 def _largest_difference(accuracy, effect):
@@ -165,54 +162,20 @@ def _largest_difference(accuracy, effect):
     return largest
 
 
-def _assumed(guesses, repeats):
+def _assumed(accuracy, std, correlation):
     """Variance components from what the user expects, one row per correlation."""
-    from skbench.stats.clusters.clustered import expected_design_effect
     from skbench.stats.scales.aggregation import difference_variance
 
-    p, std = guesses["accuracy"], guesses["std"]
-    variance, spread = (p * (1 - p), f"accuracy {p:g}") if std is None else (std**2, f"std {std:g}")
-    noise = guesses["noise"] or 0.0
-    if noise > variance:
-        raise DataError(f"--noise {noise:g} is more than all of the variance, {variance:.4g}.")
-    design_effect = 1.0
-    if guesses["icc"] is not None:
-        design_effect = expected_design_effect([guesses["cluster_size"]], guesses["icc"])
-        if design_effect <= 0:
-            raise DataError(
-                f"--icc {guesses['icc']:g} is not possible in clusters of "
-                f"{guesses['cluster_size']:g}: it must be above "
-                f"{-1 / (guesses['cluster_size'] - 1):.3g}."
-            )
-    given = guesses["correlation"]
-    # What compare_models tests by McNemar: one answer per item, right or wrong, no clusters.
-    single = p is not None and not noise and repeats == 1 and guesses["icc"] is None
+    if std is None:
+        variance, words, test = accuracy * (1 - accuracy), f"accuracy {accuracy:g}", "mcnemar"
+    else:
+        variance, words, test = std**2, f"std {std:g}", "t"
     rows = []
-    for correlation in _CORRELATIONS if given is None else (given,):
-        total = float(difference_variance(variance, variance, correlation))
-        # Beyond this correlation of single answers the noise alone would have to agree.
-        if total < 2 * noise:
-            continue
-        rows.append(
-            {
-                "correlation": correlation,
-                "omega2": total - 2 * noise,
-                "sigma2_a": noise,
-                "sigma2_b": noise,
-                "n_repeats": repeats,
-                "design_effect": design_effect,
-                "cluster_size": guesses["cluster_size"] or 1.0,
-                "test": "mcnemar" if single else "t",
-            }
-        )
-    if not rows:
-        raise DataError(f"--noise {noise:g} leaves no room for a correlation of {given:g}.")
-    words = [f"Two models of {spread}", *_on_repeats(repeats)]
-    if given is not None:
-        words.append(f"correlation {given:g}")
-    if guesses["icc"] is not None:
-        words.append(f"clusters of {guesses['cluster_size']:g} (design effect {design_effect:.3g})")
-    return ", ".join(words), rows
+    for r in _CORRELATIONS if correlation is None else (correlation,):
+        total = float(difference_variance(variance, variance, r))
+        rows.append({"correlation": r, "omega2": total, **_SINGLE, "test": test})
+    words += "" if correlation is None else f", correlation {correlation:g}"
+    return f"Two models of {words}", rows
 
 
 def _measured(file, a, b, roles, repeats):
@@ -240,19 +203,19 @@ def _measured(file, a, b, roles, repeats):
     row = {
         "correlation": float(result.correlation[0]),
         "omega2": float(result.omega2[0]),
-        "sigma2_a": 0.0 if math.isnan(noise) else noise / 2,
-        "sigma2_b": 0.0 if math.isnan(noise) else noise / 2,
+        **_SINGLE,
         "n_repeats": repeats or answers,
-        "design_effect": 1.0,
-        "cluster_size": items["item"].nunique() / items["cluster"].nunique()
-        if in_clusters
-        else 1.0,
         "test": "mcnemar" if result.test == "McNemar, exact" else "t",
     }
-    words = [f"{first} and {second}, with the spread of {n_items} shared items of FILE"]
+    if not math.isnan(noise):
+        row["sigma2_a"] = row["sigma2_b"] = noise / 2
+    words = f"{first} and {second}, with the spread of {n_items} shared items of FILE"
     if in_clusters:
-        words.append("in clusters like these")
-    return ", ".join(words + _on_repeats(row["n_repeats"])), [row], score_range(rows)
+        row["cluster_size"] = items["item"].nunique() / items["cluster"].nunique()
+        words += ", in clusters like these"
+    if row["n_repeats"] > 1:
+        words += f", {row['n_repeats']} answers per item"
+    return words, [row], score_range(rows)
 
 
 def _in_unit(effect, unit):
@@ -263,10 +226,6 @@ def _in_unit(effect, unit):
         if abs(effect) < 1:
             say(f"scores run from 0 to 100: a difference of {effect:g} points, not of {effect:.0%}")
     return effect
-
-
-def _on_repeats(repeats):
-    return [f"{repeats} answers per item"] if repeats > 1 else []
 
 
 def _answer(row, effect, items, goal, largest):
@@ -285,29 +244,18 @@ def _answer(row, effect, items, goal, largest):
     return {"minimum_detectable_effect": shown if shown <= largest else None}
 
 
-def _question(rows, effect, items, goal):
-    """What the numbers answer."""
-    level = f"{100 * goal['confidence_level']:g} %"
-    if effect is not None:
-        question = f"Items that both answer, for a {level} interval of a difference of {effect:g}"
-    else:
-        question = f"Smallest difference that {items} items show with a {level} interval"
-    test = "McNemar's exact test" if rows[0]["test"] == "mcnemar" else "t test"
-    return f"{question} to leave out 0 with power {100 * goal['power']:g} % ({test})"
-
-
-def _cells(rows, effect):
-    """The column of the answers."""
-    if effect is not None:
-        return Column("items", [row["required_items"] for row in rows], "d")
-    shown = [row["minimum_detectable_effect"] for row in rows]
-    return Column("difference", shown, lambda d: "none" if d is None else f"{d:.4g}")
-
-
 def _table(head, rows, effect, items, goal):
     """The answers by the correlation of the two models."""
-    question = _question(rows, effect, items, goal)
-    cells = _cells(rows, effect)
+    level = f"{100 * goal['confidence_level']:g} %"
+    test = "McNemar's exact test" if rows[0]["test"] == "mcnemar" else "t test"
+    if effect is not None:
+        question = f"Items that both answer, for a {level} interval of a difference of {effect:g}"
+        cells = Column("items", [row["required_items"] for row in rows], "d")
+    else:
+        question = f"Smallest difference that {items} items show with a {level} interval"
+        shown = [row["minimum_detectable_effect"] for row in rows]
+        cells = Column("difference", shown, lambda d: "none" if d is None else f"{d:.4g}")
+    question += f" to leave out 0 with power {100 * goal['power']:g} % ({test})"
     if len(rows) == 1:
         return Table([], [f"{head}.", f"{question}: {cells.texts()[0]}."])
     correlation = Column("correlation", [row["correlation"] for row in rows], "g")

@@ -44,7 +44,7 @@ def read_rows(paths, by, roles, missing="drop", whole_sets=False):
     if found.units:
         warnings.warn(found.units, stacklevel=2)
     rows = with_missing(rows, missing)
-    return _with_repeats_averaged(rows) if found.repeats > 1 and found.clusters else rows
+    return _with_repeats_averaged(rows) if found.n_repeats > 1 and found.n_clusters else rows
 
 
 def _with_repeats_averaged(rows):

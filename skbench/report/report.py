@@ -12,7 +12,7 @@ from skbench.report import past as pasts
 from skbench.report import reading, thresholds
 from skbench.report.formats import form_option, print_data, print_json
 from skbench.report.options import Names, features_option, file_option, model_options, seed_option
-from skbench.report.terminal import in_one_line, loading, say, working
+from skbench.report.terminal import in_one_line, say, working
 
 THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
 
@@ -67,8 +67,7 @@ def report(paths, by, bounds, confidence_level, missing, seed, rows, form, **opt
         with working("estimating"):
             past = pasts.learn(*earlier, rows_read, paths[0], by, options)
             features = None if past is not None else reading.find_features(rows_read, groups, asked)
-            with loading():
-                from skbench.report.findings import find
+            from skbench.report.findings import find
 
             settings = confidence_level, missing, seed, past, features
             findings = find(rows_read, groups, known_range, *settings, equal_topics=bool(by))
@@ -89,8 +88,7 @@ def report(paths, by, bounds, confidence_level, missing, seed, rows, form, **opt
 
 def _read(paths, by, roles, missing):
     """Item rows as read, and the columns that make up the topic."""
-    with loading():
-        from skbench.readers.group_results import unfolded
+    from skbench.readers.group_results import unfolded
 
     reading.check_topics(by, roles["model"])
     rows = reading.read_rows(paths[0] if len(paths) == 1 else list(paths), by, roles, missing)

@@ -40,11 +40,11 @@ def doctor(paths, by, form, **roles):
             source = paths[0] if len(paths) == 1 else list(paths)
             rows = renamed(read_with_notes(source, topic=by, **roles), new_names)
         except (ValueError, FileNotFoundError, ImportError) as error:
-            if form.name == "text":
+            if form == "text":
                 _list_columns(paths)
             raise DataError(str(error)) from error
         found = understood(rows)
-        if form.name == "json":
+        if form == "json":
             about = {"columns": rows.columns, "notes": rows.notes, "formats": rows.formats}
             print_json(about | found.to_dict())
             return
@@ -83,8 +83,6 @@ def _list_columns(paths):
             continue
         print_line(f"{path}: {len(table):,} rows, {len(table.columns)} columns")
         print_grid(_described(table.iloc[:, :_MOST_COLUMNS]))
-        if len(table.columns) > _MOST_COLUMNS:
-            print_line(f"and {len(table.columns) - _MOST_COLUMNS} more columns")
 
 
 def _described(table):

@@ -110,11 +110,11 @@ def _write(findings, about, verdicts, rows, form, html, summary):
         say(f"page: {html}")
     if summary is not None:
         sections.write_summary(summary, findings, about, verdicts)
-    if form.name == "json":
+    if form == "json":
         print_json(sections.document(findings, about, verdicts))
-    elif form.name == "markdown":
+    elif form == "markdown":
         print_data(sections.as_markdown_report(findings, about, verdicts, rows))
-    elif form.name == "latex":
+    elif form == "latex":
         print_data(sections.as_latex_report(findings, rows))
     else:
         sections.print_report(findings, about, rows)

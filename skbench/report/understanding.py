@@ -56,9 +56,10 @@ class Understanding:
         elif self.n_items and self.n_models > 1:
             yield "crossed: every model answered every item"
         if self.human_columns and self.judge_columns:
+            human, judge = self.human_columns[0], self.judge_columns[0]
             yield (
-                f"judge columns: {', '.join(self.judge_columns)} beside human labels in {self.human_columns[0]}: "
-                f"skbench judge FILE --judge {self.judge_columns[0]} --human {self.human_columns[0]}"
+                f"judge columns: {', '.join(self.judge_columns)} beside human labels in {human}: "
+                f"skbench judge FILE --judge {judge} --human {human}"
             )
 
     def to_dict(self):

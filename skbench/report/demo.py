@@ -62,7 +62,14 @@ def demo(seed, n_images, output):
         means = others.groupby(["model", "topic"])["score"].mean()
         truth = means.reindex(list(summary.labels)).to_numpy()
         scores = method_scores(estimates, truth)
-        _print_scores(scores)
+        columns = [
+            Column("method", scores["method"]),
+            Column("squared error x 1000", 1000 * scores["mse"], ".1f"),
+            Column("of direct", scores["ratio"], ".2f"),
+            Column("covered", 100 * scores["coverage"], lambda share: f"{share:.1f} %"),
+            Column("mean width", scores["width"], ".3f"),
+        ]
+        print_grid(Table(columns))
         errors = [(estimates[name].value - truth) ** 2 for name in ("direct", "mixed")]
         covered = scores.loc["mixed", "coverage"]
         verdict = _verdict(*error_removed(*errors, summary.groups), covered)
@@ -99,8 +106,7 @@ def _with_earlier_models(items, sample, labels):
         others = items[items["model"] == name].drop(index=asked.index)
         new = UnitLevelModel(with_all.without([name])).fit(asked, asked["score"])
         found.append(new.estimate(["model", "topic"], population=others[["topic", "item"]]))
-    labels_found = found[0].labels.append([e.labels for e in found[1:]])
-    frames = pd.concat([e.to_frame() for e in found]).set_axis(labels_found).loc[list(labels)]
+    frames = pd.concat([e.to_frame().set_axis(e.labels) for e in found]).loc[list(labels)]
     columns = {name: frames[name].to_numpy() for name in NUMBERS}
     return replace(found[0], labels=labels, method="with earlier models (item bank)", **columns)
 
@@ -128,17 +134,6 @@ def error_removed(before, after, clusters):
     sums = pd.Series(after - ratio * before).groupby(clusters).sum()
     variance = len(sums) / (len(sums) - 1) * np.sum(sums**2)
     return float(1 - ratio), float(np.sqrt(variance) / before.sum())
-
-
-def _print_scores(scores):
-    columns = [
-        Column("method", scores["method"]),
-        Column("squared error x 1000", 1000 * scores["mse"], ".1f"),
-        Column("of direct", scores["ratio"], ".2f"),
-        Column("covered", 100 * scores["coverage"], lambda share: f"{share:.1f} %"),
-        Column("mean width", scores["width"], ".3f"),
-    ]
-    print_grid(Table(columns))
 
 
 def _verdict(removed, error, covered):

@@ -82,23 +82,13 @@ def _list_columns(paths):
         except (ValueError, OSError, ImportError):
             continue
         print_line(f"{path}: {len(table):,} rows, {len(table.columns)} columns")
-        print_grid(_described(table.iloc[:, :_MOST_COLUMNS]))
-
-
-def _described(table):
-    """A line for each column: what it holds."""
-    present = [table[name].dropna() for name in table]
-    return Table(
-        [
+        table = table.iloc[:, :_MOST_COLUMNS]
+        present = [table[name].dropna().astype(str) for name in table]
+        examples = [", ".join(x.unique()[:3])[:_LONGEST_EXAMPLE] for x in present]
+        columns = [
             Column("column", list(table)),
-            Column("examples", list(map(_examples, present))),
-            Column("distinct", [column.astype(str).nunique() for column in present], ",d"),
-            Column("blank", [len(table) - len(column) for column in present], ",d"),
+            Column("examples", examples),
+            Column("distinct", [x.nunique() for x in present], ",d"),
+            Column("blank", [len(table) - len(x) for x in present], ",d"),
         ]
-    )
-
-
-def _examples(present):
-    examples = ", ".join(present.astype(str).unique()[:3])
-    too_long = len(examples) > _LONGEST_EXAMPLE
-    return f"{examples[: _LONGEST_EXAMPLE - 3]}..." if too_long else examples
+        print_grid(Table(columns))

@@ -193,17 +193,17 @@ def _shrunk(grouped, is_binary, confidence_level, seed):
         low[~labeled], high[~labeled] = eb.predict_interval(
             others, confidence_level=confidence_level
         ).T
-    cut = (0, 1) if is_binary else (-np.inf, np.inf)
-    return Estimate(
-        value=np.clip(value, *cut),
-        low=np.clip(low, *cut),
-        high=np.clip(high, *cut),
+    estimate = Estimate(
+        value=value,
+        low=low,
+        high=high,
         standard_error=error,
         confidence_level=confidence_level,
         labels=grouped.labels_,
         method=f"{known.method} on {grouped.estimator_._method}",
         guarantee=known.guarantee,
     )
+    return estimate.within(0, 1) if is_binary else estimate
 
 
 def _table(columns, estimate, effective_sample_size, bias, data):

@@ -242,8 +242,7 @@ def _verdicts(column):
         scores = column.to_numpy(dtype=float)
         if np.isinf(scores).any():
             raise DataError(
-                f"{int(np.isinf(scores).sum())} of {len(scores)} scores in {column.name!r} are "
-                "infinite. Correct them, or leave the rows out."
+                f"{column.name!r} has infinite scores: correct them, or leave them out."
             )
         return scores, scores
     words = _lower(column)

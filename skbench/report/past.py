@@ -9,7 +9,7 @@ import click
 import numpy as np
 import pandas as pd
 
-from skbench._checks import plain
+from skbench._checks import listed, plain
 from skbench._printed import NUMBERS
 from skbench.report import reading
 from skbench.report.tables import joined
@@ -189,7 +189,8 @@ def learn(paths, file, rows, source, by=None, roles=None):
     if not known:
         raise DataError(
             f"none of the {len(asked)} items, such as {_words(asked)}, is in the past, which has "
-            f"such as {_words(both)}. {_remedy(asked, both)}"
+            f"such as {_words(both)}. Name the column of the same ids (--item), and the same "
+            "topics (--by), or leave topics out."
         )
     fitted = UnitLevelModel(bank).fit(items, items["score"])
     lacking = len(asked) - known
@@ -201,16 +202,6 @@ def learn(paths, file, rows, source, by=None, roles=None):
     return Past(fitted, items)
 
 
-def _remedy(asked, both):
-    """What to do about items of which the bank knows none."""
-    if "topic" in asked and set(asked["item"].astype(str)) & set(both["item"].astype(str)):
-        return (
-            "Their ids are known, under other topics: name topics as the past does, or leave their "
-            "column out of the file where ids do not start again in every topic."
-        )
-    return "Name the column of the same ids: --item, and --by for topics."
-
-
 def _named(earlier, new, option):
     """The new models among the earlier ones."""
     names = set(map(str, new))
@@ -218,8 +209,8 @@ def _named(earlier, new, option):
     if len(same) == len(earlier):
         raise DataError(f"{option} has no models but those of the results: none is earlier.")
     if same:
-        shown = ", ".join(map(str, same[:3])) + ", ..." * (len(same) > 3)
-        say(f"past: {len(same)} of its {len(earlier)} models left out, as they are new: {shown}")
+        told = f"past: {len(same)} of its {len(earlier)} models left out, as they are new"
+        say(f"{told}: {listed(same, most=3)}")
     return same
 
 

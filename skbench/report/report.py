@@ -130,16 +130,12 @@ def _read_in_words(findings, paths):
 
 def without_folders(text, paths):
     """Text without the folders that lead to the files, which are this machine's alone."""
-    folders = {f"{folder}{os.sep}" for path in paths for folder in _leading(path)}
+    parents = [Path(path).parent for path in paths]
+    found = {str(folder) for parent in parents for folder in (parent, parent.resolve())}
+    folders = {f"{folder}{os.sep}" for folder in found - {".", os.sep}}
     for folder in sorted(folders, key=len, reverse=True):
         text = text.replace(folder, "")
     return text
-
-
-def _leading(path):
-    """Folders before the name of a path: as typed, and from the root."""
-    typed = Path(path).parent
-    return [typed.resolve(), *([] if str(typed) in (".", os.sep) else [typed])]
 
 
 def _without_folder(argument):

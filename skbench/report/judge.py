@@ -83,8 +83,7 @@ def _estimator(data):
     """The method for these rows: exact where each of few verdicts has labels enough."""
     from skbench.ppi.agreement import mean_estimator
 
-    discrete = _is_binary(data)
-    return mean_estimator(data.verdicts, data.human, discrete, data.clusters, data.groups)
+    return mean_estimator(data.verdicts, data.human, _is_binary(data), data.clusters, data.groups)
 
 
 def _is_binary(data):

@@ -54,6 +54,7 @@ def show_card(file, names, columns, confidence_level, seed, form):
 def _document(card, frame, biases):
     """The card for JSON."""
     low, high = card.effective_judges_interval
+    corrected = None if card.corrected is None else card.corrected.rename_axis("judge")
     weights = {} if card.vote_weights is None else card.vote_weights
     return {
         "n_labels": card.n_labels,
@@ -63,13 +64,9 @@ def _document(card, frame, biases):
         "judges": frame,
         "votes": [] if card.vote is None else card.vote.rename_axis("vote").reset_index(),
         "vote_weights": [{"judge": name, "weight": w} for name, w in weights.items()],
-        "corrected": [] if card.corrected is None else _by_judge(card.corrected),
+        "corrected": [] if corrected is None else corrected.reset_index(),
         "position_bias": [{"judge": name, **figures} for name, figures in biases.items()],
     }
-
-
-def _by_judge(frame):
-    return frame.rename_axis("judge").reset_index()
 
 
 def _ends(value, low, high):

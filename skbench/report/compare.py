@@ -52,7 +52,7 @@ def compare(file, a, b, by, bounds, confidence_level, missing, adjust, form, **o
         if known_range is not None:
             width = known_range[1] - known_range[0]
             result = replace(result, estimate=result.estimate.within(-width, width))
-        if form.name == "text" and len(result) == 1:
+        if form == "text" and len(result) == 1:
             for sentence in (*result.sentences(), *result.remarks):
                 print_prose(sentence)
             return
@@ -65,24 +65,22 @@ def _read(file, a, b, by, roles, missing):
     """Rows, columns, and which two models: of one file, or one of each of two files."""
     if a is None or not Path(a).exists():
         return *reading.read_models(file, by, roles, missing), a, b
-    parts = [reading.read_models(path, by, roles, one_model=True) for path in (file, a)]
-    names = []
-    for path, (rows, _) in zip((file, a), parts, strict=True):
-        models = list(rows.items["model"].unique())
-        if len(models) > 1:
-            raise DataError(
-                f"{path!r} holds {len(models)} models, such as {str(models[0])!r}. Of two files "
-                "one model each is compared; put them in one folder to compare more."
-            )
-        names.append(str(models[0]))
-    if names[0] == names[1]:
-        names = [f"{names[0]} ({path})" for path in (file, a)]
     if b is not None:
         raise click.UsageError("Two files hold one model each: do not name models.")
-    (first, columns), (_, other) = parts
+    parts = [reading.read_models(path, by, roles, one_model=True) for path in (file, a)]
+    (first, columns), (second, other) = parts
     if columns != other:
         raise DataError(f"{file!r} and {a!r} do not have the same clusters or topics.")
-    sides = [reading.with_models(rows, name) for (rows, _), name in zip(parts, names, strict=True)]
+    models = [rows.items["model"].unique() for rows in (first, second)]
+    if max(map(len, models)) > 1:
+        raise DataError(
+            f"of two files one model each is compared, and {file!r} and {a!r} hold "
+            f"{len(models[0])} and {len(models[1])}: put them in one folder."
+        )
+    names = [str(name) for (name,) in models]
+    if names[0] == names[1]:
+        names = [f"{names[0]} ({path})" for path in (file, a)]
+    sides = [reading.with_models(*side) for side in zip((first, second), names, strict=True)]
     blanks = [rows.blank for rows in sides if rows.blank is not None]
     both = first._replace(
         items=pd.concat([rows.items for rows in sides], ignore_index=True),

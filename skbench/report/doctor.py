@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import click
-import pandas as pd
 
 from skbench.report.formats import form_option, print_json
 from skbench.report.options import Names, reading_options
@@ -41,11 +40,11 @@ def doctor(paths, by, form, **roles):
             source = paths[0] if len(paths) == 1 else list(paths)
             rows = renamed(read_with_notes(source, topic=by, **roles), new_names)
         except (ValueError, FileNotFoundError, ImportError) as error:
-            if form.name == "text":
+            if form == "text":
                 _list_columns(paths)
             raise DataError(str(error)) from error
         found = understood(rows)
-        if form.name == "json":
+        if form == "json":
             about = {"columns": rows.columns, "notes": rows.notes, "formats": rows.formats}
             print_json(about | found.to_dict())
             return
@@ -60,13 +59,13 @@ def _next(rows, found):
     if found.what == "groups":
         more = " or skbench report" if "k" in rows.groups else ""
         return f"next: skbench estimate{more}"
-    if found.models > 1 and found.items:
+    if found.n_models > 1 and found.n_items:
         return "next: skbench report, leaderboard, compare or estimate"
     groups = [name for name in ("model", *topic_columns(rows)) if name in rows.items]
     single = groups and not rows.items.duplicated(groups).any()
     if single and not rows.items["score"].isin((0, 1)).all():
         return f"next: none. {ONE_SCORE}"
-    if found.topics or found.models > 1:
+    if found.n_topics or found.n_models > 1:
         return "next: skbench report or estimate"
     return "next: skbench estimate --by COLUMN, or gate against another file"
 
@@ -83,36 +82,13 @@ def _list_columns(paths):
         except (ValueError, OSError, ImportError):
             continue
         print_line(f"{path}: {len(table):,} rows, {len(table.columns)} columns")
-        print_grid(_described(table.iloc[:, :_MOST_COLUMNS]))
-        if len(table.columns) > _MOST_COLUMNS:
-            print_line(f"and {len(table.columns) - _MOST_COLUMNS} more columns")
-
-
-def _described(table):
-    """A line for each column: what it holds."""
-    present = [table[name].dropna() for name in table]
-    return Table(
-        [
+        table = table.iloc[:, :_MOST_COLUMNS]
+        present = [table[name].dropna().astype(str) for name in table]
+        examples = [", ".join(x.unique()[:3])[:_LONGEST_EXAMPLE] for x in present]
+        columns = [
             Column("column", list(table)),
-            Column("holds", list(map(_kind, present))),
-            Column("examples", list(map(_examples, present))),
-            Column("distinct", [column.astype(str).nunique() for column in present], ",d"),
-            Column("blank", [len(table) - len(column) for column in present], ",d"),
+            Column("examples", examples),
+            Column("distinct", [x.nunique() for x in present], ",d"),
+            Column("blank", [len(table) - len(x) for x in present], ",d"),
         ]
-    )
-
-
-def _kind(present):
-    if not len(present):
-        return "nothing"
-    if not pd.api.types.is_numeric_dtype(present):
-        return "text"
-    if present.isin((0, 1)).all():
-        return "0 and 1"
-    return "whole numbers" if (present == present.round()).all() else "numbers"
-
-
-def _examples(present):
-    examples = ", ".join(present.astype(str).unique()[:3])
-    too_long = len(examples) > _LONGEST_EXAMPLE
-    return f"{examples[: _LONGEST_EXAMPLE - 3]}..." if too_long else examples
+        print_grid(Table(columns))

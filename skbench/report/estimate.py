@@ -17,6 +17,7 @@ from skbench.report.options import (
     seed_option,
 )
 from skbench.report.terminal import DataError, in_one_line, save_picture, working
+from skbench.report.understanding import counted
 
 _METHODS = {
     "mixed": "MixedModel",
@@ -48,11 +49,6 @@ _READING = ("model", "models", "score", "item", "cluster", "rename", "filter", "
     metavar="NAME",
     help=f"With eb: {', '.join(_INTERVALS['eb'])}. With direct: {', '.join(_INTERVALS['direct'])}.",
 )
-@click.option(
-    "--scale",
-    type=click.Choice(["identity", "arcsine", "logit"]),
-    help="Scale on which eb shrinks.",
-)
 @choice_option("--variance", "Sampling variance of the group means.", *_VARIANCES)
 @click.option(
     "--population",
@@ -60,14 +56,9 @@ _READING = ("model", "models", "score", "item", "cluster", "rename", "filter", "
     help="Items that each topic has in all, if a random part was run: estimate their mean.",
 )
 @seed_option
-@click.option(
-    "--sample-size",
-    is_flag=True,
-    help="Tell by refits on parts of the items how many items the estimates are worth: slow.",
-)
 @plot_option
 @format_options
-def estimate(file, method, confidence_level, sample_size, plot, form, **options):
+def estimate(file, method, confidence_level, plot, form, **options):
     """Estimate the performance of every group, a model on a topic, in FILE.
 
     FILE is CSV, TSV, JSON Lines or Parquet, or a log (or a folder of logs) of an
@@ -78,14 +69,12 @@ def estimate(file, method, confidence_level, sample_size, plot, form, **options)
     --bounds tells it), estimates and intervals are cut to it.
     With --past or --bank the estimates are those of all items that earlier models answered.
     """
-    _check_usage(method, sample_size, options)
-    options["sample_size"] = sample_size
+    _check_usage(method, options)
     with in_one_line():
         rows, topics = _read(file, options)
         items = rows.items
         options["columns"] = by = [name for name in ("model", *topics) if name in items]
-        summary_options = _summary_options(rows, by, options)
-        summary = _summarized(rows, summary_options)
+        summary = _summarized(rows, by, options)
         # Intervals for bounded scores take 0 to 1 for granted.
         assumed = (0.0, 1.0) if options["interval"] == "bounded" else None
         known_range = reading.score_range(rows, options["bounds"] or assumed)
@@ -99,9 +88,6 @@ def estimate(file, method, confidence_level, sample_size, plot, form, **options)
             else:
                 direct, _ = _estimated(summary, "direct", options, confidence_level)
                 estimated = past.estimate(summary.labels, by, confidence_level)
-            if sample_size and estimated is not direct:
-                estimator = _estimator(method, options)
-                estimated = _with_sample_size(estimated, estimator, items, summary, summary_options)
         same = estimated is direct
         direct = reading.within_scores(direct, known_range)
         estimated = direct if same else reading.within_scores(estimated, known_range)
@@ -122,21 +108,17 @@ def estimate(file, method, confidence_level, sample_size, plot, form, **options)
             _save_plot(plot, summary, direct, estimated, reading.score_name(rows))
 
 
-def _check_usage(method, sample_size, options):
+def _check_usage(method, options):
     """Refuse options that have no meaning with others."""
-    names = ("features", "interval", "scale", "population")
-    given = [name for name in names if options[name] is not None] + ["sample-size"] * sample_size
+    names = ("features", "interval", "population")
+    given = [name for name in names if options[name] is not None]
     if pasts.check_past(options["past"], options["bank"]):
         _refuse(["method"] * (method != "mixed") + given, "--past or --bank")
     lacking = {
         "interval": options["interval"] not in _INTERVALS.get(method, ()),
-        "scale": method != "eb",
         "features": method in _WITHOUT_FEATURES,
-        "sample-size": method == "direct",
     }
     _refuse([name for name in given if lacking.get(name)], f"--method {method}")
-    if options["population"] is not None:
-        _refuse(["sample-size"] * sample_size, "--population")
 
 
 def _refuse(names, where):
@@ -177,36 +159,25 @@ def _read(file, options):
 
 def _refuse_for_groups(options):
     """Refuse what needs single items."""
-    for name in ("past", "bank", "population", "cluster", "sample_size"):
+    for name in ("past", "bank", "population", "cluster"):
         if options.get(name):
-            raise DataError(
-                f"--{name.replace('_', '-')} needs scores of single items, and the file holds "
-                "results of groups."
-            )
+            raise DataError(f"--{name} needs scores of items, and the file holds those of groups.")
 
 
-def _summary_options(rows, by, options):
-    """What `summarize_items` is told besides the items."""
-    return {
-        "by": by,
-        "cluster": reading.cluster_name(rows),
-        "cluster_weight": reading.cluster_weight(reading.cluster_name(rows)),
-        "variance": options["variance"],
-        "features": reading.find_features(rows, by, options["features"], options["population"]),
-    }
-
-
-def _summarized(rows, summary_options):
+def _summarized(rows, by, options):
     from skbench.summaries import summarize_items
     from skbench.summaries.group_results import summarize_groups
 
+    features = reading.find_features(rows, by, options["features"], options["population"])
+    settings = {"by": by, "variance": options["variance"], "features": features}
     if rows.groups is None:
-        summary = summarize_items(rows.items, **summary_options)
+        cluster = reading.cluster_name(rows)
+        weight = reading.cluster_weight(cluster)
+        summary = summarize_items(rows.items, cluster=cluster, cluster_weight=weight, **settings)
         reading.check_spread(summary)
     else:
-        options = {name: summary_options[name] for name in ("by", "variance", "features")}
-        summary = summarize_groups(rows.groups, **options)
-    return reading.with_names(summary, summary_options["by"])
+        summary = summarize_groups(rows.groups, **settings)
+    return reading.with_names(summary, by)
 
 
 def _estimated(summary, method, options, confidence_level, size=None):
@@ -224,17 +195,6 @@ def _estimated(summary, method, options, confidence_level, size=None):
         estimated = replace(estimated, sample_size_ratio=ratio)
     direct = DirectEstimator().fit(**summary.fit_args)
     return estimate_of_population(direct, summary, confidence_level, size), estimated
-
-
-def _with_sample_size(estimated, estimator, items, summary, summary_options):
-    """The estimate with its sample size ratio from refits on parts of the items."""
-    from skbench.assessment import estimated_risk
-
-    if summary_options["features"] is not None:  # those of all rows, whichever a part has
-        summary_options = summary_options | {"features": summary.X.reset_index(drop=True)}
-    risk = estimated_risk({"method": estimator}, items, random_state=0, **summary_options)
-    ratio = risk.sample_size_ratio("method", estimated.confidence_level)
-    return replace(estimated, sample_size_ratio=ratio)
 
 
 def _population(items, by, asked):
@@ -266,7 +226,7 @@ def _estimator(method, options):
 
     if method == "mixed":
         return reading.recommended(options["seed"], options["columns"])
-    settings = {name: options[name] for name in ("interval", "scale") if options[name] is not None}
+    settings = {} if options["interval"] is None else {"interval": options["interval"]}
     if method in ("eb", "synthetic", "structured"):
         settings["random_state"] = options["seed"]
     if method == "direct":
@@ -297,7 +257,7 @@ def _width(estimate, direct):
     from skbench.stats.intervals.moments import ROUNDING
 
     ours, theirs = (e.high - e.low for e in (estimate, direct))
-    known = np.isfinite(ours) & np.isfinite(theirs)
+    known = np.isfinite(ours + theirs)
     if theirs[known].sum() > ROUNDING * np.abs(direct.value[known]).sum():
         yield (
             f"Intervals of {estimate.method} are on average "
@@ -307,10 +267,9 @@ def _width(estimate, direct):
 
 def _size(table, items, summary):
     """How many groups and scores, and what ties the scores together."""
-    kinds = [(name, table[name].nunique()) for name in ("model", "topic")]
-    product = " x ".join(f"{count} {name}{'s' * (count > 1)}" for name, count in kinds if count)
-    groups = f"{len(table)} group{'s' * (len(table) > 1)}"
-    parts = [f"{groups} ({product})"]
+    kinds = [(table[name].nunique(), name) for name in ("model", "topic")]
+    product = " x ".join(counted(*kind) for kind in kinds if kind[0])
+    parts = [f"{counted(len(table), 'group')} ({product})"]
     if not np.isnan(summary.n).any():
         least, most = summary.n.min(), summary.n.max()
         per_group = f"{least:g}" if least == most else f"{least:g} to {most:g}"

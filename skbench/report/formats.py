@@ -3,7 +3,6 @@
 import functools
 import json
 import sys
-from typing import NamedTuple
 
 import click
 import numpy as np
@@ -15,13 +14,6 @@ from skbench.report.writers import as_latex, as_markdown, print_whole
 
 _FORMS = {"json": "JSON", "csv": "CSV", "markdown": "a Markdown table", "latex": "a LaTeX table"}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a cell starts with that is run
-
-
-class Form(NamedTuple):
-    """What the user asked for: "text" or one of the forms, and whether CSV is for spreadsheets."""
-
-    name: str
-    escape_formulas: bool = False
 
 
 def format_options(command):
@@ -46,8 +38,7 @@ def form_option(*names):
                 raise click.UsageError(f"--{asked[0]} and --{asked[1]} exclude each other.")
             if escape_formulas and asked != ["csv"]:
                 raise click.UsageError("--escape-formulas goes with --csv.")
-            form = Form(asked[0] if asked else "text", escape_formulas)
-            return command(*args, form=form, **kwargs)
+            return command(*args, form=asked[0] if asked else "text", **kwargs)
 
         for name in reversed(names):
             help_text = f"Print {_FORMS[name]}."
@@ -60,14 +51,14 @@ def form_option(*names):
 
 def show(form, table, document, frame=None):
     """Print a table for people, a document as JSON, or a frame as CSV."""
-    if form.name == "text":
+    if form == "text":
         print_whole(table)
-    elif form.name == "json":
+    elif form == "json":
         print_json(document)
-    elif form.name == "csv":
-        print_data(as_csv(frame, form.escape_formulas))
+    elif form == "csv":
+        print_data(as_csv(frame))
     else:
-        print_data(as_markdown(table) if form.name == "markdown" else as_latex(table))
+        print_data(as_markdown(table) if form == "markdown" else as_latex(table))
 
 
 def show_estimates(form, table, estimate, name, frame, **known):
@@ -102,10 +93,10 @@ def _plain(value):
     return value if value is None or isinstance(value, (bool, int)) else str(value)
 
 
-def as_csv(frame, escape_formulas=False):
+def as_csv(frame):
     """Rows as CSV; lists in one cell, and on demand nothing that a spreadsheet runs."""
     frame = frame.map(lambda cell: " ".join(cell) if isinstance(cell, list) else cell)
-    if escape_formulas:
+    if click.get_current_context().params.get("escape_formulas"):
         frame = frame.map(_no_formula).rename(columns=_no_formula)
     return frame.to_csv(index=False, lineterminator="\n").removesuffix("\n")
 

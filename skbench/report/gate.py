@@ -56,9 +56,9 @@ def gate(old, new, margin, undecided, save_baseline, form, **options):
         raise click.UsageError("--save-baseline takes a file that ends in .csv.")
     with in_one_line():
         result, rows = _decided(old, new, margin, options)
-        if form.name == "json":
+        if form == "json":
             print_json(_document(result))
-        elif form.name == "markdown":
+        elif form == "markdown":
             print_data(result.to_markdown())
         else:
             for sentence in result.sentences():

@@ -1,7 +1,5 @@
 """A report in a few sentences: what is in doubt, who may be best, what would settle the rest."""
 
-import numpy as np
-
 from skbench.report.table import number, score_form
 from skbench.report.tables import unlike_groups
 
@@ -16,13 +14,11 @@ def headline(findings):
     form = score_form(findings.board.estimate.value)
     if len(models) == 1:
         (one,) = models
-        ends = (number(x, form) for x in (one.value, one.low, one.high))
-        first = "{} scores {} ({} to {}).".format(one.model, *ends)
-        return [*doubts, first, *_odd(findings.groups)]
+        value, low, high = (number(x, form) for x in (one.value, one.low, one.high))
+        return [*doubts, f"{one.model} scores {value} ({low} to {high}).", *_odd(findings.groups)]
     best = [str(name) for name in findings.board.rank_sets.best()]
     scores = {row.model: number(row.value, form) for row in models}
-    told = _best(best, scores)
-    return [*doubts, told, *_odd(findings.groups), *_settled(findings, best)]
+    return [*doubts, _best(best, scores), *_odd(findings.groups), *_settled(findings, best)]
 
 
 def listed(names):
@@ -46,10 +42,10 @@ def _best(best, scores):
         )
     told = listed(f"{name} ({scores[name]})" for name in best)
     others = "no model is" if len(best) == len(scores) else "the others are clearly"
-    count = f"of {len(scores)} models" if len(best) <= _NAMED else f"{len(best)} of {len(scores)}"
     if len(best) <= _NAMED:
-        return f"{told} may be the best {count}; {others} beaten."
-    return f"{count} models may be the best: {told}; {others} beaten."
+        return f"{told} may be the best of {len(scores)} models; {others} beaten."
+    count = f"{len(best)} of {len(scores)} models"
+    return f"{count} may be the best: {told}; {others} beaten."
 
 
 def _odd(groups):
@@ -72,14 +68,12 @@ def _settled(findings, best):
     """How many more items would tell the first of the best from the others."""
     pairs = findings.pairs()
     if len(best) > 1:
-        leader = best[0]
-        with_leader = (pairs["model_a"] == leader) | (pairs["model_b"] == leader)
-        others = pairs["model_a"].where(pairs["model_b"] == leader, pairs["model_b"])
-        rivals = with_leader & others.isin(best)
-        needed = dict(zip(others[rivals], pairs["more_items"][rivals], strict=True))
-        needed = {name: n for name, n in needed.items() if not np.isnan(n)}
-        if needed:
-            yield _needed(leader, needed)
+        # Of each pair with the first of the best, the model that is not it.
+        others = pairs["model_a"].where(pairs["model_b"] == best[0], pairs["model_b"])
+        with_it = (pairs[["model_a", "model_b"]] == best[0]).any(axis=1) & others.isin(best)
+        needed = pairs["more_items"].set_axis(others)[with_it.to_numpy()].dropna()
+        if len(needed):
+            yield _needed(best[0], needed)
     apart = int(pairs["value"].isna().sum())
     if apart:
         yield f"{apart} of {len(pairs)} pairs cannot be compared: they share no items."
@@ -91,13 +85,13 @@ def _settled(findings, best):
 
 
 def _needed(leader, needed):
-    within = {name: n for name, n in needed.items() if n < _OUT_OF_REACH}
-    if not within:
+    within = needed[needed < _OUT_OF_REACH]
+    if within.empty:
         return f"No number of items that is within reach would tell {leader} from the others."
-    easiest, hardest = min(within, key=within.get), max(within, key=within.get)
-    told = f"About {within[easiest]:,.0f} more items would tell {leader} from {easiest}"
+    easiest, hardest = within.idxmin(), within.idxmax()
+    told = f"About {within.min():,.0f} more items would tell {leader} from {easiest}"
     if hardest != easiest:
-        told += f", {within[hardest]:,.0f} from {hardest}"
+        told += f", {within.max():,.0f} from {hardest}"
     if len(within) < len(needed):
         told += "; for the others no number within reach would do"
     return f"{told}, if the true differences are those observed."

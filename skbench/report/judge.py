@@ -83,8 +83,7 @@ def _estimator(data):
     """The method for these rows: exact where each of few verdicts has labels enough."""
     from skbench.ppi.agreement import mean_estimator
 
-    discrete = _is_binary(data)
-    return mean_estimator(data.verdicts, data.human, discrete, data.clusters, data.groups)
+    return mean_estimator(data.verdicts, data.human, _is_binary(data), data.clusters, data.groups)
 
 
 def _is_binary(data):
@@ -112,7 +111,7 @@ def _of_all(data, confidence_level):
         "group": [None],
         "n_rows": [len(data.human)],
         "n_labeled": [int(data.labeled.sum())],
-        "judge": [_mean_score(data.scores)],
+        "judge": [pd.Series(data.scores).mean()],
         "labels_alone": alone.value,
         "labels_alone_low": alone.low,
         "labels_alone_high": alone.high,
@@ -193,17 +192,17 @@ def _shrunk(grouped, is_binary, confidence_level, seed):
         low[~labeled], high[~labeled] = eb.predict_interval(
             others, confidence_level=confidence_level
         ).T
-    cut = (0, 1) if is_binary else (-np.inf, np.inf)
-    return Estimate(
-        value=np.clip(value, *cut),
-        low=np.clip(low, *cut),
-        high=np.clip(high, *cut),
+    estimate = Estimate(
+        value=value,
+        low=low,
+        high=high,
         standard_error=error,
         confidence_level=confidence_level,
         labels=grouped.labels_,
         method=f"{known.method} on {grouped.estimator_._method}",
         guarantee=known.guarantee,
     )
+    return estimate.within(0, 1) if is_binary else estimate
 
 
 def _table(columns, estimate, effective_sample_size, bias, data):
@@ -213,14 +212,15 @@ def _table(columns, estimate, effective_sample_size, bias, data):
         table[name] = getattr(estimate, name)
     comparable = _on_one_scale(data)
     table["bias"] = table["judge"] - table["value"] if comparable else np.nan
-    for name, end, other in (("bias_low", "low", "high"), ("bias_high", "high", "low")):
-        if bias is not None:
-            # Score and label are of the same answer, and vary together.
-            table[name] = table["bias"] + getattr(bias, end) - bias.value
-            if _is_binary(data):
-                table[name] = table[name].clip(-1, 1)
-        else:
-            table[name] = table["judge"] - table[other] if comparable else np.nan
+    if bias is not None:
+        # Score and label are of the same answer, and vary together.
+        low, high = (table["bias"] + end - bias.value for end in (bias.low, bias.high))
+        cut = (-1, 1) if _is_binary(data) else (None, None)
+        table["bias_low"], table["bias_high"] = low.clip(*cut), high.clip(*cut)
+    else:
+        unknown = 0 if comparable else np.nan
+        table["bias_low"] = table["judge"] - table["high"] + unknown
+        table["bias_high"] = table["judge"] - table["low"] + unknown
     table["effective_sample_size"] = effective_sample_size
     return table
 
@@ -231,11 +231,6 @@ def _on_one_scale(data):
     low, high = (0, 1) if _is_binary(data) else (labels.min(), labels.max())
     scores = data.scores[~np.isnan(data.scores)]
     return bool(scores.size and (scores >= low).all() and (scores <= high).all())
-
-
-def _mean_score(scores):
-    known = scores[~np.isnan(scores)]
-    return known.mean() if known.size else np.nan
 
 
 def _one_table(rows, estimate, judge):
@@ -253,15 +248,10 @@ def _one_table(rows, estimate, judge):
     names, *numbers = zip(*lines, strict=True)
     ends = zip(("value", "low", "high"), numbers, strict=True)
     columns = [Column("", names), *(Column(name, cells, form) for name, cells in ends)]
-    head = [
-        f"{judge} judged {row.n_rows:,} answers, of which {row.n_labeled:,} have a human label."
-    ]
-    notes = [
-        "",
-        _how(estimate),
-        _worth(judge, row.effective_sample_size, row.n_labeled, only_labels),
-    ]
-    return Table(columns, [*head, ""], tables.method_and_promise(estimate), notes)
+    head = f"{judge} judged {row.n_rows:,} answers, of which {row.n_labeled:,} have a human label."
+    worth = _worth(judge, row.effective_sample_size, row.n_labeled, only_labels)
+    notes = ["", _how(estimate), worth]
+    return Table(columns, [head, ""], tables.method_and_promise(estimate), notes)
 
 
 def _group_table(rows, estimate, judge):
@@ -288,15 +278,14 @@ def _group_table(rows, estimate, judge):
 def _group_columns(rows, judge, shrunk):
     """The columns for people; narrow terminals lack the steps in between."""
     form = score_form(rows[["judge", "value", "high"]].to_numpy())
-    steps = {"labels alone": rows["labels_alone"], "corrected": rows["corrected"]}
     columns = [
         Column("group", rows["group"]),
         Column("answers", rows["n_rows"], ",d", narrow=False),
         Column("labels", rows["n_labeled"], ",d"),
         Column(judge, rows["judge"], form),
-        *(Column(name, cells, form, narrow=not shrunk and name == "corrected")
-          for name, cells in steps.items()),
-    ]  # fmt: skip
+        Column("labels alone", rows["labels_alone"], form, narrow=False),
+        Column("corrected", rows["corrected"], form, narrow=not shrunk),
+    ]
     ends = {"estimate": "value", "low": "low", "high": "high", "off by": "bias"}
     if not shrunk:
         ends.pop("estimate")  # is the corrected one

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from skbench._checks import require_columns
 from skbench._columns import with_winners
 from skbench.report.terminal import DataError, say
 
@@ -15,6 +16,7 @@ _WORDS = {
 # Who of two won, as arenas write it: a win, loss or tie of the first.
 _PAIRWISE = {"model_a": 1.0, "model_b": -1.0, "tie": 0.0, "tie (bothbad)": 0.0}
 _MOST_WORDS = 10
+_GUESSED = "cluster (guessed)"
 
 
 class Judged(NamedTuple):
@@ -71,8 +73,8 @@ def read_columns(file, wanted, human, labels=None, ids=None, label_columns=()):
         return _with_labels(table, file, labels, ids, human)
     if human not in table:
         raise DataError(
-            f"there is no column {human!r} in {str(file)!r}. Its columns are: {_listed(table)}. "
-            "Labels in a second file: --labels FILE --id COLUMN."
+            f"{str(file)!r} has no column {human!r}, but: {', '.join(map(str, table))}. Labels in "
+            "a second file: --labels FILE --id COLUMN."
         )
     return table
 
@@ -91,8 +93,10 @@ def as_yes_or_no(column):
         return column
     scores = column.map(_WORDS).astype(float)
     neither = scores.isna() & column.notna()
-    if neither.all() or not neither.any():
-        return column if neither.any() else scores
+    if not neither.any():
+        return scores
+    if neither.all():
+        return column
     shown = ", ".join(map(repr, sorted(column[neither].unique())[:5]))
     say(
         f"{column.name}: {int(neither.sum())} of {int(column.notna().sum())} verdicts are neither "
@@ -114,9 +118,6 @@ def as_event(column, event, what="human label"):
             f"--event {event}: no {what} says so. There are: {', '.join(written[:10])}."
         )
     return found
-
-
-_GUESSED = "cluster (guessed)"
 
 
 def with_guessed_cluster(table, by):
@@ -143,11 +144,10 @@ def with_guessed_cluster(table, by):
 def _with_event(table, judge, human, event):
     """Verdicts and labels as 1 where they are the event, 0 where they are another."""
     happened = {}
-    for name in (judge, human):
-        column = as_one_word(table[name])
+    for name, what in ((judge, "verdict"), (human, "human label")):
         # Each column by itself: one may write y and n, the other 1 and 0.
-        said = as_event(table[name], event, "human label" if name == human else "verdict")
-        happened[name] = (column == said).astype(float).where(column.notna())
+        said = as_one_word(table[name]) == as_event(table[name], event, what)
+        happened[name] = said.astype(float).where(table[name].notna())
     return table.assign(**happened)
 
 
@@ -156,18 +156,8 @@ def _load(file, wanted, label_columns, maybe=()):
 
     table, _ = load_table(file, lambda columns: [c for c in label_columns if c is not None])
     table = with_winners(table, [*wanted, *maybe])
-    for name in wanted:
-        if name not in table.columns:
-            raise DataError(
-                f"there is no column {name!r} in {str(file)!r}. Its columns are: {_listed(table)}."
-            )
+    require_columns(table.columns, wanted, repr(str(file)))
     return table
-
-
-def _listed(table):
-    from skbench._checks import listed
-
-    return listed(table.columns)
 
 
 def _with_labels(table, file, labels, ids, human):
@@ -175,10 +165,7 @@ def _with_labels(table, file, labels, ids, human):
     given = _load(labels, [*ids, human], label_columns=ids)
     keys, given_keys = _one_text(table, ids, "id"), _one_text(given, ids, "id")
     _refuse_repeated(given_keys, labels, "Keep one label per answer.")
-    remedy = (
-        "A label would go to several rows. Name all columns that tell answers apart (--id a,b)."
-    )
-    _refuse_repeated(keys, file, remedy)
+    _refuse_repeated(keys, file, "A label would go to several rows. Name all columns of --id.")
     place = pd.Index(given_keys).get_indexer(keys)
     n_found = int((place >= 0).sum())
     if n_found == 0:
@@ -220,11 +207,11 @@ def _as_text(labels):
 
 
 def _refuse_repeated(keys, file, remedy):
-    repeated = pd.Series(keys).duplicated()
-    if repeated.any():
+    repeated = keys[pd.Series(keys).duplicated()]
+    if len(repeated):
         raise DataError(
-            f"{int(repeated.sum())} of {len(keys)} rows of {str(file)!r} repeat an id, first "
-            f"{keys[int(np.argmax(repeated))]!r}. {remedy}"
+            f"{len(repeated)} of {len(keys)} rows of {str(file)!r} repeat an id, first "
+            f"{repeated[0]!r}. {remedy}"
         )
 
 
@@ -241,7 +228,7 @@ def _with_verdict(table, judge, human):
     """Rows with a verdict; says how many have none."""
     say_silent(table, judge, human)
     table = table[table[judge].notna()]
-    if table[human].notna().sum() == 0:
+    if table[human].isna().all():
         raise DataError(
             f"none of the {len(table)} rows with a verdict in {judge!r} has a label in {human!r}. "
             "Have some of them labeled, chosen at random."
@@ -255,31 +242,34 @@ def _verdicts(column):
         scores = column.to_numpy(dtype=float)
         if np.isinf(scores).any():
             raise DataError(
-                f"{int(np.isinf(scores).sum())} of {len(scores)} scores in {column.name!r} are "
-                "infinite. Correct them, or leave the rows out."
+                f"{column.name!r} has infinite scores: correct them, or leave them out."
             )
         return scores, scores
     words = _lower(column)
+    names = words.unique()
     if words.isin(_PAIRWISE).all():
         say(f"{column.name}: who of two won, as 1 for model_a, -1 for model_b and 0 for a tie")
-        scores = words.map(_PAIRWISE).to_numpy(dtype=float)
-        return scores, scores
-    scores = words.map(_WORDS).to_numpy(dtype=float)
-    names = words.unique()
-    if len(names) > _MOST_WORDS:
+    elif len(names) > _MOST_WORDS:
         raise DataError(
             f"{column.name} holds {len(names)} different words, such as {names[0]!r}. Give a "
             f"column of numbers, or of at most {_MOST_WORDS} verdicts."
         )
+    scores = _as_numbers(words)
     neither = np.isnan(scores)
-    if neither.any():
-        shown = ", ".join(map(repr, sorted(words[neither].unique())))
-        say(
-            f"{int(neither.sum())} of {len(words)} verdicts are neither yes nor no ({shown}): a "
-            f"verdict of its own, left out of what {column.name} says on average"
-        )
-        return words.to_numpy(dtype=object), scores
-    return scores, scores
+    if not neither.any():
+        return scores, scores
+    shown = ", ".join(map(repr, sorted(words[neither].unique())))
+    say(
+        f"{int(neither.sum())} of {len(words)} verdicts are neither yes nor no ({shown}): a "
+        f"verdict of its own, left out of what {column.name} says on average"
+    )
+    return words.to_numpy(dtype=object), scores
+
+
+def _as_numbers(words):
+    """What words for yes and no, or for who of two won, are as numbers; nan for others."""
+    meaning = _PAIRWISE if words.dropna().isin(_PAIRWISE).all() else _WORDS
+    return words.map(meaning).to_numpy(dtype=float)
 
 
 def _as_labels(column):

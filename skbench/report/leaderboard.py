@@ -16,15 +16,9 @@ from skbench.report.understanding import counted
 _MOST_LETTERS = 12  # groups of ties that letters keep readable
 
 
-def _refuse_by(context, option, value):
-    if value is not None:
-        raise click.UsageError("--by is now called --topics: topics whose means count equally.")
-
-
 @click.command()
 @click.argument("file")
 @click.option("--topics", type=Names(), help="Topic column(s), whose means then count equally.")
-@click.option("--by", hidden=True, expose_value=False, callback=_refuse_by)
 @model_options
 @click.option("--half-width", help="Column of 1.96 standard errors beside means of data sets.")
 @click.option(

@@ -9,11 +9,12 @@ import click
 import numpy as np
 import pandas as pd
 
-from skbench._checks import plain
+from skbench._checks import listed, plain
 from skbench._printed import NUMBERS
 from skbench.report import reading
 from skbench.report.tables import joined
 from skbench.report.terminal import DataError, say
+from skbench.report.understanding import counted
 
 _READING = ("model", "score", "item", "filter", "skip_bad_lines")
 
@@ -32,21 +33,20 @@ class Past(NamedTuple):
     def estimate(self, labels, by, confidence_level):
         """Means over all items of the bank, of these groups; nan where it has no item."""
         topics = [name for name in by if name != "model"]
-        levels = [name for name, given in (("model", "model" in by), ("topic", topics)) if given]
-        found = self.fitted.estimate(levels, confidence_level)
         frame = pd.DataFrame(list(labels), columns=by)
-        bank = self.fitted.bank
-        wanted = [_one_topic(frame, topics, bank)] if topics else []
-        if "model" in by:
-            wanted.insert(0, frame["model"])
-        index = pd.MultiIndex.from_arrays(wanted) if len(wanted) > 1 else pd.Index(wanted[0])
+        wanted = frame.drop(columns=topics)
+        if topics:
+            wanted = wanted.assign(topic=_one_topic(frame, topics, self.fitted.bank))
+        found = self.fitted.estimate(list(wanted), confidence_level)
+        one = wanted.shape[1] == 1
+        index = pd.Index(wanted.iloc[:, 0]) if one else pd.MultiIndex.from_frame(wanted)
         frame = found.to_frame().set_axis(found.labels).reindex(index)
         columns = {name: frame[name].to_numpy() for name in NUMBERS}
         return replace(found, labels=labels, method=self.method(f"{found.method},"), **columns)
 
     def method(self, name):
         """The method with the number of earlier models."""
-        return f"{name} {self.n_models} earlier model{'s' * (self.n_models > 1)}"
+        return f"{name} {counted(self.n_models, 'earlier model')}"
 
     def comparable(self, columns):
         """Adjusted scores of items for comparisons of models, and their `by` and `cluster`."""
@@ -92,11 +92,11 @@ class Worth(NamedTuple):
         """In words."""
         if not np.isfinite(self.n_as_good):
             return "What the earlier models are worth is unknown."
-        models = f"{self.n_models} earlier model{'s' * (self.n_models > 1)}"
         return (
-            f"With {models}, {self.n:g} items per group are as good as {self.n_as_good:.0f}: "
-            "median over groups of their number times the sampling variance of the direct "
-            "estimate, divided by the posterior variance; right if the model is."
+            f"With {counted(self.n_models, 'earlier model')}, {self.n:g} items per group are as "
+            f"good as {self.n_as_good:.0f}: median over groups of their number times the sampling "
+            "variance of the direct estimate, divided by the posterior variance; right if the "
+            "model is."
         )
 
 
@@ -104,11 +104,9 @@ def worth(past, summary, estimate):
     """How many items per group would tell as much without a past, as `Worth`."""
     with np.errstate(divide="ignore", invalid="ignore"):
         as_good = np.asarray(summary.n * summary.sigma2) / estimate.standard_error**2
-    known = np.isfinite(as_good)
-    if not known.any():
-        return Worth(past.n_models, float(np.median(summary.n)), np.nan)
-    n = np.asarray(summary.n, dtype=float)[known]
-    return Worth(past.n_models, float(np.median(n)), float(np.median(as_good[known])))
+    sizes = pd.DataFrame({"n": np.asarray(summary.n, dtype=float), "as_good": as_good})
+    typical = sizes[np.isfinite(as_good)].median()
+    return Worth(past.n_models, float(typical["n"]), float(typical["as_good"]))
 
 
 def check_past(paths, file, missing="drop"):
@@ -181,9 +179,9 @@ def learn(paths, file, rows, source, by=None, roles=None):
     if topics:
         items = items.assign(topic=_one_topic(items, topics, bank))
     keys = [name for name in ("topic", "item") if name in items]
-    both = bank.items_[keys].drop_duplicates() if list(bank.topics_) != ["all"] else None
-    if both is None:
-        items, keys, both = items.assign(topic="all"), ["item"], bank.items_[["item"]]
+    if list(bank.topics_) == ["all"]:
+        items, keys = items.assign(topic="all"), ["item"]
+    both = bank.items_[keys].drop_duplicates()
     asked = items[keys].drop_duplicates()
     # Numbers and text cannot be merged.
     alike = all(asked[key].isin(both[key]).any() for key in keys)
@@ -191,28 +189,17 @@ def learn(paths, file, rows, source, by=None, roles=None):
     if not known:
         raise DataError(
             f"none of the {len(asked)} items, such as {_words(asked)}, is in the past, which has "
-            f"such as {_words(both)}. {_remedy(asked, both)}"
+            f"such as {_words(both)}. Name the column of the same ids (--item), and the same "
+            "topics (--by), or leave topics out."
         )
     fitted = UnitLevelModel(bank).fit(items, items["score"])
-    n_models = len(bank.models_)
     lacking = len(asked) - known
+    told = f"; {lacking} items asked are not among them" if lacking else ""
     say(
-        f"past: {n_models} earlier model{'s' * (n_models > 1)}; {known} of the "
-        f"{len(bank.items_)} items that they answered were asked here"
-        + f"; {lacking} items asked are not among them"
-        * (lacking > 0)
+        f"past: {counted(len(bank.models_), 'earlier model')}; {known} of the {len(bank.items_)} "
+        f"items that they answered were asked here{told}"
     )
     return Past(fitted, items)
-
-
-def _remedy(asked, both):
-    """What to do about items of which the bank knows none."""
-    if "topic" in asked and set(asked["item"].astype(str)) & set(both["item"].astype(str)):
-        return (
-            "Their ids are known, under other topics: name topics as the past does, or leave their "
-            "column out of the file where ids do not start again in every topic."
-        )
-    return "Name the column of the same ids: --item, and --by for topics."
 
 
 def _named(earlier, new, option):
@@ -222,8 +209,8 @@ def _named(earlier, new, option):
     if len(same) == len(earlier):
         raise DataError(f"{option} has no models but those of the results: none is earlier.")
     if same:
-        shown = ", ".join(map(str, same[:3])) + ", ..." * (len(same) > 3)
-        say(f"past: {len(same)} of its {len(earlier)} models left out, as they are new: {shown}")
+        told = f"past: {len(same)} of its {len(earlier)} models left out, as they are new"
+        say(f"{told}: {listed(same, most=3)}")
     return same
 
 

@@ -26,12 +26,8 @@ def plan_with_bank(paths, file, roles, half_width, choose, output, seed, level, 
     with in_one_line():
         bank = read_bank(paths, file, roles=roles)
         with working("trying it on earlier models"):
-            needed = {
-                name: items_needed(
-                    bank, half_width, name, confidence_level=level, random_state=seed
-                )
-                for name in _LEVELS
-            }
+            how = {"confidence_level": level, "random_state": seed}
+            needed = {name: items_needed(bank, half_width, name, **how) for name in _LEVELS}
         if choose is not None:
             chosen = choose_items(bank, choose, random_state=seed)
             write_whole(output, chosen.to_csv(index=False, lineterminator="\n"))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from skbench._checks import check_within
+from skbench._checks import check_within, listed
 from skbench.report.terminal import DataError, say
 
 _TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".bz2", ".xz", ".zst")
@@ -44,7 +44,7 @@ def read_rows(paths, by, roles, missing="drop", whole_sets=False):
     if found.units:
         warnings.warn(found.units, stacklevel=2)
     rows = with_missing(rows, missing)
-    return _with_repeats_averaged(rows) if found.repeats > 1 and found.clusters else rows
+    return _with_repeats_averaged(rows) if found.n_repeats > 1 and found.n_clusters else rows
 
 
 def _with_repeats_averaged(rows):
@@ -75,18 +75,14 @@ def renamed(rows, new_names):
     for text, pair in zip(new_names, pairs, strict=True):
         if len(pair) < 2 or not all(part.strip() for part in pair):
             raise DataError(f"--rename {text!r}: write OLD=NEW, two names of a model.")
-    if "model" not in rows.items:
-        raise DataError("--rename has no meaning: no column names models.")
+    need_columns(rows.items, "model")
     names = {str(name) for name in rows.items["model"].unique()}
-    for old, _ in pairs:
-        if old not in names:
-            shown = ", ".join(sorted(names)[:6]) + ", ..." * (len(names) > 6)
-            raise DataError(f"--rename {old}=...: there is no such model. There are: {shown}.")
     new = dict(pairs)
-    after = [new.get(name, name) for name in names]
-    if len(set(after)) < len(after):
-        twice = next(name for name in after if after.count(name) > 1)
-        raise DataError(f"--rename would give several models the name {twice!r}.")
+    for old in new.keys() - names:
+        shown = listed(sorted(names), most=6)
+        raise DataError(f"--rename {old}=...: there is no such model. There are: {shown}.")
+    if len({new.get(name, name) for name in names}) < len(names):
+        raise DataError("--rename would give several models one name.")
     return with_models(rows, lambda models: models.map(lambda name: new.get(str(name), name)))
 
 
@@ -109,13 +105,13 @@ def with_missing(rows, missing):
     if absent.empty:
         return rows
     if missing == "refuse":
-        counts = absent["model"].value_counts() if "model" in absent else None
-        n_models = rows.items["model"].nunique() if counts is not None else 1
-        worst = "" if counts is None else f": {counts.index[0]!r} lacks {counts.iloc[0]}"
-        first = f" (first item {absent['item'].iloc[0]!r})" if "item" in absent else ""
+        worst = ""
+        if "model" in absent:
+            counts = absent["model"].value_counts()
+            worst = f": {counts.index[0]!r} lacks {counts.iloc[0]}"
         raise DataError(
-            f"{1 if counts is None else len(counts)} of {n_models} models did not answer all items"
-            f"{worst}{first}. Leave out these items or models, or pass --missing drop or wrong."
+            f"models did not answer all items{worst}. Leave out these items or models, or pass "
+            "--missing drop or wrong."
         )
     say(f"{len(absent)} answers that are not there count as wrong (--missing wrong)")
     items = pd.concat([rows.items, absent.assign(score=0.0)], ignore_index=True)

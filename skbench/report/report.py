@@ -12,7 +12,7 @@ from skbench.report import past as pasts
 from skbench.report import reading, thresholds
 from skbench.report.formats import form_option, print_data, print_json
 from skbench.report.options import Names, features_option, file_option, model_options, seed_option
-from skbench.report.terminal import in_one_line, loading, say, working
+from skbench.report.terminal import in_one_line, say, working
 
 THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
 
@@ -67,8 +67,7 @@ def report(paths, by, bounds, confidence_level, missing, seed, rows, form, **opt
         with working("estimating"):
             past = pasts.learn(*earlier, rows_read, paths[0], by, options)
             features = None if past is not None else reading.find_features(rows_read, groups, asked)
-            with loading():
-                from skbench.report.findings import find
+            from skbench.report.findings import find
 
             settings = confidence_level, missing, seed, past, features
             findings = find(rows_read, groups, known_range, *settings, equal_topics=bool(by))
@@ -89,8 +88,7 @@ def report(paths, by, bounds, confidence_level, missing, seed, rows, form, **opt
 
 def _read(paths, by, roles, missing):
     """Item rows as read, and the columns that make up the topic."""
-    with loading():
-        from skbench.readers.group_results import unfolded
+    from skbench.readers.group_results import unfolded
 
     reading.check_topics(by, roles["model"])
     rows = reading.read_rows(paths[0] if len(paths) == 1 else list(paths), by, roles, missing)
@@ -112,11 +110,11 @@ def _write(findings, about, verdicts, rows, form, html, summary):
         say(f"page: {html}")
     if summary is not None:
         sections.write_summary(summary, findings, about, verdicts)
-    if form.name == "json":
+    if form == "json":
         print_json(sections.document(findings, about, verdicts))
-    elif form.name == "markdown":
+    elif form == "markdown":
         print_data(sections.as_markdown_report(findings, about, verdicts, rows))
-    elif form.name == "latex":
+    elif form == "latex":
         print_data(sections.as_latex_report(findings, rows))
     else:
         sections.print_report(findings, about, rows)
@@ -132,16 +130,12 @@ def _read_in_words(findings, paths):
 
 def without_folders(text, paths):
     """Text without the folders that lead to the files, which are this machine's alone."""
-    folders = {f"{folder}{os.sep}" for path in paths for folder in _leading(path)}
+    parents = [Path(path).parent for path in paths]
+    found = {str(folder) for parent in parents for folder in (parent, parent.resolve())}
+    folders = {f"{folder}{os.sep}" for folder in found - {".", os.sep}}
     for folder in sorted(folders, key=len, reverse=True):
         text = text.replace(folder, "")
     return text
-
-
-def _leading(path):
-    """Folders before the name of a path: as typed, and from the root."""
-    typed = Path(path).parent
-    return [typed.resolve(), *([] if str(typed) in (".", os.sep) else [typed])]
 
 
 def _without_folder(argument):

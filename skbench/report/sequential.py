@@ -1,7 +1,6 @@
 """`skbench sequential`: are the items so far enough, or may the run stop?"""
 
 import sys
-from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -53,15 +52,15 @@ def sequential(file, a, b, state, bounds, form, **options):
         if state is not None:
             running.save(state)
         names = [str(name) for name in scores.columns]
-        ends = {name: getattr(result, name) for name in ("value", "low", "high")}
+        (found,) = result.to_frame().to_dict("records")
+        ends = {name: found[name] for name in ("value", "low", "high")}
         columns = [
             Column("", [" - ".join(names)]),
             Column("verdict", [result.verdict], align="right"),
             Column("items", [result.n_items], ",d"),
             *(Column(name, [value], ".4f") for name, value in ends.items()),
         ]
-        known = asdict(result)
-        document = {name: known[name] for name in ("verdict", "n_items", "chance", "futile")}
+        document = {name: found[name] for name in ("verdict", "n_items", "chance", "futile")}
         both = len(names) == 2
         keys = ("model_a", "model_b") if both else ("model",)
         rows = [dict(zip(keys, names, strict=True)) | ends | {"n_items": result.n_items}]
@@ -76,11 +75,12 @@ def _running(state, names, bounds, settings):
 
     kind = SequentialComparison if len(names) == 2 else SequentialMean
     own = {"names": tuple(map(str, names))} if len(names) == 2 else {}
-    fresh = kind(bounds=bounds, **own, **settings)
+    given = {"bounds": bounds} | own | settings
+    fresh = kind(**given)
     if state is None or not Path(state).exists():
         return fresh
     found = kind.load(state)
-    for name in kind._settings:
+    for name in given:
         if getattr(found, name) != getattr(fresh, name):
             raise DataError(
                 f"{state!r} was made with {name}={getattr(found, name)!r}, and now it is "

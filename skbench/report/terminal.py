@@ -1,6 +1,5 @@
 """Talking to the terminal: one line per note, warning or error, all on stderr."""
 
-import gc
 import io
 import time
 import warnings
@@ -83,20 +82,6 @@ def in_one_line():
             raise
         except (ValueError, OSError, ImportError) as error:
             raise DataError(one_line(error)) from error
-
-
-@contextmanager
-def loading():
-    """Load modules without looking for garbage among them, now or at the end.
-
-    Modules stay to the end, and going through them takes a tenth of a run of three seconds.
-    """
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 @contextmanager

@@ -18,33 +18,33 @@ class Understanding:
     answers that are not there; `gaps`, of each model that lacks some, the share answered by part.
     """
 
-    models: int
-    topics: int
-    items: int
-    answers: int
-    repeats: int
-    clusters: int
+    n_models: int
+    n_topics: int
+    n_items: int
+    n_answers: int
+    n_repeats: int
+    n_clusters: int
     what: str
     blank: float
     gaps: dict
     scores: str
     known_range: tuple | None
-    humans: list
-    judges: list
+    human_columns: list
+    judge_columns: list
     units: str | None
 
     def lines(self):
         """The same in lines of text, a small map of gaps among them."""
-        counts = [(self.models, "model"), (self.topics, "topic"), (self.items, "item")]
+        counts = [(self.n_models, "model"), (self.n_topics, "topic"), (self.n_items, "item")]
         size = ", ".join(counted(n, noun) for n, noun in counts if n) or "no models or topics"
-        answers = f"{counted(self.answers, 'answer')}; " if self.answers else ""
+        answers = f"{counted(self.n_answers, 'answer')}; " if self.n_answers else ""
         yield f"understood: {size}; {answers}{self.scores}"
         if self.what == "groups":
             yield "rows are results of groups: which items were right is not known"
-        if self.repeats > 1:
-            yield f"repeats: up to {self.repeats} answers of a model to an item"
-        if self.clusters:
-            yield f"clusters: {self.clusters:,}"
+        if self.n_repeats > 1:
+            yield f"repeats: up to {self.n_repeats} answers of a model to an item"
+        if self.n_clusters:
+            yield f"clusters: {self.n_clusters:,}"
         if self.gaps:
             few = " (# all, + half or more, - less, . none)"
             yield f"with gaps: {percent(self.blank)} of the answers are not there{few}"
@@ -53,21 +53,19 @@ class Understanding:
             more = len(self.gaps) - _MOST_MODELS
             if more > 0:
                 yield f"and {counted(more, 'more model')} with gaps"
-        elif self.items and self.models > 1:
+        elif self.n_items and self.n_models > 1:
             yield "crossed: every model answered every item"
-        if self.humans and self.judges:
+        if self.human_columns and self.judge_columns:
+            human, judge = self.human_columns[0], self.judge_columns[0]
             yield (
-                f"judge columns: {', '.join(self.judges)} beside human labels in {self.humans[0]}: "
-                f"skbench judge FILE --judge {self.judges[0]} --human {self.humans[0]}"
+                f"judge columns: {', '.join(self.judge_columns)} beside human labels in {human}: "
+                f"skbench judge FILE --judge {judge} --human {human}"
             )
 
     def to_dict(self):
         """The same for JSON."""
-        known = asdict(self)
-        counts = ("models", "topics", "items", "answers", "repeats", "clusters")
-        gaps = [{"model": name, "answered": shares} for name, shares in known.pop("gaps").items()]
-        columns = {f"{role}_columns": known.pop(f"{role}s") for role in ("human", "judge")}
-        return {f"n_{name}": known.pop(name) for name in counts} | known | columns | {"gaps": gaps}
+        gaps = [{"model": name, "answered": shares} for name, shares in self.gaps.items()]
+        return asdict(self) | {"gaps": gaps}
 
 
 def counted(n, noun):
@@ -100,19 +98,19 @@ def understood(rows):
         answers = int(items["n"].sum()) if "n" in items else 0
     n = {name: int(items[name].nunique()) for name in ("model", "item", "cluster") if name in items}
     return Understanding(
-        models=n.get("model", 0),
-        topics=n_topics,
-        items=n.get("item", 0),
-        answers=answers,
-        repeats=repeats,
-        clusters=n["cluster"] if own_clusters else 0,
+        n_models=n.get("model", 0),
+        n_topics=n_topics,
+        n_items=n.get("item", 0),
+        n_answers=answers,
+        n_repeats=repeats,
+        n_clusters=n["cluster"] if own_clusters else 0,
         what="items" if rows.groups is None else "groups",
         blank=blank,
         gaps=gaps,
         scores=scores,
         known_range=known,
-        humans=humans,
-        judges=judges,
+        human_columns=humans,
+        judge_columns=judges,
         units=units_in_doubt(items),
     )
 

@@ -120,7 +120,6 @@ def test_population_of_clusters(items, tmp_path):
         (["--population", "answers"], 1, "neither a number nor a column: 'answers'"),
         (["--population", "length"], 1, "differs within a group"),
         (["--population", "kind"], 1, "is no number"),
-        (["--population", "30", "--sample-size"], 2, "--sample-size has no meaning"),
     ],
 )
 def test_bad_populations_are_refused(items, tmp_path, options, code, words):
@@ -426,8 +425,6 @@ USAGE_ERRORS = [
         "has no meaning with --method direct.",
     ),
     (["x.csv", "--interval", "wilson"], "has no meaning with --method mixed."),
-    (["x.csv", "--method", "direct", "--scale", "logit"], "--scale has no meaning"),
-    (["x.csv", "--method", "direct", "--sample-size"], "--sample-size has no meaning"),
     (["x.csv", "--method", "direct", "--features", "a"], "--features has no meaning"),
     (["x.csv", "--method", "james-stein", "--features", "a"], "--features has no meaning"),
     (["x.csv", "--by", "topic,topic"], "'topic' is named twice."),

@@ -132,8 +132,3 @@ def test_letters_of_many_ties_can_be_read_back(tmp_path):
         for b in models[::9]:
             apart = a["rank_low"] > b["rank_high"] or b["rank_low"] > a["rank_high"]
             assert not (apart and set(a["ties"]) & set(b["ties"]))
-
-
-def test_former_option_of_the_leaderboard_names_the_new_one(folder):
-    result = CliRunner().invoke(leaderboard.leaderboard, [str(folder / "r.csv"), "--by", "topic"])
-    assert result.exit_code == 2 and "--topics" in result.stderr

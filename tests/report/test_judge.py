@@ -367,7 +367,7 @@ def test_ids_that_repeat_or_do_not_match_are_refused(two_files, written):
 @pytest.mark.parametrize(
     ("changed", "arguments", "words"),
     [
-        ({}, ("--judge", "em", "--human", "human"), "there is no column 'em' in"),
+        ({}, ("--judge", "em", "--human", "human"), "has no column 'em'"),
         (
             {},
             ("--judge", "autorater", "--human", "truth"),

@@ -1,6 +1,5 @@
 """`skbench report`: one set of numbers in print, as JSON and as a page."""
 
-import gc
 import io
 import json
 import re
@@ -22,7 +21,6 @@ from skbench.report.page import SHADES
 from skbench.report.reading import recommended
 from skbench.report.report import report
 from skbench.report.sections import bar
-from skbench.report.terminal import loading
 from skbench.summaries import summarize_items
 
 PAGE = Path(__file__).parents[2] / "doc" / "user_guide" / "report.rst"
@@ -433,12 +431,6 @@ def test_folders_of_evaluation_programs(folder):
     result = run(Path(__file__).parents[1] / "readers" / "fixtures" / folder)
     assert result.exit_code == 0
     assert "2 models" in result.stdout.splitlines()[0]
-
-
-def test_garbage_is_collected_again_after_loading():
-    with pytest.raises(ImportError), loading():
-        raise ImportError("no such module")
-    assert gc.isenabled()
 
 
 def test_names_are_text_in_json_whatever_they_look_like(tmp_path):

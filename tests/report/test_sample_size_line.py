@@ -1,7 +1,6 @@
 """How many items the estimates are worth, as the command line tells it."""
 
 import json
-import re
 
 import numpy as np
 import pandas as pd
@@ -46,13 +45,6 @@ def test_line_and_json_agree_with_the_function(data, file):
 def test_unknown_without_a_formula(file):
     told = json.loads(run(file, "--method", "structured", "--json"))
     assert told["sample_size_ratio"] is None
-
-
-@pytest.mark.slow
-def test_refits_tell_it_for_any_method(file):
-    text = " ".join(run(file, "--method", "fay-herriot", "--sample-size").split())
-    value, low = re.search(r"as good as ([\d.]+) times the items \(([\d.]+)", text).groups()
-    assert 1 < float(low) <= float(value) < np.inf
 
 
 def test_a_ratio_that_is_unknown_is_said_in_a_sentence():

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_option, listed
+from skbench._checks import check_option, listed, plain
 from skbench.stats.scales.aggregation import category_weights
 
 _TOLERANCE = 1e-6  # weights written with 6 digits or more sum to 1
@@ -78,6 +78,15 @@ def per_task(values, tasks, name):
             f"{name} must be finite, but {task_name(tasks, first)!r} has {column[first]:g}."
         )
     return column
+
+
+def cells(found, models, tasks):
+    """How many cells of models and tasks are marked, and the first of them, in words."""
+    model, task = np.argwhere(found)[0]
+    return (
+        f"{found.sum()} of {found.size} cells, such as model {plain(models[model])!r} on task "
+        f"{task_name(tasks, task)!r},"
+    )
 
 
 def task_name(tasks, position):

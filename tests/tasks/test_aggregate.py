@@ -304,7 +304,7 @@ def test_ranks_of_draws(draws):
 
 def test_noise_has_a_seed():
     X = pd.DataFrame({"model": list("aabb"), "task": list("stst")})
-    boot = TaskBootstrap(40, kind="normal").fit(X, [0.5] * 4, sigma2=1e-30)
+    boot = TaskBootstrap(40).fit(X, [0.5] * 4, sigma2=1e-30)
     ours = rank_models(boot, "noisy average rank", random_state=0).values
     again = rank_models(boot, "noisy average rank", random_state=0).values
     np.testing.assert_array_equal(ours, again)

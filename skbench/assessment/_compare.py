@@ -73,29 +73,10 @@ class EstimatorComparison:
         return table.assign(chosen=table.index == self.choice)
 
     def __repr__(self):
-        return f"{self._verdict()}\n{self.risk!r}"
-
-    def _verdict(self):
-        if self.choice == self.safest == self.best:
-            return f"Use {self.choice!r}: no other has a smaller estimated risk."
-        if self.choice == self.safest:
-            return (
-                f"Use {self.choice!r}: {self._gain(self.best)}, which is too little to tell "
-                "from chance."
-            )
-        doubt = ""
+        words = f"Use {self.choice!r}."
         if self.choice != self.best:
-            doubt = f" {self.best!r} has a smaller estimated risk, but a less certain one."
-        return f"Use {self.choice!r}: {self._gain(self.choice)}.{doubt}"
-
-    def _gain(self, name):
-        difference, error = self.risk.difference(name, self.safest)
-        risk = self.risk.risk
-        if risk[name] > 0:
-            less = f"{100 * -difference / risk[self.safest]:.0f} % less squared error than"
-        else:
-            less = "an estimated squared error of 0 or less, below that of"
-        return f"{name!r} has {less} {self.safest!r}, {-difference / error:.1f} standard errors"
+            words += f" {self.best!r} has a smaller estimated risk, but too uncertain a one."
+        return f"{words}\n{self.risk!r}"
 
 
 def compare_estimators(

@@ -148,11 +148,8 @@ def make_judged_items(
 
 def _few_of_each(group, n_labeled, rng):
     """Which items are labeled: `n_labeled` random ones of each group."""
-    order = np.lexsort([rng.random(len(group)), group])
-    first = np.searchsorted(group, np.arange(len(n_labeled)))
-    labeled = np.empty(len(group), dtype=bool)
-    labeled[order] = np.arange(len(group)) - first[group] < n_labeled[group]
-    return labeled
+    place = pd.Series(rng.random(len(group))).groupby(group).rank(method="first")
+    return place.to_numpy() <= n_labeled[group]
 
 
 def _verdicts(latent, abstains, score, abstention):

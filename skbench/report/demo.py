@@ -69,8 +69,8 @@ def demo(seed, n_images, output):
 def _benchmark(seed):
     from skbench.datasets import load_digits_c
 
-    with working("making digits-C, topics") as report:
-        data = load_digits_c(random_state=seed, progress=report)
+    with working("making digits-C"):
+        data = load_digits_c(random_state=seed)
     return data.items, data.features
 
 

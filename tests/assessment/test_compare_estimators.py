@@ -48,8 +48,8 @@ def test_takes_what_helps_and_leaves_what_harms():
     harmed = compare_estimators(CANDIDATES, counts(apart, 10, rng), random_state=0)
     assert (helped.best, helped.choice, helped.safest) == ("middle", "middle", "direct")
     assert (harmed.best, harmed.choice) == ("direct", "direct")
-    assert "Use 'middle': 'middle' has 84 % less squared error than 'direct'" in repr(helped)
-    assert "Use 'direct': no other has a smaller estimated risk" in repr(harmed)
+    assert "Use 'middle'." in repr(helped)
+    assert "Use 'direct'.\n" in repr(harmed)
 
 
 def comparison(**differences):
@@ -90,14 +90,9 @@ def test_verdicts():
             ("bold", "bold", {"bold": (-1.12, 0.1)}),
         )
     }
-    assert "Use 'sure': 'sure' has 50 % less squared error than 'safe', 5.0" in found["sure"]
-    assert "'bold' has a smaller estimated risk, but a less certain one." in found["sure"]
-    assert "Use 'safe': 'bold' has 5 % less" in found["safe"]
-    assert "which is too little to tell from chance" in found["safe"]
-    below = (
-        "'bold' has an estimated squared error of 0 or less, below that of 'safe', 11.2 standard"
-    )
-    assert below in found["bold"]
+    assert "Use 'sure'." in found["sure"] and "'bold' has a smaller" in found["sure"]
+    assert "Use 'safe'." in found["safe"] and "'bold' has a smaller" in found["safe"]
+    assert "Use 'bold'." in found["bold"] and "smaller" not in found["bold"]
 
 
 @pytest.mark.parametrize("doubt", [-1, np.nan, "1"])

@@ -97,9 +97,11 @@ def same_summary(ours, theirs):
     assert (ours.item_correlation is None) == (theirs.item_correlation is None)
     if ours.item_correlation is not None:
         pd.testing.assert_frame_equal(ours.item_correlation, theirs.item_correlation, rtol=1e-10)
-    assert (ours.variance_noise is None) == (theirs.variance_noise is None)
-    if ours.variance_noise is not None:
-        np.testing.assert_allclose(ours.variance_noise, theirs.variance_noise, rtol=1e-9)
+    assert (ours.sampling.variance_noise is None) == (theirs.sampling.variance_noise is None)
+    if ours.sampling.variance_noise is not None:
+        np.testing.assert_allclose(
+            ours.sampling.variance_noise, theirs.sampling.variance_noise, rtol=1e-9
+        )
 
 
 @pytest.mark.parametrize(

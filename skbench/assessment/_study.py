@@ -13,7 +13,7 @@ from joblib import Memory, Parallel, delayed
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_memory
 
-from skbench._checks import check_confidence_level, check_option, check_whole
+from skbench._checks import check_confidence_level, check_option, check_whole, listed
 from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import Names, Path, RandomState, Rows
@@ -274,11 +274,10 @@ class RepeatedSamplingStudy:
 
     def _warn_of_dropped(self, n_groups):
         if len(self.dropped_):
-            shown = ", ".join(map(repr, self.dropped_.index[:3]))
-            more = ", ..." if len(self.dropped_) > 3 else ""
             warnings.warn(
                 f"{len(self.dropped_)} of {n_groups} groups are too small for "
-                f"n_items={self.n_items!r} and are left out (see dropped_): {shown}{more}",
+                f"n_items={self.n_items!r} and are left out (see dropped_): "
+                f"{listed(self.dropped_.index, most=3, show=repr)}",
                 stacklevel=3,
             )
 

@@ -9,13 +9,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
 
-from skbench._checks import (
-    check_column,
-    check_option,
-    check_whole,
-    plain,
-    require_columns,
-)
+from skbench._checks import check_option, check_whole, floats, require_columns
 from skbench._random import as_generator
 from skbench._types import RandomState
 from skbench.containers import Draws
@@ -138,8 +132,10 @@ class ConfusionPosterior(DrawnTasks, BaseEstimator):
         check_whole("n_draws", self.n_draws)
         frame = as_frame(X)
         require_columns(frame.columns, COUNTS, "X")
-        tables = [task_table(frame, _whole(frame, name)) for name in COUNTS]
+        tables = [task_table(frame, frame[name]) for name in COUNTS]
         counts = np.stack([table.z for table in tables], axis=-1)
+        if np.any((counts < 0) | (counts != np.round(counts))):
+            raise ValueError("tp, fp, fn and tn must be counts: whole numbers of at least 0.")
         self.models_, self.tasks_ = tables[0].models, tables[0].tasks
         self.value_ = confusion_metric(counts, self.metric)
         rng = as_generator(self.random_state)
@@ -186,26 +182,10 @@ class ConfusionPosterior(DrawnTasks, BaseEstimator):
 
 
 def _concentrations(given):
-    try:
-        prior = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        prior = np.empty(0)
+    prior = floats("prior", given)
     if prior.shape not in ((), (4,)) or not np.all(prior > 0):
         raise ValueError(
             'prior must be one positive concentration, four of them, "uniform", or a frozen scipy '
             f"distribution, got {given!r}."
         )
     return prior
-
-
-def _whole(frame, name):
-    """A column of counts."""
-    labels = frame.index
-    counts = check_column(name, frame[name], labels, minimum=0)
-    bad = counts != np.round(counts)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(
-            f"{name} must hold counts, but row {plain(labels[row])!r} has {counts[row]:g}."
-        )
-    return counts

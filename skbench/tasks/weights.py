@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import are_counts, check_confidence_level, check_whole, listed
+from skbench._checks import are_counts, check_confidence_level, check_whole, require_columns
 from skbench._types import DrawSource
 from skbench.containers import Draws, Estimate
 from skbench.stats.intervals.binomial import sampling_variance
@@ -279,17 +279,11 @@ class WeightSimplex(BaseEstimator):
     def _corners(self, names):
         """Positions of the three categories among those there are."""
         wanted = list(names if self.categories is None else self.categories)
-        unknown = [name for name in wanted if name not in names]
-        if unknown:
-            raise ValueError(
-                f"There is no category {listed(unknown, most=3, show=repr)}; the tasks have "
-                f"{listed(names, most=3, show=repr)}."
-            )
+        require_columns(names, wanted, what="The list of categories")
         if len(set(wanted)) != 3 or len(wanted) != 3:
             raise ValueError(
-                f"A triangle has three corners, but there are {len(wanted)} categories: "
-                f"{listed(wanted, most=3, show=repr)}. Name three with categories=..., or merge "
-                "some."
+                f"A triangle has three corners, but there are {len(wanted)} categories. Name "
+                "three with categories=..., or merge some."
             )
         return names.get_indexer(wanted)
 

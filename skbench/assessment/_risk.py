@@ -191,11 +191,8 @@ def _judged(candidates, part, seed):
     answers, notes = ask(candidates, lambda variance: part.summary, seed)
     columns = [part.share, part.sigma2]
     for name in candidates:
-        if name in answers:
-            value = answers[name].value
-            columns.append(risk.split_loss(value, part.summary.z, part.z_out, part.sigma2))
-        else:
-            columns.append(np.full(len(part.summary), np.nan))
+        value = answers[name].value if name in answers else np.full(len(part.summary), np.nan)
+        columns.append(risk.split_loss(value, part.summary.z, part.z_out, part.sigma2))
     errors = {name: words for name, kind, words in notes if kind == "error"}
     return part.position[scored], np.column_stack(columns)[scored], part.n_out[scored], errors
 

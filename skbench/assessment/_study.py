@@ -190,7 +190,9 @@ class RepeatedSamplingStudy:
         candidates = as_candidates(self.estimators, self.variance)
         self._refuse_population_with_replacement(candidates)
         by = [by] if isinstance(by, str) else list(by)
-        _refuse_columns_of_results(by)
+        taken = [name for name in by if name in RESULT_COLUMNS]
+        if taken:
+            raise ValueError(f"by has {taken[0]!r}, a column of results_. Rename it in the items.")
         full = population(items, by, score, item, model, features, self.share_items)
         plan = design(full, self.n_items, self.replace)
         self.dropped_ = plan.dropped
@@ -287,13 +289,4 @@ class RepeatedSamplingStudy:
                 f"{name!r} failed in {len(failed)} of {self.n_repeats} repetitions, which are "
                 f"missing for it; the first time with {failed['message'].iloc[0]}",
                 stacklevel=3,
-            )
-
-
-def _refuse_columns_of_results(by):
-    for name in by:
-        if name in RESULT_COLUMNS:
-            raise ValueError(
-                f"by has {name!r}, which is a column of results_ with another meaning. Rename the "
-                f"column of the items, for instance to {name + '_label'!r}."
             )

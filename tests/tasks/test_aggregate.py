@@ -399,9 +399,8 @@ def test_errors_of_kinds_of_input(draws):
         aggregate(aggregate(draws))
     with pytest.raises(TypeError):
         rank_models(draws.values)
-    boot = TaskBootstrap(10).fit(pd.DataFrame({"model": ["a"], "task": ["t"]}), [0.5], n=4)
     with pytest.raises(TypeError):
-        normalize_scores(boot, (0, 1))
+        normalize_scores(draws.values, (0, 1))
 
 
 def test_errors_of_ranks(draws):

@@ -603,8 +603,8 @@ def vtab():
 @cache
 def vtab_bootstrap(kind="auto"):
     X, y, n = vtab()
-    sigma2 = y * (1 - y) / n if kind == "normal" else None
-    return TaskBootstrap(N_DRAWS, kind=kind, random_state=0).fit(X, y, sigma2=sigma2, n=n)
+    noise = {"sigma2": y * (1 - y) / n} if kind == "normal" else {"n": n}
+    return TaskBootstrap(N_DRAWS, random_state=0).fit(X, y, **noise)
 
 
 @cache

@@ -59,7 +59,6 @@ Weights: TypeAlias = PerTask | None
 Bounds: TypeAlias = tuple[float, float]
 # A column, or what makes one number per row of the table.
 Selector: TypeAlias = str | Callable[[pd.DataFrame], ArrayLike]
-Progress: TypeAlias = Callable[[int, int, str], object]
 
 
 class ReadOptions(TypedDict, total=False):

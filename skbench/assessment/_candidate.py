@@ -164,23 +164,18 @@ def _values(value):
 
 def _checked(said, labels):
     """The answer with columns of floats; what is no number per group is refused."""
-    columns = {field: _checked_column(field, getattr(said, field), labels) for field in ENDS}
+    columns = {field: np.asarray(getattr(said, field), dtype=float) for field in ENDS}
+    for field, column in columns.items():
+        if column.shape != (len(labels),):
+            raise ValueError(
+                f"{field} of its estimate has shape {column.shape} for {len(labels)} groups. Give "
+                "one number per group, nan where an interval has no such end."
+            )
     known = np.isfinite(columns["value"])
     if not known.all():
         raise ValueError(f"its estimate of group {labels[int(np.argmin(known))]!r} is not finite.")
     check_option("guarantee", said.guarantee, GUARANTEES)
     return said._replace(**columns)
-
-
-def _checked_column(field, given, labels):
-    column = None if given is None else np.asarray(given, dtype=float)
-    if column is None or column.shape != (len(labels),):
-        found = "None" if column is None else f"of shape {column.shape}"
-        raise ValueError(
-            f"{field} of its estimate is {found} for {len(labels)} groups. Give one number per "
-            "group, nan where an interval has no such end."
-        )
-    return column
 
 
 def told(method, arguments):

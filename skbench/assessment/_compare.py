@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,8 +30,6 @@ class EstimatorComparison:
         Candidate with the smallest estimated risk.
     choice : str
         What to use: the candidate that is best with the doubt about it counted in.
-    n_standard_errors : float
-        How much of that doubt.
     estimator : estimator
         The choice, fitted on all items.
     estimate : Estimate
@@ -52,7 +49,6 @@ class EstimatorComparison:
     risk: RiskComparison
     best: str
     choice: str
-    n_standard_errors: float
     estimator: object
     estimate: Estimate
 
@@ -73,29 +69,10 @@ class EstimatorComparison:
         return table.assign(chosen=table.index == self.choice)
 
     def __repr__(self):
-        return f"{self._verdict()}\n{self.risk!r}"
-
-    def _verdict(self):
-        if self.choice == self.safest == self.best:
-            return f"Use {self.choice!r}: no other has a smaller estimated risk."
-        if self.choice == self.safest:
-            return (
-                f"Use {self.choice!r}: {self._gain(self.best)}, which is too little to tell "
-                "from chance."
-            )
-        doubt = ""
+        words = f"Use {self.choice!r}."
         if self.choice != self.best:
-            doubt = f" {self.best!r} has a smaller estimated risk, but a less certain one."
-        return f"Use {self.choice!r}: {self._gain(self.choice)}.{doubt}"
-
-    def _gain(self, name):
-        difference, error = self.risk.difference(name, self.safest)
-        risk = self.risk.risk
-        if risk[name] > 0:
-            less = f"{100 * -difference / risk[self.safest]:.0f} % less squared error than"
-        else:
-            less = "an estimated squared error of 0 or less, below that of"
-        return f"{name!r} has {less} {self.safest!r}, {-difference / error:.1f} standard errors"
+            words += f" {self.best!r} has a smaller estimated risk, but too uncertain a one."
+        return f"{words}\n{self.risk!r}"
 
 
 def compare_estimators(
@@ -104,7 +81,6 @@ def compare_estimators(
     by: Names | None = None,
     *,
     safest: str | None = None,
-    n_standard_errors: float = 1.0,
     n_splits: int = 10,
     n_repeats: int = 1,
     confidence_level: float = 0.95,
@@ -124,9 +100,6 @@ def compare_estimators(
         Columns that define the groups; required with a dataframe.
     safest : str, default=None
         Candidate to fall back on, by default the first of `estimators`.
-    n_standard_errors : float, default=1.0
-        How many standard errors of the difference to the safest count against a
-        candidate; 0 takes the smallest estimated risk.
     n_splits, n_repeats : int, default=10 and 1
         As in `estimated_risk`.
     confidence_level : float, default=0.95
@@ -146,8 +119,7 @@ def compare_estimators(
     Raises
     ------
     ValueError
-        As in `estimated_risk`, if the safest candidate fails, or if
-        `n_standard_errors` is no number of at least 0.
+        As in `estimated_risk`, or if the safest candidate fails.
     TypeError
         If `estimators` is no dict of estimators.
 
@@ -158,12 +130,13 @@ def compare_estimators(
 
     Notes
     -----
-    The rule takes the candidate with the smallest ``difference + n_standard_errors * standard
-    error``, where the difference is that of its estimated risk to the safest's (0 for the safest
-    itself). A candidate that is not better than the safest by that many standard errors is never
-    chosen. On real evaluations (benchmarks/selection.py) the rule took the largest of ten mean
-    regrets from 1.23 to 1.15 and their average from 1.06 to 1.05, partly on the data it was chosen
-    on. Differences of risks are free of most of the noise in both.
+    The rule takes the candidate with the smallest difference plus its standard error, where the
+    difference is that of its estimated risk to the safest's (0 for the safest itself). A candidate
+    that is not better than the safest by one standard error is never chosen;
+    `RiskComparison.choice` applies the rule with other numbers of them. On real evaluations
+    (benchmarks/selection.py) the rule took the largest of ten mean regrets from 1.23 to 1.15 and
+    their average from 1.06 to 1.05, partly on the data it was chosen on. Differences of risks are
+    free of most of the noise in both.
 
     When not to use it: as proof that one candidate is the best. Between candidates a few percent
     apart luck decides. Its intervals are not corrected for the choice, which matters little with a
@@ -188,10 +161,6 @@ def compare_estimators(
     safest = next(iter(estimators)) if safest is None else safest
     check_option("safest", safest, estimators)
     check_confidence_level(confidence_level)
-    if not isinstance(n_standard_errors, numbers.Real) or not n_standard_errors >= 0:
-        raise ValueError(
-            f"n_standard_errors must be a number of at least 0, got {n_standard_errors!r}."
-        )
     rng = as_generator(random_state)
     data = Data(items, by, summary_options)
     candidates = {name: Candidate(estimator) for name, estimator in estimators.items()}
@@ -199,7 +168,7 @@ def compare_estimators(
     if safest in risk.errors:
         raise ValueError(f"The safest candidate {safest!r} failed: {risk.errors[safest]}")
     best = risk.risk.idxmin()
-    choice = risk.choice(n_standard_errors)
+    choice = risk.choice()
     estimator = seeded(estimators[choice], int(rng.integers(2**31)))
     told(estimator.fit, data.summary.fit_args)
     ratio = risk.sample_size_ratio(choice, confidence_level)
@@ -207,7 +176,6 @@ def compare_estimators(
         risk=risk,
         best=best,
         choice=choice,
-        n_standard_errors=n_standard_errors,
         estimator=estimator,
         estimate=replace(estimator.estimate(confidence_level), sample_size_ratio=ratio),
     )

@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator
+from sklearn.utils.validation import check_consistent_length
 
+from skbench._checks import check_whole
 from skbench._random import as_generator
 from skbench._types import RandomState, Table
 
@@ -23,10 +25,8 @@ class LabeledKFold(BaseCrossValidator):
     ----------
     n_splits : int, default=5
         Number of folds.
-    shuffle : bool, default=True
-        Deal rows to folds at random; otherwise in the order in which they come.
     random_state : int, RandomState, Generator or None, default=None
-        Seed of the deal; no effect with ``shuffle=False``.
+        Seed of the deal.
 
     Raises
     ------
@@ -38,7 +38,7 @@ class LabeledKFold(BaseCrossValidator):
     Labeled rows are dealt to the folds in turn, then the others. Folds differ by at most one in
     the number of their labeled rows, also within any one group if `groups` are given. `groups` are
     strata here: they are spread over the folds, not kept together as by scikit-learn's GroupKFold.
-    With ``shuffle=True`` the folds do not depend on the order of the rows.
+    The folds do not depend on the order of the rows.
 
     When not to use it: where several rows belong to one question, which should not be in training
     and test at once (`sklearn.model_selection.GroupKFold`).
@@ -55,11 +55,8 @@ class LabeledKFold(BaseCrossValidator):
 
     __metadata_request__split = {"groups": True}
 
-    def __init__(
-        self, n_splits: int = 5, *, shuffle: bool = True, random_state: RandomState = None
-    ) -> None:
+    def __init__(self, n_splits: int = 5, *, random_state: RandomState = None) -> None:
         self.n_splits = n_splits
-        self.shuffle = shuffle
         self.random_state = random_state
 
     def get_n_splits(
@@ -91,49 +88,22 @@ class LabeledKFold(BaseCrossValidator):
         ValueError
             If lengths differ or there are fewer labeled rows than folds.
         """
-        labeled = _labeled(y, len(X))
-        self._check_enough(int(labeled.sum()))
-        strata = np.zeros(len(labeled), dtype=int)
-        if groups is not None:
-            strata = _codes(groups, len(labeled))
+        check_whole("n_splits", self.n_splits, 2)
+        check_consistent_length(X, y, groups)
+        labeled = ~np.asarray(pd.isna(np.asarray(y)))
+        if labeled.sum() < self.n_splits:
+            raise ValueError(
+                f"{self.n_splits} folds need a labeled row each, but y has {labeled.sum()} labels. "
+                "Label more rows, or lower n_splits."
+            )
+        # Sorted, so that the codes do not depend on the order of the rows.
+        strata = pd.factorize(np.asarray(labeled if groups is None else groups), sort=True)[0]
+        rows = as_generator(self.random_state).permutation(_content_order(X, y, groups))
         fold = np.empty(len(labeled), dtype=int)
-        fold[self._order(X, y, groups, strata, labeled)] = np.arange(len(fold)) % self.n_splits
+        order = rows[np.lexsort([strata[rows], ~labeled[rows]])]
+        fold[order] = np.arange(len(fold)) % self.n_splits
         for k in range(self.n_splits):
             yield np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-
-    def _order(self, X, y, groups, strata, labeled):
-        """Rows in the order in which they are dealt: labeled first, group by group."""
-        rows = np.arange(len(labeled))
-        if self.shuffle:
-            rows = _content_order(X, y, groups)
-            rows = as_generator(self.random_state).permutation(rows)
-        return rows[np.lexsort([strata[rows], ~labeled[rows]])]
-
-    def _check_enough(self, n_labeled):
-        if self.n_splits < 2:
-            raise ValueError(f"n_splits must be at least 2, got {self.n_splits!r}.")
-        if n_labeled < self.n_splits:
-            raise ValueError(
-                f"{self.n_splits} folds need at least {self.n_splits} labeled rows, one for each, "
-                f"but y has {n_labeled}. Label more rows, or lower n_splits."
-            )
-
-
-def _labeled(y, n_rows):
-    if y is None:
-        raise ValueError("LabeledKFold needs y: labels, with nan in the unlabeled rows.")
-    labeled = ~np.asarray(pd.isna(np.asarray(y)))
-    if labeled.shape != (n_rows,):
-        raise ValueError(f"y has shape {labeled.shape}, but X has {n_rows} rows.")
-    return labeled
-
-
-def _codes(groups, n_rows):
-    groups = np.asarray(groups)
-    if groups.shape != (n_rows,):
-        raise ValueError(f"groups has shape {groups.shape}, but X has {n_rows} rows.")
-    # Sorted, so that the codes do not depend on the order of the rows.
-    return pd.factorize(groups, sort=True)[0]
 
 
 def _content_order(X, y, groups):

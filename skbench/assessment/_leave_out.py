@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from skbench._checks import require_columns
 from skbench._types import Estimator, Names, RandomState, Rows
 from skbench.assessment._candidate import Candidate, estimators_of_groups
 from skbench.assessment._risk import split_risk
@@ -62,8 +63,6 @@ def leave_out_covariates(
     ------
     ValueError
         As in `estimated_risk`, or if a column does not exist.
-    TypeError
-        If `covariates` is no dict.
 
     Notes
     -----
@@ -100,23 +99,9 @@ def leave_out_covariates(
     columns = list(data.summary.fit_args["X"].columns)
     if covariates is None:
         covariates = {str(name): [name] for name in columns}
-    if not isinstance(covariates, dict):
-        raise TypeError(
-            "covariates must be a dict of names and columns, such as "
-            f'{{"texts": ["length", "language"]}}, got {type(covariates).__name__}.'
-        )
     candidates = {_ALL: Candidate(estimator)}
     for name, dropped in covariates.items():
         dropped = [dropped] if isinstance(dropped, str) else list(dropped)
-        _check_columns(name, dropped, columns)
+        require_columns(columns, dropped, what="X")
         candidates[f"without {name}"] = Candidate(estimator, without=dropped)
     return split_risk(candidates, data, _ALL, n_splits, n_repeats, random_state, n_jobs)
-
-
-def _check_columns(name, dropped, columns):
-    for column in dropped:
-        if column not in columns:
-            raise ValueError(
-                f"The group of features {name!r} names column {column!r}, but X has only: "
-                f"{', '.join(map(str, columns))}."
-            )

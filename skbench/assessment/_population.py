@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_option, plain, require_columns
+from skbench._checks import plain
 from skbench.items.rows import as_frame, collected, group_labels
 from skbench.summaries import summarize_items
 
@@ -71,9 +71,6 @@ class Population:
 
 def population(items, by, score, item, model, features, share_items):
     """The population of item rows, or of a table with one column per model."""
-    check_option("share_items", str(share_items), ("auto", "True", "False"))
-    if not isinstance(score, str):
-        items, score = _long(items, by, list(score), item, model), "score"
     item_means = [features] if isinstance(features, str) else features
     item_means = list(item_means) if isinstance(item_means, list | tuple) else []
     frame = as_frame(items)
@@ -83,31 +80,10 @@ def population(items, by, score, item, model, features, share_items):
         items = collected(frame).assign(**{item: lambda rows: np.arange(len(rows))})
         frame = as_frame(items)
     full = summarize_items(items, by, score, model=model, item=item, features=features)
-    shared = full.groups is not None and str(share_items) != "False"
-    if str(share_items) == "True" and not shared:
-        raise ValueError(
-            f"share_items=True, but no two groups have an item in common in column {item!r}. "
-            'Give items that several models answered the same id, or set share_items="auto".'
-        )
+    shared = full.groups is not None and share_items
     wanted = list(dict.fromkeys([*by, item, score, *item_means]))
     rows = collected(frame.select(wanted))
     return _laid_out(full, rows, by, score, item, model, item_means, shared)
-
-
-def _long(items, by, scores, item, model):
-    """One row per answered (model, item) of a table with one column per model."""
-    wide = collected(as_frame(items))
-    require_columns(wide.columns, [*scores, *[name for name in by if name != model]])
-    if model not in by:
-        raise ValueError(
-            f"score names one column per model, so by must have {model!r}, the name of the model "
-            f"in the long table; it has {', '.join(map(repr, by))}."
-        )
-    if item not in wide.columns:
-        wide[item] = np.arange(len(wide))
-    others = [name for name in wide.columns if name not in scores]
-    long = wide.melt(others, scores, model, "score")
-    return long.dropna(subset="score", ignore_index=True)
 
 
 def _laid_out(full, rows, by, score, item, model, item_means, shared):

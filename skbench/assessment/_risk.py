@@ -16,7 +16,7 @@ from skbench._random import as_generator
 from skbench._types import Names, RandomState, Rows
 from skbench.assessment._candidate import Candidate, ask, estimators_of_groups
 from skbench.assessment._risk_comparison import RiskComparison
-from skbench.assessment._sample_size import variance_with_fewer
+from skbench.assessment._sample_size import leave_one_out_losses
 from skbench.assessment._splits import Data
 from skbench.containers import GroupSummary
 from skbench.stats import shrinkage
@@ -191,11 +191,8 @@ def _judged(candidates, part, seed):
     answers, notes = ask(candidates, lambda variance: part.summary, seed)
     columns = [part.share, part.sigma2]
     for name in candidates:
-        if name in answers:
-            value = answers[name].value
-            columns.append(risk.split_loss(value, part.summary.z, part.z_out, part.sigma2))
-        else:
-            columns.append(np.full(len(part.summary), np.nan))
+        value = answers[name].value if name in answers else np.full(len(part.summary), np.nan)
+        columns.append(risk.split_loss(value, part.summary.z, part.z_out, part.sigma2))
     errors = {name: words for name, kind, words in notes if kind == "error"}
     return part.position[scored], np.column_stack(columns)[scored], part.n_out[scored], errors
 
@@ -243,18 +240,15 @@ def _shrinkage_risk(prior_variances, data, prior_mean, reference):
 def _losses(summary, prior_mean, A, estimated, scored):
     """Unbiased losses of shrinkage by one `A`, and of no shrinkage, of some groups."""
     z, sigma2, f = summary.z[scored], summary.sigma2[scored], prior_mean[scored]
-    weight = np.ones(len(z)) if np.isinf(A) else shrinkage.shrinkage_factor(A, sigma2)
+
+    def factor(sigma2):
+        return np.ones(len(sigma2)) if np.isinf(A) else shrinkage.shrinkage_factor(A, sigma2)
+
+    weight = factor(sigma2)
     slope = risk.empirical_bayes_slope(z - f, sigma2, A) if estimated else weight
     if summary.outcome != "binomial":
         return risk.stein_loss(f + weight * (z - f), z, sigma2, slope), sigma2
-
-    def rule(z, sigma2):
-        return z if np.isinf(A) else shrinkage.posterior_mean(z, f, sigma2, A)
-
-    n = summary.n[scored].astype(float)
-    k = np.round(z * n)
-    losses, variance = risk.leave_one_out_loss(rule, k, n, variance_with_fewer(sigma2, k, n))
-    return losses + 2 * (slope - weight) * variance, variance
+    return leave_one_out_losses(summary, scored, prior_mean, factor, slope - weight)
 
 
 def _resolved(choice, residuals, sigma2):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -105,21 +106,18 @@ def sample_size_ratio(
     if rule is None:
         return None
     n = summary.n[usable].astype(float)
-    losses, influenced, sigma2 = _losses(rule, summary, usable, n)
+    losses, influenced, sigma2 = _losses(rule, summary, usable)
     ratio = sample_size.sample_size_ratio(losses + influenced, sigma2, topics, confidence_level)
     return sample_size.ratio_with_more_items(ratio, np.sum(n - 1) / np.sum(n))
 
 
-def _losses(rule, summary, usable, n):
-    """Losses, what each group does to the others' through the parameter, and variances."""
-    k = np.round(summary.z[usable] * n)
-    f = rule.prior_mean[usable]
-    variance = variance_with_fewer(summary.sigma2[usable], k, n)
+def _losses(rule, summary, usable):
+    """Losses, what the groups change by way of the shared parameter, and unbiased variances."""
+    beyond = rule.slope_beyond[usable]
 
     def at(parameter):
-        return risk.leave_one_out_loss(
-            lambda z, sigma2: f + rule.weight(parameter, sigma2) * (z - f), k, n, variance
-        )
+        weight = functools.partial(rule.weight, parameter)
+        return leave_one_out_losses(summary, usable, rule.prior_mean, weight, beyond)
 
     losses, sigma2 = at(rule.parameter)
     step = _STEP * rule.parameter
@@ -128,11 +126,27 @@ def _losses(rule, summary, usable, n):
         up, down = (at(rule.parameter + sign * step)[0].mean() for sign in (1, -1))
         change = (up - down) / (2 * step)
     influence = rule.influence[usable]
-    losses = losses + 2 * rule.slope_beyond[usable] * sigma2
     return losses, change * (influence - influence.mean()), sigma2
 
 
-def variance_with_fewer(sigma2, k, n):
+def leave_one_out_losses(summary, scored, prior_mean, weight, slope_beyond):
+    """Unbiased losses of groups that shrink by ``weight(sigma2)``, and unbiased variances.
+
+    `slope_beyond` is how much more than by this weight the estimates follow their own group.
+    """
+    n = summary.n[scored].astype(float)
+    k = np.round(summary.z[scored] * n)
+    f = prior_mean[scored]
+    losses, sigma2 = risk.leave_one_out_loss(
+        lambda z, sigma2: f + weight(sigma2) * (z - f),
+        k,
+        n,
+        _variance_with_fewer(summary.sigma2[scored], k, n),
+    )
+    return losses + 2 * slope_beyond * sigma2, sigma2
+
+
+def _variance_with_fewer(sigma2, k, n):
     """The method that makes variances of the group's own answers, else the variances themselves."""
     for method in _OWN_ANSWERS:
         if np.allclose(sigma2, binomial.sampling_variance(k, n, method), rtol=1e-6, atol=0):

@@ -38,7 +38,8 @@ class Data:
         self.variance = options.get("variance", "smoothed")
         check_option("variance", self.variance, VARIANCES)
         if isinstance(items, GroupSummary):
-            _refuse_late(options)
+            if options.keys() - {"variance"}:
+                raise TypeError(f"{list(options)} need item rows, but a summary was given.")
             self.summary, self._items = items, None
             return
         if by is None:
@@ -74,15 +75,6 @@ class Data:
         if self._items is None:
             return parts_of_summary(self.summary, self.variance, n_splits, n_repeats, rng)
         return parts_of_items(self._items, self.summary, self._options, n_splits, n_repeats, rng)
-
-
-def _refuse_late(options):
-    """Refuse arguments that a summary was, or was not, made with."""
-    late = [name for name in options if name != "variance"]
-    if late:
-        raise TypeError(
-            f"{late[0]!r} needs item rows, but a summary was given. Pass it to summarize_items."
-        )
 
 
 def parts_of_summary(summary, variance, n_splits, n_repeats, rng):

@@ -6,14 +6,14 @@ import numbers
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import pandas as pd
 from joblib import Memory, Parallel, delayed
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_memory
 
-from skbench._checks import check_confidence_level, check_option, check_whole
+from skbench._checks import check_confidence_level, check_option, check_whole, listed
 from skbench._progress import steps
 from skbench._random import as_generator
 from skbench._types import Names, Path, RandomState, Rows
@@ -22,8 +22,6 @@ from skbench.assessment._candidate import as_candidates
 from skbench.assessment._population import check_n_items, design, population
 from skbench.assessment._repetition import RESULT_COLUMNS, Trial, key_of, repetition
 from skbench.summaries.direct_estimates import VARIANCES
-
-_OLD_STUDY = "_manifest.json"  # in folders that an earlier version wrote
 
 
 class RepeatedSamplingStudy:
@@ -44,9 +42,9 @@ class RepeatedSamplingStudy:
         Repetitions.
     replace : bool, default=False
         Draw with replacement; no group is then too small.
-    share_items : {"auto", True, False}, default="auto"
-        Whether one draw serves all models: "auto" does so where item ids show that models
-        answered the same items; False draws for each group by itself.
+    share_items : bool, default=True
+        Whether one draw serves all models that answered the same items, as item ids show; False
+        draws for each group by itself.
     variance : str, default="smoothed"
         Sampling variance of binary scores, as in `summarize_items`.
     random_state : int, RandomState, Generator or None, default=None
@@ -119,7 +117,7 @@ class RepeatedSamplingStudy:
         n_repeats: int = 100,
         *,
         replace: bool = False,
-        share_items: Literal["auto", True, False] = "auto",
+        share_items: bool = True,
         variance: str = "smoothed",
         random_state: RandomState = None,
         n_jobs: int | None = None,
@@ -137,7 +135,7 @@ class RepeatedSamplingStudy:
         self,
         items: Rows,
         by: Names = ("model", "topic"),
-        score: Names = "score",
+        score: str = "score",
         *,
         item: str = "item",
         model: str = "model",
@@ -150,13 +148,11 @@ class RepeatedSamplingStudy:
         Parameters
         ----------
         items : dataframe
-            Full results, one row per (model, item), in any dataframe that narwhals reads; or
-            one row per item, with a list of columns as `score`.
+            Full results, one row per (model, item), in any dataframe that narwhals reads.
         by : str or sequence of str, default=("model", "topic")
             Columns that define the groups. None may have the name of a column of ``results_``.
-        score : str or list of str, default="score"
-            Column of scores, binary or continuous; or one column per model, empty where a
-            model did not answer.
+        score : str, default="score"
+            Column of scores, binary or continuous.
         item : str, default="item"
             Column of item ids. Without it nothing is shared between models.
         model : str, default="model"
@@ -178,7 +174,8 @@ class RepeatedSamplingStudy:
         Raises
         ------
         ValueError
-            If `memory` is the folder of a study by an earlier version.
+            If `memory` comes without an int as `random_state`, or for estimators that cannot be
+            pickled.
 
         Notes
         -----
@@ -193,7 +190,9 @@ class RepeatedSamplingStudy:
         candidates = as_candidates(self.estimators, self.variance)
         self._refuse_population_with_replacement(candidates)
         by = [by] if isinstance(by, str) else list(by)
-        _refuse_columns_of_results(by)
+        taken = [name for name in by if name in RESULT_COLUMNS]
+        if taken:
+            raise ValueError(f"by has {taken[0]!r}, a column of results_. Rename it in the items.")
         full = population(items, by, score, item, model, features, self.share_items)
         plan = design(full, self.n_items, self.replace)
         self.dropped_ = plan.dropped
@@ -260,11 +259,6 @@ class RepeatedSamplingStudy:
                 f"memory needs an int as random_state, got {self.random_state!r}: a study can go "
                 "on only where the seed is known."
             )
-        if os.path.exists(os.path.join(memory.location, _OLD_STUDY)):
-            raise ValueError(
-                f"{memory.location} holds a study that an earlier version wrote, which cannot be "
-                "continued. Choose another folder; pandas.read_parquet reads this one."
-            )
         return memory
 
     def _check_parameters(self):
@@ -282,11 +276,10 @@ class RepeatedSamplingStudy:
 
     def _warn_of_dropped(self, n_groups):
         if len(self.dropped_):
-            shown = ", ".join(map(repr, self.dropped_.index[:3]))
-            more = ", ..." if len(self.dropped_) > 3 else ""
             warnings.warn(
                 f"{len(self.dropped_)} of {n_groups} groups are too small for "
-                f"n_items={self.n_items!r} and are left out (see dropped_): {shown}{more}",
+                f"n_items={self.n_items!r} and are left out (see dropped_): "
+                f"{listed(self.dropped_.index, most=3, show=repr)}",
                 stacklevel=3,
             )
 
@@ -296,13 +289,4 @@ class RepeatedSamplingStudy:
                 f"{name!r} failed in {len(failed)} of {self.n_repeats} repetitions, which are "
                 f"missing for it; the first time with {failed['message'].iloc[0]}",
                 stacklevel=3,
-            )
-
-
-def _refuse_columns_of_results(by):
-    for name in by:
-        if name in RESULT_COLUMNS:
-            raise ValueError(
-                f"by has {name!r}, which is a column of results_ with another meaning. Rename the "
-                f"column of the items, for instance to {name + '_label'!r}."
             )

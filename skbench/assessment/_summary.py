@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 
 import numpy as np
@@ -20,7 +19,10 @@ _PARTS_OF_TRUTH = {
     "up to 0.1": -np.inf, "0.1 to 0.25": 0.1, "0.25 to 0.5": 0.25, "0.5 to 0.75": 0.5,
     "0.75 to 0.9": 0.75, "above 0.9": 0.9,
 }  # fmt: skip
-_QUANTILES = 5
+_PARTS_OF_RANK = {
+    "lowest fifth": 0, "second fifth": 0.2, "third fifth": 0.4, "fourth fifth": 0.6,
+    "highest fifth": 0.8,
+}  # fmt: skip
 
 
 def summarize_studies(studies: Mapping[str, Study], baseline: str = "direct") -> pd.DataFrame:
@@ -135,27 +137,10 @@ def _parts(results, by):
     if by == "truth":
         if results["truth"].between(0, 1).all():
             return _cut(results["truth"], _PARTS_OF_TRUTH)
-        return _cut(results["truth"], _quantile_parts(results["truth"]))
+        return _cut(results["truth"].rank(pct=True), _PARTS_OF_RANK)
     labels = [name for name in results.columns if name not in RESULT_COLUMNS]
     require_columns(labels, [by], what="The index of the groups")
     return results[by].cat.remove_unused_categories()
-
-
-def _quantile_parts(values):
-    """Parts of equal size, named with as many digits as tell their ends apart."""
-    edges = np.unique(np.quantile(values, np.linspace(0, 1, _QUANTILES + 1)))
-    names = next(
-        names
-        for digits in range(3, 18)
-        if len(set(names := [f"{edge:.{digits}g}" for edge in edges])) == len(edges)
-    )
-    if len(edges) == 1:
-        return {names[0]: -np.inf}
-    begins = [-np.inf, *edges[1:-1]]
-    return {
-        f"{low} to {high}": begin
-        for (low, high), begin in zip(itertools.pairwise(names), begins, strict=True)
-    }
 
 
 def _cut(values, parts):
@@ -182,18 +167,9 @@ def _means_by_repetition(rows):
     """Mean square, hits and width of each repetition: all groups, small ones, large ones."""
     keys = ["estimator", "repetition"]
     columns = ["square", "hit", "width"]
-    parts = {
-        "all": rows,
-        "small": rows[rows["small"]],
-        "large": rows[~rows["small"]],
-    }
-    return pd.concat(
-        {
-            part: chosen.groupby(keys, observed=True)[columns].mean()
-            for part, chosen in parts.items()
-        },
-        axis=1,
-    )
+    parts = {"all": rows, "small": rows[rows["small"]], "large": rows[~rows["small"]]}
+    means = {part: own.groupby(keys, observed=True)[columns].mean() for part, own in parts.items()}
+    return pd.concat(means, axis=1)
 
 
 def _figures(means, rows, name, baseline):

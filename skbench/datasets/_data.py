@@ -77,3 +77,10 @@ def numbered(kind, size):
     """Names such as topic-07, all of one length."""
     width = len(str(size - 1))
     return [f"{kind}-{i:0{width}d}" for i in range(size)]
+
+
+def item_ids(owners, kind, numbers):
+    """Ids such as law/item-07, of one length after the owner's name."""
+    width = len(str(numbers.max()))
+    pairs = zip(owners, numbers, strict=True)
+    return np.array([f"{owner}/{kind}-{number:0{width}d}" for owner, number in pairs], object)

@@ -32,7 +32,7 @@ def _rotation(images, degrees, rng):
 def _shift(images, pixels, rng):
     """Shift by `pixels` in a random direction."""
     angle = rng.uniform(0, 2 * np.pi, len(images))
-    return _warp(images, _identity(len(images)), pixels * np.array([np.sin(angle), np.cos(angle)]))
+    return _warp(images, [[1, 0], [0, 1]], pixels * np.array([np.sin(angle), np.cos(angle)]))
 
 
 def _contrast(images, share, rng):
@@ -65,14 +65,12 @@ def _dimming(images, share, rng):
 def _zoom(images, factor, rng):
     """Enlarged or made smaller by `factor`, either with probability one half."""
     scale = factor ** _signs(len(images), rng)
-    nothing = np.zeros(len(images))
-    return _warp(images, [[scale, nothing], [nothing, scale]])
+    return _warp(images, [[scale, 0], [0, scale]])
 
 
 def _shear(images, slope, rng):
     """Slanted by `slope` columns a row, to the left or to the right."""
-    one, nothing = np.ones(len(images)), np.zeros(len(images))
-    return _warp(images, [[one, nothing], [slope * _signs(len(images), rng), one]])
+    return _warp(images, [[1, 0], [slope * _signs(len(images), rng), 1]])
 
 
 # Strengths were chosen so that classifiers fall from nearly clean accuracy to
@@ -95,17 +93,13 @@ def _signs(size, rng):
     return rng.choice([-1.0, 1.0], size)
 
 
-def _identity(size):
-    one, nothing = np.ones(size), np.zeros(size)
-    return [[one, nothing], [nothing, one]]
-
-
 def _warp(images, matrix, offset=0.0):
     """Pixel (row, column) of each image read at `matrix @ (row, column) + offset`."""
     # Coordinates are relative to the center; outside is background. The third coordinate, the
     # image's own number, lets one interpolation serve the whole stack.
     index = np.indices(images.shape, dtype=float)
     center = (np.array(images.shape[1:]) - 1).reshape(2, 1, 1, 1) / 2
-    place = np.einsum("ijn,jnrc->inrc", np.array(matrix), index[1:] - center)
+    matrix = [[np.broadcast_to(entry, len(images)) for entry in row] for row in matrix]
+    place = np.einsum("ijn,jnrc->inrc", np.array(matrix, float), index[1:] - center)
     place += center + np.broadcast_to(offset, (2, len(images)))[:, :, None, None]
     return ndimage.map_coordinates(images, [index[0], *place], order=1)

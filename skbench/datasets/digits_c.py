@@ -15,8 +15,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from skbench._checks import check_whole, require_columns
+from skbench._progress import steps
 from skbench._random import as_generator
-from skbench._types import Progress, RandomState
+from skbench._types import RandomState
 from skbench.datasets._data import ItemData
 from skbench.datasets.corruptions import CORRUPTIONS, SEVERITIES, corrupt
 from skbench.items.rows import refuse_missing
@@ -35,9 +36,7 @@ Corruptions: {corruptions}.
 """
 
 
-def load_digits_c(
-    *, n_jobs: int | None = None, random_state: RandomState = 0, progress: Progress | None = None
-) -> ItemData:
+def load_digits_c(*, n_jobs: int | None = None, random_state: RandomState = 0) -> ItemData:
     """Make digits-C: five real classifiers on digits under ten corruptions.
 
     Accuracies run from nearly 1 at severity 1 to near chance, 0.1, at severity
@@ -51,9 +50,6 @@ def load_digits_c(
         `joblib.parallel_config` says otherwise. Does not change the result.
     random_state : None, int, RandomState or Generator, default=0
         Decides the halves, the training and the damage.
-    progress : callable, default=None
-        Called as ``progress(done, total, text)`` after every topic: topics
-        done, topics in all, and the name of the topic.
 
     Returns
     -------
@@ -120,13 +116,8 @@ def load_digits_c(
         joblib.delayed(_answers)(models, test, digits, *topic, seed)
         for topic, seed in zip(topics, topic_seeds, strict=True)
     )
-    answers = []
-    for topic, answer in zip(topics, work, strict=True):
-        answers.append(answer)
-        if progress is not None:
-            progress(len(answers), len(topics), _name(*topic))
-
-    scores, confidences = (np.stack(part) for part in zip(*answers, strict=True))
+    answers = zip(*steps(work, "topics", len(topics)), strict=True)
+    scores, confidences = (np.stack(part) for part in answers)
     items = _rows(list(models), topics, numbers, scores, confidences)
     return ItemData(
         items=items,

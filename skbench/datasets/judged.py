@@ -12,7 +12,7 @@ from scipy.special import expit, logit
 from skbench._checks import check_option, check_whole
 from skbench._random import as_generator
 from skbench._types import RandomState
-from skbench.datasets._data import SCORES, ItemData, check_numbers, counts_of, numbered
+from skbench.datasets._data import SCORES, ItemData, check_numbers, counts_of, item_ids, numbered
 
 _VERDICTS = np.array(["n", "y", "u"], object)
 
@@ -121,6 +121,7 @@ def make_judged_items(
     truth = expit(intercept + effect)
 
     group = np.repeat(np.arange(n_groups), n_items)
+    number = np.concatenate([np.arange(size) for size in n_items])
     right = rng.random(len(group)) < truth[group]
     mean = np.where(right, logit(sensitivity), -logit(specificity)) + leniency[group]
     latent = mean + rng.logistic(size=len(group))
@@ -132,7 +133,7 @@ def make_judged_items(
         items=pd.DataFrame(
             {
                 "group": np.array(groups, object)[group],
-                "item": _ids(groups, n_items),
+                "item": item_ids(np.array(groups, object)[group], "item", number),
                 "autorater": _verdicts(latent, abstains, score, abstention),
                 "human": np.where(labeled, right, np.nan),
             }
@@ -148,11 +149,8 @@ def make_judged_items(
 
 def _few_of_each(group, n_labeled, rng):
     """Which items are labeled: `n_labeled` random ones of each group."""
-    order = np.lexsort([rng.random(len(group)), group])
-    first = np.searchsorted(group, np.arange(len(n_labeled)))
-    labeled = np.empty(len(group), dtype=bool)
-    labeled[order] = np.arange(len(group)) - first[group] < n_labeled[group]
-    return labeled
+    place = pd.Series(rng.random(len(group))).groupby(group).rank(method="first")
+    return place.to_numpy() <= n_labeled[group]
 
 
 def _verdicts(latent, abstains, score, abstention):
@@ -163,22 +161,10 @@ def _verdicts(latent, abstains, score, abstention):
     return _VERDICTS[np.where(abstains, 2, accepts)] if abstention > 0 else accepts
 
 
-def _ids(groups, n_items):
-    width = len(str(n_items.max() - 1))
-    return [
-        f"{group}/item-{number:0{width}d}"
-        for group, size in zip(groups, n_items, strict=True)
-        for number in range(size)
-    ]
-
-
 def _check_enough(n_items, n_labeled, groups):
     if np.any(n_labeled > n_items):
         at = int(np.argmax(n_labeled > n_items))
-        raise ValueError(
-            f"{groups[at]!r} has {n_items[at]} items, of which {n_labeled[at]} cannot be labeled. "
-            "Labeled items count among n_items."
-        )
+        raise ValueError(f"{groups[at]!r} has {n_items[at]} items, {n_labeled[at]} labeled.")
 
 
 def _check_autorater(sensitivity, specificity, abstention, score):

@@ -12,7 +12,7 @@ from scipy.special import expit
 from skbench._checks import check_option, check_whole
 from skbench._random import as_generator
 from skbench._types import RandomState
-from skbench.datasets._data import SCORES, ItemData, check_numbers, counts_of, numbered
+from skbench.datasets._data import SCORES, ItemData, check_numbers, counts_of, item_ids, numbered
 
 # Variance of a continuous score around its mean p is p (1 - p) / (1 + this).
 _BETA_SIZE = 5.0
@@ -206,14 +206,10 @@ def _rows(models, topics, layout, scores, shared_items):
     topic = np.array(topics, object)[layout["topic"]]
 
     def ids(kind, number):
-        width = len(str(number.max()))
-        owners = [""] if shared_items else [f"{model}/" for model in models]
-        each = [
-            f"{t}/{owner}{kind}-{k:0{width}d}"
-            for owner in owners
-            for t, k in zip(topic, number, strict=True)
-        ]
-        return np.tile(np.array(each, object), len(models) // len(owners))
+        if shared_items:
+            return np.tile(item_ids(topic, kind, number), len(models))
+        owners = [f"{t}/{model}" for model in models for t in topic]
+        return item_ids(owners, kind, np.tile(number, len(models)))
 
     return pd.DataFrame(
         {

@@ -46,8 +46,8 @@ def demo(seed, n_images, output):
     with in_one_line():
         from skbench.datasets import load_digits_c, sample_items
 
-        with working("making digits-C, topics") as report:
-            data = load_digits_c(random_state=seed, progress=report)
+        with working("making digits-C"):
+            data = load_digits_c(random_state=seed)
         items = data.items
         sample = sample_items(items, n_images, random_state=seed)
         others = items.drop(index=sample.index)

@@ -3,23 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
-from skbench.containers import Draws
+from skbench._checks import check_confidence_level
+from skbench._types import Weights
+from skbench.containers import Draws, Estimate
+from skbench.tasks._task_weights import task_weights
+from skbench.tasks.aggregate import aggregate
 
 _BATCH_CELLS = 2**22  # scores drawn at once, 32 MB
 _MOST_STORED = 10**8  # scores that draws_ may hold, 800 MB, and twice that while it is made
 
 
 class DrawnTasks:
-    """Mixin of estimators with `models_`, `tasks_`, `n_draws`, and `_batch` and `_draw_kind`.
+    """Mixin of estimators with `models_`, `tasks_`, `n_draws`, `_batch`, `_center`, `_draw_kind`.
 
     ``_batch(number, start, size)`` returns the draws of one batch, of shape (size,
-    n_models, n_tasks), the same at every call. `_draws` is None after `fit`.
+    n_models, n_tasks), the same at every call; `_center()` the point estimates of the cells
+    and the name of the method. `_draws` is None as long as the draws are not kept.
     """
+
+    def estimate(self, weights: Weights = None, confidence_level: float = 0.95) -> Estimate:
+        """Weighted mean of each model over the tasks.
+
+        Parameters
+        ----------
+        weights : None, "category", dict, Series or array-like of shape (n_tasks,), default=None
+            Weights of tasks or categories as in `aggregate`; equal over tasks by default.
+        confidence_level : float, default=0.95
+            Probability between the two quantiles.
+
+        Returns
+        -------
+        Estimate
+            One entry per model: weighted mean, equal-tailed quantiles and standard deviation of
+            the draws.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            Before `fit`.
+        ValueError
+            For weights as in `aggregate`, or a level outside (0, 1).
+        """
+        check_is_fitted(self)
+        check_confidence_level(confidence_level)
+        draws = self if self._draws is None else self._draws
+        interval = aggregate(draws, weights).interval(confidence_level)
+        center, method = self._center()
+        return replace(interval, value=center @ task_weights(self.tasks_, weights), method=method)
 
     def iter_draws(self) -> Iterator[Draws]:
         """Go through the draws in batches, without keeping them.

@@ -27,7 +27,10 @@ class GridPosterior:
         self._k, self._n = k, n
         # Some models at a time: one that needs a fine grid does not refine all of them.
         blocks = [slice(i, i + _BLOCK) for i in range(0, len(k), _BLOCK)]
-        grids = [_grid(k[own], n[own], priors.of(own)) for own in blocks]
+        grids = [
+            posterior_grid(k[own], n[own], prior.log_joint_density, *prior.ranges())
+            for own, prior in zip(blocks, map(priors.of, blocks), strict=True)
+        ]
         self._points = [row for g in grids for row in zip(g.a, g.b, g.weight, strict=True)]
         self._n_sizes = [g.n_sizes for g in grids for _ in g.a]
         self.accuracy = np.concatenate(
@@ -115,7 +118,3 @@ class GibbsPosterior:
             f"{plain(models[first])!r}: effective sample size {ess[first]:.0f}, R-hat "
             f"{apart[first]:.3f}. Take more draws, or solver='quadrature'."
         )
-
-
-def _grid(k, n, priors):
-    return posterior_grid(k, n, priors.log_joint_density, *priors.ranges())

@@ -1,7 +1,5 @@
 """Item rows -> what to resample for each task: items or clusters, for all models or for each."""
 
-from typing import NamedTuple
-
 import numpy as np
 import pandas as pd
 
@@ -10,20 +8,11 @@ from skbench.items.rows import SCORE, checked_scores, collected
 from skbench.items.tables import score_table
 from skbench.stats.resampling import distinct_rows
 from skbench.tasks._sources import BinomialTasks, ResampledTask
-from skbench.tasks._task_table import known_category, refuse_missing_cell, with_categories
-
-
-class ItemTasks(NamedTuple):
-    """What a bootstrap of items draws from."""
-
-    sources: list  # they fill the whole grid
-    models: pd.Index  # sorted
-    tasks: pd.Index  # sorted; a MultiIndex of category and task where there are categories
-    kinds: np.ndarray  # of each task: "binomial", "items" or "clusters"
+from skbench.tasks._task_table import known_category, refuse_missing_cells, with_categories
 
 
 def read_item_tasks(frame, names, cluster, category):
-    """Find out what models share, and arrange it for resampling."""
+    """Sources that fill the grid, its models and tasks, both sorted, and how each is drawn."""
     model, task = names["model"], names["task"]
     category = known_category(category, frame.collect_schema().names())
     shares = names["item"] is not None
@@ -31,7 +20,7 @@ def read_item_tasks(frame, names, cluster, category):
     if category is not None:
         pairs = collected(frame.select([task, category]).unique())
         tasks = with_categories(tasks, pairs, task, category)
-    return ItemTasks(sources, models.rename(model), tasks, kinds)
+    return sources, models.rename(model), tasks, kinds
 
 
 def _shared(frame, names, cluster):
@@ -52,7 +41,8 @@ def _shared(frame, names, cluster):
     for position in range(len(tasks)):
         own = np.flatnonzero(group_of_item == position)
         task_sums, sizes = sums[own], table.n_answers[own]
-        _refuse_gaps(sizes, models, tasks, position)
+        without = ~(sizes > 0).any(axis=0)
+        refuse_missing_cells(without[:, None], models, tasks[[position]])
         if clustered:
             codes = np.unique(table.clusters[own], return_inverse=True)[1]
             task_sums, sizes = _summed(task_sums, codes), _summed(sizes, codes)
@@ -102,8 +92,7 @@ def _apart(frame, names, cluster):
     models, tasks = pd.Index(models), pd.Index(tasks, name="task")
     cell = model_codes * len(tasks) + task_codes
     sizes = np.bincount(cell, minlength=len(models) * len(tasks)).reshape(len(models), -1)
-    if (sizes == 0).any():
-        refuse_missing_cell(models, tasks, np.argwhere(sizes == 0))
+    refuse_missing_cells(sizes == 0, models, tasks)
     scores = rows[SCORE].to_numpy()
     right = np.bincount(cell, scores, minlength=sizes.size).reshape(sizes.shape)
     binary = np.ones(len(tasks), dtype=bool)
@@ -134,12 +123,3 @@ def _summed(values, codes):
     sums = np.zeros((codes.max() + 1, values.shape[1]))
     np.add.at(sums, codes, values)
     return sums
-
-
-def _refuse_gaps(sizes, models, tasks, position):
-    without = np.flatnonzero((sizes > 0).sum(axis=0) == 0)
-    if without.size:
-        raise ValueError(
-            f"Model {plain(models[without[0]])!r} has no items in task {plain(tasks[position])!r}. "
-            "Evaluate it there, or leave out the model or the task."
-        )

@@ -137,28 +137,20 @@ def _check_one(prior, name):
         return UniformPrior()
     if isinstance(prior, str) and prior == EXPONENTIAL:
         return IndependentPrior(expon(scale=10_000), expon(scale=10_000))
-    if not isinstance(prior, tuple | list) or len(prior) != 2:
+    if not isinstance(prior, tuple | list) or len(prior) != 2 or not all(map(_is_law, prior)):
         raise ValueError(
-            f"{name} must be {UNIFORM!r}, {EXPONENTIAL!r} or a pair of frozen scipy "
-            f"distributions, of a and of b, such as (expon(scale=100), expon(scale=100)); "
-            f"got {prior!r}."
+            f"{name} must be {UNIFORM!r}, {EXPONENTIAL!r} or a pair of frozen continuous "
+            "distributions of scipy.stats, of a and of b, with probability above 0, such as "
+            f"(expon(scale=100), expon(scale=100)); got {prior!r}."
         )
-    for distribution, count in zip(prior, "ab", strict=True):
-        _check_distribution(distribution, f"{name} has", count)
     return IndependentPrior(*prior)
 
 
-def _check_distribution(distribution, subject, count):
-    if not all(callable(getattr(distribution, f, None)) for f in _METHODS):
-        raise ValueError(
-            f"{subject} {distribution!r} for {count}, which is no frozen continuous distribution "
-            f"of scipy.stats: it needs {', '.join(_METHODS)}."
-        )
-    if np.ndim(distribution.sf(0)) or not distribution.sf(0) > 0:
-        raise ValueError(
-            f"{subject} a distribution for {count} that is not one law with probability above 0. "
-            "Its parameters must be single numbers, and prior counts are positive."
-        )
+def _is_law(distribution):
+    """Whether it is a frozen distribution of one number that may be positive."""
+    if not all(hasattr(distribution, name) for name in _METHODS):
+        return False
+    return np.ndim(distribution.sf(0)) == 0 and distribution.sf(0) > 0
 
 
 def _quantiles(distribution, upper_share):

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_column, check_same_index
+from skbench._checks import check_column, check_same_index, floats
 
 _PUBLISHED = 1.96  # standard errors in a published half-width
 
@@ -53,16 +53,7 @@ def published_moments(X, mean, half_width, n_runs):
 
 
 def _score_lists(y):
-    """One array of raw scores per row; an empty list is one missing score."""
-    values = y if isinstance(y, list | tuple) else np.asarray(y)
-    lists = [_as_scores(row, position) for position, row in enumerate(values)]
+    """Scores of each row as an array; nan where there are none."""
+    rows = y if isinstance(y, list | tuple) else np.asarray(y)
+    lists = [np.atleast_1d(floats("Scores", row)) for row in rows]
     return [scores if scores.size else np.array([np.nan]) for scores in lists]
-
-
-def _as_scores(row, position):
-    try:
-        return np.atleast_1d(np.asarray(row, dtype=float))
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"Scores must be numbers or lists of numbers, but row {position} has {row!r}."
-        ) from None

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_column, check_same_index, check_sizes, require_columns
+from skbench._checks import check_column, check_same_index, check_sizes, plain, require_columns
 
 
 class TaskTable(NamedTuple):
@@ -45,10 +45,8 @@ def task_table(X, y, sigma2=None, n=None, columns=("model", "task", "category"))
         grid[rows, columns] = column
         return grid
 
-    if len(y) == len(labels):
-        _refuse_gaps(arranged(np.where(pd.isna(np.asarray(y)), np.nan, 1.0)), models, tasks)
     z = arranged(check_column("y", y, labels))
-    _refuse_gaps(z, models, tasks)
+    refuse_missing_cells(np.isnan(z), models, tasks)
     sizes = check_sizes(n, labels)
     if sigma2 is not None:
         sigma2 = arranged(check_column("sigma2", sigma2, labels, minimum=0, allow_scalar=True))
@@ -93,17 +91,13 @@ def with_categories(tasks, frame, task, category):
     return pd.MultiIndex.from_arrays([pairs.reindex(tasks), tasks], names=["category", "task"])
 
 
-def _refuse_gaps(grid, models, tasks):
-    gaps = np.argwhere(np.isnan(grid))
-    if len(gaps):
-        refuse_missing_cell(models, tasks, gaps)
-
-
-def refuse_missing_cell(models, tasks, gaps):
-    """Refuse a grid with gaps, given their positions; the first is named."""
-    first, *_ = gaps
+def refuse_missing_cells(missing, models, tasks):
+    """Refuse a grid of models and tasks with gaps."""
+    if not missing.any():
+        return
+    model, task = np.argwhere(missing)[0]
     raise ValueError(
-        f"Model {models[first[0]]!r} has no score on task {tasks[first[1]]!r}; "
-        f"{len(gaps)} of {len(models) * len(tasks)} cells are missing. Evaluate them, or leave out "
-        "the model or the task: averages over different tasks cannot be compared."
+        f"Model {plain(models[model])!r} has no score on task {plain(tasks[task])!r}; "
+        f"{missing.sum()} of {missing.size} cells are missing. Evaluate them, or leave out the "
+        "model or the task: averages over different tasks cannot be compared."
     )

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_option, listed
+from skbench._checks import check_option, plain, require_columns
 from skbench.stats.scales.aggregation import category_weights
 
 _TOLERANCE = 1e-6  # weights written with 6 digits or more sum to 1
@@ -55,18 +55,9 @@ def per_task(values, tasks, name):
     """A number per task, from the ways to say it."""
     if hasattr(values, "keys"):
         own = tasks.get_level_values(-1) if tasks.nlevels > 1 else tasks
-        given = {key: values[key] for key in values.keys()}
-        unknown = [key for key in given if key not in own]
-        missing = [key for key in own if key not in given]
-        if unknown:
-            found, known = (listed(names, most=3, show=repr) for names in (unknown, own))
-            raise ValueError(f"{name} has {found}, which is not among {known}.")
-        if missing:
-            raise ValueError(
-                f"{name} has nothing for {listed(missing, most=3, show=repr)}. Give it a number, "
-                "maybe 0."
-            )
-        values = [given[key] for key in own]
+        require_columns(own, values.keys(), what="The list of tasks")
+        require_columns(values.keys(), own, what=name)
+        values = [values[key] for key in own]
     column = np.asarray(values, dtype=float)
     if column.ndim == 0 and name == "bounds":
         column = np.full(len(tasks), float(column))
@@ -78,6 +69,15 @@ def per_task(values, tasks, name):
             f"{name} must be finite, but {task_name(tasks, first)!r} has {column[first]:g}."
         )
     return column
+
+
+def cells(found, models, tasks):
+    """How many cells of models and tasks are marked, and the first of them, in words."""
+    model, task = np.argwhere(found)[0]
+    return (
+        f"{found.sum()} of {found.size} cells, such as model {plain(models[model])!r} on task "
+        f"{task_name(tasks, task)!r},"
+    )
 
 
 def task_name(tasks, position):

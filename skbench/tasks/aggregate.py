@@ -87,13 +87,15 @@ def aggregate(
     return _each_draw(draws, means, (models, categories))
 
 
-def normalize_scores(draws: Draws, bounds: Literal["bootstrap"] | tuple[PerTask, PerTask]) -> Draws:
+def normalize_scores(
+    draws: Draws | DrawSource, bounds: Literal["bootstrap"] | tuple[PerTask, PerTask]
+) -> Draws:
     """Scores of each task on a scale from 0 to 1.
 
     Parameters
     ----------
-    draws : Draws of shape (n_draws, n_models, n_tasks)
-        Draws of the task scores.
+    draws : Draws of shape (n_draws, n_models, n_tasks), or fitted TaskBootstrap
+        Draws of the task scores; those of a bootstrap must fit into memory.
     bounds : tuple (low, high) or "bootstrap"
         What counts as 0 and as 1: two numbers, or dicts, Series or arrays with one
         number per task, such as chance level and a perfect score. "bootstrap" takes
@@ -131,11 +133,7 @@ def normalize_scores(draws: Draws, bounds: Literal["bootstrap"] | tuple[PerTask,
     array([[[0.33, 0.8 ],
             [0.47, 0.4 ]]])
     """
-    if not isinstance(draws, Draws):
-        raise TypeError(
-            f"normalize_scores needs Draws, got {type(draws).__name__}. Pass the draws_ of a "
-            "bootstrap; where they do not fit into memory, normalize the scores before fit."
-        )
+    draws = getattr(draws, "draws_", draws)
     _, tasks = _model_task_labels(draws)
     if isinstance(bounds, str):
         check_option("bounds", bounds, ["bootstrap"])

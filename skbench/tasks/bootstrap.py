@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Literal, Self
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import are_counts, check_confidence_level, check_option, check_whole
+from skbench._checks import are_counts, check_whole
 from skbench._random import as_generator
 from skbench._types import RandomState, Rows, Weights
 from skbench.containers import Estimate
@@ -22,10 +22,8 @@ from skbench.tasks._batches import DrawnTasks
 from skbench.tasks._item_tasks import read_item_tasks
 from skbench.tasks._sources import BinomialTasks, NormalTasks
 from skbench.tasks._task_table import task_table
-from skbench.tasks._task_weights import task_name, task_weights
-from skbench.tasks.aggregate import aggregate
+from skbench.tasks._task_weights import cells, task_name, task_weights
 
-KINDS = ("auto", "binomial", "normal")
 # Smoothed, plug-in and pooled variances of 0/1 scores agree to this factor, summed over models.
 _BINOMIAL_FACTOR = 1.5
 
@@ -45,11 +43,6 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
     ----------
     n_draws : int, default=10_000
         Number of draws.
-    kind : {"auto", "binomial", "normal"}, default="auto"
-        How `fit` draws. "binomial" resamples 0/1 scores by their counts, "normal" draws from
-        ``N(y, sigma2)``. "auto" decides for each task: binomial where all scores are whole
-        numbers of right answers out of `n`, unless `sigma2` is given and more than 1.5 times as
-        large as for independent 0/1 scores, as it is for clusters. No effect on `fit_items`.
     model, task : str, default="model" and "task"
         Columns that name the model and the task.
     category : str or None, default="category"
@@ -124,7 +117,6 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         self,
         n_draws: int = 10_000,
         *,
-        kind: Literal["auto", "binomial", "normal"] = "auto",
         model: str = "model",
         task: str = "task",
         category: str | None = "category",
@@ -134,7 +126,6 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         random_state: RandomState = None,
     ) -> None:
         self.n_draws = n_draws
-        self.kind = kind
         self.model = model
         self.task = task
         self.category = category
@@ -159,7 +150,10 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         y : array-like of shape (n_models * n_tasks,)
             Scores.
         sigma2 : float or array-like of shape (n_models * n_tasks,), default=None
-            Their sampling variances, score units squared; needed where scores are no counts.
+            Their sampling variances, score units squared; needed where scores are no counts. A
+            task is drawn by its counts, as ``Binomial(n, y)``, where `n` is given and makes all
+            its scores whole counts, unless `sigma2` is more than 1.5 times as large as for
+            independent 0/1 scores, as it is for clusters; else from ``N(y, sigma2)``.
         n : int or array-like of shape (n_models * n_tasks,), default=None
             Numbers of independent items; needed for counts.
 
@@ -178,10 +172,10 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         UserWarning
             If a score has no spread (all answers right, say), or a single item.
         """
-        self._check_parameters()
+        check_whole("n_draws", self.n_draws)
         columns = self.model, self.task, self.category
         table = task_table(X, y, sigma2, n, columns)
-        binomial = self._binomial_tasks(table)
+        binomial = _binomial_tasks(table)
         sources = []
         if binomial.any():
             at = np.flatnonzero(binomial)
@@ -215,7 +209,7 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         UserWarning
             If a score has no spread, or a single item or cluster.
         """
-        self._check_parameters()
+        check_whole("n_draws", self.n_draws)
         columns = {name: getattr(self, name) for name in ("model", "task", "item", "score")}
         read = read_item_tasks(as_frame(items), columns, self.cluster, self.category)
         return self._settle(*read)
@@ -244,10 +238,7 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         ValueError
             For weights as in `aggregate`, or a level outside (0, 1).
         """
-        check_is_fitted(self)
-        check_confidence_level(confidence_level)
-        w = task_weights(self.tasks_, weights)
-        interval = aggregate(self, weights).interval(confidence_level)
+        interval = super().estimate(weights, confidence_level)
         # Answers that are all alike are drawn alike: nothing tells how far others would be.
         alike = interval.low == interval.high
         names = ("low", "high", "standard_error")
@@ -259,7 +250,7 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
                 "them (nan). HierarchicalBetaBinomial has one.",
                 stacklevel=2,
             )
-        return replace(interval, value=self.score_ @ w, method="task bootstrap", **ends)
+        return replace(interval, **ends)
 
     def covariance(self, weights: Weights = None) -> pd.DataFrame:
         """Sampling covariance of the models' weighted scores, in closed form.
@@ -289,36 +280,15 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
             source.add_covariance(total, w)
         return pd.DataFrame(total, index=self.models_, columns=self.models_)
 
+    def _center(self):
+        return self.score_, "task bootstrap"
+
     def _batch(self, number, start, size):
         rng = np.random.default_rng([self._seed, number])
         values = np.empty((size, len(self.models_), len(self.tasks_)))
         for source in self._sources:
             source.fill(values, rng)
         return values
-
-    def _check_parameters(self):
-        check_option("kind", self.kind, KINDS)
-        check_whole("n_draws", self.n_draws)
-
-    def _binomial_tasks(self, table):
-        """Which tasks to draw by their counts, after checking that the others can be drawn."""
-        counts = np.zeros(table.z.shape, dtype=bool)
-        if table.n is not None:
-            rows = zip(table.z.ravel(), table.n.ravel(), strict=True)
-            counts = np.array([are_counts(z, n) for z, n in rows]).reshape(table.z.shape)
-        if self.kind == "binomial":
-            binomial = np.ones(len(table.tasks), dtype=bool)
-        elif self.kind == "normal":
-            binomial = np.zeros(len(table.tasks), dtype=bool)
-        else:
-            binomial = counts.all(axis=0) & ~_overdispersed(table)
-        if not counts[:, binomial].all():
-            _refuse_no_counts(table, counts, "Leave kind='auto' and pass sigma2=...")
-        if table.sigma2 is None and not binomial.all():
-            if self.kind == "normal":
-                raise ValueError("kind='normal' needs the sampling variances. Pass sigma2=...")
-            _refuse_no_counts(table, counts, "Pass sigma2=...")
-        return binomial
 
     def _settle(self, sources, models, tasks, kinds):
         self.models_, self.tasks_ = models, tasks
@@ -334,47 +304,36 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         return self
 
 
-def _overdispersed(table):
-    """Tasks whose sampling variances are too large for independent 0/1 scores."""
-    if table.sigma2 is None or table.n is None:
-        return np.zeros(len(table.tasks), dtype=bool)
-    smoothed = sampling_variance(np.round(table.z * table.n), table.n)
-    return table.sigma2.sum(axis=0) > _BINOMIAL_FACTOR * smoothed.sum(axis=0)
-
-
-def _refuse_no_counts(table, counts, remedy):
+def _binomial_tasks(table):
+    """Which tasks to draw by their counts, after checking that the others can be drawn."""
+    if table.n is None and table.sigma2 is None:
+        raise ValueError("How noisy the scores are cannot be told: pass n=... or sigma2=...")
     if table.n is None:
+        return np.zeros(len(table.tasks), dtype=bool)
+    counts = np.vectorize(are_counts)(table.z, table.n)
+    if table.sigma2 is not None:
+        smoothed = sampling_variance(np.round(table.z * table.n), table.n)
+        overdispersed = table.sigma2.sum(axis=0) > _BINOMIAL_FACTOR * smoothed.sum(axis=0)
+        return counts.all(axis=0) & ~overdispersed
+    if not counts.all():
+        model, task = np.argwhere(~counts)[0]
         raise ValueError(
-            "n is missing: how noisy a score is depends on the number of items. Pass n=... for "
-            f"0/1 scores; {remedy} for others."
+            f"Model {table.models[model]!r} has {table.z[model, task]:g} on task "
+            f"{task_name(table.tasks, task)!r} with n = {table.n[model, task]}, which is no whole "
+            "number of right answers. Pass sigma2=... for other scores, round(y * n) / n for "
+            "rounded accuracies, and y / 100 for percentages."
         )
-    model, task = np.argwhere(~counts)[0]
-    raise ValueError(
-        f"Model {table.models[model]!r} has {table.z[model, task]:g} on task "
-        f"{task_name(table.tasks, task)!r} with n = {table.n[model, task]}, which is no whole "
-        f"number of right answers. {remedy} for other scores; for rounded accuracies pass "
-        "round(y * n) / n, and for percentages divide by 100 first."
-    )
+    return counts.all(axis=0)
 
 
 def _warn_of_no_spread(sigma2, models, tasks):
-    for found, what, effect in [
-        (
-            sigma2 == 0,
-            "have scores without spread (all answers right, say)",
-            "Resampling finds no other score there and counts it as certain",
-        ),
-        (
-            np.isnan(sigma2),
-            "have a single item or cluster",
-            "Nothing tells how noisy they are, and their draws are nan",
-        ),
+    for found, what in [
+        (sigma2 == 0, "have scores without spread (all right, say), which count as certain"),
+        (np.isnan(sigma2), "have a single item or cluster, and their draws are nan"),
     ]:
         if found.any():
-            model, task = np.argwhere(found)[0]
             warnings.warn(
-                f"{int(found.sum())} of {found.size} cells {what}, such as model "
-                f"{models[model]!r} on task {task_name(tasks, task)!r}. {effect}; for 0/1 scores "
-                "HierarchicalBetaBinomial borrows from the other tasks.",
+                f"{cells(found, models, tasks)} {what}; for 0/1 scores HierarchicalBetaBinomial "
+                "borrows from the other tasks.",
                 stacklevel=4,
             )

@@ -8,19 +8,11 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import (
-    check_column,
-    check_confidence_level,
-    check_option,
-    check_whole,
-    plain,
-    require_columns,
-)
+from skbench._checks import check_option, check_whole, floats, require_columns
 from skbench._random import as_generator
-from skbench._types import RandomState, Weights
-from skbench.containers import Draws, Estimate
+from skbench._types import RandomState
+from skbench.containers import Draws
 from skbench.stats.resampling.confusion import (
     METRICS,
     confusion_log_draws,
@@ -29,15 +21,15 @@ from skbench.stats.resampling.confusion import (
 )
 from skbench.stats.resampling.dirichlet_multinomial import gibbs, log_uniform_prior
 from skbench.stats.resampling.markov_chains import r_hat
+from skbench.tasks._batches import DrawnTasks
 from skbench.tasks._task_table import as_frame, task_table
-from skbench.tasks._task_weights import task_weights
 
 COUNTS = ("tp", "fp", "fn", "tn")
 _N_CHAINS, _N_WARMUP, _FEWEST_PER_CHAIN = 4, 500, 50
 _R_HAT = 1.01
 
 
-class ConfusionPosterior(BaseEstimator):
+class ConfusionPosterior(DrawnTasks, BaseEstimator):
     """F1 and other metrics of confusion matrices, with posterior uncertainty.
 
     The four counts of a matrix are multinomial with a Dirichlet prior, which is
@@ -102,6 +94,8 @@ class ConfusionPosterior(BaseEstimator):
     array([0.83, 0.74])
     """
 
+    _draw_kind = "posterior"
+
     def __init__(
         self,
         metric: str = "f1",
@@ -138,42 +132,22 @@ class ConfusionPosterior(BaseEstimator):
         check_whole("n_draws", self.n_draws)
         frame = as_frame(X)
         require_columns(frame.columns, COUNTS, "X")
-        tables = [task_table(frame, _whole(frame, name)) for name in COUNTS]
+        tables = [task_table(frame, frame[name]) for name in COUNTS]
         counts = np.stack([table.z for table in tables], axis=-1)
+        if np.any((counts < 0) | (counts != np.round(counts))):
+            raise ValueError("tp, fp, fn and tn must be counts: whole numbers of at least 0.")
         self.models_, self.tasks_ = tables[0].models, tables[0].tasks
-        self.labels_ = self.models_
         self.value_ = confusion_metric(counts, self.metric)
         rng = as_generator(self.random_state)
         values = confusion_metric_of_logs(self._log_proportions(counts, rng), self.metric)
-        self.draws_ = Draws(values, (self.models_, self.tasks_), "posterior")
+        self._draws = Draws(values, self.labels, self._draw_kind)
         return self
 
-    def estimate(self, weights: Weights = None, confidence_level: float = 0.95) -> Estimate:
-        """Weighted mean of the metric of each model over the tasks.
+    def _center(self):
+        return self.draws_.values.mean(axis=0), f"posterior of {self.metric}"
 
-        Parameters
-        ----------
-        weights : None, "category", dict, Series or array-like of shape (n_tasks,), default=None
-            Weights of tasks or categories as in `aggregate`; equal over tasks by default.
-        confidence_level : float, default=0.95
-            Posterior probability of the intervals.
-
-        Returns
-        -------
-        Estimate
-            One entry per model: mean, equal-tailed quantiles and standard deviation of the draws.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
-        ValueError
-            For weights that are negative or do not sum to 1, or a level outside (0, 1).
-        """
-        check_is_fitted(self)
-        check_confidence_level(confidence_level)
-        means = self.draws_.values @ task_weights(self.tasks_, weights)
-        return Draws(means, self.models_, "posterior").interval(confidence_level)
+    def _batch(self, number, start, size):
+        return self._draws.values[start : start + size]
 
     def _log_proportions(self, counts, rng):
         """Draws of shape (n_draws, n_models, n_tasks, 4)."""
@@ -208,26 +182,10 @@ class ConfusionPosterior(BaseEstimator):
 
 
 def _concentrations(given):
-    try:
-        prior = np.asarray(given, dtype=float)
-    except (TypeError, ValueError):
-        prior = np.empty(0)
+    prior = floats("prior", given)
     if prior.shape not in ((), (4,)) or not np.all(prior > 0):
         raise ValueError(
             'prior must be one positive concentration, four of them, "uniform", or a frozen scipy '
             f"distribution, got {given!r}."
         )
     return prior
-
-
-def _whole(frame, name):
-    """A column of counts."""
-    labels = frame.index
-    counts = check_column(name, frame[name], labels, minimum=0)
-    bad = counts != np.round(counts)
-    if bad.any():
-        row = int(np.argmax(bad))
-        raise ValueError(
-            f"{name} must hold counts, but row {plain(labels[row])!r} has {counts[row]:g}."
-        )
-    return counts

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -14,15 +13,13 @@ from scipy.stats import expon
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import check_confidence_level, check_option, check_whole, plain
+from skbench._checks import check_option, check_whole, plain
 from skbench._random import as_generator
 from skbench._types import RandomState, Weights
-from skbench.containers import Draws, Estimate
 from skbench.tasks._batches import DrawnTasks
 from skbench.tasks._count_posteriors import GibbsPosterior, GridPosterior
 from skbench.tasks._priors import EXPONENTIAL, UNIFORM, check_prior, names_exponential
 from skbench.tasks._task_table import task_table
-from skbench.tasks._task_weights import task_weights
 
 SOLVERS = ("quadrature", "gibbs")
 KINDS = ("parameter", "predictive")
@@ -246,37 +243,6 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
                 stacklevel=3,
             )
 
-    def estimate(self, weights: Weights = None, confidence_level: float = 0.95) -> Estimate:
-        """Weighted mean of each model over the tasks.
-
-        Parameters
-        ----------
-        weights : None, "category", dict, Series or array-like of shape (n_tasks,), default=None
-            Weights of tasks or categories as in `aggregate`; equal over tasks by default.
-        confidence_level : float, default=0.95
-            Posterior probability of the intervals.
-
-        Returns
-        -------
-        Estimate
-            One entry per model: posterior mean, equal-tailed quantiles and standard
-            deviation of the draws.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
-        ValueError
-            For weights that are negative or do not sum to 1, or a level outside (0, 1).
-        """
-        check_is_fitted(self)
-        check_confidence_level(confidence_level)
-        w = task_weights(self.tasks_, weights)
-        batches = self.iter_draws() if self._draws is None else [self._draws]
-        means = np.concatenate([batch.values @ w for batch in batches])
-        interval = Draws(means, self.models_, "posterior").interval(confidence_level)
-        return replace(interval, value=self.posterior_mean_ @ w, method=self._method())
-
     def prior_sensitivity(
         self,
         priors: Mapping[str, Any] | None = None,
@@ -341,12 +307,12 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
         check_option("kind", self.kind, KINDS)
         check_whole("n_draws", self.n_draws)
 
-    def _method(self):
+    def _center(self):
         words = ["hierarchical beta-binomial"]
         words += ["new test sets"] if self.kind == "predictive" else []
         if self.prior != UNIFORM:
             words += ["exponential prior" if self.prior == EXPONENTIAL else "own prior"]
-        return ", ".join(words)
+        return self.posterior_mean_, ", ".join(words)
 
 
 def _task_counts(table):

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_confidence_level, check_option, plain
+from skbench._checks import check_confidence_level, check_option
 from skbench.containers import Draws, Estimate
 from skbench.stats.intervals.moments import ROUNDING
 from skbench.stats.ranking import multiplicity
@@ -109,21 +109,14 @@ def _difference_draws(draws, pairs):
     pairs = list(combinations(models, 2)) if pairs is None else [tuple(pair) for pair in pairs]
     if not pairs:
         raise ValueError(f"There is no pair to compare among {len(models)} models.")
-    for pair in pairs:
-        if len(pair) != 2 or pair[0] == pair[1]:
-            raise ValueError(f"A pair is two different models, got {pair!r}.")
-    at = np.array([[_position(models, name) for name in pair] for pair in pairs])
+    at = np.array([models.get_indexer(pair) for pair in pairs])
+    if at.shape[1:] != (2,) or (at < 0).any() or (at[:, 0] == at[:, 1]).any():
+        raise ValueError(f"Pairs are of two different models, such as {tuple(models[:2])!r}.")
     labels = pd.MultiIndex.from_tuples(pairs, names=["a", "b"])
     a, b = draws.values[:, at[:, 0]], draws.values[:, at[:, 1]]
     # Means of equal scores may differ by rounding, on either side of 0.
     difference = np.where(np.isclose(a, b, rtol=ROUNDING, atol=0), 0.0, a - b)
     return Draws(difference, labels, draws.kind)
-
-
-def _position(models, name):
-    if name not in models:
-        raise ValueError(f"There is no model {name!r}; the models are like {plain(models[0])!r}.")
-    return models.get_loc(name)
 
 
 def _warn_of_thin_tails(n_draws, level):

@@ -280,23 +280,19 @@ class MeanRankScore(BaseEstimator):
         partly = moments.index[(moments["n_missing"] > 0) & (moments["n"] > 0)]
         if len(partly):
             raise ValueError(
-                f"Some raw scores of model {plain(partly[0][0])!r} on data set "
-                f"{plain(partly[0][1])!r} are missing. Leave these out, or all of them to count "
-                "the model as not evaluated."
+                f"Some raw scores of {plain(partly[0])!r} are missing. Leave these out, or all of "
+                "them to count the model as not evaluated."
             )
         single = moments.index[moments["n"] == 1]
         if self.variant == "welch" and len(single):
             raise ValueError(
-                f"Model {plain(single[0][0])!r} has one raw score on data set "
-                f"{plain(single[0][1])!r}, and the "
-                'Welch test needs two. Use variant="pooled", or leave the model out.'
+                f"{plain(single[0])!r} has one raw score, and the Welch test needs two. Use "
+                'variant="pooled", or leave the model out.'
             )
         found = moments["n"].groupby(level="dataset").sum()
         empty = found.index[found == 0]
         if len(empty):
-            raise ValueError(
-                f"Data set {plain(empty[0])!r} has no score of any model. Leave it out."
-            )
+            raise ValueError(f"Data set {plain(empty[0])!r} has no score. Leave it out.")
 
 
 def _weights(places):

@@ -95,22 +95,11 @@ class RepeatedRuns(BaseEstimator):
                 f"{plain(incomplete[0])!r} has a missing score. Leave the run out, or evaluate "
                 "it again."
             )
-        constant = moments.index[moments["variance"] == 0]
-        if len(constant):
+        alike = moments.index[(moments["variance"] == 0) | (moments["n"] == 1)]
+        if len(alike):
             warnings.warn(
-                f"{len(constant)} of {len(moments)} have the same score in every run, such as "
-                f"{plain(constant[0])!r}: nothing tells how far others would be, and their "
-                "intervals "
-                + ("have no width." if self.interval == "sem" else "are unknown (nan)."),
-                stacklevel=2,
-            )
-        single = moments.index[moments["n"] == 1]
-        if len(single):
-            warnings.warn(
-                f"{len(single)} of {len(moments)} have one run only, such as "
-                f"{plain(single[0])!r}: one score has no spread, and the interval is unknown "
-                "(nan). Evaluate more bootstrap samples, or take DirectEstimator(n=...) for one "
-                "score of a test set.",
+                f"{len(alike)} of {len(moments)} have one run, or the same score in every run, "
+                f"such as {plain(alike[0])!r}: nothing tells how far others would be.",
                 stacklevel=2,
             )
         self.moments_ = moments.drop(columns="n_missing")

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from skbench._checks import are_counts, check_confidence_level, check_whole, listed, plain
+from skbench._checks import are_counts, check_confidence_level, check_whole, require_columns
 from skbench._types import DrawSource
 from skbench.containers import Draws, Estimate
 from skbench.stats.intervals.binomial import sampling_variance
@@ -24,7 +24,7 @@ from skbench.stats.scales.aggregation import (
     weighted_variance,
 )
 from skbench.tasks._task_table import task_table
-from skbench.tasks._task_weights import task_categories, task_name, task_weights
+from skbench.tasks._task_weights import cells, task_categories, task_weights
 from skbench.tasks.aggregate import aggregate
 
 UNDECIDED = "undecided"
@@ -279,17 +279,11 @@ class WeightSimplex(BaseEstimator):
     def _corners(self, names):
         """Positions of the three categories among those there are."""
         wanted = list(names if self.categories is None else self.categories)
-        unknown = [name for name in wanted if name not in names]
-        if unknown:
-            raise ValueError(
-                f"There is no category {listed(unknown, most=3, show=repr)}; the tasks have "
-                f"{listed(names, most=3, show=repr)}."
-            )
+        require_columns(names, wanted, what="The list of categories")
         if len(set(wanted)) != 3 or len(wanted) != 3:
             raise ValueError(
-                f"A triangle has three corners, but there are {len(wanted)} categories: "
-                f"{listed(wanted, most=3, show=repr)}. Name three with categories=..., or merge "
-                "some."
+                f"A triangle has three corners, but there are {len(wanted)} categories. Name "
+                "three with categories=..., or merge some."
             )
         return names.get_indexer(wanted)
 
@@ -314,12 +308,9 @@ def _variances(table):
         )
     certain = sigma2 == 0
     if certain.any():
-        model, task = np.argwhere(certain)[0]
         warnings.warn(
-            f"{int(certain.sum())} of {certain.size} sampling variances are 0, such as that of "
-            f"model {plain(table.models[model])!r} on task {task_name(table.tasks, task)!r}: "
-            "leads look more certain than they are. The smoothed variance, p (1 - p) / n with "
-            "p = (k + 1) / (n + 2), is above 0 at every score.",
+            f"{cells(certain, table.models, table.tasks)} have a sampling variance of 0: leads "
+            "look more certain than they are. Smoothed variances are above 0 at every score.",
             stacklevel=3,
         )
     return sigma2

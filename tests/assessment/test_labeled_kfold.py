@@ -25,22 +25,20 @@ def labels_by_fold(splitter, X, y, groups=None):
     return pd.concat(counts, axis=1).fillna(0)
 
 
-@pytest.mark.parametrize("shuffle", [True, False])
-def test_every_row_is_tested_once_and_every_fold_is_labeled(rows, shuffle):
+def test_every_row_is_tested_once_and_every_fold_is_labeled(rows):
     X, y, _ = rows
     tested = []
-    for train, test in LabeledKFold(shuffle=shuffle, random_state=0).split(X, y):
+    for train, test in LabeledKFold(random_state=0).split(X, y):
         assert sorted([*train, *test]) == list(range(90))
         assert y.iloc[train].notna().any() and y.iloc[test].notna().any()
         tested.extend(test)
     assert sorted(tested) == list(range(90))
 
 
-@pytest.mark.parametrize("shuffle", [True, False])
 @pytest.mark.parametrize("n_splits", [2, 5, 17])
-def test_folds_are_balanced(rows, shuffle, n_splits):
+def test_folds_are_balanced(rows, n_splits):
     X, y, groups = rows
-    splitter = LabeledKFold(n_splits, shuffle=shuffle, random_state=1)
+    splitter = LabeledKFold(n_splits, random_state=1)
     for by in (None, groups):
         counts = labels_by_fold(splitter, X, y, by)
         assert (counts.sum() >= 1).all()
@@ -78,12 +76,6 @@ def test_seed_reproduces_and_matters(rows):
 
     assert folds(1) == folds(1)
     assert folds(1) != folds(2)
-
-
-def test_without_shuffling_rows_are_dealt_as_they_come():
-    y = np.array([np.nan, 1, np.nan, 0])
-    folds = [test.tolist() for _, test in LabeledKFold(2, shuffle=False).split(y[:, None], y)]
-    assert folds == [[0, 1], [2, 3]]
 
 
 def test_labels_may_be_text_and_tables_of_any_kind():

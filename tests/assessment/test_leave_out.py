@@ -82,11 +82,6 @@ def test_groups_of_columns_of_items():
     assert found.risk.nunique() == 1  # fixed shrinkage looks at no feature
 
 
-def test_groups_of_columns_have_names():
-    with pytest.raises(TypeError):
-        leave_out_covariates(FixedShrinkage(), linear_groups(), covariates=["a"])
-
-
 def test_unknown_columns_are_named():
     with pytest.raises(ValueError):
         leave_out_covariates(FixedShrinkage(), linear_groups(), covariates={"text": ["a", "lsa"]})

@@ -175,12 +175,6 @@ def test_what_cannot_be_compared_is_refused(tmp_path, log):
         run(log, tmp_path, random_state=None)
 
 
-def test_the_folder_of_an_earlier_version_is_refused(tmp_path, log):
-    (tmp_path / "_manifest.json").write_text("{}")
-    with pytest.raises(ValueError, match="earlier version"):
-        run(log, tmp_path)
-
-
 # Kills
 
 

@@ -203,15 +203,6 @@ def test_continuous_scores_and_every_design(n_items):
     assert 0.8 < study.summary().loc["direct", "coverage"] <= 1
 
 
-@pytest.mark.slow
-def test_wide_and_long_tables_give_the_same_results():
-    models = sorted(DATA.items["model"].unique())
-    wide = DATA.items.pivot(index=["topic", "item"], columns="model", values="score").reset_index()
-    long = run(make_study())
-    other = make_study().run(wide, score=models, features=DATA.features)
-    same(long.results_, other.results_)
-
-
 def test_one_column_of_groups_and_no_item_ids():
     one = DATA.items[DATA.items["model"] == "model-0"].drop(columns=["item", "model", "cluster"])
     study = make_study({"direct": DirectEstimator()}).run(one, by="topic")
@@ -273,10 +264,10 @@ def test_estimates_that_are_not_finite_are_a_failure():
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        ({"value": np.zeros(3)}, r"value of its estimate is of shape \(3,\) for 36 groups"),
-        ({"low": None, "high": None}, "low of its estimate is None for 36 groups"),
-        ({"low": np.zeros(3)}, r"low of its estimate is of shape \(3,\) for 36 groups"),
-        ({"high": 1.0}, r"high of its estimate is of shape \(\) for 36 groups"),
+        ({"value": np.zeros(3)}, r"value .* shape \(3,\)"),
+        ({"low": None, "high": None}, r"low .* shape \(\)"),
+        ({"low": np.zeros(3)}, r"low .* shape \(3,\)"),
+        ({"high": 1.0}, r"high .* shape \(\)"),
         ({"high": ["one"] * 36}, "could not convert string to float: 'one'"),
         ({"guarantee": "most groups"}, "guarantee must be one of .*got 'most groups'"),
     ],
@@ -355,7 +346,6 @@ def test_a_dask_cluster_gives_the_same_frame():
         ({"estimators": {"a": Candidate(DirectEstimator(), "exact")}}, ValueError),
         ({"n_repeats": 0}, ValueError),
         ({"variance": "exact"}, ValueError),
-        ({"share_items": "no"}, ValueError),
         ({"estimators": {"a": Candidate(Ridge(), knows_population=True)}}, TypeError),
         (
             {"estimators": {"a": Candidate(SPLIT, knows_population=True)}, "replace": True},
@@ -379,17 +369,6 @@ def test_levels_and_memories_are_checked():
 def test_bad_designs_are_refused(n_items):
     with pytest.raises(ValueError):
         run(RepeatedSamplingStudy(ESTIMATORS, n_items))
-
-
-def test_sharing_that_is_not_there_is_refused():
-    data = make_items(3, 5, 50, shared_items=False, random_state=0)
-    with pytest.raises(ValueError):
-        make_study(share_items=True).run(data.items)
-
-
-def test_a_wide_table_needs_the_model_among_the_groups():
-    with pytest.raises(ValueError):
-        make_study().run(DATA.items, by="topic", score=["score"])
 
 
 @pytest.mark.parametrize(

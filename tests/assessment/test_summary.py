@@ -119,7 +119,7 @@ def test_parts_together_are_the_whole(study, by):
     np.testing.assert_allclose(weighted, study.summary()["mse"].astype(float), rtol=1e-10)
 
 
-def test_truths_outside_the_unit_interval_are_split_at_quantiles():
+def test_truths_outside_the_unit_interval_are_split_into_fifths():
     data = make_items(3, 10, 60, score="continuous", random_state=0)
     items = data.items.assign(score=lambda rows: 100 * rows["score"])
     study = RepeatedSamplingStudy({"direct": DirectEstimator()}, 10, 3, random_state=0).run(items)
@@ -129,8 +129,8 @@ def test_truths_outside_the_unit_interval_are_split_at_quantiles():
 @pytest.mark.parametrize(
     ("truths", "parts"),
     [
-        ([50, 50, 50, 50], ["50"]),
-        ([1000, 1000, 1000, 1000.5], ["1000 to 1000.4", "1000.4 to 1000.5"]),
+        ([50, 50, 50, 50], ["third fifth"]),
+        ([1000, 1000, 1000, 1000.5], ["third fifth", "highest fifth"]),
     ],
 )
 def test_truths_may_be_equal_or_close(truths, parts):

@@ -10,13 +10,8 @@ from skbench.datasets import load_digits_c, sample_items
 
 
 @pytest.fixture(scope="module")
-def calls():
-    return []
-
-
-@pytest.fixture(scope="module")
-def data(calls):
-    return load_digits_c(progress=lambda *call: calls.append(call))
+def data():
+    return load_digits_c()
 
 
 @pytest.fixture(scope="module")
@@ -90,11 +85,6 @@ def test_models_differ(accuracy):
 def test_a_confident_answer_is_more_often_right(data):
     for _, rows in data.items.groupby("model"):
         assert rows["score"].corr(rows["confidence"]) > 0.05
-
-
-def test_progress_counts_the_topics(calls, data):
-    assert [call[:2] for call in calls] == [(i, 50) for i in range(1, 51)]
-    assert [call[2] for call in calls] == list(data.features.index)
 
 
 @pytest.mark.slow

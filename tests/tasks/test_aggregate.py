@@ -304,7 +304,7 @@ def test_ranks_of_draws(draws):
 
 def test_noise_has_a_seed():
     X = pd.DataFrame({"model": list("aabb"), "task": list("stst")})
-    boot = TaskBootstrap(40, kind="normal").fit(X, [0.5] * 4, sigma2=1e-30)
+    boot = TaskBootstrap(40).fit(X, [0.5] * 4, sigma2=1e-30)
     ours = rank_models(boot, "noisy average rank", random_state=0).values
     again = rank_models(boot, "noisy average rank", random_state=0).values
     np.testing.assert_array_equal(ours, again)
@@ -399,9 +399,8 @@ def test_errors_of_kinds_of_input(draws):
         aggregate(aggregate(draws))
     with pytest.raises(TypeError):
         rank_models(draws.values)
-    boot = TaskBootstrap(10).fit(pd.DataFrame({"model": ["a"], "task": ["t"]}), [0.5], n=4)
     with pytest.raises(TypeError):
-        normalize_scores(boot, (0, 1))
+        normalize_scores(draws.values, (0, 1))
 
 
 def test_errors_of_ranks(draws):

@@ -151,7 +151,7 @@ def test_normal_draws_where_scores_are_no_counts():
     assert np.all(np.rint(draws[:, :, 0] * 20) == np.round(draws[:, :, 0] * 20, 9))
     np.testing.assert_allclose(draws[:, :, 1].std(axis=0), [0.02, 0.03], rtol=0.03)
     np.testing.assert_allclose(boot.sigma2_, [[0.25 / 19, 0.0004], [0.1875 / 19, 0.0009]])
-    everything = TaskBootstrap(20_000, kind="normal", random_state=0).fit(X, y, sigma2, 20)
+    everything = TaskBootstrap(20_000, random_state=0).fit(X, y, sigma2)
     np.testing.assert_allclose(everything.draws_.values[:, :, 0].std(axis=0), 0.1, rtol=0.03)
 
 
@@ -379,13 +379,9 @@ Y = [0.5, 0.7, 0.1, 0.9]
     ("options", "args"),
     [
         ({}, {"y": Y}),
-        ({"kind": "binomial"}, {"y": Y, "sigma2": 0.1}),
         ({}, {"y": list("abcd"), "n": 10}),
         ({}, {"y": Y, "n": 13}),
         ({}, {"y": [50, 70, 10, 90], "n": 10}),
-        ({"kind": "binomial"}, {"y": Y, "n": 13, "sigma2": 0.1}),
-        ({"kind": "normal"}, {"y": Y, "n": 10}),
-        ({"kind": "beta"}, {"y": Y, "n": 10}),
         ({"n_draws": 0}, {"y": Y, "n": 10}),
         ({}, {"y": [0.5, np.nan, 0.1, 0.9], "n": 10}),
         ({}, {"y": Y, "sigma2": [0.1, 0.1, -0.1, 0.1]}),

@@ -106,10 +106,10 @@ def mmlu_pro():
     wide = pd.read_csv(data_folder() / "mmlu_pro_dev.csv.gz")
     models = wide.columns[wide.columns.get_loc("lsa15") + 1 :].tolist()
     embedding = [name for name in wide.columns if name.startswith("lsa")]
+    others = wide.columns.difference(models).tolist()
     return {
-        "items": wide,
+        "items": wide.melt(others, models, "model", "score"),
         "by": ["model", "src"],
-        "score": models,
         "item": "question_id",
         "features": [*embedding, "question_chars", "n_options"],
     }

@@ -161,6 +161,11 @@ class Sequential:
         state = json.loads(text)
         if state.get("kind") != cls.__name__:
             raise ValueError(f"This is the state of {state.get('kind')}, not of {cls.__name__}.")
+        if state.get("max_weight", 1) != 1:  # written by an earlier version
+            raise ValueError(
+                f"This is the state of a test with max_weight = {state['max_weight']}, which is no "
+                "more: SequentialMean(target=0, bounds=...) takes weights * (a - b). Start anew."
+            )
         found = cls(**{name: state[name] for name in cls._settings})
         found._counts = {float(value): int(count) for value, count in state["counts"]}
         found._ends, found._verdict = tuple(state["ends"]), state["verdict"]

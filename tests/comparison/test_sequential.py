@@ -182,6 +182,8 @@ STATE = (
 def test_a_state_of_an_earlier_version():
     race = SequentialComparison.from_json(STATE)
     assert (race.n_items, race.result.high, race.max_items) == (4, 0.976871, 90)
+    with pytest.raises(ValueError, match="SequentialMean"):
+        SequentialComparison.from_json(STATE.replace('"max_weight": 1.0', '"max_weight": 2.0'))
 
 
 LOOP = """

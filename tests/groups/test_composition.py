@@ -32,7 +32,6 @@ from skbench import (
     make_items,
     summarize_items,
 )
-from skbench.groups._regressors import precision_weights
 
 TOLD = ("sigma2", "n", "groups", "sampling")
 
@@ -280,9 +279,16 @@ def test_weights_that_get_lost_are_said(groups, numbers):
         sr.fit(numbers, groups["y"], groups["sigma2"])
 
 
-def test_precision_weights_have_mean_1_and_none_is_infinite():
-    np.testing.assert_allclose(precision_weights(np.array([0.2, 0.1, 0.0])), [0.6, 1.2, 1.2])
-    np.testing.assert_array_equal(precision_weights(np.zeros(3)), 1)
+def test_no_precision_weight_is_infinite(groups, numbers):
+    """A group without noise weighs as the least noisy one."""
+    sigma2 = groups["sigma2"].copy()
+    sigma2[1] = sigma2.min()
+    found = []
+    for own in (sigma2[1], 0.0):
+        sigma2[0] = own
+        sr = SyntheticRegression(Ridge(), weight_by_precision=True, random_state=0)
+        found.append(sr.fit(numbers, groups["y"], sigma2).predict(numbers))
+    np.testing.assert_allclose(*found)
 
 
 def test_tiny_variances_do_not_flatten_xgboost(groups, numbers):

@@ -8,7 +8,6 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import KFold
 
 from skbench import EmpiricalBayes, make_items, summarize_items
-from skbench.groups._outside_priors import covering_interval
 from skbench.stats.intervals.binomial import clopper_pearson_interval, sampling_variance
 from skbench.stats.shrinkage import fab
 
@@ -91,12 +90,14 @@ def test_new_groups_and_too_few_topics(g):
 def test_own_standard_error_has_no_say_in_where_the_interval_is_short():
     rng = np.random.default_rng(2)
     z, sigma2, n = rng.normal(size=6), rng.uniform(0.5, 2, 6), rng.integers(5, 30, 6)
-    prior = np.zeros(6), np.ones(6)
-    low, high = covering_interval(z, sigma2, n, False, *prior, 0.9)
+    X = rng.normal(size=(6, 1))
+    eb = fab_estimator(cv=2).fit(rng.normal(size=(30, 1)), rng.normal(size=30), 0.5)
+    found = eb.predict_interval(X, z, sigma2, n, 0.9)
+    prior_mean, A = eb.predict(X), eb.prior_variance_
     for g in range(6):
         others = np.delete(n * sigma2, g).mean() / n[g]
-        expected = fab.fab_normal_interval(z[g], sigma2[g] ** 0.5, 0, 1, 0.9, n[g] - 1, others)
-        assert_allclose((low[g], high[g]), expected)
+        own = z[g], sigma2[g] ** 0.5, prior_mean[g], A, 0.9, n[g] - 1, others
+        assert_allclose(found[g], fab.fab_normal_interval(*own))
 
 
 @pytest.mark.parametrize("sizes", [True, False])

@@ -23,7 +23,7 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 
 from skbench.groups._base import Bounds, GroupEstimator
-from skbench.stats.mixed import Mixture
+from skbench.stats.intervals.mixtures import Mixture
 
 N_SETS = 40
 WIDE = 1.0  # prior standard deviation of the mean and of the slopes, log odds

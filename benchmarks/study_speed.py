@@ -13,7 +13,6 @@ import argparse
 import time
 
 import numpy as np
-from skbench.assessment._design import design
 from sklearn.linear_model import Ridge
 
 from skbench import (
@@ -26,7 +25,7 @@ from skbench import (
     make_items,
 )
 from skbench.assessment._candidate import as_candidates, ask
-from skbench.assessment._population import population
+from skbench.assessment._population import design, population
 from skbench.assessment._sampling import draw, summary_of
 
 ESTIMATORS = {
@@ -49,7 +48,7 @@ def processor_seconds(function):
 
 def plan(n_models, n_topics, n_items, shared_items=True):
     data = make_items(n_models, n_topics, n_items, shared_items=shared_items, random_state=0)
-    full = population(data.items, BY, "score", "item", "model", data.features, "auto")
+    full = population(data.items, BY, "score", "item", "model", data.features, True)
     return design(full, 10, False)
 
 

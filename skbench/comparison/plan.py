@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-from bisect import bisect_left
 from typing import Literal
 
 from scipy.optimize import brentq
@@ -119,7 +118,7 @@ _MOST_ITEMS = 1e12  # that an exact test is planned with
 
 
 def _first_n(effect, disagreement, confidence_level, power):
-    """Smallest number of items at which McNemar's exact test has the power."""
+    """A number of items at which McNemar's exact test has the power, and one fewer has not."""
     start = formulas.required_n_mcnemar(effect, disagreement, confidence_level, power)
 
     if not start < _MOST_ITEMS:
@@ -134,8 +133,12 @@ def _first_n(effect, disagreement, confidence_level, power):
     low, high = 0, math.ceil(start)
     while not enough(high):
         low, high = high, math.ceil(1.1 * high) + 1
+    # The power is a saw in n: bisection finds one of its teeth.
     low = max(low, math.floor(0.5 * high))
-    return low + 1 + bisect_left(range(low + 1, high), True, key=enough)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 def _disagreement(variance, effect):

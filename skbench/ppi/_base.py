@@ -76,6 +76,7 @@ class PPIEstimator(BaseEstimator):
         self,
         X: Table,
         y: ArrayLike,
+        *,
         cluster: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:

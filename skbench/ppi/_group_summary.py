@@ -217,7 +217,10 @@ def group_positions(labels, by, n_rows):
     if by is None and len(labels) == 1:
         return np.zeros(n_rows, dtype=int)
     if by is None:
-        raise ValueError(f"by is missing: fit had {len(labels)} groups.")
+        raise ValueError(
+            f"by is missing: fit had {len(labels)} groups. Searches of scikit-learn hand it on "
+            "only with set_config(enable_metadata_routing=True)."
+        )
     positions = labels.get_indexer(pd.Index(by))
     if len(positions) != n_rows:
         raise ValueError(f"by has {len(positions)} entries, but X has {n_rows} rows.")

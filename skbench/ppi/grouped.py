@@ -162,6 +162,7 @@ class GroupedPPI(BaseEstimator):
         X: Table,
         y: ArrayLike,
         by: ArrayLike | None = None,
+        *,
         cluster: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
     ) -> Self:

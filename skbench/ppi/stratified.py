@@ -144,7 +144,7 @@ class StratifiedPPI(PPIEstimator):
         ----------
         strata : {"quantile", "tree"}, default="quantile"
             Bins of the autorater's score with as many unlabeled rows each, or leaves of a
-            regression tree grown on the labeled rows ("K = *" of the paper's tables).
+            regression tree grown on the labeled rows (``K = *`` in the paper's tables).
 
         Returns
         -------

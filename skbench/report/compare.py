@@ -57,7 +57,13 @@ def compare(file, a, b, by, bounds, confidence_level, missing, adjust, form, **o
                 print_prose(sentence)
             return
         frame = tables.pair_rows(result)
-        known = {"score": reading.score_name(rows), "test": result.test, "remarks": result.remarks}
+        known = {
+            "confidence_level": confidence_level,
+            "interval_level": result.estimate.confidence_level,  # adjusted for several pairs
+            "score": reading.score_name(rows),
+            "test": result.test,
+            "remarks": result.remarks,
+        }
         show_estimates(form, _table(result, frame), result.estimate, "pairs", frame, **known)
 
 

@@ -146,7 +146,7 @@ class HierarchicalBetaBinomial(DrawnTasks, BaseEstimator):
         kind: Literal["parameter", "predictive"] = "predictive",
         *,
         n_draws: int = 10_000,
-        random_state: RandomState = None,
+        random_state: RandomState = 0,
     ) -> Self:
         """Settings of Longjohn, Gopalan and Casleton (2024), section 2.2.
 

@@ -21,7 +21,8 @@ def fitted(estimator, data):
     """The estimates of all data sets, each tuned by itself."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return GroupedPPI(estimator, power="per group", random_state=0).fit(*data)
+        more = dict(zip(("cluster", "sample_weight"), data[3:], strict=False))
+        return GroupedPPI(estimator, power="per group", random_state=0).fit(*data[:3], **more)
 
 
 def ends(estimator, confidence_level=0.95):

@@ -330,9 +330,9 @@ def draw_counts(prior, n_models, rng):
 @pytest.mark.parametrize("prior", ["uniform", OWN], ids=["uniform", "own"])
 @pytest.mark.parametrize("kind", ["parameter", "predictive"])
 def test_intervals_cover_on_data_from_the_model(kind, prior, sizes):
-    """Nominal coverage of single accuracies and of means, small test sets too: half a minute each."""
+    """Nominal coverage of single accuracies and of means, small test sets too."""
     # One mean per model is one independent trial; accuracies of a model share its (a, b).
-    n_models, n_tasks, level = 1500, len(sizes), 0.9
+    n_models, n_tasks, level = 700, len(sizes), 0.9
     rng = np.random.default_rng(0)
     a, b = draw_counts(prior, n_models, rng)
     n = np.tile(sizes, (n_models, 1))

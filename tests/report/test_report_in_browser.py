@@ -15,9 +15,6 @@ import pytest
 from click.testing import CliRunner
 
 from skbench.datasets import make_items
-from skbench.groups import DirectEstimator
-from skbench.report import page as pages
-from skbench.report.findings import find
 from skbench.report.report import report
 
 playwright = pytest.importorskip("playwright.sync_api")
@@ -210,13 +207,9 @@ def test_axe_finds_no_serious_fault(browser, rich_page, size, scheme):
 @pytest.mark.slow
 def test_sixty_models_on_sixty_topics_open_in_two_seconds(browser, tmp_path):
     items = make_items(n_models=60, n_topics=60, n_items=10, random_state=0).items
-    findings = find(
-        items, by=["model", "topic"], cluster=None, estimator=DirectEstimator(),
-        known_range=(0, 1), confidence_level=0.95,
-    )  # fmt: skip
-    about = {"read": "60 models", "notes": [], "score": "accuracy", "command": "skbench report"}
-    path = tmp_path / "large.html"
-    pages.write(path, findings, about, [])
+    table, path = tmp_path / "large.csv", tmp_path / "large.html"
+    items.to_csv(table, index=False)
+    assert CliRunner().invoke(report, [str(table), "--html", str(path)]).exit_code == 0
     for size in SIZES:
         tab = browser.new_page(viewport=SIZES[size])
         session = tab.context.new_cdp_session(tab)

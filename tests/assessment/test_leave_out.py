@@ -26,6 +26,7 @@ def linear_groups(seed=0, n_groups=300):
     return GroupSummary(k / 10, p * (1 - p) / 10, np.full(n_groups, 10), X.index, X)
 
 
+@pytest.mark.slow
 def test_worth_of_a_feature_is_the_variance_it_explains():
     worth = leave_out_covariates(
         SyntheticRegression(LinearRegression()), linear_groups(), random_state=0
@@ -40,6 +41,7 @@ def test_worth_of_a_feature_is_the_variance_it_explains():
         assert abs(difference) < 4 * error and error < 0.0005
 
 
+@pytest.mark.slow
 def test_groups_own_items_make_up_for_features():
     g = linear_groups()
     options = {"covariates": {"signal": "a"}, "random_state": 0, "n_splits": 5}

@@ -65,6 +65,7 @@ def test_direct_estimates_have_their_sampling_variance():
     assert split.sample_size_ratio("direct") == pytest.approx((1, 1, 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", ["rows", "counts", "clusters"])
 def test_share_of_items_is_what_was_left(given):
     """Groups of 3 and 6 with ten folds: all but one are left, 2 of 3 and 5 of 6."""

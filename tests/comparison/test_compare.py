@@ -470,6 +470,7 @@ def share_warned(draw, n_trials=30):
     return warned / n_trials
 
 
+@pytest.mark.slow
 def test_few_skewed_differences_are_warned_of():
     assert share_warned(lambda rng: rng.normal(1, 1, 20)) <= 0.1
     assert share_warned(lambda rng: rng.beta(5, 5, 20)) <= 0.1

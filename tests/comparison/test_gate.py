@@ -259,6 +259,7 @@ def test_items_of_one_model_only_are_left_out_aloud_or_wrong():
     assert (result.n_items, result.difference, result.verdict) == (20, -0.4, "fail")
 
 
+@pytest.mark.slow
 def test_equal_models_seldom_fail():
     rng = np.random.default_rng(1)
     for make, spread, options in [

@@ -80,6 +80,7 @@ def test_sixty_looks_keep_the_level(batch):
         assert np.mean(np.minimum(for_a, for_b) < n_looks) <= 0.05
 
 
+@pytest.mark.slow
 def test_means_keep_the_level_at_sixty_looks():
     rng = np.random.default_rng(3)
     x = rng.beta(2, 0.5, (2000, 300))

@@ -66,6 +66,7 @@ def test_counts_are_binomial_around_the_truth(shared_items, item_std):
     assert np.all((low <= k) & (k <= high))
 
 
+@pytest.mark.slow
 def test_spread_of_unshared_counts_is_binomial():
     data = make_items(10, 50, 400, intercept=1.0, shared_items=False, random_state=0)
     k, n = counts_and_sizes(data)

@@ -22,6 +22,7 @@ def g():
     return summarize_items(data.items, ["model", "topic"], features=data.features)
 
 
+@pytest.mark.slow
 def test_own_topic_has_no_say_in_the_prior(g):
     first = fab_estimator().fit(**g.fit_args)
     own = g.groups == g.groups[0]

@@ -147,6 +147,7 @@ PRIORS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", PRIORS.values(), ids=PRIORS.keys())
 @pytest.mark.parametrize("interval", ["robust", "length-optimal"])
 @pytest.mark.parametrize("scale", [1.0, 100.0])
@@ -171,6 +172,7 @@ def test_parametric_intervals_cover_under_a_normal_prior():
     assert estimate.guarantee == "model"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "estimator",
     [

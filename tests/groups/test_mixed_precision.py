@@ -35,6 +35,7 @@ def test_item_correlation_travels_and_counts():
     assert errors[0] < errors[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("features", [True, False])
 def test_more_precise_than_direct_and_covered(features):
     ratios, hits = [], []
@@ -348,6 +349,7 @@ def scores_of(g):
     return g.fit_args | {"sampling": Sampling("continuous", items_shared=True), "n": None}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:n is missing")
 @pytest.mark.parametrize("name", SAMPLED)
 def test_draws_have_the_law_of_the_intervals(name):

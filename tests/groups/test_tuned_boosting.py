@@ -15,6 +15,7 @@ def default_regressor(random_state):
     return clone(regressor).set_params(random_state=random_state)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_groups", [4, 25, 300])
 @pytest.mark.parametrize("signal", [0.0, 0.5])
 def test_chooses_as_xgboost_cv(n_groups, signal):

@@ -54,6 +54,7 @@ def test_alpha_is_its_definition_with_missing_ratings(level):
     assert_allclose(agreement.krippendorff_alpha(ratings, level), brute_alpha(ratings, level))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("level", "weights"), [("nominal", None), ("ordinal", "quadratic")])
 def test_kappa_and_alpha_of_a_judge(level, weights):
     rng = np.random.default_rng(1)
@@ -260,6 +261,7 @@ def coverage(n, judge, prevalence, n_sets, seed, score=False):
     return {name: np.mean(hit) for name, hit in hits.items()}
 
 
+@pytest.mark.slow
 def test_intervals_cover_at_30_labels():
     shares = coverage(30, (0.9, 0.8), 0.6, 60, 0)
     assert min(shares.values()) >= 0.84, shares  # .93 less three binomial spreads

@@ -205,6 +205,7 @@ def test_pooled_prior_follows_what_labels_tell():
     assert_allclose(pooled([50], [[7, 3]]), 0.7, atol=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_values", [2, 3, 5, 10])
 @pytest.mark.parametrize("truth", [0.85, 0.95, 0.99])
 def test_no_worse_than_the_labels_near_one(n_values, truth):

@@ -73,6 +73,7 @@ def test_default_interval_covers(name):
             assert min(covered) >= binom.ppf(1e-4, n_sets, 0.93)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tuning", [True, pytest.param("pooled", marks=SLOW)])
 @pytest.mark.parametrize(
     "name", ["good", "useless", *(pytest.param(name, marks=SLOW) for name in NOT_QUICK)]
@@ -113,6 +114,7 @@ def test_the_narrower_of_two_intervals_covers_less():
     assert covered[0] < 0.93 and covered[1] > 0.945
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("N", [4, 10])
 @pytest.mark.parametrize("name", ["excellent", "good", "lenient"])
 def test_intervals_cover_with_few_unlabeled_rows(N, name):
@@ -389,6 +391,7 @@ def clustered_sets(rng, n_sets, labeled, unlabeled):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_clusters", [1, 2, 3, 5, 10])
 @pytest.mark.parametrize("tuning", [True, False])
 def test_intervals_cover_with_few_clusters_of_unlabeled_rows(n_clusters, tuning):

@@ -250,6 +250,7 @@ def correlations(data, fitted):
     return [np.corrcoef(error, residual)[0, 1] for residual in residuals]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "accuracy", [pytest.param(0.99, marks=SLOW), 0.95, pytest.param(0.8, marks=SLOW)]
 )
@@ -262,6 +263,7 @@ def test_errors_of_estimate_and_feature_are_uncorrelated(accuracy):
     assert plain > {0.99: 0.7, 0.95: 0.4, 0.8: 0.15}[accuracy]
 
 
+@pytest.mark.slow
 def test_clusters_share_their_luck_too():
     """Four copies of each answer: as many rows of their own would err half as far."""
     data = make_judged_items(1500, 60, 10, sensitivity=0.95, specificity=0.95, random_state=8)
@@ -278,6 +280,7 @@ def test_clusters_share_their_luck_too():
     assert plain > 0.4
 
 
+@pytest.mark.slow
 def test_features_of_large_and_small_groups_have_one_slope():
     n_items, n_labeled = np.tile([40, 400], 1500), np.tile([20, 40], 1500)
     data = make_judged_items(
@@ -346,6 +349,7 @@ def test_summary_of_these_rows(judged):
     assert (fitted.summary_.sigma2 < plain.summary_.sigma2).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accuracy", [0.95, *(pytest.param(a, marks=SLOW) for a in (0.75, 0.5))])
 def test_variances_are_right_on_average(accuracy):
     n_labeled = np.repeat([2, 10, 40], 1500)

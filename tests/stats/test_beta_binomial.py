@@ -111,6 +111,7 @@ PRIORS = {
 SLOWEST = pytest.param("at zero", marks=pytest.mark.slow)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", [*sorted(set(PRIORS) - {"at zero"}), SLOWEST])
 @pytest.mark.parametrize("case", BY_COST)
 def test_refining_the_grid(case, prior):
@@ -293,6 +294,7 @@ def test_constant_chains_are_not_known():
     assert np.isnan(r_hat(np.ones((100, 4)))) and np.isnan(effective_sample_size(np.ones((100, 4))))
 
 
+@pytest.mark.slow
 def test_gibbs_agrees_with_the_grid():
     k, n = one_model([9, 12, 30, 3], [20, 30, 50, 40])
     grid = posterior_grid(k, n, exponential(50.0), WIDE, WIDE)
@@ -313,6 +315,7 @@ def test_gibbs_agrees_with_the_grid():
         assert abs(chain.mean() - expected) < 4.5 * error
 
 
+@pytest.mark.slow
 def test_gibbs_of_known_concentrations_is_the_dirichlet():
     counts = np.array([[[5, 2, 1, 9]]])
 

@@ -112,6 +112,7 @@ def test_values_that_never_differ_add_nothing():
     assert_allclose(np.ravel(two), np.ravel(three), rtol=0, atol=2e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_labels", [2, 3, 4])
 @pytest.mark.parametrize("n_values", [1, 2, 3])
 def test_moments_and_ends_against_draws(n_values, n_labels):

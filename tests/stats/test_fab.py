@@ -78,6 +78,7 @@ def test_beta_prior_has_the_moments():
         assert np.all(np.array(parameters) > 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theta", [-3.0, 0.0, 0.7, 6.0])
 @pytest.mark.parametrize("prior_variance", [0.05, 1.0, 30.0])
 def test_normal_coverage_is_exact(theta, prior_variance):

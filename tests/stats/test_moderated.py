@@ -21,6 +21,7 @@ def gamma_spreads(rng, n_groups, n):
     return rng.normal(size=(n_groups, n)) * np.sqrt(rng.gamma(2, 1 / 2, n_groups))[:, None]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [4, 6, 20])
 def test_noise_over_true_variance_of_the_spreads(n):
     """Var(s^2) = 2 sigma^4 / d for normal scores: d times its mean is 2 (1 + 1/2)."""

@@ -36,6 +36,7 @@ def test_gold_critical_values(gold_folder):
     np.testing.assert_allclose(cva(gold["m2"], gold["kappa"]), gold["cva"], rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_critical_values_against_slow_solve():
     rng = np.random.default_rng(1)
     for m2 in spread_m2(6, 1e-3, 400):
@@ -45,6 +46,7 @@ def test_critical_values_against_slow_solve():
         np.testing.assert_allclose(cva(m2, kurtosis, level), slow, rtol=1e-8)
 
 
+@pytest.mark.slow
 def test_worst_case_is_certified_by_a_linear_program():
     rng = np.random.default_rng(2)
     for m2 in spread_m2(16, 1e-3, 300, seed=2):
@@ -57,6 +59,7 @@ def test_worst_case_is_certified_by_a_linear_program():
         assert high - low < 5e-5
 
 
+@pytest.mark.slow
 def test_noncoverage_against_slow_optimum():
     chi = np.linspace(0.3, 12, 8)
     for m2, kurtosis in [(0.3, 1.3), (2.0, 3.0), (20.0, 5.0), (0.01, 400.0), (5.0, np.inf)]:
@@ -130,6 +133,7 @@ def one_by_one(function, x, kurtosis):
     return np.concatenate([function(part, kurtosis) for part in np.split(x, len(x) // 500)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kurtosis", [1.0, 3.0, np.inf])
 def test_table_and_direct_solve_agree(kurtosis):
     # Many between .05 and 50, where the worst law turns from two points to one.

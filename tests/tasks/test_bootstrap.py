@@ -64,6 +64,7 @@ def make_items(n_items=60, n_models=2, n_tasks=2, shared=True, seed=0):
 # Printed tables and recomputed numbers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("category", [*CATEGORIES, "overall"])
 def test_table_6(vtab, gold_folder, category):
     printed = printed_table(gold_folder, 6)
@@ -126,6 +127,7 @@ def test_a_seed_settles_all_draws():
     assert np.any(boot.draws_.values != other.draws_.values)
 
 
+@pytest.mark.slow
 def test_draws_come_in_batches_and_are_the_same_together():
     boot = TaskBootstrap(1_050_000, random_state=0)
     boot.fit(grid("AB", "st"), [0.5, 0.7, 0.1, 0.9], n=20)

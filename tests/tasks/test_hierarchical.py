@@ -89,6 +89,7 @@ SMALL = table([0.7, 0.6, 0.8, 0.5, 0.4, 0.3], 10)
 # Printed tables and recomputed numbers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", [*CATEGORIES, "overall"])
 def test_table_7(predictive, gold_folder, column):
     printed = printed_table(gold_folder, 7)
@@ -375,6 +376,7 @@ def thinned_error(rows, n_items, prior, n_seeds):
     return 100 * np.sqrt(np.mean(squares, axis=(0, 2)))
 
 
+@pytest.mark.slow
 def test_the_default_prior_does_not_mislead(rows):
     direct, ours = thinned_error(rows, 10, "uniform", n_seeds=1)
     assert ours < 0.95 * direct
@@ -661,6 +663,7 @@ def test_two_categories_are_the_beta_binomial():
     np.testing.assert_allclose(found, exact, atol=0.018)
 
 
+@pytest.mark.slow
 def test_uniform_prior_pools_small_matrices():
     """Twelve alike tasks of 20 items: closer to the truth than with a prior for each alone."""
     rng = np.random.default_rng(0)

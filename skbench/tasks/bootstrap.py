@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import Self
 
 import numpy as np
@@ -15,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from skbench._checks import are_counts, check_whole
 from skbench._random import as_generator
 from skbench._types import RandomState, Rows, Weights
-from skbench.containers import Estimate
 from skbench.items.rows import as_frame
 from skbench.stats.intervals.binomial import sampling_variance
 from skbench.tasks._batches import DrawnTasks
@@ -213,44 +211,6 @@ class TaskBootstrap(DrawnTasks, BaseEstimator):
         columns = {name: getattr(self, name) for name in ("model", "task", "item", "score")}
         read = read_item_tasks(as_frame(items), columns, self.cluster, self.category)
         return self._settle(*read)
-
-    def estimate(self, weights: Weights = None, confidence_level: float = 0.95) -> Estimate:
-        """Weighted mean score of each model over the tasks.
-
-        Parameters
-        ----------
-        weights : as in `aggregate`, default=None
-            Weights of tasks or categories; equal over tasks by default.
-        confidence_level : float, default=0.95
-            Probability between the two quantiles. At 83.4 % two intervals overlap
-            about when a test at 5 % finds no difference.
-
-        Returns
-        -------
-        Estimate
-            One entry per model: the observed weighted score, quantiles and standard
-            deviation of its draws.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            Before `fit`.
-        ValueError
-            For weights as in `aggregate`, or a level outside (0, 1).
-        """
-        interval = super().estimate(weights, confidence_level)
-        # Answers that are all alike are drawn alike: nothing tells how far others would be.
-        alike = interval.low == interval.high
-        names = ("low", "high", "standard_error")
-        ends = {name: np.where(alike, np.nan, getattr(interval, name)) for name in names}
-        if alike.any():
-            warnings.warn(
-                f"{alike.sum()} of {len(alike)} models scored alike on all items, such as "
-                f"{self.models_[int(np.argmax(alike))]!r}: a bootstrap knows no interval for "
-                "them (nan). HierarchicalBetaBinomial has one.",
-                stacklevel=2,
-            )
-        return replace(interval, **ends)
 
     def covariance(self, weights: Weights = None) -> pd.DataFrame:
         """Sampling covariance of the models' weighted scores, in closed form.

@@ -117,7 +117,7 @@ def _assumed(estimator, X, z, sigma2, n, groups):
 def warn_of_unsaid_topics(X, seen):
     """Warn of models and topics in X that transformers hide from the last step."""
     crossed = _crossed(X)
-    if crossed and not {f"{name}" for name in crossed} <= set(seen):
+    if crossed and not {f"{name}" for name in crossed} <= seen:
         warnings.warn(
             f"Neither groups nor sampling was given, and columns {crossed[0]!r} and {crossed[1]!r} "
             "of X look like models and the topics that they share: if models answered the same "

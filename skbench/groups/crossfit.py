@@ -240,6 +240,12 @@ def _held_out(checked, *arguments):
 
 def _held_out_by(splits, n_groups):
     """Numbers of the folds that hold out each group, of shape (n_repeats, n_groups)."""
+    for train, test in splits:
+        if len(np.unique(test)) < len(test) or np.isin(test, train).any():
+            raise ValueError(
+                "A fold of cv holds out a group twice, or a group that it is fitted on. Hold out "
+                "each of its groups once, and fit on the others."
+            )
     times = np.bincount(np.concatenate([test for _, test in splits]), minlength=n_groups)
     if np.ptp(times) > 0 or times[0] == 0:
         raise ValueError(_BAD_SPLITTER)

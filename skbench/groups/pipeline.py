@@ -183,9 +183,10 @@ class IntervalPipeline(Pipeline):
                 )
 
     def _seen_by_last_step(self):
-        """Names of the columns that the last step was fitted on, without prefixes."""
+        """Names of the columns that the last step was fitted on, with and without prefixes."""
         names = getattr(self.steps[-1][1], "feature_names_in_", [])
-        return [str(name).rpartition("__")[2] for name in names]
+        parts = [str(name).split("__") for name in names]
+        return {"__".join(words[i:]) for words in parts for i in range(len(words))}
 
     def _new_bounds(self, X, z, sigma2, n, confidence_level):
         check_same_index(X=X, z=z, sigma2=sigma2, n=n)

@@ -216,6 +216,8 @@ class StructuredRegression(SyntheticRegression):
             penalty, self.risk_ = least_risk(design, z, sigma2, weight, penalties)
         else:
             units = None if groups is None else groups[order]
-            folds = CrossFitKFold(self.cv, 1, seed).split(design, z, units)
+            # By position, as the rows are in order: a standardized feature may differ in its last
+            # digit where they come in another one.
+            folds = CrossFitKFold(self.cv, 1, seed).split(np.arange(len(z)), z, units)
             penalty, self.risk_ = least_held_out(design, z, weight, penalties, folds), np.nan
         return make_pipeline(*(step for _, step in columns.steps), GroupLasso(float(penalty)))

@@ -266,11 +266,12 @@ class PPIEstimator(BaseEstimator):
     def _score(self, predicted, y, sample_weight):
         """R2 of predicted labels, on the rows that have a label and a prediction."""
         labels = label_column(y, type(self).__name__)
-        y = ppi_data(predicted, self._read_labels(labels)).y
+        data = ppi_data(predicted, self._read_labels(labels), sample_weight=sample_weight)
+        y, weights = data.y, data.weights
         rows = ~np.isnan(y) & ~np.isnan(predicted)
         if rows.sum() < 2:
             return np.nan
-        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=float)[rows]
+        weights = None if weights is None else weights[rows]
         return float(r2_score(y[rows], predicted[rows], sample_weight=weights))
 
     @property

@@ -7,7 +7,7 @@ import pandas as pd
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_array, column_or_1d
 
-from skbench._checks import refuse_dates, refuse_huge
+from skbench._checks import floats, refuse_dates, refuse_huge
 from skbench.stats.intervals.moments import Moments, complement_moments, group_moments
 
 _ALIKE = 1e-12  # weights that differ by rounding are the same
@@ -173,7 +173,7 @@ def _factorized(name, column, n_rows):
 
 def _weights(sample_weight, labeled, codes):
     """Weights of rows; None where those of a group are alike, which is to have none."""
-    weights = np.asarray(sample_weight, dtype=float)
+    weights = floats("sample_weight", sample_weight)
     if weights.shape != labeled.shape:
         raise ValueError(
             f"sample_weight has {weights.size} entries, but X has {labeled.size} rows."

@@ -489,6 +489,9 @@ def test_columns_that_the_last_step_names_reach_it_or_are_missed():
     scaled = ("scale", StandardScaler(), ["feature"])
     kept = ColumnTransformer([scaled], remainder="passthrough")
     fitted = IntervalPipeline([("columns", kept), ("last", MixedModel())])
+    renamed = g.X.rename(columns={"topic": "my__topic"})
+    named = IntervalPipeline([("same", "passthrough"), ("last", MixedModel(topic="my__topic"))])
+    assert np.isfinite(named.fit(**g.fit_args | {"X": renamed}).estimate().low).all()
     with pytest.raises(ValueError, match="set_output"):
         fitted.fit(**g.fit_args)  # an array, without names of columns
     kept.set_output(transform="pandas")

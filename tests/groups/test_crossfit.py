@@ -196,11 +196,13 @@ def test_threads_change_nothing():
         ShuffleSplit(4, random_state=0),
         PredefinedSplit([0] * 20 + [-1] * 20),
         PredefinedSplit([0] * 20 + [1] * 19 + [-1]),
+        [(np.arange(20, 40), np.repeat(np.arange(20), 2)), (np.arange(20), np.arange(20, 40))],
+        [(np.arange(40), np.arange(20)), (np.arange(40), np.arange(20, 40))],
     ],
 )
-def test_refuses_splitters_that_leave_groups_out(splitter):
+def test_refuses_splitters_that_leave_groups_out_or_fit_on_them(splitter):
     with pytest.raises(ValueError):
-        cross_fit(LinearRegression(), X, Z, None, splitter, None)
+        cross_fit(LinearRegression(), X, Z, None, as_splitter(splitter, 0), None)
 
 
 def test_folds_of_one_group_are_no_constant_predictions():

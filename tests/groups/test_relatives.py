@@ -370,6 +370,18 @@ def test_structured_intercepts_stay_with_groups_unlike_their_like():
     assert abs(estimate.value[7] - truth[7]) < 0.7 < abs(plain.estimate().value[7] - truth[7])
 
 
+def test_structured_as_published_does_not_depend_on_the_order_of_rows():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"m": np.repeat(list("abc"), 40), "x": rng.random(120)})
+    z = 0.3 + 0.4 * X["x"].to_numpy() + 0.1 * rng.normal(size=120)
+    back = np.arange(120)[::-1]
+    one, other = (
+        StructuredRegression.as_published().fit(X.iloc[rows], z[rows], sigma2=0.01)
+        for rows in (np.arange(120), back)
+    )
+    assert other.penalty_ == pytest.approx(one.penalty_, rel=1e-9)
+
+
 def test_structured_as_published_chooses_the_penalty_on_held_out_groups():
     """Brute force: each penalty fitted by scikit-learn with a column for every intercept."""
     rng = np.random.default_rng(1)

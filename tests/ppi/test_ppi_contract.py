@@ -97,6 +97,9 @@ def test_score_is_r2_on_labeled_rows(estimator, table):
         found = fitted.score(table[["judge"]], table["human"], sample_weight=weight)
         assert_allclose(found, want)
     assert np.isnan(fitted.score(table[["judge"]][3:6], table["human"][3:6]))
+    for wrong in (-table["weight"], ["a"] * len(table), [1.0, 2.0]):
+        with pytest.raises(ValueError, match="sample_weight"):
+            fitted.score(table[["judge"]], table["human"], sample_weight=wrong)
 
 
 @pytest.mark.parametrize(

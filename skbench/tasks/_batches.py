@@ -43,7 +43,8 @@ class DrawnTasks:
         -------
         Estimate
             One entry per model: weighted mean, equal-tailed quantiles and standard deviation of
-            the draws; these are nan for a model whose draws are all alike.
+            the draws; these are nan for a model whose bootstrap draws are all alike, as draws
+            of answers that are all alike tell nothing of others.
 
         Raises
         ------
@@ -55,7 +56,7 @@ class DrawnTasks:
         Warns
         -----
         UserWarning
-            If the draws of a model are all alike.
+            If the bootstrap draws of a model are all alike.
         """
         check_is_fitted(self)
         check_confidence_level(confidence_level)
@@ -63,7 +64,7 @@ class DrawnTasks:
         interval = aggregate(draws, weights).interval(confidence_level)
         center, method = self._center()
         found = replace(interval, value=center @ task_weights(self.tasks_, weights), method=method)
-        alike = found.low == found.high
+        alike = (found.low == found.high) & (self._draw_kind == "bootstrap")
         if not alike.any():
             return found
         warnings.warn(

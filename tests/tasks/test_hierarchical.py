@@ -314,6 +314,14 @@ def test_chains_on_a_ridge_are_reported(study):
 # Sampling
 
 
+def test_posterior_intervals_without_width_are_intervals():
+    """Half the new test sets of three items are all right: known, where a bootstrap knows none."""
+    known = table([1.0, 1.0], 50, models=["ada"], tasks=["law", "art"]) | {"n": [50, 3]}
+    bayes = HierarchicalBetaBinomial(kind="predictive", n_draws=400, random_state=0).fit(**known)
+    found = bayes.estimate(confidence_level=0.5)
+    assert found.low == found.high == 1 and found.standard_error > 0
+
+
 OWN = (stats.expon(scale=5), stats.expon(scale=10))
 
 

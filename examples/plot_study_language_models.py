@@ -34,20 +34,16 @@ from skbench.assessment import summarize_studies
 folder = Path(os.environ.get("SKBENCH_DATA", "."))
 
 # %%
-# What `run` is told about each data set: wide or long, groups, features.
+# What `run` is told about each data set: rows of one answer each, groups, features.
 
 
 def mmlu_pro(path):
     wide = pd.read_csv(path)
     models = wide.columns[wide.columns.get_loc("lsa15") + 1 :].tolist()
     features = [name for name in wide.columns if name.startswith("lsa")]
-    return {
-        "items": wide,
-        "by": ["model", "src"],
-        "score": models,
-        "item": "question_id",
-        "features": features,
-    }
+    keys = ["question_id", "src", *features]
+    items = wide.melt(keys, models, var_name="model", value_name="score")
+    return {"items": items, "by": ["model", "src"], "item": "question_id", "features": features}
 
 
 def big_bench_hard(path):

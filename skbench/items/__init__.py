@@ -4,7 +4,7 @@ Every room that takes rows of items asks here, so that a missing score, an answe
 twice or a column without a name means the same to all of them.
 """
 
-from skbench.items.ranges import known_range, unlike_units
+from skbench.items.ranges import bounds_of, known_range, scale_in_words, unlike_units
 from skbench.items.roles import find_roles, judge_columns, labels_alike
 from skbench.items.rows import (
     as_frame,
@@ -21,6 +21,7 @@ from skbench.items.totals import check_totals
 __all__ = [
     "ScoreTable",
     "as_frame",
+    "bounds_of",
     "check_totals",
     "checked_scores",
     "collected",
@@ -32,6 +33,7 @@ __all__ = [
     "labels_alike",
     "opened",
     "refuse_unhashable",
+    "scale_in_words",
     "score_table",
     "unlike_units",
 ]

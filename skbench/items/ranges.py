@@ -1,6 +1,8 @@
 """The range of scores, where an evaluation program fixes it by their definition."""
 
-from skbench._checks import plain
+import numpy as np
+
+from skbench._checks import check_within, plain
 from skbench.items.roles import normal
 
 _SHARES = (0.0, 1.0)
@@ -21,6 +23,8 @@ _RANGES = {
     ),
     "promptfoo": {"success": _SHARES},
 }
+_TOPS_OF_SCALES = (3, 4, 5, 6, 7, 10)
+_LEAST_LABELS = 3  # distinct whole numbers that make a scale
 # Names that say what a column of a table is, whoever wrote it.
 _SHARES_OF_TABLES = (
     "correct is_correct accuracy acc acc_norm exact_match em pass passed pass1 pass_1 f1".split()
@@ -35,6 +39,38 @@ def known_range(formats, score, largest=1.0):
         return _PERCENT if largest > 1 else _SHARES
     found = {_RANGES.get(kind, {}).get(name) for kind in formats for name in names}
     return found.pop() if len(found) == 1 else None
+
+
+def bounds_of(*columns, given=None):
+    """Least and greatest score there can be: as given, or by a scale that scores show; or None.
+
+    Scores of 0 and 1 alone, or all between them, lie from 0 to 1. Whole numbers, of which three or
+    more are seen, are labels of a scale from 0 or 1 to the next usual top.
+    """
+    if given is not None:
+        for scores in columns:
+            check_within("scores lie", scores, given)
+        return tuple(map(float, given))
+    values = np.unique(np.concatenate([np.asarray(c, dtype=float).ravel() for c in columns]))
+    values = values[np.isfinite(values)]
+    if not values.size or values[0] < 0:
+        return None
+    if values[-1] <= 1:
+        return _SHARES
+    tops = [top for top in _TOPS_OF_SCALES if top >= values[-1]]
+    if len(values) < _LEAST_LABELS or not tops or np.any(values % 1):
+        return None
+    return min(values[0], 1.0), float(tops[0])
+
+
+def scale_in_words(bounds):
+    """That scores look like labels of a scale, as a sentence; None for those from 0 to 1."""
+    if bounds is None or bounds == _SHARES:
+        return None
+    return (
+        f"Scores are whole numbers and taken for a scale from {bounds[0]:g} to {bounds[1]:g}: "
+        "give the bounds if it is another."
+    )
 
 
 def unlike_units(tops):

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import listed, plain, require_columns
+from skbench.items.ranges import bounds_of
 from skbench.items.rows import SCORE, as_frame, checked_scores, collected
 from skbench.stats.intervals.moments import ROUNDING, divided
 
@@ -24,12 +25,18 @@ class ScoreTable(NamedTuple):
     cluster_groups: np.ndarray  # group of each cluster
     groups: pd.Index | None  # labels; None for one group of everything
     right_or_wrong: bool  # whether every answer scores 0 or 1
+    bounds: tuple | None  # least and greatest score there can be; None where not known
     adjusted: bool = False  # whether means over different items may be compared
 
     @property
     def n_groups(self):
         """Number of groups, 1 where there are none."""
         return 1 if self.groups is None else len(self.groups)
+
+    @property
+    def range_of_differences(self):
+        """How far two scores can differ: infinite where their bounds are not known."""
+        return np.inf if self.bounds is None else self.bounds[1] - self.bounds[0]
 
     @property
     def rounding(self):
@@ -112,7 +119,7 @@ class ScoreTable(NamedTuple):
         )
 
 
-def score_table(items, *, model, item, score, cluster, by):
+def score_table(items, *, model, item, score, cluster, by, bounds=None):
     """Item rows as a `ScoreTable`; with clusters, an item may have several answers."""
     frame = as_frame(items)
     wanted = list(dict.fromkeys([model, *by, item, *([cluster] if cluster else [])]))
@@ -148,6 +155,7 @@ def score_table(items, *, model, item, score, cluster, by):
         cluster_groups=cluster_groups,
         groups=groups,
         right_or_wrong=bool(np.all((scored == 0) | (scored == 1))),
+        bounds=bounds_of(scored, given=bounds),
     )
 
 

@@ -12,10 +12,7 @@ from skbench.stats.item_response.unit_level import (
     unit_level_normal,
 )
 
-_KERNEL_STD = np.array([0.1, 0.25, 0.5, 1.0, 1.8])  # log odds of an item by the components
-_TOPIC_STD = np.array([0.05, 0.15, 0.3, 0.6, 1.2])
 _SHARES_OF_STD = 0.5  # a score that is not 0/1 scatters less than log odds do, in its own units
-_NOISE = np.array([0.2, 0.35, 0.6, 1.0, 1.5])  # of the variance around the easiness
 _SLOPE_STD = 1.0
 _WIDER_ABILITY, _LEAST_ABILITY = 2.0, 2.0
 _LARGE = 10.0
@@ -94,28 +91,13 @@ def _noise_of_past(scores):
 
 
 def prior_of(design, noise):
-    """`Prior` on a grid of variances, given that of scores around the easiness (nan: 0/1)."""
-    n_topics, width = design.topics.shape
-    fixed = len(design.prior_mean)
-    share = 1.0 if np.isnan(noise) else _SHARES_OF_STD
-    kernel = share * _KERNEL_STD if width > fixed else np.ones(1)
-    topic = share * _TOPIC_STD if n_topics > 1 else np.zeros(1)
-    noises = np.array([np.nan]) if np.isnan(noise) else noise * _NOISE
-    kernel, topic, noises = (a.ravel() for a in np.meshgrid(kernel, topic, noises))
-    precision = np.empty((len(kernel), width))
-    precision[:, :fixed] = design.prior_std**-2.0
-    precision[:, fixed:] = kernel[:, None] ** -2
-    zeros = np.zeros(n_topics)
+    """The `Prior`, given a first guess of the variance of scores around the easiness (nan: 0/1)."""
     return Prior(
-        mean=np.concatenate([design.prior_mean, np.zeros(width - fixed)]),
-        precision=precision,
-        topic_mean=zeros,
-        topic_known=zeros,
-        topic_std=topic,
-        noise=noises,
-        # Flat in the standard deviations, whose grids are even in logs: coverage .94 -> .97
-        # and errors 5 % lower per topic on MMLU-Pro (benchmarks/bank.py).
-        log_weight=np.log(kernel) + (np.log(topic) if n_topics > 1 else 0.0),
+        mean=design.prior_mean,
+        precision=design.prior_std**-2.0,
+        n_topics=len(design.topics),
+        scale=1.0 if np.isnan(noise) else _SHARES_OF_STD,
+        noise=noise,
     )
 
 
@@ -123,12 +105,16 @@ class FittedModel(NamedTuple):
     """A new model, on items in sorted order; scores in units of the `Design`."""
 
     fit: UnitFit
-    noise: np.ndarray | None  # (n_grid,), variance of a score; None for answers
     position: np.ndarray  # of items in the bank, -1 for those that it lacks
     topic: np.ndarray
     y: np.ndarray
     weight: np.ndarray  # inverse chances of being asked
     designed: bool  # whether the user gave those chances
+
+    @property
+    def is_answers(self):
+        """Whether scores are right and wrong answers."""
+        return self.fit.noise is None
 
 
 def fit_model(bank, design, rows, y, own, answers):
@@ -140,8 +126,7 @@ def fit_model(bank, design, rows, y, own, answers):
     prior = prior_of(design, np.nan if answers else _noise(score, X[:, 1], design.noise))
     fitted = unit_level_logit if answers else unit_level_normal
     fit = fitted(score, X, topic, attenuation, prior)
-    noise = None if answers else prior.noise[fit.kept]
-    return FittedModel(fit, noise, position, topic, score, weight, designed)
+    return FittedModel(fit, position, topic, score, weight, designed)
 
 
 def _averaged(bank, rows, y, own):
@@ -164,7 +149,7 @@ def _averaged(bank, rows, y, own):
 
 
 def _noise(score, easiness, of_past):
-    """Variance of scores around a line in easiness: the middle of the grid."""
+    """Variance of scores around a line in easiness."""
     # Scores that happen to be alike do not make others certain, so earlier ones count too.
     X = np.column_stack([np.ones(len(score)), easiness])
     rest = score - X @ np.linalg.lstsq(X, score, rcond=None)[0]

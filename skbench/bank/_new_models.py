@@ -21,7 +21,7 @@ def warn_of_copies(bank, name, fitted):
     """Warn where a new model answers all but the same as an earlier one."""
     known = fitted.position >= 0
     y, past = fitted.y[known], bank.scores_[fitted.position[known]]
-    if fitted.noise is None and min(y.sum(), len(y) - y.sum()) < _LEAST_MINORITY:
+    if fitted.is_answers and min(y.sum(), len(y) - y.sum()) < _LEAST_MINORITY:
         return
     both = np.isfinite(past)
     n = both.sum(axis=0)
@@ -98,9 +98,9 @@ def _of_model(estimator, name):
     position, topic = fitted.position[known], fitted.topic[known]
     k = len(bank.topics_)
     plain = without_topics(fitted.fit)
-    answers = fitted.noise is None
+    answers = fitted.is_answers
     ones = np.ones(len(bank.items_))
-    f = item_scores(plain, design.bank, bank.topic_codes_, ones, answers)
+    f = item_scores(plain, design.bank, bank.topic_codes_, ones)
     residual = fitted.y[known] - f[position]
     shape = f * (1 - f) if answers else np.ones(len(f))
     size = np.bincount(bank.topic_codes_, minlength=k)

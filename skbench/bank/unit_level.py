@@ -16,18 +16,21 @@ from skbench._checks import (
     check_column,
     check_confidence_level,
     check_option,
+    check_whole,
     check_within,
     plain,
 )
-from skbench._types import Bounds, Names, Rows
+from skbench._random import as_generator
+from skbench._types import Bounds, Names, RandomState, Rows
 from skbench.bank._fitted import design, fit_model
 from skbench.bank._new_models import summary_of, warn_of_copies, warn_of_sample
+from skbench.bank._draws import N_DRAWS, totals_of
 from skbench.bank._population import population_of
 from skbench.bank._rows import read_rows
 from skbench.bank.item_bank import ItemBank
-from skbench.containers import Estimate
-from skbench.items.ranges import unlike_units
-from skbench.stats.item_response.assisted import bounded_interval
+from skbench.containers import Draws, Estimate
+from skbench.items.ranges import bounds_of, unlike_units
+from skbench.stats.intervals.posterior import posterior_interval
 from skbench.stats.item_response.unit_prediction import item_scores
 
 
@@ -45,7 +48,10 @@ class UnitLevelModel(BaseEstimator):
         not, estimates rest on the model alone. "auto" assumes so unless they are clearly easier
         or harder than the rest.
     bounds : tuple of two floats, default=None
-        Range of the scores by their definition. None: 0 to 1 if all scores lie there.
+        Range of the scores by their definition. None: 0 to 1 if all scores lie there, the scale
+        that whole numbers show (labels from 1 to 5), else unknown.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the draws.
 
     Attributes
     ----------
@@ -76,12 +82,15 @@ class UnitLevelModel(BaseEstimator):
     For right and wrong answers, a mixed logistic model of single answers,
     ``logit p = a + b_w (d - d_t) + b_b d_t + u' gamma + v_t``: easiness within and between
     topics, components of earlier answers with ``gamma ~ N(0, s^2 I)``, and heavy-tailed effects
-    of topics. It is fitted by expectation propagation; `s` and the scale of `v` are integrated
-    over a grid. Other scores have normal errors. See `skbench.stats.unit_level`.
+    of topics (a t distribution). It is fitted by expectation propagation; `s` is estimated, the
+    scale of `v` averaged over. Other scores have normal errors. See `skbench.stats.unit_level`.
 
-    `estimate` is about all items of the bank: answers seen, plus expectations of the others. By
-    model, an assisted estimate (mean prediction plus mean residual) takes over as far as it
-    contradicts the model (`skbench.stats.assisted.combined`). `summary_` holds difference
+    `estimate` is about all items of the bank: answers seen, plus draws of the others. Ends of
+    intervals are totals that can be; where all items were asked they are the score. By model, an
+    assisted estimate (mean prediction plus mean residual) takes over as far as it contradicts the
+    model (`skbench.stats.assisted.combined`): the draws are moved and scaled to the mean and
+    variance of both. Draws of scores that are not 0/1 allow for failures that were not seen, one
+    worst case more of each model (`skbench.stats.worst_case`). `summary_` holds difference
     estimates that borrow nothing from other topics: the mean prediction without the topic's own
     effect (the feature ``bank``) plus the mean residual.
 
@@ -114,6 +123,7 @@ class UnitLevelModel(BaseEstimator):
         item: str = "item",
         sampled: Literal["auto", "random", "not random"] = "auto",
         bounds: Bounds | None = None,
+        random_state: RandomState = 0,
     ) -> None:
         self.bank = bank
         self.model = model
@@ -121,6 +131,7 @@ class UnitLevelModel(BaseEstimator):
         self.item = item
         self.sampled = sampled
         self.bounds = bounds
+        self.random_state = random_state
 
     def fit(self, X: Rows, y: ArrayLike) -> Self:
         """Fit the new models to the items that they were asked.
@@ -156,12 +167,13 @@ class UnitLevelModel(BaseEstimator):
             name: fit_model(self.bank, self._design, rows, y, codes == code, answers)
             for code, name in enumerate(names)
         }
+        self._seed = int(as_generator(self.random_state).integers(2**31))
         self._warn_of_unknown(rows)
         self.random_sample_, self.bank_weight_ = {}, {}
         for name, fitted in self._fits.items():
             warn_of_copies(self.bank, name, fitted)
             self.random_sample_[name] = warn_of_sample(self.bank, name, fitted, self.sampled)
-            self.bank_weight_[name] = float(fitted.fit.weights @ fitted.fit.coefficients[:, 1])
+            self.bank_weight_[name] = float(fitted.fit.coefficients[1])
         self.summary_ = summary_of(self)
         return self
 
@@ -191,7 +203,7 @@ class UnitLevelModel(BaseEstimator):
         for name, fitted in self._fits.items():
             own = rows.model == name
             features, h = self._design.features(rows.position[own], topic[own])
-            out[own] = item_scores(fitted.fit, features, topic[own], h, fitted.noise is None)
+            out[own] = item_scores(fitted.fit, features, topic[own], h)
         return np.clip(self._design.center + self._design.scale * out, *self._bounds)
 
     def estimate(
@@ -222,31 +234,77 @@ class UnitLevelModel(BaseEstimator):
         Intervals of a model whose answers were all right (wrong) end at the largest (least)
         score possible, as Brown, Cai and DasGupta (2001) modify Jeffreys' interval.
         """
-        check_is_fitted(self, "summary_")
         check_confidence_level(confidence_level)
+        totals, by = self._totals(population, N_DRAWS), self._levels(by)
+        mean, draws, least, largest = _of_levels(totals, [*by.values()])
+        low, high = posterior_interval(draws.reshape(len(draws), -1), confidence_level)
+        low, high = self._all_alike(list(by.values()), low, high, least, largest)
+        axes = self._axes(totals, by)
+        return Estimate(
+            value=mean.ravel(),
+            low=low,
+            high=high,
+            standard_error=draws.std(axis=0).ravel(),
+            confidence_level=confidence_level,
+            labels=axes[0] if len(axes) == 1 else pd.MultiIndex.from_product(axes),
+            method="unit level",
+            guarantee="posterior",
+        )
+
+    def sample(
+        self,
+        by: Names = ("model", "topic"),
+        n_draws: int = N_DRAWS,
+        population: pd.Series | None = None,
+    ) -> Draws:
+        """Joint posterior draws of mean scores over all items of the benchmark.
+
+        Parameters
+        ----------
+        by : str or list of str, default=("model", "topic")
+            As in `estimate`, whose intervals are quantiles of these draws.
+        n_draws : int, default=2000
+            Number of draws.
+        population : Series, dict or DataFrame, default=None
+            As in `estimate`.
+
+        Returns
+        -------
+        Draws
+            Axes in the order of `by`: for right and wrong answers, totals over the number of items.
+        """
+        check_whole("n_draws", n_draws, least=2)
+        totals, by = self._totals(population, n_draws), self._levels(by)
+        draws = _of_levels(totals, [*by.values()])[1]
+        return Draws(draws, tuple(self._axes(totals, by)), "posterior")
+
+    def _totals(self, population, n_draws):
+        check_is_fitted(self, "summary_")
+        return totals_of(self, population_of(self, population), n_draws)
+
+    def _levels(self, by):
+        """Names of columns asked for, and whether they are those of models or topics."""
         by = check_by(by if isinstance(by, str) else list(by))
         levels = {self.model: "model", self.topic: "topic"}
         if not set(by) <= set(levels):
             raise ValueError(f"by must name {self.model!r}, {self.topic!r} or both, got {by!r}.")
-        found = population_of(self, population).moments([levels[name] for name in by])
-        labels = pd.Index(found.labels[0], name=by[0])
-        if len(by) == 2:
-            labels = pd.MultiIndex.from_arrays(found.labels, names=by)
-        low, high = bounded_interval(
-            found.mean, found.variance, found.least, found.largest, confidence_level
-        )
-        low = np.where(found.all_least, found.least, low)
-        high = np.where(found.all_largest, found.largest, high)
-        return Estimate(
-            value=found.mean,
-            low=low,
-            high=high,
-            standard_error=np.sqrt(found.variance),
-            confidence_level=confidence_level,
-            labels=labels,
-            method="unit level",
-            guarantee="posterior",
-        )
+        return {name: levels[name] for name in by}
+
+    def _axes(self, totals, by):
+        names = {"model": self.models_, "topic": totals.topics}
+        return [pd.Index(names[level], name=name) for name, level in by.items()]
+
+    def _all_alike(self, levels, low, high, least, largest):
+        """Ends where answers were all wrong or all right: nothing, or everything, may be so."""
+        shape = least.shape
+        ends = []
+        for end, bound, possible in ((low, 0, least), (high, 1, largest)):
+            alike = [bool(np.all(f.y == bound)) and f.is_answers for f in self._fits.values()]
+            alike = np.array(alike) if "model" in levels else np.array(all(alike))
+            if levels == ["model", "topic"]:
+                alike = alike[:, None]
+            ends.append(np.where(np.broadcast_to(alike, shape), possible, end.reshape(shape)))
+        return tuple(end.ravel() for end in ends)
 
     def _score_bounds(self, y, answers):
         """Least and largest score that an item can have."""
@@ -255,11 +313,9 @@ class UnitLevelModel(BaseEstimator):
             return self.bounds
         if answers:
             return 0.0, 1.0
-        seen = self.bank.scores_
-        least, largest = min(np.nanmin(seen), y.min()), max(np.nanmax(seen), y.max())
-        if 0 <= least and largest <= 1 and not self.bank.binary_:
-            return 0.0, 1.0
-        return -np.inf, np.inf
+        if self.bank.binary_:  # scores of another unit than those of the past
+            return bounds_of(y) or (-np.inf, np.inf)
+        return bounds_of(y, self.bank.scores_) or (-np.inf, np.inf)
 
     def _warn_of_units(self, codes, y):
         """Warn if scores look to be in different units."""
@@ -312,3 +368,14 @@ class UnitLevelModel(BaseEstimator):
         if any(str(item).lstrip("0") in short for item in items):
             return " Some of these ids differ from its own in leading zeros alone."
         return ""
+
+
+def _of_levels(totals, levels):
+    """Means, draws, and least and largest possible scores, by model, topic or both."""
+    if levels == ["model"]:
+        share = totals.size / totals.size.sum()
+        return *totals.whole, totals.least @ share, totals.largest @ share
+    found = [totals.mean, totals.draws, totals.least, totals.largest]
+    if levels == ["topic"]:
+        return [part.mean(axis=-2) for part in found]
+    return found if levels == ["model", "topic"] else [np.swapaxes(x, -1, -2) for x in found]

@@ -1,12 +1,14 @@
-"""Effects of topics with heavy tails: a mixture of normal laws, as one normal factor a topic."""
+"""Effects of topics: t distributed, their scale averaged over, as one normal factor a topic."""
 
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import logsumexp
 
-_SHARES = np.array([0.93, 0.06, 0.01])  # of topics that are ordinary, odd, or broken
-_WIDER = 3.0  # how much farther odd topics scatter than ordinary ones
-_LEAST_VARIANCE = 1e-8
+from skbench.stats.mixed._scales import LOG_TOPIC_PRIOR, TOPIC_WEIGHTS
+
+_STDS = np.geomspace(0.03, 2.5, 12)  # of topics' effects, in units of the prior's scale
+_LOG_WEIGHTS = LOG_TOPIC_PRIOR - logsumexp(LOG_TOPIC_PRIOR)
 _LEAST_PRECISION = 1e-10
 
 
@@ -17,37 +19,51 @@ class TopicFactors(NamedTuple):
     pull: np.ndarray
 
 
-def topic_variances(known, std, broken_std):
-    """Variances of ordinary, odd and broken topics."""
-    broken = np.where(std > 0, np.maximum(broken_std, _WIDER * std), 0.0)
-    stds = np.stack([std, _WIDER * std, broken])
-    return _LEAST_VARIANCE + known + stds[:, :, None] ** 2
+class TopicPrior(NamedTuple):
+    """Standard deviations that the topics' effects may have, and their log probabilities."""
+
+    std: np.ndarray
+    log_weight: np.ndarray
+
+    def variances(self):
+        """Of an effect, for each standard deviation and weight of the t distribution."""
+        return self.std[:, None] ** 2 / TOPIC_WEIGHTS
 
 
-def first_factors(mean, variances):
-    """Factors before any answer is seen: the mixture's mean and variance."""
-    precision = 1 / np.tensordot(_SHARES, variances, axes=1)
-    return TopicFactors(precision, precision * mean)
+def topic_prior(scale, n_topics):
+    """A half-normal law of this scale on the standard deviation; no effects of a single topic."""
+    if n_topics < 2:
+        return TopicPrior(np.array([1e-4]), np.zeros(1))
+    log_weight = np.log(_STDS) - _STDS**2 / 2  # the points are even in logs
+    return TopicPrior(scale * _STDS, log_weight - logsumexp(log_weight))
 
 
-def matched_factors(mean, variance, factors, prior_mean, variances):
+def first_factors(prior, n_topics):
+    """Factors before any answer is seen, of the median standard deviation."""
+    middle = np.searchsorted(np.cumsum(np.exp(prior.log_weight)), 0.5)
+    precision = np.full(n_topics, prior.std[min(middle, len(prior.std) - 1)] ** -2.0)
+    return TopicFactors(precision, np.zeros(n_topics))
+
+
+def matched_factors(mean, variance, factors, prior):
     """Factors that leave each topic the mean and variance of the exact mixture."""
     # Expectation propagation (Minka 2001), the prior being the factor that is not normal.
-    own = factors.precision
-    spread = 1 / np.maximum(1 / variance - own, _LEAST_PRECISION)
-    away = spread * (mean / variance - factors.pull) - prior_mean
-    logs = np.log(_SHARES)[:, None, None] + _log_normal(away, spread + variances)
-    both = np.logaddexp.reduce(logs, axis=0)
-    share = np.exp(logs - both)
-    # Of a topic that is of one kind: mean of the effect, from the prior's, and variance.
+    spread = 1 / np.maximum(1 / variance - factors.precision, _LEAST_PRECISION)
+    away = spread * (mean / variance - factors.pull)
+    variances = prior.variances()[:, :, None]
+    logs = _LOG_WEIGHTS[:, None] + _log_normal(away, spread + variances)
+    of_std = logsumexp(logs, axis=1)
+    # What the other topics say of the standard deviation.
+    others = prior.log_weight[:, None] + of_std.sum(axis=1, keepdims=True) - of_std
+    logs = logs + others[:, None]
+    share = np.exp(logs - logsumexp(logs, axis=(0, 1)))
+    # Of a topic with this variance: mean of the effect, and variance.
     shrunk = variances / (variances + spread)
-    center = np.sum(share * shrunk, axis=0) * away
-    second = np.sum(share * (shrunk * spread + (shrunk * away) ** 2), axis=0)
-    tilted = second - center**2
-    precision = np.maximum(1 / tilted - 1 / spread, 1 / variances.max(axis=0))
-    pull = (precision + 1 / spread) * center - away / spread + precision * prior_mean
-    old = _log_normal(away + prior_mean - factors.pull / own, spread + 1 / own)
-    return TopicFactors(precision, pull), np.sum(both - old, axis=1)
+    center = np.sum(share * shrunk, axis=(0, 1)) * away
+    second = np.sum(share * (shrunk * spread + (shrunk * away) ** 2), axis=(0, 1))
+    precision = 1 / (second - center**2) - 1 / spread
+    precision = np.maximum(precision, 1 / prior.variances().max())
+    return TopicFactors(precision, (precision + 1 / spread) * center - away / spread)
 
 
 def _log_normal(away, variance):

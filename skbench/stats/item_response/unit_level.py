@@ -1,59 +1,53 @@
 """One new model on some items of a bank: a mixed model with one row per item.
 
-``eta_i = h_i (x_i' beta + v_t(i))``: coefficients with normal priors, effects of topics with heavy
-tails, and their variances on a grid. Given pseudo-observations all is Gaussian, and the topics are
-eliminated first, so that the cost is linear in items and in topics.
+``eta_i = h_i (x_i' beta + v_t(i))``: coefficients with normal priors, those of components with one
+variance that is learned, and t distributed effects of topics. Given pseudo-observations all is
+Gaussian, and the topics are eliminated first, so that the cost is linear in items and in topics.
 """
 
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_matrix
 from scipy.special import expit
 
 from skbench.stats.item_response._topic_effects import (
     TopicFactors,
     first_factors,
     matched_factors,
-    topic_variances,
+    topic_prior,
 )
 from skbench.stats.item_response.unit_prediction import NODES, WEIGHTS, UnitFit, latent
 
-_MOST_ROUNDS = 40
+_MOST_ROUNDS = 60
 _UNDAMPED = 12
 _TOLERANCE = 2e-3
-_NEGLIGIBLE = 9.0  # grid points whose log probability is so much below the best are left out
-_SORTED_OUT = 3, 6, 9  # rounds after which they are
-_ROUNDS_OF_TOPICS = 8
+_FIRST_VARIANCE = 0.1  # of components' coefficients
+_POWER = 0.5  # of that variance, in its prior
+_PRIOR_SCORES = 4.0  # that the prior of the noise is worth
 
 
 class Prior(NamedTuple):
-    """Priors on a grid of variances.
+    """Priors of coefficients, topics and noise.
 
     Attributes
     ----------
-    mean : ndarray of shape (n_coefficients,)
-    precision : ndarray of shape (n_grid, n_coefficients)
-        Of the coefficients.
-    topic_mean, topic_known : ndarray of shape (n_topics,)
-        What is known of the topics' effects already: means, and the variances of those.
-    topic_std : ndarray of shape (n_grid,)
-        Standard deviation of the effects around them; 0 for none.
-    noise : ndarray of shape (n_grid,)
-        Variance of a score around its expectation; nan for right and wrong answers.
-    log_weight : ndarray of shape (n_grid,)
-        Log prior probabilities of the points.
-    broken_std : float
-        Standard deviation of the effects of the few topics that are like no other.
+    mean, precision : ndarray of shape (n_fixed,)
+        Of the first coefficients; those after them have mean 0 and one variance that is learned.
+    n_topics : int
+        Number of topics, with answers or without.
+    scale : float
+        Of the half-normal laws of the standard deviations of topics and components.
+    noise : float, default=nan
+        First guess of the variance of a score around its expectation; nan for right and wrong
+        answers.
     """
 
     mean: np.ndarray
     precision: np.ndarray
-    topic_mean: np.ndarray
-    topic_known: np.ndarray
-    topic_std: np.ndarray
-    noise: np.ndarray
-    log_weight: np.ndarray
-    broken_std: float = 2.5
+    n_topics: int
+    scale: float = 1.0
+    noise: float = np.nan
 
 
 def unit_level_logit(y, X, topic, attenuation, prior):
@@ -64,7 +58,7 @@ def unit_level_logit(y, X, topic, attenuation, prior):
     y : ndarray of shape (n_items,)
         Answers: 1 right, 0 wrong; shares of right answers between them.
     X : ndarray of shape (n_items, n_coefficients)
-        Features, the constant among them.
+        Features, the constant among them, those of components last.
     topic : ndarray of int of shape (n_items,)
         Codes from 0.
     attenuation : ndarray of shape (n_items,)
@@ -78,40 +72,31 @@ def unit_level_logit(y, X, topic, attenuation, prior):
 
     Notes
     -----
-    Every answer is replaced by the Gaussian pseudo-observation that leaves its item the mean and
-    variance of the exact likelihood (Minka 2001, UAI 17), and so is the prior of every topic's
-    effect, a mixture: most scatter with ``topic_std``, six in a hundred with three times that, one
-    in a hundred with ``broken_std``. Both enter the evidence, which weighs the points of the grid.
+    Each round replaces every answer by the Gaussian pseudo-observation that leaves its item the
+    mean and variance of the exact likelihood (Minka 2001, UAI 17), and the prior of every topic's
+    effect likewise: a t distribution with 4 degrees of freedom, averaged over its scale. The
+    variance of the components' coefficients moves by a Newton step of its log towards its penalized
+    maximum, with a half-normal prior of the standard deviation times the variance to the power .5,
+    which keeps it off 0 (Chung, Rabe-Hesketh, Dorie, Gelman and Liu 2013, Psychometrika 78).
     """
-    rows = _rows(X, topic, attenuation, len(prior.topic_mean))
-    n_grid = len(prior.noise)
-    W, b = np.full((n_grid, len(y)), 0.1), np.tile(0.6 * (y - 0.5), (n_grid, 1))
-    kept = np.arange(n_grid)
-    spreads = topic_variances(prior.topic_known, prior.topic_std, prior.broken_std)
-    factors = first_factors(prior.topic_mean, spreads)
+    rows = _Rows(X, topic, attenuation, prior.n_topics)
+    precision, pull = np.full(len(y), 0.1), 0.6 * (y - 0.5)
+    state = _State(_FIRST_VARIANCE * prior.scale**2, *_topics(prior))
     for step in range(_MOST_ROUNDS):
-        part = _at(prior, kept)
-        posterior, gauss = _posterior(W, b, rows, part, factors)
-        mean, variance = latent(posterior, X, topic, attenuation)
-        spread = 1 / np.maximum(1 / variance - W, 1e-8)
-        center = spread * (mean / variance - b)
-        mass, held_out, new_W, new_b = _tilted(y, center, spread)
-        effects = _effects(posterior)
-        matched, tails = matched_factors(*effects, factors, prior.topic_mean, spreads)
-        sites = np.log(mass) + 0.5 * np.log1p(W * spread) + 0.5 * center**2 / spread
-        sites -= 0.5 * (center / spread + b) ** 2 / (1 / spread + W)
-        evidence = part.log_weight + gauss + tails + sites.sum(axis=1)
-        if max(np.max(np.abs(new_W - W)), np.max(np.abs(new_b - b))) < _TOLERANCE:
-            break
+        fit = _posterior(precision, pull, rows, prior, state)
+        mean, variance = latent(fit, X, topic, attenuation)
+        spread = 1 / np.maximum(1 / variance - precision, 1e-8)
+        center = spread * (mean / variance - pull)
+        held_out, new_precision, new_pull = _tilted(y, center, spread)
+        moved = max(np.max(np.abs(new_precision - precision)), np.max(np.abs(new_pull - pull)))
         share = 1.0 if step < _UNDAMPED else 0.5
-        W, b = W + share * (new_W - W), b + share * (new_b - b)
-        moved = (a + share * (c - a) for a, c in zip(factors, matched, strict=True))
-        factors = TopicFactors(*moved)
-        if step in _SORTED_OUT:
-            good = evidence > evidence.max() - _NEGLIGIBLE
-            W, b, kept, spreads = W[good], b[good], kept[good], spreads[:, good]
-            factors = TopicFactors(*(part[good] for part in factors))
-    return _weighted(posterior, evidence, kept, held_out)
+        before, state = state, _moved(state, fit, prior, share)
+        moved = max(moved, abs(np.log(state.variance / before.variance)))
+        if moved < _TOLERANCE:
+            break
+        precision = precision + share * (new_precision - precision)
+        pull = pull + share * (new_pull - pull)
+    return fit._replace(held_out=held_out)
 
 
 def unit_level_normal(y, X, topic, attenuation, prior):
@@ -127,88 +112,103 @@ def unit_level_normal(y, X, topic, attenuation, prior):
         1, or below it for items with a normal effect of their own: their noise variance is divided
         by its square.
     prior : Prior
+        With a `noise`, which counts as much as four scores.
 
     Returns
     -------
     UnitFit
     """
-    rows = _rows(X, topic, np.ones(len(y)), len(prior.topic_mean))
-    W = attenuation**2 / prior.noise[:, None]
-    b, kept = W * y, np.arange(len(W))
-    spreads = topic_variances(prior.topic_known, prior.topic_std, prior.broken_std)
-    factors = first_factors(prior.topic_mean, spreads)
-    for _ in range(_ROUNDS_OF_TOPICS):
-        posterior, gauss = _posterior(W, b, rows, prior, factors)
-        effects = _effects(posterior)
-        factors, tails = matched_factors(*effects, factors, prior.topic_mean, spreads)
-    mean, variance = latent(posterior, X, topic, np.ones(len(y)))
-    spread = 1 / np.maximum(1 / variance - W, 1e-12)
-    held_out = spread * (mean / variance - b)
-    errors = 0.5 * np.sum(np.log(W) - W * y**2, axis=1)
-    return _weighted(posterior, prior.log_weight + gauss + tails + errors, kept, held_out)
+    rows = _Rows(X, topic, np.ones(len(y)), prior.n_topics)
+    noise = prior.noise
+    state = _State(_FIRST_VARIANCE * prior.scale**2, *_topics(prior))
+    for _ in range(_MOST_ROUNDS):
+        precision = attenuation**2 / noise
+        fit = _posterior(precision, precision * y, rows, prior, state)
+        mean, variance = latent(fit, X, topic, np.ones(len(y)))
+        freedom = len(y) - precision @ variance  # less the effective number of coefficients
+        squares = attenuation**2 @ (y - mean) ** 2 + _PRIOR_SCORES * prior.noise
+        before, noise = noise, squares / (freedom + _PRIOR_SCORES)
+        last, state = state, _moved(state, fit, prior, 1.0)
+        moved = abs(np.log(noise / before)), abs(np.log(state.variance / last.variance))
+        if max(moved) < _TOLERANCE:
+            break
+    spread = 1 / np.maximum(1 / variance - precision, 1e-12)
+    return fit._replace(held_out=spread * (mean / variance - precision * y), noise=float(noise))
 
 
-class _Rows(NamedTuple):
+class _Rows:
     """Design of the fitted items."""
 
-    X: np.ndarray
-    member: np.ndarray  # (n_items, n_topics): 1 in the column of the topic
-    attenuation: np.ndarray
+    def __init__(self, X, topic, attenuation, n_topics):
+        self.X, self.attenuation = X, attenuation
+        shape = n_topics, len(X)
+        self.of_topic = csr_matrix((np.ones(len(X)), (topic, np.arange(len(X)))), shape)
 
 
-def _rows(X, topic, attenuation, n_topics):
-    member = np.zeros((len(X), n_topics))
-    member[np.arange(len(X)), topic] = 1.0
-    return _Rows(X, member, attenuation)
+class _State(NamedTuple):
+    """What a round changes beside the pseudo-observations."""
+
+    variance: float  # of the components' coefficients
+    topics: object  # the TopicPrior
+    factors: TopicFactors
 
 
-def _at(prior, kept):
-    """The prior at some points of the grid."""
-    on_grid = ("precision", "topic_std", "noise", "log_weight")
-    return prior._replace(**{name: getattr(prior, name)[kept] for name in on_grid})
+def _topics(prior):
+    """The prior of the topics' effects, and the first factors for it."""
+    topics = topic_prior(prior.scale, prior.n_topics)
+    return topics, first_factors(topics, prior.n_topics)
 
 
-def _posterior(W, b, rows, prior, factors):
-    """Posterior given pseudo-observations and factors of topics, and their log evidence."""
-    own = factors.precision
-    weighted = rows.X.T * (W * rows.attenuation**2)[:, None, :]
-    pull = b * rows.attenuation
-    q = rows.X.shape[1]
-    D = (W * rows.attenuation**2) @ rows.member + own
-    slope = np.matmul(weighted, rows.member).transpose(0, 2, 1)  # (n_grid, n_topics, q)
-    right = pull @ rows.member + factors.pull
-    scaled = slope / D[:, :, None]
-    left = np.matmul(weighted, rows.X) + np.eye(q) * prior.precision[:, :, None]
-    left -= np.matmul(slope.transpose(0, 2, 1), scaled)
-    side = pull @ rows.X + prior.precision * prior.mean
-    side -= np.matmul(right[:, None, :], scaled)[:, 0]
+def _posterior(W, b, rows, prior, state):
+    """Posterior given pseudo-observations of precision `W` and pull `b`, and the state."""
+    X, n_fixed = rows.X, len(prior.mean)
+    precision = np.full(X.shape[1], 1 / state.variance)
+    precision[:n_fixed] = prior.precision
+    weight, pull = W * rows.attenuation**2, b * rows.attenuation
+    weighted = weight[:, None] * X
+    D = rows.of_topic @ weight + state.factors.precision
+    slope = (rows.of_topic @ weighted) / D[:, None]
+    right = rows.of_topic @ pull + state.factors.pull
+    side = X.T @ pull - right @ slope
+    side[:n_fixed] += prior.precision * prior.mean
+    left = X.T @ weighted + np.diag(precision) - (D[:, None] * slope).T @ slope
     covariance = np.linalg.inv(left)
-    beta = np.matmul(covariance, side[:, :, None])[..., 0]
-    gauss = np.sum(np.log(prior.precision), axis=1) + np.sum(np.log(own / D), axis=1)
-    gauss -= np.linalg.slogdet(left)[1]
-    gauss += np.sum(beta * side, axis=1) + np.sum(right**2 / D, axis=1)
-    gauss -= prior.precision @ prior.mean**2 + np.sum(factors.pull**2 / own, axis=1)
-    fit = UnitFit(beta, covariance, scaled, right / D, D, None, None, None)
-    return fit, gauss / 2
+    return UnitFit(covariance @ side, covariance, slope, right / D, D, None, None)
 
 
-def _effects(fit):
-    """Posterior means and variances of the topics' effects."""
-    turned = np.matmul(fit.slope, fit.covariance)
-    mean = fit.offset - np.matmul(fit.slope, fit.coefficients[:, :, None])[..., 0]
-    return mean, 1 / fit.precision + np.sum(turned * fit.slope, axis=2)
+def _moved(state, fit, prior, share):
+    """The state after a Newton step of the log variance, and after the topics' factors."""
+    turned = fit.slope @ fit.covariance
+    mean = fit.offset - fit.slope @ fit.coefficients
+    variance = 1 / fit.precision + np.sum(turned * fit.slope, axis=1)
+    matched = matched_factors(mean, variance, state.factors, state.topics)
+    factors = (a + share * (c - a) for a, c in zip(state.factors, matched, strict=True))
+    step = _step(state.variance, fit, len(prior.mean), prior.scale)
+    return _State(state.variance * np.exp(step), state.topics, TopicFactors(*factors))
+
+
+def _step(variance, fit, n_fixed, scale):
+    """Newton step of the log variance of components' coefficients, at most 1."""
+    own, around = fit.coefficients[n_fixed:], fit.covariance[n_fixed:, n_fixed:]
+    if not own.size:
+        return 0.0
+    known = np.eye(len(own)) - around / variance
+    gradient = (own @ own / variance - np.trace(known)) / 2
+    gradient += _POWER - variance / (2 * scale**2)
+    information = np.sum(known * known.T) / 2 + _POWER + max(0.0, -gradient)
+    return float(np.clip(gradient / information, -1, 1))
 
 
 def _tilted(y, center, spread):
-    """Mass, held-out chance, and new pseudo-observation of every answer."""
-    points = center[..., None] + np.sqrt(spread)[..., None] * NODES
+    """Held-out chance, and new pseudo-observation of every answer."""
+    points = center[:, None] + np.sqrt(spread)[:, None] * NODES
     p = expit(points)
     likelihood = _likelihood(p, y[:, None]) * WEIGHTS
-    mass = likelihood.sum(axis=-1)
-    mean = np.sum(likelihood * points, axis=-1) / mass
-    variance = np.sum(likelihood * points**2, axis=-1) / mass - mean**2
-    W = np.maximum(1 / variance - 1 / spread, 1e-10)
-    return mass, p @ WEIGHTS, W, (W + 1 / spread) * mean - center / spread
+    mass = likelihood.sum(axis=1)
+    mean = np.sum(likelihood * points, axis=1) / mass
+    variance = np.sum(likelihood * points**2, axis=1) / mass - mean**2
+    precision = np.maximum(1 / variance - 1 / spread, 1e-10)
+    return p @ WEIGHTS, precision, (precision + 1 / spread) * mean - center / spread
 
 
 def _likelihood(p, y):
@@ -216,11 +216,3 @@ def _likelihood(p, y):
     if np.all((y == 0) | (y == 1)):
         return np.abs(1 - y - p)
     return p**y * (1 - p) ** (1 - y)
-
-
-def _weighted(fit, evidence, kept, held_out):
-    """The points that matter, with their probabilities."""
-    good = evidence > evidence.max() - _NEGLIGIBLE
-    weights = np.exp(evidence[good] - evidence.max())
-    weights /= weights.sum()
-    return UnitFit(*(part[good] for part in fit[:5]), weights, kept[good], weights @ held_out[good])

@@ -1,0 +1,239 @@
+"""From fitted models to draws of their mean scores over all items of a benchmark."""
+
+import zlib
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from skbench.stats.intervals.worst_case import end_variances
+from skbench.stats.item_response.assisted import assisted_mean, combined
+from skbench.stats.item_response.unit_prediction import drawn_effects, drawn_scores, item_scores
+
+N_DRAWS = 2000
+_ITEMS_AT_ONCE = 1024
+_LEAST_ASSISTED = 10
+_LEAST_IN_TOPIC = 2
+
+
+class Totals(NamedTuple):
+    """Draws of mean scores in score units; topics without an item are left out."""
+
+    draws: np.ndarray  # (n_draws, n_models, n_topics)
+    mean: np.ndarray  # (n_models, n_topics)
+    least: np.ndarray  # (n_models, n_topics), with all scores not seen at the lower bound
+    largest: np.ndarray
+    size: np.ndarray  # (n_topics,), number of items
+    topics: np.ndarray
+    whole: tuple  # (mean of each model, its draws), of all items: with the assisted estimate
+
+
+def totals_of(estimator, population, n_draws):
+    """`Totals` of the new models of an estimator."""
+    sampler = _Sampler(estimator, population, n_draws)
+    scores = [sampler.of_model(number) for number in range(len(sampler.fits))]
+    there = sampler.size > 0
+    parts = zip(*scores, strict=True)
+    draws, mean, least, largest = (np.stack(part)[..., there] for part in parts)
+    size = sampler.size[there]
+    wholes = []
+    for number, name in enumerate(estimator.models_):
+        ends = (least[number] @ size / size.sum(), largest[number] @ size / size.sum())
+        drawn = draws[number] @ size / size.sum()
+        middle = mean[number] @ size / size.sum()
+        wholes.append(sampler.with_assisted(name, drawn, middle, ends))
+    values, drawn = zip(*wholes, strict=True)
+    topics = np.asarray(population.topics, dtype=object)[there]
+    whole = np.array(values), np.stack(drawn, axis=1)
+    return Totals(np.moveaxis(draws, 0, 1), mean, least, largest, size, topics, whole)
+
+
+class _Sampler:
+    """Draws of the scores of items that new models were not asked."""
+
+    def __init__(self, estimator, population, n_draws):
+        self.population, self.n_draws, self.design = population, n_draws, estimator._design
+        self.bounds, self.random_sample = estimator._bounds, estimator.random_sample_
+        self.codes, self.size = estimator.bank.topic_codes_, population.sizes()
+        self.fits = list(estimator._fits.values())
+        names = [zlib.crc32(str(name).encode()) for name in estimator.models_]
+        # One stream a model: its draws do not depend on which others there are.
+        self.streams = [np.random.default_rng([estimator._seed, name]) for name in names]
+        self.shared, together = shared_noise(self.fits, len(self.codes))
+        q = self.design.bank.shape[1] + len(self.design.topics)
+        own = np.stack([rng.standard_normal((n_draws, q), np.float32) for rng in self.streams])
+        mixed = np.tensordot(np.linalg.cholesky(together).astype(np.float32), own, axes=1)
+        self.effects = [drawn_effects(f.fit, z) for f, z in zip(self.fits, mixed, strict=True)]
+        self.seed = estimator._seed
+        self.n_topics = len(population.topics)
+
+    def of_model(self, number):
+        """Draws, means and bounds by topic."""
+        fitted, design, rng = self.fits[number], self.design, self.streams[number]
+        of_topic = partial(np.bincount, fitted.topic, minlength=self.n_topics)
+        share = self.population.belongs(fitted).astype(float)
+        n_seen, seen = of_topic(share), of_topic(share * fitted.y)
+        left, beyond = self.population.not_asked(fitted)
+        expected, drawn = self._of_bank(number, left)
+        more = np.flatnonzero(beyond)
+        if more.size:
+            h = np.full(len(more), design.attenuation)
+            rows = design.topics[more], more, h
+            expected[more] += beyond[more] * item_scores(fitted.fit, *rows)
+            drawn[:, more] += self._beyond(fitted, self.effects[number], rows, beyond[more], rng)
+        size, unseen = np.maximum(self.size, 1), self.size - n_seen
+        in_units = partial(_in_units, design, size, n_seen + unseen)
+        least, largest = (
+            (design.scale * seen + design.center * n_seen + np.where(unseen, unseen * end, 0)) / size
+            for end in self.bounds
+        )
+        mean, draws = in_units(seen + expected), in_units(seen + drawn)
+        if not fitted.is_answers:
+            free = draws + self._noise(fitted, unseen, size, rng)
+            inside = np.clip(free, least, largest)
+            # The mean of what can be, where some of the normal law cannot.
+            mean = np.where(np.any(inside != free, axis=0), inside.mean(axis=0), mean)
+            draws = inside + unseen / size * self._failures(fitted, mean, rng)
+            draws = np.where(unseen > 0, draws, mean)
+        return np.clip(draws, least, largest), np.clip(mean, least, largest), least, largest
+
+    def _of_bank(self, number, left):
+        """Sums by topic over items of the bank: expected scores, and draws."""
+        fitted, rng = self.fits[number], self.streams[number]
+        # The same items have the same uniform numbers for all models, in the share of noise that
+        # models have in common.
+        common = np.random.default_rng([self.seed, 0])
+        expected, drawn = np.zeros(self.n_topics), np.zeros((self.n_draws, self.n_topics))
+        for start in range(0, len(left), _ITEMS_AT_ONCE):
+            block = np.arange(start, min(start + _ITEMS_AT_ONCE, len(left)))
+            shape = len(block), self.n_draws
+            uniforms = None
+            if fitted.is_answers:
+                uniforms = common.random(shape, np.float32) if self.shared > 0 else None
+            rows = block[left[block]]
+            if not rows.size:
+                continue
+            topic, ones = self.codes[rows], np.ones(len(rows))
+            given = self.design.bank[rows], topic, ones
+            if fitted.is_answers:
+                uniforms = self._mixed(uniforms, left[block], rng)
+            scores = drawn_scores(fitted.fit, self.effects[number], *given, uniforms)
+            there, first = np.unique(topic, return_index=True)  # items are sorted by topic
+            drawn[:, there] += np.add.reduceat(scores, first, axis=0, dtype=np.float32).T
+            expected += np.bincount(topic, item_scores(fitted.fit, *given), self.n_topics)
+        return expected, drawn
+
+    def _mixed(self, common, left, rng):
+        """Uniform numbers of a model, a share of them those of all models."""
+        own = rng.random((int(left.sum()), self.n_draws), np.float32)
+        if common is None:
+            return own
+        joint = rng.random(own.shape, np.float32) < self.shared
+        return np.where(joint, common[left], own)
+
+    def _beyond(self, fitted, effects, rows, n, rng):
+        """Draws of the sums over items that the bank lacks, which are alike within a topic."""
+        middle = np.full((len(n), self.n_draws), 0.5, np.float32)
+        if not fitted.is_answers:
+            return n * drawn_scores(fitted.fit, effects, *rows, middle).T
+        coefficients, of_topics = effects
+        X, topic, h = rows
+        value = h * (coefficients @ X.T + of_topics[:, topic])
+        return rng.binomial(n, 1 / (1 + np.exp(-np.clip(value, -30, 30))))
+
+    def _noise(self, fitted, unseen, size, rng):
+        """Draws of what scores with normal errors have beyond their expectations."""
+        own = rng.standard_normal((self.n_draws, self.n_topics))
+        common = np.random.default_rng([self.seed, 1]).standard_normal(own.shape)
+        noise = np.sqrt(1 - self.shared) * own + np.sqrt(self.shared) * common
+        return noise * self.design.scale * np.sqrt(fitted.fit.noise * unseen) / size
+
+    def _failures(self, fitted, mean, rng):
+        """Draws of what failures that were not seen take from, or add to, a score."""
+        # One worst case more (stats.worst_case): its own share of the variance, on either side.
+        n = max(len(fitted.y), 2)
+        reach = np.sqrt(n / ((n + 1) ** 2 * (n - 1)))
+        side = rng.standard_normal((self.n_draws, 1))
+        away = [np.abs(end - mean) if np.isfinite(end) else 0.0 for end in self.bounds]
+        return reach * np.where(side < 0, side * away[0], side * away[1])
+
+    def with_assisted(self, name, drawn, mean, ends):
+        """Mean and draws of the whole, moved and scaled to the combined estimate."""
+        fitted = self.fits[list(self.random_sample).index(name)]
+        variance = drawn.var()
+        if not self._may_assist(name, fitted) or not variance > 0:
+            return mean, drawn
+        other = self._assisted(fitted)
+        value, wider, share = combined(mean, variance, other.value[0], other.variance[0])
+        if not share > 0:
+            return mean, drawn
+        moved = value + (drawn - mean) * np.sqrt(wider / variance)
+        if fitted.is_answers:  # totals are whole numbers, counted from those seen
+            n = self.size.sum()
+            moved = ends[0] + np.rint((moved - ends[0]) * n) / n
+        return float(np.clip(value, *ends)), np.clip(moved, *ends)
+
+    def _may_assist(self, name, fitted):
+        """Whether the items asked are a random sample, large enough for a variance of residuals."""
+        # With fewer answers of either kind that variance contradicts models that are right.
+        y = fitted.y
+        rarer = min(y.sum(), len(y) - y.sum()) if fitted.is_answers else len(y)
+        return self.random_sample[name] and rarer >= _LEAST_ASSISTED
+
+    def _assisted(self, fitted):
+        """Assisted estimate of the whole."""
+        population, design = self.population, self.design
+        inside = population.belongs(fitted)
+        residual = (fitted.y - fitted.fit.held_out)[inside]
+        ones = np.ones(len(self.codes))
+        predicted = population.counts @ item_scores(fitted.fit, design.bank, self.codes, ones)
+        more = np.flatnonzero(population.beyond)
+        h = np.full(len(more), design.attenuation)
+        of_more = item_scores(fitted.fit, design.topics[more], more, h)
+        predicted += population.beyond[more] @ of_more
+        group, size = np.zeros(len(residual), dtype=int), np.array([self.size.sum()])
+        weight = self._weights(fitted, inside)
+        found = assisted_mean(residual, weight, group, predicted / size, size)
+        value = design.center + design.scale * found.value
+        variance = design.scale**2 * found.variance
+        if not fitted.is_answers:
+            n, unseen = len(residual), 1 - len(residual) / size
+            variance = unseen * np.maximum(*end_variances(value, variance / unseen, n, *self.bounds))
+        return found._replace(value=value, variance=variance)
+
+    def _weights(self, fitted, inside):
+        """Items of the benchmark that each item asked stands for, up to a factor."""
+        weight, topic = fitted.weight[inside], fitted.topic[inside]
+        n = np.bincount(topic, minlength=self.n_topics)
+        stratified = n[self.size > 0].min() >= _LEAST_IN_TOPIC
+        if fitted.designed or not stratified:
+            return weight
+        return weight * (self.size / np.maximum(n, 1))[topic]
+
+
+def _in_units(design, size, n, sums):
+    """Means in score units of sums over items."""
+    return (design.scale * sums + design.center * n) / size
+
+
+def shared_noise(fits, n_items):
+    """Correlation of what models answer on the same items beyond the prediction, and of errors.
+
+    The errors of two models are correlated as far as they were asked the same items. One item on
+    which the two contradict each other is added to those seen of each pair.
+    """
+    asked, rest = np.zeros((2, len(fits), n_items))
+    for row, own, fitted in zip(rest, asked, fits, strict=True):
+        known = fitted.position >= 0
+        residual = (fitted.y - fitted.fit.held_out)[known]
+        own[fitted.position[known]] = 1.0
+        row[fitted.position[known]] = residual / (np.sqrt(np.mean(residual**2)) or 1.0)
+    n_both = asked @ asked.T
+    pairs = np.triu(n_both > 0, 1)
+    if not pairs.any():
+        return 0.0, np.eye(len(fits))
+    rho = np.clip((rest @ rest.T - 1)[pairs].sum() / (n_both + 1)[pairs].sum(), 0, 0.99)
+    n_own = np.diag(n_both)
+    together = rho * n_both / np.sqrt(np.maximum(np.outer(n_own, n_own), 1))
+    np.fill_diagonal(together, 1.0)
+    return float(rho), together

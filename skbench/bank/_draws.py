@@ -20,32 +20,41 @@ class Totals(NamedTuple):
     """Draws of mean scores in score units; topics without an item are left out."""
 
     draws: np.ndarray  # (n_draws, n_models, n_topics)
-    mean: np.ndarray  # (n_models, n_topics)
     least: np.ndarray  # (n_models, n_topics), with all scores not seen at the lower bound
     largest: np.ndarray
     size: np.ndarray  # (n_topics,), number of items
     topics: np.ndarray
-    whole: tuple  # (mean of each model, its draws), of all items: with the assisted estimate
+    whole: np.ndarray  # (n_draws, n_models), of all items: with the assisted estimate
+
+    def of(self, levels):
+        """Draws, and least and largest possible scores, by model, topic or both."""
+        if levels == ["model"]:
+            share = self.size / self.size.sum()
+            return self.whole, self.least @ share, self.largest @ share
+        found = self.draws, self.least, self.largest
+        if levels == ["topic"]:
+            return tuple(part.mean(axis=-2) for part in found)
+        if levels == ["topic", "model"]:
+            return tuple(np.swapaxes(part, -1, -2) for part in found)
+        return found
 
 
 def totals_of(estimator, population, n_draws):
     """`Totals` of the new models of an estimator."""
     sampler = _Sampler(estimator, population, n_draws)
-    scores = [sampler.of_model(number) for number in range(len(sampler.fits))]
     there = sampler.size > 0
-    parts = zip(*scores, strict=True)
-    draws, mean, least, largest = (np.stack(part)[..., there] for part in parts)
+    parts = zip(*map(sampler.of_model, range(len(sampler.fits))), strict=True)
+    draws, least, largest = (np.stack(part)[..., there] for part in parts)
     size = sampler.size[there]
-    wholes = []
-    for number, name in enumerate(estimator.models_):
-        ends = (least[number] @ size / size.sum(), largest[number] @ size / size.sum())
-        drawn = draws[number] @ size / size.sum()
-        middle = mean[number] @ size / size.sum()
-        wholes.append(sampler.with_assisted(name, drawn, middle, ends))
-    values, drawn = zip(*wholes, strict=True)
+    share = size / size.sum()
+    models = enumerate(estimator.models_)
+    wholes = [
+        sampler.with_assisted(m, name, draws[m] @ share, (least[m] @ share, largest[m] @ share))
+        for m, name in models
+    ]
     topics = np.asarray(population.topics, dtype=object)[there]
-    whole = np.array(values), np.stack(drawn, axis=1)
-    return Totals(np.moveaxis(draws, 0, 1), mean, least, largest, size, topics, whole)
+    whole = np.stack(wholes, axis=1)
+    return Totals(np.moveaxis(draws, 0, 1), least, largest, size, topics, whole)
 
 
 class _Sampler:
@@ -68,68 +77,55 @@ class _Sampler:
         self.n_topics = len(population.topics)
 
     def of_model(self, number):
-        """Draws, means and bounds by topic."""
+        """Draws and bounds by topic."""
         fitted, design, rng = self.fits[number], self.design, self.streams[number]
         of_topic = partial(np.bincount, fitted.topic, minlength=self.n_topics)
         share = self.population.belongs(fitted).astype(float)
         n_seen, seen = of_topic(share), of_topic(share * fitted.y)
         left, beyond = self.population.not_asked(fitted)
-        expected, drawn = self._of_bank(number, left)
+        drawn = self._of_bank(number, left)
         more = np.flatnonzero(beyond)
         if more.size:
             h = np.full(len(more), design.attenuation)
             rows = design.topics[more], more, h
-            expected[more] += beyond[more] * item_scores(fitted.fit, *rows)
             drawn[:, more] += self._beyond(fitted, self.effects[number], rows, beyond[more], rng)
         size, unseen = np.maximum(self.size, 1), self.size - n_seen
-        in_units = partial(_in_units, design, size, n_seen + unseen)
         least, largest = (
             (design.scale * seen + design.center * n_seen + np.where(unseen, unseen * end, 0)) / size
             for end in self.bounds
         )
-        mean, draws = in_units(seen + expected), in_units(seen + drawn)
+        draws = (design.scale * (seen + drawn) + design.center * self.size) / size
         if not fitted.is_answers:
-            free = draws + self._noise(fitted, unseen, size, rng)
-            inside = np.clip(free, least, largest)
-            # The mean of what can be, where some of the normal law cannot.
-            mean = np.where(np.any(inside != free, axis=0), inside.mean(axis=0), mean)
-            draws = inside + unseen / size * self._failures(fitted, mean, rng)
-            draws = np.where(unseen > 0, draws, mean)
-        return np.clip(draws, least, largest), np.clip(mean, least, largest), least, largest
+            draws = np.clip(draws + self._noise(fitted, unseen, size, rng), least, largest)
+            failures = self._failures(fitted, draws.mean(axis=0), rng)
+            draws = np.clip(draws + unseen / size * failures, least, largest)
+        return draws, least, largest
 
     def _of_bank(self, number, left):
-        """Sums by topic over items of the bank: expected scores, and draws."""
+        """Draws of sums by topic over items of the bank."""
         fitted, rng = self.fits[number], self.streams[number]
-        # The same items have the same uniform numbers for all models, in the share of noise that
-        # models have in common.
         common = np.random.default_rng([self.seed, 0])
-        expected, drawn = np.zeros(self.n_topics), np.zeros((self.n_draws, self.n_topics))
+        drawn = np.zeros((self.n_draws, self.n_topics))
         for start in range(0, len(left), _ITEMS_AT_ONCE):
-            block = np.arange(start, min(start + _ITEMS_AT_ONCE, len(left)))
-            shape = len(block), self.n_draws
-            uniforms = None
-            if fitted.is_answers:
-                uniforms = common.random(shape, np.float32) if self.shared > 0 else None
-            rows = block[left[block]]
+            here = left[start : start + _ITEMS_AT_ONCE]
+            uniforms = self._uniforms(here, common, rng) if fitted.is_answers else None
+            rows = start + np.flatnonzero(here)
             if not rows.size:
                 continue
-            topic, ones = self.codes[rows], np.ones(len(rows))
-            given = self.design.bank[rows], topic, ones
-            if fitted.is_answers:
-                uniforms = self._mixed(uniforms, left[block], rng)
+            topic = self.codes[rows]
+            given = self.design.bank[rows], topic, np.ones(len(rows))
             scores = drawn_scores(fitted.fit, self.effects[number], *given, uniforms)
             there, first = np.unique(topic, return_index=True)  # items are sorted by topic
             drawn[:, there] += np.add.reduceat(scores, first, axis=0, dtype=np.float32).T
-            expected += np.bincount(topic, item_scores(fitted.fit, *given), self.n_topics)
-        return expected, drawn
+        return drawn
 
-    def _mixed(self, common, left, rng):
-        """Uniform numbers of a model, a share of them those of all models."""
+    def _uniforms(self, left, common, rng):
+        """Uniform numbers for items not asked; the share that models have in common is the same."""
         own = rng.random((int(left.sum()), self.n_draws), np.float32)
-        if common is None:
+        if self.shared == 0:
             return own
-        joint = rng.random(own.shape, np.float32) < self.shared
-        return np.where(joint, common[left], own)
+        of_all = common.random((len(left), self.n_draws), np.float32)[left]
+        return np.where(rng.random(own.shape, np.float32) < self.shared, of_all, own)
 
     def _beyond(self, fitted, effects, rows, n, rng):
         """Draws of the sums over items that the bank lacks, which are alike within a topic."""
@@ -157,28 +153,28 @@ class _Sampler:
         away = [np.abs(end - mean) if np.isfinite(end) else 0.0 for end in self.bounds]
         return reach * np.where(side < 0, side * away[0], side * away[1])
 
-    def with_assisted(self, name, drawn, mean, ends):
-        """Mean and draws of the whole, moved and scaled to the combined estimate."""
-        fitted = self.fits[list(self.random_sample).index(name)]
-        variance = drawn.var()
-        if not self._may_assist(name, fitted) or not variance > 0:
-            return mean, drawn
+    def with_assisted(self, number, name, drawn, ends):
+        """Draws of the whole, moved and scaled to the mean and variance of both estimates."""
+        fitted, mean, variance = self.fits[number], drawn.mean(), drawn.var()
+        if not self._may_assist(name, fitted):
+            return drawn
         other = self._assisted(fitted)
         value, wider, share = combined(mean, variance, other.value[0], other.variance[0])
         if not share > 0:
-            return mean, drawn
+            return drawn
         moved = value + (drawn - mean) * np.sqrt(wider / variance)
         if fitted.is_answers:  # totals are whole numbers, counted from those seen
             n = self.size.sum()
             moved = ends[0] + np.rint((moved - ends[0]) * n) / n
-        return float(np.clip(value, *ends)), np.clip(moved, *ends)
+        return np.clip(moved, *ends)
 
     def _may_assist(self, name, fitted):
         """Whether the items asked are a random sample, large enough for a variance of residuals."""
         # With fewer answers of either kind that variance contradicts models that are right.
         y = fitted.y
         rarer = min(y.sum(), len(y) - y.sum()) if fitted.is_answers else len(y)
-        return self.random_sample[name] and rarer >= _LEAST_ASSISTED
+        unseen = self.size.sum() > self.population.belongs(fitted).sum()
+        return self.random_sample[name] and rarer >= _LEAST_ASSISTED and unseen
 
     def _assisted(self, fitted):
         """Assisted estimate of the whole."""
@@ -209,11 +205,6 @@ class _Sampler:
         if fitted.designed or not stratified:
             return weight
         return weight * (self.size / np.maximum(n, 1))[topic]
-
-
-def _in_units(design, size, n, sums):
-    """Means in score units of sums over items."""
-    return (design.scale * sums + design.center * n) / size
 
 
 def shared_noise(fits, n_items):

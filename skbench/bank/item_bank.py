@@ -15,10 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbench._checks import check_whole, plain
 from skbench._random import as_generator
-from skbench._types import Path, RandomState, Rows
+from skbench._types import Bounds, Names, Path, RandomState, Rows
 from skbench.bank._file import read_bank, write_bank
 from skbench.bank._past import read_past
 from skbench.bank._rows import positions_in
+from skbench.containers import Draws
 from skbench.stats.item_response import easiness as formulas
 
 _LEAST_SPREAD = 0.05  # of p (1 - p): residuals of items that nearly all solve stay bounded
@@ -217,38 +218,54 @@ class ItemBank(BaseEstimator):
             columns[f"component {j}"] = np.where(known, column[position], 0.0)
         return pd.DataFrame(columns, index=getattr(items, "index", None))
 
-    def adjusted_scores(self, items: Rows) -> pd.DataFrame:
-        """Scores of new models adjusted for the items asked, to compare models item by item.
+    def sample(
+        self,
+        items: Rows,
+        by: Names = "model",
+        n_draws: int = 2000,
+        *,
+        population: pd.Series | None = None,
+        bounds: Bounds | None = None,
+        random_state: RandomState = 0,
+    ) -> Draws:
+        """Joint draws of models' mean scores over all items, from their answers to some.
 
         Parameters
         ----------
         items : dataframe
-            One row per answer, with the columns of this bank. A model of which the bank holds
-            all answers has its mean over all items as the score of each item; other models that
-            the bank holds are left out of it.
+            One row per answer, with the columns of this bank. The scores of a model of which the
+            bank holds all answers are known; other models that it holds are left out of it.
+        by : str or list of str, default="model"
+            The model's column, the topic's, or both.
+        n_draws : int, default=2000
+            Number of draws.
+        population : Series, dict or DataFrame, default=None
+            As in `UnitLevelModel.estimate`.
+        bounds : tuple of two floats, default=None
+            As of `UnitLevelModel`.
+        random_state : int, RandomState, Generator or None, default=0
+            Seed of the draws.
 
         Returns
         -------
-        DataFrame
-            One row per model and item asked that the bank has. The mean of the score column is
-            an assisted estimate of the mean over all items of the bank; that of ``topic_score``,
-            of the mean over the topic.
+        Draws
+            Axes in the order of `by`. Those of new models are `UnitLevelModel.sample`'s.
 
         Raises
         ------
         ValueError
-            If the items of a model are no random sample of those of the bank, or all models are
-            known.
+            As `UnitLevelModel`, or if `population` has items that the bank lacks and a model is
+            known by the bank alone.
 
-        Notes
+        Warns
         -----
-        ``mean f + w (y - f)`` with predictions f that did not see the answer
-        (`skbench.stats.assisted`).
+        UserWarning
+            As `UnitLevelModel`.
         """
-        from skbench.bank.adjusted import scores_by_bank  # it takes a UnitLevelModel of this bank
+        from skbench.bank._joint import joint_draws  # it takes a UnitLevelModel of this bank
 
         check_is_fitted(self)
-        return scores_by_bank(self, items)
+        return joint_draws(self, items, by, n_draws, population, bounds, random_state)
 
     def save(self, path: Path) -> None:
         """Write the bank to one Parquet file.

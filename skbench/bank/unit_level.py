@@ -236,12 +236,12 @@ class UnitLevelModel(BaseEstimator):
         """
         check_confidence_level(confidence_level)
         totals, by = self._totals(population, N_DRAWS), self._levels(by)
-        mean, draws, least, largest = _of_levels(totals, [*by.values()])
+        draws, least, largest = totals.of([*by.values()])
         low, high = posterior_interval(draws.reshape(len(draws), -1), confidence_level)
         low, high = self._all_alike(list(by.values()), low, high, least, largest)
         axes = self._axes(totals, by)
         return Estimate(
-            value=mean.ravel(),
+            value=draws.mean(axis=0).ravel(),
             low=low,
             high=high,
             standard_error=draws.std(axis=0).ravel(),
@@ -275,7 +275,7 @@ class UnitLevelModel(BaseEstimator):
         """
         check_whole("n_draws", n_draws, least=2)
         totals, by = self._totals(population, n_draws), self._levels(by)
-        draws = _of_levels(totals, [*by.values()])[1]
+        draws = totals.of([*by.values()])[0]
         return Draws(draws, tuple(self._axes(totals, by)), "posterior")
 
     def _totals(self, population, n_draws):
@@ -368,14 +368,3 @@ class UnitLevelModel(BaseEstimator):
         if any(str(item).lstrip("0") in short for item in items):
             return " Some of these ids differ from its own in leading zeros alone."
         return ""
-
-
-def _of_levels(totals, levels):
-    """Means, draws, and least and largest possible scores, by model, topic or both."""
-    if levels == ["model"]:
-        share = totals.size / totals.size.sum()
-        return *totals.whole, totals.least @ share, totals.largest @ share
-    found = [totals.mean, totals.draws, totals.least, totals.largest]
-    if levels == ["topic"]:
-        return [part.mean(axis=-2) for part in found]
-    return found if levels == ["model", "topic"] else [np.swapaxes(x, -1, -2) for x in found]

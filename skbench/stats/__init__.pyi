@@ -26,6 +26,7 @@ from skbench.stats.intervals import (
     mixtures as mixtures,
     moderated as moderated,
     moments as moments,
+    posterior as posterior,
     worst_case as worst_case,
 )
 from skbench.stats.item_response import (

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skbench.stats.item_response.assisted import assisted_mean, bounded_interval, combined
+from skbench.stats.item_response.assisted import assisted_mean, combined
 from skbench.stats.item_response.sampling import allocate, systematic_sample
 
 
@@ -47,12 +47,3 @@ def test_combination_trusts_the_model_until_it_is_contradicted():
     value, variance, share = combined(0.5, 1e-5, 0.7, 1e-4)
     assert share > 0.95 and value == pytest.approx(0.7, abs=0.01) and variance > 1e-4
     assert combined(0.5, 0.01, np.nan, np.nan)[0] == 0.5
-
-
-def test_bounded_interval_stays_inside_and_is_normal_far_from_the_ends():
-    mean, variance = np.array([0.001, 0.5, 1.0, 0.4]), np.array([1e-4, 1e-4, 0.0, 1.0])
-    low, high = bounded_interval(mean, variance, np.zeros(4), np.ones(4))
-    assert np.all((0 <= low) & (low <= high) & (high <= 1))
-    assert high[1] - low[1] == pytest.approx(2 * 1.96 * 0.01, rel=0.01)
-    free = bounded_interval(mean, variance, np.full(4, -np.inf), np.full(4, np.inf))
-    assert free[1][3] == pytest.approx(0.4 + 1.96, abs=0.001)

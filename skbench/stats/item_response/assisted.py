@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import beta, norm, truncnorm
 
 _FREE = 4.0  # squared standardized difference up to which the model rules
 
@@ -111,70 +110,3 @@ def combined(value, variance, assisted, assisted_variance):
     mixed = (1 - share) * variance + share * other_variance
     mixed = mixed + share * (1 - share) * (other - value) ** 2
     return value + share * (other - value), mixed, share
-
-
-def moments_within(mean, variance, low, high):
-    """Mean and variance of a normal posterior, of which what lies beyond the bounds cannot be.
-
-    Parameters
-    ----------
-    mean, variance : ndarray
-        Of the normal law.
-    low, high : ndarray
-        Bounds; infinite ones bound nothing.
-
-    Returns
-    -------
-    mean, variance : ndarray
-        Those of the law cut to the bounds where its mean is beyond them or less than two standard
-        deviations inside; else as they are.
-
-    Examples
-    --------
-    >>> one = np.ones(1)
-    >>> [part.round(3) for part in moments_within(1.1 * one, 0.01 * one, 0 * one, one)]
-    [array([0.947]), array([0.002])]
-    """
-    beyond = (np.minimum(mean - low, high - mean) < 2 * np.sqrt(variance)) & (variance > 0)
-    std = np.sqrt(np.where(beyond, variance, 1.0))
-    law = truncnorm((low - mean) / std, (high - mean) / std, mean, std)
-    cut = np.clip(mean, low, high)
-    return np.where(beyond, law.mean(), cut), np.where(beyond, law.var(), variance)
-
-
-def bounded_interval(mean, variance, low, high, confidence_level=0.95):
-    """Equal-tailed interval of a quantity between two bounds, by a beta distribution.
-
-    Parameters
-    ----------
-    mean, variance : ndarray of shape (n_groups,)
-        Of the quantity.
-    low, high : ndarray of shape (n_groups,)
-        Its bounds; infinite ones give a normal interval.
-    confidence_level : float, default=0.95
-
-    Returns
-    -------
-    low, high : ndarray of shape (n_groups,)
-
-    Examples
-    --------
-    >>> bounds = bounded_interval(np.array([0.9]), np.array([0.01]), np.zeros(1), np.ones(1))
-    >>> [end.round(2) for end in bounds]
-    [array([0.63]), array([1.])]
-    """
-    alpha = 1 - confidence_level
-    ends = alpha / 2, 1 - alpha / 2
-    spread = np.sqrt(np.maximum(variance, 0))
-    plain = [mean + norm.ppf(end) * spread for end in ends]
-    span = high - low
-    with np.errstate(invalid="ignore", divide="ignore"):
-        inside = np.isfinite(span) & (span > 0) & (variance > 0)
-        share = np.where(inside, np.clip((mean - low) / span, 1e-6, 1 - 1e-6), 0.5)
-        relative = np.where(inside, variance / span**2, 0.01)
-        total = np.maximum(share * (1 - share) / relative - 1, 1e-2)
-    base, span = np.where(inside, low, 0.0), np.where(inside, span, 1.0)
-    curved = [base + span * beta.ppf(end, share * total, (1 - share) * total) for end in ends]
-    return tuple(
-        np.clip(np.where(inside, c, p), low, high) for c, p in zip(curved, plain, strict=True)
-    )

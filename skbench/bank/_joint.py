@@ -1,0 +1,62 @@
+"""Joint draws of models of which a bank knows all answers, and of new ones."""
+
+import numpy as np
+import pandas as pd
+
+from skbench._checks import check_by, plain, require_columns
+from skbench.bank._population import population_of
+from skbench.bank.unit_level import UnitLevelModel
+from skbench.containers import Draws
+from skbench.items.rows import as_frame, collected
+
+
+def joint_draws(bank, items, by, n_draws, population, bounds, random_state):
+    """`Draws` of the mean scores of the models of some item rows over all items."""
+    rows = collected(as_frame(items))
+    require_columns(rows.columns, [bank.model, bank.item, bank.score])
+    by = check_by(by if isinstance(by, str) else list(by))
+    named = set(rows[bank.model])
+    held = [name for name in bank.models_ if name in named]
+    whole = bank.models_[np.isfinite(bank.scores_).all(axis=0)]
+    known = [name for name in held if name in whole]
+    partly = [name for name in held if name not in known]
+    new = rows[~rows[bank.model].isin(known)]
+    if new.empty:
+        raise ValueError(f"The bank holds all answers of {known}: nothing is left to estimate.")
+    names = {"model": bank.model, "topic": bank.topic, "item": bank.item}
+    fitted = UnitLevelModel(
+        bank.without(partly) if partly else bank, **names, bounds=bounds, random_state=random_state
+    ).fit(new, new[bank.score])
+    drawn = fitted.sample(by, n_draws, population)
+    if not known or bank.model not in by:
+        return drawn
+    of = population_of(fitted, population)
+    if of.beyond.any():
+        raise ValueError(
+            f"population has items that the bank lacks, and so are the answers of "
+            f"{plain(known[0])!r} to them: leave it out, or items beyond the bank."
+        )
+    axis = by.index(bank.model)
+    return _with_known(bank, known, of, drawn, axis)
+
+
+def _with_known(bank, known, population, drawn, axis):
+    """The draws, and scores that are known as draws that are all alike."""
+    # The items of a bank without some models are those that others answered.
+    scores = pd.DataFrame(bank.scores_[:, bank.models_.get_indexer(known)], columns=known)
+    keys = pd.MultiIndex.from_frame(bank.items_)
+    scores = scores.set_axis(keys)
+    there = population.counts > 0
+    if len(there) == len(scores):
+        scores = scores[there]
+    if len(drawn.labels) == 1:
+        values = scores.mean().to_numpy()[None]
+    else:
+        topics = drawn.labels[1 - axis]
+        of_topic = scores.groupby(level="topic").mean().loc[topics].to_numpy()
+        values = of_topic if axis == 1 else of_topic.T
+        values = values[None]
+    same = np.broadcast_to(values, (len(drawn.values), *values.shape[1:]))
+    labels = list(drawn.labels)
+    labels[axis] = labels[axis].append(pd.Index(known, name=labels[axis].name))
+    return Draws(np.concatenate([drawn.values, same], axis=axis + 1), tuple(labels), "posterior")

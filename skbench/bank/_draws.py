@@ -90,8 +90,10 @@ class _Sampler:
             rows = design.topics[more], more, h
             drawn[:, more] += self._beyond(fitted, self.effects[number], rows, beyond[more], rng)
         size, unseen = np.maximum(self.size, 1), self.size - n_seen
+        left_out = np.where(unseen > 0, unseen, np.nan)
+        units = design.scale * seen + design.center * n_seen
         least, largest = (
-            (design.scale * seen + design.center * n_seen + np.where(unseen, unseen * end, 0)) / size
+            (units + np.nan_to_num(left_out * end, nan=0.0, posinf=np.inf, neginf=-np.inf)) / size
             for end in self.bounds
         )
         draws = (design.scale * (seen + drawn) + design.center * self.size) / size
@@ -194,7 +196,9 @@ class _Sampler:
         variance = design.scale**2 * found.variance
         if not fitted.is_answers:
             n, unseen = len(residual), 1 - len(residual) / size
-            variance = unseen * np.maximum(*end_variances(value, variance / unseen, n, *self.bounds))
+            variance = unseen * np.maximum(
+                *end_variances(value, variance / unseen, n, *self.bounds)
+            )
         return found._replace(value=value, variance=variance)
 
     def _weights(self, fitted, inside):

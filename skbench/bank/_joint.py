@@ -42,13 +42,8 @@ def joint_draws(bank, items, by, n_draws, population, bounds, random_state):
 
 def _with_known(bank, known, population, drawn, axis):
     """The draws, and scores that are known as draws that are all alike."""
-    # The items of a bank without some models are those that others answered.
     scores = pd.DataFrame(bank.scores_[:, bank.models_.get_indexer(known)], columns=known)
-    keys = pd.MultiIndex.from_frame(bank.items_)
-    scores = scores.set_axis(keys)
-    there = population.counts > 0
-    if len(there) == len(scores):
-        scores = scores[there]
+    scores = scores.set_axis(pd.MultiIndex.from_frame(bank.items_))[population.counts > 0]
     if len(drawn.labels) == 1:
         values = scores.mean().to_numpy()[None]
     else:

@@ -6,7 +6,7 @@ import narwhals as nw
 import numpy as np
 import pandas as pd
 
-from skbench._checks import of_one_type, plain, require_columns
+from skbench._checks import plain, require_columns
 from skbench.items.rows import SCORE, checked_scores, collected, opened
 
 
@@ -57,5 +57,6 @@ def _numbered(rows):
     """Number of each row among the sorted distinct ones, and these."""
     seen = rows.groupby(list(rows.columns), sort=False, observed=True).ngroup().to_numpy()
     distinct = pd.DataFrame({name: np.asarray(x) for name, x in rows.drop_duplicates().items()})
-    distinct = distinct.sort_values(list(rows.columns), key=of_one_type)
+    # As text: ids are the same items whether a file holds them as numbers or as text.
+    distinct = distinct.sort_values(list(rows.columns), key=lambda names: names.map(str))
     return np.argsort(distinct.index)[seen], distinct.reset_index(drop=True)

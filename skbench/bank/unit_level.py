@@ -22,9 +22,9 @@ from skbench._checks import (
 )
 from skbench._random import as_generator
 from skbench._types import Bounds, Names, RandomState, Rows
+from skbench.bank._draws import N_DRAWS, totals_of
 from skbench.bank._fitted import design, fit_model
 from skbench.bank._new_models import summary_of, warn_of_copies, warn_of_sample
-from skbench.bank._draws import N_DRAWS, totals_of
 from skbench.bank._population import population_of
 from skbench.bank._rows import read_rows
 from skbench.bank.item_bank import ItemBank

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,12 +13,20 @@ from skbench._types import Names, Rows
 from skbench.comparison._comparison import POWER, ModelComparison
 from skbench.comparison._pair_warnings import has_no_spread, warn_of_pairs, warn_of_units
 from skbench.comparison._pairs import FEW_CLUSTERS, intervals, pair_table
+from skbench.comparison.posterior import (
+    check_bank_settings,
+    compared_by_posterior,
+    posterior_with_bank,
+)
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate
 from skbench.items.rows import check_cluster_weight
 from skbench.items.tables import MISSING, score_table
 from skbench.stats.intervals.moments import divided
 from skbench.stats.ranking import multiplicity
 from skbench.stats.ranking.power import required_n_mcnemar, required_n_t
+
+if TYPE_CHECKING:
+    from skbench.bank import ItemBank
 
 _BY_CLUSTER = ("independent items", "cluster means")
 
@@ -37,6 +45,7 @@ def compare_models(
     confidence_level: float = 0.95,
     adjust: Literal["none", "bonferroni", "holm"] = "none",
     missing: Literal["drop", "wrong", "refuse"] = "drop",
+    bank: ItemBank | None = None,
 ) -> ModelComparison:
     """Differences of models, paired on the items they share.
 
@@ -125,6 +134,12 @@ def compare_models(
     check_cluster_weight(cluster_weight, cluster)
     check_confidence_level(confidence_level)
     by = [by] if isinstance(by, str) else list(by or [])
+    if bank is not None:
+        check_bank_settings(by, cluster, item, missing)
+        names = model, "topic", item, score
+        pair = [a, b] if b is not None else None
+        posterior = posterior_with_bank(bank, items, names, topics=by, models=pair)
+        return comparison_by_posterior(posterior, a, b, confidence_level, adjust)
     table = score_table(items, model=model, item=item, score=score, cluster=cluster, by=by)
     table = table.with_missing(missing)
     if cluster_weight == "cluster":
@@ -154,6 +169,14 @@ def comparison_of(table, a=None, b=None, *, item, confidence_level, adjust):
     warn_of_units(table)
     warn_of_pairs(table, pairs, fields, found.estimate.labels)
     return found
+
+
+def comparison_by_posterior(posterior, a, b, confidence_level, adjust):
+    """`compare_models` of a `Posterior`."""
+    positions = pair_positions(posterior, a, b)
+    if not positions:
+        positions = in_order(posterior.draws.mean(axis=(0, 2)))
+    return compared_by_posterior(posterior, positions, confidence_level, adjust)
 
 
 def in_order(scores):

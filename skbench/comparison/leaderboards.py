@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
@@ -20,12 +20,21 @@ from skbench.comparison._pair_warnings import (
 )
 from skbench.comparison._pairs import averaged, pair_table
 from skbench.comparison.compare import compared, in_order
+from skbench.comparison.posterior import (
+    check_bank_settings,
+    compared_by_posterior,
+    posterior_with_bank,
+    scores_of,
+)
 from skbench.comparison.ranks import RankConfidenceSets, indistinguishable_groups
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate
 from skbench.items.tables import MISSING, score_table
 from skbench.stats.intervals import binomial, means
 from skbench.stats.intervals.moments import satterthwaite_df
 from skbench.stats.ranking import ranks
+
+if TYPE_CHECKING:
+    from skbench.bank import ItemBank
 
 _MUCH = 0.05  # share of blanks from which on bounds are told
 _MOST_TOLD = 5  # models whose blanks are told, those with the most
@@ -99,6 +108,7 @@ def leaderboard(
     topics: Names | None = None,
     confidence_level: float = 0.95,
     missing: Literal["drop", "wrong", "refuse"] = "drop",
+    bank: ItemBank | None = None,
 ) -> Leaderboard:
     """Rank models by their mean score, with the uncertainty of scores and ranks.
 
@@ -117,6 +127,9 @@ def leaderboard(
         Level of each score's interval, and of all pairs and rank sets together.
     missing : {"drop", "wrong", "refuse"}, default="drop"
         Items that a model did not answer: not asked, wrong (a score of 0), or an error.
+    bank : ItemBank, default=None
+        Earlier models' answers. Scores, pairs and ranks are then of all items of the bank, from
+        joint posterior draws (`ItemBank.sample`); models may have been asked different items.
 
     Returns
     -------
@@ -163,6 +176,11 @@ def leaderboard(
     check_confidence_level(confidence_level)
     check_option("missing", missing, MISSING)
     topics = [topics] if isinstance(topics, str) else list(topics or [])
+    if bank is not None:
+        check_bank_settings(topics, cluster, item, missing)
+        names = model, "topic", item, score
+        posterior = posterior_with_bank(bank, items, names, topics=topics)
+        return leaderboard_by_posterior(posterior, confidence_level)
     table = score_table(items, model=model, item=item, score=score, cluster=cluster, by=topics)
     return leaderboard_of(table, confidence_level, missing=missing)
 
@@ -211,6 +229,32 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
         n_clusters=_n_clusters(table)[order],
         bounds=bounds,
         remarks=(*remarks, *_bounds_in_words(bounds, missing, estimate)),
+    )
+
+
+def leaderboard_by_posterior(posterior, confidence_level):
+    """The `Leaderboard` of a `Posterior`, its groups counting equally."""
+    if posterior.groups is not None:
+        posterior = posterior.averaged()
+    scores = posterior.draws[:, :, 0].mean(axis=0)
+    posterior = posterior.of_models(np.argsort(-scores, kind="stable"))
+    estimate, comparison = scores_of(posterior, confidence_level), None
+    n_models = len(posterior.models)
+    if n_models > 1:
+        positions = in_order(estimate.value)
+        comparison = compared_by_posterior(posterior, positions, confidence_level)
+    sets = _rank_sets(estimate, comparison)
+    letters = indistinguishable_groups(sets)
+    return Leaderboard(
+        estimate=estimate,
+        covariance=np.cov(posterior.draws[:, :, 0].T).reshape(n_models, n_models),
+        comparison=comparison,
+        rank_sets=sets,
+        ties=["".join(letters.columns[row]) for row in letters.to_numpy()],
+        n_items=posterior.n_asked[:, 0],
+        n_clusters=posterior.n_asked[:, 0],
+        bounds=pd.DataFrame(columns=["blank", "low", "high"]),
+        remarks=() if comparison is None else comparison.remarks,
     )
 
 

@@ -44,11 +44,11 @@ def compare(file, a, b, by, bounds, confidence_level, missing, adjust, form, **o
     pasts.check_past(past, bank, missing)
     with in_one_line():
         rows, columns, a, b = _read(file, a, b, by, options, missing)
+        known_range = reading.score_range(rows, bounds)
         with working("comparing"):
-            learned = pasts.learn(past, bank, rows, file, by, options)
+            learned = pasts.learn(past, bank, rows, file, by, options, known_range)
             settings = a, b, confidence_level, adjust, columns, missing
             result = _compared(rows.items, learned, *settings)
-        known_range = reading.score_range(rows, bounds)
         if known_range is not None:
             width = known_range[1] - known_range[0]
             result = replace(result, estimate=result.estimate.within(-width, width))
@@ -97,7 +97,7 @@ def _read(file, a, b, by, roles, missing):
 
 def _compared(items, learned, a, b, confidence_level, adjust, columns, missing):
     from skbench.comparison import compare_models
-    from skbench.comparison.compare import comparison_of
+    from skbench.comparison.compare import comparison_by_posterior
 
     named = [reading.as_in(items["model"], name) for name in (a, b) if name is not None]
     several = b is None or columns["by"] is not None
@@ -107,8 +107,13 @@ def _compared(items, learned, a, b, confidence_level, adjust, columns, missing):
     }
     if learned is None:
         return compare_models(items, *named, missing=missing, **how, **columns)
-    table = learned.score_table(*learned.comparable(columns)).with_missing(missing)
-    return learned.with_method(comparison_of(table, *named, item="item", **how))
+    found = comparison_by_posterior(learned.posterior(columns["by"]), *_two(named), **how)
+    return learned.with_method(found)
+
+
+def _two(names):
+    """Both names, None where there is none."""
+    return [*names, None, None][:2]
 
 
 def _table(result, frame):

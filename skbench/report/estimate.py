@@ -81,7 +81,7 @@ def estimate(file, method, confidence_level, plot, form, **options):
         size = _population(items, by, options["population"])
         with working("estimating"):
             past = pasts.learn(
-                options["past"], options["bank"], rows, file, options["named"], options
+                options["past"], options["bank"], rows, file, options["named"], options, known_range
             )
             if past is None:
                 direct, estimated = _estimated(summary, method, options, confidence_level, size)

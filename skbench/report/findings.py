@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from skbench.comparison import Leaderboard, ModelComparison
-from skbench.comparison.leaderboards import leaderboard_of
+from skbench.comparison.leaderboards import leaderboard_by_posterior, leaderboard_of
 from skbench.containers import Estimate
 from skbench.groups import DirectEstimator
 from skbench.report import past as pasts
@@ -87,13 +87,13 @@ def find(read, by, known_range, confidence_level, missing, seed, past, features,
         )
         if past is None:
             table = reading.models_table(items, columns)
+            board = leaderboard_of(table, confidence_level, missing=missing, unrelated=unrelated)
         else:
-            table = past.score_table(*past.comparable(columns))
-        board = leaderboard_of(table, confidence_level, missing=missing, unrelated=unrelated)
+            board = leaderboard_by_posterior(past.posterior(columns["by"]), confidence_level)
         board = _described(board, past, known_range, unrelated)
     told = [one_line(warning.message) for warning in caught]
     units = units_in_doubt(items)
-    beware = [units, *_beware(summary, table, unrelated, past), *told]
+    beware = [units, *_beware(summary, board, unrelated, past), *told]
     return Findings(
         groups=tables.group_rows(summary, direct, estimate, by),
         estimate=estimate,
@@ -134,7 +134,7 @@ def _described(board, past, known_range, unrelated):
     return replace(board, estimate=estimate)
 
 
-def _beware(summary, table, unrelated, past):
+def _beware(summary, board, unrelated, past):
     """What the sizes of groups should make the reader careful about."""
     others = "other groups" if past is None else "earlier models"
     lean = f", and their estimates lean on the {others}"
@@ -156,7 +156,7 @@ def _beware(summary, table, unrelated, past):
             f"{few.sum()} of {len(summary)} groups rest on fewer than {FEW_CLUSTERS} independent "
             "clusters: their intervals are wide, and rough."
         )
-    if unrelated and len(table.models) > 1:
+    if unrelated and len(board) > 1:
         yield (
             "Whether the models answered the same items is not known: they are compared as if on "
             "different ones, with the luck of the draw of items, which pairing would remove."

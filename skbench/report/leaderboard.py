@@ -60,10 +60,10 @@ def leaderboard(file, topics, bounds, confidence_level, missing, half_width, n_r
         if "euroeval" in rows.formats:
             _refuse_options(of_items)
             return show_rank_scores(form, rows.items, None, n_runs, confidence_level)
-        with working("ranking"):
-            learned = pasts.learn(past, bank, rows, file, topics, options)
-            board, items, columns = _ranked(rows.items, columns, learned, confidence_level, missing)
         known_range = reading.score_range(rows, bounds)
+        with working("ranking"):
+            learned = pasts.learn(past, bank, rows, file, topics, options, known_range)
+            board, items, columns = _ranked(rows.items, columns, learned, confidence_level, missing)
         board = replace(board, estimate=reading.within_scores(board.estimate, known_range))
         reading.say_if_beyond(board.estimate, rows.items, known_range)
         frame = tables.model_rows(board)
@@ -91,14 +91,14 @@ def _refuse_options(options):
 
 def _ranked(items, columns, learned, confidence_level, missing):
     """The leaderboard, and the rows and columns that it is of."""
-    from skbench.comparison.leaderboards import leaderboard_of
+    from skbench.comparison.leaderboards import leaderboard_by_posterior, leaderboard_of
 
     if learned is None:
         table = reading.models_table(items, columns)
         return leaderboard_of(table, confidence_level, missing=missing), items, columns
-    items, columns = learned.comparable(columns)
-    board = leaderboard_of(learned.score_table(items, columns), confidence_level, missing=missing)
-    return learned.with_method(board), items, columns
+    columns = {"by": ["topic"] if columns["by"] else None, "cluster": None}
+    board = leaderboard_by_posterior(learned.posterior(columns["by"]), confidence_level)
+    return learned.with_method(board), learned.items, columns
 
 
 def _table(board, frame, items, columns):

@@ -1,6 +1,5 @@
 """Earlier models as commands take them: --past and --bank, and what they were worth."""
 
-import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -48,36 +47,21 @@ class Past(NamedTuple):
         """The method with the number of earlier models."""
         return f"{name} {counted(self.n_models, 'earlier model')}"
 
-    def comparable(self, columns):
-        """Adjusted scores of items for comparisons of models, and their `by` and `cluster`."""
-        from skbench.bank.adjusted import adjusted_scores
+    def posterior(self, by):
+        """Joint draws of the models' scores on all items, by topic if `by` says so."""
+        from skbench.comparison.posterior import posterior_of
 
-        odd = [str(name) for name, good in self.fitted.random_sample_.items() if not good]
-        if odd:
-            warnings.warn(
-                f"Differences between models are those of random samples of items, and the items "
-                f"of {odd[0]!r} are none: do not rely on the ranking and the comparisons.",
-                stacklevel=2,
-            )
-        by = ["topic"] if columns["by"] else None
-        rows = adjusted_scores(self.fitted, by_topic=by is not None)
-        cluster = columns["cluster"] if columns["cluster"] == "cluster" else None
-        if cluster is not None:
-            keys = [name for name in ("topic", "item") if name in self.items]
-            rows = rows.merge(self.items[[*keys, "cluster"]].drop_duplicates(keys), on=keys)
-        if by is None and self.fitted.bank.items_["item"].duplicated().any():
-            rows["item"] = rows["topic"].astype(str) + " / " + rows["item"].astype(str)
-        return rows, {"by": by, "cluster": cluster}
-
-    def score_table(self, rows, columns):
-        """What `comparable` gave as a table whose models may have been asked different items."""
-        return reading.models_table(rows, columns)._replace(adjusted=True)
+        bank = self.fitted.bank
+        names = "model", "topic", "item", "score"
+        draws = self.fitted.sample(["model", "topic"] if by else "model")
+        return posterior_of(draws, self.items, names, bank.items_["topic"].value_counts())
 
     def with_method(self, result):
-        """A ranking or comparison that says what its scores were adjusted by."""
+        """A ranking or comparison that says how many earlier models there are."""
         estimate = result.estimate
-        method = self.method(f"{estimate.method}, adjusted by")
-        return replace(result, estimate=replace(estimate, method=method))
+        return replace(
+            result, estimate=replace(estimate, method=self.method(f"{estimate.method},"))
+        )
 
 
 class Worth(NamedTuple):
@@ -162,7 +146,7 @@ def _read_past(path, by, roles, name_it):
     return past.assign(topic=joined(past[by])) if by and len(by) > 1 else past
 
 
-def learn(paths, file, rows, source, by=None, roles=None):
+def learn(paths, file, rows, source, by=None, roles=None, known_range=None):
     """New models, fitted with the earlier ones, as `Past`; None where there are none."""
     if not check_past(paths, file):
         return None
@@ -192,7 +176,7 @@ def learn(paths, file, rows, source, by=None, roles=None):
             f"such as {_words(both)}. Name the column of the same ids (--item), and the same "
             "topics (--by), or leave topics out."
         )
-    fitted = UnitLevelModel(bank).fit(items, items["score"])
+    fitted = UnitLevelModel(bank, bounds=known_range).fit(items, items["score"])
     lacking = len(asked) - known
     told = f"; {lacking} items asked are not among them" if lacking else ""
     say(

@@ -65,7 +65,7 @@ def report(paths, by, bounds, confidence_level, missing, seed, rows, form, **opt
         known_range = reading.score_range(rows_read, bounds)
         groups = ["model", *topics]
         with working("estimating"):
-            past = pasts.learn(*earlier, rows_read, paths[0], by, options)
+            past = pasts.learn(*earlier, rows_read, paths[0], by, options, known_range)
             features = None if past is not None else reading.find_features(rows_read, groups, asked)
             from skbench.report.findings import find
 

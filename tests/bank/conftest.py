@@ -6,13 +6,13 @@ import pytest
 from scipy.special import expit
 
 
-def simulated(n_models, n_topics=6, n_items=50, seed=0, topic_std=0.5):
-    """Item rows: Rasch items, one hidden dimension, models x topics."""
+def simulated(n_models, n_topics=6, n_items=50, seed=0, topic_std=0.5, shift=0.0):
+    """Item rows: Rasch items, one hidden dimension, models x topics; `shift` makes all easier."""
     rng = np.random.default_rng(seed)
     n = n_topics * n_items
     topic = np.repeat(np.arange(n_topics), n_items)
     easiness = rng.normal(0, 1.5, n) + rng.normal(0, 0.5, n_topics)[topic]
-    eta = easiness[:, None] + rng.normal(0.3, 0.8, n_models)
+    eta = shift + easiness[:, None] + rng.normal(0.3, 0.8, n_models)
     eta += rng.normal(size=(n, 1)) * rng.normal(0, 0.7, n_models)
     eta += rng.normal(0, topic_std, (n_topics, n_models))[topic]
     score = rng.binomial(1, expit(eta))

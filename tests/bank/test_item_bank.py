@@ -20,7 +20,8 @@ def same(first, second):
 def test_easiness_is_the_smoothed_log_odds(past):
     bank = ItemBank().fit(past)
     k = past.groupby(["topic", "item"])["score"].sum()
-    np.testing.assert_allclose(bank.easiness_, logit((k.to_numpy() + 1) / 13))
+    k = k.loc[pd.MultiIndex.from_frame(bank.items_)].to_numpy()
+    np.testing.assert_allclose(bank.easiness_, logit((k + 1) / 13))
     assert bank.components_.shape == (300, 10) and bank.binary_
 
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy.stats import norm
-
 from skbench.stats.posterior import posterior_interval, posterior_p_value
 
 

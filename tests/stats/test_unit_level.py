@@ -95,7 +95,9 @@ def test_the_variance_of_components_is_a_penalized_maximum():
     def goal(variance):
         covariance = X @ np.diag(np.r_[10.0, np.full(12, variance)]) @ X.T
         covariance += fit.noise * np.eye(300)
-        log_evidence = -0.5 * (np.linalg.slogdet(covariance)[1] + y @ np.linalg.solve(covariance, y))
+        log_evidence = -0.5 * (
+            np.linalg.slogdet(covariance)[1] + y @ np.linalg.solve(covariance, y)
+        )
         return log_evidence + 0.5 * np.log(variance) - variance / 2
 
     grid = np.geomspace(0.02, 1, 200)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from scipy.stats import t as student_t
-
 from skbench.stats.worst_case import end_variances, worst_case_interval
 
 SETS = 4000

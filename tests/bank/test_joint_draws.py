@@ -1,0 +1,127 @@
+"""Joint draws of models on a benchmark: agreement with estimates, coverage, known models."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from conftest import simulated
+from scipy.stats import binom
+
+from skbench import ItemBank, UnitLevelModel, compare_models, leaderboard
+
+COLUMNS = ["model", "topic", "item"]
+
+
+@pytest.fixture(scope="module")
+def bank(past):
+    return ItemBank().fit(past)
+
+
+@pytest.fixture(scope="module")
+def two(rows):
+    new = rows[rows["model"] > "m10"]
+    return new[new["item"] % 5 == 0]
+
+
+@pytest.mark.parametrize("by", ["model", "topic", ["model", "topic"], ["topic", "model"]], ids=str)
+def test_intervals_are_quantiles_of_the_draws(bank, two, by):
+    model = UnitLevelModel(bank).fit(two[COLUMNS], two["score"])
+    e, draws = model.estimate(by), model.sample(by)
+    flat = draws.values.reshape(len(draws.values), -1)
+    np.testing.assert_allclose(e.value, flat.mean(axis=0), rtol=1e-12)
+    np.testing.assert_array_equal(e.low, np.quantile(flat, 0.025, axis=0, method="lower"))
+    np.testing.assert_array_equal(e.high, np.quantile(flat, 0.975, axis=0, method="higher"))
+    assert e.labels.names == draws.interval().labels.names
+    assert list(e.labels) == list(draws.interval().labels)
+
+
+def test_draws_are_totals_that_can_be(bank, new):
+    asked = new.groupby("topic").sample(8, random_state=0)
+    draws = UnitLevelModel(bank).fit(asked[COLUMNS], asked["score"]).sample()
+    totals = draws.values[:, 0] * 50
+    np.testing.assert_allclose(totals, np.rint(totals), atol=1e-9)
+    right = asked.groupby("topic")["score"].sum().to_numpy()
+    assert np.all(totals >= right) and np.all(totals <= right + 42)
+
+
+def test_names_of_items_and_order_of_rows_change_nothing(past, new, bank):
+    asked = new.groupby("topic").sample(8, random_state=0)
+    draws = UnitLevelModel(bank).fit(asked[COLUMNS], asked["score"]).sample("model")
+    mixed = asked.sample(frac=1, random_state=1)
+    again = UnitLevelModel(bank).fit(mixed[COLUMNS], mixed["score"]).sample("model")
+    np.testing.assert_array_equal(draws.values, again.values)
+    text = ItemBank().fit(past.assign(item=past["item"].astype(str)))
+    named = asked.assign(item=asked["item"].astype(str))
+    again = UnitLevelModel(text).fit(named[COLUMNS], named["score"]).sample("model")
+    np.testing.assert_array_equal(draws.values, again.values)
+
+
+def test_the_bank_samples_as_its_model_does_and_knows_its_own(bank, past, new):
+    asked = new.groupby("topic").sample(8, random_state=0)
+    alone = UnitLevelModel(bank).fit(asked[COLUMNS], asked["score"])
+    known = past[past["model"] == "m03"].head(5)
+    for by in ("model", ["model", "topic"], ["topic", "model"]):
+        draws = bank.sample(pd.concat([asked, known]), by)
+        frame = draws.interval()
+        truth = past[past["model"] == "m03"].groupby("topic")["score"].mean()
+        table = frame.to_frame().reset_index()
+        of_known = table[table["model"] == "m03"]
+        expected = [truth.mean()] if by == "model" else truth.to_numpy()
+        np.testing.assert_allclose(of_known["low"], expected)
+        np.testing.assert_allclose(of_known["high"], expected)
+        mine = table[table["model"] == "m12"]["value"]
+        np.testing.assert_allclose(mine, alone.estimate(by).value)
+    with pytest.raises(ValueError, match="nothing is left"):
+        bank.sample(known)
+
+
+def test_rankings_and_pairs_follow_from_the_same_draws(bank, past, new):
+    asked = pd.concat(
+        [new.groupby("topic").sample(8, random_state=0), past[past["model"] == "m03"]]
+    )
+    board = leaderboard(asked, bank=bank)
+    pair = compare_models(asked, "m12", "m03", bank=bank)
+    draws = bank.sample(asked)
+    apart = draws.values[:, 0] - draws.values[:, 1]
+    assert pair.estimate.value[0] == pytest.approx(apart.mean())
+    assert board.estimate.value[list(board.estimate.labels).index("m12")] == pytest.approx(
+        draws.values[:, 0].mean()
+    )
+    sign = 1 if board.comparison.estimate.labels[0][0] == "m12" else -1
+    assert board.comparison.estimate.value[0] == pytest.approx(sign * apart.mean())
+    for settings in ({"topics": ["topic", "item"]}, {"missing": "wrong"}):
+        with pytest.raises(ValueError, match="bank"):
+            leaderboard(asked, bank=bank, **settings)
+
+
+def draws_of_pairs(n_items, asked_of, n_sets, level, seed=0):
+    """Whether intervals of two scores and of their difference cover all items."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(n_sets):
+        rows = simulated(10, seed=int(rng.integers(2**31)), shift=level)
+        bank = ItemBank().fit(rows[rows["model"] < "m08"])
+        new = rows[rows["model"] >= "m08"]
+        items = new["item"].unique()
+        asked = new[new["item"].isin(rng.choice(items, asked_of, replace=False))]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            pair = compare_models(asked, "m08", "m09", bank=bank).estimate
+            board = leaderboard(asked, bank=bank).estimate
+        truth = new.groupby("model")["score"].mean()
+        at = truth[list(board.labels)].to_numpy()
+        apart = truth["m08"] - truth["m09"]
+        found.append(
+            [*((board.low <= at) & (at <= board.high)), pair.low[0] <= apart <= pair.high[0]]
+        )
+    return np.array(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("level", [-5.0, 0.0, 5.0], ids=["hard", "ordinary", "easy"])
+def test_scores_and_differences_cover(level):
+    """Near 0, in the middle and near 1: 200 benchmarks, 60 of 300 items."""
+    covered = draws_of_pairs(300, 60, 200, level)
+    assert covered[:, :2].sum() >= binom.ppf(0.001, 400, 0.95)
+    assert covered[:, 2].sum() >= binom.ppf(0.001, 200, 0.95)

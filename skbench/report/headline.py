@@ -4,6 +4,7 @@ from skbench.report.table import number, score_form
 from skbench.report.tables import unlike_groups
 
 _NAMED = 4  # names that a sentence holds
+_SURE, _PROBABLE = 0.9, 0.5  # probabilities that a sentence states, or calls probable
 _OUT_OF_REACH = 1e6  # items that nobody will add
 
 
@@ -15,10 +16,19 @@ def headline(findings):
     if len(models) == 1:
         (one,) = models
         value, low, high = (number(x, form) for x in (one.value, one.low, one.high))
-        return [*doubts, f"{one.model} scores {value} ({low} to {high}).", *_odd(findings.groups)]
+        return [
+            *doubts,
+            f"{one.model} scores {value} ({low} to {high}).",
+            *unlike_in_the_headline(findings.groups),
+        ]
     best = [str(name) for name in findings.board.rank_sets.best()]
     scores = {row.model: number(row.value, form) for row in models}
-    return [*doubts, _best(best, scores), *_odd(findings.groups), *_settled(findings, best)]
+    return [
+        *doubts,
+        _best(best, scores),
+        *unlike_in_the_headline(findings.groups),
+        *_settled(findings, best),
+    ]
 
 
 def listed(names):
@@ -48,20 +58,24 @@ def _best(best, scores):
     return f"{count} may be the best: {told}; {others} beaten."
 
 
-def _odd(groups):
-    odd = unlike_groups(groups)
+def unlike_in_the_headline(groups):
+    """Groups that are unlike their peers, as sure as that is; less probable ones are not said."""
     has_peers = groups["model"].duplicated().any()  # another group of a model
-    if groups["unlike_peers"].isna().all() or (odd.empty and not has_peers):
-        return
+    odd = groups[groups["unlike_peers"] > _PROBABLE]
     if odd.empty:
-        yield "No group is unlike its peers."
+        if groups["unlike_peers"].notna().any() and has_peers and unlike_groups(groups).empty:
+            yield "No group is unlike its peers."
         return
-    names = [
-        " on ".join(str(part) for part in (row.model, row.topic) if part is not None)
-        for row in odd.itertuples()
-    ]
-    verb = "is unlike its" if len(names) == 1 else "are unlike their"
-    yield f"{listed(names)} {verb} peers: look at the items."
+    odd = odd.sort_values("unlike_peers", ascending=False, kind="stable")
+    sure = odd["unlike_peers"] >= _SURE
+    for rows, word in ((odd[sure], ""), (odd[~sure], "probably ")):
+        names = [
+            " on ".join(str(part) for part in (row.model, row.topic) if part is not None)
+            for row in rows.itertuples()
+        ]
+        if names:
+            verb = "is {}unlike its" if len(names) == 1 else "are {}unlike their"
+            yield f"{listed(names)} {verb.format(word)} peers: look at the items."
 
 
 def _settled(findings, best):

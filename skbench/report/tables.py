@@ -134,12 +134,14 @@ def unlike_in_words(rows):
         return []
     form = score_form(rows["direct"])
     count = (
-        "1 group is unlike its" if len(listed) == 1 else f"{len(listed)} groups are unlike their"
+        "1 group may be unlike its"
+        if len(listed) == 1
+        else f"{len(listed)} groups may be unlike their"
     )
     lines = [_unlike_in_words(row, form) for row in listed.head(_MOST_UNLIKE).itertuples()]
     more = len(listed) - len(lines)
     return [
-        f"{count} peers, as probable as said, and little is borrowed then; look at the items:",
+        f"{count} peers, with these probabilities, and then borrows little; look at the items:",
         *(f"  {line}" for line in lines),
         *([f"  and {more} more: column unlike_peers of --json"] if more else []),
     ]

@@ -36,4 +36,5 @@ def test_the_sure_ones_come_first():
 
 
 def test_what_is_not_estimated_is_not_said():
-    assert not list(unlike_in_the_headline(groups(np.nan, np.nan)))
+    rows = groups(0.0, 0.0).assign(unlike_peers=np.nan)
+    assert not list(unlike_in_the_headline(rows))

@@ -57,6 +57,8 @@ Labels: TypeAlias = Sequence[Any] | pd.Index
 PerTask: TypeAlias = ArrayLike | pd.Series | Mapping[Any, float]
 Weights: TypeAlias = PerTask | None
 Bounds: TypeAlias = tuple[float, float]
+# Number of items of a benchmark: one, or one for each topic.
+Population: TypeAlias = int | pd.Series | Mapping[Any, int]
 # A column, or what makes one number per row of the table.
 Selector: TypeAlias = str | Callable[[pd.DataFrame], ArrayLike]
 

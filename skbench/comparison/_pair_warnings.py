@@ -16,11 +16,11 @@ _BY_CHANCE = 0.1  # share of pairs
 _FORGIVEN = 0.2  # skewness of an error: Cochran's rule, n > 25 times the squared skewness
 
 
-def skewed(fields):
+def skewed(table, fields):
     """Pairs whose t intervals rest on few skewed differences, beyond what chance explains."""
     error = np.sqrt(6) / np.maximum(fields["n_clusters"], 1)
     beyond = np.abs(fields["skewness"]) > np.maximum(_FORGIVEN, _CLEAR * error)
-    doubtful = beyond & ~fields["exact"]
+    doubtful = beyond & ~fields["exact"] & (table.bounds is None)
     # A few of many pairs look skewed by chance.
     return doubtful if doubtful.mean() > _BY_CHANCE else np.zeros_like(doubtful)
 
@@ -49,15 +49,13 @@ def warn_of_pairs(table, pairs, fields, labels):
         (~related & ~unknown, "share no items: their variances are added (unpaired)"),
         (one_cluster, f"{few}: the standard error is unknown (nan)"),
         (
-            has_no_spread(table, fields) & linked,
+            has_no_spread(table, fields) & linked & (table.bounds is None),
             "differ by the same amount on every item: the standard error is unknown (nan)",
         ),
     ]
-    for affected, what in [*cases, (skewed(fields), SKEWED)]:
+    for affected, what in [*cases, (skewed(table, fields), SKEWED)]:
         if affected.any():
             warnings.warn(f"{_named(labels, affected)} {what}.", stacklevel=4)
-    if table.adjusted:
-        return  # for the items asked, whichever they are
     if two:
         _warn_of_left_out(table, related, labels)
     else:
@@ -134,7 +132,7 @@ def warn_of_scores(table, fits, estimate, variance):
 
 def _skewed_scores(table, fits):
     """Models whose t intervals rest on few skewed items or clusters."""
-    if table.is_binary and not table.is_clustered:
+    if table.bounds is not None:
         return np.zeros(len(table.models), dtype=bool)
     second, third = (sum(np.sum(fit.influence**k, axis=0) for fit in fits) for k in (2, 3))
     n_clusters = min(len(fit.influence) for fit in fits) * len(fits)

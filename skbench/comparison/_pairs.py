@@ -3,11 +3,13 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import norm
 from scipy.stats import t as student_t
 
 from skbench.stats.clusters import paired, shared_items
-from skbench.stats.intervals import means
-from skbench.stats.intervals.moments import divided, satterthwaite_df
+from skbench.stats.intervals.group_means import mean_of_groups
+from skbench.stats.intervals.moments import divided
+from skbench.stats.intervals.worst_case import end_variances, worst_case_interval
 
 FEW_CLUSTERS = 10  # below which t intervals are rough, and wide
 
@@ -23,7 +25,8 @@ class PairTable(NamedTuple):
     n_items: np.ndarray  # that both answered
     only_first: np.ndarray  # of these, where the row's model has the higher score
     n_clusters: np.ndarray
-    n_behind: np.ndarray  # items behind the variance: the fewer of their own if adjusted
+    n_behind: np.ndarray  # items behind the variance: the fewer of their own where none is shared
+    left: np.ndarray  # share of the variance that is left where these are of all there are
     noise: np.ndarray  # variance of single answers of both models
     noise_left: np.ndarray  # what is left of it in their means
     related: np.ndarray  # whether they share items, directly or through others
@@ -37,7 +40,8 @@ def pair_table(table, unrelated=False):
     parts = []
     for g in range(table.n_groups):
         mine = slice(None) if table.n_groups == 1 else np.flatnonzero(group_of_item == g)
-        parts.append(_one_group(table, mine, unrelated))
+        size = np.inf if table.sizes is None else table.sizes[g]
+        parts.append(_one_group(table, mine, unrelated, size))
     columns = zip(*parts, strict=True)
     *arrays, fits = (list(column) for column in columns)
     return PairTable(*map(np.array, arrays), fits)
@@ -48,14 +52,16 @@ def averaged(pairs):
     n_groups = len(pairs.fits)
     if n_groups == 1:
         return pairs
-    parts = np.moveaxis(pairs.variance, 0, -1) / n_groups**2
-    df = satterthwaite_df(parts, np.moveaxis(pairs.df, 0, -1))
-    unknown = np.full(df.shape, np.nan)
-    counts = ("n_items", "only_first", "n_clusters", "n_behind")
+    n = np.maximum(pairs.n_behind, 1)
+    variance, left, n_equal = mean_of_groups(pairs.variance, n, pairs.df, pairs.left)
+    unknown = np.full(variance.shape, np.nan)
+    counts = ("n_items", "only_first", "n_clusters")
     whole = {name: getattr(pairs, name).sum(axis=0) for name in counts} | {
         "difference": pairs.difference.mean(axis=0),
-        "variance": parts.sum(axis=-1),
-        "df": df,
+        "variance": variance,
+        "df": np.where(np.isfinite(variance), np.inf, np.nan),
+        "n_behind": n_equal,
+        "left": left,
         "skewness": divided(
             np.sum(pairs.skewness * pairs.variance**1.5, axis=0), pairs.variance.sum(axis=0) ** 1.5
         ),
@@ -63,51 +69,66 @@ def averaged(pairs):
         "noise": unknown,
         "noise_left": unknown,
         "related": pairs.related.all(axis=0),
-        "exact": np.zeros(df.shape, dtype=bool),
+        "exact": np.zeros(variance.shape, dtype=bool),
     }
     return PairTable(**{name: value[None] for name, value in whole.items()}, fits=pairs.fits)
 
 
-def intervals(difference, variance, df, exact, only_a, only_b, n, level, bounded):
-    """Ends of intervals and p-values of differences, by t or McNemar, that agree about 0."""
-    error = np.sqrt(variance)
-    low, high = means.t_interval(difference, error, np.nan_to_num(df), level)
+def intervals(fields, level, reach):
+    """Ends of intervals and p-values of differences, by t or McNemar, that agree about 0.
+
+    `reach` is how far two scores can differ: each end then allows for one worst case more. In a
+    finite population ends and standard errors shrink towards the difference, which is known where
+    nothing is left.
+    """
+    difference, variance, n = fields["difference"], fields["variance"], fields["n_behind"]
+    df, exact = np.nan_to_num(fields["df"]), fields["exact"]
+    low, high = worst_case_interval(difference, variance, n, df, level, -reach, reach)
+    nearer = np.where(difference > 0, *end_variances(difference, variance, n, -reach, reach))
     with np.errstate(invalid="ignore", divide="ignore"):
-        p_value = 2 * student_t.sf(np.abs(difference / error), df)
-    # Models that never differ: no test finds anything, though no spread is known.
-    p_value = np.where((difference == 0) & np.isnan(error), 1.0, p_value)
-    if bounded:
-        low, high = np.clip([low, high], -1, 1)
+        statistic = np.abs(difference) / np.sqrt(nearer)
     if exact.any():
-        ends = paired.mcnemar_interval(only_a[exact], only_b[exact], n[exact], level)
+        counts = fields["only_a"][exact], fields["only_b"][exact]
+        ends = paired.mcnemar_interval(*counts, fields["n_items"][exact], level)
         low[exact], high[exact] = ends
-        p_value[exact] = paired.mcnemar_exact(only_a[exact], only_b[exact])
-    return low, high, p_value
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shrink = np.sqrt(fields["left"])
+        statistic, known = statistic / shrink, shrink == 0
+    p_value = 2 * student_t.sf(statistic, np.where(df > 0, df, np.nan))
+    if exact.any():
+        p_value[exact] = paired.mcnemar_exact(*counts)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p_value[exact] = 2 * norm.sf(norm.isf(p_value[exact] / 2) / shrink[exact])
+    # Models that never differ: no test finds anything, though no spread is known.
+    p_value = np.where((difference == 0) & (known | np.isnan(variance)), 1.0, p_value)
+    sides = []
+    for end, bound in ((low, -reach), (high, reach)):
+        # No further than scores that are left can take it.
+        sides.append([shrink * (end - difference), fields["left"] * (bound - difference)])
+    low, high = np.max(sides[0], axis=0), np.min(sides[1], axis=0)
+    ends = (difference + np.where(known, 0.0, side) for side in (low, high))
+    return *ends, np.where(known & (difference != 0), 0.0, p_value)
 
 
-def _one_group(table, mine, unrelated):
+def _one_group(table, mine, unrelated, size):
     """The fields of a `PairTable`, in order, for the items of one group."""
     scores = table.scores[mine]
     clusters = np.unique(table.clusters[mine], return_inverse=True)[1]
-    if table.adjusted:
-        fit = shared_items.own_item_scores(scores, clusters)
-        errors = shared_items.own_item_errors(scores, clusters, fit)
-        related = fit.n_clusters > 0
-    else:
-        fit = shared_items.shared_item_scores(scores, clusters)
-        errors = shared_items.pair_errors(scores, clusters, fit)
-        related = fit.component[:, None] == fit.component
-    compared = related | unrelated | table.adjusted
+    fit = shared_items.shared_item_scores(scores, clusters)
+    errors = shared_items.pair_errors(scores, clusters, fit)
+    related = fit.component[:, None] == fit.component
+    compared = related | unrelated
     answered = np.isfinite(scores).astype(float)
     n_items = answered.T @ answered
-    n_behind = np.minimum(fit.n_items[:, None], fit.n_items) if table.adjusted else n_items
+    n_behind = np.where(n_items > 0, n_items, np.minimum(fit.n_items[:, None], fit.n_items))
     errors = [np.where(compared, x, np.nan) for x in errors]
     noise = _noise(table.noise[mine], table.n_answers[mine], answered)
     # Where two models answered everything, other models' gaps do not matter.
     exact = (n_items == fit.n_items) & related & (n_items > 0)
     exact &= table.is_binary and not table.is_clustered
     wins = _wins(scores, answered) if exact.any() else np.full(n_items.shape, np.nan)
-    counts = n_items.astype(int), wins, fit.n_clusters, n_behind
+    left = 1 - n_behind / size
+    counts = n_items.astype(int), wins, fit.n_clusters, n_behind, left
     return *errors, fit.variance, *counts, *noise, related, exact, fit
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import check_confidence_level, check_option, listed, plain
-from skbench._types import Names, Rows
+from skbench._types import Bounds, Names, Population, Rows
 from skbench.comparison._comparison import POWER, ModelComparison
 from skbench.comparison._pair_warnings import has_no_spread, warn_of_pairs, warn_of_units
 from skbench.comparison._pairs import FEW_CLUSTERS, intervals, pair_table
@@ -23,7 +23,7 @@ from skbench.items.rows import check_cluster_weight
 from skbench.items.tables import MISSING, score_table
 from skbench.stats.intervals.moments import divided
 from skbench.stats.ranking import multiplicity
-from skbench.stats.ranking.power import required_n_mcnemar, required_n_t
+from skbench.stats.ranking.power import exact_n_mcnemar, required_n_t
 
 if TYPE_CHECKING:
     from skbench.bank import ItemBank
@@ -43,8 +43,10 @@ def compare_models(
     cluster_weight: Literal["item", "cluster"] = "item",
     by: Names | None = None,
     confidence_level: float = 0.95,
-    adjust: Literal["none", "bonferroni", "holm"] = "none",
+    adjust: Literal["none", "bonferroni", "holm"] = "bonferroni",
     missing: Literal["drop", "wrong", "refuse"] = "drop",
+    bounds: Bounds | None = None,
+    population: Population | None = None,
     bank: ItemBank | None = None,
 ) -> ModelComparison:
     """Differences of models, paired on the items they share.
@@ -67,12 +69,22 @@ def compare_models(
     by : str or list of str, default=None
         Columns of groups, such as the topic, each compared separately.
     confidence_level : float, default=0.95
-        Level of the intervals; of all of them together if `adjust` is given.
-    adjust : {"none", "bonferroni", "holm"}, default="none"
-        Adjustment for the number of comparisons. `leaderboard` uses "bonferroni". "holm" has
-        Holm's p-values, and Bonferroni's intervals and verdicts.
+        Level of the intervals; of all of them together unless `adjust` is "none".
+    adjust : {"none", "bonferroni", "holm"}, default="bonferroni"
+        Adjustment for the number of comparisons, where there are several. "holm" has Holm's
+        p-values, and Bonferroni's intervals and verdicts.
     missing : {"drop", "wrong", "refuse"}, default="drop"
         Items that a model did not answer: not asked, wrong (a score of 0), or an error.
+    bounds : tuple of two floats, default=None
+        Least and largest score by their definition. None: 0 and 1 if all scores lie there, the
+        scale that whole numbers show (labels from 1 to 5), else unknown, as with infinite ones:
+        then t intervals.
+    population : int, Series or dict, default=None
+        Number of items of the benchmark, of which those of the table are some: one number, or one
+        for each group of `by`. None speaks of items like these without end.
+    bank : ItemBank, default=None
+        Earlier models' answers. Differences are then of all items of the bank, from joint
+        posterior draws (`ItemBank.sample`); models may have been asked different items.
 
     Returns
     -------
@@ -94,7 +106,9 @@ def compare_models(
     -----
     Several answers to an item are averaged first. The mean of the item-by-item differences has
     the cluster-robust CR2 variance with Bell-McCaffrey degrees of freedom; without clusters that
-    is the paired t test. Right and wrong answers to independent items have McNemar's exact
+    is the paired t test. Where scores are bounded each end allows for one worst case more
+    (`skbench.stats.worst_case`): few differences that are alike say nothing of a rare failure.
+    Right and wrong answers to independent items have McNemar's exact
     p-value and an interval that agrees with it (`skbench.stats.paired.mcnemar_interval`). The
     verdict is "better" if and only if the interval excludes 0.
 
@@ -121,7 +135,7 @@ def compare_models(
     ...     {"model": name, "item": i, "score": mean}
     ...     for name, values in cluster_means.items() for i, mean in enumerate(values)
     ... ])
-    >>> compare_models(items, "A", "B")
+    >>> compare_models(items, "A", "B", bounds=(-np.inf, np.inf))  # by the t test
     A - B = -0.03 (standard error 0.01, 95 % interval -0.06182 to 0.001824).
     p = 0.058 by t test.
     Pairing on 4 shared items removes 95 % of the variance (correlation 0.97).
@@ -138,11 +152,15 @@ def compare_models(
         check_bank_settings(by, cluster, item, missing)
         names = model, "topic", item, score
         pair = [a, b] if b is not None else None
-        posterior = posterior_with_bank(bank, items, names, topics=by, models=pair)
+        settings = {"models": pair, "bounds": bounds, "population": population}
+        posterior = posterior_with_bank(bank, items, names, topics=by, **settings)
         return comparison_by_posterior(posterior, a, b, confidence_level, adjust)
-    table = score_table(items, model=model, item=item, score=score, cluster=cluster, by=by)
-    table = table.with_missing(missing)
+    names = {"model": model, "item": item, "score": score, "cluster": cluster, "by": by}
+    table = score_table(items, **names, bounds=bounds).with_missing(missing)
+    table = table.with_population(population)
     if cluster_weight == "cluster":
+        if population is not None:
+            raise ValueError('population counts items: it has no meaning with cluster_weight="cluster".')
         two = [list(table.models).index(name) for name in (a, b) if name in table.models]
         table = (table.of_models(two) if len(set(two)) == 2 else table).of_cluster_means()
     found = comparison_of(table, a, b, item=item, confidence_level=confidence_level, adjust=adjust)
@@ -163,7 +181,7 @@ def comparison_of(table, a=None, b=None, *, item, confidence_level, adjust):
     if not positions:
         one = table.n_groups == 1
         positions = in_order(pairs.fits[0].mean if one else np.nanmean(table.scores, axis=0))
-    if two and not table.adjusted:
+    if two:
         _refuse_shared_clusters(table, pairs, item)
     found, fields = compared(table, pairs, positions, confidence_level, adjust)
     warn_of_units(table)
@@ -192,7 +210,7 @@ def _chosen(pairs, positions):
     """Columns of a `PairTable` for some of its pairs, pair by pair and group by group."""
     i, j = np.array(positions).T
     names = ("difference", "variance", "df", "n_items", "n_clusters", "noise", "noise_left")
-    names += ("n_behind", "related", "exact", "skewness")
+    names += ("n_behind", "left", "related", "exact", "skewness")
     fields = {name: getattr(pairs, name)[:, i, j].T.ravel() for name in names}
     return fields | {
         "only_a": pairs.only_first[:, i, j].T.ravel(),
@@ -256,12 +274,11 @@ def compared(table, pairs, positions, confidence_level, adjust="none"):
         level = multiplicity.bonferroni_level(confidence_level, len(labels))
     difference, n = fields["difference"], fields["n_items"]
     difference = np.where(np.abs(difference) <= table.rounding, 0.0, difference)
-    # Without any spread the items cannot tell how far others would spread: nan, never 0.
-    variance = np.where(has_no_spread(table, fields), np.nan, fields["variance"])
-    counts = fields["exact"], fields["only_a"], fields["only_b"], n
-    low, high, p_value = intervals(
-        difference, variance, fields["df"], *counts, level, table.right_or_wrong
-    )
+    # Without any spread or bounds the items cannot tell how far others would spread: nan, never 0.
+    unknown = has_no_spread(table, fields) & (table.bounds is None)
+    variance = np.where(unknown, np.nan, fields["variance"])
+    fields |= {"difference": difference, "variance": variance}
+    low, high, p_value = intervals(fields, level, table.range_of_differences)
     unpaired = fields["variance_a"] + fields["variance_b"]
     scale = 2 * np.sqrt(fields["variance_a"] * fields["variance_b"])
     behind = fields["n_behind"]
@@ -274,20 +291,20 @@ def compared(table, pairs, positions, confidence_level, adjust="none"):
             value=difference,
             low=low,
             high=high,
-            standard_error=np.sqrt(variance),
+            standard_error=np.sqrt(np.where(fields["left"] > 0, variance * fields["left"], 0.0)),
             confidence_level=level,
             labels=labels,
             method=_method(table, fields, adjust, len(labels)),
-            guarantee=ON_AVERAGE if fields["exact"].all() else UNLESS_SKEWED,
+            guarantee=UNLESS_SKEWED if _may_be_skewed(table, fields) else ON_AVERAGE,
         ),
         p_value=_adjusted(p_value, adjust),
         test=_test(fields["exact"]),
         df=fields["df"],
         correlation=np.where(related, divided(unpaired - variance, scale), 0.0),
-        unpaired_standard_error=np.sqrt(unpaired),
+        unpaired_standard_error=np.sqrt(unpaired * fields["left"]),
         n_items=n,
-        n_behind=behind.astype(int),
-        items_needed=_items_needed(fields, difference, item_variance, level),
+        n_behind=behind,
+        items_needed=_items_needed(table, fields, item_variance, level),
         omega2=np.maximum(item_variance - np.nan_to_num(fields["noise_left"]), 0),
         noise=fields["noise"],
         remarks=tuple(_remarks(table, fields, adjust, len(labels))),
@@ -295,14 +312,27 @@ def compared(table, pairs, positions, confidence_level, adjust="none"):
     return found, fields
 
 
-def _items_needed(fields, difference, item_variance, level):
-    """Items at which the printed test would find a difference of this size."""
-    n = fields["n_items"]
-    size = np.maximum(n, 1) / np.maximum(fields["n_clusters"], 1)
-    needed = np.atleast_1d(required_n_t(difference, item_variance, level, POWER, size))
-    disagreement = (fields["only_a"] + fields["only_b"]) / np.maximum(n, 1)
-    by_mcnemar = required_n_mcnemar(difference, disagreement, level, POWER)
-    return np.where(fields["exact"] & np.isfinite(item_variance), by_mcnemar, needed)
+def _may_be_skewed(table, fields):
+    """Whether intervals rest on t alone."""
+    return table.bounds is None and not fields["exact"].all()
+
+
+def _items_needed(table, fields, item_variance, level):
+    """Items at which the printed interval would exclude 0, were the difference the true one."""
+    difference, n = fields["difference"], np.maximum(fields["n_items"], 1)
+    size = n / np.maximum(fields["n_clusters"], 1)
+    distance = 0.0
+    if table.bounds is not None:
+        distance = table.range_of_differences + np.abs(difference)
+    needed = np.array(required_n_t(difference, item_variance, level, POWER, size, distance), ndmin=1)
+    exact = fields["exact"] & np.isfinite(item_variance)
+    disagreement = (fields["only_a"] + fields["only_b"]) / n
+    for k in np.flatnonzero(exact):
+        needed[k] = exact_n_mcnemar(abs(difference[k]), disagreement[k], level, POWER)
+    # In a finite population 1 / n falls by 1 / N.
+    with np.errstate(divide="ignore"):
+        of_all = 1 / needed + (1 - fields["left"]) / fields["n_behind"]
+        return np.where(fields["left"] < 1, 1 / of_all, needed)
 
 
 def _test(exact):
@@ -340,10 +370,9 @@ def _remarks(table, fields, adjust, n_comparisons):
             "Verdicts follow the intervals, Bonferroni's; Holm's p-values may be below the level "
             "where an interval holds 0."
         )
-    if table.adjusted:  # with or without shared ones
-        few = int(np.floor(np.nanmin(fields["df"], initial=FEW_CLUSTERS))) + 1
-    else:
-        few = fields["n_clusters"][fields["related"] & ~fields["exact"]].min(initial=FEW_CLUSTERS)
+    few = fields["n_clusters"][fields["related"] & ~fields["exact"]].min(initial=FEW_CLUSTERS)
+    if table.scale is not None:
+        yield table.scale
     if 1 < few < FEW_CLUSTERS:
         what = "clusters" if table.is_clustered else "items"
         yield f"With {few} {what} t intervals are wide, and rough where scores are skewed."

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import check_confidence_level, check_option, listed, plain
-from skbench._types import Names, Rows
+from skbench._types import Bounds, Names, Population, Rows
 from skbench.comparison._comparison import ModelComparison
 from skbench.comparison._pair_warnings import (
     warn_of_missing_items,
@@ -29,8 +29,10 @@ from skbench.comparison.posterior import (
 from skbench.comparison.ranks import RankConfidenceSets, indistinguishable_groups
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate
 from skbench.items.tables import MISSING, score_table
-from skbench.stats.intervals import binomial, means
-from skbench.stats.intervals.moments import satterthwaite_df
+from skbench.stats.intervals import binomial
+from skbench.stats.intervals.group_means import mean_of_groups
+from skbench.stats.intervals.moments import divided
+from skbench.stats.intervals.worst_case import worst_case_interval
 from skbench.stats.ranking import ranks
 
 if TYPE_CHECKING:
@@ -108,6 +110,8 @@ def leaderboard(
     topics: Names | None = None,
     confidence_level: float = 0.95,
     missing: Literal["drop", "wrong", "refuse"] = "drop",
+    bounds: Bounds | None = None,
+    population: Population | None = None,
     bank: ItemBank | None = None,
 ) -> Leaderboard:
     """Rank models by their mean score, with the uncertainty of scores and ranks.
@@ -127,6 +131,13 @@ def leaderboard(
         Level of each score's interval, and of all pairs and rank sets together.
     missing : {"drop", "wrong", "refuse"}, default="drop"
         Items that a model did not answer: not asked, wrong (a score of 0), or an error.
+    bounds : tuple of two floats, default=None
+        Least and largest score by their definition. None: 0 and 1 if all scores lie there, the
+        scale that whole numbers show (labels from 1 to 5), else unknown, as with infinite ones:
+        then t intervals.
+    population : int, Series or dict, default=None
+        Number of items of the benchmark, of which those of the table are some: one number, or one
+        for each topic. None speaks of items like these without end.
     bank : ItemBank, default=None
         Earlier models' answers. Scores, pairs and ranks are then of all items of the bank, from
         joint posterior draws (`ItemBank.sample`); models may have been asked different items.
@@ -179,17 +190,18 @@ def leaderboard(
     if bank is not None:
         check_bank_settings(topics, cluster, item, missing)
         names = model, "topic", item, score
-        posterior = posterior_with_bank(bank, items, names, topics=topics)
+        settings = {"bounds": bounds, "population": population}
+        posterior = posterior_with_bank(bank, items, names, topics=topics, **settings)
         return leaderboard_by_posterior(posterior, confidence_level)
-    table = score_table(items, model=model, item=item, score=score, cluster=cluster, by=topics)
+    names = {"model": model, "item": item, "score": score, "cluster": cluster, "by": topics}
+    table = score_table(items, **names, bounds=bounds).with_population(population)
     return leaderboard_of(table, confidence_level, missing=missing)
 
 
 def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
     """`leaderboard` of a `ScoreTable`."""
     # Items that only one model was asked are no blanks of the others.
-    any_items = unrelated or table.adjusted
-    bounds = _bounds(table).iloc[: 0 if any_items else None]
+    bounds = _bounds(table).iloc[: 0 if unrelated else None]
     table = table.with_missing(missing)
     by_group = pair_table(table, unrelated)
     pairs = averaged(by_group)
@@ -198,9 +210,10 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
     # Scores that are all alike vary by rounding alone.
     variance = np.where(variance <= table.rounding**2, 0.0, variance)
     _refuse_unknown(table, mean, variance)
-    if not any_items:
+    if not unrelated:
         warn_of_missing_items(table, pairs.fits)
     estimate = _estimate(table, mean, variance, freedom, confidence_level)
+    error = estimate.standard_error
     # Rounded: the last digits of equal means depend on the order of the sums.
     order = np.argsort(-np.round(estimate.value, 12), kind="stable")
     comparison = None
@@ -211,9 +224,9 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
     names = ("value", "low", "high", "standard_error", "labels")
     estimate = replace(estimate, **{name: getattr(estimate, name)[order] for name in names})
     estimate = replace(estimate, value=_with_ties(estimate.value, table.rounding))
-    covariance = _covariance(pairs.fits, variance)[np.ix_(order, order)]
+    covariance = _covariance(pairs.fits, error)[np.ix_(order, order)]
     warn_of_units(table)
-    if not any_items:
+    if not unrelated:
         warn_of_strangers(table, pairs)
     warn_of_scores(table, pairs.fits, estimate, variance.sum(axis=1)[order])
     sets = _rank_sets(estimate, comparison)
@@ -323,7 +336,8 @@ def _refuse_unknown(table, mean, variance):
         model, where = _first(table, np.isnan(mean))
         remedy = "Leave out the model or the topic." if where else "Leave out the model."
         raise ValueError(f"Model {model} has no items{where}. {remedy}")
-    unknown = np.isnan(variance)
+    # A topic borrows its spread of the others, if there are any.
+    unknown = np.isnan(variance) & np.isnan(variance).all(axis=1, keepdims=True)
     if not unknown.any():
         return
     model, where = _first(table, unknown)
@@ -348,39 +362,58 @@ def _first(table, found):
 
 
 def _estimate(table, mean, variance, freedom, confidence_level):
-    """Scores of the models in the order of the table."""
-    n_groups = table.n_groups
+    """Scores of the models in the order of the table, and their variances."""
     value = mean.mean(axis=1)
-    part = variance / n_groups**2
-    error = np.sqrt(part.sum(axis=1))
+    n = _answered(table)
+    total, left, n_equal = _of_whole(table, variance, freedom, n)
+    error = np.sqrt(total)
     if table.is_binary and not table.is_clustered:
-        answered = table.n_answers > 0
-        n, p = np.sum(answered, axis=0), np.clip(value, 0, 1)
-        low, high = binomial.wilson_interval_of_mean(p, error**2, n, confidence_level)
-        if n_groups == 1:
-            own = binomial.wilson_interval(n * p, n, confidence_level)
-            low, high = np.where(answered.all(axis=0), own, [low, high])
+        k, p = n.sum(axis=0), np.clip(value, 0, 1)
+        low, high = binomial.wilson_interval_of_mean(p, total, k, confidence_level)
+        if table.n_groups == 1:
+            own = binomial.wilson_interval(k * p, k, confidence_level)
+            low, high = np.where(table.n_answers.all(axis=0), own, [low, high])
         kind = "Wilson"
     else:
-        df = satterthwaite_df(part, freedom)
-        low, high = means.t_interval(value, error, df, confidence_level)
+        df = freedom[:, 0] if table.n_groups == 1 else np.where(np.isfinite(total), np.inf, np.nan)
+        bounds = table.bounds or (-np.inf, np.inf)
+        low, high = worst_case_interval(value, total, n_equal, df, confidence_level, *bounds)
         kind = "clusters, CR2" if table.is_clustered else "t"
-    if table.right_or_wrong:
-        low, high = np.clip([low, high], 0, 1)
-    what = "mean of the items" if table.groups is None else f"mean of {n_groups} topics"
-    if np.any(table.n_answers == 0) and not table.adjusted:
+    low, high = (value + np.sqrt(left) * (end - value) for end in (low, high))
+    low, high = (np.where(left > 0, end, value) for end in (low, high))
+    what = "mean of the items" if table.groups is None else f"mean of {table.n_groups} topics"
+    if np.any(table.n_answers == 0):
         what += ", least squares on shared items"
     return Estimate(
         value=value,
         low=low,
         high=high,
         # Answers that are all alike cannot tell how far others would spread.
-        standard_error=np.where(error > 0, error, np.nan),
+        standard_error=np.where(left > 0, np.where(error > 0, error * np.sqrt(left), np.nan), 0.0),
         confidence_level=confidence_level,
         labels=table.models,
         method=f"{what}, {kind}",
-        guarantee=ON_AVERAGE if kind == "Wilson" else UNLESS_SKEWED,
+        guarantee=UNLESS_SKEWED if table.bounds is None else ON_AVERAGE,
     )
+
+
+def _answered(table):
+    """Number of items that each model answered, (n_groups, n_models)."""
+    return np.stack([table.group_sums(own) for own in table.n_answers.T > 0], axis=1)
+
+
+def _of_whole(table, variance, freedom, n):
+    """Variance of the models' scores, the share of it that is left, and a number of items."""
+    sizes = np.full(table.n_groups, np.inf) if table.sizes is None else table.sizes
+    left = 1 - n / sizes[:, None]
+    if table.n_groups == 1:
+        return variance[:, 0], left[0], n[0]
+    if table.is_binary and not table.is_clustered:
+        right = np.stack([table.group_sums(np.nan_to_num(x)) for x in table.scores.T], axis=1)
+        known = binomial.sampling_variance(right, n) / table.n_groups**2
+        share = divided((left * known).sum(axis=0), known.sum(axis=0))
+        return known.sum(axis=0), share, n.sum(axis=0)
+    return mean_of_groups(variance.T, n, freedom.T, left)
 
 
 def _with_ties(falling, rounding):
@@ -389,11 +422,10 @@ def _with_ties(falling, rounding):
     return falling[starts][np.cumsum(starts) - 1]
 
 
-def _covariance(fits, variance):
-    """Covariance of the models' scores, topics being independent."""
-    total = sum(fit.influence.T @ fit.influence for fit in fits) / len(fits) ** 2
-    # nan where the spread is unknown, 0 where there is none.
-    spread = variance.sum(axis=1)
-    unknown, varies = np.isnan(spread), spread != 0
-    total = np.where(varies[:, None] & varies, total, 0.0)
-    return np.where(unknown[:, None] | unknown, np.nan, total)
+def _covariance(fits, error):
+    """Covariance of the models' scores with these standard errors, topics being independent."""
+    total = sum(fit.influence.T @ fit.influence for fit in fits)
+    own = np.sqrt(np.diag(total))
+    correlation = np.nan_to_num(divided(total, np.outer(own, own)))
+    np.fill_diagonal(correlation, 1.0)
+    return correlation * np.outer(error, error)

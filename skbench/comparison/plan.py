@@ -114,31 +114,15 @@ def required_items(
     return math.ceil(n * (1 - 1e-9))
 
 
-_MOST_ITEMS = 1e12  # that an exact test is planned with
-
-
 def _first_n(effect, disagreement, confidence_level, power):
-    """A number of items at which McNemar's exact test has the power, and one fewer has not."""
-    start = formulas.required_n_mcnemar(effect, disagreement, confidence_level, power)
-
-    if not start < _MOST_ITEMS:
+    """Items for McNemar's exact test; refuses numbers out of reach."""
+    n = formulas.exact_n_mcnemar(effect, disagreement, confidence_level, power)
+    if math.isinf(n):
         raise ValueError(
-            f"effect={effect:g} would take {start:.3g} items or more. Plan for the smallest "
-            "difference worth finding."
+            f"effect={effect:g} would take more items than can be planned with. Plan for the "
+            "smallest difference worth finding."
         )
-
-    def enough(n):
-        return formulas.power_mcnemar(effect, n, disagreement, confidence_level) >= power
-
-    low, high = 0, math.ceil(start)
-    while not enough(high):
-        low, high = high, math.ceil(1.1 * high) + 1
-    # The power is a saw in n: bisection finds one of its teeth.
-    low = max(low, math.floor(0.5 * high))
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return n
 
 
 def _disagreement(variance, effect):

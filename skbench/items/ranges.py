@@ -44,10 +44,13 @@ def known_range(formats, score, largest=1.0):
 def bounds_of(*columns, given=None):
     """Least and greatest score there can be: as given, or by a scale that scores show; or None.
 
+    Infinite ones that are given say that there are none.
     Scores of 0 and 1 alone, or all between them, lie from 0 to 1. Whole numbers, of which three or
     more are seen, are labels of a scale from 0 or 1 to the next usual top.
     """
     if given is not None:
+        if np.all(np.isinf(given)):
+            return None
         for scores in columns:
             check_within("scores lie", scores, given)
         return tuple(map(float, given))

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import listed, plain, require_columns
-from skbench.items.ranges import bounds_of
+from skbench.items.ranges import bounds_of, scale_in_words
 from skbench.items.rows import SCORE, as_frame, checked_scores, collected
 from skbench.stats.intervals.moments import ROUNDING, divided
 
@@ -26,7 +26,8 @@ class ScoreTable(NamedTuple):
     groups: pd.Index | None  # labels; None for one group of everything
     right_or_wrong: bool  # whether every answer scores 0 or 1
     bounds: tuple | None  # least and greatest score there can be; None where not known
-    adjusted: bool = False  # whether means over different items may be compared
+    scale: str | None  # in words, where these are of a scale that the scores show
+    sizes: np.ndarray | None = None  # items of the benchmark in each group; None: no finite number
 
     @property
     def n_groups(self):
@@ -98,6 +99,27 @@ class ScoreTable(NamedTuple):
             right_or_wrong=False,
         )
 
+    def with_population(self, population):
+        """The table of a benchmark of so many items: a number, or one for each group."""
+        if population is None:
+            return self
+        asked = self.group_sums(np.ones(len(self.items)))
+        if self.groups is None:
+            labels, sizes = [None], np.atleast_1d(np.asarray(population, dtype=float))
+        else:
+            labels, sizes = list(self.groups), _sizes_of(self.groups, population)
+        if sizes.shape != asked.shape:
+            raise ValueError("population must be one number, as there are no topics.")
+        wrong = ~(sizes >= asked) | (sizes != np.round(sizes))
+        if wrong.any():
+            g = int(np.argmax(wrong))
+            where = "" if labels[g] is None else f" of {plain(labels[g])!r}"
+            raise ValueError(
+                f"population has {sizes[g]:g} items{where}, but {asked[g]:.0f} were asked. It is "
+                "the number of all items of the benchmark, whole and at least those asked."
+            )
+        return self._replace(sizes=sizes)
+
     def with_missing(self, missing):
         """Answers that are not there as the caller wants them: "drop", "wrong" or "refuse"."""
         blank = self.n_answers == 0
@@ -144,7 +166,7 @@ def score_table(items, *, model, item, score, cluster, by, bounds=None):
     if size.max() > 1:
         noise = divided(np.bincount(cell, (scored - mean[cell]) ** 2, size.size), size - 1)
     clusters, cluster_groups, groups = _clusters(rows, row, items, keys, cluster)
-    shape = len(items), len(models)
+    shape, known = (len(items), len(models)), bounds_of(scored, given=bounds)
     return ScoreTable(
         scores=mean.reshape(shape),
         n_answers=size.reshape(shape),
@@ -155,8 +177,23 @@ def score_table(items, *, model, item, score, cluster, by, bounds=None):
         cluster_groups=cluster_groups,
         groups=groups,
         right_or_wrong=bool(np.all((scored == 0) | (scored == 1))),
-        bounds=bounds_of(scored, given=bounds),
+        bounds=known,
+        scale=scale_in_words(known) if bounds is None else None,
     )
+
+
+def _sizes_of(groups, population):
+    """Number of items of each group, of a Series or dict by group."""
+    if np.ndim(population) == 0 and not hasattr(population, "keys"):
+        raise ValueError(
+            f"population={population} is one number, and there are {len(groups)} topics: pass a "
+            "number for each, as a dict or Series by topic."
+        )
+    sizes = pd.Series(population, dtype=float)
+    lacking = groups[~groups.isin(sizes.index)]
+    if len(lacking):
+        raise ValueError(f"population has no number for {plain(lacking[0])!r}.")
+    return sizes.reindex(groups).to_numpy()
 
 
 def _refuse_repeats(sizes, items, models, item):

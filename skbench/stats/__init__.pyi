@@ -22,6 +22,7 @@ from skbench.stats.clusters import (
 from skbench.stats.intervals import (
     binomial as binomial,
     finite_population as finite_population,
+    group_means as group_means,
     means as means,
     mixtures as mixtures,
     moderated as moderated,

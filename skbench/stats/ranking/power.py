@@ -1,9 +1,14 @@
 """How many items a comparison of two models needs, and what a given number can show."""
 
+import math
+
 import numpy as np
 from scipy.special import nctdtr, ndtri, stdtrit
 from scipy.stats import binom
 
+from skbench.stats.intervals.worst_case import end_variances
+
+_MOST_ITEMS = 1e12  # that an exact test is planned with
 _TAIL = 1e-10  # of the number of disagreements that is left out
 
 
@@ -101,8 +106,8 @@ def detectable_effect(n_items, variance, confidence_level=0.95, power=0.8):
     return _quantile_sum(confidence_level, power) * np.sqrt(variance / n_items)
 
 
-def power_t(effect, n_items, variance, confidence_level=0.95, cluster_size=1):
-    """Power of the paired t test, given a true difference.
+def power_t(effect, n_items, variance, confidence_level=0.95, cluster_size=1, distance=0.0):
+    """Power of the paired t test, or of an interval with one worst case more, given a difference.
 
     Parameters
     ----------
@@ -112,6 +117,9 @@ def power_t(effect, n_items, variance, confidence_level=0.95, cluster_size=1):
         As in `detectable_effect`; float or ndarray.
     cluster_size : float or ndarray, default=1
         Items per cluster.
+    distance : float or ndarray, default=0
+        Of the difference from the bound at which the interval counts one more item
+        (`skbench.stats.worst_case`); 0 for the t test.
 
     Returns
     -------
@@ -122,26 +130,33 @@ def power_t(effect, n_items, variance, confidence_level=0.95, cluster_size=1):
     -----
     The noncentral t distribution with ``n / cluster_size - 1`` degrees of freedom (at least 1) and
     noncentrality ``|effect| / sqrt(variance / n)``: exact for normal differences in equal clusters.
+    The worst case multiplies the critical value by the ratio of standard errors.
 
     Examples
     --------
     >>> print(power_t(0.5, 34, 1.0).round(3))
     0.808
     """
-    df = np.maximum(np.asarray(n_items, dtype=float) / cluster_size - 1, 1)
+    n = np.asarray(n_items, dtype=float)
+    df = np.maximum(n / cluster_size - 1, 1)
     critical = -stdtrit(df, (1 - confidence_level) / 2)
-    return 1 - nctdtr(df, np.abs(effect) / np.sqrt(variance / np.asarray(n_items)), critical)
+    own = variance / n
+    if np.any(distance):
+        critical = critical * np.sqrt(end_variances(0.0, own, n, -distance).low / own)
+    return 1 - nctdtr(df, np.abs(effect) / np.sqrt(own), critical)
 
 
-def required_n_t(effect, variance, confidence_level=0.95, power=0.8, cluster_size=1):
-    """Number of items at which the paired t test finds a difference with a given chance.
+def required_n_t(
+    effect, variance, confidence_level=0.95, power=0.8, cluster_size=1, distance=0.0
+):
+    """Number of items at which `power_t` is a given chance.
 
     Parameters
     ----------
     effect, variance, confidence_level, power
         As in `required_n`; an effect of 0 takes infinitely many items.
-    cluster_size : float or ndarray, default=1
-        Items per cluster.
+    cluster_size, distance
+        As in `power_t`.
 
     Returns
     -------
@@ -158,21 +173,24 @@ def required_n_t(effect, variance, confidence_level=0.95, power=0.8, cluster_siz
     >>> print(required_n_t(0.03, 1 / 9).round(1))
     970.9
     """
-    effect, variance, size = np.broadcast_arrays(*map(np.asarray, (effect, variance, cluster_size)))
+    given = effect, variance, cluster_size, distance
+    effect, variance, size, distance = np.broadcast_arrays(*map(np.asarray, given))
     with np.errstate(divide="ignore", invalid="ignore"):
         n = np.asarray(required_n(np.abs(effect), variance, confidence_level, power), dtype=float)
     n, least = n.copy(), np.broadcast_to(2.0 * size, n.shape)
     solve = np.isfinite(n) & (n > 0)
     n[solve] = np.maximum(n[solve], least[solve])
     with np.errstate(divide="ignore", invalid="ignore"):
-        two_do = solve & (power_t(effect, least, variance, confidence_level, size) >= power)
+        two_do = solve & (
+            power_t(effect, least, variance, confidence_level, size, distance) >= power
+        )
     n[two_do] = least[two_do]
     solve &= ~two_do
-    parts = [x[solve] for x in (effect, variance, size)]
+    parts = [x[solve] for x in (effect, variance, size, distance)]
     x, low, high = n[solve], least[solve], np.full(n[solve].shape, np.inf)
     for _ in range(60):
         found, beyond = (
-            power_t(parts[0], y, parts[1], confidence_level, parts[2]) for y in (x, 1.001 * x)
+            power_t(parts[0], y, parts[1], confidence_level, *parts[2:]) for y in (x, 1.001 * x)
         )
         enough = found >= power
         low, high = np.where(enough, low, x), np.where(enough, x, high)
@@ -275,6 +293,44 @@ def required_n_mcnemar(effect, disagreement, confidence_level=0.95, power=0.8):
     with np.errstate(divide="ignore", invalid="ignore"):
         root = -ndtri(alpha / 2) * np.sqrt(m) + ndtri(power) * np.sqrt(np.maximum(m - effect**2, 0))
         return np.where(effect > 0, (root / effect) ** 2 + 1 / effect, np.inf)
+
+
+def exact_n_mcnemar(effect, disagreement, confidence_level=0.95, power=0.8):
+    """Number of items at which McNemar's exact test has the power, and with one fewer has not.
+
+    Parameters
+    ----------
+    effect, disagreement : float
+        As in `power_mcnemar`; an effect of 0 takes infinitely many items.
+    confidence_level, power
+        As in `required_n`.
+
+    Returns
+    -------
+    float
+        A whole number, or inf beyond 1e12. The power is a saw in n: this is one of its teeth.
+
+    Examples
+    --------
+    >>> n = exact_n_mcnemar(0.1, 0.3)
+    >>> n, bool(power_mcnemar(0.1, n, 0.3) >= 0.8 > power_mcnemar(0.1, n - 1, 0.3))
+    (249, True)
+    """
+    start = required_n_mcnemar(effect, disagreement, confidence_level, power)
+    if not start < _MOST_ITEMS:
+        return np.inf
+
+    def enough(n):
+        return power_mcnemar(effect, n, disagreement, confidence_level) >= power
+
+    low, high = 0, math.ceil(start)
+    while not enough(high):
+        low, high = high, math.ceil(1.1 * high) + 1
+    low = max(low, math.floor(0.5 * high))
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 def _quantile_sum(confidence_level, power):

@@ -49,7 +49,7 @@ def warn_of_pairs(table, pairs, fields, labels):
         (~related & ~unknown, "share no items: their variances are added (unpaired)"),
         (one_cluster, f"{few}: the standard error is unknown (nan)"),
         (
-            has_no_spread(table, fields) & linked & (table.bounds is None),
+            has_no_spread(table, fields) & linked,
             "differ by the same amount on every item: the standard error is unknown (nan)",
         ),
     ]

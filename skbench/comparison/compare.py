@@ -275,14 +275,14 @@ def compared(table, pairs, positions, confidence_level, adjust="none"):
     difference, n = fields["difference"], fields["n_items"]
     difference = np.where(np.abs(difference) <= table.rounding, 0.0, difference)
     # Without any spread or bounds the items cannot tell how far others would spread: nan, never 0.
-    unknown = has_no_spread(table, fields) & (table.bounds is None)
-    variance = np.where(unknown, np.nan, fields["variance"])
-    fields |= {"difference": difference, "variance": variance}
+    variance = np.where(has_no_spread(table, fields), np.nan, fields["variance"])
+    of_ends = fields["variance"] if table.bounds is not None else variance
+    fields |= {"difference": difference, "variance": of_ends}
     low, high, p_value = intervals(fields, level, table.range_of_differences)
     unpaired = fields["variance_a"] + fields["variance_b"]
     scale = 2 * np.sqrt(fields["variance_a"] * fields["variance_b"])
     behind = fields["n_behind"]
-    item_variance = np.where(behind > 0, behind * variance, np.nan)
+    item_variance = np.where(n > 0, behind * variance, np.nan)
     # A model that scores the same on all items has no correlation but that of rounding.
     least = np.minimum(fields["variance_a"], fields["variance_b"])
     related = fields["related"] & ~(least <= table.rounding**2)
@@ -324,7 +324,8 @@ def _items_needed(table, fields, item_variance, level):
     distance = 0.0
     if table.bounds is not None:
         distance = table.range_of_differences + np.abs(difference)
-    needed = np.array(required_n_t(difference, item_variance, level, POWER, size, distance), ndmin=1)
+    settings = level, POWER, size, distance
+    needed = np.array(required_n_t(difference, item_variance, *settings), ndmin=1)
     exact = fields["exact"] & np.isfinite(item_variance)
     disagreement = (fields["only_a"] + fields["only_b"]) / n
     for k in np.flatnonzero(exact):

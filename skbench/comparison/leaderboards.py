@@ -368,15 +368,18 @@ def _estimate(table, mean, variance, freedom, confidence_level):
     total, left, n_equal = _of_whole(table, variance, freedom, n)
     error = np.sqrt(total)
     if table.is_binary and not table.is_clustered:
-        k, p = n.sum(axis=0), np.clip(value, 0, 1)
-        low, high = binomial.wilson_interval_of_mean(p, total, k, confidence_level)
-        if table.n_groups == 1:
-            own = binomial.wilson_interval(k * p, k, confidence_level)
-            low, high = np.where(table.n_answers.all(axis=0), own, [low, high])
+        p = np.clip(value, 0, 1)
+        low, high = binomial.wilson_interval(p * n_equal, n_equal, confidence_level)
+        if table.n_groups == 1:  # where items are missing, of the least-squares score
+            gaps = ~table.n_answers.all(axis=0)
+            of_scores = binomial.wilson_interval_of_mean(p, total, n_equal, confidence_level)
+            low, high = np.where(gaps, of_scores, [low, high])
         kind = "Wilson"
     else:
         df = freedom[:, 0] if table.n_groups == 1 else np.where(np.isfinite(total), np.inf, np.nan)
         bounds = table.bounds or (-np.inf, np.inf)
+        if table.bounds is None:  # scores that are all alike do not tell how others would spread
+            total = np.where(total > 0, total, np.nan)
         low, high = worst_case_interval(value, total, n_equal, df, confidence_level, *bounds)
         kind = "clusters, CR2" if table.is_clustered else "t"
     low, high = (value + np.sqrt(left) * (end - value) for end in (low, high))
@@ -410,9 +413,12 @@ def _of_whole(table, variance, freedom, n):
         return variance[:, 0], left[0], n[0]
     if table.is_binary and not table.is_clustered:
         right = np.stack([table.group_sums(np.nan_to_num(x)) for x in table.scores.T], axis=1)
+        smoothed = ((right + 1) / (n + 2)).mean(axis=0)
         known = binomial.sampling_variance(right, n) / table.n_groups**2
-        share = divided((left * known).sum(axis=0), known.sum(axis=0))
-        return known.sum(axis=0), share, n.sum(axis=0)
+        total = known.sum(axis=0)
+        # As many items as make a single proportion so precise.
+        n_equal = smoothed * (1 - smoothed) / total
+        return total, (left * known).sum(axis=0) / total, n_equal
     return mean_of_groups(variance.T, n, freedom.T, left)
 
 

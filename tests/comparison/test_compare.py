@@ -42,7 +42,7 @@ def binary():
 def test_published_example(gold):
     expected = gold["example_paired_A_minus_B"]
     items = rows_of({name: gold[f"example_{name}"]["cluster_means"] for name in "AB"})
-    c = compare_models(items, "A", "B")
+    c = compare_models(items, "A", "B", bounds=(-np.inf, np.inf))
     assert_allclose(c.estimate.value, expected["mean"], rtol=1e-10)
     assert_allclose(c.estimate.standard_error, expected["se"], rtol=1e-10)
     assert_allclose(c.unpaired_standard_error, expected["unpaired_se"], rtol=1e-10)
@@ -88,7 +88,7 @@ def test_continuous_scores_are_the_paired_t_test():
 
 def test_all_pairs_put_the_better_model_first(binary):
     items = pd.concat([binary, binary[binary["model"] == "a"].assign(model="c", score=1.0)])
-    c = compare_models(items)
+    c = compare_models(items, adjust="none")
     # Neighbours first, from the top.
     assert c.estimate.labels.tolist() == [("c", "a"), ("a", "b"), ("c", "b")]
     assert (c.estimate.value > 0).all()
@@ -100,7 +100,7 @@ def test_all_pairs_put_the_better_model_first(binary):
 
 def test_groups_are_compared_one_by_one(binary):
     binary["topic"] = np.where(binary["item"] < 25, "art", "law")
-    c = compare_models(binary, "a", "b", by="topic").to_frame()
+    c = compare_models(binary, "a", "b", by="topic", adjust="none").to_frame()
     assert c.index.names == ["model_a", "model_b", "topic"]
     for topic, rows in binary.groupby("topic"):
         alone = compare_models(rows, "a", "b").to_frame().iloc[0]
@@ -242,7 +242,7 @@ def test_models_that_share_nothing_are_compared_by_name_only():
     assert c.loc[[("a", "c"), ("c", "b")], ["difference", "low", "p_value"]].isna().all(axis=None)
     assert np.isfinite(c.loc[("a", "b"), "difference"])
     with pytest.warns(UserWarning):
-        c = compare_models(items, "a", "c")
+        c = compare_models(items, "a", "c", bounds=(-np.inf, np.inf))
     expected = ttest_ind(np.ones(10), np.tile([0.0, 1.0, 0.5], 4), equal_var=False)
     assert_allclose(c.p_value, expected.pvalue, rtol=1e-10)
 
@@ -275,8 +275,8 @@ def test_one_cluster_cannot_tell(gold_rows):
 def test_bonferroni_and_holm():
     rng = np.random.default_rng(5)
     items = rows_of({m: rng.normal(0.1 * i, 1, 40) for i, m in enumerate("abcd")})
-    plain = compare_models(items)
-    bonferroni = compare_models(items, adjust="bonferroni")
+    plain = compare_models(items, adjust="none")
+    bonferroni = compare_models(items)  # the default
     holm = compare_models(items, adjust="holm")
     assert_allclose(bonferroni.p_value, np.minimum(1, 6 * plain.p_value), rtol=1e-12)
     assert_allclose(bonferroni.estimate.confidence_level, 1 - 0.05 / 6, rtol=1e-12)
@@ -291,7 +291,7 @@ def test_bonferroni_and_holm():
 
 
 def test_repr_says_what_pairing_was_worth(gold_rows):
-    text = repr(compare_models(gold_rows, "A", "B", cluster="passage"))
+    text = repr(compare_models(gold_rows, "A", "B", cluster="passage", bounds=(-np.inf, np.inf)))
     lines = text.splitlines()
     assert lines[0].startswith("A - B = 0.1562 (standard error 0.0586, 95 % interval 0.008147")
     assert lines[1] == "p = 0.042 by t test."
@@ -338,7 +338,7 @@ def test_samples_of_the_same_questions_are_not_independent(gold_rows):
     items = gold_rows.assign(item=np.arange(64))  # every answer under an id of its own
     with pytest.raises(ValueError, match="clusters"):
         compare_models(items, "A", "B", cluster="passage")
-    c = compare_models(items, "A", "B", item="passage", cluster="passage")
+    c = compare_models(items, "A", "B", item="passage", cluster="passage", bounds=(-np.inf, np.inf))
     assert c.n_items[0] == 8
     by_mean = gold_rows.groupby(["model", "passage"])["score"].mean().unstack("model")
     assert_allclose(c.p_value, ttest_rel(by_mean["A"], by_mean["B"]).pvalue, rtol=1e-10)
@@ -411,7 +411,7 @@ def test_plan_counts_repeats_and_clusters():
 
 
 def test_comparison_feeds_the_plan(gold_rows):
-    c = compare_models(gold_rows, "A", "B", cluster="passage")
+    c = compare_models(gold_rows, "A", "B", cluster="passage", bounds=(-np.inf, np.inf))
     n = required_items(c.estimate.value[0], omega2=c.omega2[0], cluster_size=4)
     assert n == np.ceil(c.items_needed[0])
 
@@ -491,6 +491,7 @@ def test_clusters_that_count_equally_are_those_of_the_report(gold):
         ]
     )
     by_cluster = {"cluster": "passage", "cluster_weight": "cluster"}
+    by_cluster["bounds"] = (-np.inf, np.inf)
     found = compare_models(items, "A", "B", **by_cluster)
     assert_allclose(found.estimate.value, expected["mean"], rtol=1e-9)
     assert_allclose(found.estimate.standard_error, expected["se"], rtol=1e-9)

@@ -316,6 +316,7 @@ def exact_n_mcnemar(effect, disagreement, confidence_level=0.95, power=0.8):
     >>> n, bool(power_mcnemar(0.1, n, 0.3) >= 0.8 > power_mcnemar(0.1, n - 1, 0.3))
     (249, True)
     """
+    disagreement = max(disagreement, abs(effect))  # but for rounding
     start = required_n_mcnemar(effect, disagreement, confidence_level, power)
     if not start < _MOST_ITEMS:
         return np.inf

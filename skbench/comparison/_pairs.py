@@ -81,7 +81,9 @@ def intervals(fields, level, reach):
     finite population ends and standard errors shrink towards the difference, which is known where
     nothing is left.
     """
-    difference, variance, n = fields["difference"], fields["variance"], fields["n_behind"]
+    difference, variance = fields["difference"], fields["variance"]
+    # Clusters that are all alike tell no more than so many items.
+    n = np.where(variance > 0, fields["n_behind"], fields["n_clusters"])
     df, exact = np.nan_to_num(fields["df"]), fields["exact"]
     low, high = worst_case_interval(difference, variance, n, df, level, -reach, reach)
     nearer = np.where(difference > 0, *end_variances(difference, variance, n, -reach, reach))

@@ -160,7 +160,9 @@ def compare_models(
     table = table.with_population(population)
     if cluster_weight == "cluster":
         if population is not None:
-            raise ValueError('population counts items: it has no meaning with cluster_weight="cluster".')
+            raise ValueError(
+                'population counts items: it has no meaning with cluster_weight="cluster".'
+            )
         two = [list(table.models).index(name) for name in (a, b) if name in table.models]
         table = (table.of_models(two) if len(set(two)) == 2 else table).of_cluster_means()
     found = comparison_of(table, a, b, item=item, confidence_level=confidence_level, adjust=adjust)

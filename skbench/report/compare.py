@@ -10,7 +10,7 @@ import pandas as pd
 from skbench.report import past as pasts
 from skbench.report import reading, tables
 from skbench.report.formats import format_options, show_estimates
-from skbench.report.options import Names, model_options
+from skbench.report.options import Names, model_options, population_option
 from skbench.report.table import Column, Table, p_value, score_form
 from skbench.report.terminal import DataError, in_one_line, print_prose, working
 from skbench.report.understanding import counted
@@ -25,9 +25,11 @@ from skbench.report.understanding import counted
 @click.option(
     "--adjust",
     type=click.Choice(["none", "bonferroni", "holm"]),
-    help="How to allow for several comparisons; holm for p-values alone.  [default: bonferroni "
-    "where there are several]",
+    default="bonferroni",
+    show_default=True,
+    help="How to allow for several comparisons; holm for p-values alone.",
 )
+@population_option
 @format_options
 def compare(file, a, b, by, bounds, confidence_level, missing, adjust, form, **options):
     """Compare models A and B of FILE; A with every other; or all pairs.
@@ -40,14 +42,18 @@ def compare(file, a, b, by, bounds, confidence_level, missing, adjust, form, **o
     columns are as there. A is better or worse where the interval leaves out 0.
     With --past or --bank the difference is that on all items that earlier models answered.
     """
-    past, bank = options.pop("past"), options.pop("bank")
+    past, bank, asked = (options.pop(name) for name in ("past", "bank", "population"))
     pasts.check_past(past, bank, missing)
     with in_one_line():
         rows, columns, a, b = _read(file, a, b, by, options, missing)
         known_range = reading.score_range(rows, bounds)
         with working("comparing"):
             learned = pasts.learn(past, bank, rows, file, by, options, known_range)
-            settings = a, b, confidence_level, adjust, columns, missing
+            limits = {
+                "bounds": known_range,
+                "population": reading.population_of(asked, rows.items, learned is not None),
+            }
+            settings = a, b, confidence_level, adjust, columns, missing, limits
             result = _compared(rows.items, learned, *settings)
         if known_range is not None:
             width = known_range[1] - known_range[0]
@@ -95,18 +101,14 @@ def _read(file, a, b, by, roles, missing):
     return reading.with_missing(both, missing), columns, *names
 
 
-def _compared(items, learned, a, b, confidence_level, adjust, columns, missing):
+def _compared(items, learned, a, b, confidence_level, adjust, columns, missing, limits):
     from skbench.comparison import compare_models
     from skbench.comparison.compare import comparison_by_posterior
 
     named = [reading.as_in(items["model"], name) for name in (a, b) if name is not None]
-    several = b is None or columns["by"] is not None
-    how = {
-        "confidence_level": confidence_level,
-        "adjust": adjust or ("bonferroni" if several else "none"),
-    }
+    how = {"confidence_level": confidence_level, "adjust": adjust}
     if learned is None:
-        return compare_models(items, *named, missing=missing, **how, **columns)
+        return compare_models(items, *named, missing=missing, **limits, **how, **columns)
     found = comparison_by_posterior(learned.posterior(columns["by"]), *_two(named), **how)
     return learned.with_method(found)
 

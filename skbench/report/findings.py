@@ -86,7 +86,7 @@ def find(read, by, known_range, confidence_level, missing, seed, past, features,
             for e in _estimates(summary, seed, past, by, confidence_level)
         )
         if past is None:
-            table = reading.models_table(items, columns)
+            table = reading.models_table(items, columns, known_range)
             board = leaderboard_of(table, confidence_level, missing=missing, unrelated=unrelated)
         else:
             board = leaderboard_by_posterior(past.posterior(columns["by"]), confidence_level)

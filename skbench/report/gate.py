@@ -11,10 +11,12 @@ from skbench.report import reading, tables
 from skbench.report.formats import form_option, print_data, print_json
 from skbench.report.options import (
     Names,
+    bounds_option,
     choice_option,
     file_option,
     level_option,
     past_options,
+    population_option,
     reading_options,
 )
 from skbench.report.terminal import DataError, in_one_line, print_line, say, working
@@ -34,6 +36,8 @@ _KEPT = ("model", "topic", "item", "cluster", "score")
 @choice_option("--missing", "Items that one side lacks: left out, or scored 0.", "drop", "wrong")
 @click.option("--by", type=Names(), help="Topic column(s): list topics that got worse.")
 @reading_options
+@bounds_option
+@population_option
 @level_option
 @past_options
 @click.option(
@@ -101,7 +105,9 @@ def _decided(old, new, margin, options):
     names = [options.pop("baseline"), options.pop("candidate")]
     settings = {name: options.pop(name) for name in ("relative", "fail", "missing")}
     by, level = options.pop("by"), options.pop("confidence_level")
-    past, file = options.pop("past"), options.pop("bank")
+    past, file, bounds, asked = (
+        options.pop(name) for name in ("past", "bank", "bounds", "population")
+    )
     with_past = pasts.check_past(past, file, settings["missing"])
     reading.check_topics(by, options["model"])
     sides = [_one_model(*side, by, options) for side in zip((old, new), names, strict=True)]
@@ -114,9 +120,14 @@ def _decided(old, new, margin, options):
     items = pd.concat(
         [rows_old.items.assign(model=baseline), rows_new.items.assign(model=candidate)]
     )
+    both = rows_new._replace(items=items)
+    settings["bounds"] = reading.score_range(both, bounds)
+    settings["population"] = reading.population_of(asked, items, with_past)
     if with_past:
         settings["bank"] = bank = pasts.read_bank(past, file, by, options, [candidate])
         items["item"] = pasts.as_in(items["item"], bank.items_["item"])
+        if "topic" in items:
+            items["topic"] = pasts.as_in(items["topic"], bank.topics_)
     with working("comparing"):
         result = decide(
             items, baseline, candidate, margin, **settings, **columns, confidence_level=level

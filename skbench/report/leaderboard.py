@@ -7,7 +7,7 @@ import click
 from skbench.report import past as pasts
 from skbench.report import reading, tables
 from skbench.report.formats import format_options, show_estimates
-from skbench.report.options import Names, model_options, plot_option
+from skbench.report.options import Names, model_options, plot_option, population_option
 from skbench.report.rank_scores import published_rows, show_rank_scores
 from skbench.report.table import Column, Table, score_form
 from skbench.report.terminal import DataError, in_one_line, save_picture, working
@@ -24,6 +24,7 @@ _MOST_LETTERS = 12  # groups of ties that letters keep readable
 @click.option(
     "--n-runs", type=click.IntRange(2), default=10, show_default=True, help="Runs behind each mean."
 )
+@population_option
 @plot_option
 @format_options
 def leaderboard(file, topics, bounds, confidence_level, missing, half_width, n_runs, **options):
@@ -45,9 +46,11 @@ def leaderboard(file, topics, bounds, confidence_level, missing, half_width, n_r
     the ranks that bootstrap scores leave open.
     """
     past, bank, plot, form = (options.pop(name) for name in ("past", "bank", "plot", "form"))
+    asked = options.pop("population")
     pasts.check_past(past, bank, missing)
     of_items = {
-        "--topics": topics, "--bounds": bounds, "--past": past, "--bank": bank, "--plot": plot
+        "--topics": topics, "--bounds": bounds, "--past": past, "--bank": bank, "--plot": plot,
+        "--population": asked,
     }  # fmt: skip
     with in_one_line():
         if half_width is not None:
@@ -63,7 +66,9 @@ def leaderboard(file, topics, bounds, confidence_level, missing, half_width, n_r
         known_range = reading.score_range(rows, bounds)
         with working("ranking"):
             learned = pasts.learn(past, bank, rows, file, topics, options, known_range)
-            board, items, columns = _ranked(rows.items, columns, learned, confidence_level, missing)
+            population = reading.population_of(asked, rows.items, learned is not None)
+            settings = confidence_level, missing, known_range, population
+            board, items, columns = _ranked(rows.items, columns, learned, *settings)
         board = replace(board, estimate=reading.within_scores(board.estimate, known_range))
         reading.say_if_beyond(board.estimate, rows.items, known_range)
         frame = tables.model_rows(board)
@@ -89,12 +94,12 @@ def _refuse_options(options):
         )
 
 
-def _ranked(items, columns, learned, confidence_level, missing):
+def _ranked(items, columns, learned, confidence_level, missing, known_range, population):
     """The leaderboard, and the rows and columns that it is of."""
     from skbench.comparison.leaderboards import leaderboard_by_posterior, leaderboard_of
 
     if learned is None:
-        table = reading.models_table(items, columns)
+        table = reading.models_table(items, columns, known_range, population)
         return leaderboard_of(table, confidence_level, missing=missing), items, columns
     columns = {"by": ["topic"] if columns["by"] else None, "cluster": None}
     board = leaderboard_by_posterior(learned.posterior(columns["by"]), confidence_level)

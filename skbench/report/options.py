@@ -65,6 +65,30 @@ bounds_option = click.option(
     metavar="LOW HIGH",
     help="Lowest and highest possible score: estimates and intervals are cut to that range.",
 )
+
+
+class Sizes(click.ParamType):
+    """A number of items, or TOPIC=N."""
+
+    name = "population"
+
+    def convert(self, value, param, ctx):
+        """The topic, None for all items, and the number."""
+        if isinstance(value, tuple):
+            return value
+        topic, equals, number = value.rpartition("=")
+        if not number.isdigit() or int(number) == 0:
+            self.fail(f"{value!r} is no number of items: pass N, or TOPIC=N for each topic.")
+        return (topic if equals else None), int(number)
+
+
+population_option = click.option(
+    "--population",
+    type=Sizes(),
+    multiple=True,
+    metavar="N",
+    help="Number of items of the benchmark, of which FILE has some; TOPIC=N for each topic.",
+)
 features_option = click.option(
     "--features", help="Columns to predict from (a,b,c), or a file with such columns."
 )

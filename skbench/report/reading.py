@@ -156,14 +156,34 @@ def read_models(file, by, roles, missing="drop", one_model=False, whole_sets=Fal
     return rows, {"by": topic_names(by), "cluster": cluster_name(rows)}
 
 
-def models_table(items, columns):
+def models_table(items, columns, known_range=None, population=None):
     """What the formulas on several models take: their scores by item, topics and clusters."""
     from skbench.items.tables import score_table
 
-    return score_table(
+    table = score_table(
         items, model="model", item="item", score="score", cluster=columns["cluster"],
-        by=columns["by"] or [],
+        by=columns["by"] or [], bounds=known_range,
     )  # fmt: skip
+    return table.with_population(population)
+
+
+def population_of(asked, items, past=False):
+    """What --population says: a number, one for each topic as a dict, or None."""
+    if not asked:
+        return None
+    if past:
+        raise DataError(
+            "--population has no meaning with --past or --bank: the items are those that earlier "
+            "models answered."
+        )
+    topics = [topic for topic, _ in asked]
+    if topics == [None]:
+        return asked[0][1]
+    if None in topics or len(set(topics)) < len(topics):
+        raise DataError("--population takes one number, or TOPIC=N once for each topic.")
+    if "topic" not in items:
+        raise DataError("--population names topics, and no column has them: pass --by COLUMN.")
+    return {as_in(items["topic"], topic): n for topic, n in asked}
 
 
 def need_columns(items, *names, told="no column"):

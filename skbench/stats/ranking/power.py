@@ -146,9 +146,7 @@ def power_t(effect, n_items, variance, confidence_level=0.95, cluster_size=1, di
     return 1 - nctdtr(df, np.abs(effect) / np.sqrt(own), critical)
 
 
-def required_n_t(
-    effect, variance, confidence_level=0.95, power=0.8, cluster_size=1, distance=0.0
-):
+def required_n_t(effect, variance, confidence_level=0.95, power=0.8, cluster_size=1, distance=0.0):
     """Number of items at which `power_t` is a given chance.
 
     Parameters

@@ -1,0 +1,92 @@
+"""What a gate's interval can decide: its power, and the items for one of .8."""
+
+import math
+
+import numpy as np
+from scipy.stats import norm
+
+from skbench.comparison._comparison import POWER
+from skbench.stats.ranking import noninferiority
+from skbench.stats.ranking.power import exact_n_mcnemar, power_t
+
+_MOST_ITEMS = 1 << 40
+
+
+def low_end(difference, low, n, left, reach):
+    """Low ends for passing: the worst case that was not seen counts in the mean as well.
+
+    A gate decides on one side, where rare and large losses are missed most often.
+    """
+    return np.maximum(low - left * (reach + difference) / (n + 1), -reach)
+
+
+def power_of_items(found, margin, level, fail, reach, shifted):
+    """Power of a gate, and items for .8, of the entry of a dict of fields; nan where unknown."""
+    n, df, left = (float(found[name][0]) for name in ("n_items", "df", "left"))
+    if left == 0:
+        return {"power": math.nan, "items_needed": math.nan}
+    if found["exact"][0]:
+        now, needed = _of_counts(found, n / left, margin, level, fail)
+    else:
+        variance = float(found["variance"][0]) * n
+        if not variance > 0:
+            return {"power": math.nan, "items_needed": math.nan}
+        size = max(n / (df + 1), 1.0)
+
+        def power_at(items):
+            return _power_t(margin, items, variance, size, level, fail, reach, shifted)
+
+        now, needed = power_at(n / left), _first(power_at)
+    if left < 1 and math.isfinite(needed):  # of a benchmark with so many items
+        needed = math.ceil(1 / (1 / needed + (1 - left) / n))
+    return {"power": float(now), "items_needed": needed}
+
+
+def power_of_draws(error, n_asked, n_all, margin, level):
+    """The same for a posterior whose variance falls as ``1 / n - 1 / N``."""
+    if not error > 0:
+        return {"power": math.nan, "items_needed": math.nan}
+    z = norm.isf((1 - level) / 2)
+    now = float(norm.cdf(margin / error - z))
+    wanted = (margin / (z + norm.ppf(POWER)) / error) ** 2
+    needed = 1 / (1 / n_all + (1 / n_asked - 1 / n_all) * wanted)
+    return {"power": now, "items_needed": math.ceil(min(needed, n_all))}
+
+
+def _of_counts(found, n, margin, level, fail):
+    """By McNemar's exact test."""
+    counts = found["only_a"][0], found["only_b"][0], float(found["n_items"][0])
+    share = noninferiority.disagreement(*counts, -margin if fail == "worse" else 0.0)
+    share = max(float(share), margin)
+    now = noninferiority.power_of_counts(int(n), share, margin, level, fail)
+    if fail == "worse":
+        return now, exact_n_mcnemar(margin, share, level, POWER)
+    return now, noninferiority.items_to_pass(share, margin, level, POWER)
+
+
+def _power_t(margin, n, variance, size, level, fail, reach, shifted):
+    """Chance to fail one that is worse by the margin, or to pass one that is as good."""
+    bounded = math.isfinite(reach)
+    if fail == "worse":
+        distance = reach + margin if bounded else 0.0
+        found = power_t(margin, n, variance, level, size, distance)
+        # One that is worse by just the margin passes with a chance of alpha / 2.
+        return min(float(found), (1 + level) / 2)
+    effect = margin - (reach / (n + 1) if shifted else 0.0)
+    if effect <= 0:
+        return 0.0
+    return float(power_t(effect, n, variance, level, size, reach if bounded else 0.0))
+
+
+def _first(power_at):
+    """The first number of items with the power."""
+    high = 2
+    while power_at(high) < POWER:
+        high *= 2
+        if high > _MOST_ITEMS:
+            return math.inf
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if power_at(middle) >= POWER else (middle, high)
+    return high

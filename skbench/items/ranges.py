@@ -24,7 +24,7 @@ _RANGES = {
     "promptfoo": {"success": _SHARES},
 }
 _TOPS_OF_SCALES = (3, 4, 5, 6, 7, 10)
-_LEAST_LABELS = 3  # distinct whole numbers that make a scale
+_LEAST_LABELS = 2  # distinct whole numbers that make a scale
 # Names that say what a column of a table is, whoever wrote it.
 _SHARES_OF_TABLES = (
     "correct is_correct accuracy acc acc_norm exact_match em pass passed pass1 pass_1 f1".split()
@@ -45,7 +45,7 @@ def bounds_of(*columns, given=None):
     """Least and greatest score there can be: as given, or by a scale that scores show; or None.
 
     Infinite ones that are given say that there are none.
-    Scores of 0 and 1 alone, or all between them, lie from 0 to 1. Whole numbers, of which three or
+    Scores of 0 and 1 alone, or all between them, lie from 0 to 1. Whole numbers, of which two or
     more are seen, are labels of a scale from 0 or 1 to the next usual top.
     """
     if given is not None:

@@ -20,9 +20,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skbench._checks import check_confidence_level, check_same_index
 from skbench._types import Table
 from skbench.containers import Estimate
+from skbench.items.ranges import bounds_of
 from skbench.ppi._calibrated import group_cells, lines_with_mean
 from skbench.ppi._data import autorater_scores, label_column, ppi_data, score_table
-from skbench.ppi._few_labels import labels_needed, warn_of_few_labels
+from skbench.ppi._few_labels import labels_needed, reach_of, warn_of_few_labels
 from skbench.stats import ppi
 from skbench.stats.intervals.means import t_interval
 from skbench.stats.intervals.moments import divided
@@ -43,9 +44,12 @@ class GroupResult(NamedTuple):
     calibrated: Callable  # calibrated(autorater, codes) -> scores of rows
     classical_variance: np.ndarray | None = None  # of the labels alone; None takes `labeled_mean`
     labels_tell_verdicts: np.ndarray | None = None  # where labels lower `unlabeled_variance` too
+    worst_cases: tuple | None = None  # bounds at which each end counts one label more; None: none
 
 
-def difference_result(data, found, interval, bounds, classical_variance, lines=None):
+def difference_result(
+    data, found, interval, bounds, classical_variance, lines=None, worst_cases=None
+):
     """The `GroupResult` of a `DifferenceEstimate`; `lines` are cells of rows, slopes and levels."""
     lines = (group_cells, found.power, found.rectifier) if lines is None else lines
     return GroupResult(
@@ -60,6 +64,7 @@ def difference_result(data, found, interval, bounds, classical_variance, lines=N
         interval=interval,
         calibrated=lines_with_mean(data, *lines, cut(found.value, bounds)),
         classical_variance=classical_variance,
+        worst_cases=worst_cases,
     )
 
 
@@ -283,7 +288,7 @@ class PPIEstimator(BaseEstimator):
 
     def _store(self, data, result):
         power = result.lambda_[0]
-        bounds = score_bounds(data.y[data.labeled], getattr(self, "bounds", None))
+        self.bounds_ = bounds = score_bounds(data, getattr(self, "bounds", None))
         self.labels_ = data.labels
         self.estimate_ = float(cut(result.value, bounds)[0])
         self.standard_error_ = float(result.standard_error[0])
@@ -315,14 +320,42 @@ def effective_sample_size(data, result):
     """Labels that the classical mean needs for the same standard error, nan where it is 0."""
     classical = result.classical_variance
     if classical is None:
-        classical = ppi.labeled_mean(*data.human, score_bounds(data.y[data.labeled])).variance
+        bounds = smoothed_bounds(data, score_bounds(data))
+        classical = ppi.labeled_mean(*data.human, bounds).variance
     return result.n_labeled * divided(classical, result.standard_error**2)
 
 
-def score_bounds(labels, bounds=None):
-    """Range of the human labels: the one given, (0, 1) for binary labels, else None."""
+def difference_interval(data, found, known, bounds, worst_case=True):
+    """The function ``interval(confidence_level)`` of a difference estimate, and its worst cases.
+
+    Labels that are bounded but not 0 and 1 count one worst case more at each end
+    (`skbench.stats.worst_case`); the variance of those is smoothed by pseudo-labels.
+    """
+    smoothed = smoothed_bounds(data, bounds) is not None
+    if bounds is None or smoothed or not worst_case:
+        spread = np.where(known, np.sqrt(found.variance), np.nan)
+        return t_interval_of(found.value, spread, found.df, bounds), None
+    parts = found.variance, found.unlabeled_variance, found.df, found.n_labeled
+    return partial(_worst_case_interval, cut(found.value, bounds), parts, bounds), bounds
+
+
+def _worst_case_interval(value, parts, bounds, confidence_level):
+    low, high = reach_of(value, *parts, bounds, confidence_level)
+    return cut(value - low, bounds), cut(value + high, bounds)
+
+
+def smoothed_bounds(data, bounds):
+    """The bounds where labels are 0 and 1, whose variance pseudo-labels smooth; else None."""
+    binary = np.isin(data.y[data.labeled], (0, 1)).all()
+    return bounds if binary and bounds == (0, 1) else None
+
+
+def score_bounds(data, bounds=None):
+    """Range of the human labels: the one given, or one that labels and verdicts show, else None."""
+    labels = data.y[data.labeled]
     if bounds is None:
-        return (0.0, 1.0) if np.all((labels == 0) | (labels == 1)) else None
+        verdicts = data.autorater if data.autorater.dtype.kind in "fiu" else labels
+        return bounds_of(labels, verdicts) or bounds_of(labels)
     low, high = bounds
     if not (low < high and np.isfinite([low, high]).all()):
         raise ValueError(

@@ -4,8 +4,9 @@ import warnings
 from bisect import bisect_left
 
 import numpy as np
+from scipy.stats import t as student_t
 
-from skbench.stats.intervals.means import t_interval
+from skbench.stats.intervals.worst_case import end_variances
 
 _LABELS = range(2, 10**12)  # a target out of reach of the most is out of reach
 
@@ -56,6 +57,16 @@ def _warn(message):
     warnings.warn(message, stacklevel=4)
 
 
+def reach_of(value, variance, fixed, df, n_labeled, bounds, confidence_level):
+    """How far an interval reaches to either side, one worst case more counted in the labels' part.
+
+    `fixed` is the part of the variance that is not the labels'.
+    """
+    ends = end_variances(value, np.maximum(variance - fixed, 0), n_labeled, *bounds)
+    quantile = student_t.ppf((1 + confidence_level) / 2, np.where(df > 0, df, np.nan))
+    return tuple(quantile * np.sqrt(end + fixed) for end in ends)
+
+
 def labels_needed(result, width, confidence_level):
     """Labels for an interval of a given width; see `PPIEstimator.labels_needed`."""
     n, df = float(result.n_labeled[0]), result.df[0]
@@ -74,8 +85,9 @@ def labels_needed(result, width, confidence_level):
         stays = fixed * (n + n_unlabeled) / (labels + n_unlabeled) if falls else fixed
         # Below 0 where the population is finite and labels are more than its rows.
         variance = max(removable * n / labels + stays, 0.0)
-        low, high = t_interval(0.0, np.sqrt(variance), freedom, confidence_level)
-        return bool(high - low <= width)
+        bounds = result.worst_cases or (-np.inf, np.inf)
+        parts = np.array([variance]), stays, freedom, labels
+        return bool(np.sum(reach_of(result.value[:1], *parts, bounds, confidence_level)) <= width)
 
     found = bisect_left(_LABELS, True, key=is_enough)
     return float(_LABELS[found]) if found < len(_LABELS) else np.inf

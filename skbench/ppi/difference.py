@@ -13,10 +13,12 @@ from skbench.containers import ON_AVERAGE, UNLESS_SKEWED
 from skbench.ppi._base import (
     PPIEstimator,
     check_power_tuning,
+    difference_interval,
     difference_result,
     equal_power,
     refuse_dependent_rows,
     score_bounds,
+    smoothed_bounds,
     t_interval_of,
 )
 from skbench.ppi._data import is_binary, row_moments
@@ -113,22 +115,22 @@ default="auto"
 
     def _fit_groups(self, data):
         check_option("interval", self.interval, ("auto", "t", *binomial.INTERVALS))
-        labels = data.y[data.labeled]
-        bounds = score_bounds(labels, self.bounds)
+        bounds = score_bounds(data, self.bounds)
         counts = is_binary(data, bounds)
         kind = self._resolved_interval(counts)
-        mean = ppi.labeled_mean(*data.human, None if kind == "wald" else bounds)
-        standard_error = np.sqrt(mean.variance)
+        smoothing = None if kind == "wald" else smoothed_bounds(data, bounds)
+        mean, worst_cases = ppi.labeled_mean(*data.human, smoothing), None
         if counts and kind in binomial.INTERVALS:
             interval = partial(_count_interval, kind, mean.value * mean.n_labeled, mean.n_labeled)
+        elif kind == "wald":
+            df = np.where(np.isnan(mean.df), np.nan, np.inf)
+            interval = t_interval_of(mean.value, np.sqrt(mean.variance), df, bounds)
         else:
-            df = np.where(np.isnan(mean.df), np.nan, np.inf) if kind == "wald" else mean.df
-            known = (standard_error > 0) | (kind == "wald")
-            spread = np.where(known, standard_error, np.nan)
-            interval = t_interval_of(mean.value, spread, df, bounds)
+            interval, worst_cases = difference_interval(data, mean, mean.variance > 0, bounds)
         self._result_interval = kind
         no_autorater = np.zeros((data.n_groups, 1))
-        result = difference_result(data, mean, interval, bounds, mean.variance)
+        settings = bounds, mean.variance, None, worst_cases
+        result = difference_result(data, mean, interval, *settings)
         return result._replace(lambda_=no_autorater)
 
     def _resolved_interval(self, counts):
@@ -160,8 +162,8 @@ class PPIMean(PPIEstimator):
         independent rows and a tuned weight, unless "t" is expected to be narrower. "z" is
         the normal interval of the papers, far too short with few labels.
     bounds : tuple of two floats, default=None
-        Range of the labels; None takes (0, 1) where all labels are 0 or 1, and no
-        bounds otherwise.
+        Range of the labels by their definition. None takes 0 to 1 if all labels lie there,
+        the scale that whole numbers show (labels from 1 to 5), and no bounds otherwise.
     population : "rows" or None, default=None
         "rows" estimates the mean label of these very rows, labeled and unlabeled; None
         that of what they are a sample of. It changes the standard error.
@@ -272,8 +274,8 @@ class PPIMean(PPIEstimator):
         if self.population not in (None, "rows"):
             raise ValueError(f"population must be 'rows' or None, got {self.population!r}.")
         check_power_tuning(self.power_tuning)
-        bounds = score_bounds(data.y[data.labeled], self.bounds)
-        smoothing = None if self.interval == "z" else bounds
+        bounds = score_bounds(data, self.bounds)
+        smoothing = None if self.interval == "z" else smoothed_bounds(data, bounds)
         if self.population == "rows":
             refuse_dependent_rows(data, 'PPIMean(population="rows")')
             found, classical = _of_these_rows(data, self.power_tuning, smoothing)
@@ -285,13 +287,15 @@ class PPIMean(PPIEstimator):
             found = found._replace(df=np.where(np.isnan(found.df), np.nan, np.inf))
         exact = (self.population == "rows") & (found.n_unlabeled == 0)
         known = (found.variance > 0) | exact | (self.interval == "z")
-        spread = np.where(known, np.sqrt(found.variance), np.nan)
-        interval = t_interval_of(found.value, spread, found.df, bounds)
+        # In the papers' normal interval, and where nothing is left, there is no worst case.
+        worst = self.interval != "z" and not exact.any()
+        interval, worst_cases = difference_interval(data, found, known, bounds, worst)
         self._kind = "t" if self.interval == "auto" else self.interval
         self._labels_are_binary = is_binary(data, bounds)
         if self.interval == "auto" and self.power_tuning and self._labels_are_binary:
             interval, self._kind = self._narrower(data, found, interval)
-        return difference_result(data, found, interval, bounds, classical.variance)
+        settings = bounds, classical.variance, None, worst_cases
+        return difference_result(data, found, interval, *settings)
 
     def _narrower(self, data, found, t_of):
         """Interval by t or Wilson's, as decided for each group, and what it is called."""

@@ -192,7 +192,7 @@ class GroupedPPI(BaseEstimator):
         if self.estimator_._numeric_autorater:
             data = data._replace(moments=row_moments(data))
         self._result = self.estimator_._fit_groups(data)
-        self._bounds = score_bounds(data.y[data.labeled], getattr(self.estimator_, "bounds", None))
+        self._bounds = score_bounds(data, getattr(self.estimator_, "bounds", None))
         for name in ("_summarized", "features_", "summary_", "feature_names_in_"):
             self.__dict__.pop(name, None)  # of an earlier fit
         self._data, self._names = data, column_names(X)

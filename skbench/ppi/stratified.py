@@ -17,11 +17,12 @@ from skbench.containers import ON_AVERAGE, UNLESS_SKEWED
 from skbench.ppi._base import (
     PPIEstimator,
     check_power_tuning,
+    difference_interval,
     difference_result,
     equal_power,
     refuse_dependent_rows,
     score_bounds,
-    t_interval_of,
+    smoothed_bounds,
 )
 from skbench.ppi._data import is_binary, row_moments
 from skbench.stats import ppi
@@ -187,7 +188,8 @@ class StratifiedPPI(PPIEstimator):
 
     def _stratified(self, data, n_strata):
         """The estimate with so many strata, and the stratum of each row."""
-        bounds = score_bounds(data.y[data.labeled], self.bounds)
+        bounds = score_bounds(data, self.bounds)
+        smoothing = smoothed_bounds(data, bounds)
         strata = self._strata_of(data, n_strata)
         cells = strata(data.autorater, data.codes)
         n_cells = strata.per_group.shape[1]
@@ -196,7 +198,7 @@ class StratifiedPPI(PPIEstimator):
         if self.power_tuning:
             power = ppi.tuned_power(labeled, unlabeled, pooled=self.power_tuning == "pooled")
         found = ppi.difference_estimate(
-            labeled, unlabeled, power, bounds, pseudo_labels=_shared_out(labeled.n, n_cells)
+            labeled, unlabeled, power, smoothing, pseudo_labels=_shared_out(labeled.n, n_cells)
         )
 
         def by_group(column):
@@ -217,14 +219,15 @@ class StratifiedPPI(PPIEstimator):
         level = np.where(unknown, mean_rectifier[:, None], rectifier)
         n_rows = n_labeled.sum(axis=1), n_unlabeled.sum(axis=1)
         mean = ppi.DifferenceEstimate(*total[:4], lambda_, mean_rectifier, *n_rows)
-        spread = np.where(mean.variance > 0, np.sqrt(mean.variance), np.nan)
+        interval, worst_cases = difference_interval(data, mean, mean.variance > 0, bounds)
         result = difference_result(
             data,
             mean,
-            t_interval_of(mean.value, spread, mean.df, bounds),
+            interval,
             bounds,
-            ppi.labeled_mean(*data.human, bounds).variance,
+            ppi.labeled_mean(*data.human, smoothing).variance,
             (strata, slope.reshape(-1, slope.shape[-1]), level.ravel()),
+            worst_cases,
         )
         return result, cells % n_cells
 

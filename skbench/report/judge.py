@@ -10,9 +10,9 @@ from skbench._printed import NUMBERS
 from skbench.report import tables
 from skbench.report.formats import format_options, show_estimates
 from skbench.report.labeled_rows import read_judged
-from skbench.report.options import Names, level_option, seed_option
+from skbench.report.options import Names, bounds_option, level_option, seed_option
 from skbench.report.table import Column, Table, score_form
-from skbench.report.terminal import in_one_line, working
+from skbench.report.terminal import in_one_line, say, working
 
 _FEWEST_GROUPS = 10  # with a label; fewer say too little of the spread between groups
 
@@ -28,10 +28,11 @@ _FEWEST_GROUPS = 10  # with a label; fewer say too little of the spread between 
 @click.option("--event", help="The verdict and label that counts, where there are others than yes.")
 @click.option("--card", is_flag=True, help="How far judges agree with people; how many they are.")
 @click.option("--first", help="For --card: column that says who of two was shown first.")
+@bounds_option
 @level_option
 @seed_option
 @format_options
-def judge(file, confidence_level, seed, form, card, first, **columns):
+def judge(file, bounds, confidence_level, seed, form, card, first, **columns):
     """Correct the verdicts of an autorater in FILE by human labels of some rows.
 
     FILE is CSV, TSV, JSON Lines or Parquet, one row per answer: a column of verdicts
@@ -43,6 +44,8 @@ def judge(file, confidence_level, seed, form, card, first, **columns):
     With --card: kappa, alpha, TPR, TNR, bias and calibration of one or several judges
     (--judge a,b), how many independent ones they are worth, and their best vote.
     """
+    if card and bounds is not None:
+        raise click.UsageError("--bounds has no meaning with --card.")
     if not card and first:
         raise click.UsageError("--first goes with --card.")
     if (columns["labels"] is None) != (columns["ids"] is None):
@@ -56,12 +59,13 @@ def judge(file, confidence_level, seed, form, card, first, **columns):
             return show_card(file, names, columns, confidence_level, seed, form)
         data = read_judged(file, **columns)
         _warn_of_units(data, columns)
+        bounds = _known_bounds(data, bounds)
         with working("estimating"):
             if data.groups is None:
-                rows, estimate = _of_all(data, confidence_level)
+                rows, estimate = _of_all(data, bounds, confidence_level)
             else:
-                rows, estimate = _of_groups(data, confidence_level, seed)
-        known = {"judge": columns["judge"], "human": columns["human"]}
+                rows, estimate = _of_groups(data, bounds, confidence_level, seed)
+        known = {"judge": columns["judge"], "human": columns["human"], "bounds": bounds}
         fill = _one_table if data.groups is None else _group_table
         table = fill(rows, estimate, known["judge"])
         show_estimates(form, table, estimate, "groups", rows, **known)
@@ -79,11 +83,27 @@ def _warn_of_units(data, columns):
         warnings.warn(told, stacklevel=2)
 
 
-def _estimator(data):
+def _known_bounds(data, given):
+    """Range of the labels: given, or that of a scale that they show, which is said."""
+    from skbench.items.ranges import bounds_of, scale_in_words
+
+    labels = data.human[data.labeled]
+    if given is not None:
+        return bounds_of(labels, given=given)
+    scores = [] if data.has_words else [data.scores]
+    bounds = bounds_of(labels, *scores) or bounds_of(labels)
+    scale = scale_in_words(bounds)
+    if scale is not None:
+        say(f"{scale.rstrip('.')} (--bounds)")
+    return bounds
+
+
+def _estimator(data, bounds):
     """The method for these rows: exact where each of few verdicts has labels enough."""
     from skbench.ppi.agreement import mean_estimator
 
-    return mean_estimator(data.verdicts, data.human, _is_binary(data), data.clusters, data.groups)
+    found = mean_estimator(data.verdicts, data.human, _is_binary(data), data.clusters, data.groups)
+    return found.set_params(bounds=bounds) if "bounds" in found.get_params() else found
 
 
 def _is_binary(data):
@@ -96,16 +116,16 @@ def _scores_for(estimator, data):
     return data.verdicts if isinstance(estimator, ChainRulePPI) else data.numeric
 
 
-def _of_all(data, confidence_level):
+def _of_all(data, bounds, confidence_level):
     """One row of numbers, and the estimate they come from."""
     from skbench.ppi import ClassicalMean
 
-    estimator = _estimator(data)
+    estimator = _estimator(data, bounds)
     estimator.fit(_scores_for(estimator, data), data.human, cluster=data.clusters)
     estimate = estimator.estimate(confidence_level)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it would say the same again
-        alone = ClassicalMean().fit(data.verdicts, data.human, cluster=data.clusters)
+        alone = ClassicalMean(bounds=bounds).fit(data.verdicts, data.human, cluster=data.clusters)
         alone = alone.estimate(confidence_level)
     columns = {
         "group": [None],
@@ -116,17 +136,18 @@ def _of_all(data, confidence_level):
         "labels_alone_low": alone.low,
         "labels_alone_high": alone.high,
     }
-    bias = _bias(data, None, confidence_level)
+    bias = _bias(data, bounds, None, confidence_level)
     return _table(columns, estimate, [estimator.effective_sample_size_], bias, data), estimate
 
 
-def _bias(data, seed, confidence_level):
+def _bias(data, bounds, seed, confidence_level):
     """Mean of score minus label, to which scores of rows without a label add; or None."""
     from skbench.ppi import ClassicalMean, GroupedPPI, PPIMean
 
     if data.has_words or not _on_one_scale(data):
         return None
-    bounds = (-1, 1) if _is_binary(data) else None
+    if bounds is not None:
+        bounds = bounds[0] - bounds[1], bounds[1] - bounds[0]
     if data.labeled.all():
         estimator = ClassicalMean("t", bounds=bounds)
     else:
@@ -140,7 +161,7 @@ def _bias(data, seed, confidence_level):
     return estimator.estimate(confidence_level)
 
 
-def _of_groups(data, confidence_level, seed):
+def _of_groups(data, bounds, confidence_level, seed):
     """One row of numbers per group, and the estimate they come from."""
     from skbench.ppi import ClassicalMean, GroupedPPI, PPIMean
 
@@ -148,9 +169,9 @@ def _of_groups(data, confidence_level, seed):
     by_group = rows.groupby("group", sort=True)
     n_labeled = by_group["human"].count()
     shrinks = (n_labeled > 0).sum() >= _FEWEST_GROUPS
-    estimator = _estimator(data)
+    estimator = _estimator(data, bounds)
     if shrinks and not isinstance(estimator, ClassicalMean):
-        estimator = PPIMean()
+        estimator = PPIMean(bounds=bounds)
     # The table tells of groups without labels.
     warnings.filterwarnings("ignore", message=".* have no human label")
     grouped = GroupedPPI(estimator, random_state=seed)
@@ -158,7 +179,7 @@ def _of_groups(data, confidence_level, seed):
     grouped.fit(X, data.human, data.groups, cluster=data.clusters)
     corrected = estimate = grouped.estimate(confidence_level)
     if shrinks:
-        estimate = _shrunk(grouped, _is_binary(data), confidence_level, seed)
+        estimate = _shrunk(grouped, bounds, confidence_level, seed)
     columns = {
         "group": n_labeled.index,
         "n_rows": by_group.size().to_numpy(),
@@ -170,11 +191,11 @@ def _of_groups(data, confidence_level, seed):
         "corrected_high": corrected.high,
     }
     # Drawn to other groups, an estimate is no longer paired with the labels of its own.
-    bias = None if shrinks else _bias(data, seed, confidence_level)
+    bias = None if shrinks else _bias(data, bounds, seed, confidence_level)
     return _table(columns, estimate, grouped.effective_sample_size_, bias, data), estimate
 
 
-def _shrunk(grouped, is_binary, confidence_level, seed):
+def _shrunk(grouped, bounds, confidence_level, seed):
     """Empirical Bayes on the corrected groups; those without a label are predicted."""
     from sklearn.linear_model import LinearRegression
 
@@ -202,7 +223,7 @@ def _shrunk(grouped, is_binary, confidence_level, seed):
         method=f"{known.method} on {grouped.estimator_._method}",
         guarantee=known.guarantee,
     )
-    return estimate.within(0, 1) if is_binary else estimate
+    return estimate if bounds is None else estimate.within(*bounds)
 
 
 def _table(columns, estimate, effective_sample_size, bias, data):

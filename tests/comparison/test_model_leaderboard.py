@@ -6,7 +6,7 @@ from scipy.stats import binom
 
 from skbench import DirectEstimator, summarize_items
 from skbench.comparison import compare_models, leaderboard
-from skbench.stats.intervals.binomial import wilson_interval, wilson_interval_of_mean
+from skbench.stats.intervals.binomial import wilson_interval
 from skbench.stats.scales.aggregation import covariance_of_means
 
 

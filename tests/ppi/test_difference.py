@@ -269,15 +269,19 @@ def test_differences_that_happen_to_be_0_and_1_are_no_counts(estimator):
     assert low < 0
 
 
-def test_bounds_smooth_continuous_scores_too():
+def test_labels_that_are_alike_leave_room_for_one_that_was_not_seen():
     rng = np.random.default_rng(9)
     f = rng.random(200)
     y = np.where(np.arange(200) < 10, np.r_[0.0, np.ones(199) * 0.999], np.nan)
     y[0] = 0.999
     with pytest.warns(UserWarning, match="no spread"):
-        assert PPIMean().fit(f, y).standard_error_ == 0
+        low, high = ends(PPIMean(power_tuning=False).fit(0 * f, y))
+    # Ten labels and one of 0.
+    assert low == pytest.approx(0.999 - student_t.ppf(0.975, 9) * 0.999 * np.sqrt(10 / 11**2 / 9))
+    assert 0.999 < high <= 1
     with pytest.warns(UserWarning, match="no spread"):
-        assert PPIMean(bounds=(0, 1)).fit(f, y).standard_error_ > 0.05
+        unknown = ends(PPIMean().fit(f, 7.3 * y))
+    assert np.isnan(unknown).all()
 
 
 def test_estimate_is_cut_to_the_bounds():

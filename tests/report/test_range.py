@@ -68,7 +68,9 @@ def test_differences_are_within_the_width_of_the_range(tmp_path):
     (low,), (high,) = ends(run("compare", path, "a", "b", "--json"), "pairs")
     assert high > 100
     told = ends(run("compare", path, "a", "b", "--bounds", 0, 100, "--json"), "pairs")
-    assert told == ([low], [100])
+    # Two items: a third at the bound is all that keeps the low end from -100.
+    assert (told[0][0], told[1]) == (-100, [100])
+    assert low > -100
 
 
 @pytest.mark.parametrize(("command", "options", "name"), COMMANDS)
@@ -78,7 +80,13 @@ def test_a_range_that_is_told(table, command, options, name):
     assert min(low) < 0 or max(high) > 100
     assert "intervals go beyond the scores, which run from 0 to 100: --bounds" in free.stderr
     told = run(command, table, *options, "--bounds", 0, 100, "--json")
-    assert ends(told, name) == (list(np.clip(low, 0, 100)), list(np.clip(high, 0, 100)))
+    cut = np.clip([low, high], 0, 100)
+    found = np.array(ends(told, name))
+    if name == "models":  # one worst case more widens, and bounds cut
+        assert np.all(found[0] <= cut[0] + 1e-9) and np.all(found[1] >= cut[1] - 1e-9)
+        assert found.min() >= 0 and found.max() <= 100
+    else:
+        assert found.tolist() == cut.tolist()
     assert "--bounds" not in told.stderr
     wrong = run(command, table, *options, "--bounds", 0, 90)
     assert wrong.exit_code == 1 and "scores lie outside bounds from 0 to 90" in wrong.stderr

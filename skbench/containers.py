@@ -13,7 +13,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from skbench._checks import check_confidence_level, check_option, check_whole, require_columns
+from skbench._checks import (
+    check_confidence_level,
+    check_option,
+    check_whole,
+    check_within,
+    require_columns,
+)
 from skbench._printed import NUMBERS, EstimateTable, shown, shown_as_html
 from skbench._types import Labels
 from skbench.stats.intervals.means import normal_interval
@@ -73,6 +79,9 @@ class Sampling:
     most_independent : int, default=None
         Of clustered items, the largest number of independent observations behind one group.
         Estimators refuse sizes beyond it: they count items instead. None refuses nothing.
+    bounds : tuple of two floats, default=None
+        Least and largest score there can be. Direct intervals of scores that are not right and
+        wrong then allow for one worst case more (`skbench.stats.worst_case`). None: not known.
 
     Raises
     ------
@@ -103,6 +112,7 @@ class Sampling:
     item_correlation: pd.DataFrame | None = _OwnFrame()
     variance_noise: VarianceNoise | None = None
     most_independent: int | None = None
+    bounds: tuple[float, float] | None = None
 
     def __post_init__(self):
         check_option("outcome", self.outcome, OUTCOMES)
@@ -113,6 +123,9 @@ class Sampling:
             _set(self, "variance_noise", VarianceNoise(*self.variance_noise))
         if self.most_independent is not None:
             check_whole("most_independent", self.most_independent)
+        if self.bounds is not None:
+            check_within("scores lie", np.empty(0), self.bounds)
+            _set(self, "bounds", tuple(map(float, self.bounds)))
 
     def _check_correlation(self, given):
         if given is None:
@@ -175,7 +188,8 @@ class Sampling:
 
     @property
     def _plain(self):
-        return self.outcome, bool(self.items_shared), self.variance_noise, self.most_independent
+        plain = self.outcome, bool(self.items_shared), self.variance_noise
+        return *plain, self.most_independent, self.bounds
 
     def __repr__(self):
         shared = "no items shared"
@@ -187,7 +201,9 @@ class Sampling:
         noise = self.variance_noise
         if noise is not None:
             variances = f"moderated by {noise.borrowed_freedom:.3g} degrees of freedom"
-        return f"Sampling({self.outcome} scores, {shared}, variances {variances})"
+        told = f"Sampling({self.outcome} scores, {shared}, variances {variances}"
+        ends = "" if self.bounds is None else ", bounds {:g} and {:g}".format(*self.bounds)
+        return f"{told}{ends})"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 
 from skbench.stats.intervals.moments import ROUNDING
-from skbench.stats.shrinkage.stein import weight_of_direct
+from skbench.stats.shrinkage.stein import squared_errors
 
 _FEWEST = 10  # groups, whose errors tell a risk from luck
 _RISK = "The estimated squared error of these estimates is above that of the direct ones"
@@ -35,7 +35,11 @@ def warn_of_noiseless(sigma2, stacklevel=4):
 
 def warn_of_risk(value, standard_error, z, noise):
     """Warn the caller of `estimate` of estimates that seem to be worse than the direct ones."""
-    if len(z) >= _FEWEST and weight_of_direct(value, standard_error**2, z, noise) > 0:
+    if len(z) < _FEWEST or not np.any(noise):
+        return
+    lost = squared_errors(value, standard_error**2, z, noise) - noise
+    # By two standard errors of it: one, as where estimates are moved, is chance too often.
+    if np.mean(lost) > 2 * np.std(lost) / np.sqrt(len(lost)):
         warnings.warn(
             f"{_RISK}: some groups are outlying. Take MixedModel, "
             "which moves to the direct estimates where it must, or DirectEstimator.",

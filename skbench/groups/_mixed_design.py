@@ -84,6 +84,10 @@ class MixedDesign:
         """Values of the groups in the order of `effects`."""
         return [None if column is None else column[self._order] for column in columns]
 
+    def in_order(self, values):
+        """Values of the groups, on the last axis, in the order of `effects`."""
+        return values[..., self._order]
+
     def unsorted(self, values):
         """Values of the groups, on the last axis, in the order of the rows."""
         found = np.empty_like(values)

@@ -26,6 +26,7 @@ from skbench.groups._base import Bounds, GroupEstimator
 from skbench.groups._degenerate import warn_of_noiseless
 from skbench.groups._features import as_pandas
 from skbench.stats.intervals import binomial, means
+from skbench.stats.intervals.worst_case import worst_case_interval
 
 _NAMES = {
     "wilson": "Wilson",
@@ -203,6 +204,8 @@ class DirectEstimator(GroupEstimator):
 
     @property
     def _guarantee(self):
+        if self.interval_ == "t" and np.isfinite(self._worst_cases[0]):
+            return ON_AVERAGE
         return _GUARANTEES.get(self.interval_, ON_AVERAGE)
 
     def _fitted_value(self):
@@ -224,7 +227,10 @@ class DirectEstimator(GroupEstimator):
             return Bounds.normal(z, standard_error, confidence_level)
         self._require(kind, z, n)
         if kind == "t":
-            low, high = means.t_interval(z, standard_error, n - 1, confidence_level)
+            bounds = self._worst_cases
+            low, high = worst_case_interval(z, sigma2, n, n - 1, confidence_level, *bounds)
+            alike = (sigma2 == 0) & np.isinf(bounds[0])
+            low, high = np.where(alike, np.nan, [low, high])
         elif kind == "bounded":
             low, high = means.bounded_interval(z, n, confidence_level, *self._known_bounds)
         else:
@@ -240,7 +246,8 @@ class DirectEstimator(GroupEstimator):
             return "normal"
         if self._binary and are_counts(z, n):
             return "wilson"
-        _warn_of_t(z[sigma2 > 0], sigma2[sigma2 > 0], n[sigma2 > 0])
+        if np.isinf(self._worst_cases[0]):
+            _warn_of_t(z[sigma2 > 0], sigma2[sigma2 > 0], n[sigma2 > 0])
         return "t"
 
     def _warn_of_unknown(self):
@@ -264,6 +271,13 @@ class DirectEstimator(GroupEstimator):
             self._require_counts(kind, z, n)
         if kind == "bounded":
             check_within("groups have means", z, self._known_bounds, _ROUNDING)
+
+    @property
+    def _worst_cases(self):
+        """Bounds at which t intervals count one score more, infinite where they are not known."""
+        known = self.sampling_.bounds if self.bounds is None else self.bounds
+        clustered = self.sampling_.outcome == "clustered"  # n does not count items
+        return (-np.inf, np.inf) if known is None or clustered else known
 
     @property
     def _known_bounds(self):

@@ -379,7 +379,11 @@ class MixedModel(GroupEstimator):
             return super()._of_population(found, sizes)
         rng, tail = np.random.default_rng(self._seed), (1 - found.confidence_level) / 2
         unseen, k = np.round(sizes - self.n_).astype(int), np.round(self.z_ * self.n_)
-        draws = [(k + rng.binomial(unseen, p)) / sizes for p in self._sampled(_TOTALS, rng)]
+        # In the order of the groups' names: the same numbers whatever the order of the rows.
+        left, draws = self._design.in_order(unseen), []
+        for p in self._sampled(_TOTALS, rng):
+            more = rng.binomial(left, self._design.in_order(p))
+            draws.append((k + self._design.unsorted(more)) / sizes)
         totals, value = np.concatenate(draws), (k + unseen * found.value) / sizes
         low, high = np.quantile(totals, [tail, 1 - tail], axis=0, method="inverted_cdf")
         low, high = np.where(self.z_ == 0, 0.0, low), np.where(self.z_ == 1, 1.0, high)

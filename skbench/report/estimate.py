@@ -16,7 +16,7 @@ from skbench.report.options import (
     plot_option,
     seed_option,
 )
-from skbench.report.terminal import DataError, in_one_line, save_picture, working
+from skbench.report.terminal import DataError, in_one_line, save_picture, say, working
 from skbench.report.understanding import counted
 
 _METHODS = {
@@ -74,10 +74,10 @@ def estimate(file, method, confidence_level, plot, form, **options):
         rows, topics = _read(file, options)
         items = rows.items
         options["columns"] = by = [name for name in ("model", *topics) if name in items]
-        summary = _summarized(rows, by, options)
         # Intervals for bounded scores take 0 to 1 for granted.
         assumed = (0.0, 1.0) if options["interval"] == "bounded" else None
         known_range = reading.score_range(rows, options["bounds"] or assumed)
+        summary = _summarized(rows, by, options, known_range)
         size = _population(items, by, options["population"])
         with working("estimating"):
             past = pasts.learn(
@@ -164,7 +164,8 @@ def _refuse_for_groups(options):
             raise DataError(f"--{name} needs scores of items, and the file holds those of groups.")
 
 
-def _summarized(rows, by, options):
+def _summarized(rows, by, options, known_range):
+    from skbench.items.ranges import scale_in_words
     from skbench.summaries import summarize_items
     from skbench.summaries.group_results import summarize_groups
 
@@ -173,7 +174,11 @@ def _summarized(rows, by, options):
     if rows.groups is None:
         cluster = reading.cluster_name(rows)
         weight = reading.cluster_weight(cluster)
-        summary = summarize_items(rows.items, cluster=cluster, cluster_weight=weight, **settings)
+        settings |= {"cluster": cluster, "cluster_weight": weight, "bounds": known_range}
+        summary = summarize_items(rows.items, **settings)
+        scale = None if known_range is not None else scale_in_words(summary.sampling.bounds)
+        if scale is not None:
+            say(f"{scale.rstrip('.')} (--bounds)")
         reading.check_spread(summary)
     else:
         summary = summarize_groups(rows.groups, **settings)

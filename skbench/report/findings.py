@@ -75,7 +75,12 @@ def find(read, by, known_range, confidence_level, missing, seed, past, features,
         for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
             warnings.simplefilter("ignore", category)
         summary = summarize_items(
-            items, by=by, cluster=cluster, cluster_weight=weight, features=features
+            items,
+            by=by,
+            cluster=cluster,
+            cluster_weight=weight,
+            features=features,
+            bounds=known_range,
         )
         reading.check_spread(summary)
         summary = reading.with_names(summary, by)

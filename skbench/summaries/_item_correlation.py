@@ -22,6 +22,7 @@ def item_correlation(
     topic: Names = "topic",
     item: str = "item",
     score: str = "score",
+    cluster: str | None = None,
 ) -> pd.DataFrame:
     """Correlation across models of the errors that shared items cause.
 
@@ -38,6 +39,9 @@ def item_correlation(
         Column of item ids, unique within a topic.
     score : str, default="score"
         Column of scores.
+    cluster : str, default=None
+        Column of clusters of dependent items. The errors of models then correlate through the
+        clusters, far more than item by item.
 
     Returns
     -------
@@ -53,7 +57,7 @@ def item_correlation(
     Notes
     -----
     The correlation of scores less their model's mean in the topic, pooled over
-    topics and shrunk toward one common value; see
+    topics and shrunk toward one common value; with clusters, of its sums over each cluster. See
     `skbench.stats.item_correlation.item_correlation`. Where models are asked the same items,
     their direct estimates err together: an unlucky draw of hard items lowers all.
     `MixedModel` takes the matrix from `Sampling`; `summarize_items` puts it there.
@@ -76,8 +80,9 @@ def item_correlation(
     """
     topic = [topic] if isinstance(topic, str) else list(topic)
     frame = _in_memory(items)
-    require_columns(frame.columns, [model, *topic, item, score])
-    refuse_unhashable(frame, [model, *topic, item])
+    names = [model, *topic, item, *([] if cluster in (None, item) else [cluster])]
+    require_columns(frame.columns, [*names, score])
+    refuse_unhashable(frame, names)
     frame = checked_scores(frame, [], score)
     column, models = _codes(frame, model)
     topic_of_row = _codes_of_pairs([_codes(frame, name)[0] for name in topic])
@@ -90,7 +95,12 @@ def item_correlation(
     table = np.divide(sums, answers, out=np.full(len(sums), np.nan), where=answers > 0)
     topic_of_item = np.empty(shape[0], dtype=int)
     topic_of_item[row] = topic_of_row
-    matrix = correlations.item_correlation(table.reshape(shape), topic_of_item)
+    of_items = [table.reshape(shape), topic_of_item]
+    if cluster not in (None, item):
+        cluster_of_item = np.empty(shape[0], dtype=int)
+        cluster_of_item[row] = _codes_of_pairs([topic_of_row, _codes(frame, cluster)[0]])
+        of_items.append(cluster_of_item)
+    matrix = correlations.item_correlation(*of_items)
     names = pd.Index(models, name=model)
     return pd.DataFrame(matrix, index=names, columns=names)
 

@@ -12,8 +12,9 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import check_by, check_option, plain, require_columns
-from skbench._types import Names, Path, Rows
+from skbench._types import Bounds, Names, Path, Rows
 from skbench.containers import GroupSummary, Sampling
+from skbench.items.ranges import bounds_of
 from skbench.items.rows import check_cluster_weight, in_memory, opened, refuse_unhashable
 from skbench.stats.clusters.clustered import cluster_robust_by_size, mean_of_cluster_means
 from skbench.summaries._item_correlation import item_correlation
@@ -37,6 +38,7 @@ def summarize_items(
     cluster_weight: Literal["item", "cluster"] = "item",
     variance: Literal["smoothed", "plug-in", "pooled", "agresti", "model"] = "smoothed",
     features: Rows | Sequence[str] | None = None,
+    bounds: Bounds | None = None,
 ) -> GroupSummary:
     """Summarize item scores into one direct estimate per group.
 
@@ -79,6 +81,10 @@ def summarize_items(
         A table of group features with some of the `by` columns as its keys, or item
         columns: of numbers the group means are the features, of text what it says of the
         group, the same in all of its rows.
+    bounds : tuple of two floats, default=None
+        Least and largest score by their definition, for direct intervals of scores that are not
+        right and wrong answers. None: 0 and 1 if all scores lie there, the scale that whole numbers
+        show (labels from 1 to 5), else unknown, as with infinite ones.
 
     Returns
     -------
@@ -166,27 +172,36 @@ def summarize_items(
         X=joined_features(sums.table, sums.labels, by, columns, table, texts),
         groups=topics,
         n_independent=n_independent,
-        sampling=_sampling(frame, sums.n.sum(), roles, outcome, topics is not None, known),
+        sampling=_sampling(frame, sums, roles, outcome, topics is not None, known, bounds),
     )
 
 
-def _sampling(frame, n_rows, roles, outcome, shared, known):
+def _sampling(frame, sums, roles, outcome, shared, known, bounds):
     """`Sampling` of the rows; `item` is None where models share no items."""
     by, score, model, item, cluster = roles
     noisy, correlates = outcome != "binomial", item is not None
-    rows = _fetched(frame, [*by, score, item, cluster], n_rows, noisy, correlates)
+    rows = _fetched(frame, [*by, score, item, cluster], sums.n.sum(), noisy, correlates)
     noise = correlation = None
     if noisy and rows is not None:
         noise = noise_of_variances(rows, by, score, cluster, *known)
     if correlates and rows is not None:
-        correlation = item_correlation(rows, model, [x for x in by if x != model], item, score)
+        topics = [name for name in by if name != model]
+        correlation = item_correlation(rows, model, topics, item, score, cluster)
     return Sampling(
         outcome,
         items_shared=shared,
         item_correlation=correlation,
         variance_noise=noise,
         most_independent=None if cluster is None else int(known[1].max()),
+        bounds=_bounds(rows, score, bounds) if outcome == "continuous" else None,
     )
+
+
+def _bounds(rows, score, given):
+    """Range of the scores as given, or as the rows show it where they were read."""
+    if rows is None:
+        return bounds_of(np.empty(0), given=given)
+    return bounds_of(rows[score].to_numpy(), given=given)
 
 
 def _fetched(frame, columns, n_rows, noisy, correlates):

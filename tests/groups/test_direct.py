@@ -257,7 +257,7 @@ def test_ends_are_cut_to_the_range_that_is_told():
     told = DirectEstimator("t", bounds=(0, 100)).fit(y=z, sigma2=sigma2, n=n)
     assert free.low[0] < 0 and free.high[1] > 100
     assert told.estimate().low[0] == 0 and told.estimate().high[1] == 100
-    assert told.estimate().high[0] == free.high[0]
+    assert told.estimate().high[0] > free.high[0]  # one worst case more
     X = np.zeros((2, 1))
     np.testing.assert_array_equal(
         told.predict_interval(X, z=z, sigma2=sigma2, n=n)[:, 0], told.estimate().low

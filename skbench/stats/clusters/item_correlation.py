@@ -9,7 +9,7 @@ _ROUNDING = 1e-8  # of an eigenvalue
 _SAME = 1e-4  # change of a share at which the factors are found
 
 
-def item_correlation(scores, topic):
+def item_correlation(scores, topic, cluster=None):
     """Correlation across models of the errors that shared items cause.
 
     Parameters
@@ -18,6 +18,8 @@ def item_correlation(scores, topic):
         Score of each model on each item; nan where it did not answer.
     topic : ndarray of int of shape (n_items,)
         Topic of each item, codes from 0 without gaps.
+    cluster : ndarray of int of shape (n_items,), default=None
+        Cluster of each item, codes from 0 without gaps; none reaches over topics.
 
     Returns
     -------
@@ -27,8 +29,9 @@ def item_correlation(scores, topic):
     Notes
     -----
     Scores less the mean of their model in the topic, correlated over all items that both models
-    answered. Entries are drawn towards their mean by the share of their scatter that chance
-    explains, as Schafer and Strimmer (2005, Statistical Applications in Genetics and Molecular
+    answered; with clusters, their sums over each, through which means of topics err together.
+    Entries are drawn towards their mean by the share of their scatter that chance explains, as
+    Schafer and Strimmer (2005, Statistical Applications in Genetics and Molecular
     Biology 4) do: with many models and few items the raw matrix is singular, and its inverse noise.
     Pairs without common items get the mean.
 
@@ -47,6 +50,12 @@ def item_correlation(scores, topic):
         for table in (residuals, seen)
     )
     residuals = np.where(seen, residuals - (sums / np.maximum(counts, 1))[topic], 0.0)
+    if cluster is not None:
+        residuals, seen = (
+            np.stack([np.bincount(cluster, column) for column in part.T], axis=1)
+            for part in (residuals, seen)
+        )
+        seen = seen > 0
     both = seen.astype(float).T @ seen
     squares = (residuals**2).T @ seen  # of the row's model, over items both answered
     scale = np.sqrt(squares * squares.T)

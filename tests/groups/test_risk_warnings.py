@@ -24,7 +24,7 @@ def warned(rng, p, n):
 @pytest.mark.parametrize("level", [0.02, 0.97])
 def test_seldom_near_the_ends_where_shrinking_helps(level):
     rng = np.random.default_rng(0)
-    found = [warned(rng, np.clip(rng.normal(level, 0.01, 40), 0, 1), 20) for _ in range(40)]
+    found = [warned(rng, np.clip(rng.normal(level, 0.01, 40), 0, 1), 20) for _ in range(20)]
     said, ratio = np.array(found, dtype=float).T
     assert np.median(ratio) < 0.7
     assert said.mean() <= 0.1
@@ -35,4 +35,4 @@ def test_said_where_a_few_groups_are_far_off():
     p = np.full(200, 0.995)
     p[::10] = 0.3
     said, ratio = np.array([warned(rng, p, 50) for _ in range(10)], dtype=float).T
-    assert np.all(ratio[said > 0] > 0.9)
+    assert said.any() and np.mean(ratio[said > 0] > 1) > 0.5

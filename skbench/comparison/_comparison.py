@@ -32,12 +32,12 @@ class ModelComparison:
         Standard error that different items would give.
     n_items : ndarray of int of shape (n_comparisons,)
         Number of shared items; 0 where the models share none.
-    n_behind : ndarray of int of shape (n_comparisons,)
-        Number of items behind the standard error: those shared, or the fewer of both
-        models' own where scores are adjusted by earlier models.
+    n_behind : ndarray of shape (n_comparisons,)
+        Number of items behind the standard error: those shared, or the fewer of both models' own
+        where they share none, or where earlier models stand in for the rest.
     items_needed : ndarray of shape (n_comparisons,)
-        Number of such items at which the printed test has power 0.8 if the true difference is
-        the observed one; nan where `n_behind` is 0.
+        Number of such items at which the printed interval excludes 0 with power 0.8 if the true
+        difference is the observed one, at most all there are; nan where the models share none.
     omega2 : ndarray of shape (n_comparisons,)
         Variance that one item adds to the difference, as `required_items` takes it. It
         includes clusters, and the noise of single answers unless `noise` is known.

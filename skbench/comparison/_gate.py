@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -15,9 +15,6 @@ from skbench._types import Bounds, Names, Population, Rows
 from skbench.comparison._gate_evidence import of_bank, of_items
 from skbench.comparison._gate_result import GateResult
 from skbench.stats.ranking import noninferiority
-
-if TYPE_CHECKING:
-    from skbench.bank import ItemBank
 
 _LEAST_LEVEL = 0.8  # below, no number of items gives the power that is asked for
 
@@ -31,7 +28,7 @@ def gate(
     relative: bool = False,
     fail: Literal["worse", "margin"] = "worse",
     missing: Literal["drop", "wrong"] = "drop",
-    bank: ItemBank | None = None,
+    bank: Any = None,
     model: str = "model",
     item: str = "item",
     score: str = "score",

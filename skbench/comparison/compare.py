@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -25,9 +25,6 @@ from skbench.stats.intervals.moments import divided
 from skbench.stats.ranking import multiplicity
 from skbench.stats.ranking.power import exact_n_mcnemar, required_n_t
 
-if TYPE_CHECKING:
-    from skbench.bank import ItemBank
-
 _BY_CLUSTER = ("independent items", "cluster means")
 
 
@@ -47,7 +44,7 @@ def compare_models(
     missing: Literal["drop", "wrong", "refuse"] = "drop",
     bounds: Bounds | None = None,
     population: Population | None = None,
-    bank: ItemBank | None = None,
+    bank: Any = None,
 ) -> ModelComparison:
     """Differences of models, paired on the items they share.
 
@@ -283,7 +280,7 @@ def compared(table, pairs, positions, confidence_level, adjust="none"):
     low, high, p_value = intervals(fields, level, table.range_of_differences)
     unpaired = fields["variance_a"] + fields["variance_b"]
     scale = 2 * np.sqrt(fields["variance_a"] * fields["variance_b"])
-    behind = fields["n_behind"]
+    behind = np.where(n > 0, n, fields["n_behind"])
     item_variance = np.where(n > 0, behind * variance, np.nan)
     # A model that scores the same on all items has no correlation but that of rounding.
     least = np.minimum(fields["variance_a"], fields["variance_b"])
@@ -334,7 +331,7 @@ def _items_needed(table, fields, item_variance, level):
         needed[k] = exact_n_mcnemar(abs(difference[k]), disagreement[k], level, POWER)
     # In a finite population 1 / n falls by 1 / N.
     with np.errstate(divide="ignore"):
-        of_all = 1 / needed + (1 - fields["left"]) / fields["n_behind"]
+        of_all = 1 / needed + (1 - fields["left"]) / n
         return np.where(fields["left"] < 1, 1 / of_all, needed)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from skbench._checks import check_confidence_level, check_option, listed, plain
 from skbench._types import Bounds, Names, Population, Rows
@@ -34,9 +35,6 @@ from skbench.stats.intervals.group_means import mean_of_groups
 from skbench.stats.intervals.moments import divided
 from skbench.stats.intervals.worst_case import worst_case_interval
 from skbench.stats.ranking import ranks
-
-if TYPE_CHECKING:
-    from skbench.bank import ItemBank
 
 _MUCH = 0.05  # share of blanks from which on bounds are told
 _MOST_TOLD = 5  # models whose blanks are told, those with the most
@@ -112,7 +110,7 @@ def leaderboard(
     missing: Literal["drop", "wrong", "refuse"] = "drop",
     bounds: Bounds | None = None,
     population: Population | None = None,
-    bank: ItemBank | None = None,
+    bank: Any = None,
 ) -> Leaderboard:
     """Rank models by their mean score, with the uncertainty of scores and ranks.
 
@@ -374,6 +372,10 @@ def _estimate(table, mean, variance, freedom, confidence_level):
             gaps = ~table.n_answers.all(axis=0)
             of_scores = binomial.wilson_interval_of_mean(p, total, n_equal, confidence_level)
             low, high = np.where(gaps, of_scores, [low, high])
+        elif np.ptp(n) > 0:  # in topics of different sizes the normal interval errs elsewhere
+            reach = norm.isf((1 - confidence_level) / 2) * error
+            low, high = np.minimum(low, value - reach), np.maximum(high, value + reach)
+            low, high = np.clip([low, high], 0, 1)
         kind = "Wilson"
     else:
         df = freedom[:, 0] if table.n_groups == 1 else np.where(np.isfinite(total), np.inf, np.nan)

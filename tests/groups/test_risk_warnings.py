@@ -4,9 +4,9 @@ import warnings
 
 import numpy as np
 import pytest
+from skbench.stats.binomial import sampling_variance
 
 from skbench import EmpiricalBayes
-from skbench.stats.binomial import sampling_variance
 
 
 def warned(rng, p, n):

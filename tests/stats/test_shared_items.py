@@ -7,8 +7,6 @@ from reference.two_way_dense import dense_pair
 
 from skbench.stats.clusters.clustered import cluster_robust_variance
 from skbench.stats.clusters.shared_items import (
-    own_item_errors,
-    own_item_scores,
     pair_errors,
     shared_item_scores,
 )
@@ -151,32 +149,3 @@ def stacked_cr2(scores, clusters, a, b):
         columns.append(keep[:, own] @ weight)
     products = np.array(columns) @ np.array(columns).T
     return contrast @ bread @ design.T @ y, meat, np.trace(products) ** 2 / np.sum(products**2)
-
-
-@pytest.mark.parametrize("seed, n_clusters, gaps", [(1, 9, 0.3), (2, 36, 0.5), (3, 12, 0.1)])
-def test_own_items_are_stacked_least_squares_with_cr2(seed, n_clusters, gaps):
-    scores, clusters = table(seed, n_clusters=n_clusters, gaps=gaps)
-    fit = own_item_scores(scores, clusters)
-    assert_allclose(fit.mean, np.nanmean(scores, axis=0), rtol=1e-12)
-    errors = own_item_errors(scores, clusters, fit)
-    for a, b in combinations(range(5), 2):
-        difference, variance, df = stacked_cr2(scores, clusters, a, b)
-        assert_allclose(errors.difference[a, b], difference, rtol=1e-9)
-        assert_allclose(errors.variance[a, b], variance, rtol=1e-9)
-        assert_allclose(errors.df[a, b], df, rtol=0.02)  # by shares of independent items
-
-
-def test_own_items_of_complete_tables_are_shared_ones():
-    scores, clusters = table(5)
-    found = own_item_scores(scores, clusters)
-    errors = own_item_errors(scores, clusters, found)
-    for one, other in zip(errors, pairs_of(scores, clusters)[1], strict=True):
-        off = ~np.eye(5, dtype=bool)
-        assert_allclose(one[off], other[off], rtol=1e-10)
-
-
-def test_own_items_without_spread_are_unknown():
-    scores = np.array([[1.0, np.nan, 0.0], [np.nan, 0.5, 1.0], [np.nan, np.nan, 1.0]])
-    errors = own_item_errors(scores, np.arange(3), own_item_scores(scores, np.arange(3)))
-    assert np.isnan(errors.variance[0, 1]) and np.isnan(errors.variance[1, 2])
-    assert errors.difference[0, 1] == 0.5

@@ -36,7 +36,7 @@ def posterior_interval(values, confidence_level=0.95, n_comparisons=1):
     >>> [end.round(2).tolist() for end in posterior_interval(values, 0.9, n_comparisons=10)]
     [[-0.22], [1.22]]
     """
-    alpha = 1 - confidence_level
+    alpha = round(1 - confidence_level, 12)  # so that quantiles of whole numbers are whole
     low = np.quantile(values, alpha / 2, axis=0, method="lower")
     high = np.quantile(values, 1 - alpha / 2, axis=0, method="higher")
     further = norm.isf(alpha / 2 / n_comparisons) - norm.isf(alpha / 2)

@@ -9,6 +9,7 @@ from conftest import simulated
 from scipy.stats import binom
 
 from skbench import ItemBank, UnitLevelModel, compare_models, leaderboard
+from skbench.stats.posterior import posterior_interval
 
 COLUMNS = ["model", "topic", "item"]
 
@@ -30,8 +31,9 @@ def test_intervals_are_quantiles_of_the_draws(bank, two, by):
     e, draws = model.estimate(by), model.sample(by)
     flat = draws.values.reshape(len(draws.values), -1)
     np.testing.assert_allclose(e.value, flat.mean(axis=0), rtol=1e-12)
-    np.testing.assert_array_equal(e.low, np.quantile(flat, 0.025, axis=0, method="lower"))
-    np.testing.assert_array_equal(e.high, np.quantile(flat, 0.975, axis=0, method="higher"))
+    expected = posterior_interval(flat)
+    np.testing.assert_array_equal(e.low, expected[0])
+    np.testing.assert_array_equal(e.high, expected[1])
     assert e.labels.names == draws.interval().labels.names
     assert list(e.labels) == list(draws.interval().labels)
 

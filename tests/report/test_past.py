@@ -13,6 +13,7 @@ from skbench.report.estimate import estimate
 from skbench.report.leaderboard import leaderboard
 from skbench.report.plan import plan
 from skbench.report.report import report
+from skbench.stats.posterior import posterior_interval
 
 N_TOPICS, N_ITEMS = 4, 40
 NEW = ["new a", "new b"]
@@ -142,7 +143,7 @@ def test_ranking_and_pairs_are_those_of_the_unit_level_model(files, fitted, by):
     for row in board["models"]:
         own = values[:, list(fitted.models_).index(row["model"])]
         assert row["value"] == pytest.approx(own.mean(), abs=1e-12)
-        ends = np.quantile(own, 0.025, method="lower"), np.quantile(own, 0.975, method="higher")
+        ends = posterior_interval(own)
         assert (row["low"], row["high"]) == pytest.approx(ends, abs=1e-12)
     assert board["method"] == "unit level, 6 earlier models"
     pairs = parsed(compare, *given, *(f"--by={name}" for name in by))["pairs"]

@@ -23,8 +23,11 @@ def posterior_interval(values, confidence_level=0.95, n_comparisons=1):
 
     Notes
     -----
-    Quantiles at the level asked; for several at once the ends move outwards by ``z' - z`` standard
-    deviations, with normal quantiles of either level, as draws do not reach so far.
+    Quantiles at the level asked, of values that repeat by the mid-distribution, which counts half of
+    the draws at a value as below it: totals of items are whole numbers, and quantiles that are
+    passed for sure would be wider by about one item. For several intervals at once the ends move
+    outwards by ``z' - z`` standard deviations, with normal quantiles of either level, as draws do
+    not reach so far.
 
     When not to use it: for draws of a bootstrap, whose quantiles are no posterior.
 
@@ -37,11 +40,18 @@ def posterior_interval(values, confidence_level=0.95, n_comparisons=1):
     [[-0.22], [1.22]]
     """
     alpha = round(1 - confidence_level, 12)  # so that quantiles of whole numbers are whole
-    low = np.quantile(values, alpha / 2, axis=0, method="lower")
-    high = np.quantile(values, 1 - alpha / 2, axis=0, method="higher")
+    low, high = _mid_quantile(values, alpha / 2), -_mid_quantile(-values, alpha / 2)
     further = norm.isf(alpha / 2 / n_comparisons) - norm.isf(alpha / 2)
     reach = further * values.std(axis=0)
     return low - reach, high + reach
+
+
+def _mid_quantile(values, share):
+    """The least value with at least this share of draws below it, half of those at it counted."""
+    found = np.quantile(values, share, axis=0, method="lower")
+    below = (values < found).sum(axis=0) + (values == found).sum(axis=0) / 2
+    following = np.where(values > found, values, np.inf).min(axis=0)
+    return np.where(below < share * len(values), np.minimum(following, values.max(axis=0)), found)
 
 
 def posterior_p_value(values):
@@ -60,8 +70,8 @@ def posterior_p_value(values):
 
     Notes
     -----
-    Twice the share of draws at 0 or beyond it. Where no draw is, the tail is normal from the
-    extreme draw outwards.
+    Twice the share of draws beyond 0, half of those at it counted. Where no draw is, the tail is
+    normal from the extreme draw outwards.
 
     Examples
     --------
@@ -69,7 +79,8 @@ def posterior_p_value(values):
     array([0.25])
     """
     n = len(values)
-    beyond = np.minimum((values <= 0).sum(axis=0), (values >= 0).sum(axis=0))
+    at = (values == 0).sum(axis=0) / 2
+    beyond = np.minimum((values < 0).sum(axis=0), (values > 0).sum(axis=0)) + at
     nearest = np.minimum(np.abs(values.min(axis=0)), np.abs(values.max(axis=0)))
     std = values.std(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):

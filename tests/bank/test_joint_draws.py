@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from conftest import simulated
 from scipy.stats import binom
+from skbench.stats.posterior import posterior_interval
 
 from skbench import ItemBank, UnitLevelModel, compare_models, leaderboard
-from skbench.stats.posterior import posterior_interval
 
 COLUMNS = ["model", "topic", "item"]
 

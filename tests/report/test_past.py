@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from skbench.stats.posterior import posterior_interval
 
 from skbench.bank import ItemBank, UnitLevelModel, choose_items, items_needed
 from skbench.report.compare import compare
@@ -13,7 +14,6 @@ from skbench.report.estimate import estimate
 from skbench.report.leaderboard import leaderboard
 from skbench.report.plan import plan
 from skbench.report.report import report
-from skbench.stats.posterior import posterior_interval
 
 N_TOPICS, N_ITEMS = 4, 40
 NEW = ["new a", "new b"]

@@ -23,11 +23,11 @@ def posterior_interval(values, confidence_level=0.95, n_comparisons=1):
 
     Notes
     -----
-    Quantiles at the level asked, of values that repeat by the mid-distribution, which counts half of
-    the draws at a value as below it: totals of items are whole numbers, and quantiles that are
-    passed for sure would be wider by about one item. For several intervals at once the ends move
-    outwards by ``z' - z`` standard deviations, with normal quantiles of either level, as draws do
-    not reach so far.
+    Quantiles at the level asked. Values that repeat have those of the mid-distribution, which takes
+    half of the draws at a value for below it: totals of items are whole numbers, and quantiles that
+    are passed for sure would be wider by about one item. For several intervals at once the ends
+    move outwards by ``z' - z`` standard deviations, with normal quantiles of either level, as draws
+    do not reach so far.
 
     When not to use it: for draws of a bootstrap, whose quantiles are no posterior.
 

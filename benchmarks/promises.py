@@ -16,7 +16,8 @@ corners, and writes nothing; widths are then relative to those estimators alone.
 A word is judged in the corners that it speaks of: "each group" in all; "on average over
 accuracies" on average over the accuracies of one n; "unless skewed" where scores are not;
 "average over groups" in all, averaged over the groups of a corner; "posterior" and "model"
-where the model is right; "none" nowhere.
+where the model is right; "none" nowhere. ``printed.py`` counts what commands print: wrong passes of
+gates, false rank sets, numbers of one page that differ.
 """
 
 import argparse
@@ -32,6 +33,8 @@ import pandas as pd
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
+
+import printed  # noqa: E402
 
 import skbench  # noqa: E402
 from skbench import summarize_items  # noqa: E402
@@ -628,6 +631,8 @@ def main():
     print(result.round(3).to_string())
     if not (arguments.small or arguments.only):
         OUT.write_text(as_rst(result))
+    if not arguments.only:
+        printed.run(arguments.small)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from skbench.items.rows import check_cluster_weight
 from skbench.items.tables import MISSING, score_table
 from skbench.stats.intervals.moments import divided
 from skbench.stats.ranking import multiplicity
-from skbench.stats.ranking.power import exact_n_mcnemar, required_n_t
+from skbench.stats.ranking.power import required_n_mcnemar, required_n_t
 
 _BY_CLUSTER = ("independent items", "cluster means")
 
@@ -325,10 +325,9 @@ def _items_needed(table, fields, item_variance, level):
         distance = table.range_of_differences + np.abs(difference)
     settings = level, POWER, size, distance
     needed = np.array(required_n_t(difference, item_variance, *settings), ndmin=1)
-    exact = fields["exact"] & np.isfinite(item_variance)
     disagreement = (fields["only_a"] + fields["only_b"]) / n
-    for k in np.flatnonzero(exact):
-        needed[k] = exact_n_mcnemar(abs(difference[k]), disagreement[k], level, POWER)
+    by_mcnemar = required_n_mcnemar(difference, disagreement, level, POWER)
+    needed = np.where(fields["exact"] & np.isfinite(item_variance), by_mcnemar, needed)
     # In a finite population 1 / n falls by 1 / N.
     with np.errstate(divide="ignore"):
         of_all = 1 / needed + (1 - fields["left"]) / n

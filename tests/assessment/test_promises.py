@@ -3,9 +3,11 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+import printed
 import promises
 
 pytestmark = pytest.mark.slow
@@ -39,3 +41,11 @@ def test_errors_beyond_the_direct_ones_are_named(found):
 
 def test_no_interval_that_promises_has_no_width(found):
     assert (found.loc[found["word"] != "none", "no_width"] == 0).all()
+
+
+def test_what_commands_print_is_as_seldom_wrong_as_it_may_be():
+    table = printed.printed(small=True)
+    band = np.sqrt(table["allowed"] * (1 - table["allowed"]) / table["sets"])
+    beyond = table["wrong"] > table["allowed"] + 3 * band
+    assert table[beyond].empty, table[beyond]
+    assert len(table) == len(printed.CORNERS) >= 20

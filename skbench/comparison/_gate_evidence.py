@@ -45,7 +45,7 @@ def of_items(items, pair, columns, by, missing, goal, settings, rate):
     shared = np.isfinite(table.scores).all(axis=1)
     scores = table.scores[shared].mean(axis=0)
     margin, relative, fail, level = goal
-    delta = _in_score_units(margin, relative, scores[1], pair[1], table)
+    delta = _in_score_units(margin, relative, scores[1], pair[1], table.is_binary)
     found = _compared(table._replace(groups=None), level)
     if found["skewed"].any():
         warnings.warn(f"{pair[0]!r} and {pair[1]!r} {SKEWED}.", stacklevel=3)
@@ -63,9 +63,9 @@ def of_items(items, pair, columns, by, missing, goal, settings, rate):
     )
 
 
-def of_bank(bank, items, pair, columns, by, goal, settings):
+def of_bank(bank, items, pair, columns, by, missing, goal, settings):
     """`Evidence` of all items of a bank, by joint draws."""
-    check_bank_settings(by, columns["cluster"], columns["item"], "drop")
+    check_bank_settings(bank, by, columns["cluster"], columns["item"], missing)
     margin, relative, _, level = goal
     names = columns["model"], "topic", columns["item"], columns["score"]
     found = {}
@@ -76,7 +76,7 @@ def of_bank(bank, items, pair, columns, by, goal, settings):
     posterior, one = found[False]
     position = list(posterior.models.get_indexer(pair))
     scores = posterior.draws.mean(axis=0)[position, 0]
-    delta = float(margin * scores[1] if relative else margin)
+    delta = _in_score_units(margin, relative, scores[1], pair[1], bank.binary_)
     n_all = int(posterior.n_all[0])
     e = one.estimate
     return Evidence(
@@ -137,7 +137,7 @@ def _check_shared(table, item, missing):
     warn_of_units(table)
 
 
-def _in_score_units(margin, relative, mean, baseline, table):
+def _in_score_units(margin, relative, mean, baseline, is_binary):
     """The margin in the units of the score."""
     if relative and not mean > 0:
         raise ValueError(
@@ -145,7 +145,7 @@ def _in_score_units(margin, relative, mean, baseline, table):
             "margin in the units of the score."
         )
     delta = float(margin * mean if relative else margin)
-    if table.is_binary and delta >= 1:
+    if is_binary and delta >= 1:
         raise ValueError(
             f"The margin is {delta:g}, but right and wrong answers cannot lose more than 1: two "
             "points of a hundred are margin=0.02."

@@ -146,7 +146,7 @@ def compare_models(
     check_confidence_level(confidence_level)
     by = [by] if isinstance(by, str) else list(by or [])
     if bank is not None:
-        check_bank_settings(by, cluster, item, missing)
+        check_bank_settings(bank, by, cluster, item, missing)
         names = model, "topic", item, score
         pair = [a, b] if b is not None else None
         settings = {"models": pair, "bounds": bounds, "population": population}

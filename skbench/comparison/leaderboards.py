@@ -186,7 +186,7 @@ def leaderboard(
     check_option("missing", missing, MISSING)
     topics = [topics] if isinstance(topics, str) else list(topics or [])
     if bank is not None:
-        check_bank_settings(topics, cluster, item, missing)
+        check_bank_settings(bank, topics, cluster, item, missing)
         names = model, "topic", item, score
         settings = {"bounds": bounds, "population": population}
         posterior = posterior_with_bank(bank, items, names, topics=topics, **settings)

@@ -130,12 +130,17 @@ def _sizes(bank, population):
     return population[[bank.topic, bank.item]].drop_duplicates()[bank.topic].value_counts()
 
 
-def check_bank_settings(topics, cluster, item, missing):
+def check_bank_settings(bank, topics, cluster, item, missing):
     """Refuse or tell what has no meaning with a bank."""
+    if topics and list(bank.topics_) == ["all"]:
+        raise ValueError(f"The bank has no topics: leave out {topics}, or name its column of them.")
     if len(topics) > 1:
         raise ValueError(f"With bank=... there is one column of topics, the bank's: got {topics}.")
-    if missing == "wrong":
-        raise ValueError('missing="wrong" has no meaning with bank=...: leave it out.')
+    if missing != "drop":
+        raise ValueError(
+            f"missing={missing!r} has no meaning with bank=...: the items that a model was not "
+            "asked are estimated. Leave it out."
+        )
     if cluster not in (None, item):
         warnings.warn(
             f"With earlier models, items count as independent given their easiness: the clusters "

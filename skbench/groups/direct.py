@@ -59,11 +59,13 @@ class DirectEstimator(GroupEstimator):
     interval : {"auto", "wilson", "clopper-pearson", "jeffreys", "agresti-coull", "wald", \
 "t", "normal", "bounded"}, default="auto"
         "auto" takes Wilson where every ``z * n`` is a whole number (binary
-        scores), Student's t where `n` is known, and normal intervals otherwise.
+        scores), Student's t where `n` is known, and normal intervals otherwise. Where the
+        scores of independent items are bounded, each end of "t" counts one score more at its
+        bound (`skbench.stats.worst_case`).
     bounds : tuple of two floats, default=None
         Range in which every score lies by its definition: means outside are refused, and
-        ends are cut to it. None: not known, but for scores 0 and 1, and (0, 1) where
-        ``interval="bounded"`` needs it.
+        ends are cut to it. None: that of `sampling`; if that has none it is not known, but for
+        scores 0 and 1, and (0, 1) where ``interval="bounded"`` needs it.
     sampling_variance : float, default=None
         Known common sampling variance, where `fit` gets no `sigma2`.
 

@@ -157,10 +157,11 @@ class PPIMean(PPIEstimator):
         (PPI++). False gives weight 1 to it, or to the mean of several (PPI). "pooled" differs
         where many groups are fitted at once: they then share one regression.
     interval : {"auto", "t", "z"}, default="auto"
-        "t" takes t quantiles and, for bounded labels, a variance smoothed by
-        pseudo-labels. "auto" takes Wilson's interval around the estimate for labels 0 and 1 of
-        independent rows and a tuned weight, unless "t" is expected to be narrower. "z" is
-        the normal interval of the papers, far too short with few labels.
+        "t" takes t quantiles and, for labels 0 and 1, a variance smoothed by pseudo-labels; for
+        other bounded labels each end counts one label more at its bound
+        (`skbench.stats.worst_case`). "auto" takes Wilson's interval around the estimate for
+        labels 0 and 1 of independent rows and a tuned weight, unless "t" is expected to be
+        narrower. "z" is the normal interval of the papers, far too short with few labels.
     bounds : tuple of two floats, default=None
         Range of the labels by their definition. None takes 0 to 1 if all labels lie there,
         the scale that whole numbers show (labels from 1 to 5), and no bounds otherwise.
@@ -181,6 +182,8 @@ class PPIMean(PPIEstimator):
         Mean of ``y - lambda_ * f`` over the labeled rows.
     n_labeled_, n_unlabeled_ : int
         Numbers of rows.
+    bounds_ : tuple of two floats or None
+        Range of the labels that was taken.
     effective_sample_size_ : float
         Number of labels from which the classical mean has this standard error. With few
         labels 0 and 1 the ratio of interval widths differs.

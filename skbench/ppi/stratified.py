@@ -61,7 +61,7 @@ class StratifiedPPI(PPIEstimator):
     min_count : int, default=3
         Strata with fewer labeled or unlabeled rows are merged into one.
     bounds : tuple of two floats, default=None
-        Range of the labels; None takes (0, 1) where all labels are 0 or 1.
+        Range of the labels by their definition; None as in `PPIMean`.
 
     Attributes
     ----------

@@ -92,7 +92,7 @@ def test_rankings_and_pairs_follow_from_the_same_draws(bank, past, new):
     )
     sign = 1 if board.comparison.estimate.labels[0][0] == "m12" else -1
     assert board.comparison.estimate.value[0] == pytest.approx(sign * apart.mean())
-    for settings in ({"topics": ["topic", "item"]}, {"missing": "wrong"}):
+    for settings in ({"topics": ["topic", "item"]}, {"missing": "wrong"}, {"missing": "refuse"}):
         with pytest.raises(ValueError, match="bank"):
             leaderboard(asked, bank=bank, **settings)
 

@@ -147,6 +147,18 @@ def mixed():
     return MixedModel(random_state=0).fit(**SUMMARY.fit_args)
 
 
+def test_totals_do_not_depend_on_the_order_of_the_rows(mixed):
+    order = np.random.default_rng(1).permutation(len(SUMMARY.z))
+    args = SUMMARY.fit_args
+    rows = {name: args[name][order] for name in ("y", "sigma2", "n", "groups")}
+    rows |= {"X": args["X"].iloc[order], "sampling": args["sampling"]}
+    shuffled = MixedModel(random_state=0).fit(**rows).estimate(population=30)
+    expected = mixed.estimate(population=30)
+    for name in ("value", "low", "high", "standard_error"):
+        found = getattr(shuffled, name)
+        np.testing.assert_allclose(found, getattr(expected, name)[order], rtol=1e-9)
+
+
 def test_totals_that_can_be(mixed):
     whole, plain = mixed.estimate(0.9, population=17), mixed.estimate(0.9)
     right, low, high = SUMMARY.z * 10, 17 * whole.low, 17 * whole.high

@@ -14,6 +14,8 @@ def joint_draws(bank, items, by, n_draws, population, bounds, random_state):
     """`Draws` of the mean scores of the models of some item rows over all items."""
     rows = collected(as_frame(items))
     require_columns(rows.columns, [bank.model, bank.item, bank.score])
+    if rows.empty:
+        raise ValueError("items has no rows: there is nothing to estimate.")
     by = check_by(by if isinstance(by, str) else list(by))
     named = set(rows[bank.model])
     held = [name for name in bank.models_ if name in named]

@@ -16,6 +16,7 @@ from skbench.stats.intervals.moments import ROUNDING, divided
 from skbench.stats.intervals.posterior import posterior_interval, posterior_p_value
 
 METHOD = "unit level"
+CHANCE = "inclusion_probability"  # of being asked, as choose_items gives it
 
 
 class Posterior(NamedTuple):
@@ -95,7 +96,7 @@ def posterior_with_bank(
         rows = rows[rows[names[0]].isin(models)]
     names = (names[0], topics[0] if topics else names[1], *names[2:])
     of_bank = bank.model, bank.topic, bank.item, bank.score
-    given = rows[[name for name in names if name in rows]]
+    given = rows[[name for name in (*names, CHANCE) if name in rows]]
     given = given.rename(columns=dict(zip(names, of_bank, strict=True)))
     by = list(of_bank[: 2 if topics else 1])
     population = _of_topics(bank, population)

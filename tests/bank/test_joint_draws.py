@@ -9,7 +9,7 @@ from conftest import simulated
 from scipy.stats import binom
 from skbench.stats.posterior import posterior_interval
 
-from skbench import ItemBank, UnitLevelModel, compare_models, leaderboard
+from skbench import ItemBank, UnitLevelModel, choose_items, compare_models, leaderboard
 
 COLUMNS = ["model", "topic", "item"]
 
@@ -95,6 +95,22 @@ def test_rankings_and_pairs_follow_from_the_same_draws(bank, past, new):
     for settings in ({"topics": ["topic", "item"]}, {"missing": "wrong"}, {"missing": "refuse"}):
         with pytest.raises(ValueError, match="bank"):
             leaderboard(asked, bank=bank, **settings)
+
+
+def test_chances_of_being_asked_are_not_lost(bank, new):
+    chosen = choose_items(bank, 60, chances="informative", random_state=0)
+    asked = new.merge(chosen)
+    expected = UnitLevelModel(bank).fit(asked.drop(columns="score"), asked["score"])
+    board = leaderboard(asked, bank=bank).estimate
+    np.testing.assert_allclose(board.value, expected.estimate("model").value)
+    # Items that are harder than the rest are told, unless their chances are known.
+    hard = bank.items_.assign(d=bank.easiness_).sort_values("d").groupby("topic").head(12)
+    odd = new.merge(hard[["topic", "item"]])
+    with pytest.warns(UserWarning, match="harder"):
+        leaderboard(odd, bank=bank)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        leaderboard(odd.assign(inclusion_probability=0.24), bank=bank)
 
 
 def draws_of_pairs(n_items, asked_of, n_sets, level, seed=0):

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from scipy.stats import norm
+from scipy.stats import t as student_t
 
 from skbench._checks import check_confidence_level, check_option, listed, plain
 from skbench._types import Bounds, Names, Population, Rows
@@ -31,7 +32,7 @@ from skbench.comparison.ranks import RankConfidenceSets, indistinguishable_group
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate
 from skbench.items.tables import MISSING, score_table
 from skbench.stats.intervals import binomial
-from skbench.stats.intervals.group_means import mean_of_groups
+from skbench.stats.intervals.group_means import freedom_of_mean, mean_of_groups
 from skbench.stats.intervals.moments import divided
 from skbench.stats.intervals.worst_case import worst_case_interval
 from skbench.stats.ranking import ranks
@@ -366,16 +367,7 @@ def _estimate(table, mean, variance, freedom, confidence_level):
     total, left, n_equal = _of_whole(table, variance, freedom, n)
     error = np.sqrt(total)
     if table.is_binary and not table.is_clustered:
-        p = np.clip(value, 0, 1)
-        low, high = binomial.wilson_interval(p * n_equal, n_equal, confidence_level)
-        if table.n_groups == 1:  # where items are missing, of the least-squares score
-            gaps = ~table.n_answers.all(axis=0)
-            of_scores = binomial.wilson_interval_of_mean(p, total, n_equal, confidence_level)
-            low, high = np.where(gaps, of_scores, [low, high])
-        elif np.ptp(n) > 0:  # in topics of different sizes the normal interval errs elsewhere
-            reach = norm.isf((1 - confidence_level) / 2) * error
-            low, high = np.minimum(low, value - reach), np.maximum(high, value + reach)
-            low, high = np.clip([low, high], 0, 1)
+        low, high = _wilson(table, value, total, n_equal, confidence_level)
         kind = "Wilson"
     else:
         df = freedom[:, 0] if table.n_groups == 1 else np.where(np.isfinite(total), np.inf, np.nan)
@@ -402,6 +394,26 @@ def _estimate(table, mean, variance, freedom, confidence_level):
     )
 
 
+def _wilson(table, value, variance, n, confidence_level):
+    """Intervals of shares of right answers, by the number of items that makes one as precise."""
+    p, k = np.clip(value, 0, 1), np.clip(value, 0, 1) * n
+    if table.n_groups > 1:
+        of_topics = _variances_of_answers(table)
+        df = freedom_of_mean(of_topics, _answered(table))
+        reach = student_t.isf((1 - confidence_level) / 2, df)  # of small topics that count much
+        return binomial.wilson_interval(k, n, 2 * norm.cdf(reach) - 1)
+    # Where items are missing, of the least-squares score.
+    gaps = ~table.n_answers.all(axis=0)
+    of_scores = binomial.wilson_interval_of_mean(p, variance, n, confidence_level)
+    return np.where(gaps, of_scores, binomial.wilson_interval(k, n, confidence_level))
+
+
+def _variances_of_answers(table):
+    """Smoothed variances of the shares of right answers, (n_groups, n_models)."""
+    right = np.stack([table.group_sums(np.nan_to_num(x)) for x in table.scores.T], axis=1)
+    return binomial.sampling_variance(right, _answered(table))
+
+
 def _answered(table):
     """Number of items that each model answered, (n_groups, n_models)."""
     return np.stack([table.group_sums(own) for own in table.n_answers.T > 0], axis=1)
@@ -414,13 +426,12 @@ def _of_whole(table, variance, freedom, n):
     if table.n_groups == 1:
         return variance[:, 0], left[0], n[0]
     if table.is_binary and not table.is_clustered:
-        right = np.stack([table.group_sums(np.nan_to_num(x)) for x in table.scores.T], axis=1)
-        smoothed = ((right + 1) / (n + 2)).mean(axis=0)
-        known = binomial.sampling_variance(right, n) / table.n_groups**2
+        known = _variances_of_answers(table) / table.n_groups**2
         total = known.sum(axis=0)
+        p = np.stack([table.group_sums(np.nan_to_num(x)) for x in table.scores.T], axis=1)
+        p = ((p + 1) / (n + 2)).mean(axis=0)
         # As many items as make a single proportion so precise.
-        n_equal = smoothed * (1 - smoothed) / total
-        return total, (left * known).sum(axis=0) / total, n_equal
+        return total, (left * known).sum(axis=0) / total, p * (1 - p) / total
     return mean_of_groups(variance.T, n, freedom.T, left)
 
 

@@ -325,22 +325,23 @@ def effective_sample_size(data, result):
     return result.n_labeled * divided(classical, result.standard_error**2)
 
 
-def difference_interval(data, found, known, bounds, worst_case=True):
+def difference_interval(data, found, known, bounds, worst_case=True, left=1.0):
     """The function ``interval(confidence_level)`` of a difference estimate, and its worst cases.
 
     Labels that are bounded but not 0 and 1 count one worst case more at each end
-    (`skbench.stats.worst_case`); the variance of those is smoothed by pseudo-labels.
+    (`skbench.stats.worst_case`); the variance of those is smoothed by pseudo-labels. `left` is the
+    share of the labels' variance that is left where the rows are all there are.
     """
     smoothed = smoothed_bounds(data, bounds) is not None
     if bounds is None or smoothed or not worst_case:
         spread = np.where(known, np.sqrt(found.variance), np.nan)
         return t_interval_of(found.value, spread, found.df, bounds), None
     parts = found.variance, found.unlabeled_variance, found.df, found.n_labeled
-    return partial(_worst_case_interval, cut(found.value, bounds), parts, bounds), bounds
+    return partial(_worst_case_interval, cut(found.value, bounds), parts, bounds, left), bounds
 
 
-def _worst_case_interval(value, parts, bounds, confidence_level):
-    low, high = reach_of(value, *parts, bounds, confidence_level)
+def _worst_case_interval(value, parts, bounds, left, confidence_level):
+    low, high = reach_of(value, *parts, bounds, confidence_level, left)
     return cut(value - low, bounds), cut(value + high, bounds)
 
 

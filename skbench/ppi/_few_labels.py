@@ -57,14 +57,16 @@ def _warn(message):
     warnings.warn(message, stacklevel=4)
 
 
-def reach_of(value, variance, fixed, df, n_labeled, bounds, confidence_level):
+def reach_of(value, variance, fixed, df, n_labeled, bounds, confidence_level, left=1.0):
     """How far an interval reaches to either side, one worst case more counted in the labels' part.
 
-    `fixed` is the part of the variance that is not the labels'.
+    `fixed` is the part of the variance that is not the labels', `left` the share of theirs that is
+    left where the rows are all there are.
     """
-    ends = end_variances(value, np.maximum(variance - fixed, 0), n_labeled, *bounds)
+    own = np.maximum(variance - fixed, 0) / left
+    ends = end_variances(value, own, n_labeled, *bounds)
     quantile = student_t.ppf((1 + confidence_level) / 2, np.where(df > 0, df, np.nan))
-    return tuple(quantile * np.sqrt(end + fixed) for end in ends)
+    return tuple(quantile * np.sqrt(left * end + fixed) for end in ends)
 
 
 def labels_needed(result, width, confidence_level):

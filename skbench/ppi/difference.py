@@ -292,7 +292,10 @@ class PPIMean(PPIEstimator):
         known = (found.variance > 0) | exact | (self.interval == "z")
         # In the papers' normal interval, and where nothing is left, there is no worst case.
         worst = self.interval != "z" and not exact.any()
-        interval, worst_cases = difference_interval(data, found, known, bounds, worst)
+        left = 1.0
+        if self.population == "rows":
+            left = found.n_unlabeled / np.maximum(found.n_labeled + found.n_unlabeled, 1)
+        interval, worst_cases = difference_interval(data, found, known, bounds, worst, left)
         self._kind = "t" if self.interval == "auto" else self.interval
         self._labels_are_binary = is_binary(data, bounds)
         if self.interval == "auto" and self.power_tuning and self._labels_are_binary:

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import binom
+from scipy.stats import binom, norm, t
 
 from skbench import DirectEstimator, summarize_items
 from skbench.comparison import compare_models, leaderboard
@@ -104,12 +104,16 @@ def test_means_of_topics_have_wilson_intervals():
     board = leaderboard(items, topics="topic")
     means = items[items["model"] == "good"].groupby("topic")["score"].mean()
     smoothed = (20 * means + 1) / 22
-    variance = (smoothed * (1 - smoothed) / 20).sum() / 9
-    n = smoothed.mean() * (1 - smoothed.mean()) / variance
-    expected = np.array(wilson_interval(means.mean() * n, n))
+    own = smoothed * (1 - smoothed) / 20
+    n = smoothed.mean() * (1 - smoothed.mean()) / (own.sum() / 9)
+    # Satterthwaite's degrees of freedom, 4 more for each topic.
+    df = own.sum() ** 2 / np.sum(own**2 / 23)
+    level = 2 * norm.cdf(t.ppf(0.975, df)) - 1
+    expected = np.array(wilson_interval(means.mean() * n, n, level))
     table = board.to_frame()
     assert_allclose(table.loc["good", ["low", "high"]].astype(float), expected, rtol=1e-10)
-    assert_allclose(table.loc["all", "low"], wilson_interval(60, 60)[0], rtol=1e-12)
+    level = 2 * norm.cdf(t.ppf(0.975, 69)) - 1
+    assert_allclose(table.loc["all", "low"], wilson_interval(60, 60, level)[0], rtol=1e-12)
     assert board.estimate.method == "mean of 3 topics, Wilson"
 
 

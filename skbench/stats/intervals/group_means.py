@@ -25,6 +25,31 @@ class MeanOfGroups(NamedTuple):
     n: np.ndarray
 
 
+def freedom_of_mean(variance, n):
+    """Degrees of freedom of the variance of a mean over groups.
+
+    Parameters
+    ----------
+    variance : ndarray of shape (n_groups, ...)
+        Sampling variances of the groups' means.
+    n : ndarray of shape (n_groups, ...)
+        Number of items behind them.
+
+    Returns
+    -------
+    ndarray
+        Satterthwaite's, with ``n - 1`` and 4 more for each group: large where groups are alike,
+        small where one small group makes up most of the variance.
+
+    Examples
+    --------
+    >>> freedom_of_mean(np.array([0.06, 0.001]), np.array([4, 300])).round(1).item()
+    7.2
+    """
+    freedom = np.asarray(n) - 1 + _BORROWED
+    return np.sum(variance, axis=0) ** 2 / np.sum(np.square(variance) / freedom, axis=0)
+
+
 def mean_of_groups(variance, n, df, left=1.0):
     """Variance of a mean over groups, from variances that some of them cannot know.
 

@@ -66,7 +66,7 @@ class _Sampler:
         self.codes, self.size = estimator.bank.topic_codes_, population.sizes()
         self.fits = list(estimator._fits.values())
         names = [zlib.crc32(str(name).encode()) for name in estimator.models_]
-        # One stream a model: its draws do not depend on which others there are.
+        # One stream a model, by its name: the order of the models changes nothing.
         self.streams = [np.random.default_rng([estimator._seed, name]) for name in names]
         self.shared, together = shared_noise(self.fits, len(self.codes))
         q = self.design.bank.shape[1] + len(self.design.topics)

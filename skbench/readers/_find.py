@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from skbench._checks import listed
+from skbench.readers._formats import FORMATS, TITLES
 from skbench.readers._json import LONGEST_LINE, open_bytes
 
 _COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
@@ -13,21 +14,13 @@ _TABLES = (".csv", ".tsv", ".parquet", ".pq")
 _JSON = (".json", ".jsonl", ".ndjson")
 _HEAD = 2**16
 _KEY = re.compile(rb'"((?:[^"\\]|\\.){1,60})"\s*:')
-# Keys that all must be there -> format. The first that fits counts.
-_SIGNS = (
-    ({"doc_id", "filtered_resps"}, "lm-eval"),
-    ({"doc_id", "resps", "target"}, "lm-eval"),
-    ({"evaluation_id", "sample_id", "evaluation"}, "every-eval-ever"),
-    ({"promptIdx", "testIdx", "success"}, "promptfoo"),
-    ({"evalId", "results"}, "promptfoo"),
-    ({"eval", "status"}, "inspect"),
-    ({"instance_id", "stats"}, "helm"),
-    ({"dataset", "model", "results"}, "euroeval"),
+# Files that belong to a log, without answers of their own.
+_PARTS = (
     ({"results", "configs"}, "summary of lm-evaluation-harness"),
     ({"results", "versions"}, "summary of lm-evaluation-harness"),
     ({"scenario_spec", "adapter_spec"}, "part of a HELM run"),
 )
-LOGS = ("lm-eval", "inspect", "helm", "euroeval", "every-eval-ever", "promptfoo")
+_SIGNS = [(keys, name) for name, form in FORMATS.items() for keys in form.signs] + list(_PARTS)
 _HELM_PARTS = ("scenario.json", "scenario_state.json", "stats.json", "instances.json")
 
 
@@ -40,13 +33,13 @@ def find(paths):
             raise FileNotFoundError(f"There is no file {str(path)!r}.{link}")
         if not path.is_dir():
             kind = recognize(path)
-            if kind not in (*LOGS, "table"):
+            if kind not in TITLES:
                 raise ValueError(_refusal(path, kind))
             found.setdefault(kind, []).append(path)
             continue
         for file in _files(path):
             kind = recognize(file) if file.exists() else "dangling"
-            if kind in (*LOGS, "table"):
+            if kind in TITLES:
                 found.setdefault(kind, []).append(file)
             else:
                 ignored.setdefault(kind, []).append(file)
@@ -66,7 +59,7 @@ def _refusal(path, kind):
         return (
             f"Cannot tell what {str(path)!r} is. Give a .csv or .tsv file "
             f"({', '.join(_COMPRESSIONS)} allowed), a .parquet or .jsonl file, or a log of "
-            f"lm-evaluation-harness, Inspect, HELM, EuroEval, Every Eval Ever or promptfoo."
+            f"{', '.join(form.title for form in FORMATS.values())}."
         )
     return f"{str(path)!r} is a {kind}, without results of single items. Give its folder."
 

@@ -12,15 +12,10 @@ import pandas as pd
 from skbench._checks import check_option, listed
 from skbench._types import Names, Path, Paths, ReadOptions
 from skbench.items.roles import labels_alike
-from skbench.readers._euroeval import euroeval_logs
-from skbench.readers._every_eval_ever import every_eval_ever_logs
 from skbench.readers._find import find
+from skbench.readers._formats import FORMATS, TITLES
 from skbench.readers._found import BadLines, ItemRows
-from skbench.readers._helm import helm_logs
-from skbench.readers._inspect import inspect_logs
-from skbench.readers._lm_eval import lm_eval_logs
 from skbench.readers._logs import Options, assemble
-from skbench.readers._promptfoo import promptfoo_logs
 from skbench.readers._several_tables import tables_items
 from skbench.readers.group_results import unfolded
 from skbench.readers.loading import load_table
@@ -28,23 +23,6 @@ from skbench.readers.loading import load_table
 Format: TypeAlias = Literal[
     "lm-eval", "inspect", "helm", "euroeval", "every-eval-ever", "promptfoo", "table"
 ]
-_READERS = {
-    "lm-eval": lm_eval_logs,
-    "inspect": inspect_logs,
-    "helm": helm_logs,
-    "every-eval-ever": every_eval_ever_logs,
-    "promptfoo": promptfoo_logs,
-    "euroeval": euroeval_logs,
-}
-_TITLES = {
-    "lm-eval": "lm-evaluation-harness",
-    "inspect": "Inspect",
-    "helm": "HELM",
-    "every-eval-ever": "Every Eval Ever",
-    "promptfoo": "promptfoo",
-    "euroeval": "EuroEval",
-    "table": "tables",
-}
 
 
 def read_items(
@@ -229,7 +207,7 @@ def read_with_notes(
     '1 of 4 scores are blank: dropped, not counted as wrong'
     """
     if format is not None:
-        check_option("format", format, _TITLES)
+        check_option("format", format, TITLES)
     paths = [path] if isinstance(path, (str, os.PathLike)) else path
     paths = [FilePath(one) for one in paths]
     found, notes = find(paths)
@@ -322,8 +300,8 @@ def _item_rows(
     options = Options(score, filter, _one_field(topic), cluster, topic is None)
     logs = []
     for kind, files in found.items():
-        logs += _READERS[kind](files, options, bad, notes)
-        notes.insert(0, f"{_TITLES[kind]}: {len(files)} file{'s' * (len(files) > 1)}")
+        logs += FORMATS[kind].logs(files, options, bad, notes)
+        notes.insert(0, f"{TITLES[kind]}: {len(files)} file{'s' * (len(files) > 1)}")
     if not logs:
         files = [file for several in found.values() for file in several]
         raise ValueError(f"No item is left to read in {listed(files, most=3)}.")
@@ -340,16 +318,16 @@ def _wanted(found, only, paths, notes):
     """The formats to read: one asked for, else all logs, else tables."""
     where = listed(paths, most=3)
     if not found or (only is not None and only not in found):
-        looked = "results" if only is None else f"logs of {_TITLES[only]}"
-        others = f" There are {listed([_TITLES[k] for k in found])}." if found else ""
+        looked = "results" if only is None else f"logs of {TITLES[only]}"
+        others = f" There are {listed([TITLES[k] for k in found])}." if found else ""
         raise ValueError(f"There are no {looked} in {where}.{others}")
     if only is not None:
         chosen = {only: found[only]}
-        reason = f"not {_TITLES[only]}"
+        reason = f"not {TITLES[only]}"
     elif set(found) == {"table"}:
         return found
     else:
-        chosen = {kind: files for kind, files in found.items() if kind in _READERS}
+        chosen = {kind: files for kind, files in found.items() if kind in FORMATS}
         reason = "a table beside logs: read it by itself"
         if len(chosen) > 1 and "euroeval" in chosen:
             _ignore(chosen.pop("euroeval"), "scores of runs beside scores of items", notes)

@@ -145,7 +145,7 @@ def test_promptfoo_repeats_and_prompts():
     items = read.items
     assert set(items["repeat"]) == {1, 2}
     assert items["model"].nunique() == 4
-    assert "several prompts per provider: a model is a provider and prompt" in said(read)
+    assert "several versions or prompts of a model: each is a model" in said(read)
     assert (items.groupby(["model", "item"]).size() == 2).all()
     assert read.columns["cluster"] == read.columns["item"]
 

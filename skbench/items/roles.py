@@ -1,39 +1,75 @@
-"""Which column is which: the usual names of the five roles of an item row."""
+"""Which column is which: the table of names by which roles are recognised, and no guess beside it.
 
+A column plays a role because the caller says so, or because its name stands in this table: its
+whole name or, where dots tell how deep it stood in a record, the last part of it.
+"""
+
+import difflib
 import re
 
 import pandas as pd
 
 from skbench._checks import listed
+from skbench.items.undecided import Undecided
 
 # In order of preference; compared in lower case with punctuation as underscores.
-_USUAL_NAMES = {
+NAMES = {
     "model": "model model_name model_id model_name_or_path system llm engine".split(),
+    "version": "model_version version model_revision revision checkpoint release".split(),
     "item": (
         "item item_id sample_id question_id doc_id example_id instance_id prompt_id instruction_id "
-        "problem_id query_id qid pid uid id idx index"
+        "problem_id query_id task_id qid pid uid id idx index"
+    ).split(),
+    "attempt": (
+        "repeat repeat_id epoch trial repetition attempt attempt_id replicate run run_id "
+        "run_number seed"
     ).split(),
     "cluster": "cluster cluster_id passage_id group_id document_id context_id".split(),
     "topic": (
         "topic task task_name category subject subset subtask domain dataset benchmark src"
     ).split(),
     "score": (
-        "score correct is_correct accuracy acc acc_norm exact_match em pass passed pass1 pass_1 f1 "
-        "value"
+        "score correct is_correct accuracy acc acc_norm exact_match em pass passed pass1 pass_1 "
+        "success resolved reward f1 value"
     ).split(),
+    "label": "y_true label labels gold target ground_truth truth reference expected".split(),
+    "prediction": "y_pred prediction predicted pred predicted_label y_prob y_score".split(),
+    "cost": "cost price usd tokens total_tokens latency seconds duration".split(),
 }
-# Numbers of the repeats of one item, where an item was answered several times.
-REPEATS = (
-    "repeat repeat_id epoch trial repetition attempt replicate run run_id run_number seed".split()
+# Scores that judge one system's answers each in a way of its own: several of them need a choice.
+_METRICS = frozenset(
+    "faithfulness answer_relevancy answer_relevance context_precision context_recall "
+    "context_relevancy context_entity_recall answer_correctness answer_similarity "
+    "semantic_similarity groundedness relevance coherence fluency toxicity bias hallucination "
+    "helpfulness harmlessness conciseness correctness bleu rouge rouge_1 rouge_2 rouge_l rouge1 "
+    "rouge2 rougel meteor bertscore bert_score chrf ter perplexity precision recall f1_score "
+    "f1_macro f1_micro auc roc_auc mcc rmse mae ndcg map mrr".split()
 )
-ROLES = tuple(_USUAL_NAMES)
+_VOTES = ({"model_a", "model_b"}, {"model_1", "model_2"}, {"model1", "model2"})
+# Families of language models; a column of such a name holds the scores of a model.
+_FAMILIES = (
+    "gpt chatgpt o1 o3 o4 davinci text_davinci codex claude gemini gemma palm bard meta_llama "
+    "llama codellama vicuna alpaca wizardlm wizardcoder mistral mixtral mathstral codestral "
+    "ministral magistral qwen qwq deepseek phi yi falcon c4ai_command command_r command cohere aya "
+    "grok jamba dbrx mpt bloom bloomz opt pythia gpt2 gptj gpt_neox t5 flan ul2 bert roberta "
+    "deberta electra nova titan glm chatglm kimi moonshot ernie internlm baichuan starcoder "
+    "zephyr solar olmo tulu nemotron granite starling openchat hermes orca stablelm dolly minimax "
+    "doubao hunyuan exaone smollm eurollm viking nous openhermes sonnet opus haiku"
+).split()
+_FAMILY = re.compile(rf"(.*[/])?({'|'.join(_FAMILIES)})([0-9_]|$)")
+# What is told of a model's answer beside its score.
+_NO_SCORE = re.compile(
+    r"_(tokens?|cost|price|usd|latency|seconds|time|duration|length|len|chars|words|answer|output|"
+    r"response|text|prompt|reason|explanation|logprob|prob|rank|votes?|wins?)$"
+)
+ROLES = ("model", "item", "cluster", "topic", "score")  # what a row of results may have
 OPTIONS = {"topic": "topic= (--by)"} | {
     role: f"{role}= (--{role})" for role in ROLES if role != "topic"
 }
 
 
 def find_roles(columns, named, guess=ROLES):
-    """Role -> columns, by the caller's word or by their usual names, and notes on guesses."""
+    """Role -> columns, by the caller's word or by their usual names, and notes on the latter."""
     roles = {role: _as_list(name) for role, name in named.items() if name is not None}
     for role, names in roles.items():
         check_exist(names, columns, OPTIONS[role])
@@ -44,19 +80,68 @@ def find_roles(columns, named, guess=ROLES):
         if role == "item" and not matches and named.get("cluster") is not None:
             # Items answered several times are clusters: one column for both.
             matches = _matches(roles["cluster"], _usual_names(role, roles), [])
+        if role == "score" and not matches:
+            matches = _the_one_metric(columns, taken)
         if matches:
+            _refuse_equals(role, matches)
             roles[role], rivals[role] = matches[:1], matches[1:]
     taken = [name for names in roles.values() for name in names]
     notes = [
-        _guess_note(role, roles[role][0], [name for name in others if name not in taken])
+        _name_note(role, roles[role][0], [name for name in others if name not in taken])
         for role, others in rivals.items()
     ]
     return roles, notes
 
 
+def _the_one_metric(columns, taken):
+    """The one column that bears a metric's name; several need the caller's word."""
+    metrics = [name for name in columns if is_metric(name) and name not in taken]
+    if len(metrics) > 1:
+        raise Undecided(
+            f"Columns {listed(metrics)} are metrics of one system, and only one can be the score.",
+            [{"score": name} for name in metrics],
+        )
+    return metrics
+
+
+def _refuse_equals(role, matches):
+    """Of two columns of one name, at the same depth or not, nobody can tell which is meant."""
+    first = matches[0]
+    equal = [
+        name for name in matches if _fit(name) == _fit(first) and _depth(name) == _depth(first)
+    ]
+    if len(equal) > 1 and role != "cluster":
+        option = "topic" if role == "topic" else role
+        raise Undecided(
+            f"Columns {listed(equal)} fit the {role} equally.", [{option: name} for name in equal]
+        )
+
+
+def is_metric(name):
+    """Whether a column bears the name of a metric."""
+    return _fit(name) in _METRICS
+
+
+def is_of_a_family(name):
+    """Whether a column bears the name of a model of a known family, and not of its cost or text."""
+    plain = normal(str(name).rsplit("/", 1)[-1])
+    return bool(_FAMILY.match(plain)) and not _NO_SCORE.search(plain) and not _JUDGE.search(plain)
+
+
+def are_votes(columns):
+    """Whether rows are votes between two models."""
+    names = {normal(name) for name in columns}
+    return any(pair <= names for pair in _VOTES)
+
+
+def columns_of(role, columns):
+    """Columns with a usual name of a role, in order of preference."""
+    return _matches(columns, NAMES[role], [])
+
+
 def rivals(columns, role, taken):
     """Columns with a usual name of a role, in order of preference, but those taken."""
-    return _matches(columns, _USUAL_NAMES[role], taken)
+    return _matches(columns, NAMES[role], taken)
 
 
 _HUMAN = re.compile(r"(^|_)(human|annotators?|expert|people)(_|$|[0-9])")
@@ -73,40 +158,20 @@ def judge_columns(columns):
     return humans, judges
 
 
-_OFTEN = 0.8  # share of the models that a value must be in, on average
-
-
-def find_item(items, roles):
-    """The one column with the same values in every model, or None; and columns it might be."""
-    if "model" not in items or items["model"].nunique() < 2:
-        return None, []
-    taken = {"model", "topic", "score", "cluster", *(n for names in roles.values() for n in names)}
-    keys = [name for name in ("model", "topic") if name in items]
-    sure, others = [], []
-    n_models = items["model"].nunique()
-    for name in (name for name in items if name not in taken):
-        column = items[name]
-        if column.isna().any() or column.dtype.kind == "f" or column.dtype.kind == "b":
-            continue
-        if not column.map(pd.api.types.is_hashable).all():
-            continue
-        if items.duplicated([*keys, name]).any():
-            continue
-        values = items.drop_duplicates(["model", name]).groupby(name, sort=False).size()
-        if len(values) > 1 and values.mean() >= _OFTEN * n_models:
-            sure.append(name)
-        elif values.mean() > 1:
-            others.append(name)
-    return (sure[0], []) if len(sure) == 1 else (None, [*sure, *others])
-
-
 def check_exist(names, columns, option):
     """Complain about the first name that is no column, listing those there are."""
     for name in names:
         if name not in columns:
             raise ValueError(
                 f"{option} names column {name!r}, but the file has only: {listed(columns)}."
+                f"{did_you_mean(name, columns)}"
             )
+
+
+def did_you_mean(name, names):
+    """A question where one of the names is much like this one; else nothing."""
+    alike = difflib.get_close_matches(str(name), map(str, names), n=1)
+    return f" Did you mean {alike[0]!r}?" if alike else ""
 
 
 _WHOLE = re.compile(r"0*([0-9]+)(\.0+)?")
@@ -136,7 +201,7 @@ def _as_list(names):
 
 
 def _usual_names(role, roles):
-    names = _USUAL_NAMES[role]
+    names = NAMES[role]
     item = roles.get("item")
     # Several samples per question: the question is then what samples cluster in.
     if role == "cluster" and item and normal(item[0]) == "sample_id":
@@ -145,12 +210,23 @@ def _usual_names(role, roles):
 
 
 def _matches(columns, usual_names, taken):
-    return [
-        column
-        for usual in usual_names
-        for column in columns
-        if normal(column) == usual and column not in taken
-    ]
+    """Columns by order of the names; of one name, those that are it whole come first."""
+    free = sorted((name for name in columns if name not in taken), key=_depth)
+    return [name for usual in usual_names for name in free if usual in _forms(name)]
+
+
+def _forms(name):
+    """The whole name, and the last part of one with dots."""
+    return (normal(name), _fit(name))
+
+
+def _fit(name):
+    """The last part of a name with dots."""
+    return normal(str(name).rsplit(".", 1)[-1])
+
+
+def _depth(name):
+    return str(name).count(".")
 
 
 def normal(name):
@@ -158,6 +234,6 @@ def normal(name):
     return re.sub(r"[^a-z0-9]+", "_", str(name).lower()).strip("_")
 
 
-def _guess_note(role, name, others):
+def _name_note(role, name, others):
     also = f" (it might be {listed(others)}: {OPTIONS[role]})" if others else ""
     return f"{role}: column {name!r}{also}"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from skbench._checks import listed
 from skbench.readers._formats import FORMATS, TITLES
-from skbench.readers._json import LONGEST_LINE, open_bytes
+from skbench.readers._json import LONGEST_LINE, is_one_object, open_bytes
 
 _COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _TABLES = (".csv", ".tsv", ".parquet", ".pq")
@@ -116,10 +116,12 @@ def _by_keys(path, head, kind):
         return "euroeval" if b'"raw_results"' in _first_line(path) else "summary of an evaluation"
     if path.name in _HELM_PARTS and (path.parent / "per_instance_stats.json").exists():
         return "part of a HELM run"
-    # A list of objects; or JSON Lines under another name, whose first line is one object.
-    if keys and head[:1] == b"[" and kind == ".json":
-        return "table"
-    return "table" if keys and kind not in _JSON and _is_object(_first_line(path)) else None
+    if not keys:
+        return None
+    # Lists of objects, lines of them, or one object that holds such a list.
+    if kind in _JSON:
+        return "table" if head[:1] == b"[" or is_one_object(path) else None
+    return "table" if _is_object(_first_line(path)) else None
 
 
 def _top_keys(path, head):

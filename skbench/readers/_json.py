@@ -6,7 +6,7 @@ import io
 import json
 import lzma
 import zlib
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pandas as pd
@@ -219,11 +219,15 @@ def holds_json_lines(path):
         return False
 
 
-def read_json_lines(path, bad):
-    """A DataFrame with a column per field of labels or numbers, and notes; lists are left out."""
+def read_json_table(path, bad):
+    """A DataFrame with a column per field, dots for depth, and notes; lists are left out.
+
+    A document of one object holds its records in a list somewhere; what stands beside the list
+    is of all of them.
+    """
     chunks, rows, left_out = [], [], set()
-    for _, record in records(path, bad):
-        rows.append(_scalars(record, left_out))
+    for record in _flat_records(path, bad, left_out):
+        rows.append(record)
         if len(rows) == _ROWS_PER_CHUNK:
             chunks.append(pd.DataFrame(rows))
             rows = []
@@ -232,21 +236,82 @@ def read_json_lines(path, bad):
     table = table.drop(columns=[name for name in left_out if name in table])
     if not left_out:
         return table, []
-    return table, [f"left out lists and long texts: {listed(sorted(left_out), most=8)}"]
+    shown = listed(sorted(left_out), most=8)
+    return table, [f"left out {len(left_out)} columns of lists and long texts: {shown}"]
 
 
-def _scalars(record, left_out):
+def _flat_records(path, bad, left_out):
+    if not is_one_object(path):
+        for _, record in records(path, bad):
+            yield _flat(record, left_out)
+        return
+    whole = document(path)
+    lists = dict(_lists_of_objects(whole, ""))
+    if len(lists) != 1:
+        raise ValueError(
+            f"{str(path)!r} holds {f'{len(lists)} lists' if lists else 'no list'} of records"
+            f"{f': {listed(lists)}. Save the one that has the results' if lists else ''}"
+            f"{' as a file of its own' if lists else ', one for each answer'}."
+        )
+    ((place, found),) = lists.items()
+    of_all = {
+        key: value for key, value in _flat(whole, set()).items() if not key.startswith(f"{place}.")
+    }
+    for number, record in enumerate(found, start=1):
+        if isinstance(record, dict):
+            yield of_all | {f"{place}.{k}": v for k, v in _flat(record, left_out).items()}
+        else:
+            bad.refuse(path, f"element {number}", "is not an object in braces")
+
+
+def _lists_of_objects(value, place):
+    """Lists of objects by their dotted place, the outermost of each branch."""
+    for key, part in value.items():
+        inner = f"{place}.{key}" if place else key
+        if isinstance(part, dict):
+            yield from _lists_of_objects(part, inner)
+        elif isinstance(part, list) and part and isinstance(part[0], dict):
+            yield inner, part
+
+
+def is_one_object(path):
+    """Whether a file is one JSON object that holds a list of others, and not one per line."""
+    try:
+        with open_bytes(path) as file:
+            lines = (
+                line for line in iter(partial(file.readline, LONGEST_LINE), b"") if line.strip()
+            )
+            first, second = next(lines, b""), next(lines, b"")
+    except (OSError, EOFError):
+        return False
+    if not first.removeprefix(_BOM).lstrip().startswith(b"{"):
+        return False
+    if second and _is_object(first):
+        return False
+    try:
+        return bool(dict(_lists_of_objects(document(path), "")))
+    except ValueError:
+        return False
+
+
+def _is_object(line):
+    try:
+        return isinstance(parse(line.removeprefix(_BOM), fast_loads()), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _flat(record, left_out, place=""):
+    """Fields of labels and numbers by their dotted place."""
     row = {}
     for name, value in record.items():
+        key = f"{place}{name}"
         if isinstance(value, dict):
-            inside = {f"{name}.{key}": v for key, v in value.items()}
-        else:
-            inside = {name: value}
-        for key, part in inside.items():
-            if isinstance(part, (dict, list)) or _is_long(part):
-                left_out.add(key)
-            elif key not in left_out:
-                row[key] = part
+            row |= _flat(value, left_out, f"{key}.")
+        elif isinstance(value, list) or _is_long(value):
+            left_out.add(key)
+        elif key not in left_out:
+            row[key] = value
     return row
 
 

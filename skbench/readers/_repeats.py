@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import listed
-from skbench.items.roles import OPTIONS, REPEATS, ROLES
+from skbench.items.roles import OPTIONS, ROLES, columns_of
 
 
 def without_spare_blanks(items):
@@ -74,7 +74,7 @@ def _column_of_repeats(items):
 
 
 def numbers_of_repeats(columns):
-    return [name for name in columns if str(name).lower() in REPEATS]
+    return columns_of("attempt", columns)
 
 
 def _raise_repeated(items, keys, repeated, topics):

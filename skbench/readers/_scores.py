@@ -5,12 +5,18 @@ import re
 import numpy as np
 import pandas as pd
 
+from skbench._checks import listed
 from skbench.items.roles import OPTIONS
 
 WORDS = {
     **dict.fromkeys(("true", "correct", "right", "yes", "y", "pass", "passed", "c"), 1.0),
     **dict.fromkeys(("false", "incorrect", "wrong", "no", "n", "fail", "failed", "i"), 0.0),
 }
+# What a program writes where there is no answer: left out and counted, never wrong.
+FAILED = re.compile(
+    r"(.*[ _:])?(err(or)?|exception|timed?[ _-]?out|crash(ed)?|oom|cancell?ed|aborted)([ _:].*)?"
+    r"|n/?a|nan|none|null|-|skipped|missing"
+)
 _DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
 
 
@@ -23,6 +29,7 @@ def as_numbers(column, name, notes, path, bad, option=OPTIONS["score"], also="")
         scores = pd.to_numeric(words.replace(WORDS), errors="coerce").to_numpy(dtype=float)
         if words.isin(WORDS).any():
             _note_once(notes, f"words as scores: {_translation(words)}")
+        column = _without_failed(column, words, name, notes)
     wrong = np.flatnonzero(column.notna().to_numpy() & ~np.isfinite(scores))
     if wrong.size and not bad.skip:
         raise ValueError(
@@ -32,6 +39,17 @@ def as_numbers(column, name, notes, path, bad, option=OPTIONS["score"], also="")
     for row in wrong:
         bad.refuse(path, f"row {row + 1}", f"score {str(column.iloc[row])!r} is no finite number")
     return np.where(np.isfinite(scores), scores, np.nan)
+
+
+def _without_failed(column, words, name, notes):
+    """The cells, those blank that say that there was no answer; how many there are is noted."""
+    present = words.dropna()
+    failed = present[present.isin({word for word in present.unique() if FAILED.fullmatch(word)})]
+    if failed.empty:
+        return column
+    said = listed([repr(word) for word in failed.unique()], most=4)
+    notes.append(f"{len(failed)} cells of {name!r} say {said}: no answer")
+    return column.mask(words.index.isin(failed.index))
 
 
 def is_numeric(column):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import listed, of_one_type
-from skbench.items.roles import OPTIONS, REPEATS
+from skbench.items.roles import OPTIONS, columns_of
 from skbench.readers._found import ItemRows
 from skbench.readers._tabular import ONE_MODEL, table_items
 from skbench.readers.loading import n_shared, without_suffixes
@@ -148,7 +148,7 @@ def _refuse_items_of_two_files(files, parts, items):
     keys = [name for name in ("model", "topic", "item") if name in items]
     columns = parts[0].columns
     if columns.get("cluster") == columns["item"]:
-        keys += [name for name in items if str(name).lower() in REPEATS]
+        keys += columns_of("attempt", items)
     of_files = pd.concat([part.items[keys].drop_duplicates() for part in parts])
     twice = of_files[of_files.duplicated()]
     if len(twice):

@@ -9,28 +9,17 @@ from skbench._checks import listed, of_one_type
 from skbench.items.roles import (
     OPTIONS,
     ROLES,
-    check_exist,
-    find_item,
+    columns_of,
     find_roles,
-    judge_columns,
     normal,
     rivals,
 )
 from skbench.items.totals import check_totals
+from skbench.items.undecided import Undecided
 from skbench.readers._found import ItemRows
 from skbench.readers._repeats import numbers_of_repeats, with_unique_items, without_spare_blanks
-from skbench.readers._scores import as_numbers
-from skbench.readers._wide import (
-    MODELS,
-    SPOILT,
-    doubtful_columns,
-    how_to_mend,
-    in_other_words,
-    left_out,
-    only_verdicts,
-    refuse_long,
-    wide_models,
-)
+from skbench.readers._scores import FAILED, as_numbers
+from skbench.readers._wide import MODELS, left_out, wide_models
 from skbench.readers.group_results import group_columns, group_results
 from skbench.readers.loading import load_table
 
@@ -52,6 +41,8 @@ def table_items(path, named, models, bad):
         )
     try:
         return _items(path, named, models, bad)
+    except Undecided as error:
+        raise Undecided(f"{error.text} (In {str(path)!r}.)", error.choices) from error
     except ValueError as error:
         # Which of many files it was.
         if str(path) in str(error):
@@ -65,20 +56,13 @@ def _items(path, named, models, bad):
     columns = None if models is not None else group_columns(table, named)
     if columns is not None:
         return _of_groups(table, columns, named, path, bad, of_file)
-    guessed = wide_models(table, named) if models is None else None
-    if models is not None:
-        check_exist(models, table.columns, MODELS)
-        refuse_long(table, models, named)
-    if models is None and guessed is None:
+    columns = wide_models(table, named, models)
+    if columns is None:
         items, roles, notes = _from_long(table, named, path, bad)
     else:
-        columns = list(models or guessed)
-        items, roles, notes = _from_wide(table, columns, named, path, bad, models is None)
-    doubts = []
-    if guessed is not None:
-        scores = items["score"].to_numpy().reshape(len(guessed), -1)
-        doubts += [*doubtful_columns(guessed, scores), *in_other_words(table, guessed)]
-        notes[1:1] = [*left_out(table, guessed, named), *doubts]
+        items, roles, notes = _from_wide(table, columns, named, path, bad)
+        if models is None:
+            notes[1:1] = left_out(table, columns, named)
     notes[:0] = of_file
     items = _with_labels(items, roles, path, bad)
     _refuse_two_settings(items, roles)
@@ -94,7 +78,7 @@ def _items(path, named, models, bad):
     present = items["score"].notna()
     blank = items[~present].drop(columns="score")
     items = items[present].reset_index(drop=True)
-    return ItemRows(items, _one_name(roles), notes, blank=blank, doubts=[*doubts, *totals])
+    return ItemRows(items, _one_name(roles), notes, blank=blank, doubts=totals)
 
 
 def _with_shares(table, labels, notes):
@@ -105,7 +89,7 @@ def _with_shares(table, labels, notes):
             continue
         words = table[name].map(lambda cell: str(cell).strip(), na_action="ignore")
         percent = words.map(_PERCENT.fullmatch, na_action="ignore").notna() & words.notna()
-        if percent.sum() >= (1 - SPOILT) * words.notna().sum() > 0:
+        if percent.any() and (percent | words.isna() | words.map(_failed, "ignore").eq(True)).all():
             shares = words.where(percent).str.rstrip(" %").astype(float) / 100
             whole = (percent | words.isna()).all()
             table[name] = shares if whole else table[name].astype(object).mask(percent, shares)
@@ -113,6 +97,10 @@ def _with_shares(table, labels, notes):
     if changed:
         notes.append(f"percents, taken as shares of 1: {listed(changed, most=6)}")
     return table
+
+
+def _failed(cell):
+    return FAILED.fullmatch(cell.lower()) is not None
 
 
 def _of_groups(table, columns, named, path, bad, notes):
@@ -187,7 +175,8 @@ def _label_columns(columns, named):
     roles, _ = find_roles(columns, named)
     labels = [name for role, names in roles.items() if role != "score" for name in names]
     scores = roles.get("score", ())
-    return labels + [name for name in numbers_of_repeats(columns) if name not in scores]
+    others = (*numbers_of_repeats(columns), *columns_of("version", columns))
+    return labels + [name for name in others if name not in scores]
 
 
 def _without(table, taken):
@@ -197,62 +186,30 @@ def _without(table, taken):
 def _from_long(table, named, path, bad):
     """Items, roles and notes of a file with one row per model and item."""
     roles, notes = find_roles(table.columns, named)
-    if "score" not in roles:
-        raise ValueError(
-            f"Cannot find the scores: no column has one of their usual names, and there are "
-            f"not several columns of 0 and 1, one per model. Pass {OPTIONS['score']}, or "
-            f"models= (--models) for a wide file. Columns: {listed(table.columns)}."
-            + _for_one_column(table, roles)
-            + _for_judge(table.columns)
-        )
     items = _with_standard_names(table, roles)
     items["score"] = as_numbers(items["score"], roles["score"][0], notes, path, bad)
     if "model" not in roles:
         notes.append(ONE_MODEL)
+    else:
+        items = _with_versions(items, roles, notes)
     if "item" not in roles:
-        items = _with_found_item(items, roles, notes)
+        notes.append(f"no item column: models may share items or not ({OPTIONS['item']})")
     return items, roles, notes
 
 
-def _for_one_column(table, roles):
-    """What to pass where the only other column holds right and wrong."""
-    name = only_verdicts(table, roles)
-    if name is None:
-        return ""
-    found = f" Column {name!r} holds 0 and 1, or words for them: if 1 stands for right, "
-    if "model" in roles:
-        return f"{found}pass {OPTIONS['score']} with its name."
-    return f"{found}and the column for a model, pass {MODELS} with its name."
-
-
-def _for_judge(columns):
-    """Where to go with a file of human labels and verdicts of an autorater."""
-    humans, judges = judge_columns(columns)
-    if not humans or not judges:
-        return ""
-    return (
-        f" Human labels ({humans[0]!r}) beside an autorater's verdicts ({judges[0]!r}) are for "
-        f"`skbench judge --judge {judges[0]} --human {humans[0]}`."
-    )
-
-
-def _with_found_item(items, roles, notes):
-    """Items whose column has no usual name, where one column alone may be it."""
-    found, others = find_item(items, roles)
-    if found is not None:
-        roles["item"] = [found]
-        notes.append(
-            f"item: column {found!r}, which has the same values in every model ({OPTIONS['item']})"
-        )
-        items = items.copy()
-        items.insert(items.columns.get_loc("score"), "item", items.pop(found))
+def _with_versions(items, roles, notes):
+    """Models named with their version, where one has several."""
+    taken = {name for names in roles.values() for name in names}
+    column = next((c for c in columns_of("version", items.columns) if c not in taken), None)
+    if column is None or items.groupby("model", sort=False)[column].nunique().max() < 2:
         return items
-    might = f"; it might be {listed(others, most=4)}" if others else ""
-    notes.append(f"no item column: models may share items or not ({OPTIONS['item']}{might})")
-    return items
+    several = items.groupby("model", sort=False)[column].transform("nunique") > 1
+    named = items["model"].astype(str) + " | " + items[column].astype(str)
+    notes.append(f"models in several versions, told apart by {column!r}: each is a model")
+    return items.assign(model=items["model"].astype(object).mask(several, named))
 
 
-def _from_wide(table, models, named, path, bad, guessed):
+def _from_wide(table, models, named, path, bad):
     """Items, roles and notes of a file with one score column per model."""
     described = table.drop(columns=models)
     roles, notes = find_roles(described.columns, named, guess=("item", "cluster", "topic"))
@@ -264,12 +221,16 @@ def _from_wide(table, models, named, path, bad, guessed):
     items = described.iloc[np.tile(np.arange(len(table)), len(models))].reset_index(drop=True)
     items.insert(0, "model", np.repeat(np.array(models, dtype=object), len(table)))
     scores = [
-        as_numbers(table[name], name, notes, path, bad, MODELS, how_to_mend(name) * guessed)
+        as_numbers(table[name], name, notes, path, bad, MODELS, _how_to_mend(name))
         for name in models
     ]
     items.insert(items.columns.get_loc("item") + 1, "score", np.concatenate(scores))
     roles |= {"score": models}
     return items, roles, notes
+
+
+def _how_to_mend(name):
+    return f" A blank cell is dropped, as no answer; models= without {name!r} leaves it out."
 
 
 def _with_standard_names(table, roles):

@@ -12,7 +12,7 @@ import pandas as pd
 
 from skbench._checks import listed
 from skbench.readers._found import BadLines
-from skbench.readers._json import MOST_EXPANSION, holds_json_lines, open_bytes, read_json_lines
+from skbench.readers._json import MOST_EXPANSION, holds_json_lines, open_bytes, read_json_table
 
 _COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -43,7 +43,7 @@ def load_table(path, label_columns, bad=None):
         )
     notes = []
     if kind in _LINES or holds_json_lines(path):
-        frame, notes = read_json_lines(path, bad)
+        frame, notes = read_json_table(path, bad)
     elif kind in _PARQUET or _head(path) == b"PAR1":
         frame = _read_parquet(path)
     else:

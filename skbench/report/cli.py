@@ -68,7 +68,8 @@ def main(args=None):
     commands = click.version_option(__version__, prog_name="skbench")(
         Commands("skbench", help=_HELP)
     )
-    commands.main(args, prog_name="skbench")
+    args = sys.argv[1:] if args is None else list(args)
+    commands.main(args, prog_name="skbench", obj=args)
 
 
 class _Unread(io.FileIO):

@@ -1,6 +1,7 @@
 """Talking to the terminal: one line per note, warning or error, all on stderr."""
 
 import io
+import shlex
 import time
 import warnings
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from rich.text import Text
 
 from skbench import _progress
 from skbench._files import write_whole
+from skbench.items.undecided import Undecided
 
 _NARROWEST_TEXT = 12  # columns to which names are folded on a narrow terminal
 _PLAIN_SECONDS = 20  # between lines of progress where there is no terminal
@@ -28,9 +30,26 @@ class DataError(click.ClickException):
 
     exit_code = 1
 
+    def __init__(self, message, commands=()):
+        super().__init__(message)
+        self.commands = commands
+
     def show(self, file=None):
-        """Print ``skbench: message`` on stderr."""
+        """Print ``skbench: message`` on stderr, and commands that mend it."""
         say(f"skbench: {self.message}")
+        for command in self.commands:
+            say(command)
+
+
+def command_with(**options):
+    """The command that was called, with these options of reading too, ready to paste."""
+    context = click.get_current_context()
+    given = context.find_root().obj or [context.info_name]
+    words = ["skbench", *given]
+    for name, value in options.items():
+        flag = "--by" if name == "topic" else f"--{name}"
+        words += [flag, value if isinstance(value, str) else ",".join(map(str, value))]
+    return shlex.join(words)
 
 
 def say(text):
@@ -80,6 +99,9 @@ def in_one_line():
             yield
         except BrokenPipeError:
             raise
+        except Undecided as error:
+            commands = [command_with(**choice) for choice in error.choices]
+            raise DataError(one_line(error.text), commands) from error
         except (ValueError, OSError, ImportError) as error:
             raise DataError(one_line(error)) from error
 

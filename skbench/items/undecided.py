@@ -1,0 +1,21 @@
+"""What is raised where a file may be read in several ways."""
+
+
+class Undecided(ValueError):
+    """A file that may be read in several ways, with the arguments for each.
+
+    Parameters
+    ----------
+    text : str
+        What is open.
+    choices : list of dict of str to (str or list of str)
+        Arguments of `skbench.read_items`, a dict for each way.
+    """
+
+    def __init__(self, text, choices):
+        self.text, self.choices = text, choices
+        shown = (
+            ", ".join(f"{name}={value!r}" for name, value in choice.items()) for choice in choices
+        )
+        more = f" In Python, pass one of: {'; or '.join(shown)}." if choices else ""
+        super().__init__(f"{text}{more}")

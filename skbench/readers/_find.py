@@ -94,6 +94,8 @@ def recognize(path):
         sign = _by_keys(path, head, kind)
         if sign is not None:
             return sign
+    if head[:1] == b"<":
+        return "junit" if b"<testsuite" in head else "other"
     if kind == ".eval":
         return "inspect"
     return "table" if kind in _TABLES or kind in (".jsonl", ".ndjson") else "other"

@@ -21,8 +21,10 @@ from skbench.readers.group_results import unfolded
 from skbench.readers.loading import load_table
 
 Format: TypeAlias = Literal[
-    "lm-eval", "inspect", "helm", "euroeval", "every-eval-ever", "promptfoo", "table"
-]
+    "lm-eval", "inspect", "helm", "euroeval", "every-eval-ever", "promptfoo", "tau2", "tau-bench",
+    "swe-bench", "deepeval", "mlflow", "openai-evals", "mt-bench", "opencompass", "mteb", "junit",
+    "pytest-json", "table",
+]  # fmt: skip
 
 
 def read_items(

@@ -22,6 +22,7 @@ class Answer(NamedTuple):
     run: str | None = None  # None: a file is a run
     settings: object = None  # runs that differ in it are no one model
     digest: str | None = None  # of the text of the item
+    cluster: str | None = None  # what several items belong to
 
 
 class RecordFormat(NamedTuple):
@@ -75,7 +76,7 @@ def record_logs(form, paths, options, bad, notes):
     """Logs of all files of a `RecordFormat`."""
     runs = {}
     for path in paths:
-        for place, record, head in form.records(path, bad):
+        for place, record, head in _read(form, path, bad):
             try:
                 answer = form.answer(record, head, path)
                 row = (answer, *options.labels_of(record))
@@ -132,6 +133,14 @@ def _short(versions):
     }
 
 
+def _read(form, path, bad):
+    """All records of a file, or an error that names the file."""
+    try:
+        yield from form.records(path, bad)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{str(path)!r} is not written as expected: {error!r}.") from error
+
+
 def _score_names(items):
     """Names of scores in order of appearance."""
     rows = (row for attempts in items.values() for row in attempts.values())
@@ -149,6 +158,9 @@ def _log(form, key, model, items, score, options):
     if max(map(len, items.values())) > 1:
         columns["repeat"] = numbers
     columns |= options.label_columns(topics, clusters)
+    own = [answer.cluster for answer in answers]
+    if "cluster" not in columns and all(own):
+        columns["cluster"] = own
     digests = [answer.digest for answer in answers]
     return Log(
         path=str(path),

@@ -68,4 +68,9 @@ def _mteb(record, result, path):
 
 MT_BENCH = RecordFormat(records_by_line, _mt_bench, "question_id")
 OPENCOMPASS = RecordFormat(_details, _opencompass, "number")
-MTEB = RecordFormat(_subsets, _mteb, "subset")
+MTEB = RecordFormat(
+    _subsets,
+    _mteb,
+    "subset",
+    note="MTEB keeps one score per task and subset, not per item: an item here is a subset",
+)

@@ -237,7 +237,8 @@ def read_json_table(path, bad):
     if not left_out:
         return table, []
     shown = listed(sorted(left_out), most=8)
-    return table, [f"left out {len(left_out)} columns of lists and long texts: {shown}"]
+    columns = f"{len(left_out)} column{'s' * (len(left_out) > 1)}"
+    return table, [f"left out {columns} of lists or long texts: {shown}"]
 
 
 def _flat_records(path, bad, left_out):

@@ -59,24 +59,26 @@ class Log:
 def choose(offers, wanted, what, option, notes):
     """Topic -> one of several scores (or filters): the wanted, or the first in all its files."""
     shared, everything = {}, {}
-    for topic, names in offers:
+    # A run that failed as a whole has no scores, and no say in which are taken.
+    some = [(topic, names) for topic, names in offers if names] or offers
+    for topic, names in some:
         known = shared.setdefault(topic, list(names))
         shared[topic] = [name for name in known if name in names]
         everything.setdefault(topic, {}).update(dict.fromkeys(names))
     _refuse_topics_without(wanted, shared, everything, what, option)
     if wanted is not None:
-        return dict.fromkeys(shared, wanted)
+        return dict.fromkeys((topic for topic, _ in offers), wanted)
     chosen = {topic: names[0] for topic, names in shared.items()}
     notes.extend(_choices_in_words(shared, everything, chosen, what, option))
-    return chosen
+    return {topic: chosen.get(topic, what) for topic, _ in offers}
 
 
 def _refuse_topics_without(wanted, shared, everything, what, option):
     for topic, names in shared.items():
         if not everything[topic]:
             raise ValueError(
-                f"Topic {topic!r} has no {what} that is a number of which more is better. Leave "
-                "its files out."
+                f"Topic {topic!r} has no {what} that is a number of which more is better: all runs "
+                "failed, or were cancelled before any answer was scored; leave its files out."
             )
         if not names:
             raise ValueError(
@@ -119,6 +121,7 @@ def _counted(names, noun):
 
 def assemble(logs, model, notes):
     """`ItemRows` of all logs; `model` renames them, and `notes` is told every decision."""
+    logs = _without_failed(logs, notes)
     names = _renamed(_names_apart(logs, notes), model)
     _tell_items_apart(logs, notes)
     _check_repeated(logs, names)
@@ -142,6 +145,17 @@ def assemble(logs, model, notes):
             items[name] = _joined(logs, name)
     items, blank = _with_scores_only(items, logs, sizes, notes)
     return ItemRows(items, _columns(logs, clustered, repeated), notes, blank=blank)
+
+
+def _without_failed(logs, notes):
+    """Runs of which any answer has a score; the others are named and counted."""
+    failed = [log for log in logs if np.isnan(np.asarray(log.columns["score"], float)).all()]
+    if not failed or len(failed) == len(logs):
+        return logs
+    places = listed([f"{log.model} on {log.topic} ({log.path})" for log in failed], most=4)
+    notes.append(f"{len(failed)} of {len(logs)} runs have no score at all, left out: {places}")
+    out = set(map(id, failed))
+    return [log for log in logs if id(log) not in out]
 
 
 def _names_apart(logs, notes):
@@ -277,7 +291,10 @@ def _joined(logs, name):
 def _with_scores_only(items, logs, sizes, notes):
     missing = np.flatnonzero(items["score"].isna())
     if missing.size == len(items):
-        raise ValueError(f"No item in {listed([log.path for log in logs], most=3)} has a score.")
+        raise ValueError(
+            f"No item in {listed([log.path for log in logs], most=3)} has a score: the runs "
+            "failed, or were cancelled before any answer was scored."
+        )
     if missing.size:
         first = logs[int(np.searchsorted(np.cumsum(sizes), missing[0], side="right"))]
         notes.append(

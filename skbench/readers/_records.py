@@ -37,6 +37,7 @@ class RecordFormat(NamedTuple):
     answer: Callable
     item_name: str = "item"
     repeats: bool = False  # whether a program asks an item several times
+    note: str = ""  # what users must know of such results
 
 
 def records_in(key):
@@ -96,6 +97,8 @@ def record_logs(form, paths, options, bad, notes):
                 bad.refuse(path, place, error)
                 continue
             answers[attempt] = row
+    if form.note:
+        notes.append(form.note)
     offers = [(key[-1], _score_names(items)) for key, items in runs.items()]
     chosen = choose(offers, options.score, "score", "score= (--score)", notes)
     names = _names(runs, notes)

@@ -56,7 +56,7 @@ def load_table(path, label_columns, bad=None):
 def without_suffixes(path):
     """The name of a file without the suffixes that say how a table is written in it."""
     name = path.name
-    for known in (_COMPRESSIONS, (*_SEPARATORS, *_PARQUET, *_LINES, ".json")):
+    for known in (_COMPRESSIONS, (*_SEPARATORS, *_PARQUET, *_LINES, ".json", ".xml")):
         suffix = Path(name).suffix
         name = name.removesuffix(suffix) if suffix.lower() in known else name
     return name

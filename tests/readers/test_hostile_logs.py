@@ -336,7 +336,9 @@ def test_json_lines_table(tmp_path):
     items = read.items
     assert items["score"].tolist() == 2 * [0, 1, 0, 1]
     assert items["more.length"].tolist() == 2 * [0, 1, 2, 3]
-    assert "left out lists and long texts: prompt" in said(read) and "prompt" not in items
+    assert (
+        "left out 1 column of lists or long texts: prompt" in said(read) and "prompt" not in items
+    )
 
 
 def test_labels_of_several_types_become_text(tmp_path, capsys):

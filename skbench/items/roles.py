@@ -212,12 +212,8 @@ def _usual_names(role, roles):
 def _matches(columns, usual_names, taken):
     """Columns by order of the names; of one name, those that are it whole come first."""
     free = sorted((name for name in columns if name not in taken), key=_depth)
-    return [name for usual in usual_names for name in free if usual in _forms(name)]
-
-
-def _forms(name):
-    """The whole name, and the last part of one with dots."""
-    return (normal(name), _fit(name))
+    fit = (name for usual in usual_names for name in free if usual in (normal(name), _fit(name)))
+    return list(dict.fromkeys(fit))
 
 
 def _fit(name):

@@ -18,13 +18,14 @@ from skbench.items.totals import check_totals
 from skbench.items.undecided import Undecided
 from skbench.readers._found import ItemRows
 from skbench.readers._repeats import numbers_of_repeats, with_unique_items, without_spare_blanks
-from skbench.readers._scores import FAILED, as_numbers
+from skbench.readers._scores import as_numbers
 from skbench.readers._wide import MODELS, left_out, wide_models
 from skbench.readers.group_results import group_columns, group_results
 from skbench.readers.loading import load_table
 
 ONE_MODEL = f"no model column: all rows taken as one model ({OPTIONS['model']})"
 _PERCENT = re.compile(r"-?[0-9.]+ ?%")
+_MOST = 0.5  # share of the cells that are percents, in a column of such
 # What an evaluation may be run with: rows that differ in it are no rows of one evaluation.
 _SETTINGS = (
     "shots n_shot n_shots num_fewshot fewshot few_shot mode protocol setting settings config "
@@ -89,7 +90,7 @@ def _with_shares(table, labels, notes):
             continue
         words = table[name].map(lambda cell: str(cell).strip(), na_action="ignore")
         percent = words.map(_PERCENT.fullmatch, na_action="ignore").notna() & words.notna()
-        if percent.any() and (percent | words.isna() | words.map(_failed, "ignore").eq(True)).all():
+        if percent.sum() >= _MOST * words.notna().sum() > 0:
             shares = words.where(percent).str.rstrip(" %").astype(float) / 100
             whole = (percent | words.isna()).all()
             table[name] = shares if whole else table[name].astype(object).mask(percent, shares)
@@ -97,10 +98,6 @@ def _with_shares(table, labels, notes):
     if changed:
         notes.append(f"percents, taken as shares of 1: {listed(changed, most=6)}")
     return table
-
-
-def _failed(cell):
-    return FAILED.fullmatch(cell.lower()) is not None
 
 
 def _of_groups(table, columns, named, path, bad, notes):

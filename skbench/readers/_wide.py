@@ -106,13 +106,13 @@ def _nothing_known(table, roles):
         and _may_be_scores(table[name])
     ]
     text = (
-        f"No column has a usual name for the score, or the name of a known family of models. "
-        f"Columns: {listed(table.columns, most=12)}."
+        "Cannot find the scores: no column has a usual name for them, or the name of a known "
+        f"family of models. Columns: {listed(table.columns, most=12)}."
     )
     unknown = [name for name in free if not is_metric(name)]
     choices = [{"score": name} for name in free[:3]]
-    if "model" not in roles and len(unknown) > 1:
-        text += " If each of these columns is a model, say so; or name the score."
+    if "model" not in roles and unknown:
+        text += " If columns are models, say so; or name the score."
         choices.insert(0, {"models": _in_short(unknown, table.columns)})
     elif not free:
         text += f" Pass {OPTIONS['score']}."
@@ -122,7 +122,7 @@ def _nothing_known(table, roles):
 def _in_short(names, columns):
     """A pattern such as m* where it fits these columns and no others; else the names."""
     letters = takewhile(lambda some: len(set(some)) == 1, zip(*map(str, names), strict=False))
-    pattern = "".join(some[0] for some in letters) + "*"
+    pattern = "".join(some[0] for some in letters).rstrip("0123456789") + "*"
     fits = len(pattern) > 1 and [c for c in columns if fnmatchcase(str(c), pattern)] == names
     return [pattern] if fits else names
 
@@ -163,12 +163,6 @@ def left_out(table, models, named):
     """Other columns whose cells might be scores, in words."""
     roles, _ = find_roles(table.columns, named, guess=("item", "cluster", "topic"))
     taken = {name for names in roles.values() for name in names} | set(models)
-    others = [
-        name
-        for name in table
-        if name not in taken
-        and not _DESCRIBES_THE_ITEM.search(str(name))
-        and _may_be_scores(table[name])
-    ]
+    others = [name for name in table if name not in taken and _may_be_scores(table[name])]
     if others:
         yield f"not taken for models: {listed(others)}; to change it, name all models (--models)"

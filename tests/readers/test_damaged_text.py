@@ -57,7 +57,7 @@ def test_decimal_commas_are_read_where_they_separate_nothing(tmp_path):
     read = read_with_notes(long)
     assert read.items["score"].tolist() == [0.5, 1.0, 0.125]
     assert read.notes[0] == "decimal commas, read as points: score"
-    wide = saved(tmp_path, "item;ada;bob\nq1;0,5;1\nq2;0,25;0,75\n")
+    wide = saved(tmp_path, "item;o1;o3\nq1;0,5;1\nq2;0,25;0,75\n")
     assert read_items(wide)["score"].tolist() == [0.5, 0.25, 1.0, 0.75]
     groups = saved(tmp_path, "model;acc;acc_stderr;n\na;0,5;0,05;100\nb;0,7;0,04;100\n")
     assert read_with_notes(groups).groups["score"].tolist() == [0.5, 0.7]

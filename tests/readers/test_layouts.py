@@ -1,0 +1,182 @@
+"""Files as people have them: understood by the table of names, or refused with what to pass."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from skbench import read_items
+from skbench.items.undecided import Undecided
+from skbench.readers import read_with_notes
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """Save a table, or JSON, and return its path."""
+
+    def save(value, name="results.csv"):
+        path = tmp_path / name
+        if isinstance(value, pd.DataFrame):
+            value.to_csv(path, index=False)
+        else:
+            path.write_text(value if isinstance(value, str) else json.dumps(value, indent=1))
+        return path
+
+    return save
+
+
+def refusal(path, **named):
+    with pytest.raises(ValueError) as error:
+        read_items(path, **named)
+    return error.value
+
+
+def test_columns_of_known_families_are_models(saved):
+    names = ["gpt-4o", "claude-3-opus", "meta-llama/Llama-3-8B", "o3-mini", "Qwen2.5", "Yi-6B"]
+    table = pd.DataFrame(np.eye(6, dtype=int), columns=names).assign(gpt_4o_tokens=9, is_hard=1)
+    read = read_with_notes(saved(table))
+    assert list(dict.fromkeys(read.items["model"])) == names
+    assert read.items["gpt_4o_tokens"].eq(9).all()
+
+
+def test_columns_of_unknown_names_need_the_users_word(saved):
+    table = pd.DataFrame({"id": [1, 2], "m1": [1, 0], "m2": [0, 0], "m3": [1, 1], "length": [7, 9]})
+    path = saved(table)
+    error = refusal(path)
+    assert isinstance(error, Undecided)
+    assert error.choices[0] == {"models": ["m*"]}
+    assert "models=['m*']" in str(error)
+    items = read_items(path, **error.choices[0])
+    assert list(dict.fromkeys(items["model"])) == ["m1", "m2", "m3"]
+    assert items.equals(read_items(path, models=["m1", "m2", "m3"]))
+    assert "'x*'" in str(refusal(path, models=["x*"]))
+
+
+def test_models_beside_unknown_columns_are_said(saved):
+    table = pd.DataFrame({"id": [1, 2], "gpt": [1, 0], "claude": [0, 1], "in_house": [1, 0]})
+    read = read_with_notes(saved(table))
+    assert set(read.items["model"]) == {"gpt", "claude"}
+    assert "not taken for models: in_house; to change it, name all models (--models)" in read.notes
+    named = read_with_notes(saved(table), models=["gpt", "claude", "in_house"])
+    assert not any("not taken" in note for note in named.notes)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"model_a": ["x", "y"], "model_b": ["y", "x"], "winner_model_a": [1, 0], "tie": [0, 0]},
+        {"model_1": ["x"], "model_2": ["y"], "g1_winner": ["model_1"]},
+        {"model_a": ["x", "y"], "model_b": ["y", "x"], "winner": [1, 0], "prediction": [0.4, 0.1]},
+    ],
+)
+def test_votes_are_no_scores(saved, table):
+    error = refusal(saved(pd.DataFrame(table)))
+    assert "Each row is a vote between two models" in str(error)
+
+
+def test_metrics_of_one_system_are_no_models(saved):
+    table = pd.DataFrame(
+        {"question": ["a", "b"], "faithfulness": [0.5, 1], "answer_relevancy": 0.2}
+    )
+    path = saved(table)
+    error = refusal(path)
+    assert error.choices == [{"score": "faithfulness"}, {"score": "answer_relevancy"}]
+    for choice in error.choices:
+        assert read_with_notes(path, **choice).columns["score"] == choice["score"]
+    alone = read_with_notes(saved(table.drop(columns="answer_relevancy")))
+    assert alone.columns["score"] == "faithfulness"
+
+
+def test_labels_beside_predictions_are_no_models(saved):
+    table = pd.DataFrame({"id": [1, 2], "y_true": [1, 0], "y_pred": [1, 1], "sex": ["f", "m"]})
+    error = refusal(saved(table))
+    assert "Add one, called correct" in str(error)
+    table["correct"] = (table["y_true"] == table["y_pred"]) * 1
+    assert read_items(saved(table))["score"].tolist() == [1, 0]
+
+
+def test_people_and_a_judge_are_sent_to_judge(saved):
+    table = pd.DataFrame({"id": [1, 2], "human": [1, 0], "gpt4_eval": [1, 1]})
+    assert "skbench judge FILE --judge gpt4_eval --human human" in str(refusal(saved(table)))
+
+
+@pytest.mark.parametrize("lines", [False, True])
+def test_json_of_any_depth(saved, lines):
+    records = [
+        {
+            "run": {"model": model},
+            "sample": {"id": i, "metadata": {"subject": "law"}, "tags": ["x"]},
+            "scores": {"f1": 0.5, "exact_match": i % 2},
+        }
+        for model in ("a", "b")
+        for i in range(3)
+    ]
+    text = "\n".join(map(json.dumps, records)) if lines else records
+    read = read_with_notes(saved(text, "r.jsonl" if lines else "r.json"))
+    assert read.columns["topic"] == "sample.metadata.subject"
+    assert read.columns["score"] == "scores.exact_match"
+    assert any("it might be scores.f1" in note for note in read.notes)
+    assert set(read.items["model"]) == {"a", "b"}
+    assert "left out 1 column of lists or long texts: sample.tags" in read.notes
+
+
+def test_document_with_one_list_of_records(saved):
+    answers = [{"id": i, "metrics": {"accuracy": i % 2}} for i in range(4)]
+    path = saved({"config": {"model": {"name": "x"}, "topic": "law"}, "results": answers}, "r.json")
+    items = read_items(path)
+    assert items["score"].tolist() == [0, 1, 0, 1]
+    assert items["topic"].unique() == ["law"]
+    two = saved({"results": answers, "others": answers}, "r.json")
+    assert "holds 2 lists of records: results, others" in str(refusal(two))
+
+
+def test_two_columns_that_fit_equally_are_asked_about(saved):
+    records = [{"id": i, "first": {"score": 1}, "second": {"score": 0}} for i in range(3)]
+    error = refusal(saved(records, "r.json"))
+    assert error.choices == [{"score": "first.score"}, {"score": "second.score"}]
+    for choice in error.choices:
+        assert read_items(saved(records, "r.json"), **choice)["score"].nunique() == 1
+
+
+def test_attempts_are_never_items(saved):
+    table = pd.DataFrame(
+        {"task_id": np.repeat(["t/0", "t/1", "t/2"], 5), "attempt": list(range(5)) * 3}
+    ).assign(passed=[True, False, True] * 5)
+    read = read_with_notes(saved(table))
+    assert read.columns["item"] == "task_id"
+    assert read.items["item"].nunique() == 3
+    assert list(read.items["cluster"]) == list(read.items["item"])
+
+
+def test_versions_of_a_model_are_models(saved):
+    table = pd.DataFrame(
+        {"model": "m", "version": np.repeat(["v1", "v2", "v3"], 2), "item": [1, 2] * 3, "score": 1}
+    )
+    read = read_with_notes(saved(table))
+    assert list(dict.fromkeys(read.items["model"])) == ["m | v1", "m | v2", "m | v3"]
+    assert "models in several versions, told apart by 'version': each is a model" in read.notes
+    one = read_items(saved(table[table["version"] == "v1"]))
+    assert set(one["model"]) == {"m"}
+
+
+def test_cells_that_say_there_was_no_answer_are_counted_and_left_out(saved):
+    cells = ["1", "0", "error", "timeout", "N/A", "Request timed out", "1"]
+    table = pd.DataFrame({"model": "m", "item": range(7), "score": cells})
+    read = read_with_notes(saved(table))
+    assert read.items["score"].tolist() == [1, 0, 1]
+    assert len(read.blank) == 4
+    assert any("3 cells of 'score' say 'error', 'timeout'" in note for note in read.notes)
+    assert "4 of 7 scores are blank: dropped, not counted as wrong" in read.notes
+
+
+def test_wide_files_of_data(data_folder):
+    """The item matrices, whose models the user names by a pattern."""
+    for path in sorted(data_folder.glob("item_matrix_*.csv.gz")):
+        table = pd.read_csv(path)
+        items = read_items(path, models=["m*"])
+        models = [name for name in table if name.startswith("m")]
+        np.testing.assert_allclose(
+            items.groupby("model")["score"].mean()[models], table[models].mean(), rtol=1e-12
+        )
+        assert refusal(path).choices[0] == {"models": ["m*"]}

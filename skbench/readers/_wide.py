@@ -87,10 +87,14 @@ def _refuse_other_rows(columns, named):
             "same, else 0."
         )
     if humans and judges and not columns_of("score", columns):
-        raise ValueError(
+        raise Undecided(
             f"Column {humans[0]!r} holds people's labels and {judges[0]!r} an autorater's verdicts "
-            f"on the same answers. Use `skbench judge FILE --judge {judges[0]} --human "
-            f"{humans[0]}`; or name the one column that is the score, {OPTIONS['score']}."
+            "on the same answers: `skbench judge` corrects the one by the other. Else name the one "
+            "column that is the score.",
+            [
+                {"name": "judge", "judge": judges[0], "human": humans[0]},
+                *({"score": name} for name in (humans[0], judges[0])),
+            ],
         )
 
 

@@ -68,8 +68,7 @@ def main(args=None):
     commands = click.version_option(__version__, prog_name="skbench")(
         Commands("skbench", help=_HELP)
     )
-    args = sys.argv[1:] if args is None else list(args)
-    commands.main(args, prog_name="skbench", obj=args)
+    commands.main(args, prog_name="skbench")
 
 
 class _Unread(io.FileIO):

@@ -4,15 +4,17 @@ from pathlib import Path
 
 import click
 
+from skbench._checks import listed
 from skbench.report.formats import form_option, print_json
 from skbench.report.options import Names, reading_options
 from skbench.report.reading import ONE_SCORE, check_topics, renamed
 from skbench.report.table import Column, Table
-from skbench.report.terminal import DataError, in_one_line, print_line
+from skbench.report.terminal import command_with, in_one_line, print_line
 from skbench.report.understanding import topic_columns, understood
 from skbench.report.writers import print_grid
 
-_MOST_COLUMNS = 40
+_MOST_COLUMNS = 12
+_MOST_NOTES = 10
 _LONGEST_EXAMPLE = 30  # letters
 
 
@@ -39,35 +41,56 @@ def doctor(paths, by, form, **roles):
 
             source = paths[0] if len(paths) == 1 else list(paths)
             rows = renamed(read_with_notes(source, topic=by, **roles), new_names)
-        except (ValueError, FileNotFoundError, ImportError) as error:
+        except (ValueError, FileNotFoundError, ImportError):
             if form == "text":
                 _list_columns(paths)
-            raise DataError(str(error)) from error
+            raise
         found = understood(rows)
         if form == "json":
             about = {"columns": rows.columns, "notes": rows.notes, "formats": rows.formats}
             print_json(about | found.to_dict())
             return
-        for line in filter(None, (*rows.notes, *found.lines(), found.units, _next(rows, found))):
-            print_line(line)
+        name, options = _next(rows, found)
+        for line in (*_cut(rows.notes), *found.lines(), found.units):
+            if line:
+                print_line(line)
+        if name is None:
+            print_line(f"next: none. {ONE_SCORE}")
+            return
+        print_line(f"in Python: skbench.read_items({_arguments(source, by, roles)})")
+        print_line(f"next: {command_with(name, **options)}")
+
+
+def _cut(notes):
+    """Notes that fit on a screen."""
+    yield from notes[:_MOST_NOTES]
+    if len(notes) > _MOST_NOTES:
+        yield f"and {len(notes) - _MOST_NOTES} more notes (--json has them all)"
+
+
+def _arguments(source, by, roles):
+    given = {"topic": by} | roles
+    named = [f"{name}={value!r}" for name, value in given.items() if value]
+    return ", ".join([repr(source), *named])
 
 
 def _next(rows, found):
-    """Which commands take such a file."""
+    """The command that takes such a file best, and options it needs; None where there is none."""
     if "euroeval" in rows.formats:
-        return "next: skbench leaderboard; these are scores of whole test sets, not of items"
+        return "leaderboard", {}
     if found.what == "groups":
-        more = " or skbench report" if "k" in rows.groups else ""
-        return f"next: skbench estimate{more}"
-    if found.n_models > 1 and found.n_items:
-        return "next: skbench report, leaderboard, compare or estimate"
-    groups = [name for name in ("model", *topic_columns(rows)) if name in rows.items]
-    single = groups and not rows.items.duplicated(groups).any()
-    if single and not rows.items["score"].isin((0, 1)).all():
-        return f"next: none. {ONE_SCORE}"
-    if found.n_topics or found.n_models > 1:
-        return "next: skbench report or estimate"
-    return "next: skbench estimate --by COLUMN, or gate against another file"
+        return ("report" if "k" in rows.groups else "estimate"), {}
+    items = rows.items
+    groups = [name for name in ("model", *topic_columns(rows)) if name in items]
+    if groups and not items.duplicated(groups).any() and not items["score"].isin((0, 1)).all():
+        return None, {}
+    spread = items["score"].groupby([items[name] for name in groups]) if groups else None
+    if "item" in items and (spread.nunique().max() if groups else items["score"].nunique()) < 2:
+        return "leaderboard", {}  # scores that are all alike have no interval by themselves
+    if found.n_repeats > 1 and found.n_models < 2 and found.scores == "right or wrong":
+        keys = [name for name in ("model", "item") if name in items]
+        return "passk", {"k": str(items.groupby(keys).size().min())}
+    return "report", {}
 
 
 def _list_columns(paths):
@@ -82,6 +105,7 @@ def _list_columns(paths):
         except (ValueError, OSError, ImportError):
             continue
         print_line(f"{path}: {len(table):,} rows, {len(table.columns)} columns")
+        more = table.columns[_MOST_COLUMNS:]
         table = table.iloc[:, :_MOST_COLUMNS]
         present = [table[name].dropna().astype(str) for name in table]
         examples = [", ".join(x.unique()[:3])[:_LONGEST_EXAMPLE] for x in present]
@@ -92,3 +116,5 @@ def _list_columns(paths):
             Column("blank", [len(table) - len(x) for x in present], ",d"),
         ]
         print_grid(Table(columns))
+        if len(more):
+            print_line(f"and {len(more)} more: {listed(more, most=12)}")

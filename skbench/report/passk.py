@@ -6,7 +6,7 @@ from skbench.report import reading, tables
 from skbench.report.formats import format_options, show
 from skbench.report.options import Names, level_option, reading_options
 from skbench.report.table import Column, Table
-from skbench.report.terminal import DataError, in_one_line, say
+from skbench.report.terminal import DataError, command_with, in_one_line, say
 
 _FLAKY_SHOWN = 10
 
@@ -17,13 +17,17 @@ _FLAKY_SHOWN = 10
 @click.option("--all", "all_of_them", is_flag=True, help="All k must be right: pass^k.")
 @click.option("--by", type=Names(), help="Topic column(s): one estimate per model and topic.")
 @click.option("--compare", type=Names(), metavar="A,B", help="Paired difference of two models.")
+@click.option("--drop-short", is_flag=True, help="Leave out items with fewer than k answers.")
 @click.option("--flaky", is_flag=True, help="Name the items that are solved now and then.")
 @click.option("--correct", help="Column of right answers, where rows are counts.  [n_correct]")
 @click.option("--runs", help="Column of all answers, where rows are counts.  [n_runs]")
 @reading_options
 @level_option
 @format_options
-def passk(file, k, all_of_them, by, compare, flaky, correct, runs, confidence_level, form, **roles):
+def passk(
+    file, k, all_of_them, by, compare, drop_short, flaky, correct, runs, confidence_level, form,
+    **roles,
+):  # fmt: skip
     """Chance that one of k answers is right, or that all of them are.
 
     FILE has one row per answer, items answered several times; or one row per model and
@@ -35,6 +39,7 @@ def passk(file, k, all_of_them, by, compare, flaky, correct, runs, confidence_le
         from skbench import pass_at_k
 
         rows, columns = _read(file, by, roles, (correct, runs))
+        rows = _with_enough(rows, k, drop_short)
         found = pass_at_k(rows, k, all_of_them, confidence_level=confidence_level, **columns)
         pair = None
         if compare is not None:
@@ -58,6 +63,31 @@ def passk(file, k, all_of_them, by, compare, flaky, correct, runs, confidence_le
             "items": reliability.reset_index().astype({"model": str}) if flaky else [],
         }
         show(form, Table(columns, notes=notes), document, frame)
+
+
+def _with_enough(rows, k, drop_short):
+    """Rows of the items that have k answers of a model; others are refused, or left out."""
+    keys = ["model", *(name for name in ("topic",) if name in rows), "item"]
+    answers = (
+        rows["n_runs"]
+        if "n_runs" in rows
+        else rows.groupby(keys, sort=False)["item"].transform("size")
+    )
+    short = answers < k
+    if not short.any():
+        return rows
+    first, cells = rows[short].iloc[0], len(rows[short].drop_duplicates(keys))
+    what = f"{cells} of {len(rows.drop_duplicates(keys))} items of a model"
+    if not drop_short:
+        raise DataError(
+            f"{what} have fewer than {k} answers, first item {first['item']!r} of "
+            f"{first['model']!r}. Take k <= {answers.min()}, or leave these items out:",
+            [f"{command_with()} --drop-short"],
+        )
+    if short.all():
+        raise DataError(f"no item has {k} answers of a model: take fewer (-k).")
+    say(f"{what} have fewer than {k} answers: left out")
+    return rows[~short].reset_index(drop=True)
 
 
 def _read(file, by, roles, counts):

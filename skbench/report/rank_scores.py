@@ -16,18 +16,20 @@ def published_rows(file, model, score):
     table, notes = load_table(file, lambda columns: [name for name in labels if name in columns])
     for note in notes:
         say(note)
-    require_columns(table.columns, [*names, "dataset", "task"], "FILE")
-    rows = table.rename(columns=names)
-    if "language" not in rows:
-        say("no language column: all data sets taken as of one language")
-        rows["language"] = "all"
-    return rows
+    require_columns(table.columns, [*names, "dataset"], "FILE")
+    return table.rename(columns=names)
 
 
 def show_rank_scores(form, rows, half_width, n_runs, confidence_level):
     """Rank the models by scores, or by means of so many runs with half-widths, and print it."""
     from skbench.tasks import MeanRankScore
 
+    if "task" not in rows:
+        say("no task column: every data set taken as a task of its own")
+        rows = rows.assign(task=rows["dataset"])
+    if "language" not in rows:
+        say("no language column: all data sets taken as of one language")
+        rows = rows.assign(language="all")
     ranking = MeanRankScore()
     if half_width is None:
         ranking.fit(rows)

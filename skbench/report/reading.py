@@ -9,7 +9,7 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from skbench._checks import check_within, listed
-from skbench.report.terminal import DataError, say
+from skbench.report.terminal import DataError, command_with, say
 
 _TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".bz2", ".xz", ".zst")
 _ROLES = ("model", "topic", "item", "score", "cluster")
@@ -190,7 +190,11 @@ def need_columns(items, *names, told="no column"):
     """Refuse rows without a column of this role."""
     for name in names:
         if name not in items:
-            raise DataError(f"{told} has a usual name for the {name}. Pass --{name} COLUMN.")
+            free = [c for c in other_columns(items) if items[c].dtype.kind not in "fbc"]
+            commands = [command_with(**{name: column}) for column in free[:3]]
+            raise DataError(
+                f"{told} has a usual name for the {name}. Pass --{name} COLUMN.", commands
+            )
 
 
 def topic_names(by):

@@ -5,9 +5,11 @@ import shlex
 import time
 import warnings
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
@@ -41,15 +43,43 @@ class DataError(click.ClickException):
             say(command)
 
 
-def command_with(**options):
-    """The command that was called, with these options of reading too, ready to paste."""
+def command_with(name=None, **options):
+    """The command that was called, or another on the same files, with these options too."""
     context = click.get_current_context()
-    given = context.find_root().obj or [context.info_name]
-    words = ["skbench", *given]
-    for name, value in options.items():
-        flag = "--by" if name == "topic" else f"--{name}"
+    command = context.command
+    if name is not None:
+        command = getattr(import_module(f"skbench.report.{name}"), name)
+    files = [param for param in context.command.params if isinstance(param, click.Argument)]
+    known = {param.name for param in command.params}
+    given = [
+        param
+        for param in context.command.params
+        if context.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
+        and param not in files
+        and param.name in known - {"by" if name == "topic" else name for name in options}
+    ]
+    words = ["skbench", command.name]
+    for param in files:
+        value = context.params[param.name]
+        words += [str(v) for v in value] if isinstance(value, (tuple, list)) else [str(value)]
+    for param in given:
+        words += _as_typed(param, context.params[param.name])
+    for option, value in options.items():
+        flag = {"topic": "--by", "k": "-k"}.get(option, f"--{option}")
         words += [flag, value if isinstance(value, str) else ",".join(map(str, value))]
     return shlex.join(words)
+
+
+def _as_typed(param, value):
+    """An option as it was typed."""
+    flag = param.opts[-1]
+    if getattr(param, "is_flag", False):
+        return [flag]
+    if param.multiple:
+        return [word for one in value for word in (flag, str(one))]
+    if param.nargs > 1:
+        return [flag, *map(str, value)]
+    return [flag, ",".join(map(str, value)) if isinstance(value, list) else str(value)]
 
 
 def say(text):
@@ -100,7 +130,10 @@ def in_one_line():
         except BrokenPipeError:
             raise
         except Undecided as error:
-            commands = [command_with(**choice) for choice in error.choices]
+            # `doctor` tells what can be done with a file; `report` does it.
+            asked = click.get_current_context().command.name
+            best = {"name": "report"} if asked == "doctor" else {}
+            commands = [command_with(**(best | choice)) for choice in error.choices]
             raise DataError(one_line(error.text), commands) from error
         except (ValueError, OSError, ImportError) as error:
             raise DataError(one_line(error)) from error

@@ -150,15 +150,12 @@ def test_headline_follows_from_the_verdicts(file):
 
 
 def test_headline_begins_with_what_is_in_doubt(items, tmp_path):
-    """Percent beside shares, a column that is no model, one model under two names."""
+    """Percent beside shares, one model under two names."""
     items = items.drop(columns="topic")
     percent = items.assign(score=items["score"].mask(items["model"] == "model-1", 100.0))
-    wide = items.pivot(index="item", columns="model", values="score")
-    wide = wide.assign(any_right=wide.max(axis=1)).reset_index()
     named = items.assign(model=items["model"].replace("model-1", "Model-0 "))
     cases = [
         (percent, "in the same unit?"),
-        (wide, "scores of any_right follow from the others'"),
         (named, "'model-0' and 'Model-0 ' differ in blanks, case"),
     ]
     for table, doubt in cases:

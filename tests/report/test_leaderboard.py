@@ -142,7 +142,7 @@ def test_bbh(data_folder):
 
 def test_a_wide_file_may_have_clusters_and_no_items(tmp_path):
     rng = np.random.default_rng(0)
-    wide = pd.DataFrame(rng.integers(0, 2, (40, 3)), columns=["ada", "bob", "cyd"])
+    wide = pd.DataFrame(rng.integers(0, 2, (40, 3)), columns=["o1", "o3", "gpt-4"])
     wide.assign(passage_id=np.arange(40) // 4).to_csv(tmp_path / "wide.csv", index=False)
     document = json.loads(run(tmp_path / "wide.csv", "--json").stdout)
     found = pd.DataFrame(document["models"]).set_index("model").loc[wide.columns]

@@ -68,11 +68,9 @@ def passk(
 def _with_enough(rows, k, drop_short):
     """Rows of the items that have k answers of a model; others are refused, or left out."""
     keys = ["model", *(name for name in ("topic",) if name in rows), "item"]
-    answers = (
-        rows["n_runs"]
-        if "n_runs" in rows
-        else rows.groupby(keys, sort=False)["item"].transform("size")
-    )
+    answers = rows.groupby(keys, sort=False)["item"].transform("size")
+    if "n_runs" in rows:
+        answers = rows["n_runs"]
     short = answers < k
     if not short.any():
         return rows

@@ -107,3 +107,11 @@ def test_files_that_pages_name_exist(page):
         assert path.exists(), path
     for name in scripts:
         assert (DOC.parent / "examples" / f"{name}.py").exists(), name
+
+
+def test_the_page_shows_the_table_of_names_that_readers_use():
+    """Written anew by ``python doc/make_roles.py``."""
+    import runpy
+
+    written = runpy.run_path(DOC / "make_roles.py")["text"]()
+    assert (DOC / "roles.inc").read_text() == written

@@ -37,7 +37,7 @@ NAMES = {
     "cost": "cost price usd tokens total_tokens latency seconds duration".split(),
 }
 # Scores that judge one system's answers each in a way of its own: several of them need a choice.
-_METRICS = frozenset(
+METRICS = frozenset(
     "faithfulness answer_relevancy answer_relevance context_precision context_recall "
     "context_relevancy context_entity_recall answer_correctness answer_similarity "
     "semantic_similarity groundedness relevance coherence fluency toxicity bias hallucination "
@@ -47,7 +47,7 @@ _METRICS = frozenset(
 )
 _VOTES = ({"model_a", "model_b"}, {"model_1", "model_2"}, {"model1", "model2"})
 # Families of language models; a column of such a name holds the scores of a model.
-_FAMILIES = (
+FAMILIES = (
     "gpt chatgpt o1 o3 o4 davinci text_davinci codex claude gemini gemma palm bard meta_llama "
     "llama codellama vicuna alpaca wizardlm wizardcoder mistral mixtral mathstral codestral "
     "ministral magistral qwen qwq deepseek phi yi falcon c4ai_command command_r command cohere aya "
@@ -56,7 +56,7 @@ _FAMILIES = (
     "zephyr solar olmo tulu nemotron granite starling openchat hermes orca stablelm dolly minimax "
     "doubao hunyuan exaone smollm eurollm viking nous openhermes sonnet opus haiku"
 ).split()
-_FAMILY = re.compile(rf"(.*[/])?({'|'.join(_FAMILIES)})([0-9_]|$)")
+_FAMILY = re.compile(rf"(.*[/])?({'|'.join(FAMILIES)})([0-9_]|$)")
 # What is told of a model's answer beside its score.
 _NO_SCORE = re.compile(
     r"_(tokens?|cost|price|usd|latency|seconds|time|duration|length|len|chars|words|answer|output|"
@@ -119,7 +119,7 @@ def _refuse_equals(role, matches):
 
 def is_metric(name):
     """Whether a column bears the name of a metric."""
-    return _fit(name) in _METRICS
+    return _fit(name) in METRICS
 
 
 def is_of_a_family(name):

@@ -43,24 +43,26 @@ def read_items(
     """Item rows from files or folders of evaluation results, in any known format.
 
     The contents of a file tell its format: logs of lm-evaluation-harness, Inspect, HELM,
-    EuroEval, Every Eval Ever and promptfoo, and tables (CSV, TSV, Parquet, JSON Lines).
-    A folder is searched for everything that is known.
+    EuroEval, Every Eval Ever, promptfoo, tau2-bench, SWE-bench, DeepEval, MLflow, OpenAI evals,
+    MT-Bench, OpenCompass, MTEB and runs of tests, and tables (CSV, TSV, Parquet, JSON). A folder
+    is searched for everything that is known.
 
     A table is long (one row per model and item, one score column) or wide (one row per item,
-    one score column per model). Columns that are not named are guessed by their usual names,
-    such as `model`, `task`, `question_id` or `accuracy`. `skbench.readers.read_with_notes`
-    reads the same and reports every guess and every choice.
+    one score column per model). Columns are known by their usual names, such as `model`,
+    `task`, `question_id` or `accuracy`, or named here; a file that could be read in several
+    ways is refused. `skbench.readers.read_with_notes` reads the same and reports every choice.
 
     Parameters
     ----------
     path : str, path-like, or list of them
         Files and folders. Text files may be compressed (.gz, .bz2, .xz).
-    format : {"lm-eval", "inspect", "helm", "euroeval", "every-eval-ever", "promptfoo", \
-"table"}, default=None
-        Read files of this format and nothing else. None reads all logs or, where there are
+    format : str, default=None
+        One of "lm-eval", "inspect", "helm", "euroeval", "every-eval-ever", "promptfoo",
+        "tau2", "tau-bench", "swe-bench", "deepeval", "mlflow", "openai-evals", "mt-bench",
+        "opencompass", "mteb", "junit", "pytest-json" and "table". Read files of this format and nothing else. None reads all logs or, where there are
         none, all tables.
     model : str or dict, default=None
-        Tables: the column of models. None guesses; without one each
+        Tables: the column of models, by default one of a usual name; without one each
         file is taken to hold one model. Logs: new names of models, by
         their names in the logs; a string names the only one.
     topic : str or list of str, default=None
@@ -74,10 +76,9 @@ def read_items(
     cluster : str, default=None
         Tables: the column of clusters. Logs: a field such as ``"metadata.passage"``.
     models : list of str, default=None
-        The score columns of a wide table, one per model. None guesses: where neither a score
-        nor a model column is found, the columns that hold only 0 and 1 (or 0 and 100), or
-        failing that only numbers between 0 and 1. In a column of text up to a tenth of the
-        cells may be something else; they are then refused by name.
+        The score columns of a wide table, one per model; patterns such as ``"m*"`` stand for
+        all columns that fit. None takes the columns that bear names of known families of
+        models (gpt, claude, llama, qwen and so on), where no column is the score.
     filter : str, default=None
         Logs of lm-evaluation-harness: whose answers to take where a task has several filters.
         None takes the first that all files of the task have.
@@ -98,8 +99,8 @@ def read_items(
     FileNotFoundError
         If there is no such file.
     ValueError
-        If a file is empty, of an unknown kind, or cut off; if a line cannot be read; if the
-        scores cannot be found or are not numbers; if a label is blank; or if a (model, item)
+        If a file is empty, of an unknown kind, or cut off; if a line cannot be read; if it is
+        open which columns are the scores, or these are not numbers; if a label is blank; or if a (model, item)
         pair occurs twice although the item is not named as the cluster.
 
     Notes
@@ -132,6 +133,11 @@ def read_items(
       `RepeatedRuns` and `MeanRankScore`, not for intervals that take rows for items. Columns
       `dataset`, `task` and `language` are added. `topic` and `cluster` are refused.
     - "every-eval-ever": instance-level JSON Lines. `score` is an `evaluation_result_id`.
+    - "tau2", "tau-bench": trials are repeats of a task.
+    - "swe-bench": empty patches count 0; errors of the harness are no answer.
+    - "mt-bench": a question is the cluster of its turns.
+    - "mteb": scores of whole tasks, not of items; an item is a subset.
+    - "junit", "pytest-json": a file is a model, and a test an item.
     - "promptfoo": JSON (since version 0.94) or JSON Lines. A model is a provider, or a provider
       with a prompt where there are several. An item is the cluster of its repeats. `score`
       is ``"success"`` (the default), ``"score"`` or a named score.
@@ -146,7 +152,7 @@ def read_items(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "results.csv")
     ...     _ = open(path, "w").write(text)
-    ...     items = read_items(path)
+    ...     items = read_items(path, models=["ada", "bob"])
     >>> items[["model", "topic", "item", "score"]]
       model topic  item  score
     0   ada   law     1    1.0
@@ -202,7 +208,7 @@ def read_with_notes(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "results.csv")
     ...     _ = open(path, "w").write("task,id,ada,bob\\nlaw,1,1,0\\nlaw,2,1,\\n")
-    ...     rows = read_with_notes(path)
+    ...     rows = read_with_notes(path, models=["ada", "bob"])
     >>> rows.columns["topic"], rows.formats
     ('task', ['table'])
     >>> rows.notes[-1]

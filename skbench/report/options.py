@@ -35,7 +35,11 @@ def number_option(name, help_text, kind=None):
 
 _READING = (
     click.option("--model", help="Model column."),
-    click.option("--models", type=Names(), help="Score columns of a wide file, one per model."),
+    click.option(
+        "--models",
+        type=Names(),
+        help="Score columns of a wide file, one per model; m* stands for all that begin with m.",
+    ),
     click.option("--score", help="Score column; high is good."),
     click.option("--item", help="Column that names the item (question)."),
     click.option(

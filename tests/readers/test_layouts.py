@@ -98,7 +98,9 @@ def test_labels_beside_predictions_are_no_models(saved):
 
 def test_people_and_a_judge_are_sent_to_judge(saved):
     table = pd.DataFrame({"id": [1, 2], "human": [1, 0], "gpt4_eval": [1, 1]})
-    assert "skbench judge FILE --judge gpt4_eval --human human" in str(refusal(saved(table)))
+    error = refusal(saved(table))
+    assert error.choices[0] == {"name": "judge", "judge": "gpt4_eval", "human": "human"}
+    assert str(error).endswith("In Python, pass score='human'; or score='gpt4_eval'.")
 
 
 @pytest.mark.parametrize("lines", [False, True])

@@ -1,0 +1,23 @@
+"""Write ``doc/roles.inc``: the table of names by which columns are recognised."""
+
+from pathlib import Path
+
+from skbench.items.roles import FAMILIES, METRICS, NAMES
+
+OUT = Path(__file__).with_name("roles.inc")
+
+
+def text():
+    """The table, and the names of metrics and families, as reStructuredText."""
+    lines = [".. list-table::", "   :header-rows: 1", "   :widths: 15 85", ""]
+    for role, names in {"role": ["names, in order of preference"], **NAMES}.items():
+        shown = ", ".join(names if role == "role" else (f"``{name}``" for name in names))
+        lines += [f"   * - {role}", f"     - {shown}"]
+    metrics, families = (", ".join(f"``{n}``" for n in sorted(ns)) for ns in (METRICS, FAMILIES))
+    lines += ["", f"Metrics, of which one alone is the score: {metrics}."]
+    lines += ["", f"Known families of models: {families}.", ""]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    OUT.write_text(text())

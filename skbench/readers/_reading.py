@@ -59,8 +59,8 @@ def read_items(
     format : str, default=None
         One of "lm-eval", "inspect", "helm", "euroeval", "every-eval-ever", "promptfoo",
         "tau2", "tau-bench", "swe-bench", "deepeval", "mlflow", "openai-evals", "mt-bench",
-        "opencompass", "mteb", "junit", "pytest-json" and "table". Read files of this format and nothing else. None reads all logs or, where there are
-        none, all tables.
+        "opencompass", "mteb", "junit", "pytest-json" and "table": read files of this format and
+        nothing else. None reads all logs or, where there are none, all tables.
     model : str or dict, default=None
         Tables: the column of models, by default one of a usual name; without one each
         file is taken to hold one model. Logs: new names of models, by
@@ -100,8 +100,9 @@ def read_items(
         If there is no such file.
     ValueError
         If a file is empty, of an unknown kind, or cut off; if a line cannot be read; if it is
-        open which columns are the scores, or these are not numbers; if a label is blank; or if a (model, item)
-        pair occurs twice although the item is not named as the cluster.
+        open which columns are the scores, or these are not numbers; if a
+        label is blank; or if a (model, item) pair occurs twice although the item is not named
+        as the cluster.
 
     Notes
     -----

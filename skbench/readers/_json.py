@@ -7,6 +7,7 @@ import json
 import lzma
 import zlib
 from functools import cache, partial
+from itertools import islice
 from pathlib import Path
 
 import pandas as pd
@@ -21,6 +22,7 @@ _BLOCK = 2**20  # bytes read at a time
 _OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _BOM = b"\xef\xbb\xbf"
 _ROWS_PER_CHUNK = 20_000
+_LINES_AT_ONCE = 4 * 2**20  # bytes
 _LONGEST_LABEL = 300  # letters; what is longer is a prompt or an answer
 
 
@@ -225,20 +227,67 @@ def read_json_table(path, bad):
     A document of one object holds its records in a list somewhere; what stands beside the list
     is of all of them.
     """
-    chunks, rows, left_out = [], [], set()
-    for record in _flat_records(path, bad, left_out):
-        rows.append(record)
-        if len(rows) == _ROWS_PER_CHUNK:
-            chunks.append(pd.DataFrame(rows))
-            rows = []
-    chunks.append(pd.DataFrame(rows))
-    table = pd.concat([chunk for chunk in chunks if len(chunk)] or chunks, ignore_index=True)
+    left_out = set()
+    try:
+        chunks = [_columns(block, left_out) for block in _plain_blocks(path)]
+    except (KeyError, ValueError, TypeError, OSError, EOFError):
+        left_out = set()  # a record unlike the others, or a line to be told of: one by one
+        flat = _flat_records(path, bad, left_out)
+        chunks = list(iter(lambda: list(islice(flat, _ROWS_PER_CHUNK)), []))
+    chunks = [pd.DataFrame(chunk) for chunk in chunks]
+    table = pd.concat(chunks or [pd.DataFrame()], ignore_index=True)
     table = table.drop(columns=[name for name in left_out if name in table])
     if not left_out:
         return table, []
     shown = listed(sorted(left_out), most=8)
     columns = f"{len(left_out)} column{'s' * (len(left_out) > 1)}"
     return table, [f"left out {columns} of lists or long texts: {shown}"]
+
+
+def _plain_blocks(path):
+    """Lists of records of some megabytes of lines each; a ValueError where a line is not plain."""
+    loads, rest = fast_loads(), b""
+    with open_bytes(path) as file:
+        while block := file.read(_LINES_AT_ONCE):
+            whole, newline, rest = (rest + block).rpartition(b"\n")
+            if len(rest) > LONGEST_LINE:
+                raise ValueError("is a long line")
+            if newline:
+                yield _records_of(whole, loads)
+    if rest.strip():
+        yield _records_of(rest, loads)
+
+
+def _records_of(lines, loads):
+    """Records of lines that all hold one: no JSON has a line break within a string."""
+    lines = lines.removeprefix(_BOM)
+    found = loads(b"[" + lines.replace(b"\n", b",") + b"]")
+    if len(found) != lines.count(b"\n") + 1 or set(map(type, found)) != {dict}:
+        raise ValueError("not one record per line")
+    return found
+
+
+def _columns(rows, left_out, place=""):
+    """Columns of records that have the same fields; a KeyError where one has others."""
+    columns = {}
+    for key in rows[0]:
+        values = [row[key] for row in rows]
+        kinds, name = set(map(type, values)), f"{place}{key}"
+        if kinds == {dict}:
+            columns |= _columns(values, left_out, f"{name}.")
+        elif dict in kinds:
+            raise KeyError(key)
+        elif list in kinds or (str in kinds and max(map(_length, values)) > _LONGEST_LABEL):
+            left_out.add(name)
+        else:
+            columns[name] = values
+    if max(map(len, rows)) > len(rows[0]):
+        raise KeyError("a field that the first record lacks")
+    return columns
+
+
+def _length(value):
+    return len(value) if isinstance(value, str) else 0
 
 
 def _flat_records(path, bad, left_out):
@@ -317,4 +366,4 @@ def _flat(record, left_out, place=""):
 
 
 def _is_long(value):
-    return isinstance(value, str) and len(value) > _LONGEST_LABEL
+    return _length(value) > _LONGEST_LABEL

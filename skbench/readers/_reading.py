@@ -18,7 +18,7 @@ from skbench.readers._found import BadLines, ItemRows
 from skbench.readers._logs import Options, assemble
 from skbench.readers._several_tables import tables_items
 from skbench.readers.group_results import unfolded
-from skbench.readers.loading import load_table
+from skbench.readers.loading import load_table, plain
 
 Format: TypeAlias = Literal[
     "lm-eval", "inspect", "helm", "euroeval", "every-eval-ever", "promptfoo", "tau2", "tau-bench",
@@ -225,6 +225,7 @@ def read_with_notes(
     rows = _item_rows(found, bad, notes, **options)
     alike = list(labels_alike(rows.items))
     notes = [*rows.notes, *_unit_of(rows.items["score"]), *alike, *bad.notes()]
+    rows = plain(rows)
     return rows._replace(notes=notes, formats=list(found), doubts=[*rows.doubts, *alike])
 
 

@@ -10,7 +10,7 @@ from skbench._checks import listed, of_one_type
 from skbench.items.roles import OPTIONS, columns_of
 from skbench.readers._found import ItemRows
 from skbench.readers._tabular import ONE_MODEL, table_items
-from skbench.readers.loading import n_shared, without_suffixes
+from skbench.readers.loading import n_shared, plain, without_suffixes
 
 
 def tables_items(files, named, models, bad):
@@ -18,6 +18,7 @@ def tables_items(files, named, models, bad):
     parts = [table_items(file, named, models, bad) for file in files]
     if len(parts) == 1:
         return parts[0]
+    parts = [plain(part) for part in parts]
     columns = parts[0].columns
     if len({part.groups is None for part in parts}) > 1:
         raise ValueError(

@@ -21,7 +21,7 @@ from skbench.readers._repeats import numbers_of_repeats, with_unique_items, with
 from skbench.readers._scores import as_numbers
 from skbench.readers._wide import MODELS, left_out, wide_models
 from skbench.readers.group_results import group_columns, group_results
-from skbench.readers.loading import load_table
+from skbench.readers.loading import load_categories, without_categories
 
 ONE_MODEL = f"no model column: all rows taken as one model ({OPTIONS['model']})"
 _PERCENT = re.compile(r"-?[0-9.]+ ?%")
@@ -52,7 +52,7 @@ def table_items(path, named, models, bad):
 
 
 def _items(path, named, models, bad):
-    table, of_file = load_table(path, lambda columns: _label_columns(columns, named), bad)
+    table, of_file = load_categories(path, lambda columns: _label_columns(columns, named), bad)
     table = _with_shares(table, _label_columns(table.columns, named), of_file)
     columns = None if models is not None else group_columns(table, named)
     if columns is not None:
@@ -78,7 +78,7 @@ def _items(path, named, models, bad):
     items = with_unique_items(items, roles, notes, path, bad)
     present = items["score"].notna()
     blank = items[~present].drop(columns="score")
-    items = items[present].reset_index(drop=True)
+    items = items if present.all() else items[present].reset_index(drop=True)
     return ItemRows(items, _one_name(roles), notes, blank=blank, doubts=totals)
 
 
@@ -113,7 +113,7 @@ def _of_groups(table, columns, named, path, bad, notes):
     )
     if named["topic"] is None and "topic" in roles:
         _take_finer_topic(free, roles, said)
-    rows = _with_labels(_with_standard_names(table, roles), roles, path, bad)
+    rows = _with_labels(_with_standard_names(without_categories(table), roles), roles, path, bad)
     notes = [*notes, *said]
     groups = group_results(rows, columns, roles, notes)
     if "model" not in roles:
@@ -158,7 +158,8 @@ def _refuse_two_settings(items, roles):
     for name in items.columns.difference([*keys, *ROLES], sort=False):
         if normal(name) not in _SETTINGS:
             continue
-        levels = items.groupby(keys)[name].nunique().max() if keys else items[name].nunique()
+        groups = items.groupby(keys, observed=True)[name] if keys else items[name]
+        levels = np.max(groups.nunique())
         if levels > 1:
             shown = listed(items[name].dropna().unique(), most=4)
             raise ValueError(
@@ -198,9 +199,11 @@ def _with_versions(items, roles, notes):
     """Models named with their version, where one has several."""
     taken = {name for names in roles.values() for name in names}
     column = next((c for c in columns_of("version", items.columns) if c not in taken), None)
-    if column is None or items.groupby("model", sort=False)[column].nunique().max() < 2:
+    if column is None:
         return items
-    several = items.groupby("model", sort=False)[column].transform("nunique") > 1
+    several = items.groupby("model", sort=False, observed=True)[column].transform("nunique") > 1
+    if not several.any():
+        return items
     named = items["model"].astype(str) + " | " + items[column].astype(str)
     notes.append(f"models in several versions, told apart by {column!r}: each is a model")
     return items.assign(model=items["model"].astype(object).mask(several, named))

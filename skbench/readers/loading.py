@@ -30,7 +30,13 @@ _INTEGER = re.compile("0|-?[1-9][0-9]*")
 
 
 def load_table(path, label_columns, bad=None):
-    """A CSV, TSV, Parquet or JSON Lines file as a DataFrame, and notes; labels stay text."""
+    """A CSV, TSV, Parquet or JSON file as a DataFrame, and notes; labels stay text."""
+    table, notes = load_categories(path, label_columns, bad)
+    return without_categories(table), notes
+
+
+def load_categories(path, label_columns, bad=None):
+    """The same, with labels that are text as categories."""
     path, bad = Path(path), bad or BadLines()
     if not path.exists():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
@@ -151,7 +157,7 @@ def _read_text(path, separator, label_columns, bad):
             skiprows=[line - 1 for line in too_long],
             keep_default_na=False,
             na_values={c: [""] if c in labels else list(_BLANKS) for c in columns},
-            dtype=dict.fromkeys(labels, object),
+            dtype=dict.fromkeys(labels, str),
             low_memory=False,
             index_col=False,
         )
@@ -186,17 +192,34 @@ def is_integer(text):
 
 
 def _as_written(labels):
-    """Labels that were read as text, as integers if this changes the text of none."""
-    present = labels.dropna()
-    if not all(map(is_integer, present.unique())):
-        return labels.infer_objects()
+    """Labels that were read as text: integers if this changes the text of none, else categories."""
+    codes, names = pd.factorize(labels)
+    if not all(map(is_integer, names)):
+        return pd.Series(pd.Categorical.from_codes(codes, names), index=labels.index)
     try:
-        integers = present.astype("int64")
+        integers = pd.Series(np.asarray(names).astype("int64"), dtype="Int64").reindex(codes)
     except OverflowError:
-        return labels.infer_objects()
-    if len(integers) == len(labels):
-        return integers
-    return integers.astype("Int64").reindex(labels.index)
+        return pd.Series(pd.Categorical.from_codes(codes, names), index=labels.index)
+    whole = "int64" if (codes >= 0).all() else "Int64"
+    return integers.astype(whole).set_axis(labels.index)
+
+
+def without_categories(table):
+    """The table with names in place of categories, which are for quick checks."""
+    names = {}
+    for name in table:
+        column = table[name].array
+        if isinstance(column, pd.Categorical):
+            labels = column.categories.array.take(column.codes, allow_fill=True)
+            names[name] = pd.Series(labels, index=table.index)
+    return table.assign(**names) if names else table
+
+
+def plain(rows):
+    """`ItemRows` with names in place of categories."""
+    frames = {name: getattr(rows, name) for name in ("items", "groups", "blank")}
+    known = {name: frame for name, frame in frames.items() if frame is not None}
+    return rows._replace(**{name: without_categories(frame) for name, frame in known.items()})
 
 
 @contextmanager

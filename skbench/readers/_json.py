@@ -229,12 +229,12 @@ def read_json_table(path, bad):
     """
     left_out = set()
     try:
-        chunks = [_columns(block, left_out) for block in _plain_blocks(path)]
+        chunks = [pd.DataFrame(_columns(block, left_out)) for block in _plain_blocks(path)]
     except (KeyError, ValueError, TypeError, OSError, EOFError):
         left_out = set()  # a record unlike the others, or a line to be told of: one by one
         flat = _flat_records(path, bad, left_out)
-        chunks = list(iter(lambda: list(islice(flat, _ROWS_PER_CHUNK)), []))
-    chunks = [pd.DataFrame(chunk) for chunk in chunks]
+        some = iter(lambda: list(islice(flat, _ROWS_PER_CHUNK)), [])
+        chunks = [pd.DataFrame(chunk) for chunk in some]
     table = pd.concat(chunks or [pd.DataFrame()], ignore_index=True)
     table = table.drop(columns=[name for name in left_out if name in table])
     if not left_out:
@@ -277,7 +277,7 @@ def _columns(rows, left_out, place=""):
             columns |= _columns(values, left_out, f"{name}.")
         elif dict in kinds:
             raise KeyError(key)
-        elif list in kinds or (str in kinds and max(map(_length, values)) > _LONGEST_LABEL):
+        elif list in kinds or (str in kinds and _longest(values, kinds) > _LONGEST_LABEL):
             left_out.add(name)
         else:
             columns[name] = values
@@ -286,8 +286,9 @@ def _columns(rows, left_out, place=""):
     return columns
 
 
-def _length(value):
-    return len(value) if isinstance(value, str) else 0
+def _longest(values, kinds):
+    texts = values if kinds == {str} else [value for value in values if isinstance(value, str)]
+    return max(map(len, texts))
 
 
 def _flat_records(path, bad, left_out):
@@ -366,4 +367,4 @@ def _flat(record, left_out, place=""):
 
 
 def _is_long(value):
-    return _length(value) > _LONGEST_LABEL
+    return isinstance(value, str) and len(value) > _LONGEST_LABEL

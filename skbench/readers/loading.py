@@ -36,7 +36,7 @@ def load_table(path, label_columns, bad=None):
 
 
 def load_categories(path, label_columns, bad=None):
-    """The same, with labels that are text as categories."""
+    """The same, with labels that are text as categories: checks of their codes are quick."""
     path, bad = Path(path), bad or BadLines()
     if not path.exists():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
@@ -50,6 +50,9 @@ def load_categories(path, label_columns, bad=None):
     notes = []
     if kind in _LINES or holds_json_lines(path):
         frame, notes = read_json_table(path, bad)
+        for name in label_columns(frame.columns):
+            if name in frame and _is_text(frame[name]):
+                frame[name] = frame[name].astype("category")
     elif kind in _PARQUET or _head(path) == b"PAR1":
         frame = _read_parquet(path)
     else:
@@ -150,17 +153,21 @@ def _read_text(path, separator, label_columns, bad):
     }
     with _naming(path):
         too_long = _too_long_from_the_first(path, bad, how)
+    how |= {
+        "skiprows": [line - 1 for line in too_long],
+        "keep_default_na": False,
+        "na_values": {c: [""] if c in labels else list(_BLANKS) for c in columns},
+        "low_memory": False,
+    }
     with _naming(path), _counting(path, bad), open_bytes(path) as file:
-        frame = pd.read_csv(
-            file,
-            **how,
-            skiprows=[line - 1 for line in too_long],
-            keep_default_na=False,
-            na_values={c: [""] if c in labels else list(_BLANKS) for c in columns},
-            dtype=dict.fromkeys(labels, str),
-            low_memory=False,
-            index_col=False,
-        )
+        frame = pd.read_csv(file, **how, index_col=False)
+    # Reading text is quick where pandas may choose the type; numbers lose their spelling then.
+    numbers = [name for name in columns if name in labels and not _is_text(frame[name])]
+    if numbers:
+        with warnings.catch_warnings(), open_bytes(path) as file:
+            warnings.simplefilter("ignore", pd.errors.ParserWarning)  # told above
+            spelled = pd.read_csv(file, **how, index_col=False, dtype=dict.fromkeys(numbers, str))
+        frame[numbers] = spelled[numbers]
     for name in labels:
         frame[name] = _as_written(frame[name])
     frame = _without_foreign_letters(frame, path, bad) if bad.skip else frame
@@ -189,6 +196,12 @@ def _with_decimal_points(frame, labels):
 def is_integer(text):
     """Whether a text is what an integer prints as: 8, not 08."""
     return _INTEGER.fullmatch(text) is not None
+
+
+def _is_text(column):
+    """Whether all cells are text, as they stand in the file."""
+    known = isinstance(column.dtype, pd.StringDtype) or column.isna().all()
+    return known or pd.api.types.infer_dtype(column, skipna=True) == "string"
 
 
 def _as_written(labels):

@@ -60,7 +60,8 @@ _FAMILY = re.compile(rf"(.*[/])?({'|'.join(FAMILIES)})([0-9_]|$)")
 # What is told of a model's answer beside its score.
 _NO_SCORE = re.compile(
     r"_(tokens?|cost|price|usd|latency|seconds|time|duration|length|len|chars|words|answer|output|"
-    r"response|text|prompt|reason|explanation|logprob|prob|rank|votes?|wins?)$"
+    r"response|text|prompt|reason|explanation|logprob|prob|confidence|certainty|perplexity|loss|"
+    r"error|rank|elo|votes?|wins?|id|version|date|url|label|class|model)$"
 )
 ROLES = ("model", "item", "cluster", "topic", "score")  # what a row of results may have
 OPTIONS = {"topic": "topic= (--by)"} | {
@@ -125,7 +126,12 @@ def is_metric(name):
 def is_of_a_family(name):
     """Whether a column bears the name of a model of a known family, and not of its cost or text."""
     plain = normal(str(name).rsplit("/", 1)[-1])
-    return bool(_FAMILY.match(plain)) and not _NO_SCORE.search(plain) and not _JUDGE.search(plain)
+    return bool(_FAMILY.match(plain)) and not is_beside_a_score(name) and not _JUDGE.search(plain)
+
+
+def is_beside_a_score(name):
+    """Whether a name says that a column tells something else of an answer than its score."""
+    return _NO_SCORE.search(f"_{normal(name)}") is not None
 
 
 def are_votes(columns):

@@ -13,6 +13,7 @@ from skbench.items.roles import (
     check_exist,
     columns_of,
     find_roles,
+    is_beside_a_score,
     is_metric,
     is_of_a_family,
     judge_columns,
@@ -51,9 +52,29 @@ def wide_models(table, named, models):
             f"{listed(families)}.",
             [{"score": roles["score"][0]}, {"models": families}],
         )
-    if families and "model" not in roles:
-        return families
-    raise Undecided(*_nothing_known(table, roles))
+    if not families or "model" in roles:
+        raise Undecided(*_nothing_known(table, roles))
+    _refuse_predictions(table, families)
+    if len(families) == 1 and (others := _unknown(table, {*families, *_in_roles(roles)})):
+        raise Undecided(
+            f"Column {families[0]!r} bears a model's name, and {listed(others)} may hold scores "
+            "of others, or not.",
+            [{"models": families}, {"models": [*families, *others]}],
+        )
+    return families
+
+
+def _refuse_predictions(table, families):
+    """Refuse models' columns that hold the same values as a column of what is true."""
+    for label in columns_of("label", [name for name in table if name not in families]):
+        values = set(table[label].dropna().astype(str))
+        if any(set(table[name].dropna().astype(str)) <= values for name in families):
+            raise Undecided(
+                f"Column {label!r} holds what is true, and {listed(families, most=4)} the same "
+                "values: these may be predictions, and no scores. If they are scores, 1 for right "
+                "and 0 for wrong, name them as models.",
+                [{"models": families}],
+            )
 
 
 def _expanded(models, columns):
@@ -100,15 +121,7 @@ def _refuse_other_rows(columns, named):
 
 def _nothing_known(table, roles):
     """What is open where no column has a usual name of scores, and what may be passed."""
-    taken = {name for names in roles.values() for name in names}
-    free = [
-        name
-        for name in table
-        if name not in taken
-        and not _DESCRIBES_THE_ITEM.search(str(name))
-        and not any(name in columns_of(role, [name]) for role in ("label", "prediction", "cost"))
-        and _may_be_scores(table[name])
-    ]
+    free = _unknown(table, _in_roles(roles))
     text = (
         "Cannot find the scores: no column has a usual name for them, or the name of a known "
         f"family of models. Columns: {listed(table.columns, most=12)}."
@@ -121,6 +134,23 @@ def _nothing_known(table, roles):
     elif not free:
         text += f" Pass {OPTIONS['score']}."
     return text, choices
+
+
+def _unknown(table, taken):
+    """Columns that may hold scores, and whose names do not say what else they are."""
+    return [
+        name
+        for name in table
+        if name not in taken
+        and not _DESCRIBES_THE_ITEM.search(str(name))
+        and not is_beside_a_score(name)
+        and not any(columns_of(role, [name]) for role in ("label", "prediction", "cost"))
+        and _may_be_scores(table[name])
+    ]
+
+
+def _in_roles(roles):
+    return {name for names in roles.values() for name in names}
 
 
 def _in_short(names, columns):
@@ -166,7 +196,11 @@ def _refuse_long(table, models, named):
 def left_out(table, models, named):
     """Other columns whose cells might be scores, in words."""
     roles, _ = find_roles(table.columns, named, guess=("item", "cluster", "topic"))
-    taken = {name for names in roles.values() for name in names} | set(models)
-    others = [name for name in table if name not in taken and _may_be_scores(table[name])]
+    taken = _in_roles(roles) | set(models)
+    others = [
+        name
+        for name in table
+        if name not in taken and not is_beside_a_score(name) and _may_be_scores(table[name])
+    ]
     if others:
         yield f"not taken for models: {listed(others)}; to change it, name all models (--models)"

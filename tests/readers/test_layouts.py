@@ -96,6 +96,22 @@ def test_labels_beside_predictions_are_no_models(saved):
     assert read_items(saved(table))["score"].tolist() == [1, 0]
 
 
+def test_predictions_of_models_beside_the_truth_are_no_scores(saved):
+    table = pd.DataFrame({"id": [1, 2, 3], "label": [1, 0, 1], "gpt-4": [1, 0, 0], "o1": [0, 0, 1]})
+    error = refusal(saved(table))
+    assert "Column 'label' holds what is true, and gpt-4, o1 the same values" in str(error)
+    letters = read_items(saved(table.assign(label=["A", "B", "C"])))
+    assert set(letters["model"]) == {"gpt-4", "o1"}
+
+
+def test_one_known_model_beside_unknown_columns_is_asked_about(saved):
+    table = pd.DataFrame({"id": [1, 2], "gpt-4": [1, 0], "ours": [0, 1], "length": [7, 9]})
+    error = refusal(saved(table))
+    assert error.choices == [{"models": ["gpt-4"]}, {"models": ["gpt-4", "ours"]}]
+    beside = table.rename(columns={"gpt-4": "gpt4_confidence"})
+    assert refusal(saved(beside)).choices == [{"models": ["ours"]}, {"score": "ours"}]
+
+
 def test_people_and_a_judge_are_sent_to_judge(saved):
     table = pd.DataFrame({"id": [1, 2], "human": [1, 0], "gpt4_eval": [1, 1]})
     error = refusal(saved(table))

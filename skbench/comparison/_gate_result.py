@@ -157,11 +157,11 @@ class GateResult:
     def to_markdown(self) -> str:
         """A table for the summary of a pull request."""
         first, *others = self.sentences()
-        ends = [f"{x:+.4f}" if np.isfinite(x) else "unknown" for x in (self.low, self.high)]
+        ends = [f"{x:+z.4f}" if np.isfinite(x) else "unknown" for x in (self.low, self.high)]
         power = "unknown" if math.isnan(self.power) else f"{100 * self.power:.0f} %"
         needed = "unknown" if math.isnan(self.items_needed) else f"{self.items_needed:,}"
         cells = [
-            *(f"{x:.4f}" for x in self.scores), f"{self.difference:+.4f}", *ends,
+            *(f"{x:.4f}" for x in self.scores), f"{self.difference:+z.4f}", *ends,
             f"{self.margin:.4g}", f"{self.n_items:,}", power, needed,
         ]  # fmt: skip
         lines = [
@@ -177,8 +177,8 @@ class GateResult:
             lines += ["| topic that got worse | difference | low | high | items |",
                       "|---|---:|---:|---:|---:|"]  # fmt: skip
             lines += [
-                f"| {_text(row.Index)} | {row.difference:+.4f} | {row.low:+.4f} "
-                f"| {row.high:+.4f} | {row.n_items} |"
+                f"| {_text(row.Index)} | {row.difference:+z.4f} | {row.low:+z.4f} "
+                f"| {row.high:+z.4f} | {row.n_items} |"
                 for row in self._worse_topics().head(_ROWS_SHOWN).itertuples()
             ] + [""]
         told = [text for text in others if not text.startswith(self.verdict.upper())]

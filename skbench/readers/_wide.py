@@ -157,7 +157,10 @@ def _in_short(names, columns):
     """A pattern such as m* where it fits these columns and no others; else the names."""
     letters = takewhile(lambda some: len(set(some)) == 1, zip(*map(str, names), strict=False))
     pattern = "".join(some[0] for some in letters).rstrip("0123456789") + "*"
-    fits = len(pattern) > 1 < len(names) and [c for c in columns if fnmatchcase(str(c), pattern)] == names
+    fits = (
+        len(pattern) > 1 < len(names)
+        and [c for c in columns if fnmatchcase(str(c), pattern)] == names
+    )
     return [pattern] if fits else names
 
 

@@ -50,6 +50,14 @@ def main(args=None):
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from skbench import __version__
 
+    quiet = click.Option(
+        ["-q", "--quiet"],
+        is_flag=True,
+        expose_value=False,
+        callback=lambda context, _, value: context.meta.update({"skbench.quiet": value}),
+        help="Print no notes, only results, warnings and errors.",
+    )
+
     class Commands(click.Group):
         """Lists all commands without reading them: most of them load pandas."""
 
@@ -59,14 +67,17 @@ def main(args=None):
         def get_command(self, context, name):
             if name not in COMMANDS:
                 return None
-            return getattr(import_module(f"skbench.report.{name}"), name)
+            command = getattr(import_module(f"skbench.report.{name}"), name)
+            if "quiet" not in {param.name for param in command.params}:
+                command.params.append(quiet)
+            return command
 
         def format_commands(self, context, formatter):
             with formatter.section("Commands"):
                 formatter.write_dl(list(COMMANDS.items()))
 
     commands = click.version_option(__version__, prog_name="skbench")(
-        Commands("skbench", help=_HELP)
+        Commands("skbench", help=_HELP, context_settings={"help_option_names": ["-h", "--help"]})
     )
     commands.main(args, prog_name="skbench")
 

@@ -11,6 +11,7 @@ from skbench.report import reading, tables
 from skbench.report.formats import form_option, print_data, print_json
 from skbench.report.options import (
     Names,
+    Share,
     bounds_option,
     choice_option,
     file_option,
@@ -28,7 +29,7 @@ _KEPT = ("model", "topic", "item", "cluster", "score")
 @click.command()
 @click.argument("old")
 @click.argument("new")
-@click.option("--margin", type=float, required=True, help="Tolerated loss, above 0.")
+@click.option("--margin", type=Share(), required=True, help="Tolerated loss, above 0, such as 3%.")
 @click.option("--relative", is_flag=True, help="The margin is a share of the baseline's mean.")
 @click.option("--baseline", help="Model of OLD, where it holds several.")
 @click.option("--candidate", help="Model of NEW, where it holds several.")

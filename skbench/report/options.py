@@ -33,6 +33,38 @@ def number_option(name, help_text, kind=None):
     return click.option(name, type=kind or click.IntRange(1), help=help_text)
 
 
+class Percent(float):
+    """A share that was written in percent, such as 3%."""
+
+
+class Share(click.ParamType):
+    """A number, or a share in percent."""
+
+    name = "number"
+
+    def convert(self, value, param, ctx):
+        """3% is 0.03."""
+        if isinstance(value, float):
+            return value
+        text = value.strip()
+        try:
+            return Percent(float(text[:-1]) / 100) if text.endswith("%") else float(text)
+        except ValueError:
+            self.fail(f"{value!r} is no number. Write 0.03 or 3%.", param, ctx)
+
+
+class Accuracy(Share):
+    """A share strictly between 0 and 1."""
+
+    def convert(self, value, param, ctx):
+        """70% is 0.7; 70 is a slip."""
+        share = super().convert(value, param, ctx)
+        if not 0 < share < 1:
+            hint = f" Write {share / 100:g} or {share:g}%." if 1 < share < 100 else ""
+            self.fail(f"{value} is not strictly between 0 and 1.{hint}", param, ctx)
+        return share
+
+
 _READING = (
     click.option("--model", help="Model column."),
     click.option(
@@ -58,7 +90,7 @@ _READING = (
 )
 level_option = click.option(
     "--confidence-level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=Accuracy(),
     default=0.95,
     show_default=True,
 )

@@ -7,6 +7,9 @@ import click
 from skbench.report import plan_bank
 from skbench.report.formats import form_option, show
 from skbench.report.options import (
+    Accuracy,
+    Percent,
+    Share,
     file_option,
     level_option,
     number_option,
@@ -18,43 +21,8 @@ from skbench.report.reading import read_models, score_range
 from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line, say
 
-
-class Percent(float):
-    """A share that was written in percent, such as 3%."""
-
-
-class Share(click.ParamType):
-    """A number, or a share in percent."""
-
-    name = "number"
-
-    def convert(self, value, param, ctx):
-        """3% is 0.03."""
-        if isinstance(value, float):
-            return value
-        text = value.strip()
-        try:
-            return Percent(float(text[:-1]) / 100) if text.endswith("%") else float(text)
-        except ValueError:
-            self.fail(f"{value!r} is no number. Write 0.03 or 3%.", param, ctx)
-
-
-class Accuracy(Share):
-    """A share strictly between 0 and 1."""
-
-    def convert(self, value, param, ctx):
-        """70% is 0.7; 70 is a slip."""
-        share = super().convert(value, param, ctx)
-        if not 0 < share < 1:
-            hint = f" Write {share / 100:g} or {share:g}%." if 1 < share < 100 else ""
-            self.fail(f"{value} is not strictly between 0 and 1.{hint}", param, ctx)
-        return share
-
-
 _CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.9)
 _GUESSES = ("accuracy", "std", "correlation", "noise", "cluster_size", "icc")
-
-
 _POSITIVE = click.FloatRange(0, min_open=True)
 _SIGNED = click.FloatRange(-1, 1)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from skbench.report import reading
 from skbench.report.formats import format_options, show
-from skbench.report.options import bounds_option, level_option, reading_options
+from skbench.report.options import Share, bounds_option, level_option, reading_options
 from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line
 
@@ -19,9 +19,9 @@ GO_ON = 4  # exit code; 0 says stop
 @click.argument("file")
 @click.argument("a", required=False)
 @click.argument("b", required=False)
-@click.option("--target", type=float, help="One model: is its mean above or below?")
+@click.option("--target", type=Share(), help="One model: is its mean above or below?")
 @click.option("--width", type=float, help="One model: until its interval is no wider.")
-@click.option("--margin", type=float, help="Two models: equivalent if they differ by less.")
+@click.option("--margin", type=Share(), help="Two models: equivalent if they differ by less.")
 @click.option("--max-items", type=click.IntRange(1), help="Items there are, or are paid for.")
 @click.option("--state", type=click.Path(dir_okay=False), help="File of earlier looks (JSON).")
 @reading_options

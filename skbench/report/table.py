@@ -72,7 +72,15 @@ def number(value, form):
         return ""
     if np.isnan(value):
         return "unknown"
-    return f"{value:{form}}" if np.isfinite(value) else "infinite"
+    return f"{value:{_without_minus_zero(form)}}" if np.isfinite(value) else "infinite"
+
+
+def _without_minus_zero(form):
+    """The format with the z that prints what is rounded to zero as 0.000, and never -0.000."""
+    if form[-1:] not in "eEfFgG%" or "z" in form:
+        return form
+    sign = form[:1] if form[:1] in "+- " else ""
+    return f"{sign}z{form.removeprefix(sign)}"
 
 
 def p_value(p):

@@ -18,6 +18,7 @@ from skbench import _progress
 from skbench._files import write_whole
 from skbench.items.undecided import Undecided
 
+QUIET = "skbench.quiet"  # in the meta of click's context
 _NARROWEST_TEXT = 12  # columns to which names are folded on a narrow terminal
 _PLAIN_SECONDS = 20  # between lines of progress where there is no terminal
 _UNLIMITED = 100_000  # columns
@@ -38,9 +39,8 @@ class DataError(click.ClickException):
 
     def show(self, file=None):
         """Print ``skbench: message`` on stderr, and commands that mend it."""
-        say(f"skbench: {self.message}")
-        for command in self.commands:
-            say(command)
+        for line in (f"skbench: {self.message}", *self.commands):
+            click.echo(one_line(line), err=True)
 
 
 def command_with(name=None, **options):
@@ -56,6 +56,7 @@ def command_with(name=None, **options):
         for param in context.command.params
         if context.get_parameter_source(param.name) is ParameterSource.COMMANDLINE
         and param not in files
+        and param.expose_value
         and param.name in known - {"by" if name == "topic" else name for name in options}
     ]
     words = ["skbench", command.name]
@@ -83,8 +84,10 @@ def _as_typed(param, value):
 
 
 def say(text):
-    """Print on stderr, in one line: stdout is for results."""
-    click.echo(one_line(text), err=True)
+    """Print a note on stderr, in one line, unless --quiet is given: stdout is for results."""
+    context = click.get_current_context(silent=True)
+    if context is None or not context.meta.get(QUIET):
+        click.echo(one_line(text), err=True)
 
 
 def save_picture(figure, path):

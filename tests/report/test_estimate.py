@@ -428,7 +428,7 @@ USAGE_ERRORS = [
     (["x.csv", "--method", "direct", "--features", "a"], "--features has no meaning"),
     (["x.csv", "--method", "james-stein", "--features", "a"], "--features has no meaning"),
     (["x.csv", "--by", "topic,topic"], "'topic' is named twice."),
-    (["x.csv", "--confidence-level", "95"], "is not in the range"),
+    (["x.csv", "--confidence-level", "95"], "is not strictly between 0 and 1"),
 ]
 
 

@@ -403,7 +403,10 @@ def test_data_errors_take_one_line_and_exit_1(items, written, changed, arguments
         (["--judge", "a"], "Missing option '--human'"),
         (["--judge", "a", "--human", "b", "--labels", "l.csv"], "--labels and --id go together."),
         (["--judge", "a", "--human", "b", "--json", "--csv"], "--json and --csv exclude"),
-        (["--judge", "a", "--human", "b", "--confidence-level", "95"], "is not in the range"),
+        (
+            ["--judge", "a", "--human", "b", "--confidence-level", "95"],
+            "is not strictly between 0 and 1",
+        ),
     ],
 )
 def test_usage_errors_exit_2(arguments, words):

@@ -10,7 +10,7 @@ import re
 import pandas as pd
 
 from skbench._checks import listed
-from skbench.items.undecided import Undecided
+from skbench._undecided import Undecided
 
 # In order of preference; compared in lower case with punctuation as underscores.
 NAMES = {

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import listed, of_one_type
+from skbench._undecided import Undecided
 from skbench.items.roles import (
     OPTIONS,
     ROLES,
@@ -15,7 +16,6 @@ from skbench.items.roles import (
     rivals,
 )
 from skbench.items.totals import check_totals
-from skbench.items.undecided import Undecided
 from skbench.readers._found import ItemRows
 from skbench.readers._repeats import numbers_of_repeats, with_unique_items, without_spare_blanks
 from skbench.readers._scores import as_numbers

@@ -7,6 +7,7 @@ from itertools import takewhile
 import pandas as pd
 
 from skbench._checks import is_number, listed
+from skbench._undecided import Undecided
 from skbench.items.roles import (
     OPTIONS,
     are_votes,
@@ -18,7 +19,6 @@ from skbench.items.roles import (
     is_of_a_family,
     judge_columns,
 )
-from skbench.items.undecided import Undecided
 from skbench.readers._scores import FAILED, WORDS, in_small_letters
 
 MODELS = "models= (--models)"

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from skbench import _progress
 from skbench._files import write_whole
-from skbench.items.undecided import Undecided
+from skbench._undecided import Undecided
 
 QUIET = "skbench.quiet"  # in the meta of click's context
 _NARROWEST_TEXT = 12  # columns to which names are folded on a narrow terminal

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from skbench import read_items
-from skbench.items.undecided import Undecided
+from skbench._undecided import Undecided
 from skbench.readers import read_with_notes
 
 

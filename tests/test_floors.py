@@ -19,6 +19,7 @@ FLOOR = {
     "_progress": 0,
     "_random": 0,
     "_types": 0,
+    "_undecided": 0,
     "stats": 0,
     "containers": 1,
     "items": 2,

@@ -58,6 +58,11 @@ def _deepeval(case, run, path):
 def _mlflow_rows(path, bad):
     """Rows of a table that is written by columns and data."""
     table = document(path)
+    if not any(str(name).endswith("/score") for name in table["columns"]):
+        raise ValueError(
+            f"{str(path)!r} has no column of scores as MLflow names them, such as "
+            "answer_correctness/v1/score. Save another table as CSV."
+        )
     for number, cells in enumerate(table["data"], start=1):
         row = dict(zip(table["columns"], cells, strict=True))
         yield f"row {number}", row | {"row": number}, table

@@ -29,7 +29,13 @@ def _details(path, bad):
     if isinstance(details, dict):
         details = {key: value for key, value in details.items() if isinstance(value, dict)}
     else:
-        details = dict(enumerate(details))
+        details = dict(enumerate(details)) if isinstance(details, list) else {}
+    if not details or not all(isinstance(record, dict) for record in details.values()):
+        raise ValueError(
+            f"{str(path)!r} has no details of single answers, which OpenCompass writes with "
+            "dump_eval_details=True. A file of another program is read by format='table' "
+            "(--format table)."
+        )
     for number, record in details.items():
         yield f"detail {number}", record | {"number": number}, {}
 

@@ -24,8 +24,8 @@ _SIGNS = [(keys, name) for name, form in FORMATS.items() for keys in form.signs]
 _HELM_PARTS = ("scenario.json", "scenario_state.json", "stats.json", "instances.json")
 
 
-def find(paths):
-    """Format -> files with results, and what was passed over, in words."""
+def find(paths, only=None):
+    """Format -> files with results, and what was passed over, in words; `only` decides."""
     found, ignored = {}, {}
     for path in paths:
         if not path.exists():
@@ -33,6 +33,7 @@ def find(paths):
             raise FileNotFoundError(f"There is no file {str(path)!r}.{link}")
         if not path.is_dir():
             kind = recognize(path)
+            kind = only if only is not None and kind != "empty" else kind
             if kind not in TITLES:
                 raise ValueError(_refusal(path, kind))
             found.setdefault(kind, []).append(path)

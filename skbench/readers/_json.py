@@ -229,6 +229,8 @@ def read_json_table(path, bad):
     """
     left_out = set()
     try:
+        if is_one_object(path):
+            raise ValueError("is no JSON Lines")
         chunks = [pd.DataFrame(_columns(block, left_out)) for block in _plain_blocks(path)]
     except (KeyError, ValueError, TypeError, OSError, EOFError):
         left_out = set()  # a record unlike the others, or a line to be told of: one by one

@@ -219,7 +219,7 @@ def read_with_notes(
         check_option("format", format, TITLES)
     paths = [path] if isinstance(path, (str, os.PathLike)) else path
     paths = [FilePath(one) for one in paths]
-    found, notes = find(paths)
+    found, notes = find(paths, format)
     found = _wanted(found, format, paths, notes)
     bad = BadLines(options.pop("skip_bad_lines", False))
     rows = _item_rows(found, bad, notes, **options)

@@ -34,7 +34,17 @@ _INTERVALS = {
     "eb": ["robust", "length-optimal", "parametric", "fab"],
     "direct": "auto wilson clopper-pearson jeffreys agresti-coull wald t normal bounded".split(),
 }
-_READING = ("model", "models", "score", "item", "cluster", "rename", "filter", "skip_bad_lines")
+_READING = (
+    "model",
+    "models",
+    "score",
+    "item",
+    "cluster",
+    "rename",
+    "format",
+    "filter",
+    "skip_bad_lines",
+)
 
 
 @click.command()

@@ -85,6 +85,9 @@ _READING = (
         metavar="OLD=NEW",
         help="Another name for a model; may be given several times.",
     ),
+    click.option(
+        "--format", help="Format of the files, such as table or inspect; else their contents tell."
+    ),
     click.option("--filter", help="Filter whose answers to take (lm-evaluation-harness)."),
     click.option("--skip-bad-lines", is_flag=True, help="Count unreadable lines, go on without."),
 )

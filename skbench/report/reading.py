@@ -190,8 +190,10 @@ def need_columns(items, *names, told="no column"):
     """Refuse rows without a column of this role."""
     for name in names:
         if name not in items:
-            free = [c for c in other_columns(items) if items[c].dtype.kind not in "fbc"]
-            commands = [command_with(**{name: column}) for column in free[:3]]
+            # What is a model or topic only the user knows; most columns of names may be items.
+            free = other_columns(items) if name == "item" else []
+            free = [column for column in free if items[column].dtype.kind not in "fbc"]
+            commands = [command_with(item=column) for column in free[:3]]
             raise DataError(
                 f"{told} has a usual name for the {name}. Pass --{name} COLUMN.", commands
             )

@@ -198,3 +198,21 @@ def test_wide_files_of_data(data_folder):
             items.groupby("model")["score"].mean()[models], table[models].mean(), rtol=1e-12
         )
         assert refusal(path).choices[0] == {"models": ["m*"]}
+
+
+def test_the_users_format_decides_before_the_contents(saved):
+    """A table with a field that OpenCompass has, too."""
+    path = saved({"details": "in the log", "results": [{"id": 1, "score": 1}]}, "r.json")
+    assert "format='table' (--format table)" in str(refusal(path))
+    assert read_items(path, format="table")["score"].tolist() == [1]
+    split = saved({"columns": ["id", "score"], "data": [[1, 1]]}, "s.json")
+    assert "no column of scores as MLflow names them" in str(refusal(split))
+
+
+def test_a_document_on_one_line_is_no_line_of_records(tmp_path):
+    answers = [{"q": {"id": i}, "ok": {"correct": i > 1}} for i in range(3)]
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps({"meta": {"model": "x"}, "data": {"answers": answers}}))
+    items = read_items(path)
+    assert items["score"].tolist() == [0, 0, 1]
+    assert items["item"].tolist() == [0, 1, 2]

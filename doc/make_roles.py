@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from skbench.items.roles import FAMILIES, METRICS, NAMES
+from skbench.items.roles import FAMILIES, METRICS, NAMES, WORDS_OF_FAMILIES
 
 OUT = Path(__file__).with_name("roles.inc")
 
@@ -13,9 +13,13 @@ def text():
     for role, names in {"role": ["names, in order of preference"], **NAMES}.items():
         shown = ", ".join(names if role == "role" else (f"``{name}``" for name in names))
         lines += [f"   * - {role}", f"     - {shown}"]
-    metrics, families = (", ".join(f"``{n}``" for n in sorted(ns)) for ns in (METRICS, FAMILIES))
+    metrics, families, words = (
+        ", ".join(f"``{name}``" for name in sorted(names))
+        for names in (METRICS, FAMILIES, WORDS_OF_FAMILIES)
+    )
     lines += ["", f"Metrics, of which one alone is the score: {metrics}."]
-    lines += ["", f"Known families of models: {families}.", ""]
+    lines += ["", f"Known families of models: {families}."]
+    lines += ["", f"Known where a version follows, as in ``Yi-6B``: {words}.", ""]
     return "\n".join(lines)
 
 

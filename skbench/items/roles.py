@@ -48,15 +48,20 @@ METRICS = frozenset(
 _VOTES = ({"model_a", "model_b"}, {"model_1", "model_2"}, {"model1", "model2"})
 # Families of language models; a column of such a name holds the scores of a model.
 FAMILIES = (
-    "gpt chatgpt o1 o3 o4 davinci text_davinci codex claude gemini gemma palm bard meta_llama "
-    "llama codellama vicuna alpaca wizardlm wizardcoder mistral mixtral mathstral codestral "
-    "ministral magistral qwen qwq deepseek phi yi falcon c4ai_command command_r command cohere aya "
-    "grok jamba dbrx mpt bloom bloomz opt pythia gpt2 gptj gpt_neox t5 flan ul2 bert roberta "
-    "deberta electra nova titan glm chatglm kimi moonshot ernie internlm baichuan starcoder "
-    "zephyr solar olmo tulu nemotron granite starling openchat hermes orca stablelm dolly minimax "
-    "doubao hunyuan exaone smollm eurollm viking nous openhermes sonnet opus haiku"
+    "gpt chatgpt o1 o3 o4 davinci text_davinci claude gemini gemma meta_llama llama codellama "
+    "vicuna wizardlm wizardcoder mistral mixtral mathstral codestral ministral magistral qwen qwq "
+    "deepseek c4ai_command command_r cohere grok jamba dbrx bloomz gpt2 gptj gpt_neox roberta "
+    "deberta glm chatglm kimi moonshot ernie internlm baichuan starcoder olmo nemotron openchat "
+    "stablelm minimax doubao hunyuan exaone smollm eurollm openhermes"
 ).split()
-_FAMILY = re.compile(rf"(.*[/])?({'|'.join(FAMILIES)})([0-9_]|$)")
+# Words that mean other things, too: a version must follow, as in Yi-6B.
+WORDS_OF_FAMILIES = (
+    "yi phi opt aya nova orca opus sonnet haiku titan solar bard palm falcon zephyr starling "
+    "hermes granite viking pythia bloom codex flan t5 ul2 mpt alpaca dolly tulu nous bert electra"
+).split()
+_FAMILY = re.compile(
+    rf"({'|'.join(FAMILIES)})([0-9_]|$)|({'|'.join(WORDS_OF_FAMILIES)})_?[0-9]+(_[0-9]+)?b?(_|$)"
+)
 # What is told of a model's answer beside its score.
 _NO_SCORE = re.compile(
     r"_(tokens?|cost|price|usd|latency|seconds|time|duration|length|len|chars|words|answer|output|"
@@ -126,7 +131,8 @@ def is_metric(name):
 def is_of_a_family(name):
     """Whether a column bears the name of a model of a known family, and not of its cost or text."""
     plain = normal(str(name).rsplit("/", 1)[-1])
-    return bool(_FAMILY.match(plain)) and not is_beside_a_score(name) and not _JUDGE.search(plain)
+    told = is_metric(name) or is_beside_a_score(name) or _JUDGE.search(plain)
+    return bool(_FAMILY.match(plain)) and not told
 
 
 def is_beside_a_score(name):

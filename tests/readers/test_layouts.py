@@ -40,6 +40,13 @@ def test_columns_of_known_families_are_models(saved):
     assert read.items["gpt_4o_tokens"].eq(9).all()
 
 
+@pytest.mark.parametrize("name", ["yi", "phi", "opt", "bert_score", "palm_width", "command"])
+def test_words_that_families_bear_as_well_are_no_models(saved, name):
+    table = pd.DataFrame({"id": [1, 2], name: [1, 0], "SD": [0.1, 0.2]})
+    read = refusal(saved(table)) if name != "bert_score" else read_with_notes(saved(table))
+    assert getattr(read, "columns", {"score": name})["score"] == name
+
+
 def test_columns_of_unknown_names_need_the_users_word(saved):
     table = pd.DataFrame({"id": [1, 2], "m1": [1, 0], "m2": [0, 0], "m3": [1, 1], "length": [7, 9]})
     path = saved(table)

@@ -69,16 +69,13 @@ _NO_SCORE = re.compile(
     r"error|rank|elo|votes?|wins?|id|version|date|url|label|class|model)$"
 )
 ROLES = ("model", "item", "cluster", "topic", "score")  # what a row of results may have
-OPTIONS = {"topic": "topic= (--by)"} | {
-    role: f"{role}= (--{role})" for role in ROLES if role != "topic"
-}
 
 
 def find_roles(columns, named, guess=ROLES):
     """Role -> columns, by the caller's word or by their usual names, and notes on the latter."""
     roles = {role: _as_list(name) for role, name in named.items() if name is not None}
     for role, names in roles.items():
-        check_exist(names, columns, OPTIONS[role])
+        check_exist(names, columns, f"{role}=")
     rivals = {}
     for role in [role for role in guess if role not in roles]:
         taken = [name for names in roles.values() for name in names]
@@ -243,5 +240,5 @@ def normal(name):
 
 
 def _name_note(role, name, others):
-    also = f" (it might be {listed(others)}: {OPTIONS[role]})" if others else ""
+    also = f" (it might be {listed(others)}: {role}=)" if others else ""
     return f"{role}: column {name!r}{also}"

@@ -15,8 +15,8 @@ from skbench.items.roles import labels_alike
 from skbench.readers._find import find
 from skbench.readers._formats import FORMATS, TITLES
 from skbench.readers._found import BadLines, ItemRows
-from skbench.readers._logs import Options, assemble
-from skbench.readers._several_tables import tables_items
+from skbench.readers._logs import Options, assemble, scored_logs
+from skbench.readers._tables import tables_items
 from skbench.readers.group_results import unfolded
 from skbench.readers.loading import load_table, plain
 
@@ -224,9 +224,9 @@ def read_with_notes(
     bad = BadLines(options.pop("skip_bad_lines", False))
     rows = _item_rows(found, bad, notes, **options)
     alike = list(labels_alike(rows.items))
-    notes = [*rows.notes, *_unit_of(rows.items["score"]), *alike, *bad.notes()]
-    rows = plain(rows)
-    return rows._replace(notes=notes, formats=list(found), doubts=[*rows.doubts, *alike])
+    notes = dict.fromkeys([*rows.notes, *_unit_of(rows.items["score"]), *alike, *bad.notes()])
+    doubts = [*rows.doubts, *alike]
+    return plain(rows)._replace(notes=list(notes), formats=list(found), doubts=doubts)
 
 
 def read_features(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
@@ -292,30 +292,26 @@ def _item_rows(
     filter=None,
 ):
     """`ItemRows` of tables, or of logs of any programs; options as in `read_items`."""
+    if filter is not None and "lm-eval" not in found:
+        raise ValueError("filter= is for logs of lm-evaluation-harness, and there are none here.")
     if "table" in found:
-        named = {"model": model, "topic": topic, "item": item, "score": score, "cluster": cluster}
         if isinstance(model, Mapping):
-            raise ValueError("model= renames models of logs; for a table, name its model column.")
-        if filter is not None:
-            raise ValueError("filter= (--filter) is for lm-evaluation-harness, not for tables.")
+            raise ValueError("model= renames models of logs. For a table, name its model column.")
+        named = {"model": model, "topic": topic, "item": item, "score": score, "cluster": cluster}
         rows = tables_items(found["table"], named, models, bad)
         return rows._replace(notes=[*notes, *rows.notes])
-    if filter is not None and "lm-eval" not in found:
-        raise ValueError(
-            "filter= (--filter) is for lm-evaluation-harness, of which there are no logs here."
-        )
-    for option, value in {"item= (--item)": item, "models= (--models)": models}.items():
+    for option, value in {"item=": item, "models=": models}.items():
         if value is not None:
-            raise ValueError(f"{option} is for tables; logs say themselves what an item is.")
+            raise ValueError(f"{option} is for tables; logs themselves define what an item is.")
     options = Options(score, filter, _one_field(topic), cluster, topic is None)
     logs = []
     for kind, files in found.items():
-        logs += FORMATS[kind].logs(files, options, bad, notes)
+        logs += scored_logs(FORMATS[kind], files, options, bad, notes)
         notes.insert(0, f"{TITLES[kind]}: {len(files)} file{'s' * (len(files) > 1)}")
     if not logs:
         files = [file for several in found.values() for file in several]
         raise ValueError(f"No item is left to read in {listed(files, most=3)}.")
-    return assemble(logs, model, notes)
+    return assemble(logs, options, model, notes)
 
 
 def _unit_of(score):
@@ -355,5 +351,5 @@ def _ignore(files, reason, notes):
 def _one_field(topic):
     topic = topic[0] if isinstance(topic, (list, tuple)) and len(topic) == 1 else topic
     if topic is not None and not isinstance(topic, str):
-        raise ValueError("Logs take one field as topic= (--by), such as 'doc.subject'.")
+        raise ValueError("Logs take one field as topic=, such as 'doc.subject'.")
     return None if topic in ("topic", "task") else topic

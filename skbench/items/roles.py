@@ -148,11 +148,6 @@ def columns_of(role, columns):
     return _matches(columns, NAMES[role], [])
 
 
-def rivals(columns, role, taken):
-    """Columns with a usual name of a role, in order of preference, but those taken."""
-    return _matches(columns, NAMES[role], taken)
-
-
 _HUMAN = re.compile(r"(^|_)(human|annotators?|expert|people)(_|$|[0-9])")
 _JUDGE = re.compile(
     r"judge|autorater|grader|(^|_)(gpt|davinci|claude|llm|llama|gemini)[a-z0-9]*"

@@ -122,14 +122,22 @@ class Log:
         """Whether every answer has an entry in this column."""
         return all(value is not None for value in self.columns[name])
 
-    def score_names(self):
-        """Names under which some answer has a number, or a word for right or wrong."""
+    def score_names(self, wanted=None):
+        """Scores that may be taken: the usual ones of the format, unless one is wanted."""
         found = {}
         for scores in self.scores:
             for name, value in scores.items():
                 if name not in found and is_score(value):
                     found[name] = None
-        return list(found)
+        if wanted is not None or not self.form.usual or not found:
+            return list(found)
+        usual = [name for name in self.form.usual if name in found]
+        if not usual:
+            raise ValueError(
+                f"{str(self.path)!r} has none of the usual scores. Pass score= with one of: "
+                f"{', '.join(sorted(found))}."
+            )
+        return usual
 
     def choose(self, name, notes, bad):
         """Take the scores of this name, as floats."""

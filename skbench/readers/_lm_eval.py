@@ -33,10 +33,7 @@ def _records(path, bad, notes):
         model=model,
         topic=task,
         name="/".join([*path.parent.parts, time or path.name]),
-        settings=repr(
-            [config.get(key) for key in _SETTINGS_OF_CONFIG]
-            + [results.get(key) for key in _SETTINGS]
-        ),
+        settings=repr([(results | config).get(key) for key in _SETTINGS]),
         invented=invented,
     )
     higher = (results.get("higher_is_better") or {}).get(task) or {}

@@ -1,125 +1,91 @@
 """Logs of evaluation programs -> item rows: scores chosen, models named, items told apart."""
 
-from typing import NamedTuple
-
 import numpy as np
 import pandas as pd
 
 from skbench._checks import listed
 from skbench.readers._answers import logs_of
+from skbench.readers._formats import FORMATS, TITLES
 from skbench.readers._found import ItemRows
 from skbench.readers._names import of_runs, renamed
 
 
-class Options(NamedTuple):
-    """What the caller wants from logs; None lets the reader choose and report it."""
+def logs_items(found, options, bad, notes):
+    """`ItemRows` of the logs of all programs."""
+    for option, value in {"item=": options.item, "models=": options.models}.items():
+        if value is not None:
+            raise ValueError(f"{option} is for tables; logs themselves define what an item is.")
+    topic = options.topic
+    topic = topic[0] if isinstance(topic, (list, tuple)) and len(topic) == 1 else topic
+    if topic is not None and not isinstance(topic, str):
+        raise ValueError("Logs take one field as topic=, such as 'doc.subject'.")
+    field = None if topic in ("topic", "task") else topic
+    own, logs = options._replace(topic=field), []
+    for kind, files in found.items():
+        logs += _scored(FORMATS[kind], files, own, bad, notes)
+        notes.insert(0, f"{TITLES[kind]}: {len(files)} file{'s' * (len(files) > 1)}")
+    if not logs:
+        files = [file for several in found.values() for file in several]
+        raise ValueError(f"No item is left to read in {listed(files, most=3)}.")
+    return _assembled(logs, options, notes)
 
-    score: str | None = None
-    filter: str | None = None
-    topic: str | None = None
-    cluster: str | None = None
-    declared: bool = True  # whether the parts of a topic that a log declares are its topics
 
-
-def scored_logs(form, paths, options, bad, notes):
+def _scored(form, paths, options, bad, notes):
     """Logs of all files of a format, each with one score of its answers."""
     logs = logs_of(form, paths, options, bad, notes)
-    offers = {}
+    filters = {}
     for log in logs:
-        offers.setdefault((log.path, log.run.topic), []).append(log.run.filter)
-    offers = [(topic, list(dict.fromkeys(names))) for (_, topic), names in offers.items()]
-    filtered = any(log.run.filter for log in logs)
-    chosen = choose(offers, options.filter if filtered else None, "filter", notes)
+        filters.setdefault((log.path, log.run.topic), {})[log.run.filter] = None
+    offers = [(topic, list(names)) for (_, topic), names in filters.items()]
+    wanted = options.filter if any(log.run.filter for log in logs) else None
+    chosen = _choose(offers, wanted, "filter", notes)
     logs = [log for log in logs if log.run.filter == chosen[log.run.topic]]
-    offers = [(log.run.topic, _offered(log, options)) for log in logs]
-    chosen = choose(offers, options.score, "score", notes)
+    offers = [(log.run.topic, log.score_names(options.score)) for log in logs]
+    chosen = _choose(offers, options.score, "score", notes)
     for log in logs:
         log.choose(chosen[log.run.topic], notes, bad)
     return logs
 
 
-def _offered(log, options):
-    """Scores of a log that may be taken: the usual ones of its format, unless one is named."""
-    names = log.score_names()
-    if options.score is not None or not log.form.usual or not names:
-        return names
-    usual = [name for name in log.form.usual if name in names]
-    if not usual:
-        raise ValueError(
-            f"{str(log.path)!r} has none of the usual scores. Pass score= with one of: "
-            f"{listed(sorted(names))}."
-        )
-    return usual
-
-
-def choose(offers, wanted, what, notes):
+def _choose(offers, wanted, what, notes):
     """Topic -> one of several scores (or filters): the wanted, or the first in all its files."""
-    shared, everything = {}, {}
+    shared, everything, others = {}, {}, {}
     # A run that failed as a whole has no scores, and does not decide which are taken.
-    some = [(topic, names) for topic, names in offers if names] or offers
-    for topic, names in some:
+    for topic, names in [(topic, names) for topic, names in offers if names] or offers:
         known = shared.setdefault(topic, list(names))
         shared[topic] = [name for name in known if name in names]
         everything.setdefault(topic, {}).update(dict.fromkeys(names))
-    for topic, names in shared.items():
-        if not everything[topic]:
-            raise ValueError(
-                f"Topic {topic!r} has no {what} that is a number of which more is better: all runs "
-                "failed, or were cancelled before any answer was scored. Leave out its files."
-            )
-        if not names:
-            raise ValueError(
-                f"Topic {topic!r} has no {what} that all its files have, only "
-                f"{listed(everything[topic])}. Read these files one by one, with {what}=."
-            )
-    if wanted is None:
-        wanted_in = {topic: names[0] for topic, names in shared.items()}
-        notes.extend(_choices(shared, everything, wanted_in, what))
-    else:
-        _refuse_topics_without(wanted, shared, what)
-        wanted_in = {}
-    return {topic: wanted_in.get(topic, wanted) for topic, _ in offers}
-
-
-def _refuse_topics_without(wanted, shared, what):
-    lacking = {}
-    for topic, names in shared.items():
-        if wanted not in names:
-            lacking.setdefault(listed(names), []).append(topic)
-    if lacking:
-        (names, topics), *others = lacking.items()
-        where = f"Topic{'s' * (len(topics) > 1)} {listed(map(repr, topics), most=6)}"
-        verb = "have" if len(topics) > 1 else "has"
-        more = sum(len(topics) for _, topics in others)
-        also = f", and {more} other topic{'s' * (more > 1)} lack it" if more else ""
-        some_have_it = sum(map(len, lacking.values())) < len(shared)
-        remedy = "Leave out the files that lack it, or pass" if some_have_it else "Pass"
+    lacking = [t for t, names in shared.items() if not names or wanted not in (None, *names)]
+    if lacking and not everything[lacking[0]]:
         raise ValueError(
-            f"{where} {verb} no {what} {wanted!r}, only {names}{also}. {remedy} another {what}=."
+            f"Topic {lacking[0]!r} has no {what} that is a number of which more is better: all "
+            "runs failed, or were cancelled before any answer was scored. Leave out its files."
         )
+    if lacking:
+        wanted = "" if wanted is None else f" {wanted!r}"
+        raise ValueError(
+            f"{len(lacking)} of {len(shared)} topics, first {lacking[0]!r}, have no {what}{wanted} "
+            f"in all their files, only {listed(everything[lacking[0]])}. Leave out the files that "
+            f"lack it, or pass another {what}=."
+        )
+    chosen = {topic: names[0] if wanted is None else wanted for topic, names in shared.items()}
+    for topic in shared if wanted is None else ():
+        rest = tuple(name for name in everything[topic] if name != chosen[topic])
+        others.setdefault((chosen[topic], rest), []).append(topic)
+    for (name, rest), topics in others.items():
+        if rest:
+            places = f"topic {topics[0]!r}" if len(topics) == 1 else f"{len(topics)} topics"
+            notes.append(f"{what} {name!r} taken in {places}, not {listed(rest, 6)} ({what}=)")
+    return {topic: chosen.get(topic, wanted) for topic, _ in offers}
 
 
-def _choices(shared, everything, chosen, what):
-    """One sentence on what was chosen for each list of scores that topics offer."""
-    where = {}
-    for topic, names in everything.items():
-        if len(names) > 1:
-            where.setdefault((chosen[topic], tuple(names)), []).append(topic)
-    for (name, names), topics in where.items():
-        others = [other for other in names if other != name]
-        everywhere = all(other in found for other in others for found in shared.values())
-        only = "" if everywhere else ", where all topics that are read have it"
-        places = f"topic {topics[0]!r}" if len(topics) == 1 else f"{len(topics)} topics"
-        yield f"{what} {name!r} taken in {places}, not {listed(others, most=6)} ({what}={only})"
-
-
-def assemble(logs, options, model, notes):
-    """`ItemRows` of all logs; `model` renames models, and `notes` gets every decision."""
+def _assembled(logs, options, notes):
+    """`ItemRows` of all logs; `notes` gets every decision."""
     logs = _without_failed(logs, notes)
     _report_arguments(logs, notes)
-    names = renamed(of_runs(logs, notes), model)
+    names = renamed(of_runs(logs, notes), options.model)
     labels = "topic"
-    if options.declared and len({log.run.topic for log in logs}) == 1:
+    if options.topic is None and len({log.run.topic for log in logs}) == 1:
         labels = "part" * all(log.is_labelled("part") for log in logs) or "topic"
     declared = {pair for log in logs for pair in log.run.declared}
     for role, field in sorted(declared):
@@ -174,18 +140,14 @@ def _without_failed(logs, notes):
 
 def _report_arguments(logs, notes):
     """Name the arguments in which runs of one topic differ."""
-    given = {}
-    for log in logs:
-        for name, value in log.run.arguments:
-            values = given.setdefault(log.run.topic, {}).setdefault(name, {})
-            values[value] = values.get(value, 0) + 1
-    for topic, arguments in given.items():
-        n = sum(log.run.topic == topic for log in logs)
-        differing = [
-            f"{name} ({listed(values, most=4)})"
-            for name, values in arguments.items()
-            if max(values.values()) < n
-        ]
+    for topic in dict.fromkeys(log.run.topic for log in logs):
+        given = [dict(log.run.arguments) for log in logs if log.run.topic == topic]
+        values = {
+            name: dict.fromkeys(str(one.get(name)) for one in given)
+            for one in given
+            for name in one
+        }
+        differing = [f"{name} ({listed(v, most=4)})" for name, v in values.items() if len(v) > 1]
         if differing:
             notes.append(f"runs of task {topic!r} differ in its arguments: {listed(differing, 4)}")
 

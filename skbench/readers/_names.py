@@ -58,8 +58,7 @@ def of_runs(logs, notes):
             labels = {run: f"{name} ({label})" for run, label in _short(list(runs)).items()}
             notes.append(
                 f"{len(runs)} runs call their model {name!r} but {difference}: kept apart as "
-                f"{listed(labels.values(), most=6)} (model={{{next(iter(labels.values()))!r}: ...}} "
-                "renames one)"
+                f"{listed(labels.values(), most=6)} (model={{'OLD': 'NEW'}} renames)"
             )
         elif len(runs) > 1:
             joined.append(f"{name} ({len(runs)})")

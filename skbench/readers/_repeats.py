@@ -1,6 +1,5 @@
 """Items of a table that come several times: answered again, blank, or numbered by topic."""
 
-import numpy as np
 import pandas as pd
 
 from skbench._checks import listed

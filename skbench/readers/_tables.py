@@ -1,5 +1,7 @@
 """Tables, one below the other -> item rows: models named, each item once, blank scores apart."""
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 
@@ -20,13 +22,16 @@ _SETTINGS = (
 ).split()
 
 
-def tables_items(files, named, models, bad):
+def tables_items(files, options, bad, notes):
     """`ItemRows` of all files; without a model column, each of several is a model of its name."""
-    parts = [read_part(file, named, models, bad) for file in files]
-    rows, roles, notes = (parts[0].rows, dict(parts[0].roles), list(parts[0].notes))
+    if isinstance(options.model, Mapping):
+        raise ValueError("model= renames models of logs. For a table, name its model column.")
+    parts = [read_part(file, options, bad) for file in files]
+    rows, roles, said = parts[0].rows, dict(parts[0].roles), parts[0].notes
     if len(parts) > 1:
-        rows, roles, notes = _one_below_the_other(files, parts)
-    elif "model" not in rows:
+        rows, roles, said = _one_below_the_other(files, parts)
+    notes += said
+    if "model" not in rows:
         notes.append("no model column: all rows taken as one model (model=)")
     if "item" not in rows and not parts[0].of_groups:
         notes.append("no item column: models may share items or not (item=)")

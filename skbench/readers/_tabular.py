@@ -26,8 +26,9 @@ class Part(NamedTuple):
     of_groups: bool  # whether a row is the result of a group
 
 
-def read_part(path, named, models, bad):
+def read_part(path, options, bad):
     """A table, one row per model and item, or per group, or a column per model."""
+    named, models = {role: getattr(options, role) for role in ROLES}, options.models
     if models is not None and (named["model"] is not None or named["score"] is not None):
         raise ValueError(
             "models= describes a wide file, model= and score= a long one. Pass one or the other."

@@ -177,8 +177,8 @@ def added_up(rows, by):
     if "k" not in groups:
         first = ", ".join(f"{name} {str(groups[repeated][name].iloc[0])!r}" for name in by)
         raise ValueError(
-            f"Several rows are of {first}. Only counts of right answers (n and k) are added "
-            "up, not means with standard errors. Pass topic= with all columns that tell the rows apart."
+            f"Several rows are of {first}. Only counts of right answers (n and k) are added up, no "
+            "means with standard errors. Pass topic= with all columns that tell the rows apart."
         )
     sums = groups.groupby(by, sort=False)[["n", "k"]].sum().reset_index()
     sums.insert(len(by), "score", sums["k"] / sums["n"])

@@ -31,8 +31,9 @@ _MOST_ROWS = 2_000_000  # answers that counts are unfolded to
 def group_columns(table, named, notes):
     """Columns of n, k, mean or standard_error if rows are results of groups, else None."""
     known = {normal(name): name for name in table}
-    for name in (known[mean] for mean in _MEANS if mean in known):
-        if percents(table[name]).all():
+    for usual, name in known.items():
+        numbers = usual in _MEANS or usual.startswith(_ERRORS) or usual.endswith(_ERRORS)
+        if numbers and percents(table[name]).all():
             table[name] = as_numbers(table[name], name, notes, None)
     numeric = {usual: name for usual, name in known.items() if is_numeric(table[name])}
     score = named["score"]

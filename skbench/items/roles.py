@@ -30,7 +30,7 @@ NAMES = {
     ).split(),
     "score": (
         "score correct is_correct accuracy acc acc_norm exact_match em pass passed pass1 pass_1 "
-        "success resolved reward f1 value"
+        "success resolved reward f1 value rating"
     ).split(),
     "label": "y_true label labels gold target ground_truth truth reference expected".split(),
     "prediction": "y_pred prediction predicted pred predicted_label y_prob y_score".split(),

@@ -3,6 +3,7 @@
 import pandas as pd
 
 from skbench._checks import listed
+from skbench._undecided import Undecided
 from skbench.items.roles import ROLES, columns_of
 
 
@@ -29,19 +30,15 @@ def with_unique_items(items, roles, notes, place, bad):
     keys = [name for name in ("model", "item") if name in items]
     keys += ["topic"] if len(topics) == 1 else topics
     item_is_cluster = roles.get("cluster") == roles["item"]
-    repeated = items.duplicated(keys)
-    if repeated.any() and not item_is_cluster:
+    if not item_is_cluster and items.duplicated(keys).any():
         numbers = _numbers_of_repeats(items)
         apart = (name for name in numbers if not items.duplicated([*keys, name]).any())
         if (repeat := next(apart, None)) is None:
             repeated = items.duplicated([*keys, *numbers[:1]])
-            remedy = _remedy(items, keys, items[repeated].iloc[0])
-            first = items.groupby(keys, sort=False, observed=True).ngroup()
-            first = items.index.to_series().groupby(first).transform("first")
+            if not bad.skip:
+                _refuse_repeated(items, keys, repeated, roles, place)
             for row in items.index[repeated]:
-                item, (file, line) = str(items["item"][row]), place(first[row])
-                what = f"repeats item {item!r}, which is in {line} of {file.name!r}. {remedy}"
-                bad.refuse(*place(row), what)
+                bad.refuse(*place(row), f"repeats item {str(items['item'][row])!r}")
             items = items[~repeated]
         else:
             notes.append(f"items have several answers, told apart by {repeat!r}")
@@ -72,18 +69,30 @@ def _numbers_of_repeats(items):
     return [name for name in numbers if items[name].astype(str).str.isdigit().all()]
 
 
-def _remedy(items, keys, row):
-    """What may be passed where rows repeat an item, such as this row."""
+def _refuse_repeated(items, keys, repeated, roles, place):
+    """Ask what rows of one item are, with what each answer would be."""
+    row = items[repeated].iloc[0]
+    same = (items[keys] == row[keys]).all(axis=1)
+    (file, line), (first_file, first_line) = place(row.name), place(items.index[same][0])
+    text = f"{str(file)!r}, {line}: repeats item {str(row['item'])!r}, which is in {first_line}"
+    if first_file != file:
+        raise ValueError(f"{text} of {str(first_file)!r}. Leave out the copy.")
     others = items.columns.difference([*keys, *ROLES], sort=False)
     apart = [
         name.removesuffix("_in_file") if name.removesuffix("_in_file") in ROLES else name
         for name in others
         if pd.api.types.is_hashable(row[name]) and not items.duplicated([*keys, name]).any()
     ]
-    hint = f"Such rows differ in {listed(apart)}. " if apart else ""
-    if apart and "model" not in items:
-        hint += f"If that is the model, pass model={apart[0]!r}. "
-    elif apart and apart[0] not in ROLES:
-        topics = [name for name in keys if name not in ("model", "item")]
-        hint += f"To keep them apart, pass topic={[*topics, apart[0]]!r}. "
-    return f"{hint}If items were answered several times, pass cluster= with the item's column"
+    topics, several = roles.get("topic", []), {"cluster": roles["item"][0]}
+    choices = [{"topic": [*topics, name]} for name in apart if name not in ROLES]
+    if "model" not in items:
+        choices = [{"model": name} for name in apart]
+    fewest = items.groupby(keys, observed=True).size().min()
+    if items["score"].dropna().isin((0, 1)).all() and fewest > 1:
+        choices.append({"name": "passk", "k": str(fewest)})
+    hint = f" Such rows differ in {listed(apart)}." if apart else ""
+    raise Undecided(
+        f"{text}.{hint} If items were answered several times, pass cluster= with the column of the "
+        "items.",
+        [*choices[:4], several],
+    )

@@ -97,8 +97,30 @@ def _one_below_the_other(files, parts):
     for name in roles:
         if name in rows:
             rows[name] = of_one_type(rows[name])
+    of_file = np.repeat(np.arange(len(files)), [len(frame) for frame in frames])
+    rows = _kept_apart(rows, roles, of_file, files, said)
     notes = [f"{len(files)} tables, one below the other", *said]
     return rows, roles, notes + [note for part in parts for note in part.notes]
+
+
+def _kept_apart(rows, roles, of_file, files, notes):
+    """A model whose items several files hold, with other scores, is a model in each file."""
+    topics = ["topic"] if "topic" in rows else roles.get("topic", [])
+    keys = ["model", *topics, "item", *columns_of("attempt", rows)]
+    if "item" not in rows:
+        return rows
+    cells = rows[keys].assign(file=of_file).drop_duplicates()
+    several = cells["model"][cells.duplicated(keys)].unique()
+    affected = rows["model"].isin(several)
+    if not rows[affected].drop_duplicates([*keys, "score"]).duplicated(keys).any():
+        return rows  # none, or copies, which are refused as items that repeat
+    files = np.array(of_files(files, ()), dtype=object)[of_file]
+    names = rows["model"].astype(str) + " (" + files + ")"
+    notes.append(
+        f"several files hold the same items of {listed(several, 4)}: each is a model, "
+        f"{listed(names[affected].unique(), 6)}"
+    )
+    return rows.assign(model=rows["model"].astype(object).mask(affected, names))
 
 
 def _labels(files, frames):

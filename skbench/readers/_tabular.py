@@ -10,7 +10,7 @@ from skbench._checks import listed, of_one_type
 from skbench._undecided import Undecided
 from skbench.items.roles import ROLES, columns_of, find_roles
 from skbench.readers._scores import as_numbers
-from skbench.readers._wide import may_be_models, wide_models
+from skbench.readers._wide import free_columns, may_be_scores, wide_models
 from skbench.readers.group_results import group_columns, group_results
 from skbench.readers.loading import load_categories, without_categories
 
@@ -54,7 +54,8 @@ def _part(path, named, models, bad):
         rows, roles = _of_groups(without_categories(table), columns, named, notes)
     elif (wide := wide_models(table, named, models)) is not None:
         rows, roles = _from_wide(table, wide, named, notes, refuse)
-        if models is None and (others := may_be_models(table, taken(roles))):
+        free = free_columns(table, taken(roles)) if models is None else ()
+        if others := [name for name in free if may_be_scores(table[name])]:
             notes.append(f"not taken for models: {listed(others)} (models= names all models)")
     else:
         roles, said = find_roles(table.columns, named)

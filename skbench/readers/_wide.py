@@ -27,7 +27,7 @@ _MOST_GROUPS = 30  # different cells of a column that may be named as groups
 # describe a number, and one letter names one.
 _DESCRIBES_THE_ITEM = re.compile(
     r"^(is|has|in|n|num|number)[_ ]|^(se|sd|std|var|cv|ci|low|high|p[_ ]?value|weight)\d*$"
-    r"|_(se|sd|std|stderr|ci)$|^[knpryz]$",
+    r"|^(difficulty|discrimination|order|position)$|_(se|sd|std|stderr|ci)$|^[knpryz]$",
     re.IGNORECASE,
 )
 
@@ -53,7 +53,7 @@ def wide_models(table, named, models):
     if not families or "model" in roles:
         raise Undecided(*_nothing_known(table, roles))
     _refuse_predictions(table, families)
-    if len(families) == 1 and (others := _models(table, {*families, *_in_roles(roles)})):
+    if len(families) == 1 and (others := may_be_models(table, {*families, *_in_roles(roles)})):
         raise Undecided(
             f"Column {families[0]!r} bears a model's name, and {listed(others)} may hold scores "
             "of others, or not.",
@@ -62,17 +62,21 @@ def wide_models(table, named, models):
     return families
 
 
-def may_be_models(table, taken):
-    """Columns with scores, as far as cells and names show."""
+def free_columns(table, taken):
+    """Columns without a role, whose names do not tell that they are no scores."""
     others = {name for role in ("label", "prediction", "cost") for name in columns_of(role, table)}
-    free = [name for name in table if name not in taken | others and not is_beside_a_score(name)]
-    return [name for name in free if _may_be_scores(table[name])]
+    return [name for name in table if name not in taken | others and not is_beside_a_score(name)]
 
 
-def _models(table, taken):
-    """The same without those whose names describe the item: what may be offered as models."""
-    names = may_be_models(table, taken)
-    return [name for name in names if not _DESCRIBES_THE_ITEM.search(str(name))]
+def may_be_models(table, taken):
+    """Columns with scores of one kind, and names that do not describe the item."""
+    free = [
+        name
+        for name in free_columns(table, taken)
+        if may_be_scores(table[name]) and not _DESCRIBES_THE_ITEM.search(str(name))
+    ]
+    binary = [name for name in free if table[name].nunique() <= 2]
+    return binary or free
 
 
 def _in_roles(roles):
@@ -116,6 +120,7 @@ def _refuse_other_rows(table):
     if columns_of("score", table):
         return
     humans, judges = judge_columns(table)
+    humans = humans or columns_of("label", table)
     if humans and judges:
         raise Undecided(
             f"Column {humans[0]!r} holds human labels and {judges[0]!r} an LLM judge's verdicts on "
@@ -152,17 +157,26 @@ def _refuse_predictions(table, families):
 
 def _nothing_known(table, roles):
     """What is open where no column has a usual name of scores, and what may be passed."""
-    free = _models(table, _in_roles(roles))
+    taken = _in_roles(roles)
+    free = may_be_models(table, taken)
+    keys = [name for role in ("model", "topic") for name in roles.get(role, [])]
+    if "model" in roles and "item" not in roles and not table.duplicated(keys).any():
+        raise ValueError(
+            f"Each row holds the results of one of {len(table)} models on whole benchmarks, and "
+            "nothing shows how noisy they are. Give a row for each answer to an item, or for each "
+            "model and topic with the number of items and of right answers."
+        )
     text = (
         "Cannot find the scores: no column has a usual name for them, or the name of a known "
         f"family of models. Columns: {listed(table.columns, most=12)}."
     )
     models = [name for name in free if not is_metric(name)]
-    choices = [{"score": name} for name in free[:3]]
+    numbers = [c for c in free_columns(table, taken) if pd.api.types.is_numeric_dtype(table[c])]
+    choices = [{"score": name} for name in (free or numbers)[:3]]
     if "model" not in roles and models:
         text += " If columns are models, name them; or name the score."
         choices.insert(0, {"models": _in_short(models, table.columns)})
-    elif not free:
+    elif not choices:
         text += " Pass score=, the column of the scores."
     return text, choices
 
@@ -175,7 +189,7 @@ def _in_short(names, columns):
     return [pattern] if len(pattern) > 1 < len(names) and fitting == names else names
 
 
-def _may_be_scores(column):
+def may_be_scores(column):
     """Whether a column holds right and wrong, or shares: what may be offered as scores."""
     values = column.dropna()
     if not pd.api.types.is_numeric_dtype(column):

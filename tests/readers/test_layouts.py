@@ -188,6 +188,16 @@ def test_versions_of_a_model_are_models(saved):
     assert set(one["model"]) == {"m"}
 
 
+def test_versions_of_a_model_in_files_of_their_own_are_models(tmp_path):
+    for name, scores in (("v1", "10"), ("v2", "11")):
+        rows = "".join(f"gpt,{i},{score}\n" for i, score in enumerate(scores))
+        (tmp_path / f"{name}.csv").write_text(f"model,item,score\n{rows}ours-{name},9,1\n")
+    read = read_with_notes(tmp_path)
+    means = read.items.groupby("model")["score"].mean().to_dict()
+    assert means == {"gpt (v1)": 0.5, "gpt (v2)": 1.0, "ours-v1": 1.0, "ours-v2": 1.0}
+    assert any("same items of gpt: each is a model, gpt (v1), gpt (v2)" in n for n in read.notes)
+
+
 def test_cells_that_say_there_was_no_answer_are_counted_and_left_out(saved):
     cells = ["1", "0", "error", "timeout", "N/A", "Request timed out", "1"]
     table = pd.DataFrame({"model": "m", "item": range(7), "score": cells})

@@ -343,10 +343,14 @@ ERRORS = [
     (
         "model,item,score\na,1,1\na,1,0\n",
         {},
-        "row 2: repeats item '1', which is in row 1 of",
+        "row 2: repeats item '1', which is in row 1.",
     ),
-    ("mode,item,score\ncot,1,1\ndirect,1,0\n", {}, "If that is the model, pass model='mode'"),
-    ("model,mode,item,score\nm,cot,1,1\nm,no,1,0\n", {}, "pass topic=['mode']"),
+    (
+        "mode,item,score\ncot,1,1\ndirect,1,0\n",
+        {},
+        "In Python, pass model='mode'; or cluster='item'.",
+    ),
+    ("model,mode,item,score\nm,cot,1,1\nm,no,1,0\n", {}, "In Python, pass topic=['mode']"),
     ("model,k,n\na,3,9\nb,9,8\n", {}, "look like counts, but row 2 has 9 right of 8."),
     ("model,correct,total\na,3,9\nb,2.5,8\n", {}, "but row 2 has 2.5 right of 8."),
     (
@@ -419,7 +423,7 @@ def test_livecodebench(data_folder):
 
 def test_bbh_needs_the_model_named(data_folder):
     path = data_folder / "bbh_codex.csv.gz"
-    assert "If that is the model, pass model='mode'" in message(path)
+    assert "In Python, pass model='mode'; or cluster='item'." in message(path)
     items = read_items(path, model="mode")
     assert not items.duplicated(["model", "item"]).any()
     assert items["topic"].nunique() == 27

@@ -10,6 +10,7 @@ import pandas as pd
 
 from skbench._checks import listed, plain
 from skbench._printed import NUMBERS
+from skbench._undecided import Undecided
 from skbench.report import reading
 from skbench.report.tables import joined
 from skbench.report.terminal import DataError, say
@@ -132,8 +133,12 @@ def _read_past(path, by, roles, name_it):
 
     try:
         rows = read_with_notes(path, topic=by, **roles)
+    except Undecided as error:
+        # Other options are for the new results alone.
+        choices = [choice for choice in error.choices if set(choice) <= {*_READING, "topic"}]
+        raise Undecided(f"--past: {error.text}", choices) from error
     except ValueError as error:
-        raise DataError(f"--past: {error}") from error
+        raise ValueError(f"--past: {error}") from error
     for note in rows.notes:
         say(f"past: {note}")
     reading.refuse_bootstrap_scores(rows)

@@ -80,7 +80,7 @@ def renamed(rows, new_names):
     new = dict(pairs)
     for old in new.keys() - names:
         shown = listed(sorted(names), most=6)
-        raise DataError(f"--rename {old}=...: there is no such model. There are: {shown}.")
+        raise DataError(f"--rename: there is no model {old!r}. There are: {shown}.")
     if len({new.get(name, name) for name in names}) < len(names):
         raise DataError("--rename would give several models one name.")
     return with_models(rows, lambda models: models.map(lambda name: new.get(str(name), name)))

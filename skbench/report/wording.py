@@ -32,7 +32,8 @@ _RENAMED = {
 # Arguments that are recognized where the command has no such option, too.
 _ARGUMENTS = frozenset(
     "model models item score cluster format filter skip_bad_lines missing bounds variance interval "
-    "features bank baseline candidate event label_values margin population power_tuning n".split()
+    "features bank baseline candidate event label_values margin population power_tuning n method "
+    "prior_variance regressor".split()
 ) | set(_RENAMED)
 _QUOTED = r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
 _VALUE = rf"{_QUOTED}|\[[^\]]*\]|\([^)]*\)|{{[^}}]*}}|\.\.\.|-?\w+(?:[.-]\w+)*"
@@ -77,7 +78,7 @@ def as_option(name, value, command):
         return [word for old, new in pairs for word in ("--rename", f"{old}={new}")]
     options = {param.name: param for param in command.params if isinstance(param, click.Option)}
     option = next(filter(None, map(options.get, _RENAMED.get(name, (name,)))), None)
-    if option is None or value is None or value is False:
+    if option is None or value is None or value is False or _is_refused(value, option.type):
         return None
     flag = max(option.opts, key=len)
     if option.is_flag or value is ...:
@@ -85,6 +86,10 @@ def as_option(name, value, command):
     if isinstance(value, tuple):
         return [flag, *map(str, value)]
     return [flag, ",".join(map(str, value)) if isinstance(value, list) else str(value)]
+
+
+def _is_refused(value, kind):
+    return isinstance(kind, click.Choice) and isinstance(value, str) and value not in kind.choices
 
 
 def _translated(found, command):

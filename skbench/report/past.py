@@ -129,10 +129,8 @@ def read_bank(paths, file, by=None, roles=None, new=()):
 
 def _read_past(path, by, roles, name_it):
     """Rows of earlier models from one path: model, topic, item, score and others."""
-    from skbench.readers import read_with_notes
-
     try:
-        rows = read_with_notes(path, topic=by, **roles)
+        rows = reading.read(path, by, roles)
     except Undecided as error:
         # Other options are for the new results alone.
         choices = [choice for choice in error.choices if set(choice) <= {*_READING, "topic"}]
@@ -141,7 +139,6 @@ def _read_past(path, by, roles, name_it):
         raise ValueError(f"--past: {error}") from error
     for note in rows.notes:
         say(f"past: {note}")
-    reading.refuse_bootstrap_scores(rows)
     if rows.groups is not None:
         raise DataError("--past: results of groups say nothing of single items.")
     past = rows.items

@@ -146,7 +146,9 @@ def in_one_line():
             raise DataError(in_options(one_line(error.text), command), commands) from error
         except (ValueError, OSError, ImportError) as error:
             command = click.get_current_context().command
-            raise DataError(in_options(one_line(error), command)) from error
+            system = isinstance(error, OSError) and error.errno is not None
+            text = f"{error.strerror}: {str(error.filename)!r}" if system else error
+            raise DataError(in_options(one_line(text), command)) from error
 
 
 @contextmanager

@@ -57,9 +57,7 @@ def leaderboard(file, topics, bounds, confidence_level, missing, half_width, n_r
             _refuse_options(of_items)
             rows = published_rows(file, options["model"], options["score"])
             return show_rank_scores(form, rows, half_width, n_runs, confidence_level)
-        rows, columns = reading.read_models(
-            file, topics, options, missing, whole_sets=True, option="--topics"
-        )
+        rows, columns = reading.read_models(file, topics, options, missing, whole_sets=True)
         if "euroeval" in rows.formats:
             _refuse_options(of_items)
             return show_rank_scores(form, rows.items, None, n_runs, confidence_level)

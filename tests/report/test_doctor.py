@@ -73,7 +73,7 @@ def test_counts_are_results_of_groups(written):
     )
     pd.testing.assert_frame_equal(again.set_index(["model", "topic"]), table)
     refused = run(leaderboard, path)
-    assert refused.exit_code == 1 and "counts of groups" in refused.stderr
+    assert refused.exit_code == 1 and "results of groups" in refused.stderr
     # Which items are shared is not known, and nothing more is said of them.
     told = run(report, path).stdout
     assert "Whether the models answered the same items is not known" in " ".join(told.split())

@@ -218,8 +218,8 @@ def _check_labels(y_true, y_pred):
     kinds = [kind_of(pd.Series(column)) for column in (y_true, y_pred)]
     if kinds.count("string") == 1:
         raise ValueError(
-            f"y_true holds labels such as {plain(y_true[0])!r}, y_pred such as "
-            f"{plain(y_pred[0])!r}: words on one side only. Code both alike."
+            f"True labels such as {plain(y_true[0])!r} and predictions such as "
+            f"{plain(y_pred[0])!r} are words on one side only. Code both alike."
         )
     if y_pred.dtype.kind == "f":
         scores = y_pred[y_pred % 1 != 0]

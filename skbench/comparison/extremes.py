@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_by, check_option, plain
+from skbench._checks import check_by, check_option, plain, require_columns
 from skbench._types import Names
 from skbench.containers import Draws, Estimate
 
@@ -21,7 +20,7 @@ class Extremes:
     Attributes
     ----------
     estimate : Estimate
-        Labeled "worst", "best" and "gap" (or "ratio"), after the labels of `by`.
+        Labeled "worst", "best" and those of `of`, after the labels of `by`.
     worst_probability, best_probability : Series of length n_groups
         Probability of each group being the worst, and the best, of its set; they sum to 1.
     """
@@ -42,7 +41,7 @@ def extremes(
     draws: Draws,
     by: Names | None = None,
     *,
-    of: Literal["gap", "ratio"] = "gap",
+    of: Names = "gap",
     greater_is_better: bool = True,
     confidence_level: float = 0.95,
 ) -> Extremes:
@@ -55,8 +54,8 @@ def extremes(
     by : str or list of str, default=None
         Levels of the labels by which groups form sets, such as "model": the worst topic of each
         model. None: one set.
-    of : {"gap", "ratio"}, default="gap"
-        Highest less lowest score, or lowest over highest.
+    of : {"gap", "ratio"} or list of both, default="gap"
+        Highest less lowest score, or lowest over highest; nan if all scores may be 0.
     greater_is_better : bool, default=True
         False where the worst group is the one with the highest score, as of false positive rates.
     confidence_level : float, default=0.95
@@ -73,8 +72,8 @@ def extremes(
     TypeError
         If `draws` are no Draws.
     ValueError
-        If `by` names no level of the labels, a set has one group only, or a ratio is asked for of
-        scores that are negative or all 0.
+        If `by` names no level of the labels, a set has one group only, or `of` asks for a ratio of
+        negative scores.
 
     Warns
     -----
@@ -106,7 +105,9 @@ def extremes(
     best       0.8  0.7   0.9
     gap        0.6  0.5   0.8
     """
-    check_option("of", of, ("gap", "ratio"))
+    of = [of] if isinstance(of, str) else list(of)
+    for name in of:
+        check_option("of", name, ("gap", "ratio"))
     if not isinstance(draws, Draws):
         raise TypeError(
             f"draws must be Draws, got {type(draws).__name__}. Estimators that draw give them, as "
@@ -118,7 +119,10 @@ def extremes(
             "Take posterior draws, such as those of MixedModel.",
             stacklevel=2,
         )
-    values, labels = _flat(draws)
+    labels = draws.labels[0]
+    if len(draws.labels) > 1:
+        labels = pd.MultiIndex.from_product(draws.labels)
+    values = draws.values.reshape(len(draws.values), -1)
     code, sets = _sets(labels, by)
     order = np.argsort(code, kind="stable")
     starts = np.flatnonzero(np.diff(code[order], prepend=-1))
@@ -126,37 +130,24 @@ def extremes(
         extreme.reduceat(values[:, order], starts, axis=1) for extreme in (np.minimum, np.maximum)
     )
     worst, best = (low, high) if greater_is_better else (high, low)
-    apart = high - low if of == "gap" else _ratio(low, high)
-    found = np.stack([worst, best, apart], axis=2).reshape(len(values), -1)
-    drawn = Draws(found, _named(sets, ["worst", "best", of]), draws.kind)
+    apart = [high - low if name == "gap" else _ratio(low, high) for name in of]
+    found = np.stack([worst, best, *apart], axis=2).reshape(len(values), -1)
+    names = pd.Index(["worst", "best", *of], name="extreme")
     return Extremes(
-        drawn.interval(confidence_level),
+        Draws(found, _crossed(sets, names), draws.kind).interval(confidence_level),
         *(pd.Series(_probability(values, each, code), labels) for each in (worst, best)),
     )
 
 
-def _flat(draws):
-    """Draws and labels with one axis of groups."""
-    if len(draws.labels) == 1:
-        return draws.values, draws.labels[0]
-    labels = pd.MultiIndex.from_product(draws.labels)
-    return draws.values.reshape(len(draws.values), -1), labels
-
-
 def _sets(labels, by):
-    """Code of the set of each group, and the names of the sets in order; None for one set."""
-    code, sets = np.zeros(len(labels), dtype=int), None
-    if by is not None:
-        by = check_by(by)
-        unknown = [name for name in by if name not in labels.names]
-        if unknown:
-            raise ValueError(
-                f"by={unknown[0]!r} is no level of the labels of the draws, which are "
-                f"{list(labels.names)}. Pass one of these."
-            )
-        kept = labels.droplevel([name for name in labels.names if name not in by])
-        code, sets = kept.factorize(sort=True)
-        sets.names = kept.names
+    """Code of the set of each group, and a frame of the names of the sets."""
+    levels = labels.to_frame(index=False)
+    by = [] if by is None else check_by(by)
+    require_columns(labels.names, by, "labels of draws")
+    if by:
+        code = levels.groupby(by, observed=True).ngroup().to_numpy()
+    else:
+        code = np.zeros(len(labels), dtype=int)
     sizes = np.bincount(code)
     if sizes.min() < 2:
         alone = labels[np.argmax(sizes[code] < 2)]
@@ -164,29 +155,27 @@ def _sets(labels, by):
             f"Group {plain(alone)!r} is alone in its set, so there is no gap. Name fewer levels "
             "in by, or add groups."
         )
-    return code, sets
+    first = np.unique(code, return_index=True)[1]
+    return code, levels.loc[first, by]
 
 
-def _named(sets, extremes):
+def _crossed(sets, extremes):
     """Labels of the extremes of every set."""
-    if sets is None:
-        return pd.Index(extremes, name="extreme")
-    rows = sets.to_frame(index=False).loc[np.repeat(np.arange(len(sets)), len(extremes))]
+    if sets.columns.empty:
+        return extremes
+    rows = sets.loc[np.repeat(sets.index, len(extremes))]
     return pd.MultiIndex.from_frame(rows.assign(extreme=np.tile(extremes, len(sets))))
 
 
 def _ratio(low, high):
-    """Lowest over highest score, of scores that have a ratio."""
-    if low.min() < 0 or high.min() <= 0:
-        raise ValueError(
-            "of='ratio' needs scores that are not negative, and not all 0. Pass of='gap'."
-        )
-    return low / high
+    """Lowest over highest score; 0 / 0 is not known."""
+    if low.min() < 0:
+        raise ValueError("of='ratio' needs scores that are not negative. Pass of='gap'.")
+    return np.divide(low, high, out=np.full_like(low, np.nan), where=high > 0)
 
 
 def _probability(values, extreme, code):
     """Share of the draws in which each group is at the extreme of its set; ties share it."""
-    there = values == extreme[:, code]
-    members = code[:, None] == np.arange(extreme.shape[1])
-    ties = there.astype(float) @ members
+    there = (values == extreme[:, code]).astype(float)
+    ties = there @ np.equal.outer(code, np.arange(extreme.shape[1]))
     return (there / ties[:, code]).mean(axis=0)

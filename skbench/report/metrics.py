@@ -1,9 +1,7 @@
 """`skbench metrics`: a metric of labels and predictions in every group, the worst, the gap."""
 
-from __future__ import annotations
-
 import warnings
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -11,21 +9,24 @@ import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
 from skbench._checks import listed
+from skbench.containers import Draws, Estimate, GroupSummary
+from skbench.items.roles import check_exist, columns_of
+from skbench.readers.loading import load_table
 from skbench.report import reading, tables
+from skbench.report.estimate import save_plot
 from skbench.report.formats import format_options, show
+from skbench.report.labeled_rows import as_one_word
 from skbench.report.options import Names, level_option, plot_option, seed_option
 from skbench.report.table import number
-from skbench.report.terminal import DataError, command_with, in_one_line, save_picture, say, working
+from skbench.report.terminal import DataError, command_with, in_one_line, say, working
 
-if TYPE_CHECKING:
-    from skbench.comparison import Extremes
-    from skbench.containers import Estimate, GroupSummary
-
-_LOW_IS_GOOD = ("fpr",)
 _DRAWS = 4000
 _MOST_NAMED = 3  # candidates for the worst group, and commands that are offered
 _MOST_GROUPS = 50  # in a column that is offered for --by
-_ANSWERS = {-1, 0, 1}  # labels of which 1 is the positive one
+_NOTE = (
+    "worst: probability of being the worst group. A gap is never below 0, so its interval does not "
+    "show whether groups differ."
+)
 
 
 @click.command()
@@ -57,26 +58,20 @@ def metrics(file, truth, prediction, by, metric, positive, confidence_level, see
         raise click.UsageError("--plot takes one metric.")
     with in_one_line():
         table, truth, by = _read(file, truth, by)
-        columns = {m: _prediction(table, m, prediction, (truth, *by)) for m in metric}
-        for name in dict.fromkeys(columns.values()) if prediction is None else ():
-            say(f"prediction: column {name!r}")
+        columns = {name: _prediction(table, name, prediction, (truth, *by)) for name in metric}
+        table = _complete(table, [truth, *by, *set(columns.values())])
         with working("estimating"):
-            found = [
-                _estimated(m, _summary(table, m, truth, name, by, positive), confidence_level, seed)
-                for m, name in columns.items()
-            ]
+            found = []
+            for name, column in columns.items():
+                summary = _summary(table, name, truth, column, by, positive)
+                found.append(_estimated(name, summary, confidence_level, seed))
         groups, extremes = (
             pd.concat(map(rows_of, found), ignore_index=True)
             for rows_of in (_group_rows, _extreme_rows)
         )
         show(form, _shown(found, groups), {"groups": groups, "extremes": extremes}, groups)
         if plot is not None:
-            from skbench.plot import ShrinkageDisplay
-
-            (one,) = found
-            display = ShrinkageDisplay.from_estimates(one.direct, one.estimate, n=one.summary.n)
-            display.plot(xlabel=one.metric)
-            save_picture(display.figure_, plot)
+            save_plot(plot, *found[0][1:4], metric[0])
 
 
 class _Found(NamedTuple):
@@ -86,8 +81,7 @@ class _Found(NamedTuple):
     summary: GroupSummary
     direct: Estimate
     estimate: Estimate
-    gap: Extremes
-    ratio: Extremes | None  # None where all scores may be 0
+    extremes: Any
 
 
 def _group_rows(found):
@@ -96,70 +90,50 @@ def _group_rows(found):
     rows = tables.group_rows(found.summary, found.direct, found.estimate, by)
     rows = rows.drop(columns="model").rename(columns={"topic": "group"})
     rows.insert(0, "metric", found.metric)
-    return rows.assign(
-        worst_probability=found.gap.worst_probability.to_numpy(),
-        method=found.estimate.method,
-        guarantee=found.estimate.guarantee,
-    )
+    rows["worst_probability"] = found.extremes.worst_probability.to_numpy()
+    return rows.assign(method=found.estimate.method, guarantee=found.estimate.guarantee)
 
 
 def _extreme_rows(found):
     """One row per extreme: worst, best, gap and ratio."""
-    ratio = [] if found.ratio is None else [found.ratio.to_frame().loc[["ratio"]]]
-    rows = pd.concat([found.gap.to_frame(), *ratio]).rename_axis("extreme").reset_index()
+    rows = found.extremes.to_frame().reset_index()
     rows.insert(0, "metric", found.metric)
     return rows
 
 
-def _sentences(found):
+def _sentence(found):
     """The worst group, and the gap between the worst and the best."""
-    chance = found.gap.worst_probability.sort_values(ascending=False, kind="stable")
+    chance = found.extremes.worst_probability.sort_values(ascending=False, kind="stable")
     likely = chance[chance >= chance.iloc[0] / 2][:_MOST_NAMED]
     names = tables.joined(likely.index.to_frame(index=False))
     shown = " or ".join(f"{name} ({p:.2f})" for name, p in zip(names, likely, strict=True))
-    said = {row.extreme: _with_interval(row) for row in _extreme_rows(found).itertuples()}
-    yield f"The worst group, most likely {shown}, has {_NAMES[found.metric]} of {said['worst']}."
-    ratio = f"; the lowest is {said['ratio']} times the highest" if "ratio" in said else ""
-    yield f"The gap between the worst and the best group is {said['gap']}{ratio}."
-
-
-_NAMES = {
-    "accuracy": "an accuracy",
-    "tpr": "a true positive rate",
-    "fpr": "a false positive rate",
-    "precision": "a precision",
-    "f1": "an F1",
-    "auc": "an AUC",
-}
-
-
-def _with_interval(row):
-    value, low, high = (number(x, "z.3f") for x in (row.value, row.low, row.high))
-    return f"{value} [{low}, {high}]"
+    worst, _, gap, ratio = (
+        "{} [{}, {}]".format(*(number(x, "z.3f") for x in row))
+        for row in found.extremes.to_frame()[["value", "low", "high"]].to_numpy()
+    )
+    return (
+        f"{found.metric}: the worst group, most likely {shown}, is at {worst}. The gap to the best "
+        f"group is {gap}; the lowest is {ratio} times the highest."
+    )
 
 
 def _read(file, truth, by):
-    """The rows that have a label and a group, and the names of these columns."""
-    from skbench.items.roles import check_exist, columns_of
-    from skbench.readers.loading import load_table
-
+    """The table, and the names of the columns of labels and groups."""
     table, notes = load_table(file, lambda columns: by or [])
     for note in notes:
         say(note)
+    few = [name for name in table if 1 < table[name].nunique() <= _MOST_GROUPS]
     known = columns_of("label", table.columns) if truth is None else [truth]
-    check_exist(known, table.columns, "--truth")
     if not known:
-        few = [name for name in table if 1 < table[name].nunique() <= _MOST_GROUPS]
         _ask("truth", "the true labels", few)
     if truth is None:
-        others = f" (it might be {listed(known[1:])}: --truth)" if known[1:] else ""
-        say(f"truth: column {known[0]!r}{others}")
+        say(f"truth: column {known[0]!r}")
     if by is None:
-        guesses = {*columns_of("prediction", table.columns), *known}
-        names = [name for name in table if name not in guesses]
-        _ask("by", "the groups", [n for n in names if 1 < table[n].nunique() <= _MOST_GROUPS])
+        others = {known[0], *columns_of("prediction", table.columns)}
+        _ask("by", "the groups", [name for name in few if name not in others])
+    check_exist(known[:1], table.columns, "--truth")
     check_exist(by, table.columns, "--by")
-    return _complete(table, [known[0], *by]), known[0], by
+    return table, known[0], by
 
 
 def _ask(option, what, candidates):
@@ -168,24 +142,12 @@ def _ask(option, what, candidates):
     raise DataError(f"no column is known to hold {what}. Pass --{option} COLUMN.", commands)
 
 
-def _complete(table, names):
-    """Rows without blanks in these columns; says how many have some."""
-    blank = table[names].isna().any(axis=1)
-    if blank.all():
-        raise DataError(f"every row has a blank in one of the columns {listed(names)}.")
-    if blank.any():
-        say(f"{int(blank.sum())} of {len(table)} rows have a blank in {listed(names)}: left out")
-    return table[~blank].reset_index(drop=True)
-
-
 def _prediction(table, metric, given, taken):
     """The column of predictions for a metric: as given, or by its usual names."""
-    from skbench.items.roles import check_exist, columns_of
-
     if given is not None:
         check_exist([given], table.columns, "--prediction")
         if not _fits(table[given], metric):
-            held = "scores, not labels" if metric != "auc" else "words, not scores"
+            held = "words, not scores" if metric == "auc" else "scores, not labels"
             raise DataError(f"column {given!r} holds {held}, so {metric} cannot be computed.")
         return given
     fit = [name for name in table if name not in taken and _fits(table[name], metric)]
@@ -194,6 +156,7 @@ def _prediction(table, metric, given, taken):
     known = [name for name in columns_of("prediction", table.columns) if name in fit]
     if not known:
         _ask("prediction", "scores, for auc" if metric == "auc" else "predicted labels", fit)
+    say(f"prediction of {metric}: column {known[0]!r}")
     return known[0]
 
 
@@ -204,13 +167,21 @@ def _fits(column, metric):
     return not is_numeric_dtype(column) or not (column.dropna() % 1).any()
 
 
+def _complete(table, names):
+    """Rows without blanks in these columns; says how many have some."""
+    blank = table[names].isna().any(axis=1)
+    if blank.all():
+        raise DataError(f"every row has a blank in one of the columns {listed(names)}.")
+    if blank.any():
+        say(f"{int(blank.sum())} of {len(table)} rows have a blank in {listed(names)}: left out")
+    return table[~blank]
+
+
 def _summary(table, metric, truth, prediction, by, positive):
-    """The summary of a metric in the rows that have a prediction."""
+    """The summary of a metric."""
     from skbench.summaries import group_metrics
 
-    table = _complete(table, [prediction])
-    y_true, y_pred = table[truth], table[prediction]
-    label = 1
+    label, y_true, y_pred = 1, table[truth], table[prediction]
     if metric != "accuracy":
         labels = y_true if metric == "auc" else pd.concat([y_true, y_pred])
         label = _positive(labels.drop_duplicates(), positive)
@@ -222,8 +193,6 @@ def _summary(table, metric, truth, prediction, by, positive):
 
 def _positive(labels, asked):
     """The positive label: as asked, or 1, yes and the like where the others are 0 and no."""
-    from skbench.report.labeled_rows import as_one_word
-
     written = labels.astype(str).str.removesuffix(".0")
     if asked is not None:
         same = labels[written.str.lower() == asked.strip().lower()]
@@ -231,54 +200,46 @@ def _positive(labels, asked):
             raise DataError(f"--positive {asked}: there is no such label, only {listed(written)}.")
         return same.iloc[0]
     words = as_one_word(labels)
-    if set(words) <= _ANSWERS and (words == 1).any():
+    if set(words) <= {-1, 0, 1} and (words == 1).any():
         return labels[words == 1].iloc[0]
     commands = [command_with(positive=label) for label in sorted(set(written))[:_MOST_NAMED]]
     raise DataError("which label is the positive one? Pass --positive LABEL.", commands)
 
 
-def _estimated(metric, summary, confidence_level, seed):
+def _estimated(metric, summary, level, seed):
     """Direct and shrunken estimates, and the extremes by joint draws."""
     from skbench.comparison import extremes
-    from skbench.containers import Draws
     from skbench.groups import DirectEstimator, MixedModel
 
-    direct = DirectEstimator().fit(**summary.fit_args).estimate(confidence_level)
+    direct = DirectEstimator().fit(**summary.fit_args).estimate(level)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*too few topics")  # the method's name says so
         model = MixedModel(model=None, topic=None).fit(**summary.fit_args)
-    estimate = model.estimate(confidence_level)
     drawn = model.sample(_DRAWS, random_state=seed)
-    draws = Draws(np.clip(drawn.values, 0, 1), drawn.labels, drawn.kind)
-    settings = {
-        "greater_is_better": metric not in _LOW_IS_GOOD,
-        "confidence_level": confidence_level,
-    }
-    gap, ratio = extremes(draws, **settings), None
-    if draws.values.max(axis=1).min() > 0:
-        ratio = extremes(draws, of="ratio", **settings)
-    return _Found(metric, summary, direct.within(0, 1), estimate.within(0, 1), gap, ratio)
+    found = extremes(
+        Draws(np.clip(drawn.values, 0, 1), drawn.labels, drawn.kind),
+        of=["gap", "ratio"],
+        greater_is_better=metric != "fpr",
+        confidence_level=level,
+    )
+    estimate = model.estimate(level).within(0, 1)
+    return _Found(metric, summary, direct.within(0, 1), estimate, found)
 
 
 def _shown(found, groups):
     """The table for people, conclusions first."""
     several = len(found) > 1
-    head = [sentence for one in found for sentence in _sentences(one)]
-    promises = dict.fromkeys(tables.method_and_promise(one.estimate) for one in found)
-    compared = dict.fromkeys(
+    promises = [tables.method_and_promise(one.estimate) for one in found]
+    compared = [
         f"To compare with: {one.direct.method}, {tables.level_and_guarantee(one.direct)}"
         for one in found
-    )
-    names = (*tables.DIRECT, *tables.ESTIMATES, ("worst", "worst_probability"))
+    ]
     return tables.group_table(
         groups,
-        names,
+        (*tables.DIRECT, *tables.ESTIMATES, ("worst", "worst_probability")),
         ("metric", "group") if several else ("group",),
-        head=[*head, *promises, *compared],
-        promise=next(iter(promises)),
-        notes=[
-            "worst: probability of being the worst group. A gap is never below 0, so its interval "
-            "does not show whether groups differ."
-        ],
+        head=dict.fromkeys([*map(_sentence, found), *promises, *compared]),
+        promise=promises[0],
+        notes=[_NOTE],
         nests="metric" if several else "",
     )

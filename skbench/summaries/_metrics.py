@@ -28,19 +28,12 @@ from skbench.stats.intervals.classification import f1_score, f1_variance, groupe
 
 # Rows that count, and which of them are right; from positives in truth and in prediction.
 _COUNTED = {
-    "tpr": (lambda true, predicted: true, lambda true, predicted: predicted),
-    "fpr": (lambda true, predicted: ~true, lambda true, predicted: predicted),
-    "precision": (lambda true, predicted: predicted, lambda true, predicted: true),
-    "f1": (np.logical_or, np.logical_and),
+    "tpr": lambda true, predicted: (true, predicted),
+    "fpr": lambda true, predicted: (~true, predicted),
+    "precision": lambda true, predicted: (predicted, true),
+    "f1": lambda true, predicted: (true | predicted, true & predicted),
 }
 METRICS = ("accuracy", *_COUNTED, "auc")
-_LACKING = {
-    "tpr": "positive rows",
-    "fpr": "negative rows",
-    "precision": "positive predictions",
-    "f1": "positive rows or predictions",
-    "auc": "rows of both classes",
-}
 _OF_SCORES = Sampling("continuous", bounds=(0, 1))
 
 
@@ -115,91 +108,74 @@ def group_metrics(
     """
     check_option("metric", metric, METRICS)
     check_same_index(y_true=y_true, y_pred=y_pred, by=by)
-    y_true, y_pred = _column("y_true", y_true), _column("y_pred", y_pred)
     code, X = _groups(by)
-    for name, column in (("y_pred", y_pred), ("by", code)):
-        if len(column) != len(y_true):
-            raise ValueError(f"{name} has {len(column)} rows, but y_true has {len(y_true)}.")
+    y_true, y_pred = _column("y_true", y_true, len(code)), _column("y_pred", y_pred, len(code))
     if metric == "auc":
-        score = floats("y_pred", y_pred)
-        _refuse(~np.isfinite(score), "y_pred")
-        found = _auc(_positive(y_true, pos_label), score, code, X)
+        numbers = _areas(_positive(y_true, pos_label), y_pred, code, len(X))
     else:
-        _check_labels(y_true, y_pred)
-        found = _shares(*_counts(y_true, y_pred, metric, pos_label), code, X, metric)
-    return _without_undefined(*found, X, metric)
+        _refuse_unlike(y_true, y_pred)
+        numbers = _shares(*_counted(y_true, y_pred, metric, pos_label), code, len(X), metric)
+    known, labels = ~np.isnan(numbers["z"]), group_labels(X, list(X))
+    if not known.any():
+        raise ValueError(f"{metric} is 0 / 0 in every group: there is nothing to estimate.")
+    if not known.all():
+        warnings.warn(
+            f"{metric} is 0 / 0 in {int((~known).sum())} of {len(X)} groups, which are left out: "
+            f"{listed(labels[~known], most=10)}.",
+            stacklevel=2,
+        )
+    labels, X = labels[known], X[known].set_axis(labels[known])
+    numbers = {name: values[known] for name, values in numbers.items()}
+    sampling = _OF_SCORES if metric in ("f1", "auc") else Sampling("binomial")
+    return GroupSummary(labels=labels, X=X, sampling=sampling, **numbers)
 
 
-def _counts(y_true, y_pred, metric, pos_label):
+def _counted(y_true, y_pred, metric, pos_label):
     """Which rows count, and which rows are right."""
     if metric == "accuracy":
         return np.ones(len(y_true), dtype=bool), y_true == y_pred
-    both = _positive(np.stack([y_true, y_pred]), pos_label)
-    counted, right = (of_rows(*both) for of_rows in _COUNTED[metric])
-    return counted, right
+    return _COUNTED[metric](*_positive(np.stack([y_true, y_pred]), pos_label))
 
 
-def _shares(counted, right, code, X, metric):
-    """Values, variances, numbers of rows and of independent rows, and the sampling."""
-    n = np.bincount(code[counted], minlength=len(X))
-    k = np.bincount(code[counted & right], minlength=len(X))
+def _shares(counted, right, code, n_groups, metric):
+    """Values, variances and sizes of the groups."""
+    n = np.bincount(code[counted], minlength=n_groups)
+    k = np.bincount(code[counted & right], minlength=n_groups)
     with np.errstate(invalid="ignore", divide="ignore"):
         if metric == "f1":
-            return f1_score(k, n), f1_variance(k, n), n, n, _OF_SCORES
-        return k / n, sampling_variance(k, n), n, n, Sampling("binomial")
+            return {"z": f1_score(k, n), "sigma2": f1_variance(k, n), "n": n}
+        return {"z": k / n, "sigma2": sampling_variance(k, n), "n": n}
 
 
-def _auc(positive, score, code, X):
+def _areas(positive, score, code, n_groups):
     """The same of areas under ROC curves."""
-    found = grouped_auc(score, positive, code, len(X))
-    n = (found.n_positive + found.n_negative).astype(int)
-    independent = np.floor(np.nan_to_num(found.freedom)).astype(int) + 1
-    return found.value, found.variance, n, independent, _OF_SCORES
+    score = floats("y_pred", score)
+    if np.isinf(score).any():
+        raise ValueError(f"y_pred is infinite in row {int(np.argmax(np.isinf(score)))}.")
+    found = grouped_auc(score, positive, code, n_groups)
+    return {
+        "z": found.value,
+        "sigma2": found.variance,
+        "n": (found.n_positive + found.n_negative).astype(int),
+        "n_independent": np.floor(np.nan_to_num(found.freedom)).astype(int) + 1,
+    }
 
 
-def _without_undefined(z, sigma2, n, n_independent, sampling, X, metric):
-    """The summary of the groups in which the metric is defined; warns of others."""
-    known, labels = ~np.isnan(z), group_labels(X, list(X))
-    if not known.any():
-        raise ValueError(f"{metric} is undefined: no group has {_LACKING[metric]}.")
-    if not known.all():
-        warnings.warn(
-            f"{metric} is undefined in {int((~known).sum())} of {len(z)} groups, which have no "
-            f"{_LACKING[metric]} and are left out: {listed(labels[~known], most=10)}.",
-            stacklevel=3,
-        )
-    labels = labels[known]
-    return GroupSummary(
-        z=z[known],
-        sigma2=sigma2[known],
-        n=n[known],
-        labels=labels,
-        X=X[known].set_axis(labels),
-        sampling=sampling,
-        n_independent=n_independent[known],
-    )
-
-
-def _column(name, values):
+def _column(name, values, n_rows):
     """Labels or scores as an array, none of them missing."""
     column = column_or_1d(values)
-    _refuse(pd.isna(column), name)
+    if len(column) != n_rows:
+        raise ValueError(f"{name} has {len(column)} rows, but by has {n_rows}.")
+    if pd.isna(column).any():
+        row = int(np.argmax(pd.isna(column)))
+        raise ValueError(f"{name} is missing in row {row}. Fill it in, or leave the row out.")
     return column
-
-
-def _refuse(bad, name):
-    """Refuse rows without a label or score."""
-    if bad.any():
-        raise ValueError(
-            f"{name} is missing or infinite in {int(bad.sum())} of {len(bad)} rows, the first is "
-            f"row {int(np.argmax(bad))}. Fill these in, or leave the rows out."
-        )
 
 
 def _groups(by):
     """Code of the group of each row, and the columns that name the groups, sorted."""
     if hasattr(by, "columns"):
-        keys = as_frame(by, eager_only=True).to_pandas().reset_index(drop=True)
+        keys = as_frame(by, eager_only=True).to_pandas()
     else:
         name = getattr(by, "name", None)
         keys = pd.DataFrame({"group" if name is None else name: column_or_1d(by)})
@@ -210,24 +186,23 @@ def _groups(by):
     keys = keys.apply(of_one_type)
     code = keys.groupby(list(keys), observed=True).ngroup().to_numpy()
     first = np.unique(code, return_index=True)[1]
-    return code, keys.iloc[first].reset_index(drop=True)
+    return code, keys.iloc[first]
 
 
-def _check_labels(y_true, y_pred):
+def _refuse_unlike(y_true, y_pred):
     """Refuse words beside numbers, and scores in place of labels: none would ever be right."""
-    kinds = [kind_of(pd.Series(column)) for column in (y_true, y_pred)]
-    if kinds.count("string") == 1:
+    words = [kind_of(pd.Series(column)) == "string" for column in (y_true, y_pred)]
+    fractions = y_pred[y_pred % 1 != 0] if y_pred.dtype.kind == "f" else y_pred[:0]
+    if words[0] != words[1]:
         raise ValueError(
             f"True labels such as {plain(y_true[0])!r} and predictions such as "
             f"{plain(y_pred[0])!r} are words on one side only. Code both alike."
         )
-    if y_pred.dtype.kind == "f":
-        scores = y_pred[y_pred % 1 != 0]
-        if len(scores) and not np.isin(scores, y_true).all():
-            raise ValueError(
-                f"y_pred holds scores such as {scores[0]:g}, not labels. Pass metric='auc', or "
-                "labels, such as y_pred >= 0.5."
-            )
+    if not np.isin(fractions, y_true).all():
+        raise ValueError(
+            f"y_pred holds scores such as {fractions[0]:g}, not labels. Pass metric='auc', or "
+            "labels, such as y_pred >= 0.5."
+        )
 
 
 def _positive(labels, pos_label):
@@ -239,4 +214,4 @@ def _positive(labels, pos_label):
             f"pos_label={pos_label!r} is none of the labels: "
             f"{listed(names, most=10, show=repr)}. Pass pos_label={plain(names[0])!r} or another."
         )
-    return np.broadcast_to(positive, labels.shape)
+    return positive

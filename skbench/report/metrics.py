@@ -127,13 +127,19 @@ def _read(file, truth, by):
     if not known:
         _ask("truth", "the true labels", few)
     if truth is None:
-        say(f"truth: column {known[0]!r}")
+        _say_taken("truth", known)
     if by is None:
         others = {known[0], *columns_of("prediction", table.columns)}
         _ask("by", "the groups", [name for name in few if name not in others])
     check_exist(known[:1], table.columns, "--truth")
     check_exist(by, table.columns, "--by")
     return table, known[0], by
+
+
+def _say_taken(option, known, what=""):
+    """Say which column was taken by its name, and which others might be meant."""
+    others = f" (it might be {listed(known[1:])}: --{option})" if known[1:] else ""
+    say(f"{option}{what}: column {known[0]!r}{others}")
 
 
 def _ask(option, what, candidates):
@@ -147,8 +153,10 @@ def _prediction(table, metric, given, taken):
     if given is not None:
         check_exist([given], table.columns, "--prediction")
         if not _fits(table[given], metric):
-            held = "words, not scores" if metric == "auc" else "scores, not labels"
-            raise DataError(f"column {given!r} holds {held}, so {metric} cannot be computed.")
+            if metric == "auc":
+                raise DataError(f"auc needs scores, but column {given!r} holds words.")
+            commands = [command_with(metric="auc")]
+            raise DataError(f"{metric} needs labels, but {given!r} holds scores.", commands)
         return given
     fit = [name for name in table if name not in taken and _fits(table[name], metric)]
     if metric == "auc":  # two values are labels
@@ -156,7 +164,7 @@ def _prediction(table, metric, given, taken):
     known = [name for name in columns_of("prediction", table.columns) if name in fit]
     if not known:
         _ask("prediction", "scores, for auc" if metric == "auc" else "predicted labels", fit)
-    say(f"prediction of {metric}: column {known[0]!r}")
+    _say_taken("prediction", known, f" of {metric}")
     return known[0]
 
 

@@ -182,7 +182,7 @@ def test_shrunken_metrics_of_compas_are_more_precise(compas, metric):
     by, errors, covered = ["age_cat", "race"], [], []
     full = compas_metric(compas, metric, by)
     truth = pd.Series(full.z, full.labels)[full.n >= 50]
-    for seed in range(5):
+    for seed in range(15):
         g = compas_metric(compas.sample(500, random_state=seed), metric, by)
         mixed = MixedModel(model=None, topic=None).fit(**g.fit_args).estimate().within(0, 1)
         known = g.labels.isin(truth.index)
@@ -190,7 +190,7 @@ def test_shrunken_metrics_of_compas_are_more_precise(compas, metric):
         errors += [np.array([mixed.value[known] - true, g.z[known] - true])]
         covered += [(mixed.low[known] <= true) & (true <= mixed.high[known])]
     ours, direct = np.mean(np.concatenate(errors, axis=1) ** 2, axis=1)
-    assert ours < 0.75 * direct  # measured: 0.17 (precision) to 0.61 (fpr)
+    assert ours < 0.75 * direct  # measured: 0.19 (auc) to 0.55 (tpr)
     assert np.concatenate(covered).mean() >= 0.9
 
 

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 from scipy.stats import norm
-from sklearn.metrics import f1_score as f1_of_labels
-from sklearn.metrics import roc_auc_score
-
 from skbench.stats.classification import f1_score, f1_variance, grouped_auc
 from skbench.stats.worst_case import worst_case_interval
+from sklearn.metrics import f1_score as f1_of_labels
+from sklearn.metrics import roc_auc_score
 
 
 def delong(score, positive, pseudo=2):

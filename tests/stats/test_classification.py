@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from scipy.stats import norm
-from skbench.stats.classification import f1_score, f1_variance, grouped_auc
-from skbench.stats.worst_case import worst_case_interval
 from sklearn.metrics import f1_score as f1_of_labels
 from sklearn.metrics import roc_auc_score
+
+from skbench.stats.intervals.classification import f1_score, f1_variance, grouped_auc
+from skbench.stats.intervals.worst_case import worst_case_interval
 
 
 def delong(score, positive, pseudo=2):

@@ -17,15 +17,16 @@ from skbench.report.estimate import save_plot
 from skbench.report.formats import format_options, show
 from skbench.report.labeled_rows import as_one_word
 from skbench.report.options import Names, level_option, plot_option, seed_option
-from skbench.report.table import number
+from skbench.report.table import number, p_value
 from skbench.report.terminal import DataError, command_with, in_one_line, say, working
+from skbench.stats.intervals.classification import equality_p_value
 
 _DRAWS = 4000
 _MOST_NAMED = 3  # candidates for the worst group, and commands that are offered
 _MOST_GROUPS = 50  # in a column that is offered for --by
 _NOTE = (
-    "worst: probability of being the worst group. A gap is never below 0, so its interval does not "
-    "show whether groups differ."
+    "worst: probability of being the worst group. Even equal groups have an estimated gap above 0: "
+    "the p-value says whether they differ."
 )
 
 
@@ -82,6 +83,7 @@ class _Found(NamedTuple):
     direct: Estimate
     estimate: Estimate
     extremes: Any
+    p_value: float  # of the groups being equal
 
 
 def _group_rows(found):
@@ -98,7 +100,7 @@ def _extreme_rows(found):
     """One row per extreme: worst, best, gap and ratio."""
     rows = found.extremes.to_frame().reset_index()
     rows.insert(0, "metric", found.metric)
-    return rows
+    return rows.assign(p_value_of_equal_groups=found.p_value)
 
 
 def _sentence(found):
@@ -111,9 +113,12 @@ def _sentence(found):
         "{} [{}, {}]".format(*(number(x, "z.3f") for x in row))
         for row in found.extremes.to_frame()[["value", "low", "high"]].to_numpy()
     )
+    alpha = 1 - found.estimate.confidence_level
+    verdict = "differ" if found.p_value <= alpha else "may all be equal"
     return (
-        f"{found.metric}: the worst group, most likely {shown}, is at {worst}. The gap to the best "
-        f"group is {gap}; the lowest is {ratio} times the highest."
+        f"{found.metric}: the worst group, most likely {shown}, is at {worst}; the gap to the best "
+        f"group is {gap}, and the lowest is {ratio} times the highest. The groups {verdict} "
+        f"(p = {p_value(found.p_value)})."
     )
 
 
@@ -231,7 +236,16 @@ def _estimated(metric, summary, level, seed):
         confidence_level=level,
     )
     estimate = model.estimate(level).within(0, 1)
-    return _Found(metric, summary, direct.within(0, 1), estimate, found)
+    chance = _p_value(metric, summary, np.random.default_rng(seed))
+    return _Found(metric, summary, direct.within(0, 1), estimate, found, chance)
+
+
+def _p_value(metric, summary, rng):
+    """P value of the hypothesis that the metric is the same in all groups."""
+    if metric == "auc":
+        return equality_p_value(summary.z, summary.n, rng, summary.sigma2)
+    z = summary.z / (2 - summary.z) if metric == "f1" else summary.z
+    return equality_p_value(z, summary.n, rng)
 
 
 def _shown(found, groups):

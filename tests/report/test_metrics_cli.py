@@ -65,6 +65,7 @@ def test_numbers_are_those_of_python(rows, file):
         assert own["worst_probability"].sum() == pytest.approx(1)
         assert own[["value", "low", "high"]].stack().between(0, 1).all()
     extremes = pd.DataFrame(document["extremes"])
+    assert (extremes["p_value_of_equal_groups"] < 0.05).all()
     assert list(extremes["extreme"]) == ["worst", "best", "gap", "ratio"] * 2
     values = extremes["value"].to_numpy().reshape(2, 4)
     np.testing.assert_allclose(values[:, 1] - values[:, 0], values[:, 2])

@@ -2,11 +2,16 @@
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import binom, norm
 from sklearn.metrics import f1_score as f1_of_labels
 from sklearn.metrics import roc_auc_score
 
-from skbench.stats.intervals.classification import f1_score, f1_variance, grouped_auc
+from skbench.stats.intervals.classification import (
+    equality_p_value,
+    f1_score,
+    f1_variance,
+    grouped_auc,
+)
 from skbench.stats.intervals.worst_case import worst_case_interval
 
 
@@ -104,3 +109,31 @@ def test_f1_variance_is_honest(n, share, tpr, fpr):
 def test_f1_variance_without_errors_or_hits():
     assert (f1_variance([0, 1, 5, 5], [1, 1, 5, 500]) > 0).all()
     assert f1_variance(500, 1000) == pytest.approx(4 * 0.25 / 1.5**4 / 1000, rel=0.01)
+
+
+@pytest.mark.parametrize(("n_groups", "most", "p"), [(5, 60, 0.8), (20, 15, 0.95)])
+def test_equal_groups_are_rejected_at_the_level(n_groups, most, p):
+    rng, found = np.random.default_rng(0), []
+    for _ in range(500):
+        n = rng.integers(1, most + 1, n_groups)
+        found.append(equality_p_value(rng.binomial(n, p) / n, n, rng, n_draws=400))
+    low, high = binom.ppf([0.0005, 0.9995], 500, 0.05) / 500
+    assert low <= np.mean(np.array(found) <= 0.05) <= high
+
+
+def test_equal_areas_are_not_rejected_too_often():
+    rng, found = np.random.default_rng(1), []
+    for _ in range(300):
+        positive = rng.random(320) < 0.3
+        score = rng.normal(size=320) + positive
+        auc = grouped_auc(score, positive, np.repeat(np.arange(8), 40), 8)
+        n = np.full(8, 40)
+        found.append(equality_p_value(auc.value, n, rng, auc.variance, n_draws=400))
+    assert np.mean(np.array(found) <= 0.05) <= binom.ppf(0.9995, 300, 0.05) / 300
+
+
+def test_unequal_groups_are_told_apart():
+    rng, z, n = np.random.default_rng(2), np.array([0.9, 0.5, 0.9]), np.array([40, 40, 40])
+    assert equality_p_value(z, n, rng) < 0.001
+    assert equality_p_value(z, n, rng, sigma2=np.full(3, 0.002)) < 0.001
+    assert equality_p_value(np.ones(3), n, rng) == 1

@@ -1,4 +1,4 @@
-"""F1 and AUC of many groups at once, with sampling variances that are never 0."""
+"""F1 and AUC of many groups at once, with variances that are never 0; a test of equal groups."""
 
 from typing import NamedTuple
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from skbench.stats._arrays import floats
 
+_ROUNDING = 1e-9  # ties of the statistic
 _PSEUDO = 2  # observations by which the variance of few placements is moderated
 
 
@@ -65,6 +66,52 @@ def f1_variance(k, n):
     k, n = floats(k, n)
     jaccard = (k + 1) / (n + 2)
     return 4 * jaccard * (1 - jaccard) / ((1 + jaccard) ** 4 * n)
+
+
+def equality_p_value(z, n, rng, sigma2=None, n_draws=4000):
+    """P value of the hypothesis that all groups have the same true value.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n_groups,)
+        Shares ``k / n``; or other estimates, where `sigma2` is given.
+    n : ndarray of int of shape (n_groups,)
+        Number of rows of each group.
+    rng : numpy.random.Generator
+        Source of randomness.
+    sigma2 : ndarray of shape (n_groups,), default=None
+        Sampling variances of estimates that are no shares; these are taken as normal.
+    n_draws : int, default=4000
+        Number of simulated sets of groups.
+
+    Returns
+    -------
+    float
+        At least ``1 / (n_draws + 1)``.
+
+    Notes
+    -----
+    The statistic is ``sum n (z - mean)^2`` with the mean over all rows. Shares: rows are dealt to
+    the groups at random, given the total of successes, which is an exact test. Groups have the same
+    F1 where they have the same Jaccard index, a share: ``z = k / n`` as `f1_score` takes them. Of
+    other estimates the test is conservative where their variances are too large
+    (test_equal_groups_are_rejected_at_the_level).
+
+    Examples
+    --------
+    >>> z, n = np.array([0.7, 0.8, 0.3]), np.array([10, 10, 10])
+    >>> round(equality_p_value(z, n, np.random.default_rng(0)), 1)
+    0.1
+    """
+    if sigma2 is None:
+        successes = int(np.rint(z * n).sum())
+        null = rng.multivariate_hypergeometric(n, successes, n_draws, method="marginals") / n
+    else:
+        null = rng.normal(z.mean(), np.sqrt(sigma2), (n_draws, len(z)))
+    sets = np.vstack([z, null])
+    means = np.average(sets, axis=1, weights=n)
+    spread = np.average((sets - means[:, None]) ** 2, axis=1, weights=n)
+    return float(np.mean(spread >= spread[0] * (1 - _ROUNDING)))
 
 
 class AUC(NamedTuple):

@@ -1,6 +1,7 @@
 """`skbench metrics`: a metric of labels and predictions in every group, the worst, the gap."""
 
 import warnings
+from itertools import islice
 from typing import Any, NamedTuple
 
 import click
@@ -59,7 +60,7 @@ def metrics(file, truth, prediction, by, metric, positive, confidence_level, see
         raise click.UsageError("--plot takes one metric.")
     with in_one_line():
         table, truth, by = _read(file, truth, by)
-        columns = {name: _prediction(table, name, prediction, (truth, *by)) for name in metric}
+        columns = _predictions(table, metric, prediction, (truth, *by))
         table = _complete(table, [truth, *by, *set(columns.values())])
         with working("estimating"):
             found = []
@@ -127,56 +128,55 @@ def _read(file, truth, by):
     table, notes = load_table(file, lambda columns: by or [])
     for note in notes:
         say(note)
-    few = [name for name in table if 1 < table[name].nunique() <= _MOST_GROUPS]
-    known = columns_of("label", table.columns) if truth is None else [truth]
-    if not known:
-        _ask("truth", "the true labels", few)
+    known = columns_of("label", table.columns)
+    if truth is None and not known:
+        _ask("truth", "the true labels", filter(_repeats(table), table))
     if truth is None:
-        _say_taken("truth", known)
+        truth = known[0]
+        others = f" (it might be {listed(known[1:])}: --truth)" if known[1:] else ""
+        say(f"truth: column {truth!r}{others}")
     if by is None:
-        others = {known[0], *columns_of("prediction", table.columns)}
-        _ask("by", "the groups", [name for name in few if name not in others])
-    check_exist(known[:1], table.columns, "--truth")
+        others = {truth, *known, *columns_of("prediction", table.columns)}
+        names = [name for name in table if name not in others]
+        _ask("by", "the groups", filter(_repeats(table), names))
+    check_exist([truth], table.columns, "--truth")
     check_exist(by, table.columns, "--by")
-    return table, known[0], by
+    return table, truth, by
 
 
-def _say_taken(option, known, what=""):
-    """Say which column was taken by its name, and which others might be meant."""
-    others = f" (it might be {listed(known[1:])}: --{option})" if known[1:] else ""
-    say(f"{option}{what}: column {known[0]!r}{others}")
+def _repeats(table):
+    """A function that says whether a column has few different values."""
+    return lambda name: 1 < table[name].nunique() <= _MOST_GROUPS
 
 
 def _ask(option, what, candidates):
     """Refuse to guess a column; offers the complete commands."""
-    commands = [command_with(**{option: name}) for name in candidates[:_MOST_NAMED]]
+    commands = [command_with(**{option: name}) for name in islice(candidates, _MOST_NAMED)]
     raise DataError(f"no column is known to hold {what}. Pass --{option} COLUMN.", commands)
 
 
-def _prediction(table, metric, given, taken):
-    """The column of predictions for a metric: as given, or by its usual names."""
+def _predictions(table, metrics, given, taken):
+    """Metric -> column of its predictions: as given, or by their usual names."""
     if given is not None:
         check_exist([given], table.columns, "--prediction")
-        if not _fits(table[given], metric):
-            if metric == "auc":
-                raise DataError(f"auc needs scores, but column {given!r} holds words.")
-            commands = [command_with(metric="auc")]
-            raise DataError(f"{metric} needs labels, but {given!r} holds scores.", commands)
-        return given
-    fit = [name for name in table if name not in taken and _fits(table[name], metric)]
-    if metric == "auc":  # two values are labels
-        fit = [name for name in fit if table[name].nunique() > 2]
-    known = [name for name in columns_of("prediction", table.columns) if name in fit]
-    if not known:
-        _ask("prediction", "scores, for auc" if metric == "auc" else "predicted labels", fit)
-    _say_taken("prediction", known, f" of {metric}")
-    return known[0]
+        return dict.fromkeys(metrics, given)
+    found = {}
+    for metric in metrics:
+        holds = _are_scores if metric == "auc" else _are_labels
+        known = [n for n in columns_of("prediction", table.columns) if holds(table[n])]
+        if not known:
+            what = "scores, for auc" if metric == "auc" else "predicted labels"
+            _ask("prediction", what, (n for n in table if n not in taken and holds(table[n])))
+        found[metric] = known[0]
+    say(f"prediction: column {', '.join(f'{name!r} ({metric})' for metric, name in found.items())}")
+    return found
 
 
-def _fits(column, metric):
-    """Whether a column may hold scores, for auc, or labels."""
-    if metric == "auc":
-        return is_numeric_dtype(column)
+def _are_scores(column):
+    return is_numeric_dtype(column) and column.nunique() > 2
+
+
+def _are_labels(column):
     return not is_numeric_dtype(column) or not (column.dropna() % 1).any()
 
 

@@ -149,9 +149,10 @@ def _shares(counted, right, code, n_groups, metric):
 
 def _areas(positive, score, code, n_groups):
     """The same of areas under ROC curves."""
-    score = floats("y_pred", score)
+    score = floats("Predictions with metric='auc'", score)
     if np.isinf(score).any():
-        raise ValueError(f"y_pred is infinite in row {int(np.argmax(np.isinf(score)))}.")
+        row = int(np.argmax(np.isinf(score)))
+        raise ValueError(f"The prediction in row {row} is infinite. Leave the row out.")
     found = grouped_auc(score, positive, code, n_groups)
     return {
         "z": found.value,
@@ -200,8 +201,8 @@ def _refuse_unlike(y_true, y_pred):
         )
     if not np.isin(fractions, y_true).all():
         raise ValueError(
-            f"y_pred holds scores such as {fractions[0]:g}, not labels. Pass metric='auc', or "
-            "labels, such as y_pred >= 0.5."
+            f"Predictions such as {fractions[0]:g} are scores, not labels. Pass metric='auc', or "
+            "predicted labels."
         )
 
 

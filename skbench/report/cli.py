@@ -18,6 +18,7 @@ COMMANDS = {
     "gate": "Pass or fail new results against old ones.",
     "judge": "Correct an autorater by a few human labels.",
     "leaderboard": "Rank the models of a file, with intervals and rank sets.",
+    "metrics": "Compare accuracy, TPR, F1 or AUC between groups of rows.",
     "passk": "Does one of k answers solve it, do all of them?",
     "plan": "Plan how many items a comparison of two models needs.",
     "report": "Report on files or folders of results.",

@@ -21,6 +21,7 @@ from skbench.stats.clusters import (
 )
 from skbench.stats.intervals import (
     binomial as binomial,
+    classification as classification,
     finite_population as finite_population,
     group_means as group_means,
     means as means,

@@ -16,15 +16,29 @@ from skbench.report import (
     gate,
     judge,
     leaderboard,
+    metrics,
     passk,
     plan,
     report,
     sequential,
 )
 
-MODULES = (compare, doctor, estimate, gate, judge, leaderboard, passk, plan, report, sequential)
+MODULES = (
+    compare, doctor, estimate, gate, judge, leaderboard, metrics, passk, plan, report, sequential,
+)  # fmt: skip
 COMMANDS = {module.__name__.rpartition(".")[2]: module for module in MODULES}
-LISTS = {"models", "groups", "pairs", "topics", "items", "judges", "plans", "thresholds", "gaps"}
+LISTS = {
+    "models",
+    "groups",
+    "pairs",
+    "topics",
+    "items",
+    "judges",
+    "plans",
+    "thresholds",
+    "gaps",
+    "extremes",
+}
 KEYS = ["value", "low", "high", "standard_error"]
 LABELED = ["judge", "j.csv", "--judge", "autorater", "--human", "human"]
 CASES = [
@@ -53,6 +67,10 @@ CASES = [
         ["passk", "runs.csv", "-k", "2", "--compare", "ada,bob", "--flaky"],
         {"groups": ["model", *KEYS], "pairs": ["model_a", "model_b", *KEYS],
          "items": ["model", "item", "verdict"]},
+    ),
+    (
+        ["metrics", "j.csv", "--truth", "other", "--prediction", "autorater", "--by", "topic"],
+        {"groups": ["metric", "group", "n", *KEYS], "extremes": ["metric", "extreme", *KEYS]},
     ),
     (["sequential", "r.csv", "model-0", "model-1"], {"pairs": ["model_a", "model_b", *KEYS[:3]]}),
     (["sequential", "r.csv", "model-0", "--target", "0.5"], {"models": ["model", *KEYS[:3]]}),

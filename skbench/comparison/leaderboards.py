@@ -28,7 +28,7 @@ from skbench.comparison.posterior import (
     posterior_with_bank,
     scores_of,
 )
-from skbench.comparison.ranks import RankConfidenceSets, indistinguishable_groups
+from skbench.comparison.ranks import RankConfidenceSets, letters_of, sets_of_verdicts
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate
 from skbench.items.tables import MISSING, score_table
 from skbench.stats.intervals import binomial
@@ -229,14 +229,13 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
         warn_of_strangers(table, pairs)
     warn_of_scores(table, pairs.fits, estimate, variance.sum(axis=1)[order])
     sets = _rank_sets(estimate, comparison)
-    letters = indistinguishable_groups(sets)
     remarks = [] if comparison is None else list(comparison.remarks)
     return Leaderboard(
         estimate=estimate,
         covariance=covariance,
         comparison=comparison,
         rank_sets=sets,
-        ties=["".join(letters.columns[row]) for row in letters.to_numpy()],
+        ties=letters_of(sets),
         n_items=np.sum(table.n_answers > 0, axis=0)[order],
         n_clusters=_n_clusters(table)[order],
         bounds=bounds,
@@ -256,13 +255,12 @@ def leaderboard_by_posterior(posterior, confidence_level):
         positions = in_order(estimate.value)
         comparison = compared_by_posterior(posterior, positions, confidence_level)
     sets = _rank_sets(estimate, comparison)
-    letters = indistinguishable_groups(sets)
     return Leaderboard(
         estimate=estimate,
         covariance=np.cov(posterior.draws[:, :, 0].T).reshape(n_models, n_models),
         comparison=comparison,
         rank_sets=sets,
-        ties=["".join(letters.columns[row]) for row in letters.to_numpy()],
+        ties=letters_of(sets),
         n_items=posterior.n_asked[:, 0],
         n_clusters=posterior.n_asked[:, 0],
         bounds=pd.DataFrame(columns=["blank", "low", "high"]),
@@ -279,15 +277,7 @@ def _rank_sets(estimate, comparison):
         a, b = (labels.get_indexer(pairs.get_level_values(level)) for level in (0, 1))
         better[a, b] = comparison.verdict == "better"
         better[b, a] = comparison.verdict == "worse"
-    return RankConfidenceSets(
-        estimate=estimate.value,
-        low=1 + better.sum(axis=0),
-        high=len(labels) - better.sum(axis=1),
-        better=better,
-        labels=labels,
-        confidence_level=estimate.confidence_level,
-        kind="simultaneous",
-    )
+    return sets_of_verdicts(estimate, better)
 
 
 def _n_clusters(table):

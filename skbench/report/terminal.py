@@ -66,7 +66,7 @@ def command_with(name=None, **options):
     for param in given:
         words += _as_typed(param, context.params[param.name])
     for option, value in options.items():
-        flag = {"topic": "--by", "k": "-k"}.get(option, f"--{option}")
+        flag = {"topic": "--by", "k": "-k"}.get(option, f"--{option.replace('_', '-')}")
         words += [flag, value if isinstance(value, str) else ",".join(map(str, value))]
     return shlex.join(words)
 

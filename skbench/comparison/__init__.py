@@ -6,7 +6,6 @@ from skbench.comparison._gate_result import GateResult
 from skbench.comparison._inspect import InspectStopping
 from skbench.comparison._pass_at_k import PassAtK, pass_at_k
 from skbench.comparison._sequential import SequentialComparison, SequentialMean, SequentialResult
-from skbench.comparison._votes import VoteLeaderboard
 from skbench.comparison.bradley_terry import BradleyTerry
 from skbench.comparison.compare import compare_models
 from skbench.comparison.consensus import KemenyOrder, kemeny_order
@@ -30,7 +29,6 @@ __all__ = [
     "SequentialComparison",
     "SequentialMean",
     "SequentialResult",
-    "VoteLeaderboard",
     "compare_models",
     "gate",
     "indistinguishable_groups",

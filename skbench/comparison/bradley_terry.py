@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import t as student_t
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skbench._checks import (
     check_column,
@@ -19,11 +19,11 @@ from skbench._checks import (
     check_option,
     check_same_index,
     of_one_type,
-    plain,
     require_columns,
 )
 from skbench._types import Names, Rows
-from skbench.comparison._votes import SCALES, VoteLeaderboard, in_words, vote_leaderboard
+from skbench.comparison._votes import SCALES, in_words, vote_leaderboard, votes_needed
+from skbench.comparison.leaderboards import Leaderboard
 from skbench.containers import Estimate
 from skbench.items.rows import collected, opened
 from skbench.items.votes import vote_outcomes
@@ -34,8 +34,6 @@ from skbench.stats.ranking.bradley_terry import (
     outcome_chances,
     standing,
 )
-
-_POSITION = "position"  # the coefficient of the first place
 
 
 class BradleyTerry(ClassifierMixin, BaseEstimator):
@@ -74,8 +72,10 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         Number of votes on each model.
     log_ties_ : float
         Logarithm of Davidson's parameter; -inf if ties are halves, or there are none.
-    inverse_information_ : ndarray of shape (n_models, n_models)
-        Covariance if votes are independent and the model is right.
+    inverse_information_ : DataFrame of shape (n_models, n_models)
+        Covariance if votes are independent and the model is right, up to a constant.
+    unit_ : {"votes", "clusters"}
+        What counts as independent.
     classes_ : ndarray
         Outcomes of `model_a`: 0 (it lost), 1 (it won), and with Davidson's ties 0.5.
 
@@ -177,20 +177,23 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         check_option("ties", self.ties, ("half", "davidson"))
         check_same_index(X=X, y=y, cluster=cluster, sample_weight=sample_weight)
         rows = self._rows(X)
+        check_consistent_length(rows, y, cluster, sample_weight)
         first, second, names = self._models(rows)
-        outcome = self._outcomes(y, rows)
-        features = self._features(rows)
-        codes, weight = _groups_and_weights(cluster, sample_weight, rows.index)
+        outcome = vote_outcomes(y, rows[self.model_a], rows[self.model_b])
+        _refuse_first(np.isnan(outcome), "votes have no outcome")
+        weight = np.ones(len(rows))
+        if sample_weight is not None:
+            weight = check_column("sample_weight", sample_weight, rows.index, minimum=0)
         used = weight > 0
         place = standing(first[used], second[used], outcome[used], len(names))
-        votes = _votes(first, second, outcome, features, codes, weight, place == 0)
-        _refuse_undecided(votes)
-        davidson = self.ties == "davidson" and bool((votes.outcome == 0.5).any())
-        found = fit_ratings(votes, int(np.sum(place == 0)), davidson)
-        self._store(found, names, place == 0, features.columns, davidson)
-        self.standing_ = pd.Series(place, names)
+        used &= (place[first] == 0) & (place[second] == 0)
+        position = np.cumsum(place == 0) - 1
+        votes = Votes(
+            position[first[used]], position[second[used]], outcome[used], np.ones(used.sum()),
+            weight[used], self._features(rows)[used], _codes(cluster, used),
+        )  # fmt: skip
+        self._fit_votes(votes, names, place)
         self.n_votes_ = pd.Series(np.bincount(np.r_[first, second], minlength=len(names)), names)
-        self.cluster_kind_ = "votes" if cluster is None else "clusters"
         for words in in_words(self.standing_):
             warnings.warn(words, stacklevel=2)
         return self
@@ -216,15 +219,10 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         rows = self._rows(X)
-        ratings = []
-        for name in (self.model_a, self.model_b):
-            rating = self.ratings_.reindex(rows[name]).to_numpy()
-            if np.isnan(rating).any():
-                unknown = plain(rows[name].iloc[int(np.argmax(np.isnan(rating)))])
-                raise ValueError(f"Model {unknown!r} has no finite rating, and so no chances.")
-            ratings.append(rating)
-        sway = self._features(rows).to_numpy() @ self.coef_["value"].to_numpy()
-        chances = outcome_chances(ratings[0] - ratings[1] + sway, self.log_ties_).T
+        a, b = (self.ratings_.reindex(rows[x]).to_numpy() for x in (self.model_a, self.model_b))
+        _refuse_first(np.isnan(a - b), "votes are on models without a finite rating")
+        d = a - b + self._features(rows) @ self.coef_["value"].to_numpy()
+        chances = outcome_chances(d, self.log_ties_).T
         return chances if len(self.classes_) == 3 else chances[:, [0, 2]]
 
     def predict(self, X: Rows) -> np.ndarray:
@@ -240,30 +238,6 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_votes,)
         """
         return self.classes_[self.predict_proba(X).argmax(axis=1)]
-
-    def score(self, X: Rows, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """Mean log-likelihood of votes; of two models with the same `ties` the higher is better.
-
-        Parameters
-        ----------
-        X : dataframe of shape (n_votes, n_columns)
-            The columns of `fit`.
-        y : array-like of shape (n_votes,)
-            Outcomes as in `fit`.
-        sample_weight : array-like of shape (n_votes,), default=None
-            Weights of the votes.
-
-        Returns
-        -------
-        float
-        """
-        chances, rows = np.log(self.predict_proba(X)), self._rows(X)
-        outcome = self._outcomes(y, rows)
-        lost, won = chances[:, 0], chances[:, -1]
-        likelihood = outcome * won + (1 - outcome) * lost
-        if len(self.classes_) == 3:
-            likelihood = np.where(outcome == 0.5, chances[:, 1], likelihood)
-        return float(np.average(likelihood, weights=sample_weight))
 
     def estimate(
         self, scale: Literal["logit", "elo"] = "logit", confidence_level: float = 0.95
@@ -302,13 +276,13 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
             standard_error=error,
             confidence_level=confidence_level,
             labels=self.models_,
-            method=f"Bradley-Terry, {ties}, sandwich by {self.cluster_kind_}",
+            method=f"Bradley-Terry, {ties}, sandwich by {self.unit_}",
             guarantee="model",
         )
 
     def leaderboard(
         self, scale: Literal["logit", "elo"] = "logit", confidence_level: float = 0.95
-    ) -> VoteLeaderboard:
+    ) -> Leaderboard:
         """Models from best to worst, with sets of the ranks that each may have.
 
         Parameters
@@ -320,24 +294,46 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
 
         Returns
         -------
-        VoteLeaderboard
-            With ``to_frame()``, ``rank_sets``, ``ties`` (letters) and ``votes_needed``.
+        Leaderboard
+            With ``to_frame()``, ``rank_sets`` and ``ties`` (letters); ``n_items`` counts votes.
 
         Notes
         -----
-        One joint inference, that of `skbench.leaderboard`: t tests of all pairs at Bonferroni's
-        level decide which model is better, and ranks, letters and who may be the best follow.
+        One joint inference, as in `skbench.leaderboard`: t tests of all pairs at Bonferroni's
+        level decide which model is better; ranks, letters and who may be the best follow.
         """
-        return vote_leaderboard(self, self.estimate(scale, confidence_level), scale)
+        return vote_leaderboard(self, self.estimate(scale, confidence_level), SCALES[scale][1])
+
+    def votes_needed(self, confidence_level: float = 0.95) -> pd.DataFrame:
+        """Further votes between two models that decide which is better.
+
+        Parameters
+        ----------
+        confidence_level : float, default=0.95
+            Level of all pairs together, as in `leaderboard`.
+
+        Returns
+        -------
+        DataFrame of shape (n_models, n_models)
+            Number of votes after which a pair is decided with power 0.8 if the true difference
+            is the estimated one: 0 where it is decided, nan where a rating is not finite.
+
+        Notes
+        -----
+        A vote adds the variance of its outcome to the information on the difference, divided by
+        the ratio of the sandwich variance of the difference to the model-based one: the design
+        effect of clusters. As with all power, of estimated differences it is itself an estimate.
+        """
+        check_is_fitted(self)
+        check_confidence_level(confidence_level)
+        return votes_needed(self, confidence_level)
 
     def _rows(self, X):
-        """The votes as a pandas frame, their models and covariates checked."""
+        """The votes as a pandas frame, with the columns that are needed."""
         rows = collected(opened(X))
         require_columns(rows.columns, [self.model_a, self.model_b, *self._covariates()], "X")
         if len(rows) == 0:
             raise ValueError("X has no rows: pass one row per vote.")
-        for name in (self.model_a, self.model_b):
-            check_named(name, rows[name])
         return rows
 
     def _covariates(self):
@@ -345,96 +341,73 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         return [names] if isinstance(names, str) else list(names or [])
 
     def _features(self, rows):
-        """Covariates of the votes, with the first place in front where it counts."""
-        columns = {_POSITION: np.ones(len(rows))} if self.position else {}
+        """Covariates of the votes, those of the first place in front."""
+        columns = [np.ones(len(rows))] if self.position else []
         for name in self._covariates():
-            columns[name] = check_column(name, rows[name], rows.index, unit="vote")
-        return pd.DataFrame(columns, index=rows.index)
+            columns.append(check_column(name, rows[name], rows.index, unit="vote"))
+        return np.array(columns).reshape(-1, len(rows)).T
 
     def _models(self, rows):
         """Positions of both models of each vote, and the names of all models."""
+        for name in (self.model_a, self.model_b):
+            check_named(name, rows[name])
         both = of_one_type(pd.concat([rows[self.model_a], rows[self.model_b]]))
         codes, names = pd.factorize(both, sort=True)
         first, second = codes.reshape(2, -1)
-        itself = first == second
-        if itself.any():
-            row = int(np.argmax(itself))
-            raise ValueError(
-                f"{int(itself.sum())} votes are between a model and itself, the first in row "
-                f"{row}: {plain(names[first[row]])!r}. Leave them out."
-            )
+        _refuse_first(first == second, "votes are between a model and itself")
         return first, second, pd.Index(names, name="model")
 
-    def _outcomes(self, y, rows):
-        """What the first model got in each vote."""
-        if len(y) != len(rows):
-            raise ValueError(f"y has {len(y)} outcomes, but X has {len(rows)} votes.")
-        outcome = vote_outcomes(y, rows[self.model_a], rows[self.model_b])
-        if np.isnan(outcome).any():
-            raise ValueError(
-                f"y has no outcome in {int(np.isnan(outcome).sum())} of {len(y)} rows, the first "
-                f"is row {int(np.argmax(np.isnan(outcome)))}. Leave them out."
-            )
-        return outcome
-
-    def _store(self, found, names, known, covariates, davidson):
-        """Keep what was found, by name; nan for models whose ratings are not finite."""
-        where, n = np.flatnonzero(known), int(np.sum(known))
-
-        def of_all(matrix):
-            full = np.full((len(names),) * matrix.ndim, np.nan)
-            full[np.ix_(*[where] * matrix.ndim)] = matrix
-            return full
-
-        df = np.maximum(found.n_effective - 1, 1)
+    def _fit_votes(self, votes, names, place):
+        """Fit the votes of models with finite ratings, and keep what was found by name."""
+        _refuse_undecided(votes)
+        finite, clustered = names[place == 0], votes.cluster is not None
+        n, davidson = len(finite), self.ties == "davidson" and bool(np.any(votes.outcome == 0.5))
+        if not (clustered or votes.features.size or np.any(votes.weight != 1)):
+            votes = count_votes(votes.first, votes.second, votes.outcome, n)
+        found = fit_ratings(votes, n, davidson)
         self.models_ = names
-        self.ratings_ = pd.Series(of_all(found.coefficients[:n]), names)
-        self.covariance_ = pd.DataFrame(of_all(found.covariance[:n, :n]), names, names)
-        self.inverse_information_ = of_all(found.inverse[:n, :n])
-        self.df_ = pd.Series(of_all(df[:n]), names)
+        self.standing_ = pd.Series(place, names)
+        self.ratings_ = pd.Series(found.coefficients[:n], finite).reindex(names)
+        self.df_ = pd.Series(np.maximum(found.n_effective[:n] - 1, 1), finite).reindex(names)
+        self.covariance_, self.inverse_information_ = (
+            pd.DataFrame(matrix[:n, :n], finite, finite).reindex(index=names, columns=names)
+            for matrix in (found.covariance, found.inverse)
+        )
+        covariates = [*["position"] * self.position, *self._covariates()]
         at = slice(n, n + len(covariates))
-        errors = np.sqrt(np.diag(found.covariance)[at])
-        of_covariates = {"value": found.coefficients[at], "standard_error": errors}
-        self.coef_ = pd.DataFrame(of_covariates, covariates)
+        error = np.sqrt(np.diag(found.covariance)[at])
+        columns = {"value": found.coefficients[at], "standard_error": error}
+        self.coef_ = pd.DataFrame(columns, pd.Index(covariates, name="covariate"))
         self.log_ties_ = float(found.coefficients[-1]) if davidson else -np.inf
         self.classes_ = np.array([0, 0.5, 1] if davidson else [0, 1])
+        self.unit_ = "clusters" if clustered else "votes"
+
+
+def _codes(cluster, used):
+    """Codes of the clusters of votes that are used; None where there are none."""
+    if cluster is None:
+        return None
+    check_named("cluster", cluster)
+    return pd.factorize(np.asarray(cluster, dtype=object)[used])[0]
+
+
+def _refuse_first(odd, what):
+    """Refuse rows, naming the first."""
+    if odd.any():
+        raise ValueError(
+            f"{odd.sum()} of {len(odd)} {what}, the first in row {np.argmax(odd)}. Leave them out."
+        )
 
 
 def _refuse_undecided(votes):
-    """Refuse votes that leave no rating finite, all equal, or no spread known."""
-    if len(votes.outcome) == 0:
+    """Refuse votes that leave no rating finite, or no spread known."""
+    if np.all(votes.outcome == 0.5):
         raise ValueError(
             "No two models both won and lost against each other, directly or through others, so "
-            "that no rating is finite. Add votes."
+            "that no rating is known. Add votes."
         )
-    if (votes.outcome == 0.5).all():
-        raise ValueError("All votes are ties, and tell no model from another. Add other votes.")
     if votes.cluster is not None and votes.cluster.max() == 0:
         raise ValueError(
             "All votes are in one cluster, so that no spread is known. Leave cluster out, or add "
             "votes of another."
         )
-
-
-def _groups_and_weights(cluster, sample_weight, labels):
-    """Codes of the clusters, None where there are none, and weights, 1 where there are none."""
-    if cluster is not None:
-        check_named("cluster", cluster, labels)
-        if len(cluster) != len(labels):
-            raise ValueError(f"cluster has {len(cluster)} entries, but X has {len(labels)} votes.")
-        cluster = pd.factorize(pd.Series(np.asarray(cluster)))[0]
-    if sample_weight is None:
-        return cluster, np.ones(len(labels))
-    return cluster, check_column("sample_weight", sample_weight, labels, minimum=0, unit="vote")
-
-
-def _votes(first, second, outcome, features, cluster, weight, known):
-    """The `Votes` of models with finite ratings, equal ones together where nothing else counts."""
-    rows = known[first] & known[second] & (weight > 0)
-    position = np.cumsum(known) - 1
-    first, second, outcome = position[first[rows]], position[second[rows]], outcome[rows]
-    if cluster is None and features.empty and (weight == 1).all():
-        return count_votes(first, second, outcome, int(known.sum()))
-    cluster = None if cluster is None else np.unique(cluster[rows], return_inverse=True)[1]
-    ones = np.ones(len(first))
-    return Votes(first, second, outcome, ones, weight[rows], features.to_numpy()[rows], cluster)

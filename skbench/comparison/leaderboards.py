@@ -39,6 +39,7 @@ from skbench.stats.ranking import ranks
 
 _MUCH = 0.05  # share of blanks from which on bounds are told
 _MOST_TOLD = 5  # models whose blanks are told, those with the most
+NO_BLANKS = pd.DataFrame(columns=["blank", "low", "high"])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,16 +53,16 @@ class Leaderboard:
     covariance : ndarray of shape (n_models, n_models)
         Covariance of the mean scores.
     comparison : ModelComparison or None
-        All pairs of models at once; None for one model. Ranks and letters follow from
-        its verdicts.
+        All pairs of models at once; None for one model, and for votes. Ranks and letters follow
+        from its verdicts.
     rank_sets : RankConfidenceSets
         Ranks that each model may have, for all models at once.
     ties : list of str
         Letters of each model: models that share a letter cannot be told apart.
     n_items : ndarray of int of shape (n_models,)
-        Number of items each model answered.
+        Number of items each model answered; of votes, from `BradleyTerry`.
     n_clusters : ndarray of int of shape (n_models,)
-        Number of clusters these are in.
+        Number of clusters these are in; the effective number, from `BradleyTerry`.
     bounds : DataFrame
         Models that left more than 5% of the items blank: the share, and the score with all
         blanks at the lowest and at the highest score.
@@ -82,7 +83,8 @@ class Leaderboard:
     def to_frame(self) -> pd.DataFrame:
         """One row per model: rank, its confidence set, ties, score and interval."""
         e = self.estimate
-        sets, rank = self.rank_sets, ranks(e.value, "best").astype(int)
+        sets, rank = self.rank_sets, ranks(e.value, "best")
+        rank = rank if np.isnan(rank).any() else rank.astype(int)
         columns = {"rank": rank, "rank_low": sets.low, "rank_high": sets.high, "ties": self.ties}
         columns |= {"estimate": e.value, "low": e.low, "high": e.high}
         columns |= {"standard_error": e.standard_error, "n": self.n_items}
@@ -263,7 +265,7 @@ def leaderboard_by_posterior(posterior, confidence_level):
         ties=letters_of(sets),
         n_items=posterior.n_asked[:, 0],
         n_clusters=posterior.n_asked[:, 0],
-        bounds=pd.DataFrame(columns=["blank", "low", "high"]),
+        bounds=NO_BLANKS,
         remarks=() if comparison is None else comparison.remarks,
     )
 

@@ -47,10 +47,13 @@ METRICS = frozenset(
 )
 _VOTES = ({"model_a", "model_b"}, {"model_1", "model_2"}, {"model1", "model2"})
 # Votes: columns of the two models, of the winner, or of each outcome; and words for an outcome.
-VOTE_MODELS = (
-    "model_a model_b, model_1 model_2, model1 model2, left right, model_left model_right, "
-    "generator_1 generator_2, system_a system_b, a b"
-).split(", ")
+VOTE_MODELS = [
+    pair.split()
+    for pair in (
+        "model_a model_b,model_1 model_2,model1 model2,left right,model_left model_right,"
+        "generator_1 generator_2,system_a system_b,a b"
+    ).split(",")
+]
 VOTE_WINNER = (
     "winner vote preference preferred human_preference human_vote outcome result verdict choice "
     "won label"

@@ -1,6 +1,6 @@
 """Votes between two models: which columns they stand in, and who won each."""
 
-from typing import NamedTuple
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -9,103 +9,83 @@ from skbench._checks import listed, plain
 from skbench._undecided import Undecided
 from skbench.items import roles
 
-
-class VoteColumns(NamedTuple):
-    """Columns of votes: the two models, and who won or, in three columns, each outcome."""
-
-    model_a: str
-    model_b: str
-    winner: list
+_OUTCOMES = {word: 1.0 for word in roles.FIRST_WON} | {word: 0.0 for word in roles.SECOND_WON}
+_OUTCOMES |= {word: 0.5 for word in roles.TIED}
 
 
 def vote_columns(table, model_a=None, model_b=None, winner=None):
-    """The `VoteColumns` of a frame, by the caller's word or by their usual names."""
-    columns = {roles.normal(name): name for name in reversed(table.columns)}
-    named = {"model_a": model_a, "model_b": model_b, "winner": winner}
-    for role, name in named.items():
+    """Columns of both models and a list of those of the winner, as named or by usual names."""
+    for role, name in {"model_a": model_a, "model_b": model_b, "winner": winner}.items():
         if name is not None:
             roles.check_exist([name], table.columns, f"{role}=")
-    usual = [pair.split() for pair in roles.VOTE_MODELS]
-    pair = next((pair for pair in usual if set(pair) <= set(columns)), None)
-    if pair is not None:
-        model_a, model_b = model_a or columns[pair[0]], model_b or columns[pair[1]]
+    columns = {roles.normal(name): name for name in reversed(table.columns)}
+    usual = next((pair for pair in roles.VOTE_MODELS if set(pair) <= set(columns)), (None, None))
+    model_a, model_b = model_a or columns.get(usual[0]), model_b or columns.get(usual[1])
     if model_a is None or model_b is None:
         raise Undecided(
             "Cannot find the two models of each vote: no columns are called model_a and model_b. "
             f"The columns are: {listed(table.columns, most=12)}.",
             [{"model_a": a, "model_b": b} for a, b in _alike(table)],
         )
-    if winner is not None:
-        return VoteColumns(model_a, model_b, [winner])
-    if set(roles.VOTE_OUTCOMES) <= set(columns):
-        return VoteColumns(model_a, model_b, [columns[name] for name in roles.VOTE_OUTCOMES])
-    found = next((columns[name] for name in roles.VOTE_WINNER if name in columns), None)
+    if winner is None and set(roles.VOTE_OUTCOMES) <= set(columns):
+        return model_a, model_b, [columns[name] for name in roles.VOTE_OUTCOMES]
+    found = winner or next((columns[name] for name in roles.VOTE_WINNER if name in columns), None)
     if found is None:
         free = [name for name in table.columns if name not in (model_a, model_b)]
         raise Undecided(
             f"Cannot find who won: no column is called winner. Columns: {listed(free, most=12)}.",
             [{"winner": name} for name in free if _tells(table, name, model_a, model_b)],
         )
-    return VoteColumns(model_a, model_b, [found])
+    return model_a, model_b, [found]
 
 
-def outcomes_of(table, columns):
-    """What the first model got in each vote of a frame: 1, 0.5 for a tie, 0; nan if blank."""
-    if len(columns.winner) == 1:
-        names = (table[columns.model_a], table[columns.model_b])
-        return vote_outcomes(table[columns.winner[0]], *names)
-    flags = table[columns.winner].to_numpy(dtype=float)
-    odd = ~((flags == 0) | (flags == 1)).all(axis=1) | (flags.sum(axis=1) != 1)
+def outcomes_of(table, model_a, model_b, winner):
+    """What the first model got in each vote: 1, 0.5 for a tie, 0; nan where there is no winner."""
+    if len(winner) == 1:
+        return vote_outcomes(table[winner[0]], table[model_a], table[model_b])
+    flags = table[winner].to_numpy(dtype=float)
+    odd = ~np.isin(flags, (0, 1)).all(axis=1) | (flags.sum(axis=1) != 1)
     if odd.any():
         raise ValueError(
-            f"Columns {listed(columns.winner)} must hold one 1 and two 0 in each row, but "
-            f"{int(odd.sum())} rows do not, the first is row {int(np.argmax(odd))}."
+            f"Columns {listed(winner)} must hold one 1 and two 0 in each row, but {odd.sum()} rows "
+            f"do not, the first is row {np.argmax(odd)}."
         )
     return flags @ [1.0, 0.0, 0.5]
 
 
 def vote_outcomes(winner, model_a, model_b):
     """The same of a column of winners: names, sides such as "model_a", or 1, 0.5 and 0."""
-    codes, words = pd.factorize(pd.Series(np.asarray(winner)))
+    codes, words = pd.factorize(np.asarray(winner, dtype=object))
+    model_a, model_b = (np.asarray(names, dtype=object) for names in (model_a, model_b))
+    # Code -1, of a blank, takes what stands last.
+    names = np.append(words, None)[codes]
     meaning = np.array([*map(_outcome_of_word, words), np.nan])[codes]
-    tied = np.array([*(roles.normal(word) in roles.TIED for word in words), False])[codes]
-    names = np.asarray(words, dtype=object)[codes]
-    won, lost = names == np.asarray(model_a, object), names == np.asarray(model_b, object)
+    by_name = np.select([names == model_a, names == model_b], [1.0, 0.0], np.nan)
+    by_name = np.where(meaning == 0.5, 0.5, by_name)
     blank = codes < 0
-    if (won | lost | tied | blank).all():
-        return np.select([blank, tied, won], [np.nan, 0.5, 1.0], 0.0)
+    if np.all(np.isfinite(by_name) | blank):
+        return by_name
     odd = np.isnan(meaning) & ~blank
     if odd.any():
-        first = int(np.argmax(odd))
+        row = int(np.argmax(odd))
         raise ValueError(
-            f"The winner is {plain(names[first])!r} in row {first}, which is neither of its models "
-            f"({plain(np.asarray(model_a)[first])!r}, {plain(np.asarray(model_b)[first])!r}). "
-            "Write the name of the winner or 'tie', 'model_a' or 'model_b', or 1, 0.5 and 0."
+            f"The winner in row {row} is {plain(names[row])!r}, the models are "
+            f"{plain(model_a[row])!r} and {plain(model_b[row])!r}. Write the winner's name or "
+            "'tie'; or 'model_a', 'model_b'; or 1, 0.5 and 0."
         )
     return meaning
 
 
 def _outcome_of_word(word):
     """1, 0.5 or 0 for a word or a number that says so, else nan."""
-    known = {1.0: roles.FIRST_WON, 0.5: roles.TIED, 0.0: roles.SECOND_WON}
-    for outcome, words in known.items():
-        if roles.normal(word) in words:
-            return outcome
     number = pd.to_numeric(word, errors="coerce")
-    return float(number) if number in known else np.nan
+    return float(number) if number in (1, 0.5, 0) else _OUTCOMES.get(roles.normal(word), np.nan)
 
 
 def _alike(table):
     """Pairs of columns of words that share some, as those of two models do."""
-    words = {
-        name: set(table[name].dropna().unique())
-        for name in table
-        if not pd.api.types.is_numeric_dtype(table[name])
-    }
-    names = list(words)
-    return [
-        (a, b) for i, a in enumerate(names) for b in names[i + 1 :] if len(words[a] & words[b]) > 1
-    ]
+    words = {name: set(table[name].dropna()) for name in table.select_dtypes(exclude="number")}
+    return [(a, b) for a, b in combinations(words, 2) if len(words[a] & words[b]) > 1]
 
 
 def _tells(table, name, model_a, model_b):

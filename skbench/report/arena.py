@@ -5,15 +5,13 @@ import numpy as np
 
 from skbench.report import tables
 from skbench.report.formats import format_options, show_estimates
-from skbench.report.headline import listed
-from skbench.report.leaderboard import ranking_picture
+from skbench.report.headline import best_in_words, listed
+from skbench.report.leaderboard import board_table, ranking_picture
 from skbench.report.options import Names, choice_option, level_option, plot_option
-from skbench.report.table import Column, Table, number
+from skbench.report.table import number, score_form
 from skbench.report.terminal import in_one_line, save_picture, say, working
 from skbench.report.understanding import counted
 
-_FORMS = {"elo": "z.0f", "logit": "z.2f"}
-_NAMED = 4  # models that the first sentence names
 _OUT_OF_REACH = 1e7  # votes that nobody will collect
 
 
@@ -50,23 +48,27 @@ def arena(file, cluster, scale, confidence_level, plot, form, **options):
     with in_one_line():
         from skbench.comparison import BradleyTerry
 
-        rows, columns, outcome = _votes(file, cluster, options)
+        rows, model_a, model_b, outcome = _votes(file, cluster, options)
         with working("ranking"):
-            model = BradleyTerry(columns.model_a, columns.model_b, **settings)
+            model = BradleyTerry(model_a, model_b, **settings)
             model.fit(rows, outcome, cluster=None if cluster is None else rows[cluster])
             board = model.leaderboard(scale, confidence_level)
         frame = tables.model_rows(board)
-        pair, needed = _top_pair(board)
+        best = [str(name) for name in board.rank_sets.best()]
+        pair, needed = _top_pair(model, board)
         known = {
             "scale": scale,
             "n_votes": len(rows),
-            "may_be_best": [str(name) for name in board.rank_sets.best()],
-            "top_pair": pair,
-            "votes_needed": needed,
-            "covariates": tables.labeled_rows(model.coef_.rename_axis("covariate")),
+            "may_be_best": best,
             "remarks": board.remarks,
         }
-        table = _table(board, model, frame, len(rows), _FORMS[scale])
+        known |= {"top_pair": pair, "votes_needed": needed}
+        known["covariates"] = model.coef_.reset_index()
+        table = board_table(board, frame, counted(len(rows), "vote"))
+        digits = score_form(frame["value"])
+        scores = dict(zip(frame["model"], (number(x, digits) for x in frame["value"]), strict=True))
+        notes = [*_decided(pair, needed), *table.notes[1:], *_covariates(model.coef_)]
+        table = table._replace(head=[best_in_words(best, scores), *table.head], notes=notes)
         show_estimates(form, table, board.estimate, "models", frame, **known)
         if plot is not None:
             save_picture(ranking_picture(board, f"rating ({scale})"), plot)
@@ -77,91 +79,46 @@ def _votes(file, cluster, options):
     from skbench.items import roles, votes
     from skbench.readers.loading import load_table
 
-    named = [options["model_a"], options["model_b"], cluster]
-    usual = {name for pair in roles.VOTE_MODELS for name in pair.split()}
+    usual = {name for pair in roles.VOTE_MODELS for name in pair}
+    named = {options["model_a"], options["model_b"], cluster}
     table, notes = load_table(
         file, lambda columns: [c for c in columns if c in named or roles.normal(c) in usual]
     )
     if cluster is not None:
         roles.check_exist([cluster], table.columns, "cluster=")
-    columns = votes.vote_columns(table, **options)
-    outcome = votes.outcomes_of(table, columns)
-    names = table[[columns.model_a, columns.model_b]]
-    used = np.isfinite(outcome) & (names.iloc[:, 0] != names.iloc[:, 1]).to_numpy()
-    notes.append(f"models: columns {listed(map(repr, columns[:2]))}")
-    notes.append(f"who won: {listed(map(repr, columns.winner))}; 1 means that the first model won")
-    notes += [
-        f"column {name!r} is a judge's: not used, the ratings are those of the votes"
-        for name in [*roles.columns_of("prediction", table), *roles.judge_columns(table)[1]]
-        if name not in columns.winner
-    ]
+    model_a, model_b, winner = votes.vote_columns(table, **options)
+    outcome = votes.outcomes_of(table, model_a, model_b, winner)
+    used = np.isfinite(outcome) & (table[model_a] != table[model_b]).to_numpy()
+    judges = [*roles.columns_of("prediction", table), *roles.judge_columns(table)[1]]
+    notes += [f"models: columns {model_a!r} and {model_b!r}", f"winner: {listed(winner)}"]
+    notes += [f"{name!r} is a judge's: not used" for name in judges if name not in winner]
     if not used.all():
-        notes.append(
-            f"{np.sum(~used)} of {len(used)} votes have no winner, or one model twice: left out"
-        )
+        notes.append(f"{np.sum(~used)} votes without a winner, or with one model twice: left out")
     for note in notes:
         say(note)
-    return table[used].reset_index(drop=True), columns, outcome[used]
+    return table[used].reset_index(drop=True), model_a, model_b, outcome[used]
 
 
-def _top_pair(board):
+def _top_pair(model, board):
     """The two highest ratings, and how many further votes decide between them."""
-    best = board.estimate.labels[np.isfinite(board.estimate.value)][:2]
-    return [str(name) for name in best], float(board.votes_needed.loc[best[0], best[1]])
+    first, second = board.estimate.labels[np.isfinite(board.estimate.value)][:2]
+    needed = model.votes_needed(board.estimate.confidence_level).loc[first, second]
+    return [str(first), str(second)], float(needed)
 
 
-def _table(board, model, frame, n_votes, form):
-    """The table for people; narrow terminals lack errors, counts and letters."""
-    place = frame["value"].where(frame["value"].notna(), board.standing.to_numpy())
-    infinite = {np.inf: "infinite", -np.inf: "minus infinite"}
-
-    def rating(value):
-        return infinite.get(value) or number(value, form)
-
-    shown = [
-        Column("model", frame["model"]),
-        Column("set", [tables.rank_range(row) for row in frame.itertuples()], align="right"),
-        Column("rating", place, rating),
-        Column("low", frame["low"], form),
-        Column("high", frame["high"], form),
-        Column("std.\nerror", frame["standard_error"], form, narrow=False),
-        Column("votes", frame["n"], "d", narrow=False),
-        Column("ties", ["".join(names) for names in frame["ties"]], narrow=False),
-    ]
-    e = board.estimate
-    head = [
-        _conclusion(board, form),
-        f"{counted(n_votes, 'vote')} on {counted(len(board), 'model')}: {e.method}",
-        f"ranks: {100 * e.confidence_level:g}%, for all models at once",
-    ]
-    notes = [*_decided(board), "Models that share a letter cannot be told apart by these votes."]
-    for row in model.coef_.itertuples():
-        notes.append(
-            f"{row.Index}: {row.value:.3g} in logits (standard error {row.standard_error:.2g})."
+def _decided(pair, needed):
+    """The same in a sentence."""
+    if needed > _OUT_OF_REACH:
+        yield f"No number of votes within reach decides between {' and '.join(pair)}."
+    elif needed > 0:
+        yield (
+            f"About {needed:,.0f} more votes between {' and '.join(pair)} decide which is better, "
+            "if the true difference is the estimated one."
         )
-    return Table(shown, head, tables.method_and_promise(e), [*notes, *board.remarks])
 
 
-def _conclusion(board, form):
-    """Who may be the best, in a sentence."""
-    ratings = dict(zip(board.estimate.labels, board.estimate.value, strict=True))
-    best, of_all = list(board.rank_sets.best()), counted(len(board), "model")
-    told = [f"{name} ({number(ratings[name], form)})" for name in best]
-    if len(best) == 1:
-        return f"{told[0]} is the best of {of_all}."
-    others = "no model is" if len(best) == len(board) else "the others are clearly"
-    who = listed(told) if len(best) <= _NAMED else f"{len(best)} models, such as {told[0]},"
-    return f"{who} may be the best of {of_all}; {others} beaten."
-
-
-def _decided(board):
-    """How many further votes decide which of the two highest ratings is higher, in a sentence."""
-    (first, second), needed = _top_pair(board)
-    if needed == 0:
-        return []
-    if not needed < _OUT_OF_REACH:
-        return [f"No number of votes within reach decides between {first} and {second}."]
-    return [
-        f"About {needed:,.0f} more votes between {first} and {second} decide which is better, if "
-        "the true difference is the estimated one."
-    ]
+def _covariates(coefficients):
+    """How covariates sway votes, in a sentence each."""
+    for row in coefficients.itertuples():
+        error = number(row.standard_error, ".2g")
+        yield f"{row.Index}: {number(row.value, '.3g')} in logits, standard error {error}."

@@ -49,7 +49,8 @@ class RatingFit(NamedTuple):
         Ratings, which sum to 0, coefficients of the features, and with Davidson's ties the
         logarithm of their parameter.
     inverse : ndarray of shape (n_parameters, n_parameters)
-        Inverse of the information, the model-based covariance.
+        Inverse of the information, for the ratings up to a constant: the covariance of
+        differences of independent votes.
     covariance : ndarray of shape (n_parameters, n_parameters)
         Sandwich covariance.
     n_effective : ndarray of shape (n_parameters,)
@@ -231,83 +232,26 @@ def fit_ratings(votes, n_models, davidson=False):
     >>> print((fit.coefficients[0] - fit.coefficients[1]).round(6), np.log(3).round(6))
     1.098612 1.098612
     """
-    design = _design(votes, n_models, davidson)
-    coefficients = _maximum(design, votes, n_models, davidson)
-    at = _evaluated(design, votes, coefficients, davidson)
-    inverse = np.linalg.inv(_of_full_rank(at.information, n_models))
-    covariance = inverse @ _squared_scores(design, votes, at, davidson) @ inverse
-    n_effective = _effective_numbers(design, votes, at, inverse, davidson)
-    scale = np.sqrt(n_effective / (n_effective - 1))
-    return RatingFit(coefficients, inverse, covariance * np.outer(scale, scale), n_effective)
-
-
-class _Evaluated(NamedTuple):
-    """The likelihood at some coefficients."""
-
-    log_likelihood: float
-    residual: np.ndarray  # outcome less its mean
-    tie_residual: np.ndarray
-    variances: tuple  # of outcome and tie, and their covariance
-    gradient: np.ndarray
-    information: np.ndarray
-
-
-def _design(votes, n_models, davidson):
-    """Derivatives of the log odds of each row by the parameters, sparse."""
-    n_rows, ones = len(votes.first), np.ones(len(votes.first))
-    rows = np.arange(n_rows)
-    models = sparse.csr_array(
-        (np.r_[ones, -ones], (np.r_[rows, rows], np.r_[votes.first, votes.second])),
-        shape=(n_rows, n_models),
-    )
-    ties = sparse.csr_array((n_rows, int(davidson)))
-    return sparse.hstack([models, sparse.csr_array(votes.features), ties]).tocsr()
-
-
-def _evaluated(design, votes, coefficients, davidson):
-    """Log-likelihood, residuals, gradient and information."""
-    log_ties = coefficients[-1] if davidson else -np.inf
-    d, is_tie = design @ coefficients, votes.outcome == 0.5
-    chances = outcome_chances(d, log_ties)
-    _, tie, won = chances
-    mean, variance = won + tie / 2, outcome_variance(chances)
-    tie_variance, both = tie * (1 - tie), tie * (0.5 - mean)
-    residual, tie_residual = votes.outcome - mean, is_tie - tie
-    weight = votes.count * votes.weight
-    total = np.logaddexp(np.logaddexp(d / 2, -d / 2), log_ties)
-    likelihood = weight @ ((votes.outcome - 0.5) * d - total)
-    gradient = design.T @ (weight * residual)
-    information = (design.T @ design.multiply((weight * variance)[:, None])).toarray()
-    if davidson:
-        likelihood += log_ties * (weight @ is_tie)
-        gradient[-1] = weight @ tie_residual
-        information[-1] = information[:, -1] = design.T @ (weight * both)
-        information[-1, -1] = weight @ tie_variance
-    variances = variance, tie_variance, both
-    return _Evaluated(likelihood, residual, tie_residual, variances, gradient, information)
-
-
-def _of_full_rank(information, n_models):
-    """The information plus what makes its inverse that of ratings that sum to 0."""
-    full = information.copy()
-    full[:n_models, :n_models] += np.trace(information[:n_models, :n_models]) / n_models**2
-    return full
-
-
-def _maximum(design, votes, n_models, davidson):
-    """Coefficients of the largest likelihood, by Newton steps, halved where too long."""
+    design, weight = _design(votes, n_models, davidson), votes.count * votes.weight
     found = np.zeros(design.shape[1])
     at, unit = _evaluated(design, votes, found, davidson), None
     for _ in range(_MOST_STEPS):
-        information = _of_full_rank(at.information, n_models)
+        # The ratings sum to 0: any number added to their block leaves the steps as they are.
+        information = at.information.copy()
+        information[:n_models, :n_models] += weight.sum() / n_models**2
         unit = np.sqrt(np.diag(information)) if unit is None else unit
         if not np.linalg.eigvalsh(information / np.outer(unit, unit))[0] > _SINGULAR:
             break
-        step = np.linalg.solve(information, at.gradient)
-        if step @ at.gradient < _CONVERGED * votes.count.sum():
-            return found
+        inverse = np.linalg.inv(information)
+        step = inverse @ at.gradient
+        if step @ at.gradient < _CONVERGED * weight.sum():
+            n_effective = _effective_numbers(design, votes, at.rows, inverse, davidson)
+            scale = np.sqrt(n_effective / (n_effective - 1))
+            meat = _squared_scores(design, votes, at.rows, davidson)
+            covariance = inverse @ meat @ inverse * np.outer(scale, scale)
+            return RatingFit(found, inverse, covariance, n_effective)
         after = _evaluated(design, votes, found + step, davidson)
-        while not after.log_likelihood > at.log_likelihood - _ROUNDING * abs(at.log_likelihood):
+        while not after.likelihood > at.likelihood - _ROUNDING * abs(at.likelihood):
             step /= 2
             after = _evaluated(design, votes, found + step, davidson)
         found, at = found + step, after
@@ -317,24 +261,60 @@ def _maximum(design, votes, n_models, davidson):
     )
 
 
-def _squared_scores(design, votes, at, davidson):
-    """Sum of the squared scores of independent votes, or of clusters."""
-    clustered = votes.cluster is not None
-    weight = votes.weight * (1.0 if clustered else np.sqrt(votes.count))
-    scores = design.multiply((weight * at.residual)[:, None]).tocsr()
+class _Evaluated(NamedTuple):
+    likelihood: float
+    gradient: np.ndarray
+    information: np.ndarray
+    rows: tuple  # residuals of outcome and tie, variances of both, and their covariance
+
+
+def _design(votes, n_models, davidson):
+    """Derivatives of the log odds of each row by the parameters, sparse."""
+    n = len(votes.first)
+    columns = np.column_stack([votes.first, votes.second]).ravel()
+    models = np.tile([1.0, -1.0], n), columns, np.arange(0, 2 * n + 1, 2)
+    blocks = [sparse.csr_array(models, shape=(n, n_models)), sparse.csr_array(votes.features)]
+    return sparse.hstack([*blocks, sparse.csr_array((n, int(davidson)))]).tocsr()
+
+
+def _evaluated(design, votes, coefficients, davidson):
+    """Log-likelihood, its derivatives, and what they are sums of."""
+    log_ties = coefficients[-1] if davidson else -np.inf
+    d, is_tie, weight = design @ coefficients, votes.outcome == 0.5, votes.count * votes.weight
+    chances = outcome_chances(d, log_ties)
+    _, tie, won = chances
+    mean, variance = won + tie / 2, outcome_variance(chances)
+    residual, tie_residual = votes.outcome - mean, is_tie - tie
+    tie_variance, both = tie * (1 - tie), tie * (0.5 - mean)
+    total = np.logaddexp(np.logaddexp(d / 2, -d / 2), log_ties)
+    likelihood = weight @ ((votes.outcome - 0.5) * d - total)
+    gradient = design.T @ (weight * residual)
+    information = (design.T @ design.multiply((weight * variance)[:, None])).toarray()
     if davidson:
-        ties = sparse.csr_array((weight * at.tie_residual)[:, None])
+        likelihood += log_ties * (weight @ is_tie)
+        gradient[-1] = weight @ tie_residual
+        information[-1] = information[:, -1] = design.T @ (weight * both)
+        information[-1, -1] = weight @ tie_variance
+    rows = residual, tie_residual, variance, tie_variance, both
+    return _Evaluated(likelihood, gradient, information, rows)
+
+
+def _squared_scores(design, votes, rows, davidson):
+    """Sum of the squared scores of independent votes, or of clusters."""
+    weight = votes.weight * (np.sqrt(votes.count) if votes.cluster is None else 1.0)
+    scores = design.multiply((weight * rows[0])[:, None]).tocsr()
+    if davidson:
+        ties = sparse.csr_array((weight * rows[1])[:, None])
         scores = sparse.hstack([scores[:, :-1], ties]).tocsr()
-    if clustered:
-        rows = np.arange(len(votes.cluster))
-        members = sparse.csr_array((np.ones(len(rows)), (votes.cluster, rows)))
-        scores = members @ scores
+    if votes.cluster is not None:
+        members = np.ones(len(weight)), (votes.cluster, np.arange(len(weight)))
+        scores = sparse.csr_array(members) @ scores
     return (scores.T @ scores).toarray()
 
 
-def _effective_numbers(design, votes, at, inverse, davidson):
+def _effective_numbers(design, votes, rows, inverse, davidson):
     """Effective number of clusters, or votes, behind each parameter."""
-    variance, tie_variance, both = at.variances
+    _, _, variance, tie_variance, both = rows
     numbers = np.empty(len(inverse))
     for k, influence in enumerate(inverse):
         by_odds, by_tie = design @ influence, influence[-1] * davidson

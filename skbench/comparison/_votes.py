@@ -21,7 +21,7 @@ _STANDINGS = {
     "any rank is possible.",
     -np.inf: "never better than the others, directly or through others. The rating is minus "
     "infinite, and any rank is possible.",
-    "apart": "no votes connect it with the others, directly or through others. The rating is "
+    np.nan: "no votes connect it with the others, directly or through others. The rating is "
     "unknown, and any rank is possible.",
 }
 
@@ -51,7 +51,7 @@ def vote_leaderboard(model, estimate, unit):
 def in_words(standing):
     """Which ratings are not finite, and why."""
     for where, words in _STANDINGS.items():
-        names = standing.index[standing.fillna("apart") == where]
+        names = standing.index[standing.isna() if np.isnan(where) else standing == where]
         if len(names):
             yield f"{listed(names, most=6)}: {words}"
 

@@ -62,18 +62,16 @@ def vote_outcomes(winner, model_a, model_b):
     meaning = np.array([*map(_outcome_of_word, words), np.nan])[codes]
     by_name = np.select([names == model_a, names == model_b], [1.0, 0.0], np.nan)
     by_name = np.where(meaning == 0.5, 0.5, by_name)
-    blank = codes < 0
-    if np.all(np.isfinite(by_name) | blank):
-        return by_name
-    odd = np.isnan(meaning) & ~blank
-    if odd.any():
-        row = int(np.argmax(odd))
-        raise ValueError(
-            f"The winner in row {row} is {plain(names[row])!r}, the models are "
-            f"{plain(model_a[row])!r} and {plain(model_b[row])!r}. Write the winner's name or "
-            "'tie'; or 'model_a', 'model_b'; or 1, 0.5 and 0."
-        )
-    return meaning
+    by_either = np.where(np.isfinite(by_name), by_name, meaning)
+    for outcome in (by_name, meaning, by_either):
+        if np.all(np.isfinite(outcome) | (codes < 0)):
+            return outcome
+    row = int(np.argmax(np.isnan(by_either) & (codes >= 0)))
+    raise ValueError(
+        f"The winner in row {row} is {plain(names[row])!r}, the models are {plain(model_a[row])!r} "
+        f"and {plain(model_b[row])!r}. Write the winner's name or 'tie'; or 'model_a', 'model_b'; "
+        "or 1, 0.5 and 0."
+    )
 
 
 def _outcome_of_word(word):

@@ -130,7 +130,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         covariates: Names | None = None,
         position: bool = False,
         ties: Literal["half", "davidson"] = "half",
-    ):
+    ) -> None:
         self.model_a = model_a
         self.model_b = model_b
         self.covariates = covariates

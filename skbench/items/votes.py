@@ -28,7 +28,8 @@ def vote_columns(table, model_a=None, model_b=None, winner=None):
             [{"model_a": a, "model_b": b} for a, b in _alike(table)],
         )
     if winner is None and set(roles.VOTE_OUTCOMES) <= set(columns):
-        return model_a, model_b, [columns[name] for name in roles.VOTE_OUTCOMES]
+        known = roles.VOTE_OUTCOMES | roles.VOTE_TIES
+        return model_a, model_b, [columns[name] for name in known if name in columns]
     found = winner or next((columns[name] for name in roles.VOTE_WINNER if name in columns), None)
     if found is None:
         free = [name for name in table.columns if name not in (model_a, model_b)]
@@ -47,10 +48,11 @@ def outcomes_of(table, model_a, model_b, winner):
     odd = ~np.isin(flags, (0, 1)).all(axis=1) | (flags.sum(axis=1) != 1)
     if odd.any():
         raise ValueError(
-            f"Columns {listed(winner)} must hold one 1 and two 0 in each row, but {odd.sum()} rows "
-            f"do not, the first is row {np.argmax(odd)}."
+            f"Columns {listed(winner)} must hold one 1 and else 0 in each row, but {odd.sum()} "
+            f"rows do not, the first is row {np.argmax(odd)}."
         )
-    return flags @ [1.0, 0.0, 0.5]
+    known = roles.VOTE_OUTCOMES | roles.VOTE_TIES
+    return flags @ [known[roles.normal(name)] for name in winner]
 
 
 def vote_outcomes(winner, model_a, model_b):

@@ -89,7 +89,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
     Standard errors are those of the sandwich, by cluster if there are clusters: they hold where
     votes of one prompt or one judge depend on each other, and where models beat each other in a
     circle. Few clusters widen intervals by t quantiles
-    (`skbench.stats.ranking.bradley_terry.fit_ratings`).
+    (`skbench.stats.bradley_terry.fit_ratings`).
 
     A model that never lost to the others, or never beat them, has an infinite rating. It is nan,
     a warning names the model, and any rank is possible. So it is for models that no votes connect.

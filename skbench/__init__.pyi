@@ -29,6 +29,7 @@ from skbench.bank import (
     items_needed as items_needed,
 )
 from skbench.comparison import (
+    BradleyTerry as BradleyTerry,
     SequentialComparison as SequentialComparison,
     SequentialMean as SequentialMean,
     compare_models as compare_models,

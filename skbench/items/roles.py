@@ -46,6 +46,23 @@ METRICS = frozenset(
     "f1_macro f1_micro auc roc_auc mcc rmse mae ndcg map mrr".split()
 )
 _VOTES = ({"model_a", "model_b"}, {"model_1", "model_2"}, {"model1", "model2"})
+# Votes: columns of the two models, of the winner, or of each outcome; and words for an outcome.
+VOTE_MODELS = [
+    pair.split()
+    for pair in (
+        "model_a model_b,model_1 model_2,model1 model2,left right,model_left model_right,"
+        "generator_1 generator_2,system_a system_b,a b"
+    ).split(",")
+]
+VOTE_WINNER = (
+    "winner vote preference preferred human_preference human_vote outcome result verdict choice "
+    "won label"
+).split()
+VOTE_OUTCOMES = {"winner_model_a": 1.0, "winner_model_b": 0.0}  # columns of 1 and 0
+VOTE_TIES = {"winner_tie": 0.5, "tie": 0.5, "winner_tie_bothbad": 0.5}  # where there are any
+FIRST_WON = "model_a a model_1 model1 left model_left generator_1 system_a first".split()
+SECOND_WON = "model_b b model_2 model2 right model_right generator_2 system_b second".split()
+TIED = "tie tied draw equal same both neither tie_bothbad bothbad both_bad both_good".split()
 # Families of language models; a column of such a name holds the scores of a model.
 FAMILIES = (
     "gpt chatgpt o1 o3 o4 davinci text_davinci claude gemini gemma meta_llama llama codellama "

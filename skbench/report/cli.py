@@ -11,6 +11,7 @@ Try `skbench demo` first; then `skbench estimate FILE` on results of your own.
 """
 # What each is for. A command is read from the file of its name when it is called for.
 COMMANDS = {
+    "arena": "Rate models by votes between two of them.",
     "compare": "Compare two models of a file, or all pairs.",
     "demo": "See it work on a real benchmark, made on the spot.",
     "doctor": "Tell what is read in a file, before anything is computed.",

@@ -46,6 +46,7 @@ from skbench.stats.ppi import (
     strata as strata,
 )
 from skbench.stats.ranking import (
+    bradley_terry as bradley_terry,
     kemeny as kemeny,
     multiplicity as multiplicity,
     noninferiority as noninferiority,

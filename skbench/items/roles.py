@@ -45,7 +45,6 @@ METRICS = frozenset(
     "rouge2 rougel meteor bertscore bert_score chrf ter perplexity precision recall f1_score "
     "f1_macro f1_micro auc roc_auc mcc rmse mae ndcg map mrr".split()
 )
-_VOTES = ({"model_a", "model_b"}, {"model_1", "model_2"}, {"model1", "model2"})
 # Votes: columns of the two models, of the winner, or of each outcome; and words for an outcome.
 VOTE_MODELS = [
     pair.split()
@@ -58,6 +57,7 @@ VOTE_WINNER = (
     "winner vote preference preferred human_preference human_vote outcome result verdict choice "
     "won label"
 ).split()
+_SURE_WINNERS = ("winner", "vote", "preference", "preferred")
 VOTE_OUTCOMES = {"winner_model_a": 1.0, "winner_model_b": 0.0}  # columns of 1 and 0
 VOTE_TIES = {"winner_tie": 0.5, "tie": 0.5, "winner_tie_bothbad": 0.5}  # where there are any
 FIRST_WON = "model_a a model_1 model1 left model_left generator_1 system_a first".split()
@@ -157,7 +157,11 @@ def is_beside_a_score(name):
 def are_votes(columns):
     """Whether rows are votes between two models."""
     names = {normal(name) for name in columns}
-    return any(pair <= names for pair in _VOTES)
+    known = [pair for pair in VOTE_MODELS if set(pair) <= names]
+    # Models may be called left and right, or a and b.
+    return any("_" in pair[0] or pair[0][-1] == "1" for pair in known) or bool(
+        known and names & set(_SURE_WINNERS)
+    )
 
 
 def columns_of(role, columns):

@@ -1,0 +1,190 @@
+"""Write the result files of applications' test tools, by running the tools themselves.
+
+Each tool is run from an environment of its own, on the questions of `make_fixtures`, without a
+network::
+
+    python make_app_fixtures.py deepeval       # pip install deepeval
+    python make_app_fixtures.py openai_evals   # pip install evals (or without its dependencies, and
+        # with openai blobfile requests lz4 pyzstd pyyaml tqdm snowflake-connector-python tiktoken)
+
+What each folder holds, and which versions wrote it, stands in fixtures/README.md.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from make_fixtures import QUESTIONS, folder_for, replies
+
+MODELS = ("alpha", "beta")
+BROKEN = "Peru"  # The judge, or the model, breaks on the question of it.
+
+
+def answered(model):
+    """(topic, number, question, target, reply) of all questions, in order."""
+    for topic, questions in QUESTIONS.items():
+        pairs = zip(questions.items(), replies(model, topic), strict=False)
+        for number, ((question, target), reply) in enumerate(pairs, start=1):
+            yield topic, number, question, target, reply
+
+
+def forget(folder, place):
+    """Put a word in the place of a folder of this machine, in all files."""
+    for path in folder.rglob("*.*"):
+        path.write_text(path.read_text().replace(str(place), "work"))
+
+
+def make_deepeval():
+    """Test runs of DeepEval: two metrics, one of which breaks once; conversations; a test file."""
+    os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
+    from deepeval import evaluate
+    from deepeval.evaluate import AsyncConfig, CacheConfig, DisplayConfig, ErrorConfig
+    from deepeval.metrics import BaseConversationalMetric, BaseMetric
+    from deepeval.test_case import ConversationalTestCase, LLMTestCase, Turn
+
+    class Metric:
+        threshold, async_mode = 0.5, False
+
+        def measure(self, case, *args, **kwargs):
+            if BROKEN in str(case):
+                raise RuntimeError("the judge broke")
+            self.score = self.of(case)
+            self.success = self.score >= self.threshold
+            return self.score
+
+        async def a_measure(self, case, *args, **kwargs):
+            return self.measure(case)
+
+        def is_successful(self):
+            return self.success
+
+    class Right(Metric, BaseMetric):
+        __name__ = "Right Answer"
+
+        def of(self, case):
+            return float(case.actual_output == case.expected_output)
+
+    class Brief(Metric, BaseMetric):
+        __name__ = "Brief"
+
+        def of(self, case):
+            return 1 / len(case.actual_output)
+
+    class Polite(Metric, BaseConversationalMetric):
+        __name__ = "Polite"
+
+        def of(self, case):
+            return float("Atlantis" not in case.turns[-1].content)
+
+    def single(topic, number, question, target, reply):
+        return LLMTestCase(
+            name=f"{topic}-{number}",
+            input=question,
+            actual_output=reply,
+            expected_output=target,
+            metadata={"topic": topic},
+        )
+
+    def turns(topic, number, question, target, reply):
+        said = [Turn(role="user", content=question), Turn(role="assistant", content=reply)]
+        return ConversationalTestCase(name=f"{topic}-{number}", turns=said)
+
+    folder = folder_for("deepeval")
+
+    def run(name, cases, metrics, hyperparameters):
+        os.environ["DEEPEVAL_RESULTS_FOLDER"] = str(folder / name)
+        evaluate(
+            cases,
+            metrics,
+            hyperparameters=hyperparameters,
+            async_config=AsyncConfig(run_async=False),
+            cache_config=CacheConfig(write_cache=False),
+            display_config=DisplayConfig(show_indicator=False, print_results=False),
+            error_config=ErrorConfig(ignore_errors=True),
+        )
+        time.sleep(1.1)  # A file is called by the second.
+
+    with tempfile.TemporaryDirectory() as work:
+        os.chdir(work)
+        for model in MODELS:
+            named = {"model": model, "temperature": 0.5}
+            cases = [single(*answer) for answer in answered(model)]
+            run("two_models", cases, [Right(), Brief()], named)
+            for case in cases:
+                case.name = None
+            run("unnamed", cases[:2], [Right()], None)
+            run("conversations", [turns(*answer) for answer in answered(model)], [Polite()], named)
+    for lock in folder.rglob(".*"):
+        lock.unlink()
+
+
+class Replies:
+    """A completion function of OpenAI evals: what a model replies to our questions."""
+
+    def __init__(self, model, registry):
+        self.crashes = model not in MODELS
+        known = answered("alpha" if self.crashes else model)
+        self.known = {question: reply for _, _, question, _, reply in known}
+
+    def __call__(self, prompt, **kwargs):
+        from evals.record import record_sampling
+
+        if self.crashes and BROKEN in prompt:
+            raise RuntimeError("the model broke")
+        self.reply = self.known[prompt]
+        record_sampling(prompt=prompt, sampled=[self.reply])
+        return self
+
+    def get_completions(self):
+        return [self.reply]
+
+
+def make_openai_evals():
+    """Logs of OpenAI evals: two evaluations, completion functions of our own, one that crashes."""
+    os.environ["OPENAI_API_KEY"] = "none"
+    os.environ["EVALS_SEQUENTIAL"] = "1"
+    from evals.cli.oaieval import get_parser, run
+    from evals.registry import Registry
+
+    folder = folder_for("openai_evals")
+    kinds = {"capitals": "match:Match", "sums": "fuzzy_match:FuzzyMatch"}
+    with tempfile.TemporaryDirectory() as temporary:
+        os.chdir(temporary)
+        for name in ("evals", "completion_fns", "data"):
+            Path("registry", name).mkdir(parents=True)
+        for topic, questions in QUESTIONS.items():
+            samples = [{"input": question, "ideal": known} for question, known in questions.items()]
+            data = Path("registry/data", f"{topic}.jsonl")
+            data.write_text("".join(json.dumps(sample) + "\n" for sample in samples))
+            spec = {"class": f"evals.elsuite.basic.{kinds[topic]}"}
+            spec["args"] = {"samples_jsonl": str(data.absolute())}
+            specs = {topic: {"id": f"{topic}.dev.v0", "metrics": ["accuracy"]}}
+            specs[f"{topic}.dev.v0"] = spec
+            Path("registry/evals", f"{topic}.yaml").write_text(json.dumps(specs))
+        called = {
+            model: {"class": "make_app_fixtures:Replies", "args": {"model": model}}
+            for model in (*MODELS, "crashing")
+        }
+        Path("registry/completion_fns/ours.yaml").write_text(json.dumps(called))
+        registry = Registry([Path("registry").absolute()])
+        for model in called:
+            for topic in QUESTIONS:
+                place = folder / ("crashed" if model == "crashing" else "two_models")
+                place.mkdir(exist_ok=True)
+                path = f"--record_path={place}/{model}_{topic}.jsonl"
+                arguments = get_parser().parse_args([model, topic, path, "--user=us"])
+                try:
+                    run(arguments, registry)
+                except RuntimeError as error:
+                    print(error)
+        forget(folder, temporary)
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        globals()[f"make_{name}"]()

@@ -1,0 +1,105 @@
+"""Files that programs wrote themselves: the right table of each, failures counted and left out."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from make_benchmark_fixtures import INSTANCES
+from make_fixtures import ANSWERS, QUESTIONS
+
+from skbench.readers import read_items, read_with_notes
+from skbench.readers._formats import TITLES
+from skbench.report.doctor import doctor
+
+FOLDER = Path(__file__).parent / "fixtures"
+MODELS = ("alpha", "beta")
+# Folder of files by one program -> format.
+FORMATS = {
+    "deepeval/two_models": "deepeval",
+    "deepeval/conversations": "deepeval",
+    "deepeval/unnamed": "deepeval",
+    "openai_evals/two_models": "openai-evals",
+    "openai_evals/crashed": "openai-evals",
+    "swe_bench": "swe-bench",
+}
+
+
+def table(items):
+    """(model, topic, item) -> score; the topic in front of an item is left out."""
+    names = [item.removeprefix(f"{topic}/") for topic, item in zip(items["topic"], items["item"])]
+    return dict(zip(zip(items["model"], items["topic"], names), items["score"], strict=True))
+
+
+def letters(item_name, without=()):
+    """What was put in: right or wrong by (model, topic, item), without what broke."""
+    return {
+        (model, topic, item_name(topic, number)): float(ANSWERS[model, topic][number - 1] == "r")
+        for model in MODELS
+        for topic, questions in QUESTIONS.items()
+        for number, question in enumerate(questions, start=1)
+        if not any(word in question for word in without)
+    }
+
+
+@pytest.mark.parametrize(("folder", "name"), FORMATS.items())
+def test_doctor_names_the_format_and_ends_in_a_command(folder, name):
+    assert read_with_notes(FOLDER / folder).formats == [name]
+    result = CliRunner().invoke(doctor, [str(FOLDER / folder)])
+    assert result.exit_code == 0
+    first, *_, last = result.output.strip().splitlines()
+    assert TITLES[name] in first
+    assert last.startswith("next: skbench ")
+
+
+def test_deepeval():
+    read = read_with_notes(FOLDER / "deepeval" / "two_models", topic="metadata.topic")
+    expected = letters(lambda topic, number: f"{topic}-{number}", without=["Peru"])
+    assert {(m, t, i.split("/")[-1]): s for (m, t, i), s in table(read.items).items()} == expected
+    assert len(read.blank) == 2
+    assert read.columns["score"] == "Right Answer"
+    brief = read_items(FOLDER / "deepeval" / "two_models", score="Brief")
+    assert brief["score"].between(0.1, 1).all()
+    assert len(brief) == 18
+
+
+def test_deepeval_conversations_are_items():
+    read = read_with_notes(FOLDER / "deepeval" / "conversations", topic="metadata.topic")
+    expected = letters(lambda topic, number: f"{topic}-{number}", without=["Peru"])
+    assert sorted(read.items["score"]) == sorted(expected.values())
+    assert set(read.items["model"]) == set(MODELS)
+    assert len(read.blank) == 2
+
+
+def test_deepeval_without_hyperparameters_has_a_model_per_run():
+    items = read_items(FOLDER / "deepeval" / "unnamed")
+    assert items.groupby("item")["model"].nunique().tolist() == [2, 2]
+    assert items["score"].tolist() == [1.0, 1.0, 1.0, 0.0]
+
+
+def test_openai_evals():
+    read = read_with_notes(FOLDER / "openai_evals" / "two_models")
+    expected = letters(lambda topic, number: f"{topic}.dev.{number - 1}")
+    expected = {(m, f"{t}.dev.v0", item): score for (m, t, item), score in expected.items()}
+    assert table(read.items) == expected
+    assert read.blank is None or read.blank.empty
+    f1 = read_items(FOLDER / "openai_evals" / "two_models" / "beta_sums.jsonl", score="f1_score")
+    assert f1["score"].sum() == 3
+
+
+def test_openai_evals_that_crashed_is_named():
+    """No final report: what was answered before counts, and the notes say that it is partial."""
+    read = read_with_notes(FOLDER / "openai_evals" / "crashed")
+    assert len(read.items) == 3 + 4
+    assert any("crashing_capitals.jsonl" in note for note in read.notes)
+
+
+def test_swe_bench():
+    read = read_with_notes(FOLDER / "swe_bench")
+    expected = {
+        (model, name.rsplit("-", 1)[0].replace("__", "/"), name): float(outcome == "r")
+        for name, outcomes in INSTANCES.items()
+        for model, outcome in outcomes.items()
+        if outcome in "rue"  # an empty patch is wrong, an error no answer
+    }
+    assert table(read.items) == expected
+    assert len(read.blank) == 1

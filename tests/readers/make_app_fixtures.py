@@ -6,6 +6,7 @@ network::
     python make_app_fixtures.py deepeval       # pip install deepeval
     python make_app_fixtures.py openai_evals   # pip install evals (or without its dependencies, and
         # with openai blobfile requests lz4 pyzstd pyyaml tqdm snowflake-connector-python tiktoken)
+    python make_app_fixtures.py mlflow   # pip install mlflow; and again with mlflow==2.9.2
 
 What each folder holds, and which versions wrote it, stands in fixtures/README.md.
 """
@@ -13,16 +14,15 @@ What each folder holds, and which versions wrote it, stands in fixtures/README.m
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from make_fixtures import QUESTIONS, folder_for, replies
+from make_fixtures import FIXTURES, QUESTIONS, folder_for, replies
 
 MODELS = ("alpha", "beta")
-BROKEN = "Peru"  # The judge, or the model, breaks on the question of it.
+BROKEN, BROKEN_ANSWER = "Peru", "Lima"  # The judge, or the model, breaks on this question.
 
 
 def answered(model):
@@ -183,6 +183,90 @@ def make_openai_evals():
                 except RuntimeError as error:
                     print(error)
         forget(folder, temporary)
+
+
+def make_mlflow():
+    """Evaluation tables of MLflow, a run per model, as its store of files holds them."""
+    import pandas as pd
+
+    work = Path(tempfile.mkdtemp())
+    os.environ |= {
+        "MLFLOW_TRACKING_URI": f"file://{work}/mlruns",
+        "MLFLOW_ALLOW_FILE_STORE": "true",
+    }
+    import mlflow
+    from mlflow.metrics import MetricValue, make_metric
+
+    version = mlflow.__version__.split(".")[0]
+    folder = FIXTURES / "mlflow" / f"version_{version}"
+    shutil.rmtree(folder, ignore_errors=True)
+
+    def compare(predictions, targets, metrics):
+        pairs = zip(predictions, targets, strict=True)
+        scores = [None if known == BROKEN_ANSWER else float(said == known) for said, known in pairs]
+        right = [score for score in scores if score is not None]
+        reasons = ["compared"] * len(scores)
+        return MetricValue(scores, reasons, {"mean": sum(right) / len(right)})
+
+    def count(predictions, targets, metrics):
+        return MetricValue([len(said) for said in predictions], aggregate_results={})
+
+    metrics = [
+        make_metric(eval_fn=compare, greater_is_better=True, name="right_answer", version="v1"),
+        make_metric(eval_fn=count, greater_is_better=False, name="letters"),
+    ]
+    names = ["topic", "number", "inputs", "ground_truth", "outputs"]
+    for model in MODELS:
+        data = pd.DataFrame(list(answered(model)), columns=names)
+        with mlflow.start_run(run_name=model):
+            mlflow.models.evaluate(
+                data=data, targets="ground_truth", predictions="outputs", extra_metrics=metrics
+            )
+    for table in work.rglob("eval_results_table.json"):
+        run = table.parent.parent
+        place = folder / run.relative_to(work)
+        shutil.copytree(table.parent, place / "artifacts")
+        shutil.copy(run / "meta.yaml", place)
+    forget(folder, work)
+
+
+def make_mlflow_genai():
+    """What users save of mlflow.genai.evaluate, which writes no file of results itself."""
+    work = Path(tempfile.mkdtemp())
+    os.environ |= {
+        "MLFLOW_TRACKING_URI": f"file://{work}/mlruns",
+        "MLFLOW_ALLOW_FILE_STORE": "true",
+    }
+    import mlflow
+    from mlflow.genai import scorer
+
+    @scorer
+    def right_answer(outputs, expectations):
+        if expectations["expected_response"] == BROKEN_ANSWER:
+            raise RuntimeError("the judge broke")
+        return outputs == expectations["expected_response"]
+
+    @scorer
+    def letters(outputs):
+        return len(outputs)
+
+    folder = FIXTURES / "mlflow" / "genai"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for model in MODELS:
+        data = [
+            {
+                "inputs": {"question": question},
+                "outputs": reply,
+                "expectations": {"expected_response": target},
+            }
+            for topic, number, question, target, reply in answered(model)
+            if topic == "capitals" and number in (1, 2, 6)
+        ]
+        with mlflow.start_run(run_name=model):
+            result = mlflow.genai.evaluate(data=data, scorers=[right_answer, letters])
+        result.result_df.to_csv(folder / f"{model}.csv", index=False)
+    forget(folder, work)
 
 
 if __name__ == "__main__":

@@ -20,14 +20,18 @@ FORMATS = {
     "deepeval/unnamed": "deepeval",
     "openai_evals/two_models": "openai-evals",
     "openai_evals/crashed": "openai-evals",
+    "mlflow/version_2": "mlflow",
+    "mlflow/version_3": "mlflow",
     "swe_bench": "swe-bench",
 }
 
 
 def table(items):
     """(model, topic, item) -> score; the topic in front of an item is left out."""
-    names = [item.removeprefix(f"{topic}/") for topic, item in zip(items["topic"], items["item"])]
-    return dict(zip(zip(items["model"], items["topic"], names), items["score"], strict=True))
+    rows = items[["model", "topic", "item", "score"]].itertuples(index=False)
+    return {
+        (row.model, row.topic, row.item.removeprefix(f"{row.topic}/")): row.score for row in rows
+    }
 
 
 def letters(item_name, without=()):
@@ -54,7 +58,8 @@ def test_doctor_names_the_format_and_ends_in_a_command(folder, name):
 def test_deepeval():
     read = read_with_notes(FOLDER / "deepeval" / "two_models", topic="metadata.topic")
     expected = letters(lambda topic, number: f"{topic}-{number}", without=["Peru"])
-    assert {(m, t, i.split("/")[-1]): s for (m, t, i), s in table(read.items).items()} == expected
+    read.items["item"] = read.items["item"].str.removeprefix("test cases/")
+    assert table(read.items) == expected
     assert len(read.blank) == 2
     assert read.columns["score"] == "Right Answer"
     brief = read_items(FOLDER / "deepeval" / "two_models", score="Brief")
@@ -103,3 +108,34 @@ def test_swe_bench():
     }
     assert table(read.items) == expected
     assert len(read.blank) == 1
+
+
+@pytest.mark.parametrize("version", ["version_2", "version_3"])
+def test_mlflow(version):
+    read = read_with_notes(FOLDER / "mlflow" / version)
+    rows = letters(lambda topic, number: str(6 * (topic == "sums") + number), without=["Peru"])
+    assert {(m, i): s for (m, _, i), s in table(read.items).items()} == {
+        (model, row): score for (model, _, row), score in rows.items()
+    }
+    assert len(read.blank) == 2
+    assert read.columns["score"] == "right_answer"
+    assert not any("ignored" in note for note in read.notes)
+    assert read_items(FOLDER / "mlflow" / version, score="letters")["score"].max() == 8
+
+
+def test_field_called_topic_is_taken_where_it_is_named():
+    items = read_items(FOLDER / "mlflow" / "version_3", topic="topic")
+    assert items["topic"].value_counts().to_dict() == {"capitals": 10, "sums": 8}
+
+
+def test_what_is_saved_of_mlflow_genai_is_refused_or_read_by_names():
+    """Scorers are no models; a scorer that failed is no answer."""
+    with pytest.raises(ValueError, match="right_answer/value"):
+        read_items(FOLDER / "mlflow" / "genai")
+    read = read_with_notes(FOLDER / "mlflow" / "genai", score="right_answer/value", item="request")
+    assert read.items.groupby("model")["score"].apply(list).to_dict() == {
+        "alpha": [1.0, 1.0],
+        "beta": [1.0, 0.0],
+    }
+    assert read.items["item"].nunique() == 2
+    assert len(read.blank) == 2

@@ -3,18 +3,24 @@
 Each program is run from an environment of its own, on outcomes of our own, without a network::
 
     python make_benchmark_fixtures.py swe_bench   # pip install swebench
-    python make_benchmark_fixtures.py tau2        # not on PyPI: by its schema
+    python make_benchmark_fixtures.py mteb        # pip install mteb torch
+    python make_benchmark_fixtures.py opencompass # pip install opencompass torch
+    python make_benchmark_fixtures.py mt_bench    # pip install --no-deps fschat
 
 What each folder holds, and which versions wrote it, stands in fixtures/README.md.
 """
 
 import json
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
+from types import ModuleType
+from unittest.mock import MagicMock
 
-from make_fixtures import ANSWERS, folder_for
+from make_app_fixtures import MODELS, answered
+from make_fixtures import QUESTIONS, folder_for
 
 # Outcomes of each instance of SWE-bench: resolved, unresolved, empty patch, error, not submitted.
 INSTANCES = {
@@ -24,6 +30,14 @@ INSTANCES = {
     "sympy__sympy-12236": {"ours/alpha-1.5": "e", "ours/beta": "u"},
     "sympy__sympy-12419": {"ours/alpha-1.5": "x", "ours/beta": "r"},
     "sympy__sympy-12454": {"ours/alpha-1.5": "-", "ours/beta": "-"},
+}
+
+# Ratings of each question and turn of MT-Bench by model; None where the judge did not answer.
+RATINGS = {
+    (81, 1): (9, 7),
+    (81, 2): (8.5, None),
+    (111, 1): (4, 10),
+    (111, 2): (1, 6),
 }
 
 
@@ -53,6 +67,133 @@ def make_swe_bench():
                     (logs / name / "report.json").write_text(json.dumps(report))
             dataset = [{"instance_id": name} for name in INSTANCES]
             make_run_report(predictions, dataset, "our-run", report_dir=folder)
+
+
+def make_mteb():
+    """Results of two encoders of ours on MTEB's own small tasks, one of them in two languages."""
+    os.environ |= {"HF_HUB_OFFLINE": "1", "HF_HOME": tempfile.mkdtemp()}
+    import mteb
+    from mteb.cache import ResultCache
+    from mteb.mocks.mock_tasks.classification import MockMultilingualClassificationTask
+    from mteb.mocks.mock_tasks.sts import MockSTSTask
+    from mteb.models.model_meta import ModelMeta, ScoringFunction
+    from mteb.models.model_implementations.random_baseline import RandomEncoderBaseline
+
+    folder = folder_for("mteb")
+    baseline = mteb.get_model("mteb/baseline-random-encoder")
+    for model, size in {"ours/alpha": 8, "ours/beta": 32}.items():
+        about = {
+            "name": model,
+            "revision": f"rev{size}",
+            "similarity_fn_name": ScoringFunction.COSINE,
+        }
+        encoder = RandomEncoderBaseline(baseline.mteb_model_meta.name, None, embed_dim=size)
+        encoder.mteb_model_meta = ModelMeta.create_empty(overwrites=about)
+        tasks = [MockMultilingualClassificationTask(), MockSTSTask()]
+        mteb.evaluate(encoder, tasks, cache=ResultCache(folder), show_progress_bar=False)
+
+
+def make_opencompass():
+    """Evaluations with details: one answer to an item, two answers, and by perplexity."""
+    os.environ |= {"HF_HUB_OFFLINE": "1", "HF_HOME": tempfile.mkdtemp()}
+    from datasets import Dataset
+    from mmengine.config import ConfigDict
+    from opencompass.datasets.base import BaseDataset
+    from opencompass.openicl.icl_evaluator import AccEvaluator, AccwithDetailsEvaluator
+    from opencompass.tasks.openicl_eval import OpenICLEvalTask
+
+    class Ours(BaseDataset):
+        @staticmethod
+        def load(path):
+            pairs = QUESTIONS[path].items()
+            return Dataset.from_list(
+                [{"question": asked, "answer": known} for asked, known in pairs]
+            )
+
+    def evaluated(model, name, topic, evaluator, predictions, n=1):
+        path = folder / "predictions" / model / f"{name}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({str(i): made for i, made in enumerate(predictions)}))
+        dataset = {
+            "abbr": name,
+            "type": Ours,
+            "path": topic,
+            "n": n,
+            "k": n,
+            "reader_cfg": {"input_columns": ["question"], "output_column": "answer"},
+            "infer_cfg": {},
+            "eval_cfg": {"evaluator": {"type": evaluator}},
+        }
+        OpenICLEvalTask(
+            ConfigDict(
+                models=[{"abbr": model, "type": "Ours", "path": model}],
+                datasets=[[dataset]],
+                work_dir=str(folder),
+                eval={"runner": {"task": {"dump_details": True}}},
+            )
+        ).run()
+
+    folder = folder_for("opencompass")
+    for model in MODELS:
+        for topic in QUESTIONS:
+            made = [
+                {"origin_prompt": question, "prediction": reply, "gold": target}
+                for name, _, question, target, reply in answered(model)
+                if name == topic
+            ]
+            again = [answer | {"prediction": answer["gold"]} for answer in made]
+            twice = topic == "sums"
+            made += again if twice else []
+            evaluated(model, topic, topic, AccwithDetailsEvaluator, made, 1 + twice)
+        likely = [
+            {f"label: {reply}": {"testing input": question, "PPL": 1.5}, "prediction": reply}
+            for topic, _, question, _, reply in answered(model)
+            if topic == "sums"
+        ]
+        evaluated(model, "sums_ppl", "sums", AccEvaluator, likely)
+    shutil.rmtree(folder / "predictions")
+
+
+def make_mt_bench():
+    """Judgments of FastChat's judge, single and in pairs, by a judge that we answer for."""
+    adapter = ModuleType("fastchat.model.model_adapter")
+    adapter.OPENAI_MODEL_LIST, adapter.ANTHROPIC_MODEL_LIST = ("gpt-4",), ()
+    adapter.get_conversation_template = lambda model: MagicMock(roles=("user", "assistant"))
+    stubs = ("openai", "anthropic", "fastchat.model")
+    sys.modules |= {name: MagicMock() for name in stubs} | {adapter.__name__: adapter}
+    from fastchat.llm_judge import common
+    from fastchat.llm_judge.gen_judgment import make_judge_pairwise, make_judge_single
+
+    folder = folder_for("mt_bench")
+    kinds = ("single", "single-math", "pair", "pair-math")
+    prompts = {}
+    for kind in kinds:
+        version = "v2" if kind == "pair" else "v1"
+        for turns in ("", "-multi-turn"):
+            name = f"{kind}-{version}{turns}"
+            prompts[name] = {
+                "name": name,
+                "type": "single" if "single" in kind else "pairwise",
+                "prompt_template": "{question_2}" if turns else "{question}",
+                "system_prompt": "",
+                "output_format": "[[rating]]" if "single" in kind else "[[A]]",
+            }
+    single = make_judge_single("gpt-4", prompts)
+    pairwise = make_judge_pairwise("gpt-4", prompts)
+    for (question_id, turn), ratings in RATINGS.items():
+        math = 111 <= question_id <= 120
+        kind = ("math" if math else "default") + "-mt" * (turn == 2)
+        question = {"question_id": question_id, "turns": ["First?", "Then?"]}
+        answer = {"choices": [{"turns": ["one", "two"]}]}
+        shared = {"ref_answer": answer if math else None, "multi_turn": turn == 2}
+        for model, rating in zip(MODELS, ratings, strict=True):
+            said = "$ERROR$" if rating is None else f"Good. Rating: [[{rating}]]"
+            common.chat_completion_openai = lambda *args, said=said, **kwargs: said
+            match = common.MatchSingle(question, model, answer, single[kind], **shared)
+            common.play_a_match_single(match, str(folder / "single" / "gpt-4_single.jsonl"))
+        common.chat_completion_openai = lambda *args, **kwargs: "[[A]]"
+        match = common.MatchPair(question, *MODELS, answer, answer, pairwise[kind], **shared)
+        common.play_a_match_pair(match, str(folder / "pair" / "gpt-4_pair.jsonl"))
 
 
 if __name__ == "__main__":

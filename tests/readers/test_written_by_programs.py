@@ -1,10 +1,11 @@
 """Files that programs wrote themselves: the right table of each, failures counted and left out."""
 
+import json
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from make_benchmark_fixtures import INSTANCES
+from make_benchmark_fixtures import INSTANCES, RATINGS
 from make_fixtures import ANSWERS, QUESTIONS
 
 from skbench.readers import read_items, read_with_notes
@@ -23,6 +24,9 @@ FORMATS = {
     "mlflow/version_2": "mlflow",
     "mlflow/version_3": "mlflow",
     "swe_bench": "swe-bench",
+    "mteb": "mteb",
+    "opencompass": "opencompass",
+    "mt_bench/single": "mt-bench",
 }
 
 
@@ -139,3 +143,50 @@ def test_what_is_saved_of_mlflow_genai_is_refused_or_read_by_names():
     }
     assert read.items["item"].nunique() == 2
     assert len(read.blank) == 2
+
+
+def test_mteb():
+    """An item is a subset of a task; files beside the results are no news."""
+    read = read_with_notes(FOLDER / "mteb")
+    expected = {}
+    for path in (FOLDER / "mteb").rglob("Mock*.json"):
+        result = json.loads(path.read_text())
+        model = json.loads((path.parent / "model_meta.json").read_text())["name"]
+        for subset in result["scores"]["test"]:
+            key = (model, result["task_name"], f"test {subset['hf_subset']}")
+            expected[key] = subset["main_score"]
+    assert len(expected) == 6
+    assert table(read.items) == expected
+    assert not any("ignored" in note for note in read.notes)
+
+
+def test_opencompass():
+    """Answers to an item are a list each; by perplexity they are no list."""
+    read = read_with_notes(FOLDER / "opencompass")
+    once = read.items[read.items["topic"] != "sums"]
+    expected = letters(lambda topic, number: str(number - 1))
+    likely = {(m, "sums_ppl", i): score for (m, t, i), score in expected.items() if t == "sums"}
+    capitals = {key: score for key, score in expected.items() if key[1] == "capitals"}
+    assert table(once) == capitals | likely
+    twice = read.items[read.items["topic"] == "sums"]
+    first, second = (table(twice[twice["repeat"] == repeat]) for repeat in (1, 2))
+    assert first == {key: score for key, score in expected.items() if key[1] == "sums"}
+    assert second == dict.fromkeys(first, 1.0)
+
+
+def test_mt_bench_has_a_model_per_name_whatever_the_prompts_of_the_judge():
+    read = read_with_notes(FOLDER / "mt_bench" / "single")
+    topics = {81: "writing", 111: "math"}
+    assert table(read.items) == {
+        (model, topics[question], f"{question} turn {turn}"): rating
+        for (question, turn), ratings in RATINGS.items()
+        for model, rating in zip(MODELS, ratings, strict=True)
+        if rating is not None
+    }
+    assert read.items["cluster"].nunique() == 2
+    assert len(read.blank) == 1
+
+
+def test_mt_bench_pairs_are_votes():
+    with pytest.raises(ValueError, match="vote"):
+        read_items(FOLDER / "mt_bench" / "pair")

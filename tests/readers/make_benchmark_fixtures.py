@@ -76,8 +76,8 @@ def make_mteb():
     from mteb.cache import ResultCache
     from mteb.mocks.mock_tasks.classification import MockMultilingualClassificationTask
     from mteb.mocks.mock_tasks.sts import MockSTSTask
-    from mteb.models.model_meta import ModelMeta, ScoringFunction
     from mteb.models.model_implementations.random_baseline import RandomEncoderBaseline
+    from mteb.models.model_meta import ModelMeta, ScoringFunction
 
     folder = folder_for("mteb")
     baseline = mteb.get_model("mteb/baseline-random-encoder")

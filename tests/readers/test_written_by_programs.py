@@ -27,6 +27,11 @@ FORMATS = {
     "mteb": "mteb",
     "opencompass": "opencompass",
     "mt_bench/single": "mt-bench",
+    "junit/run/pytest": "junit",
+    "junit/run/unittest": "junit",
+    "junit/by_schema/gtest": "junit",
+    "junit/by_schema/surefire": "junit",
+    "pytest_json": "pytest-json",
 }
 
 
@@ -190,3 +195,60 @@ def test_mt_bench_has_a_model_per_name_whatever_the_prompts_of_the_judge():
 def test_mt_bench_pairs_are_votes():
     with pytest.raises(ValueError, match="vote"):
         read_items(FOLDER / "mt_bench" / "pair")
+
+
+def tests_of_replies(topic_and_item):
+    """Tests that were run on all replies: two broke, in the fixtures before and after a test."""
+    return letters(topic_and_item, without=["Peru", "1 + 2"])
+
+
+def test_junit_of_pytest():
+    """A test that fails, and breaks when it is torn down, stands there twice: it broke."""
+    read = read_with_notes(FOLDER / "junit" / "run" / "pytest")
+    cases = tests_of_replies(lambda topic, number: f"test_reply[{topic}-{number - 1}]")
+    expected = {(model, "test_replies", item): score for (model, _, item), score in cases.items()}
+    known = {(model, "test_replies", "test_known_to_fail"): model == "beta" for model in MODELS}
+    assert table(read.items) == expected | known
+    assert len(read.blank) == 2 * 3
+
+
+def test_pytest_json_is_the_same_run_as_its_junit():
+    read = read_with_notes(FOLDER / "pytest_json")
+    same = read_items(FOLDER / "junit" / "run" / "pytest")
+    for items in (read.items, same):
+        items["item"] = items["item"].str.split("test_").str[-1]
+    keys = ["model", "item", "score"]
+    assert sorted(map(tuple, read.items[keys].to_numpy())) == sorted(
+        map(tuple, same[keys].to_numpy())
+    )
+    assert len(read.blank) == 2 * 3
+
+
+@pytest.mark.parametrize("folder", ["run/unittest", "by_schema/surefire"])
+def test_junit_file_per_class_takes_the_model_from_the_folder(folder):
+    read = read_with_notes(FOLDER / "junit" / folder)
+    cases = letters(lambda topic, number: f"test_{number - 1}", without=["Peru"])
+    if folder == "run/unittest":
+        expected = {
+            (model, f"test_replies.Test{topic.title()}", item): score
+            for (model, topic, item), score in cases.items()
+        }
+    else:
+        scores = {("alpha", "italy"): 1.0, ("beta", "italy"): 0.0}
+        scores |= {(model, name): 1.0 for model in MODELS for name in ("france", "peru")}
+        expected = {
+            (m, "org.ours.CapitalsTest", name): score for (m, name), score in scores.items()
+        }
+    assert table(read.items) == expected
+    assert len(read.blank) == 4
+
+
+def test_junit_of_googletest_leaves_out_what_was_not_run():
+    read = read_with_notes(FOLDER / "junit" / "by_schema" / "gtest")
+    scores = {"alpha": (1, 1, 0), "beta": (1, 0, 1)}
+    assert table(read.items) == {
+        (model, "Capitals", name): score
+        for model, found in scores.items()
+        for name, score in zip(("France", "Italy", "Peru"), found, strict=True)
+    }
+    assert len(read.blank) == 4

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from make_benchmark_fixtures import INSTANCES, RATINGS
+from make_benchmark_fixtures import INSTANCES, RATINGS, SIMULATIONS
 from make_fixtures import ANSWERS, QUESTIONS
 
 from skbench.readers import read_items, read_with_notes
@@ -27,6 +27,8 @@ FORMATS = {
     "mteb": "mteb",
     "opencompass": "opencompass",
     "mt_bench/single": "mt-bench",
+    "tau2/one_file": "tau2",
+    "tau2/folders": "tau2",
     "junit/run/pytest": "junit",
     "junit/run/unittest": "junit",
     "junit/by_schema/gtest": "junit",
@@ -252,3 +254,20 @@ def test_junit_of_googletest_leaves_out_what_was_not_run():
         for name, score in zip(("France", "Italy", "Peru"), found, strict=True)
     }
     assert len(read.blank) == 4
+
+
+@pytest.mark.parametrize("layout", ["one_file", "folders"])
+def test_tau2(layout):
+    """What tau2-bench leaves out of its own rates is no answer; to go on and on is a failure."""
+    read = read_with_notes(FOLDER / "tau2" / layout)
+    expected = {}
+    for task, outcomes in SIMULATIONS.items():
+        for model, tried in outcomes.items():
+            for trial, outcome in enumerate(tried, start=1):
+                if outcome not in ("infrastructure_error", "context_window_exceeded"):
+                    score = outcome if isinstance(outcome, float) else 0.0
+                    expected[model, f"airline/{task}", trial] = score
+    rows = read.items[["model", "item", "repeat", "score"]].itertuples(index=False)
+    assert {tuple(row)[:3]: row.score for row in rows} == expected
+    assert set(read.items["topic"]) == {"airline"}
+    assert len(read.blank) == 2

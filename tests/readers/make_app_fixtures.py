@@ -8,12 +8,14 @@ network::
         # with openai blobfile requests lz4 pyzstd pyyaml tqdm snowflake-connector-python tiktoken)
     python make_app_fixtures.py mlflow   # pip install mlflow; and again with mlflow==2.9.2
     python make_app_fixtures.py tests   # pip install pytest pytest-json-report unittest-xml-reporting
+    python make_app_fixtures.py promptfoo_runs   # npm install promptfoo
 
 What each folder holds, and which versions wrote it, stands in fixtures/README.md.
 """
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -355,6 +357,43 @@ def make_tests():
                 subprocess.run(command, cwd=work, env=environment)
         forget(junit, work)
         forget(report, work)
+
+
+def make_promptfoo_runs():
+    """A run of promptfoo per model, on the same tests: a provider of ours that breaks once."""
+    folder = folder_for("promptfoo_runs")
+    for model in MODELS:
+        asked = [answer[2:] for answer in answered(model) if answer[0] == "capitals"]
+        known = {question: reply for question, _, reply in asked}
+        provider = f"""
+        const known = {json.dumps(known)};
+        module.exports = class {{
+          id() {{ return "{model}"; }}
+          async callApi(prompt) {{
+            if (prompt.includes("{BROKEN}")) throw new Error("no answer");
+            return {{ output: known[prompt], tokenUsage: {{ total: 14, prompt: 12, completion: 2 }} }};
+          }}
+        }};
+        """
+        tests = [
+            {"vars": {"question": question}, "assert": [{"type": "equals", "value": target}]}
+            for question, target, _ in asked
+        ]
+        config = {"description": "our capitals", "prompts": ["{{question}}"], "tests": tests}
+        config["providers"] = ["file://provider.js"]
+        with tempfile.TemporaryDirectory() as work:
+            Path(work, "provider.js").write_text(provider)
+            Path(work, "promptfooconfig.json").write_text(json.dumps(config))
+            names = ("TELEMETRY", "UPDATE", "REMOTE_GENERATION")
+            environment = os.environ | {f"PROMPTFOO_DISABLE_{name}": "1" for name in names}
+            environment["PROMPTFOO_CONFIG_DIR"] = f"{work}/config"
+            command = [os.environ.get("PROMPTFOO", "promptfoo"), "eval", "--no-cache", "--no-table"]
+            command += ["-c", "promptfooconfig.json", "-o", f"{model}.json"]
+            subprocess.run(command, cwd=work, env=environment)
+            shutil.copy(Path(work, f"{model}.json"), folder)
+            forget(folder, work)
+    for path in folder.iterdir():  # Stack traces name folders of the machine.
+        path.write_text(re.sub(r"/[^\s\"()]*/node_modules", "node_modules", path.read_text()))
 
 
 if __name__ == "__main__":

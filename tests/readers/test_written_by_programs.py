@@ -29,6 +29,7 @@ FORMATS = {
     "mt_bench/single": "mt-bench",
     "tau2/one_file": "tau2",
     "tau2/folders": "tau2",
+    "promptfoo_runs": "promptfoo",
     "junit/run/pytest": "junit",
     "junit/run/unittest": "junit",
     "junit/by_schema/gtest": "junit",
@@ -270,4 +271,16 @@ def test_tau2(layout):
     rows = read.items[["model", "item", "repeat", "score"]].itertuples(index=False)
     assert {tuple(row)[:3]: row.score for row in rows} == expected
     assert set(read.items["topic"]) == {"airline"}
+    assert len(read.blank) == 2
+
+
+def test_promptfoo_runs_of_the_same_tests_share_items():
+    read = read_with_notes(FOLDER / "promptfoo_runs")
+    scores = read.items.pivot(index="item", columns="model", values="score")
+    assert len(scores) == 5
+    known = letters(lambda topic, number: (topic, number), without=["Peru"])
+    for model in MODELS:
+        expected = [s for (m, topic, _), s in known.items() if (m, topic) == (model, "capitals")]
+        assert sorted(scores[model]) == sorted(expected)
+    assert read.items["topic"].nunique() == 1
     assert len(read.blank) == 2

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from make_fixtures import FIXTURES, QUESTIONS, folder_for, replies
 
+HERE = Path(__file__).absolute().parent
 MODELS = ("alpha", "beta")
 BROKEN, BROKEN_ANSWER = "Peru", "Lima"  # The judge, or the model, breaks on this question.
 
@@ -38,9 +39,12 @@ def answered(model):
 
 
 def forget(folder, place):
-    """Put a word in the place of a folder of this machine, in all files."""
+    """Take the places of this machine out of all files."""
     for path in folder.rglob("*.*"):
-        path.write_text(path.read_text().replace(str(place), "work"))
+        if path.is_file():
+            text = path.read_text().replace(str(place), "work").replace(str(HERE), "readers")
+            text = re.sub(r"/[^\s\"()\\]*/(site-packages|node_modules)", r"\1", text)
+            path.write_text(text)
 
 
 def make_deepeval():
@@ -392,8 +396,6 @@ def make_promptfoo_runs():
             subprocess.run(command, cwd=work, env=environment)
             shutil.copy(Path(work, f"{model}.json"), folder)
             forget(folder, work)
-    for path in folder.iterdir():  # Stack traces name folders of the machine.
-        path.write_text(re.sub(r"/[^\s\"()]*/node_modules", "node_modules", path.read_text()))
 
 
 if __name__ == "__main__":

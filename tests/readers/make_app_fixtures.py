@@ -4,6 +4,7 @@ Each tool is run from an environment of its own, on the questions of `make_fixtu
 network::
 
     python make_app_fixtures.py deepeval       # pip install deepeval
+    python make_app_fixtures.py deepeval_2     # pip install deepeval==2.5.5 "langchain<0.4"
     python make_app_fixtures.py openai_evals   # pip install evals (or without its dependencies, and
         # with openai blobfile requests lz4 pyzstd pyyaml tqdm snowflake-connector-python tiktoken)
     python make_app_fixtures.py mlflow   # pip install mlflow; and again with mlflow==2.9.2
@@ -129,6 +130,40 @@ def make_deepeval():
             run("conversations", [turns(*answer) for answer in answered(model)], [Polite()], named)
     for lock in folder.rglob(".*"):
         lock.unlink()
+
+
+def make_deepeval_2():
+    """Test runs as version 2 wrote them: in files without a suffix."""
+    os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "YES"
+    from deepeval import evaluate
+    from deepeval.metrics import BaseMetric
+    from deepeval.test_case import LLMTestCase
+
+    class Right(BaseMetric):
+        __name__, threshold, async_mode = "Right Answer", 0.5, False
+
+        def measure(self, case, *args, **kwargs):
+            if BROKEN in case.input:
+                raise RuntimeError("the judge broke")
+            self.score = float(case.actual_output == case.expected_output)
+            self.success = self.score > self.threshold
+
+        def is_successful(self):
+            return self.success
+
+    folder = folder_for("deepeval_2/two_models")
+    os.environ["DEEPEVAL_RESULTS_FOLDER"] = str(folder)
+    with tempfile.TemporaryDirectory() as work:
+        os.chdir(work)
+        for model in MODELS:
+            cases = [
+                LLMTestCase(question, reply, target, additional_metadata={"topic": topic})
+                for topic, _, question, target, reply in answered(model)
+            ]
+            named = {"model": model, "prompt template": "{question}"}
+            options = {"run_async": False, "show_indicator": False, "print_results": False}
+            evaluate(cases, [Right()], named, ignore_errors=True, **options)
+            time.sleep(1.1)  # A file is called by the second.
 
 
 class Replies:
@@ -258,7 +293,7 @@ def make_mlflow_genai():
     def letters(outputs):
         return len(outputs)
 
-    folder = FIXTURES / "mlflow" / "genai"
+    folder = FIXTURES / "mlflow_genai"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for model in MODELS:
@@ -343,10 +378,11 @@ def make_tests():
     }
     places = [(topic, number) for topic, known in QUESTIONS.items() for number in range(len(known))]
     text = TESTS.format(answers=answers, places=places, broken=BROKEN_ANSWER)
-    junit, report = folder_for("junit/run"), folder_for("pytest_json")
+    junit, report = FIXTURES / "junit", folder_for("pytest_json/two_models")
     with tempfile.TemporaryDirectory() as work:
         (Path(work) / "test_replies.py").write_text(text)
-        (junit / "pytest").mkdir()
+        folder_for("junit/pytest")
+        folder_for("junit/unittest")
         for model in MODELS:
             environment = os.environ | {"MODEL": model}
             pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=line"]
@@ -365,7 +401,7 @@ def make_tests():
 
 def make_promptfoo_runs():
     """A run of promptfoo per model, on the same tests: a provider of ours that breaks once."""
-    folder = folder_for("promptfoo_runs")
+    folder = folder_for("promptfoo_runs/two_models")
     for model in MODELS:
         asked = [answer[2:] for answer in answered(model) if answer[0] == "capitals"]
         known = {question: reply for question, _, reply in asked}

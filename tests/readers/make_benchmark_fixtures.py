@@ -53,7 +53,7 @@ def make_swe_bench():
     """Reports of two runs, from the logs that the harness leaves of each instance."""
     from swebench.harness.reporting import make_run_report
 
-    folder = folder_for("swe_bench")
+    folder = folder_for("swe_bench/two_models")
     for model in ("ours/alpha-1.5", "ours/beta"):
         predictions = {}
         with tempfile.TemporaryDirectory() as work:
@@ -172,7 +172,8 @@ def make_mt_bench():
     from fastchat.llm_judge import common
     from fastchat.llm_judge.gen_judgment import make_judge_pairwise, make_judge_single
 
-    folder = folder_for("mt_bench")
+    single_file = folder_for("mt_bench/single") / "gpt-4_single.jsonl"
+    pair_file = folder_for("mt_bench_pairs") / "gpt-4_pair.jsonl"
     kinds = ("single", "single-math", "pair", "pair-math")
     prompts = {}
     for kind in kinds:
@@ -198,10 +199,10 @@ def make_mt_bench():
             said = "$ERROR$" if rating is None else f"Good. Rating: [[{rating}]]"
             common.chat_completion_openai = lambda *args, said=said, **kwargs: said
             match = common.MatchSingle(question, model, answer, single[kind], **shared)
-            common.play_a_match_single(match, str(folder / "single" / "gpt-4_single.jsonl"))
+            common.play_a_match_single(match, str(single_file))
         common.chat_completion_openai = lambda *args, **kwargs: "[[A]]"
         match = common.MatchPair(question, *MODELS, answer, answer, pairwise[kind], **shared)
-        common.play_a_match_pair(match, str(folder / "pair" / "gpt-4_pair.jsonl"))
+        common.play_a_match_pair(match, str(pair_file))
 
 
 def make_tau2():

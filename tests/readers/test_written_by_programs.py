@@ -18,23 +18,24 @@ MODELS = ("alpha", "beta")
 FORMATS = {
     "deepeval/two_models": "deepeval",
     "deepeval/conversations": "deepeval",
+    "deepeval_2/two_models": "deepeval",
     "deepeval/unnamed": "deepeval",
     "openai_evals/two_models": "openai-evals",
     "openai_evals/crashed": "openai-evals",
     "mlflow/version_2": "mlflow",
     "mlflow/version_3": "mlflow",
-    "swe_bench": "swe-bench",
+    "swe_bench/two_models": "swe-bench",
     "mteb": "mteb",
     "opencompass": "opencompass",
     "mt_bench/single": "mt-bench",
     "tau2/one_file": "tau2",
     "tau2/folders": "tau2",
-    "promptfoo_runs": "promptfoo",
-    "junit/run/pytest": "junit",
-    "junit/run/unittest": "junit",
-    "junit/by_schema/gtest": "junit",
-    "junit/by_schema/surefire": "junit",
-    "pytest_json": "pytest-json",
+    "promptfoo_runs/two_models": "promptfoo",
+    "junit/pytest": "junit",
+    "junit/unittest": "junit",
+    "junit/gtest": "junit",
+    "junit/surefire": "junit",
+    "pytest_json/two_models": "pytest-json",
 }
 
 
@@ -58,13 +59,12 @@ def letters(item_name, without=()):
 
 
 @pytest.mark.parametrize(("folder", "name"), FORMATS.items())
-def test_doctor_names_the_format_and_ends_in_a_command(folder, name):
+def test_doctor_names_the_format(folder, name):
+    """That its last line is a command which runs is tested of all fixtures together."""
     assert read_with_notes(FOLDER / folder).formats == [name]
     result = CliRunner().invoke(doctor, [str(FOLDER / folder)])
     assert result.exit_code == 0
-    first, *_, last = result.output.strip().splitlines()
-    assert TITLES[name] in first
-    assert last.startswith("next: skbench ")
+    assert TITLES[name] in result.output.splitlines()[0]
 
 
 def test_deepeval():
@@ -77,6 +77,15 @@ def test_deepeval():
     brief = read_items(FOLDER / "deepeval" / "two_models", score="Brief")
     assert brief["score"].between(0.1, 1).all()
     assert len(brief) == 18
+
+
+def test_deepeval_2():
+    """Test cases without names are numbered, over all topics."""
+    read = read_with_notes(FOLDER / "deepeval_2" / "two_models", topic="additionalMetadata.topic")
+    rows = letters(lambda topic, number: 6 * (topic == "sums") + number, without=["Peru"])
+    expected = {(m, t, f"test cases/test_case_{n - 1}"): score for (m, t, n), score in rows.items()}
+    assert table(read.items) == expected
+    assert len(read.blank) == 2
 
 
 def test_deepeval_conversations_are_items():
@@ -111,7 +120,7 @@ def test_openai_evals_that_crashed_is_named():
 
 
 def test_swe_bench():
-    read = read_with_notes(FOLDER / "swe_bench")
+    read = read_with_notes(FOLDER / "swe_bench" / "two_models")
     expected = {
         (model, name.rsplit("-", 1)[0].replace("__", "/"), name): float(outcome == "r")
         for name, outcomes in INSTANCES.items()
@@ -143,8 +152,8 @@ def test_field_called_topic_is_taken_where_it_is_named():
 def test_what_is_saved_of_mlflow_genai_is_refused_or_read_by_names():
     """Scorers are no models; a scorer that failed is no answer."""
     with pytest.raises(ValueError, match="right_answer/value"):
-        read_items(FOLDER / "mlflow" / "genai")
-    read = read_with_notes(FOLDER / "mlflow" / "genai", score="right_answer/value", item="request")
+        read_items(FOLDER / "mlflow_genai")
+    read = read_with_notes(FOLDER / "mlflow_genai", score="right_answer/value", item="request")
     assert read.items.groupby("model")["score"].apply(list).to_dict() == {
         "alpha": [1.0, 1.0],
         "beta": [1.0, 0.0],
@@ -197,7 +206,7 @@ def test_mt_bench_has_a_model_per_name_whatever_the_prompts_of_the_judge():
 
 def test_mt_bench_pairs_are_votes():
     with pytest.raises(ValueError, match="vote"):
-        read_items(FOLDER / "mt_bench" / "pair")
+        read_items(FOLDER / "mt_bench_pairs")
 
 
 def tests_of_replies(topic_and_item):
@@ -207,7 +216,7 @@ def tests_of_replies(topic_and_item):
 
 def test_junit_of_pytest():
     """A test that fails, and breaks when it is torn down, stands there twice: it broke."""
-    read = read_with_notes(FOLDER / "junit" / "run" / "pytest")
+    read = read_with_notes(FOLDER / "junit" / "pytest")
     cases = tests_of_replies(lambda topic, number: f"test_reply[{topic}-{number - 1}]")
     expected = {(model, "test_replies", item): score for (model, _, item), score in cases.items()}
     known = {(model, "test_replies", "test_known_to_fail"): model == "beta" for model in MODELS}
@@ -216,8 +225,8 @@ def test_junit_of_pytest():
 
 
 def test_pytest_json_is_the_same_run_as_its_junit():
-    read = read_with_notes(FOLDER / "pytest_json")
-    same = read_items(FOLDER / "junit" / "run" / "pytest")
+    read = read_with_notes(FOLDER / "pytest_json" / "two_models")
+    same = read_items(FOLDER / "junit" / "pytest")
     for items in (read.items, same):
         items["item"] = items["item"].str.split("test_").str[-1]
     keys = ["model", "item", "score"]
@@ -227,11 +236,11 @@ def test_pytest_json_is_the_same_run_as_its_junit():
     assert len(read.blank) == 2 * 3
 
 
-@pytest.mark.parametrize("folder", ["run/unittest", "by_schema/surefire"])
+@pytest.mark.parametrize("folder", ["unittest", "surefire"])
 def test_junit_file_per_class_takes_the_model_from_the_folder(folder):
     read = read_with_notes(FOLDER / "junit" / folder)
     cases = letters(lambda topic, number: f"test_{number - 1}", without=["Peru"])
-    if folder == "run/unittest":
+    if folder == "unittest":
         expected = {
             (model, f"test_replies.Test{topic.title()}", item): score
             for (model, topic, item), score in cases.items()
@@ -247,7 +256,7 @@ def test_junit_file_per_class_takes_the_model_from_the_folder(folder):
 
 
 def test_junit_of_googletest_leaves_out_what_was_not_run():
-    read = read_with_notes(FOLDER / "junit" / "by_schema" / "gtest")
+    read = read_with_notes(FOLDER / "junit" / "gtest")
     scores = {"alpha": (1, 1, 0), "beta": (1, 0, 1)}
     assert table(read.items) == {
         (model, "Capitals", name): score
@@ -275,7 +284,7 @@ def test_tau2(layout):
 
 
 def test_promptfoo_runs_of_the_same_tests_share_items():
-    read = read_with_notes(FOLDER / "promptfoo_runs")
+    read = read_with_notes(FOLDER / "promptfoo_runs" / "two_models")
     scores = read.items.pivot(index="item", columns="model", values="score")
     assert len(scores) == 5
     known = letters(lambda topic, number: (topic, number), without=["Peru"])

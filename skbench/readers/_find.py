@@ -7,7 +7,7 @@ from pathlib import Path
 from skbench._checks import listed
 from skbench.readers._formats import FORMATS, TITLES
 from skbench.readers._json import has_an_object_per_line, object_of_lists, open_bytes
-from skbench.readers.loading import COMPRESSIONS, TABLES, kind_of
+from skbench.readers.loading import READABLE, TABLES, kind_of
 
 _HEADS = (2**16, 2**24)  # bytes; few records are longer than the first of these
 _TOKEN = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|[{}\[\]]')
@@ -51,11 +51,8 @@ def _refusal(path, kind):
     if kind == "empty":
         return f"{str(path)!r} is empty."
     if kind == "other":
-        return (
-            f"Cannot tell what {str(path)!r} is. Give a .csv or .tsv file "
-            f"({', '.join(COMPRESSIONS)} allowed), a .parquet or .jsonl file, or a log of "
-            f"{', '.join(form.title for form in FORMATS.values())}."
-        )
+        logs = ", ".join(form.title for form in FORMATS.values())
+        return f"Cannot tell what {str(path)!r} is. {READABLE}, or a log of {logs}."
     return f"{str(path)!r} is a {kind}, without results of single items. Give its folder."
 
 

@@ -5,7 +5,6 @@ import gzip
 import io
 import json
 import lzma
-import zlib
 from contextlib import contextmanager
 from functools import cache
 from itertools import chain
@@ -42,12 +41,13 @@ def parse(text, loads=json.loads):
         try:
             return loads(text)
         except ValueError:
-            return json.loads(_decoded(text))
+            return json.loads(decoded(text))
     except RecursionError:
         raise ValueError("the values are nested too deep") from None
 
 
-def _decoded(text):
+def decoded(text):
+    """Text from bytes; a ValueError names the first byte that is wrong."""
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -88,10 +88,8 @@ def damage_as_os_error():
     """Raise what the compressions raise for damaged data as an OSError."""
     try:
         yield
-    except (EOFError, lzma.LZMAError, zlib.error) as error:
-        raise OSError(str(error)) from error
-    except Exception as error:  # zstandard's own, which may not be installed
-        if type(error).__name__ != "ZstdError":
+    except Exception as error:  # known by name, as not all of them need be installed
+        if type(error).__name__ not in ("EOFError", "LZMAError", "ZstdError", "error"):
             raise
         raise OSError(str(error)) from error
 
@@ -135,18 +133,7 @@ def _blocks(path, bad):
         yield _elements(path, document(path), bad)
     else:
         for number, block in _lines(path, bad):
-            yield _objects(path, number, block, bad)
-
-
-def _elements(path, elements, bad):
-    numbers, found = [], []
-    for number, element in enumerate(elements, start=1):
-        if isinstance(element, dict):
-            numbers.append(number)
-            found.append(element)
-        else:
-            bad.refuse(path, f"element {number}", "is not an object in braces")
-    return numbers, found
+            yield _objects_of_lines(path, number, block, bad)
 
 
 def _lines(path, bad):
@@ -169,37 +156,44 @@ def _lines(path, bad):
         raise ValueError(f"Cannot read {str(path)!r}: {error}") from error
 
 
-def _objects(path, number, block, bad):
-    """Numbers of lines, from this one on, and the objects that they hold."""
+def _objects_of_lines(path, first, block, bad):
     text = block.removesuffix(b"\n")
-    n_lines = text.count(b"\n") + 1
+    numbers = range(first, first + text.count(b"\n") + 1)
     try:
         # No JSON has a line break within a string, so that commas may take their place.
         found = fast_loads()(b"[" + text.replace(b"\n", b",") + b"]")
-        if len(found) == n_lines and set(map(type, found)) == {dict}:
-            return range(number, number + n_lines), found
+        if len(found) == len(numbers) and set(map(type, found)) == {dict}:
+            return numbers, found
     except (ValueError, RecursionError):
         pass
-    return _objects_one_by_one(path, number, block, bad)
+    return _only_objects(path, _one_by_one(path, first, block, bad), bad, "line {}")
 
 
-def _objects_one_by_one(path, first, block, bad):
-    numbers, found = [], []
+def _one_by_one(path, first, block, bad):
     for number, line in enumerate(io.BytesIO(block), start=first):
-        if not line.strip():
-            continue
         try:
-            record = parse(line.removesuffix(b"\n"), fast_loads())
+            if line.strip():
+                yield number, parse(line.removesuffix(b"\n"), fast_loads())
         except ValueError as error:
             cut = not line.endswith(b"\n")
             reason = f"the file ends in the middle of a record ({error})" if cut else str(error)
             bad.refuse(path, number, reason)
-            continue
-        if isinstance(record, dict):
+
+
+def _elements(path, elements, bad):
+    return _only_objects(path, enumerate(elements, start=1), bad, "element {}")
+
+
+def _only_objects(path, numbered, bad, place):
+    """Numbers and objects; other values are refused or counted."""
+    numbers, found = [], []
+    for number, value in numbered:
+        if isinstance(value, dict):
             numbers.append(number)
-            found.append(record)
+            found.append(value)
         else:
-            bad.refuse(path, number, f"holds {_shortened(line)}, not an object in braces")
+            reason = f"holds {json.dumps(value)!r:.40}, not an object in braces"
+            bad.refuse(path, place.format(number), reason)
     return numbers, found
 
 
@@ -232,11 +226,6 @@ def label_at(record, path):
     if label is None or isinstance(label, (dict, list)):
         raise ValueError(f"has no label in field {path!r}")
     return label
-
-
-def _shortened(text, most=40):
-    text = text.decode("utf-8", "replace").strip()
-    return repr(text if len(text) <= most else text[: most - 3] + "...")
 
 
 def holds_json_lines(path):

@@ -2,7 +2,6 @@
 
 import re
 import warnings
-import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from contextlib import contextmanager
 from functools import partial
@@ -13,19 +12,27 @@ import pandas as pd
 
 from skbench._checks import listed
 from skbench.readers._found import BadLines
-from skbench.readers._json import MOST_EXPANSION, holds_json_lines, open_bytes, read_json_table
+from skbench.readers._json import (
+    MOST_EXPANSION,
+    decoded,
+    holds_json_lines,
+    open_bytes,
+    read_json_table,
+)
 
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _PARQUET = (".parquet", ".pq")
 LINES = (".jsonl", ".ndjson")
 TABLES = (*_SEPARATORS, *_PARQUET, *LINES)
+READABLE = (
+    f"Give a .csv or .tsv file ({', '.join(COMPRESSIONS)} allowed), a .parquet or .jsonl file"
+)
 _BLANKS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
 _LARGEST_PARQUET = 2**27  # values that a file may always hold, however small it is
 _TOO_LONG = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 _SKIPPED = re.compile(r"Skipping line (\d+): ([^\n]+)")
 _ENCODING = {"encoding": "utf-8-sig", "encoding_errors": "replace"}
-_AS_UTF8 = "Save it as UTF-8, in a spreadsheet as 'CSV UTF-8'."
 # -0,5 is a decimal; of 1,234 nobody can tell whether it is a thousand or a decimal.
 _DECIMAL_COMMA = r"-?[0-9]+,[0-9]+"
 _WHOLE = r"-?[0-9]+"
@@ -46,10 +53,7 @@ def load_categories(path, label_columns, bad=None):
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
     kind = kind_of(path)
     if path.is_dir() or not (kind in TABLES or holds_json_lines(path)):
-        raise ValueError(
-            f"Cannot tell what {str(path)!r} is. Give a .csv or .tsv file "
-            f"({', '.join(COMPRESSIONS)} allowed), a .parquet or a .jsonl file."
-        )
+        raise ValueError(f"Cannot tell what {str(path)!r} is. {READABLE}.")
     notes = []
     if kind in LINES or holds_json_lines(path):
         frame, notes = read_json_table(path, bad)
@@ -89,19 +93,19 @@ def n_shared(paths):
 
 @contextmanager
 def _naming(path):
-    """Say which file cannot be read, in one line."""
+    """Say which file cannot be read, and why, in one line."""
     try:
         yield
-    except pd.errors.EmptyDataError:
-        raise ValueError(f"{str(path)!r} is empty.") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"Cannot read {str(path)!r}: {_place_of_wrong_byte(path)}") from None
-    except (ValueError, OSError, EOFError, zlib.error) as error:
-        raise ValueError(f"Cannot read {str(path)!r}: {_plain_words(error)}") from error
+    except (ValueError, OSError) as error:
+        raise ValueError(f"Cannot read {str(path)!r}: {_reason(path, error)}") from error
 
 
-def _plain_words(error):
-    """What is wrong with a line, and what to do about it, for the parser's words."""
+def _reason(path, error):
+    """What is wrong, and what to do about it, for the parser's words."""
+    if isinstance(error, pd.errors.EmptyDataError):
+        return "it is empty."
+    if isinstance(error, UnicodeDecodeError):
+        return f"{_wrong_byte(path)}. Save it as UTF-8, in a spreadsheet as 'CSV UTF-8'."
     reason = " ".join(str(error).split())
     found = _TOO_LONG.search(reason)
     if found is None:
@@ -117,9 +121,19 @@ def _plain_words(error):
     return f"line {line} has {fields} fields, the header has {header}. {what}"
 
 
+def _wrong_byte(path):
+    """The first line that is not UTF-8, in words."""
+    with open_bytes(path) as file:
+        for number, line in enumerate(file, start=1):
+            if number == 1 and line.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+                return "it is UTF-16, not UTF-8"
+            try:
+                decoded(line)
+            except ValueError as error:
+                return f"line {number}, {error}"
+
+
 def _read_parquet(path):
-    if path.stat().st_size == 0:
-        raise ValueError(f"{str(path)!r} is empty.")
     try:
         from pyarrow.parquet import read_metadata
     except ImportError:
@@ -269,12 +283,10 @@ def _is_text(column):
 def without_categories(table):
     """The table with names in place of categories, which are for quick checks."""
     names = {}
-    for name in table:
-        column = table[name].array
-        if isinstance(column, pd.Categorical):
-            labels = column.categories.array.take(column.codes, allow_fill=True)
-            names[name] = pd.Series(labels, index=table.index)
-    return table.assign(**names) if names else table
+    for name, column in table.select_dtypes("category").items():
+        labels = column.cat.categories.array.take(column.array.codes, allow_fill=True)
+        names[name] = pd.Series(labels, index=table.index)
+    return table.assign(**names)
 
 
 def plain(rows):
@@ -282,18 +294,3 @@ def plain(rows):
     frames = {name: getattr(rows, name) for name in ("items", "groups", "blank")}
     known = {name: frame for name, frame in frames.items() if frame is not None}
     return rows._replace(**{name: without_categories(frame) for name, frame in known.items()})
-
-
-def _place_of_wrong_byte(path):
-    """The first line that is not UTF-8, in words, and what to do."""
-    with open_bytes(path) as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                if number == 1 and line.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-                    return f"it is UTF-16, not UTF-8. {_AS_UTF8}"
-                byte = line[error.start]
-                place = f"line {number}, byte {error.start + 1} (0x{byte:02x})"
-                return f"{place} is not UTF-8. {_AS_UTF8}"
-    return f"it is not UTF-8. {_AS_UTF8}"

@@ -73,7 +73,7 @@ def test_bad_line_is_refused_with_its_place_or_counted(kind, fast, lines, writte
     path = written(*lines[:5], spoil(lines[5]))
     text = message(path)
     assert text.startswith(f"{str(path)!r}, line 6: ")
-    assert reason in text and "--skip-bad-lines" in text
+    assert reason in text and "skip_bad_lines=True" in text
     read = read_with_notes(path, skip_bad_lines=True)
     items = read.items
     assert items["item"].tolist() == [f"capitals/{i}" for i in range(5)]

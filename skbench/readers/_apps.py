@@ -46,7 +46,7 @@ def _deepeval(case, run, path):
         str(run.get("testFile") or "test cases"),
         str(case["name"]),
         {metric["name"]: metric.get("score") for metric in metrics if not metric.get("error")},
-        digest=_digest(case.get("input") or case.get("turns")),
+        digest=_digest(case["input"]) if "input" in case else None,  # a conversation has none
     )
 
 

@@ -17,7 +17,7 @@ from skbench.report.terminal import DataError, say, visible
 SHADES = 9  # of the heat map; the template has their colors
 MOST_BYTES = 5_000_000  # of a page
 _MOST_BYTES_WITHOUT_ITEMS = 3_000_000
-_MOST_ROWS = 5_000, 1_000, 200  # groups and pairs: the first number that fits
+_MOST_ROWS = 5_000, 2_500, 1_000, 200  # groups and pairs: the first number that fits
 _MOST_ITEMS = 1e15  # beyond which no number of items is told
 _SIGNS = {"better": "+", "worse": "−", "tied": "=", "unknown": "?"}
 _TURNED = {"better": "worse", "worse": "better"}
@@ -60,7 +60,8 @@ def rendered(findings, about, verdicts, stem):
         items, n_items = items_page.embedded(scores, room, _beside(stem, "items"))
         text = text.replace(_PLACE_OF_ITEMS, items)
         if n_items < len(scores):
-            left_out["items"] = scores.reset_index()
+            scores = scores if findings.size["topics"] else scores.droplevel("topic")
+            left_out["items"] = scores.convert_dtypes().reset_index()
     return text, left_out
 
 

@@ -151,10 +151,13 @@ if (data) {
   }
   if (data.items.length < data.n_items) {
     const [here, all] = [data.items.length, data.n_items].map((n) => n.toLocaleString("en"));
+    const isRight = (item) => data.binary && item.slice(2).every((score) => score !== 0);
+    const rest = isRight(data.items[data.items.length - 1]) ? "Every model got the others right."
+      : "Items that some model did not get right come first.";
     const link = element("a", data.file);
     link.href = `./${encodeURIComponent(data.file)}`;
     find("items-left-out").append(
-      `Here are ${here} of ${all} items, first those that some model did not get right. All are in `,
+      `Here are ${here} of ${all} items, as many as fit on a page of 5 MB. ${rest} All are in `,
       link, ", beside this page.");
     find("items-left-out").hidden = false;
   }

@@ -41,7 +41,7 @@ def facts(findings, about):
     return [
         ("Date", about["date"]),
         ("Data", about["read"]),
-        ("Models", f"{len(names)}: {some}"),
+        ("Models", some),
         ("Past", "none" if past is None else counted(past.n_models, "earlier model")),
     ]
 

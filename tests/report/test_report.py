@@ -420,9 +420,9 @@ def test_title_names_data_date_models_and_past(file, items, tmp_path, monkeypatc
             row["model"] for row in json.loads(run(file, *options, "--json").stdout)["models"]
         )
         assert "<title>results.csv, 3 models, 1970-01-02: skbench report</title>" in text
-        assert f"<dt>Models</dt><dd>3: {names}</dd><dt>Past</dt><dd>{past}</dd>" in text
+        assert f"<dt>Models</dt><dd>{names}</dd><dt>Past</dt><dd>{past}</dd>" in text
         markdown = run(file, *options, "--markdown").stdout
-        assert f"- Models: 3: {names}\n- Past: {past}\n" in markdown
+        assert f"- Models: {names}\n- Past: {past}\n" in markdown
     document = json.loads(run(file, "--json").stdout)
     assert (document["data"], document["date"]) == ("results.csv", "1970-01-02")
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")

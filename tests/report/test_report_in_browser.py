@@ -153,8 +153,8 @@ def test_one_search_filters_every_table(browser, rich_page):
     assert set(clear) == {"better"}
     tab.uncheck("#odd")
     tab.fill("#search", "no-such-name")
-    tab.wait_for_function("() => document.getElementById('nowhere').textContent")
-    assert tab.text_content("#nowhere") == "No name has no-such-name."
+    tab.wait_for_function("() => document.getElementById('found').textContent")
+    assert tab.text_content("#found") == "No name has no-such-name."
     assert shown(tab, "#groups tbody tr") == 9 * 14
     assert tab.faults == []
 

@@ -16,22 +16,28 @@ class ItemListing extends Listing {
   // Items that this listing does not have are known as well: the search then finds none of them.
   knows(word) {
     data.searched ??= data.items.map(([topic, name]) =>
-      `${name} ${data.topics[topic] ?? ""}`.toLocaleLowerCase());
+      `${name} ${data.topics[topic] ?? ""}`.toLocaleLowerCase(),
+    );
     return data.searched.some((names) => names.includes(word));
   }
 
   show(title, headings, rows) {
     find(`${this.id}-title`).textContent = title;
     this.headings = headings;
-    this.table.tHead.rows[0].replaceChildren(...headings.map(({ text, kind, classes }) => {
-      const head = element("th", "", classes);
-      head.scope = "col";
-      head.dataset.kind = kind;
-      head.append(element("button", text));
-      head.firstChild.type = "button";
-      return head;
+    this.table.tHead.rows[0].replaceChildren(
+      ...headings.map(({ text, kind, classes }) => {
+        const head = element("th", "", classes);
+        head.scope = "col";
+        head.dataset.kind = kind;
+        head.append(element("button", text));
+        head.firstChild.type = "button";
+        return head;
+      }),
+    );
+    this.rows = rows.map((values) => ({
+      values,
+      names: values.slice(0, data.topics.length ? 2 : 1),
     }));
-    this.rows = rows.map((values) => ({ values, names: values.slice(0, data.topics.length ? 2 : 1) }));
     this.place();
   }
 
@@ -56,14 +62,9 @@ function chosen(id) {
 }
 
 // Mean score of all models but these; blank where none of them answered.
-function meanOfOthers(item, ...left_out) {
-  let sum = 0, n = 0;
-  data.models.forEach((_, m) => {
-    if (left_out.includes(m) || item[m + 2] === null) return;
-    sum += item[m + 2];
-    n += 1;
-  });
-  return n ? sum / n : "";
+function meanOfOthers(item, ...models) {
+  const known = item.slice(2).filter((score, m) => score !== null && !models.includes(m));
+  return known.length ? known.reduce((sum, score) => sum + score, 0) / known.length : "";
 }
 
 // Rows of a table: names of the item, scores of these models, mean score of the others.
@@ -86,19 +87,18 @@ function itemHeadings(...scores) {
   ];
 }
 
-const last = (values) => values[values.length - 1];
 const counted = (n) => `${n.toLocaleString("en")} item${n === 1 ? "" : "s"}`;
 
 function showOne(model, items, where) {
-  const name = data.models[model], score = (item) => item[model + 2];
+  const name = data.models[model];
+  const score = (item) => item[model + 2];
   const answered = items.filter((item) => score(item) !== null);
   const failed = data.binary ? answered.filter((item) => score(item) === 0) : answered;
-  const rows = itemRows(failed, model);
-  // Failures that other models did not share come first, or the lowest scores.
-  if (!data.binary) rows.sort((a, b) => a[data.topics.length ? 2 : 1] - b[data.topics.length ? 2 : 1]);
-  else if (data.models.length > 1) rows.sort((a, b) => last(b) - last(a));
+  // The lowest scores come first, or failures that other models did not share.
+  const key = data.binary ? (item) => -meanOfOthers(item, model) : score;
+  failed.sort((a, b) => key(a) - key(b));
   const title = data.binary ? `Failed by ${name}` : `Scores of ${name}, lowest first`;
-  listings[0].show(title, itemHeadings("score"), rows);
+  listings[0].show(title, itemHeadings("score"), itemRows(failed, model));
   find("items-said").textContent = data.binary
     ? `${name} failed ${failed.length.toLocaleString("en")} of ${counted(answered.length)}${where}.`
     : `${name} answered ${counted(answered.length)}${where}.`;
@@ -115,17 +115,19 @@ function showTwo(model, other, items, where) {
   listings[0].show(`${a} better than ${b}`, headings, itemRows(better.sort(bySize), model, other));
   listings[1].show(`${b} better than ${a}`, headings, itemRows(worse.sort(bySize), model, other));
   const alike = both.length - better.length - worse.length;
-  find("items-said").textContent = `Of ${counted(both.length)} that both answered${where}: ` +
+  find("items-said").textContent =
+    `Of ${counted(both.length)} that both answered${where}: ` +
     `${a} is better on ${better.length.toLocaleString("en")}, ` +
     `${b} on ${worse.length.toLocaleString("en")}, alike on ${alike.toLocaleString("en")}.`;
 }
 
 function showItems() {
-  const model = chosen("item-model"), other = chosen("item-other"), topic = chosen("item-topic");
+  const [model, other, topic] = ["item-model", "item-other", "item-topic"].map(chosen);
   const items = topic === null ? data.items : data.items.filter((item) => item[0] === topic);
   const page = data.items.length < data.n_items ? " on this page" : "";
   const where = (topic === null ? "" : ` in ${data.topics[topic]}`) + page;
   find("items-2-part").hidden = other === null || other === model;
+  listings[1].rows = [];
   if (find("items-2-part").hidden) showOne(model, items, where);
   else showTwo(model, other, items, where);
 }
@@ -133,32 +135,44 @@ function showItems() {
 // Chooses from names what is listed, and links to the list.
 function chooseItems(link, { model, other, topic }) {
   if (!data) return;
-  const places = { "item-model": data.models.indexOf(model), "item-other": data.models.indexOf(other),
-    "item-topic": data.topics.indexOf(topic) };
+  const places = {
+    "item-model": data.models.indexOf(model),
+    "item-other": data.models.indexOf(other),
+    "item-topic": data.topics.indexOf(topic),
+  };
   for (const [id, place] of Object.entries(places)) {
     if (find(id)) find(id).value = place < 0 ? "" : String(place);
   }
   link.hidden = false;
-  link.textContent = other ? `Items on which ${model} and ${other} differ` : `Items of ${model} in ${topic}`;
+  link.textContent = other
+    ? `Items on which ${model} and ${other} differ`
+    : `Items of ${model} in ${topic}`;
   showItems();
 }
 
 if (data) {
-  const choices = { "item-model": data.models, "item-other": data.models, "item-topic": data.topics };
+  const choices = {
+    "item-model": data.models,
+    "item-other": data.models,
+    "item-topic": data.topics,
+  };
   for (const [id, names] of Object.entries(choices)) {
     names.forEach((name, i) => find(id)?.append(new Option(name, i)));
     find(id)?.addEventListener("input", showItems);
   }
   if (data.items.length < data.n_items) {
     const [here, all] = [data.items.length, data.n_items].map((n) => n.toLocaleString("en"));
-    const isRight = (item) => data.binary && item.slice(2).every((score) => score !== 0);
-    const rest = isRight(data.items[data.items.length - 1]) ? "Every model got the others right."
+    const isRight = (item) => data.binary && item?.slice(2).every((score) => score !== 0);
+    const rest = isRight(data.items[data.items.length - 1])
+      ? "Every model got the others right."
       : "Items that some model did not get right come first.";
     const link = element("a", data.file);
     link.href = `./${encodeURIComponent(data.file)}`;
     find("items-left-out").append(
       `Here are ${here} of ${all} items, as many as fit on a page of 5 MB. ${rest} All are in `,
-      link, ", beside this page.");
+      link,
+      ", beside this page.",
+    );
     find("items-left-out").hidden = false;
   }
   showItems();

@@ -61,7 +61,8 @@ class Listing {
     const placed = shown.slice(0, this.most);
     for (const row of placed) row.element ??= this.build(row);
     this.table.tBodies[0].replaceChildren(...placed.map((row) => row.element));
-    let count = shown.length < this.rows.length ? `${shown.length} of ${this.rows.length} rows` : "";
+    let count =
+      shown.length < this.rows.length ? `${shown.length} of ${this.rows.length} rows` : "";
     if (placed.length < shown.length) {
       count = `first ${placed.length} of ${shown.length} rows; the CSV has all`;
     }
@@ -73,7 +74,8 @@ class Listing {
     for (const other of this.heads) other.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", descending ? "descending" : "ascending");
     const key = head.dataset.kind === "t" ? textKey : numberKey;
-    const column = head.cellIndex, way = descending ? -1 : 1;
+    const column = head.cellIndex;
+    const way = descending ? -1 : 1;
     const keys = new Map(this.rows.map((row) => [row, key(row.values[column])]));
     this.rows.sort((a, b) => order(keys.get(a), keys.get(b), way));
     this.place();
@@ -104,8 +106,8 @@ function csvCell(value) {
 }
 
 function pageName() {
-  const name = location.pathname.split("/").pop().replace(/\.[^.]*$/, "");
-  return decodeURIComponent(name) || "report";
+  const file = location.pathname.split("/").pop();
+  return decodeURIComponent(file.replace(/\.[^.]*$/, "")) || "report";
 }
 
 function save(name, text) {
@@ -162,7 +164,10 @@ function search() {
   }
   if (heat) placeHeat();
   const unknown = words.filter((word) => !searched.some((listing) => listing.knows(word)));
-  find("nowhere").textContent = unknown.length ? `No name has ${unknown.join(", ")}.` : "";
+  const matching = searched.filter((listing) => words.some((word) => listing.knows(word)));
+  const count = matching.reduce((sum, listing) => sum + listing.shown.length, 0);
+  const found = words.length ? `${count} rows` : "";
+  find("found").textContent = unknown.length ? `No name has ${unknown.join(", ")}.` : found;
 }
 let waiting;
 find("search").addEventListener("input", () => {

@@ -213,11 +213,12 @@ explain(heat, "cell", (topic, model) => {
   return { sentence: `${model}, ${topic}: ${sentence}`, choice: { model, topic } };
 });
 explain(matrix, "pair", (model, other) => {
+  if (model === other) return null;
+  const choice = { model, other };
   const row = pairAt.get(keyOf(model, other)) ?? pairAt.get(keyOf(other, model));
-  if (!row) return null;
+  if (!row) return { sentence: `${model} and ${other}`, choice }; // one for which there was no room
   const [first, is, second, difference, low, high] = printed(row);
-  const sentence = `${first} is ${is} ${second}: ${difference} (${low} to ${high}).`;
-  return { sentence, choice: { model, other } };
+  return { sentence: `${first} is ${is} ${second}: ${difference} (${low} to ${high}).`, choice };
 });
 
 // On paper nothing can be opened.

@@ -67,4 +67,5 @@ def embedded(scores, room, file):
         if room < 0:
             break
         rows.append(row)
-    return f"{head}{','.join(rows)}{tail if len(rows) < len(scores) else ']}'}", len(rows)
+    end = tail if len(rows) < len(scores) else "]}"
+    return head + ",".join(rows) + end, len(rows)

@@ -231,7 +231,7 @@ def _estimated(metric, summary, level, seed):
     drawn = model.sample(_DRAWS, random_state=seed)
     found = extremes(
         Draws(np.clip(drawn.values, 0, 1), drawn.labels, drawn.kind),
-        of=["gap", "ratio"],
+        of="both",
         greater_is_better=metric != "fpr",
         confidence_level=level,
     )

@@ -22,7 +22,7 @@ from skbench.report.table import number, p_value
 from skbench.report.terminal import DataError, command_with, in_one_line, say, working
 from skbench.stats.intervals.classification import equality_p_value
 
-_DRAWS = 4000
+_DRAWS = 2000
 _MOST_NAMED = 3  # candidates for the worst group, and commands that are offered
 _MOST_GROUPS = 50  # in a column that is offered for --by
 _NOTE = (

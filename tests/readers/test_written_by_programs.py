@@ -209,7 +209,7 @@ def test_mt_bench_pairs_are_votes():
         read_items(FOLDER / "mt_bench_pairs")
 
 
-def tests_of_replies(topic_and_item):
+def replies_tested(topic_and_item):
     """Tests that were run on all replies: two broke, in the fixtures before and after a test."""
     return letters(topic_and_item, without=["Peru", "1 + 2"])
 
@@ -217,7 +217,7 @@ def tests_of_replies(topic_and_item):
 def test_junit_of_pytest():
     """A test that fails, and breaks when it is torn down, stands there twice: it broke."""
     read = read_with_notes(FOLDER / "junit" / "pytest")
-    cases = tests_of_replies(lambda topic, number: f"test_reply[{topic}-{number - 1}]")
+    cases = replies_tested(lambda topic, number: f"test_reply[{topic}-{number - 1}]")
     expected = {(model, "test_replies", item): score for (model, _, item), score in cases.items()}
     known = {(model, "test_replies", "test_known_to_fail"): model == "beta" for model in MODELS}
     assert table(read.items) == expected | known

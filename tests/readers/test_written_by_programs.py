@@ -89,7 +89,7 @@ def test_deepeval_2():
 
 
 def test_deepeval_conversations_are_items():
-    read = read_with_notes(FOLDER / "deepeval" / "conversations", topic="metadata.topic")
+    read = read_with_notes(FOLDER / "deepeval" / "conversations")
     expected = letters(lambda topic, number: f"{topic}-{number}", without=["Peru"])
     assert sorted(read.items["score"]) == sorted(expected.values())
     assert set(read.items["model"]) == set(MODELS)
@@ -193,14 +193,14 @@ def test_opencompass():
 
 def test_mt_bench_has_a_model_per_name_whatever_the_prompts_of_the_judge():
     read = read_with_notes(FOLDER / "mt_bench" / "single")
-    topics = {81: "writing", 111: "math"}
+    topics = {81: "writing", 82: "writing", 111: "math", 112: "math"}
     assert table(read.items) == {
         (model, topics[question], f"{question} turn {turn}"): rating
         for (question, turn), ratings in RATINGS.items()
         for model, rating in zip(MODELS, ratings, strict=True)
         if rating is not None
     }
-    assert read.items["cluster"].nunique() == 2
+    assert read.items["cluster"].nunique() == 4
     assert len(read.blank) == 1
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from skbench._checks import listed
 from skbench.readers._formats import FORMATS, TITLES
-from skbench.readers._json import has_an_object_per_line, object_of_lists, open_bytes
+from skbench.readers._json import beginning, has_an_object_per_line, object_of_lists
 from skbench.readers.loading import READABLE, TABLES, kind_of
 
 _HEADS = (2**16, 2**24)  # bytes; few records are longer than the first of these
@@ -99,15 +99,9 @@ def recognize(path):
 
 
 def _head_and_keys(path):
-    """The beginning of a file, and where that is JSON the keys of its outermost object."""
+    """The beginning of a file, and the keys of the first object in it where that is JSON."""
     for size in _HEADS:
-        try:
-            with open_bytes(path) as file:
-                head = file.read(size).removeprefix(b"\xef\xbb\xbf").lstrip()
-        except OSError:
-            return b"", set()
-        if head[:1] not in (b"{", b"["):
-            return head, set()
+        head = beginning(path, size)
         keys, whole = _keys_of_the_first_object(head)
         if whole or any(signs <= keys for signs, _ in _SIGNS):
             break
@@ -115,15 +109,15 @@ def _head_and_keys(path):
 
 
 def _keys_of_the_first_object(text):
-    """Keys of the first object in a text, and whether the text reaches its end."""
+    """Keys of the first object of a JSON text, and whether the text reaches its end."""
     keys, depth = set(), 0
-    for token in _TOKEN.finditer(text):
+    for token in _TOKEN.finditer(text) if text[:1] in (b"{", b"[") else ():
         if token[0] == b"{" or (token[0] == b"[" and depth):
             depth += 1
         elif token[0] in (b"}", b"]"):
             depth -= 1
             if depth <= 0:
-                return keys, True
+                break
         elif token[2] and depth == 1:
             keys.add(token[1].decode("utf-8", "replace"))
-    return keys, False
+    return keys, depth <= 0

@@ -7,6 +7,7 @@ import json
 import lzma
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 
@@ -64,15 +65,30 @@ def open_bytes(path):
     return io.BufferedReader(_Capped(_OPENERS[suffix](path), path.stat().st_size), _BLOCK)
 
 
+def beginning(path, size=64):
+    """The first bytes of a file, without blanks; none where it is damaged."""
+    try:
+        with open_bytes(path) as file:
+            return file.read(size).removeprefix(_BOM).lstrip()
+    except OSError:
+        return b""
+
+
 def zstandard_stream(file, path):
     """What a file object holds, several frames of Zstandard one after the other."""
+    unpacker = optional("zstandard", path).ZstdDecompressor()
+    return unpacker.stream_reader(file, read_across_frames=True, closefd=True)
+
+
+def optional(module, path):
+    """A module that not everybody has installed, and that reading this file needs."""
     try:
-        import zstandard
+        return import_module(module)
     except ImportError:
+        package = module.partition(".")[0]
         raise ImportError(
-            f"Reading {str(path)!r} needs zstandard: pip install 'skbench[readers]'."
+            f"Reading {str(path)!r} needs {package}: pip install 'skbench[readers]'."
         ) from None
-    return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=True)
 
 
 _OPENERS = {
@@ -129,7 +145,7 @@ def records(path, bad):
 
 def _blocks(path, bad):
     """Numbers and objects of a JSON Lines file, some lines at a time, or of one JSON list."""
-    if _first_letter(path) == b"[":
+    if beginning(path)[:1] == b"[":
         yield _elements(path, document(path), bad)
     else:
         for number, block in _lines(path, bad):
@@ -230,15 +246,7 @@ def label_at(record, path):
 
 def holds_json_lines(path):
     """Whether a file begins with an object or a list of them."""
-    return _first_letter(path) in (b"{", b"[")
-
-
-def _first_letter(path):
-    try:
-        with open_bytes(path) as file:
-            return file.read(64).removeprefix(_BOM).lstrip()[:1]
-    except OSError:
-        return b""
+    return beginning(path)[:1] in (b"{", b"[")
 
 
 def read_json_table(path, bad):
@@ -314,7 +322,7 @@ def has_an_object_per_line(path):
 
 def object_of_lists(path):
     """The object that a file is, if lists of other objects stand in it, or None."""
-    if _first_letter(path) != b"{" or has_an_object_per_line(path):
+    if beginning(path)[:1] != b"{" or has_an_object_per_line(path):
         return None
     try:
         whole = document(path)

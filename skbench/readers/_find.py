@@ -9,6 +9,8 @@ from skbench.readers._formats import FORMATS, TITLES
 from skbench.readers._json import beginning, has_an_object_per_line, object_of_lists
 from skbench.readers.loading import READABLE, TABLES, kind_of
 
+_OTHER = "no results that are known"
+_DANGLING = "links to files that are not there"
 _HEADS = (2**16, 2**24)  # bytes; few records are longer than the first of these
 _TOKEN = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|[{}\[\]]')
 # Files that belong to a log, without answers of their own.
@@ -36,7 +38,7 @@ def find(paths, only=None):
             found.setdefault(kind, []).append(path)
             continue
         for file in _files(path):
-            kind = recognize(file) if file.exists() else "dangling"
+            kind = recognize(file) if file.exists() else _DANGLING
             (found if kind in TITLES else ignored).setdefault(kind, []).append(file)
     return {kind: list(dict.fromkeys(files)) for kind, files in found.items()}, _in_words(ignored)
 
@@ -50,7 +52,7 @@ def _files(folder):
 def _refusal(path, kind):
     if kind == "empty":
         return f"{str(path)!r} is empty."
-    if kind == "other":
+    if kind == _OTHER:
         logs = ", ".join(form.title for form in FORMATS.values())
         return f"Cannot tell what {str(path)!r} is. {READABLE}, or a log of {logs}."
     return f"{str(path)!r} is a {kind}, without results of single items. Give its folder."
@@ -58,16 +60,11 @@ def _refusal(path, kind):
 
 def _in_words(ignored):
     """Sentences on ignored files; summaries that the readers use are no news."""
-    reasons = {
-        "empty": "empty",
-        "other": "no results that are known",
-        "dangling": "links to files that are not there",
-    }
     return [
-        f"ignored {len(files)} file{'s' * (len(files) > 1)} ({reasons[kind]}): "
+        f"ignored {len(files)} file{'s' * (len(files) > 1)} ({kind}): "
         f"{listed([file.name for file in files], most=4)}"
         for kind, files in ignored.items()
-        if kind in reasons
+        if kind in ("empty", _OTHER, _DANGLING)
     ]
 
 
@@ -78,9 +75,9 @@ def recognize(path):
         return "empty"
     head, keys = _head_and_keys(path)
     if head[:2] == b"PK":
-        return "inspect" if kind in (".eval", ".json") or b"_journal/" in head else "other"
+        return "inspect" if kind in (".eval", ".json") or b"_journal/" in head else _OTHER
     if head[:1] == b"<":
-        return "junit" if b"<testsuite" in head else "other"
+        return "junit" if b"<testsuite" in head else _OTHER
     sign = next((name for signs, name in _SIGNS if signs <= keys), None)
     if sign is not None:
         return sign
@@ -95,7 +92,7 @@ def recognize(path):
     # Lists of objects, lines of them, or one object that holds such a list.
     is_list = head[:1] == b"[" and keys
     by_lines = keys and (is_list or has_an_object_per_line(path) or object_of_lists(path))
-    return "table" if by_lines else "other"
+    return "table" if by_lines else _OTHER
 
 
 def _head_and_keys(path):

@@ -55,7 +55,7 @@ def check_confidence_level(confidence_level):
     if not isinstance(confidence_level, numbers.Real) or not 0 < confidence_level < 1:
         raise ValueError(
             f"confidence_level must be strictly between 0 and 1, got {confidence_level!r}. "
-            "Write 0.95 for 95 %."
+            "Write 0.95 for 95%."
         )
 
 
@@ -257,8 +257,8 @@ def check_within(what, scores, bounds, slack=0.0):
     if len(outside):
         raise ValueError(
             f"{len(outside)} of {len(scores)} {what} outside bounds from {low:g} to {high:g}, such "
-            f"as {outside[0]:g}. Give the range that the score has by its definition as bounds "
-            "(--bounds)."
+            f"as {outside[0]:g}. Pass the range that the score has by its definition as "
+            "bounds=."
         )
 
 

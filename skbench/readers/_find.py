@@ -21,6 +21,11 @@ _PARTS = (
 )
 _SIGNS = [(keys, name) for name, form in FORMATS.items() for keys in form.signs] + list(_PARTS)
 _HELM_PARTS = ("scenario.json", "scenario_state.json", "stats.json", "instances.json")
+_PARTS_BY_NAME = {
+    "meta.yaml": "part of an MLflow run",
+    "model_meta.json": "part of an MTEB run",
+    "run_settings.jsonl": "part of an MTEB run",
+}
 
 
 def find(paths, only=None):
@@ -73,6 +78,8 @@ def recognize(path):
     kind = kind_of(path)
     if path.stat().st_size == 0:
         return "empty"
+    if path.name in _PARTS_BY_NAME:
+        return _PARTS_BY_NAME[path.name]
     head, keys = _head_and_keys(path)
     if head[:2] == b"PK":
         return "inspect" if kind in (".eval", ".json") or b"_journal/" in head else _OTHER

@@ -2,8 +2,10 @@
 
 from skbench.report.table import number, score_form
 from skbench.report.tables import unlike_groups
+from skbench.report.understanding import counted
 
 _NAMED = 4  # names that a sentence holds
+_MOST_NAMES = 12  # that a list above the report holds
 _SURE, _PROBABLE = 0.9, 0.5  # probabilities that a sentence states, or calls probable
 _OUT_OF_REACH = 1e6  # items that nobody will add
 
@@ -25,9 +27,22 @@ def headline(findings):
     scores = {row.model: number(row.value, form) for row in models}
     return [
         *doubts,
-        _best(best, scores),
+        best_in_words(best, scores),
         *unlike_in_the_headline(findings.groups),
         *_settled(findings, best),
+    ]
+
+
+def facts(findings, about):
+    """Date, data, models and past of a report, as pairs of a word and a text."""
+    past, names = findings.worth, list(findings.models()["model"])
+    more = len(names) - _MOST_NAMES
+    some = ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return [
+        ("Date", about["date"]),
+        ("Data", about["read"]),
+        ("Models", some),
+        ("Past", "none" if past is None else counted(past.n_models, "earlier model")),
     ]
 
 
@@ -43,7 +58,8 @@ def listed(names):
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def _best(best, scores):
+def best_in_words(best, scores):
+    """Who may be the best, in a sentence; `scores` are texts by model, the best first."""
     if len(best) == 1:
         second = next((name for name in scores if name != best[0]), None)
         return (

@@ -4,16 +4,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
-import numpy as np
-import pandas as pd
 
-from skbench.report import past as pasts
-from skbench.report import reading, tables
+from skbench._lazy import later
 from skbench.report.formats import format_options, show_estimates
 from skbench.report.options import Names, model_options, population_option
 from skbench.report.table import Column, Table, p_value, score_form
 from skbench.report.terminal import DataError, in_one_line, print_prose, working
-from skbench.report.understanding import counted
+
+pasts = later("skbench.report.past")
+reading = later("skbench.report.reading")
+tables = later("skbench.report.tables")
+understanding = later("skbench.report.understanding")
 
 
 @click.command()
@@ -75,6 +76,8 @@ def compare(file, a, b, by, bounds, confidence_level, missing, adjust, form, **o
 
 def _read(file, a, b, by, roles, missing):
     """Rows, columns, and which two models: of one file, or one of each of two files."""
+    import pandas as pd
+
     if a is None or not Path(a).exists():
         return *reading.read_models(file, by, roles, missing), a, b
     if b is not None:
@@ -120,6 +123,8 @@ def _two(names):
 
 def _table(result, frame):
     """The table for people; narrow terminals lack correlation and numbers of items."""
+    import numpy as np
+
     form = score_form(frame["value"])
     needed = np.ceil(frame["items_needed"] - 1e-9)
     columns = [Column("a", frame["model_a"]), Column("b", frame["model_b"])]
@@ -137,7 +142,7 @@ def _table(result, frame):
     ]
     e = result.estimate
     head = [
-        f"{counted(len(result), 'comparison')}: {e.method}",
+        f"{understanding.counted(len(result), 'comparison')}: {e.method}",
         f"{100 * e.confidence_level:.4g} % intervals; p-values by {result.test}",
         *result.remarks,
     ]

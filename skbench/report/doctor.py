@@ -4,15 +4,15 @@ from pathlib import Path
 
 import click
 
-from skbench._checks import listed
+from skbench._lazy import later
 from skbench.report.formats import form_option, print_json
 from skbench.report.options import Names, reading_options
-from skbench.report.reading import ONE_SCORE, check_topics, renamed
 from skbench.report.table import Column, Table
 from skbench.report.terminal import command_with, in_one_line, print_line
-from skbench.report.understanding import topic_columns, understood
 from skbench.report.writers import print_grid
 
+reading = later("skbench.report.reading")
+understanding = later("skbench.report.understanding")
 _MOST_COLUMNS = 12
 _MOST_NOTES = 10
 _LONGEST_EXAMPLE = 30  # letters
@@ -34,18 +34,18 @@ def doctor(paths, by, form, **roles):
     with in_one_line():
         # As `estimate` takes it: model by itself is one group per model.
         by = [name for name in by or [] if name not in ("model", roles["model"])] or None
-        check_topics(by, roles["model"])
+        reading.check_topics(by, roles["model"])
         new_names = roles.pop("rename")
         try:
             from skbench.readers import read_with_notes
 
             source = paths[0] if len(paths) == 1 else list(paths)
-            rows = renamed(read_with_notes(source, topic=by, **roles), new_names)
+            rows = reading.renamed(read_with_notes(source, topic=by, **roles), new_names)
         except (ValueError, FileNotFoundError, ImportError):
             if form == "text":
                 _list_columns(paths)
             raise
-        found = understood(rows)
+        found = understanding.understood(rows)
         if form == "json":
             about = {"columns": rows.columns, "notes": rows.notes, "formats": rows.formats}
             print_json(about | found.to_dict())
@@ -55,7 +55,7 @@ def doctor(paths, by, form, **roles):
             if line:
                 print_line(line)
         if name is None:
-            print_line(f"next: none. {ONE_SCORE}")
+            print_line(f"next: none. {reading.ONE_SCORE}")
             return
         print_line(f"in Python: skbench.read_items({_arguments(source, by, roles)})")
         print_line(f"next: {command_with(name, **options)}")
@@ -81,7 +81,7 @@ def _next(rows, found):
     if found.what == "groups":
         return ("report" if "k" in rows.groups else "estimate"), {}
     items = rows.items
-    groups = [name for name in ("model", *topic_columns(rows)) if name in items]
+    groups = [name for name in ("model", *understanding.topic_columns(rows)) if name in items]
     if groups and not items.duplicated(groups).any() and not items["score"].isin((0, 1)).all():
         return None, {}
     spread = items["score"].groupby([items[name] for name in groups]) if groups else None
@@ -95,6 +95,7 @@ def _next(rows, found):
 
 def _list_columns(paths):
     """The columns of a table that is no results as far as can be told."""
+    from skbench._checks import listed
     from skbench.readers.loading import load_table
 
     for path in paths:

@@ -2,11 +2,10 @@
 
 import functools
 import json
+import math
 import sys
 
 import click
-import numpy as np
-import pandas as pd
 
 from skbench import __version__
 from skbench.report.terminal import visible
@@ -81,15 +80,16 @@ def print_json(document):
 
 def _plain(value):
     """A value as JSON has it: tables as lists of objects, what is not known or finite as null."""
-    if isinstance(value, pd.DataFrame):
+    if hasattr(value, "columns"):  # a table
         return [_plain(row) for row in value.astype(object).to_dict("records")]
     if isinstance(value, dict):
         return {str(name): _plain(part) for name, part in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
+    if hasattr(value, "tolist"):  # of numpy
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
         return [_plain(part) for part in value]
-    value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float):
-        return value if np.isfinite(value) else None
+        return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, (bool, int)) else str(value)
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 import click
 
 from skbench._files import write_whole
-from skbench.report import past as pasts
-from skbench.report import reading, tables
+from skbench._lazy import later
 from skbench.report.formats import form_option, print_data, print_json
 from skbench.report.options import (
     Names,
@@ -22,6 +21,9 @@ from skbench.report.options import (
 )
 from skbench.report.terminal import DataError, in_one_line, print_line, say, working
 
+pasts = later("skbench.report.past")
+reading = later("skbench.report.reading")
+tables = later("skbench.report.tables")
 EXIT_CODES = {"pass": 0, "fail": 3, "undecided": 4}
 _KEPT = ("model", "topic", "item", "cluster", "score")
 

@@ -4,15 +4,17 @@ from dataclasses import replace
 
 import click
 
-from skbench.report import past as pasts
-from skbench.report import reading, tables
+from skbench._lazy import later
 from skbench.report.formats import format_options, show_estimates
 from skbench.report.options import Names, model_options, plot_option, population_option
-from skbench.report.rank_scores import published_rows, show_rank_scores
 from skbench.report.table import Column, Table, score_form
 from skbench.report.terminal import DataError, in_one_line, save_picture, working
-from skbench.report.understanding import counted
 
+pasts = later("skbench.report.past")
+rank_scores = later("skbench.report.rank_scores")
+reading = later("skbench.report.reading")
+tables = later("skbench.report.tables")
+understanding = later("skbench.report.understanding")
 _MOST_LETTERS = 12  # groups of ties that letters keep readable
 
 
@@ -55,14 +57,14 @@ def leaderboard(file, topics, bounds, confidence_level, missing, half_width, n_r
     with in_one_line():
         if half_width is not None:
             _refuse_options(of_items)
-            rows = published_rows(file, options["model"], options["score"])
-            return show_rank_scores(form, rows, half_width, n_runs, confidence_level)
+            rows = rank_scores.published_rows(file, options["model"], options["score"])
+            return rank_scores.show_rank_scores(form, rows, half_width, n_runs, confidence_level)
         rows, columns = reading.read_models(
             file, topics, options, missing, whole_sets=True, option="--topics"
         )
         if "euroeval" in rows.formats:
             _refuse_options(of_items)
-            return show_rank_scores(form, rows.items, None, n_runs, confidence_level)
+            return rank_scores.show_rank_scores(form, rows.items, None, n_runs, confidence_level)
         known_range = reading.score_range(rows, bounds)
         with working("ranking"):
             learned = pasts.learn(past, bank, rows, file, topics, options, known_range)
@@ -132,7 +134,7 @@ def _table(board, frame, items, columns):
         )
     e = board.estimate
     head = [
-        f"{counted(len(board), 'model')} on {_size(items, columns)}: {e.method}",
+        f"{understanding.counted(len(board), 'model')} on {_size(items, columns)}: {e.method}",
         f"score: {tables.promise(e)}",
         f"ranks: {100 * e.confidence_level:g} %, all models at once: every model's rank is in its "
         "set",
@@ -144,6 +146,7 @@ def _table(board, frame, items, columns):
 
 
 def _size(items, columns):
+    counted = understanding.counted
     size = counted(items.drop_duplicates([*(columns["by"] or []), "item"]).shape[0], "item")
     if columns["by"]:
         size += f" of {counted(_n_topics(items, columns), 'topic')}"

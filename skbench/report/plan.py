@@ -4,7 +4,7 @@ import math
 
 import click
 
-from skbench.report import plan_bank
+from skbench._lazy import later
 from skbench.report.formats import form_option, show
 from skbench.report.options import (
     Accuracy,
@@ -16,11 +16,12 @@ from skbench.report.options import (
     past_options,
     reading_options,
 )
-from skbench.report.past import check_past
-from skbench.report.reading import read_models, score_range
 from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line, say
 
+pasts = later("skbench.report.past")
+plan_bank = later("skbench.report.plan_bank")
+reading = later("skbench.report.reading")
 _CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.9)
 _GUESSES = ("accuracy", "std", "correlation", "noise", "cluster_size", "icc")
 _POSITIVE = click.FloatRange(0, min_open=True)
@@ -76,7 +77,7 @@ def plan(file, a, b, effect, items, power, confidence_level, repeats, form, **op
     guesses = {name: options.pop(name) for name in _GUESSES}
     new = {name: options.pop(name) for name in ("half_width", "choose", "output", "seed")}
     earlier = options.pop("past"), options.pop("bank")
-    if check_past(*earlier):
+    if pasts.check_past(*earlier):
         others = {"FILE": file, "--effect": effect, "--items": items, "--repeats": repeats}
         others |= {f"--{name.replace('_', '-')}": value for name, value in guesses.items()}
         plan_bank.check_usage(others, new["choose"], new["output"])
@@ -187,7 +188,7 @@ def _measured(file, a, b, roles, repeats):
     """Variance components of two models in a file."""
     from skbench.comparison import compare_models
 
-    rows, columns = read_models(file, None, roles)
+    rows, columns = reading.read_models(file, None, roles)
     items = rows.items
     names = sorted(items["model"].unique(), key=str)
     if a is None and len(names) != 2:
@@ -220,7 +221,7 @@ def _measured(file, a, b, roles, repeats):
     words = [f"{first} and {second}, with the spread of {n_items} shared items of FILE"]
     if in_clusters:
         words.append("in clusters like these")
-    return ", ".join(words + _on_repeats(row["n_repeats"])), [row], score_range(rows)
+    return ", ".join(words + _on_repeats(row["n_repeats"])), [row], reading.score_range(rows)
 
 
 def _in_unit(effect, unit):

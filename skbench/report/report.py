@@ -6,14 +6,15 @@ import sys
 from pathlib import Path
 
 import click
-import numpy as np
 
-from skbench.report import past as pasts
-from skbench.report import reading, thresholds
+from skbench._lazy import later
+from skbench.report import thresholds
 from skbench.report.formats import form_option, print_data, print_json
 from skbench.report.options import Names, features_option, file_option, model_options, seed_option
 from skbench.report.terminal import in_one_line, say, working
 
+pasts = later("skbench.report.past")
+reading = later("skbench.report.reading")
 THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
 
 
@@ -96,7 +97,7 @@ def _read(paths, by, roles, missing):
     items = rows.items
     if "item" not in items:
         # Models then share nothing that is known, and are compared as on different items.
-        items["item"] = np.arange(len(items))
+        items["item"] = range(len(items))
     rows = reading.named_after(rows, paths[0])
     return rows, [name for name in reading.topic_names(by) or ["topic"] if name in items]
 

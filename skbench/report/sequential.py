@@ -4,14 +4,14 @@ import sys
 from pathlib import Path
 
 import click
-import numpy as np
 
-from skbench.report import reading
+from skbench._lazy import later
 from skbench.report.formats import format_options, show
 from skbench.report.options import Share, bounds_option, level_option, reading_options
 from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line
 
+reading = later("skbench.report.reading")
 GO_ON = 4  # exit code; 0 says stop
 
 
@@ -91,6 +91,8 @@ def _running(state, names, bounds, settings):
 
 def _scores(file, wanted, bounds, roles):
     """Scores of the items that all these models answered, in the order they were complete."""
+    import numpy as np
+
     rows = reading.read_rows(file, None, roles)
     items = rows.items
     if "model" not in items:

@@ -1,9 +1,8 @@
 """A table for people: what commands fill, and writers print."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
-
-import numpy as np
 
 
 class Column(NamedTuple):
@@ -70,9 +69,9 @@ def number(value, form):
     """A number in this format; what is not known is said, what is not there is blank."""
     if value is None:
         return ""
-    if np.isnan(value):
+    if math.isnan(value):
         return "unknown"
-    return f"{value:{_without_minus_zero(form)}}" if np.isfinite(value) else "infinite"
+    return f"{value:{_without_minus_zero(form)}}" if math.isfinite(value) else "infinite"
 
 
 def _without_minus_zero(form):
@@ -94,6 +93,8 @@ def decimals_for(values):
     >>> decimals_for([0.25, 1.0]), decimals_for([3.0, 100.0]), decimals_for([0.012])
     (3, 1, 4)
     """
+    import numpy as np
+
     values = np.abs(np.asarray(values, dtype=float))
     largest = np.max(values, initial=0, where=np.isfinite(values))
     if largest == 0:

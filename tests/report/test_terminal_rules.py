@@ -1,4 +1,4 @@
-"""What all commands share: -h, -q, percentages, zeros without a sign."""
+"""What all commands share: help, notes, rows, percentages, names, zeros without a sign."""
 
 import subprocess
 import sys
@@ -38,6 +38,15 @@ def test_help_is_short(arguments):
     """In a process of its own: click keeps the names of the first call."""
     done = subprocess.run([sys.executable, "-m", "skbench", *arguments], capture_output=True)
     assert done.returncode == 0 and b"--help" in done.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_loads_nothing_heavy(command):
+    arguments = [sys.executable, "-X", "importtime", "-m", "skbench", command, "--help"]
+    done = subprocess.run(arguments, capture_output=True, text=True)
+    loaded = {line.rpartition("|")[2].strip().split(".")[0] for line in done.stderr.splitlines()}
+    assert done.returncode == 0 and "click" in loaded
+    assert not loaded & {"numpy", "pandas", "scipy", "sklearn", "narwhals", "matplotlib"}
 
 
 def test_quiet_keeps_the_results_and_the_errors(old_and_new, capsys):

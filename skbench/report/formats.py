@@ -8,7 +8,7 @@ import sys
 import click
 
 from skbench import __version__
-from skbench.report.terminal import visible
+from skbench.report.terminal import print_notes, visible
 from skbench.report.writers import as_latex, as_markdown, print_whole
 
 _FORMS = {"json": "JSON", "csv": "CSV", "markdown": "a Markdown table", "latex": "a LaTeX table"}
@@ -107,6 +107,7 @@ def _no_formula(value):
 
 def print_data(text):
     """Print for programs; on a terminal control characters of names are shown, not sent."""
+    print_notes()
     if sys.stdout.isatty():
         text = "\n".join(map(visible, text.split("\n")))
     click.echo(text, color=True)  # else it would take colors out of names

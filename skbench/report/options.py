@@ -1,6 +1,10 @@
 """Options that several commands share."""
 
+import math
+
 import click
+
+from skbench.report.terminal import MOST_NOTES, MOST_ROWS
 
 
 class Names(click.ParamType):
@@ -166,3 +170,48 @@ def _adding(*options):
 reading_options = _adding(*_READING)
 past_options = _adding(*_PAST)
 model_options = _adding(*_READING, bounds_option, level_option, _MISSING, *_PAST)
+
+
+class Rows(click.ParamType):
+    """A number of rows, or all of them."""
+
+    name = "N|all"
+
+    def convert(self, value, param, ctx):
+        """None for all."""
+        if value == "all":
+            return None
+        if not str(value).isdigit():
+            self.fail(f"{value!r} is no number of rows. Write a whole number, or all.", param, ctx)
+        return int(value)
+
+
+_MOST_NOTES = 3
+# Of every command, and kept in the meta of its context: see terminal.setting.
+COMMON = (
+    click.Option(
+        ["--rows"],
+        type=Rows(),
+        default="20",
+        show_default=True,
+        expose_value=False,
+        callback=lambda context, _, rows: context.meta.update({MOST_ROWS: rows}),
+        help="Rows of a table to print; files have all.",
+    ),
+    click.Option(
+        ["-q", "--quiet"],
+        is_flag=True,
+        expose_value=False,
+        callback=lambda context, _, quiet: context.meta.update({MOST_NOTES: 0} if quiet else {}),
+        help="Print no notes, only results, warnings and errors.",
+    ),
+    click.Option(
+        ["-v", "--verbose"],
+        is_flag=True,
+        expose_value=False,
+        callback=lambda context, _, verbose: context.meta.setdefault(
+            MOST_NOTES, math.inf if verbose else _MOST_NOTES
+        ),
+        help=f"Print all notes, not the {_MOST_NOTES} most important lines of them.",
+    ),
+)

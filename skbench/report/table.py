@@ -35,10 +35,16 @@ class Table(NamedTuple):
     promise: str = ""
     notes: Sequence[str] = ()
     nests: str = ""  # a column that narrow terminals show as headings over the first
+    nests_always: bool = False  # and wide ones, too
 
     def rows(self):
         """The text of all cells, row by row."""
         return list(zip(*(column.texts() for column in self.columns), strict=True))
+
+    def first(self, n):
+        """The same with the first n rows; None takes all."""
+        columns = [column._replace(cells=list(column.cells)[:n]) for column in self.columns]
+        return self._replace(columns=columns)
 
     def narrowed(self):
         """The same without what narrow terminals do not show."""

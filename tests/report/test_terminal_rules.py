@@ -55,9 +55,45 @@ def test_quiet_keeps_the_results_and_the_errors(old_and_new, capsys):
     assert run("report", old_and_new[0], "-q") == 0
     quiet = capsys.readouterr()
     assert quiet.out == loud.out
-    assert "score: column 'score'" in loud.err and "score: column 'score'" not in quiet.err
+    assert "understood: 1 model" in loud.err and quiet.err == ""
     assert run("report", "nothing.csv", "-q") == 1
     assert "There is no file 'nothing.csv'" in capsys.readouterr().err
+
+
+def test_three_lines_of_notes_the_doubtful_first(tmp_path, capsys):
+    path = tmp_path / "gaps.csv"
+    rows = [{"model": m, "task": t, "id": i, "score": (i + m) % 2, "length": 1}
+            for m in range(2) for t in "ab" for i in range(8 - 2 * m)]  # fmt: skip
+    pd.DataFrame(rows).to_csv(path, index=False)
+    assert run("compare", str(path)) == 0
+    few = capsys.readouterr().err.splitlines()
+    assert run("compare", str(path), "-v") == 0
+    notes = [line for line in capsys.readouterr().err.splitlines() if line[:7] != "warning"]
+    assert [line for line in few if line[:7] != "warning"] == [
+        "item ids start again in every topic: made unique by putting the topic in front",
+        "with gaps: 12.5% of the answers are not there (# all, + half or more, - less, . none)",
+        f"{len(notes) - 2} more notes: -v",
+    ]
+    assert "model: column 'model'" in notes and "not used: length (--features)" not in few
+    assert sum(line.startswith("warning: ") for line in few) == 1
+    assert run("compare", str(path), "-q") == 0
+    assert all(line.startswith("warning: ") for line in capsys.readouterr().err.splitlines())
+
+
+def test_tables_print_the_first_rows_and_files_have_all(tmp_path, capsys):
+    path = tmp_path / "many.csv"
+    cells = pd.MultiIndex.from_product([[f"m{i}" for i in range(8)], range(6)])
+    rows = cells.set_names(["model", "item"]).to_frame(index=False)
+    rows.assign(score=np.random.default_rng(0).integers(2, size=48)).to_csv(path, index=False)
+    for asked, printed in (([], 20), (["--rows", "5"], 5), (["--rows", "all"], 28)):
+        assert run("compare", str(path), *asked) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert sum(line.startswith("m") for line in lines if " tied" in line) == printed
+        assert (f"{28 - printed} more rows: --rows all" in lines) == (printed < 28)
+    for form, lines in (("--csv", 29), ("--markdown", 30)):
+        assert run("compare", str(path), form, "--rows", "5") == 0
+        assert capsys.readouterr().out.partition("\n\n")[0].count("\n") >= lines - 1
+    assert run("compare", str(path), "--rows", "few") == 2
 
 
 def test_margins_may_be_percentages_and_equal_results_pass(old_and_new, capsys):

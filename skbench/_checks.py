@@ -55,7 +55,7 @@ def check_confidence_level(confidence_level):
     if not isinstance(confidence_level, numbers.Real) or not 0 < confidence_level < 1:
         raise ValueError(
             f"confidence_level must be strictly between 0 and 1, got {confidence_level!r}. "
-            "Write 0.95 for 95 %."
+            "Write 0.95 for 95%."
         )
 
 

@@ -98,7 +98,7 @@ class ModelComparison:
         row = self.to_frame().iloc[position]
         a, b, *group = self.estimate.labels[position]
         where = f" in {', '.join(map(str, group))}" if group else ""
-        level = f"{100 * self.estimate.confidence_level:.4g} %"
+        level = f"{100 * self.estimate.confidence_level:.4g}%"
         ends = "unknown"
         if np.isfinite(row["low"]):
             ends = f"{row['low']:.4g} to {row['high']:.4g}"
@@ -118,7 +118,7 @@ class ModelComparison:
             return "\n".join([*self.sentences(), *self.remarks])
         head = (
             f"{len(self)} comparisons: {self.estimate.method}, "
-            f"{100 * self.estimate.confidence_level:.4g} % intervals, p by {self.test}"
+            f"{100 * self.estimate.confidence_level:.4g}% intervals, p by {self.test}"
         )
         table = self.to_frame().drop(columns=["variance_reduction", "df"])
         text = table.to_string(float_format=lambda x: f"{x:.3g}", max_rows=20)
@@ -139,7 +139,7 @@ def _on_pairing(row, unpaired):
         return []
     change = "removes" if saved >= 0 else "adds"
     return [
-        f"Pairing on {row['n_items']:.0f} shared items {change} {100 * abs(saved):.0f} % of the "
+        f"Pairing on {row['n_items']:.0f} shared items {change} {100 * abs(saved):.0f}% of the "
         f"variance (correlation {row['correlation']:.2f}).",
         f"On different items the standard error would be {unpaired:.3g}.",
     ]
@@ -152,7 +152,7 @@ def _on_items(row):
     if np.isnan(row["items_needed"]):
         return []
     return [
-        f"To show a true difference of {row['difference']:.4g} with power {100 * POWER:.0f} % "
+        f"To show a true difference of {row['difference']:.4g} with power {100 * POWER:.0f}% "
         f"takes {np.ceil(row['items_needed'] - 1e-9):.0f} such items."
     ]
 

@@ -88,7 +88,7 @@ class GateResult:
         ends = f"{self.low:.4g} to {self.high:.4g}" if np.isfinite(self.low) else "unknown"
         verdict = (
             f"{self.verdict.upper()}: {self.candidate} - {self.baseline} = {self.difference:.4g} "
-            f"({100 * self.confidence_level:.4g} % interval {ends}, margin {self.margin:.4g})."
+            f"({100 * self.confidence_level:.4g}% interval {ends}, margin {self.margin:.4g})."
         )
         words = [verdict, self._on_power()]
         if not self.power >= BLIND:
@@ -104,7 +104,7 @@ class GateResult:
             if self.fail == "worse"
             else "chance to pass a candidate that is as good"
         )
-        size = f"{100 * self.power:.0f} % at {self.n_items:,} items; 80 % takes "
+        size = f"{100 * self.power:.0f}% at {self.n_items:,} items; 80% takes "
         size += f"{self.items_needed:,} such items."
         if self.power < BLIND:
             return f"This gate is close to blind: its {what} is {size}"
@@ -158,7 +158,7 @@ class GateResult:
         """A table for the summary of a pull request."""
         first, *others = self.sentences()
         ends = [f"{x:+z.4f}" if np.isfinite(x) else "unknown" for x in (self.low, self.high)]
-        power = "unknown" if math.isnan(self.power) else f"{100 * self.power:.0f} %"
+        power = "unknown" if math.isnan(self.power) else f"{100 * self.power:.0f}%"
         needed = "unknown" if math.isnan(self.items_needed) else f"{self.items_needed:,}"
         cells = [
             *(f"{x:.4f}" for x in self.scores), f"{self.difference:+z.4f}", *ends,

@@ -64,13 +64,13 @@ class SequentialResult:
     def __str__(self):
         words = (
             f"{self.verdict} after {self.n_items:,} items: {self.value:.4g}, "
-            f"{100 * self.confidence_level:.4g} % interval {self.low:.4g} to {self.high:.4g} "
+            f"{100 * self.confidence_level:.4g}% interval {self.low:.4g} to {self.high:.4g} "
             "at all looks"
         )
         if math.isnan(self.chance):
             return words
         futile = "; futile: it will hardly be decided" if self.futile else ""
-        return f"{words}; chance of a decision {100 * self.chance:.0f} %{futile}"
+        return f"{words}; chance of a decision {100 * self.chance:.0f}%{futile}"
 
 
 class Sequential:

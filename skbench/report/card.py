@@ -87,6 +87,6 @@ def _on_position(biases):
     return [
         f"{name} favors what is shown first by {_ends(b['bias'], b['low'], b['high'])}"
         + ("." if np.isnan(b["inconsistent"]) else
-           f"; shown the other way round, {100 * b['inconsistent']:.0f} % of verdicts change.")
+           f"; shown the other way round, {100 * b['inconsistent']:.0f}% of verdicts change.")
         for name, b in biases.items()
     ]  # fmt: skip

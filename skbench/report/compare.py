@@ -143,12 +143,12 @@ def _table(result, frame):
     e = result.estimate
     head = [
         f"{understanding.counted(len(result), 'comparison')}: {e.method}",
-        f"{100 * e.confidence_level:.4g} % intervals; p-values by {result.test}",
+        f"{100 * e.confidence_level:.4g}% intervals; p-values by {result.test}",
         *result.remarks,
     ]
     clear = int(np.sum(np.isin(result.verdict, ("better", "worse"))))
     note = (
         f"{clear} of {len(result)} differences are clear: their intervals leave out 0. 'needed' is "
-        "the number of items at which a true difference of the size observed shows with power 80 %."
+        "the number of items at which a true difference of the size observed shows with power 80%."
     )
     return Table(columns, head, tables.method_and_promise(e), [note])

@@ -63,7 +63,7 @@ def demo(seed, n_images, output):
             Column("method", scores["method"]),
             Column("squared error x 1000", 1000 * scores["mse"], ".1f"),
             Column("of direct", scores["ratio"], ".2f"),
-            Column("covered", 100 * scores["coverage"], lambda share: f"{share:.1f} %"),
+            Column("covered", 100 * scores["coverage"], lambda share: f"{share:.1f}%"),
             Column("mean width", scores["width"], ".3f"),
         ]
         print_grid(Table(columns))
@@ -145,12 +145,12 @@ def error_removed(before, after, clusters):
 
 def _verdict(removed, error, covered):
     """What the mixed model was good for, in a sentence."""
-    figure = f"{100 * abs(removed):.0f} % (standard error {100 * error:.0f} %)"
+    figure = f"{100 * abs(removed):.0f}% (standard error {100 * error:.0f}%)"
     found = "removed" if removed > 0 else "added"
     doubt = ", too little to tell from chance" if abs(removed) <= _CLEAR * error else ""
     return (
         f"The mixed model {found} {figure} of the squared error of the direct estimates{doubt}; "
-        f"its 95 % intervals covered the truth of {100 * covered:.0f} % of the groups."
+        f"its 95% intervals covered the truth of {100 * covered:.0f}% of the groups."
     )
 
 

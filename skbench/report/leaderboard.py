@@ -136,7 +136,7 @@ def _table(board, frame, items, columns):
     head = [
         f"{understanding.counted(len(board), 'model')} on {_size(items, columns)}: {e.method}",
         f"score: {tables.promise(e)}",
-        f"ranks: {100 * e.confidence_level:g} %, all models at once: every model's rank is in its "
+        f"ranks: {100 * e.confidence_level:g}%, all models at once: every model's rank is in its "
         "set",
     ]
     names = [str(name) for name in board.rank_sets.best()]

@@ -256,13 +256,13 @@ def _answer(row, effect, items, goal, largest):
 
 def _question(rows, effect, items, goal):
     """What the numbers answer."""
-    level = f"{100 * goal['confidence_level']:g} %"
+    level = f"{100 * goal['confidence_level']:g}%"
     if effect is not None:
         question = f"Items that both answer, for a {level} interval of a difference of {effect:g}"
     else:
         question = f"Smallest difference that {items} items show with a {level} interval"
     test = "McNemar's exact test" if rows[0]["test"] == "mcnemar" else "t test"
-    return f"{question} to leave out 0 with power {100 * goal['power']:g} % ({test})"
+    return f"{question} to leave out 0 with power {100 * goal['power']:g}% ({test})"
 
 
 def _cells(rows, effect):

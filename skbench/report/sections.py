@@ -114,7 +114,7 @@ def ranking(findings):
     ]
     notes = []
     if len(board) > 1:
-        level = f"{100 * board.estimate.confidence_level:g} %"
+        level = f"{100 * board.estimate.confidence_level:g}%"
         best = ", ".join(str(name) for name in board.rank_sets.best())
         notes = [f"Ranks hold for all models at once ({level}). May be the best: {best}."]
         notes += board.remarks

@@ -24,7 +24,7 @@ _MEANINGS = {
 
 def level_and_guarantee(estimate):
     """Level and guarantee of the intervals of an estimate, in a few words."""
-    return f"{100 * estimate.confidence_level:g} % intervals, {estimate.guarantee}"
+    return f"{100 * estimate.confidence_level:g}% intervals, {estimate.guarantee}"
 
 
 def promise(estimate):
@@ -40,7 +40,7 @@ def method_and_promise(estimate):
 
 def worth(estimate):
     """How many items an estimate is worth, in words."""
-    level = f"{100 * estimate.confidence_level:g} % interval"
+    level = f"{100 * estimate.confidence_level:g}% interval"
     if np.isnan(estimate.sample_size_ratio.value):
         return f"How many items {estimate.method} is worth over all groups is unknown."
     return (

@@ -14,6 +14,7 @@ FLOOR = {
     "_columns": 1,
     "_files": 0,
     "_lazy": 0,
+    "_numbers": 0,
     "_population": 1,
     "_printed": 0,
     "_progress": 0,

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 import pandas as pd
 
+from skbench._numbers import number, score_form
 from skbench._printed import records
 
 BLIND = 0.5  # a gate with less power says so before anything else
@@ -85,15 +86,20 @@ class GateResult:
 
     def sentences(self) -> list[str]:
         """The result in words; a blind gate says so first."""
-        ends = f"{self.low:.4g} to {self.high:.4g}" if np.isfinite(self.low) else "unknown"
+        low, high, difference = map(self._number, (self.low, self.high, self.difference))
+        ends = f"{low} to {high}" if np.isfinite(self.low) else "unknown"
         verdict = (
-            f"{self.verdict.upper()}: {self.candidate} - {self.baseline} = {self.difference:.4g} "
+            f"{self.verdict.upper()}: {self.candidate} - {self.baseline} = {difference} "
             f"({100 * self.confidence_level:.4g}% interval {ends}, margin {self.margin:.4g})."
         )
         words = [verdict, self._on_power()]
         if not self.power >= BLIND:
             words.reverse()
         return [*words, *self._on_topics(), *self._on_items(), *self.remarks]
+
+    def _number(self, value, sign=""):
+        """A number in score units, with as many digits as all others have."""
+        return number(value, f"{sign}{score_form([self.difference, self.low, self.high])}")
 
     def _on_power(self):
         """The power in a sentence."""
@@ -120,9 +126,9 @@ class GateResult:
         worse = self._worse_topics()["difference"]
         if worse.empty:
             return [f"No topic of {len(self.topics)} is shown to have got worse."]
-        named = ", ".join(f"{_text(label)} ({lost:+.3g})" for label, lost in worse[:5].items())
+        lost = [f"{_text(label)} ({self._number(x, '+')})" for label, x in worse[:5].items()]
         more = f" and {len(worse) - 5} more" if len(worse) > 5 else ""
-        return [f"{len(worse)} of {len(self.topics)} topics got worse: {named}{more}."]
+        return [f"{len(worse)} of {len(self.topics)} topics got worse: {', '.join(lost)}{more}."]
 
     def _on_items(self):
         """Items that changed beyond noise, in a sentence."""
@@ -157,11 +163,11 @@ class GateResult:
     def to_markdown(self) -> str:
         """A table for the summary of a pull request."""
         first, *others = self.sentences()
-        ends = [f"{x:+z.4f}" if np.isfinite(x) else "unknown" for x in (self.low, self.high)]
         power = "unknown" if math.isnan(self.power) else f"{100 * self.power:.0f}%"
         needed = "unknown" if math.isnan(self.items_needed) else f"{self.items_needed:,}"
         cells = [
-            *(f"{x:.4f}" for x in self.scores), f"{self.difference:+z.4f}", *ends,
+            *map(self._number, self.scores),
+            *(self._number(x, "+") for x in (self.difference, self.low, self.high)),
             f"{self.margin:.4g}", f"{self.n_items:,}", power, needed,
         ]  # fmt: skip
         lines = [
@@ -177,8 +183,8 @@ class GateResult:
             lines += ["| topic that got worse | difference | low | high | items |",
                       "|---|---:|---:|---:|---:|"]  # fmt: skip
             lines += [
-                f"| {_text(row.Index)} | {row.difference:+z.4f} | {row.low:+z.4f} "
-                f"| {row.high:+z.4f} | {row.n_items} |"
+                f"| {_text(row.Index)} | {self._number(row.difference, '+')} "
+                f"| {self._number(row.low, '+')} | {self._number(row.high, '+')} | {row.n_items} |"
                 for row in self._worse_topics().head(_ROWS_SHOWN).itertuples()
             ] + [""]
         told = [text for text in others if not text.startswith(self.verdict.upper())]

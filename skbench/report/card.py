@@ -70,7 +70,7 @@ def _document(card, frame, biases):
 
 
 def _ends(value, low, high):
-    return "unknown" if np.isnan(value) else f"{value:.2f} ({low:.2f} to {high:.2f})"
+    return "unknown" if np.isnan(value) else f"{value:z.2f} ({low:z.2f} to {high:z.2f})"
 
 
 def _on_estimates(card, rows):

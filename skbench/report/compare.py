@@ -6,9 +6,10 @@ from pathlib import Path
 import click
 
 from skbench._lazy import later
+from skbench._numbers import score_form
 from skbench.report.formats import format_options, show_estimates
 from skbench.report.options import Names, model_options, population_option
-from skbench.report.table import Column, Table, p_value, score_form
+from skbench.report.table import Column, Table, p_value
 from skbench.report.terminal import DataError, in_one_line, print_prose, working
 
 pasts = later("skbench.report.past")

@@ -5,9 +5,10 @@ import warnings
 import numpy as np
 import pandas as pd
 
+from skbench._numbers import score_form
 from skbench._printed import NUMBERS
 from skbench.report import tables
-from skbench.report.table import Column, Table, score_form
+from skbench.report.table import Column, Table
 from skbench.report.terminal import say
 
 _FEWEST_GROUPS = 10  # with a label; fewer say too little of the spread between groups

@@ -5,9 +5,10 @@ from dataclasses import replace
 import click
 
 from skbench._lazy import later
+from skbench._numbers import score_form
 from skbench.report.formats import format_options, show_estimates
 from skbench.report.options import Names, model_options, plot_option, population_option
-from skbench.report.table import Column, Table, score_form
+from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line, save_picture, working
 
 pasts = later("skbench.report.past")

@@ -6,9 +6,10 @@ from typing import NamedTuple
 import click
 import numpy as np
 
+from skbench._numbers import number, score_form
 from skbench.report import tables
 from skbench.report.headline import headline
-from skbench.report.table import Column, Table, number, score_form
+from skbench.report.table import Column, Table
 from skbench.report.terminal import MOST_ROWS, ascii_only, print_line, print_prose, say, setting
 from skbench.report.writers import as_latex, as_list, as_markdown, markdown_text, print_whole
 

@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 
+from skbench._numbers import number, score_form
 from skbench.containers import LISTED, ON_AVERAGE, UNLESS_SKEWED
-from skbench.report.table import Column, Table, number, score_form
+from skbench.report.table import Column, Table
 
 _MODELS = ("model", "model_a", "model_b")
 DIRECT = ("direct", "direct"), ("low", "direct_low"), ("high", "direct_high")

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from skbench._numbers import number, score_form
 from skbench.report.terminal import DataError
 
 
@@ -43,8 +44,10 @@ def _under(findings, limit):
 
 
 def _named(rows):
+    form = score_form(rows[["low", "high"]])
     return ", ".join(
-        f"{name} ({row['low']:.3g} to {row['high']:.3g})" for name, row in rows.iterrows()
+        f"{row.Index} ({number(row.low, form)} to {number(row.high, form)})"
+        for row in rows.itertuples()
     )
 
 

@@ -211,7 +211,7 @@ def test_identical_models_are_not_known_to_be_equal(binary):
     assert_allclose(c.estimate.value, 0.1)
     assert np.isnan(c.p_value[0])
     assert repr(c).splitlines()[:2] == [
-        "twin - a = 0.1 (standard error unknown, 95% interval unknown).",
+        "twin - a = 0.1000 (standard error unknown, 95% interval unknown).",
         "p unknown by t test.",
     ]
 
@@ -293,13 +293,13 @@ def test_bonferroni_and_holm():
 def test_repr_says_what_pairing_was_worth(gold_rows):
     text = repr(compare_models(gold_rows, "A", "B", cluster="passage", bounds=(-np.inf, np.inf)))
     lines = text.splitlines()
-    assert lines[0].startswith("A - B = 0.1562 (standard error 0.0586, 95% interval 0.008147")
+    assert lines[0].startswith("A - B = 0.156 (standard error 0.059, 95% interval 0.008 to")
     assert lines[1] == "p = 0.042 by t test."
     assert lines[2] == (
         "Pairing on 32 shared items removes 88% of the variance (correlation 0.88)."
     )
     assert lines[3].startswith("On different items the standard error would be 0.17")
-    assert lines[4] == "To show a true difference of 0.1562 with power 80% takes 44 such items."
+    assert lines[4] == "To show a true difference of 0.156 with power 80% takes 44 such items."
 
 
 ERRORS = [

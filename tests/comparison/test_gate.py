@@ -232,7 +232,7 @@ def test_result_as_table_json_and_markdown():
     document = json.loads(result.to_json())
     assert document["items_needed"] == result.items_needed
     assert len(document["topics"]) == 3
-    assert f"| {result.difference:+.4f} |" in result.to_markdown()
+    assert f"| {result.difference:+.3f} |" in result.to_markdown()
 
 
 def test_bad_input_is_told_in_words():

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+from skbench._numbers import decimals_for
 from skbench.containers import GUARANTEES, Estimate, GroupSummary
 from skbench.report import tables
-from skbench.report.table import decimals_for
 from skbench.report.writers import as_rich
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from skbench._numbers import number
 from skbench.report.cli import COMMANDS, main
-from skbench.report.table import number
 
 
 @pytest.fixture

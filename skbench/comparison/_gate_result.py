@@ -174,13 +174,14 @@ class GateResult:
             f"### {_MARKS[self.verdict]}: {self.candidate} against {self.baseline}",
             "",
             *([] if self.power >= BLIND else [first, ""]),
-            "| baseline | candidate | difference | low | high | margin | items | power | needed |",
+            "| baseline (old) | candidate (new) | new - old | low | high | margin | items "
+            "| power | needed |",
             "|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
             f"| {' | '.join(cells)} |",
             "",
         ]
         if self.topics is not None:
-            lines += ["| topic that got worse | difference | low | high | items |",
+            lines += ["| topic that got worse | new - old | low | high | items |",
                       "|---|---:|---:|---:|---:|"]  # fmt: skip
             lines += [
                 f"| {_text(row.Index)} | {self._number(row.difference, '+')} "

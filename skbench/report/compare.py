@@ -132,7 +132,7 @@ def _table(result, frame):
     if "topic" in frame:
         columns.append(Column("topic", frame["topic"]))
     columns += [
-        Column("difference", frame["value"], form),
+        Column("difference\n(a - b)", frame["value"], form),
         Column("low", frame["low"], form),
         Column("high", frame["high"], form),
         Column("a is", frame["verdict"], align="right"),

@@ -14,6 +14,7 @@ from skbench.report.options import (
     bounds_option,
     choice_option,
     file_option,
+    in_unit,
     level_option,
     past_options,
     population_option,
@@ -31,7 +32,7 @@ _KEPT = ("model", "topic", "item", "cluster", "score")
 @click.command()
 @click.argument("old")
 @click.argument("new")
-@click.option("--margin", type=Share(), required=True, help="Tolerated loss, above 0, such as 3%.")
+@click.option("--margin", type=Share(0), required=True, help="Tolerated loss, above 0, such as 3%.")
 @click.option("--relative", is_flag=True, help="The margin is a share of the baseline's mean.")
 @click.option("--baseline", help="Model of OLD, where it holds several.")
 @click.option("--candidate", help="Model of NEW, where it holds several.")
@@ -124,7 +125,9 @@ def _decided(old, new, margin, options):
         [rows_old.items.assign(model=baseline), rows_new.items.assign(model=candidate)]
     )
     both = rows_new._replace(items=items)
-    settings["bounds"] = reading.score_range(both, bounds)
+    settings["bounds"] = known_range = reading.score_range(both, bounds)
+    if not settings["relative"]:
+        margin = in_unit(margin, known_range)
     settings["population"] = reading.population_of(asked, items, with_past)
     if with_past:
         settings["bank"] = bank = pasts.read_bank(past, file, by, options, [candidate])

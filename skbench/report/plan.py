@@ -7,10 +7,10 @@ import click
 from skbench._lazy import later
 from skbench.report.formats import form_option, show
 from skbench.report.options import (
-    Accuracy,
     Percent,
     Share,
     file_option,
+    in_unit,
     level_option,
     number_option,
     past_options,
@@ -24,7 +24,7 @@ plan_bank = later("skbench.report.plan_bank")
 reading = later("skbench.report.reading")
 _CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.9)
 _GUESSES = ("accuracy", "std", "correlation", "noise", "cluster_size", "icc")
-_POSITIVE = click.FloatRange(0, min_open=True)
+_POSITIVE = Share(0)
 _SIGNED = click.FloatRange(-1, 1)
 
 
@@ -36,7 +36,7 @@ _SIGNED = click.FloatRange(-1, 1)
 @number_option("--items", "Number of items: which difference?")
 @click.option(
     "--power",
-    type=click.FloatRange(0.5, 1, max_open=True),
+    type=Share(0, 1),
     default=0.8,
     show_default=True,
     help="Chance of showing the difference.",
@@ -44,7 +44,7 @@ _SIGNED = click.FloatRange(-1, 1)
 @level_option
 @number_option("--repeats", "Answers of each model to each item.")
 @number_option(
-    "--accuracy", "Of both models, about, 0.7 or 70%: right and wrong answers.", Accuracy()
+    "--accuracy", "Of both models, about, 0.7 or 70%: right and wrong answers.", Share(0, 1)
 )
 @number_option("--std", "Standard deviation of the scores of other kinds of answers.", _POSITIVE)
 @number_option("--correlation", "Of the models' scores over items; not given: several.", _SIGNED)
@@ -226,12 +226,10 @@ def _measured(file, a, b, roles, repeats):
 
 def _in_unit(effect, unit):
     """The effect in the unit of the scores; says where it looks like a share of 1 of percents."""
-    if unit == (0.0, 100.0) and effect is not None:
-        if isinstance(effect, Percent):
-            return 100 * effect
-        if abs(effect) < 1:
-            say(f"scores run from 0 to 100: a difference of {effect:g} points, not of {effect:.0%}")
-    return effect
+    small = effect is not None and abs(effect) < 1 and not isinstance(effect, Percent)
+    if unit == (0.0, 100.0) and small:
+        say(f"scores run from 0 to 100: a difference of {effect:g} points, not of {effect:.0%}")
+    return in_unit(effect, unit)
 
 
 def _on_repeats(repeats):

@@ -10,7 +10,14 @@ import click
 from skbench._lazy import later
 from skbench.report import thresholds
 from skbench.report.formats import form_option, print_data, print_json
-from skbench.report.options import Names, features_option, file_option, model_options, seed_option
+from skbench.report.options import (
+    Names,
+    Share,
+    features_option,
+    file_option,
+    model_options,
+    seed_option,
+)
 from skbench.report.terminal import in_one_line, say, say_now, working
 
 pasts = later("skbench.report.past")
@@ -32,7 +39,10 @@ THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
 @file_option("--summary", "Add a short Markdown page to FILE, as CI jobs show one.", "FILE")
 @form_option("json", "markdown", "latex")
 @click.option(
-    "--fail-under", type=float, metavar="SCORE", help="Exit with 3 if all of an interval is below."
+    "--fail-under",
+    type=Share(),
+    metavar="SCORE",
+    help="Exit with 3 if all of an interval is below.",
 )
 @click.option(
     "--fail-if-worse-than", metavar="MODEL", help="Exit with 3 if another model is clearly worse."

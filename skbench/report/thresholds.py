@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from skbench._numbers import number, score_form
+from skbench.report.options import in_unit
 from skbench.report.terminal import DataError
 
 
@@ -18,6 +19,7 @@ def verdicts(findings, known_range, fail_under, fail_if_worse_than):
     """What became of the thresholds that were set."""
     found = []
     if fail_under is not None:
+        fail_under = in_unit(fail_under, known_range)
         low, high = known_range or (fail_under, fail_under)
         if not low <= fail_under <= high:
             raise DataError(

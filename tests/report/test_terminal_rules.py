@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -103,6 +104,50 @@ def test_margins_may_be_percentages_and_equal_results_pass(old_and_new, capsys):
     assert capsys.readouterr().out == percent
     assert "PASS: new - old = 0" in percent
     assert run("gate", *old_and_new, "--margin", "much") == 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "share"),
+    [
+        (["plan", "--effect", "X", "--accuracy", "X"], "30%"),
+        (["plan", "--effect", "0.1", "--accuracy", "0.5", "--power", "X"], "90%"),
+        (["plan", "--effect", "0.1", "--accuracy", "0.5", "--confidence-level", "X"], "90%"),
+        (["sequential", "old.csv", "old", "--target", "X"], "50%"),
+        (["sequential", "old.csv", "old", "--width", "X"], "40%"),
+        (["sequential", "both.csv", "old", "new", "--margin", "X"], "40%"),
+        (["report", "old.csv", "--fail-under", "X"], "90%"),
+        (["estimate", "old.csv", "--by", "model", "--bounds", "0%", "X"], "100%"),
+        (["gate", "old.csv", "new.csv", "--margin", "X", "--relative"], "5%"),
+    ],
+)
+def test_shares_may_be_written_in_percent(old_and_new, monkeypatch, capsys, asked, share):
+    monkeypatch.chdir(Path(old_and_new[0]).parent)
+    pd.concat(map(pd.read_csv, old_and_new)).to_csv("both.csv", index=False)
+    printed = []
+    for written in (share, str(float(share[:-1]) / 100)):
+        assert run(*[written if word == "X" else word for word in asked]) in (0, 3, 4)
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+
+
+def test_a_percentage_of_scores_from_0_to_100_is_in_points(tmp_path, capsys):
+    paths = []
+    for name, loss in (("old", 0), ("new", 3)):
+        paths.append(str(tmp_path / f"{name}.csv"))
+        score = 100 * (np.arange(300) % 3 > 0) - loss * (np.arange(300) % 2)
+        rows = {"model": name, "item": range(300), "accuracy": score.clip(0)}
+        pd.DataFrame(rows).to_csv(paths[-1], index=False)
+    printed = []
+    for margin in ("5%", "5"):
+        assert run("gate", *paths, "--margin", margin, "--fail", "margin") == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1] and "margin 5)" in printed[0]
+
+
+@pytest.mark.parametrize("number", ["inf", "nan", "0", "-1", "-5%"])
+def test_margins_are_finite_and_above_0(old_and_new, number, capsys):
+    assert run("gate", *old_and_new, "--margin", number) == 2
+    assert "is not a finite number above 0" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", [".3f", "+.3f", ".2g", ".1%"])

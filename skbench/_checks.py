@@ -257,8 +257,8 @@ def check_within(what, scores, bounds, slack=0.0):
     if len(outside):
         raise ValueError(
             f"{len(outside)} of {len(scores)} {what} outside bounds from {low:g} to {high:g}, such "
-            f"as {outside[0]:g}. Give the range that the score has by its definition as bounds "
-            "(--bounds)."
+            f"as {outside[0]:g}. Pass the range that the score has by its definition as "
+            "bounds=."
         )
 
 

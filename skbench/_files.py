@@ -20,6 +20,10 @@ def write_whole(path, text):
     if path.exists() and not path.is_file():
         path.write_bytes(content)
         return
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"There is no folder {str(path.parent)!r} to write {path.name!r} to."
+        )
     half = path.with_name(f".{path.name}.{os.getpid()}.half")
     try:
         with open(half, "wb") as file:
@@ -27,5 +31,7 @@ def write_whole(path, text):
             file.flush()
             os.fsync(file.fileno())
         os.replace(half, path)
+    except OSError as error:
+        raise OSError(f"Cannot write {str(path)!r}: {error.strerror}.") from error
     finally:
         half.unlink(missing_ok=True)

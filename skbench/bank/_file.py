@@ -75,7 +75,5 @@ def read_bank(cls, path):
 def _no_bank(path):
     """The error of a file that holds no bank."""
     return ValueError(
-        f"{str(path)!r} is no item bank, a file that ItemBank.save wrote. Fit a bank with "
-        "ItemBank().fit(past) and save it; commands take results of earlier models as they are "
-        "by --past."
+        f"{str(path)!r} is not a saved item bank. Make one with ItemBank().fit(past).save(path)."
     )

@@ -131,7 +131,7 @@ def _check_shared(table, item, missing):
             f"{alone} of {(has_new | has_old).sum()} items were answered by one model only "
             f"({candidate!r} lacks {(has_old & ~has_new).sum()}, {baseline!r} lacks "
             f"{(has_new & ~has_old).sum()}) and are left out. "
-            'Pass missing="wrong" (--missing wrong) to score blanks 0.',
+            'Pass missing="wrong" to score blanks 0.',
             stacklevel=3,
         )
     warn_of_units(table)

@@ -16,7 +16,7 @@ def refuse_noiseless(z, sigma2):
     if np.all(sigma2 <= (ROUNDING * np.max(np.abs(z), initial=0)) ** 2):
         raise ValueError(
             "Every sigma2 is 0, so there is no noise to remove. "
-            "Use DirectEstimator (--method direct), or a smoothed sampling variance."
+            'Use DirectEstimator, or variance="smoothed" in the summary.'
         )
 
 
@@ -26,8 +26,7 @@ def warn_of_noiseless(sigma2, stacklevel=4):
     if noiseless:
         warnings.warn(
             f"{noiseless} of {len(sigma2)} groups have sigma2 = 0: they are taken for exact and "
-            "their intervals have no width. A smoothed sampling variance avoids this "
-            '(summarize_items(..., variance="smoothed")).',
+            'their intervals have no width. A summary with variance="smoothed" avoids this.',
             stacklevel=stacklevel,
         )
     return noiseless > 0

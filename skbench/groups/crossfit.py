@@ -266,7 +266,7 @@ def _warn_constant(X, groups):
     if informative_columns(pd.DataFrame(X), groups):
         warnings.warn(
             "The regressor predicts one constant for all groups, so the features have no effect. "
-            "With few groups, lower its minimum leaf size (LightGBM needs min_child_samples=5 "
-            "or so; regressor='lightgbm' is set up for this) or its regularisation.",
+            "With few groups, lower its minimum leaf size or its regularization. Pass "
+            "regressor='lightgbm' for boosted trees with small leaves.",
             stacklevel=4,
         )

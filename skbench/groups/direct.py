@@ -261,8 +261,8 @@ class DirectEstimator(GroupEstimator):
             warnings.warn(
                 f"{int(single.sum())} of {len(single)} groups have a single score (or cluster), "
                 f"such as {plain(self.labels_[np.argmax(single)])!r}: one has no spread, and their "
-                'intervals are unknown (nan). For scores within bounds take interval="bounded", or '
-                "borrow from the others (EmpiricalBayes).",
+                "intervals are unknown (nan). For scores within bounds use "
+                'DirectEstimator(interval="bounded"), or borrow from the others (EmpiricalBayes).',
                 stacklevel=4,
             )
 

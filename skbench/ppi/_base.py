@@ -73,7 +73,7 @@ class PPIEstimator(BaseEstimator):
 
     _numeric_autorater = True
     _guarantee = "each group"
-    _without_unlabeled = "the estimate is that of the labels alone"
+    _without_unlabeled = "The estimate is that of the labels alone."
     __metadata_request__fit = {"cluster": True, "sample_weight": True}
     __metadata_request__score = {"sample_weight": True}
 

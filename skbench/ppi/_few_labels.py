@@ -33,8 +33,8 @@ def warn_of_few_labels(data, n_unlabeled, without_unlabeled):
         return
     if n_unlabeled == 0:
         _warn(
-            f"All {labels.size} rows have a human label, so the autorater adds nothing: "
-            f"{without_unlabeled}."
+            f"All {labels.size} rows have a human label, so the autorater adds nothing. "
+            f"{without_unlabeled}"
         )
     elif data.weights is None and _in_one_cluster(data, ~data.labeled):
         _warn(

@@ -158,7 +158,7 @@ class ChainRulePPI(PPIEstimator):
 
     _numeric_autorater = False
     _guarantee = "posterior"
-    _without_unlabeled = "ClassicalMean takes the labels as they are"
+    _without_unlabeled = "ClassicalMean takes the labels as they are."
 
     def __init__(
         self,

@@ -96,7 +96,7 @@ class RoganGladen(PPIEstimator):
 
     _numeric_autorater = False
     _guarantee = "model"
-    _without_unlabeled = "ClassicalMean takes the labels as they are"
+    _without_unlabeled = "ClassicalMean takes the labels as they are."
     bounds = (0.0, 1.0)
 
     def __init__(self, positive: object = 1, event: object = 1) -> None:

@@ -6,9 +6,9 @@ from skbench.report.formats import show
 from skbench.report.labeled_rows import (
     as_event,
     as_one_word,
-    as_yes_or_no,
     read_columns,
     say_silent,
+    verdicts_of,
     with_guessed_cluster,
 )
 from skbench.report.table import Column, Table
@@ -21,9 +21,8 @@ def show_card(file, names, columns, confidence_level, seed, form):
     from skbench import judge_agreement, position_bias
 
     human, event, first = columns["human"], columns["event"], columns["first"]
-    extra = [name for name in (first, columns["cluster"]) if name]
-    table = read_columns(file, [*names, *extra], human, columns["labels"], columns["ids"])
     cluster = columns["cluster"]
+    table = read_columns(file, names, human, [first, cluster], columns["labels"], columns["ids"])
     if cluster is None:
         table, cluster = with_guessed_cluster(table, [])
     for name in names:
@@ -35,7 +34,8 @@ def show_card(file, names, columns, confidence_level, seed, form):
                   if table[name].notna().all()}  # fmt: skip
     rows = table.assign(**{name: as_one_word(table[name]) for name in [*names, human]})
     if event is None and rows[human].dropna().isin((0, 1)).all():
-        rows = rows.assign(**{name: as_yes_or_no(rows[name]) for name in names})
+        scores = {name: verdicts_of(rows[name])[1] for name in names}
+        rows = rows.assign(**{name: x for name, x in scores.items() if not np.isnan(x).all()})
     if event is not None:
         event = as_event(table[human], event)
     card = judge_agreement(

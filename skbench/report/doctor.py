@@ -1,7 +1,5 @@
 """`skbench doctor`: what is read in files, and what would be made of it."""
 
-from pathlib import Path
-
 import click
 
 from skbench._lazy import later
@@ -35,12 +33,8 @@ def doctor(paths, by, form, **roles):
         # As `estimate` takes it: model by itself is one group per model.
         by = [name for name in by or [] if name not in ("model", roles["model"])] or None
         reading.check_topics(by, roles["model"])
-        new_names = roles.pop("rename")
         try:
-            from skbench.readers import read_with_notes
-
-            source = paths[0] if len(paths) == 1 else list(paths)
-            rows = reading.renamed(read_with_notes(source, topic=by, **roles), new_names)
+            rows = reading.read(paths, by, roles, whole_sets=True)
         except (ValueError, FileNotFoundError, ImportError):
             if form == "text":
                 _list_columns(paths)
@@ -48,48 +42,41 @@ def doctor(paths, by, form, **roles):
         found = understanding.understood(rows)
         if form == "json":
             about = {"columns": rows.columns, "notes": rows.notes, "formats": rows.formats}
-            print_json(about | found.to_dict())
-            return
+            return print_json(about | found)
+        more = len(rows.notes) - _MOST_NOTES
+        cut = [f"and {more} more notes (--json has them all)"] if more > 0 else []
+        for line in filter(
+            None, (*rows.notes[:_MOST_NOTES], *cut, *understanding.in_lines(found), found["units"])
+        ):
+            print_line(line)
         name, options = _next(rows, found)
-        for line in (*_cut(rows.notes), *found.lines(), found.units):
-            if line:
-                print_line(line)
         if name is None:
-            print_line(f"next: none. {reading.ONE_SCORE}")
-            return
-        print_line(f"in Python: skbench.read_items({_arguments(source, by, roles)})")
+            return print_line(f"next: none. {reading.ONE_SCORE}")
+        print_line(f"in Python: skbench.read_items({_arguments(paths, {'topic': by} | roles)})")
         print_line(f"next: {command_with(name, **options)}")
 
 
-def _cut(notes):
-    """Notes that fit on a screen."""
-    yield from notes[:_MOST_NOTES]
-    if len(notes) > _MOST_NOTES:
-        yield f"and {len(notes) - _MOST_NOTES} more notes (--json has them all)"
-
-
-def _arguments(source, by, roles):
-    given = {"topic": by} | roles
-    named = [f"{name}={value!r}" for name, value in given.items() if value]
-    return ", ".join([repr(source), *named])
+def _arguments(paths, options):
+    source = paths[0] if len(paths) == 1 else list(paths)
+    given = (name for name, value in options.items() if value and name != "rename")
+    return ", ".join([repr(source), *(f"{name}={options[name]!r}" for name in given)])
 
 
 def _next(rows, found):
     """The command that takes such a file best, and options it needs; None where there is none."""
     if "euroeval" in rows.formats:
         return "leaderboard", {}
-    if found.what == "groups":
+    if rows.groups is not None:
         return ("report" if "k" in rows.groups else "estimate"), {}
-    items = rows.items
-    groups = [name for name in ("model", *understanding.topic_columns(rows)) if name in items]
-    if groups and not items.duplicated(groups).any() and not items["score"].isin((0, 1)).all():
+    items, binary = rows.items, found["scores"] == "right or wrong"
+    by = [name for name in ("model", *understanding.topic_columns(rows)) if name in items]
+    groups = items.assign(all=0).groupby(by or "all")["score"].agg(["size", "nunique"])
+    if by and groups["size"].max() < 2 and not binary:
         return None, {}
-    spread = items["score"].groupby([items[name] for name in groups]) if groups else None
-    if "item" in items and (spread.nunique().max() if groups else items["score"].nunique()) < 2:
+    if found["n_items"] and groups["nunique"].max() < 2:
         return "leaderboard", {}  # scores that are all alike have no interval by themselves
-    if found.n_repeats > 1 and found.n_models < 2 and found.scores == "right or wrong":
-        keys = [name for name in ("model", "item") if name in items]
-        return "passk", {"k": str(items.groupby(keys).size().min())}
+    if found["n_repeats"] > 1 and found["n_models"] < 2 and binary:
+        return "passk", {"k": items.groupby([*by, "item"]).size().min()}
     return "report", {}
 
 
@@ -99,22 +86,19 @@ def _list_columns(paths):
     from skbench.readers.loading import load_table
 
     for path in paths:
-        if Path(path).is_dir():
-            continue
         try:
             table, _ = load_table(path, lambda columns: [])
         except (ValueError, OSError, ImportError):
             continue
         print_line(f"{path}: {len(table):,} rows, {len(table.columns)} columns")
-        more = table.columns[_MOST_COLUMNS:]
-        table = table.iloc[:, :_MOST_COLUMNS]
-        present = [table[name].dropna().astype(str) for name in table]
-        examples = [", ".join(x.unique()[:3])[:_LONGEST_EXAMPLE] for x in present]
+        shown, more = table.iloc[:, :_MOST_COLUMNS], table.columns[_MOST_COLUMNS:]
+        shown = shown.astype(str).where(shown.notna())
+        examples = [", ".join(shown[name].dropna().unique()[:3]) for name in shown]
         columns = [
-            Column("column", list(table)),
-            Column("examples", examples),
-            Column("distinct", [x.nunique() for x in present], ",d"),
-            Column("blank", [len(table) - len(x) for x in present], ",d"),
+            Column("column", list(shown)),
+            Column("examples", [text[:_LONGEST_EXAMPLE] for text in examples]),
+            Column("distinct", shown.nunique(), ",d"),
+            Column("blank", shown.isna().sum(), ",d"),
         ]
         print_grid(Table(columns))
         if len(more):

@@ -15,21 +15,13 @@ from skbench.report.options import (
     seed_option,
 )
 from skbench.report.terminal import DataError, in_one_line, save_picture, say, working
+from skbench.report.wording import METHODS
 
 pasts = later("skbench.report.past")
 reading = later("skbench.report.reading")
 tables = later("skbench.report.tables")
 understanding = later("skbench.report.understanding")
 
-_METHODS = {
-    "mixed": "MixedModel",
-    "eb": "EmpiricalBayes",
-    "direct": "DirectEstimator",
-    "synthetic": "SyntheticRegression",
-    "james-stein": "JamesStein",
-    "fay-herriot": "FayHerriot",
-    "structured": "StructuredRegression",
-}
 _VARIANCES = ("smoothed", "plug-in", "pooled", "agresti", "model")
 _WITHOUT_FEATURES = ("direct", "james-stein")
 _INTERVALS = {
@@ -54,7 +46,7 @@ _READING = (
 @click.option("--by", type=Names(), help="Topic column(s), or 'model' for one group per model.")
 @model_options
 @features_option
-@click.option("--method", type=click.Choice(_METHODS), default="mixed", show_default=True)
+@click.option("--method", type=click.Choice(METHODS), default="mixed", show_default=True)
 @click.option(
     "--interval",
     type=click.Choice([name for names in _INTERVALS.values() for name in names]),
@@ -115,9 +107,9 @@ def estimate(file, method, confidence_level, plot, form, **options):
             "score": reading.score_name(rows),
             "sample_size_ratio": None if ratio is None else ratio._asdict(),
         }
-        show_estimates(form, table, estimated, "groups", frame, **known)
         if plot is not None:
-            _save_plot(plot, summary, direct, estimated, reading.score_name(rows))
+            save_plot(plot, summary, direct, estimated, reading.score_name(rows))
+        show_estimates(form, table, estimated, "groups", frame, **known)
 
 
 def _check_usage(method, options):
@@ -248,7 +240,7 @@ def _estimator(method, options):
         settings["random_state"] = options["seed"]
     if method == "direct":
         settings["bounds"] = options["bounds"]
-    return getattr(groups, _METHODS[method])(**settings)
+    return getattr(groups, METHODS[method])(**settings)
 
 
 def _shown(frame, items, summary, direct, estimate):
@@ -302,7 +294,8 @@ def _size(table, items, summary):
     return "; ".join(parts)
 
 
-def _save_plot(path, summary, direct, estimate, score):
+def save_plot(path, summary, direct, estimate, score):
+    """Save a picture of estimates beside direct ones."""
     from skbench.plot import ForestDisplay, ShrinkageDisplay
 
     if estimate is direct:

@@ -64,6 +64,12 @@ def gate(old, new, margin, undecided, save_baseline, form, **options):
         raise click.UsageError("--save-baseline takes a file that ends in .csv.")
     with in_one_line():
         result, rows = _decided(old, new, margin, options)
+        outcome = result.verdict
+        if outcome == "undecided" and undecided is not None:
+            outcome = undecided
+            say(f"undecided: taken as {undecided} (--undecided {undecided})")
+        if save_baseline and outcome == "pass":
+            _store(rows, save_baseline)
         if form == "json":
             print_json(_document(result))
         elif form == "markdown":
@@ -71,12 +77,6 @@ def gate(old, new, margin, undecided, save_baseline, form, **options):
         else:
             for sentence in result.sentences():
                 print_line(sentence)
-        outcome = result.verdict
-        if outcome == "undecided" and undecided is not None:
-            outcome = undecided
-            say(f"undecided: taken as {undecided} (--undecided {undecided})")
-        if save_baseline and outcome == "pass":
-            _store(rows, save_baseline)
     sys.exit(EXIT_CODES[outcome])
 
 

@@ -94,8 +94,7 @@ def _with_enough(rows, k, drop_short):
 def _read(file, by, roles, counts):
     """Item rows, of answers or with counts, and the arguments for columns."""
     from skbench.items.roles import find_roles
-    from skbench.readers import read_with_notes
-    from skbench.report.understanding import understood
+    from skbench.report.understanding import in_lines, understood
 
     names = [name or usual for name, usual in zip(counts, ("n_correct", "n_runs"), strict=True)]
     columns = _columns(file)
@@ -103,18 +102,17 @@ def _read(file, by, roles, counts):
     if counted and roles["score"] is not None:
         raise DataError("--score is for single answers; counts have --correct and --runs.")
     reading.check_topics(by, roles["model"])
-    roles = dict(roles)
-    new_names = roles.pop("rename")
     if not counted and columns and roles["cluster"] is None:
         # Rows of one item are its runs, with or without a column that numbers them.
         named = {role: roles[role] for role in ("model", "item", "score")} | {"topic": by}
-        roles["cluster"] = next(iter(find_roles(columns, named)[0].get("item", [])), None)
+        cluster = next(iter(find_roles(columns, named)[0].get("item", [])), None)
+        roles = roles | {"cluster": cluster}
     # Runs are not averaged here, whatever clusters there are.
     rows, *runs = (
-        reading.renamed(read_with_notes(file, topic=by, **(roles | {"score": score})), new_names)
+        reading.read(file, by, roles | {"score": score}, whole_sets=True)
         for score in (names if counted else [roles["score"]])
     )
-    for line in [*rows.notes, *([] if counted else understood(rows).lines())]:
+    for line in [*rows.notes, *([] if counted else in_lines(understood(rows)))]:
         say(line)
     items = reading.named_after(rows, file).items
     reading.need_columns(items, "item")

@@ -10,6 +10,7 @@ import pandas as pd
 
 from skbench._checks import listed, plain
 from skbench._printed import NUMBERS
+from skbench._undecided import Undecided
 from skbench.report import reading
 from skbench.report.tables import joined
 from skbench.report.terminal import DataError, say
@@ -128,15 +129,16 @@ def read_bank(paths, file, by=None, roles=None, new=()):
 
 def _read_past(path, by, roles, name_it):
     """Rows of earlier models from one path: model, topic, item, score and others."""
-    from skbench.readers import read_with_notes
-
     try:
-        rows = read_with_notes(path, topic=by, **roles)
+        rows = reading.read(path, by, roles)
+    except Undecided as error:
+        # Other options are for the new results alone.
+        choices = [choice for choice in error.choices if set(choice) <= {*_READING, "topic"}]
+        raise Undecided(f"--past: {error.text}", choices) from error
     except ValueError as error:
-        raise DataError(f"--past: {error}") from error
+        raise ValueError(f"--past: {error}") from error
     for note in rows.notes:
         say(f"past: {note}")
-    reading.refuse_bootstrap_scores(rows)
     if rows.groups is not None:
         raise DataError("--past: results of groups say nothing of single items.")
     past = rows.items

@@ -14,87 +14,84 @@ from skbench.report.terminal import DataError, command_with, say
 _TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".bz2", ".xz", ".zst")
 _ROLES = ("model", "topic", "item", "score", "cluster")
 ONE_SCORE = (
-    "Each group has a single score, and nothing tells how noisy that is. Add a column of the "
-    "numbers of items (n), or of standard errors (as acc_stderr beside acc); or rank models by "
-    "such scores: `skbench leaderboard --item TOPIC`, with the column of the topics."
+    "Each group has a single score, and nothing tells how noisy that is. Add a column of numbers "
+    "of items (n) or standard errors (acc_stderr), or try `skbench leaderboard --item TOPIC`."
 )
 _ALL_ALIKE = (
-    "The scores of each group are all alike, so nothing tells how far others would spread, and "
-    "no interval can be given. Give the scores of single items; where these have ids, `skbench "
-    "leaderboard` ranks models by them."
+    "The scores of each group are all alike, so their spread is unknown and there is no interval. "
+    "If items have ids, `skbench leaderboard` ranks models by them."
 )
 
 
-def read_rows(paths, by, roles, missing="drop", whole_sets=False):
-    """Rows as every command reads them; `whole_sets`: bootstrap scores of test sets too."""
+def read(paths, by, roles, whole_sets=False):
+    """`ItemRows` of files, models renamed; `whole_sets`: bootstrap scores of test sets, too."""
     from skbench.readers import read_with_notes
-    from skbench.report.understanding import understood
 
     roles = dict(roles)
     new_names = roles.pop("rename", ())
     rows = renamed(read_with_notes(paths, topic=by, **roles), new_names)
+    if "euroeval" in rows.formats and not whole_sets:
+        # Intervals that take such scores for items are too short.
+        raise DataError(
+            "EuroEval keeps bootstrap samples of whole test sets, not items. `skbench leaderboard` "
+            "ranks models by them."
+        )
+    return rows
+
+
+def read_rows(paths, by, roles, missing="drop", whole_sets=False):
+    """The same with all that was understood printed, and missing answers as asked."""
+    from skbench.report.understanding import in_lines, understood
+
+    rows = read(paths, by, roles, whole_sets)
     for note in rows.notes:
         say(note)
-    if "euroeval" in rows.formats and whole_sets:
+    if "euroeval" in rows.formats:
         return rows
-    refuse_bootstrap_scores(rows)
     found = understood(rows)
-    for line in found.lines():
+    for line in in_lines(found):
         say(line)
-    if found.units:
-        warnings.warn(found.units, stacklevel=2)
+    if found["units"]:
+        warnings.warn(found["units"], stacklevel=2)
     rows = with_missing(rows, missing)
-    return _with_repeats_averaged(rows) if found.n_repeats > 1 and found.n_clusters else rows
+    if found["n_repeats"] > 1 and found["n_clusters"]:
+        rows = _with_repeats_averaged(rows)
+    return rows
 
 
 def _with_repeats_averaged(rows):
     """One row per model and item, where clusters hold several items that were repeated."""
-    items = rows.items
-    keys = ["model", "item"] if "model" in items else ["item"]
     say("repeats: averaged, item by item, since clusters hold several items")
-    mean = items.groupby(keys, sort=False)["score"].mean()
-    first = items.drop_duplicates(keys).drop(columns=[c for c in ("repeat",) if c in items])
-    score = mean.reindex(pd.MultiIndex.from_frame(first[keys]) if len(keys) > 1 else first["item"])
-    return rows._replace(items=first.assign(score=score.to_numpy()).reset_index(drop=True))
-
-
-def refuse_bootstrap_scores(rows):
-    """Refuse scores of whole test sets: intervals that take them for items are too short."""
-    if "euroeval" in rows.formats:
-        raise DataError(
-            "EuroEval keeps bootstrap samples of whole test sets, not items, and anything that "
-            "takes them for items would be too sure. `skbench leaderboard` ranks models by them."
-        )
+    items = rows.items.drop(columns="repeat", errors="ignore")
+    keys = [name for name in ("model", "item") if name in items]
+    how = {name: "mean" if name == "score" else "first" for name in items if name not in keys}
+    items = items.groupby(keys, sort=False, as_index=False).agg(how)[list(items)]
+    return rows._replace(items=items)
 
 
 def renamed(rows, new_names):
     """The rows with the user's names of models, each as in ``--rename OLD=NEW``."""
     if not new_names:
         return rows
-    pairs = [text.split("=", 1) for text in new_names]
-    for text, pair in zip(new_names, pairs, strict=True):
-        if len(pair) < 2 or not all(part.strip() for part in pair):
-            raise DataError(f"--rename {text!r}: write OLD=NEW, two names of a model.")
     need_columns(rows.items, "model")
-    names = {str(name) for name in rows.items["model"].unique()}
-    new = dict(pairs)
-    for old in new.keys() - names:
-        shown = listed(sorted(names), most=6)
-        raise DataError(f"--rename {old}=...: there is no such model. There are: {shown}.")
+    new, names = {}, set(map(str, rows.items["model"].unique()))
+    for text in new_names:
+        old, _, new[old] = text.partition("=")
+        if not old.strip() or not new[old].strip():
+            raise DataError(f"--rename {text!r}: write OLD=NEW, two names of a model.")
+        if old not in names:
+            shown = listed(sorted(names), most=6)
+            raise DataError(f"--rename: there is no such model, {old!r}. There are: {shown}.")
     if len({new.get(name, name) for name in names}) < len(names):
         raise DataError("--rename would give several models one name.")
-    return with_models(rows, lambda models: models.map(lambda name: new.get(str(name), name)))
+    return with_models(rows, lambda rows: rows["model"].map(lambda name: new.get(str(name), name)))
 
 
 def with_models(rows, change):
-    """The rows with other names of models: those of `change`, or this one."""
-    parts = {name: getattr(rows, name) for name in ("items", "groups", "blank")}
-    new = {
-        name: frame.assign(model=change(frame["model"]) if callable(change) else change)
-        for name, frame in parts.items()
-        if frame is not None
-    }
-    return rows._replace(**new)
+    """The rows with other names of models: this one, or those that a function gives a frame."""
+    frames = {name: getattr(rows, name) for name in ("items", "groups", "blank")}
+    known = {name: frame for name, frame in frames.items() if frame is not None}
+    return rows._replace(**{name: frame.assign(model=change) for name, frame in known.items()})
 
 
 def with_missing(rows, missing):
@@ -105,10 +102,8 @@ def with_missing(rows, missing):
     if absent.empty:
         return rows
     if missing == "refuse":
-        worst = ""
-        if "model" in absent:
-            counts = absent["model"].value_counts()
-            worst = f": {counts.index[0]!r} lacks {counts.iloc[0]}"
+        counts = absent.get("model", absent.iloc[:0]).value_counts()
+        worst = f": {counts.index[0]!r} lacks {counts.iloc[0]}" if len(counts) else ""
         raise DataError(
             f"models did not answer all items{worst}. Leave out these items or models, or pass "
             "--missing drop or wrong."
@@ -124,31 +119,27 @@ def _absent(rows):
     blank = rows.blank if rows.blank is not None else items.iloc[:0].drop(columns="score")
     if "item" not in items or "model" not in items:
         return blank
-    per_answer = ["model", "score", "repeat", "confidence"]
     known = pd.concat([items, blank], ignore_index=True)
-    asked = known.drop(columns=[c for c in per_answer if c in known]).drop_duplicates("item")
-    pairs = pd.MultiIndex.from_product([items["model"].unique(), asked["item"]])
-    missing = pairs.difference(pd.MultiIndex.from_frame(known[["model", "item"]]), sort=False)
-    grid = missing.to_frame(index=False, name=["model", "item"]).merge(asked, on="item")
-    return pd.concat([blank, grid], ignore_index=True)
+    of_an_answer = ["model", "score", "repeat", "confidence"]
+    asked = known.drop(columns=of_an_answer, errors="ignore").drop_duplicates("item")
+    grid = items[["model"]].drop_duplicates().merge(asked, how="cross")
+    pairs, answered = (pd.MultiIndex.from_frame(x[["model", "item"]]) for x in (grid, known))
+    return pd.concat([blank, grid[~pairs.isin(answered)]], ignore_index=True)
 
 
-def read_models(file, by, roles, missing="drop", one_model=False, whole_sets=False, option="--by"):
+def read_models(file, by, roles, missing="drop", one_model=False, whole_sets=False):
     """Item rows of several models, and the topics and clusters by which to take them.
 
-    `one_model`: a file without a column of models is one, named for it. `option` names the topics.
+    `one_model`: a file without a column of models is one, named for it.
     """
-    from skbench.readers.group_results import unfolded
-
-    check_topics(by, roles["model"], option)
+    check_topics(by, roles["model"])
     rows = read_rows(file, by, roles, missing, whole_sets)
     if "euroeval" in rows.formats:
         return rows, {}
     if rows.groups is not None:
-        unfolded(rows)  # refuses means, and too many answers, in words of its own
         raise DataError(
-            "the file holds counts of groups, and not which items were right: models are compared "
-            "item by item. `skbench estimate` and `skbench report` take it."
+            "the file holds results of groups, and not which items were right. `skbench estimate` "
+            "takes it."
         )
     if one_model:
         rows = named_after(rows, file)
@@ -172,18 +163,15 @@ def population_of(asked, items, past=False):
     if not asked:
         return None
     if past:
-        raise DataError(
-            "--population has no meaning with --past or --bank: the items are those that earlier "
-            "models answered."
-        )
-    topics = [topic for topic, _ in asked]
-    if topics == [None]:
-        return asked[0][1]
-    if None in topics or len(set(topics)) < len(topics):
+        raise DataError("--population has no meaning with --past or --bank.")
+    sizes = dict(asked)
+    if set(sizes) == {None} and len(asked) == 1:
+        return sizes[None]
+    if None in sizes or len(sizes) < len(asked):
         raise DataError("--population takes one number, or TOPIC=N once for each topic.")
     if "topic" not in items:
         raise DataError("--population names topics, and no column has them: pass --by COLUMN.")
-    return {as_in(items["topic"], topic): n for topic, n in asked}
+    return {as_in(items["topic"], topic): n for topic, n in sizes.items()}
 
 
 def need_columns(items, *names, told="no column"):
@@ -192,11 +180,9 @@ def need_columns(items, *names, told="no column"):
         if name not in items:
             # What is a model or topic only the user knows; most columns of names may be items.
             free = other_columns(items) if name == "item" else []
-            free = [column for column in free if items[column].dtype.kind not in "fbc"]
-            commands = [command_with(item=column) for column in free[:3]]
-            raise DataError(
-                f"{told} has a usual name for the {name}. Pass --{name} COLUMN.", commands
-            )
+            commands = [command_with(item=c) for c in free if items[c].dtype.kind not in "fbc"]
+            text = f"{told} has a usual name for the {name}. Pass --{name} COLUMN."
+            raise DataError(text, commands[:3])
 
 
 def topic_names(by):
@@ -214,18 +200,16 @@ def as_in(models, name):
     return next((model for model in models.unique() if str(model) == name), name)
 
 
-def check_topics(by, model, option="--by"):
+def check_topics(by, model):
     """Refuse models as topics: a topic is what several models are compared on."""
-    from skbench.items.roles import find_roles
+    from skbench.items.roles import columns_of
 
-    usual = find_roles(by or [], {}, guess=("model",))[0].get("model", [])
-    for name in by or []:
-        if name in ([model] if model else usual):
-            raise DataError(
-                f"{option} {name} names the models, which are compared with each other anyway. "
-                f"Name the columns of the topics, or leave {option} out; if the models are in "
-                "another column, pass --model COLUMN."
-            )
+    models = [model] if model else columns_of("model", by or [])
+    for name in set(models).intersection(by or []):
+        raise ValueError(
+            f"topic={name!r} names the models, which are compared with each other anyway. Name "
+            "columns of topics, or pass model= if another column holds the models."
+        )
 
 
 def cluster_name(rows):
@@ -259,16 +243,15 @@ def score_range(rows, bounds=None):
 
     None where that is not known: it is never read off the scores otherwise.
     """
+    from skbench.items.ranges import known_range
+
     scores = rows.items["score"].to_numpy()
     if bounds is not None:
         check_within("scores lie", scores, bounds)
         return bounds
-    if rows.groups is not None and "k" in rows.groups:
+    counts = rows.groups is not None and "k" in rows.groups
+    if counts or np.isin(scores, (0, 1)).all():
         return 0.0, 1.0
-    if np.isin(scores, (0, 1)).all():
-        return 0.0, 1.0
-    from skbench.items.ranges import known_range
-
     known = known_range(rows.formats, score_name(rows), scores.max())
     inside = known is not None and scores.min() >= known[0] and scores.max() <= known[1]
     return known if inside else None
@@ -285,9 +268,8 @@ def say_if_beyond(estimate, items, known_range):
     beyond = (estimate.low < low) | (estimate.high > high)
     if known_range is None and beyond.any():
         say(
-            f"{int(beyond.sum())} of {len(estimate)} intervals go beyond the scores, which run "
-            f"from {low:g} to {high:g}: --bounds LOW HIGH, the lowest and highest possible score, "
-            "cuts them"
+            f"{int(beyond.sum())} of {len(estimate)} intervals go beyond the scores, from {low:g} "
+            f"to {high:g}: --bounds LOW HIGH, the lowest and highest possible score, cuts them"
         )
 
 
@@ -301,16 +283,14 @@ def recommended(seed, by=("model", "topic")):
     """The estimator that commands take where none is named; `by` defines the groups."""
     from skbench.groups import MixedModel
 
-    topics = [name for name in by if name != "model"]
-    return MixedModel(
-        model="model" if "model" in by else None,
-        topic="topic" if topics == ["topic"] else None,
-        random_state=seed,
-    )
+    topic = "topic" if set(by) - {"model"} == {"topic"} else None
+    return MixedModel(model="model" if "model" in by else None, topic=topic, random_state=seed)
 
 
 def find_features(rows, by, asked, population=None):
     """What --features names, a table or columns of the items, or None; says what is not used."""
+    from skbench.items.roles import check_exist
+
     if asked is not None and Path(asked).suffix in _TABLE_SUFFIXES:
         from skbench.readers import read_features
 
@@ -322,12 +302,7 @@ def find_features(rows, by, asked, population=None):
     unused = [name for name in free if name not in (*by, *names, population)]
     if unused:
         say(f"not used: {', '.join(unused)} (--features)")
-    for name in names:
-        if name not in free:
-            raise DataError(
-                f"--features names column {name!r}, but there are only: "
-                f"{', '.join(free) or 'none'}."
-            )
+    check_exist(names, free, "features=")
     return names or None
 
 

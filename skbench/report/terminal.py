@@ -19,6 +19,7 @@ from rich.text import Text
 from skbench import _progress
 from skbench._files import write_whole
 from skbench._undecided import Undecided
+from skbench.report.wording import as_option, in_options
 
 # In the meta of click's context: notes not yet printed, how many at most, and rows of a table.
 _NOTES, MOST_NOTES, MOST_ROWS = "skbench.notes", "skbench.most_notes", "skbench.most_rows"
@@ -48,12 +49,15 @@ class DataError(click.ClickException):
 
     def show(self, file=None):
         """Print ``skbench: message`` on stderr, and commands that mend it."""
-        for line in (f"skbench: {self.message}", *self.commands):
+        for line in filter(None, (f"skbench: {self.message}", *self.commands)):
             click.echo(one_line(line), err=True)
 
 
 def command_with(name=None, **options):
-    """The command that was called, or another on the same files, with these options too."""
+    """The command that was called, or another on the same files, with these options too.
+
+    None where it has no such option.
+    """
     context = click.get_current_context()
     command = context.command
     if name is not None:
@@ -75,8 +79,10 @@ def command_with(name=None, **options):
     for param in given:
         words += _as_typed(param, context.params[param.name])
     for option, value in options.items():
-        flag = {"topic": "--by", "k": "-k"}.get(option, f"--{option}")
-        words += [flag, value if isinstance(value, str) else ",".join(map(str, value))]
+        typed = as_option(option, value, command)
+        if typed is None:
+            return None
+        words += typed
     return shlex.join(words)
 
 
@@ -111,7 +117,8 @@ def say(text):
 
 def say_now(text):
     """Print a line on stderr, however quiet the command is to be."""
-    click.echo(one_line(text), err=True)
+    context = click.get_current_context(silent=True)
+    click.echo(in_options(one_line(text), context and context.command), err=True)
 
 
 def print_notes():
@@ -175,12 +182,15 @@ def in_one_line():
             raise
         except Undecided as error:
             # `doctor` tells what can be done with a file; `report` does it.
-            asked = click.get_current_context().command.name
-            best = {"name": "report"} if asked == "doctor" else {}
+            command = click.get_current_context().command
+            best = {"name": "report"} if command.name == "doctor" else {}
             commands = [command_with(**(best | choice)) for choice in error.choices]
-            raise DataError(one_line(error.text), commands) from error
+            raise DataError(in_options(one_line(error.text), command), commands) from error
         except (ValueError, OSError, ImportError) as error:
-            raise DataError(one_line(error)) from error
+            command = click.get_current_context().command
+            system = isinstance(error, OSError) and error.errno is not None
+            text = f"{error.strerror}: {str(error.filename)!r}" if system else error
+            raise DataError(in_options(one_line(text), command)) from error
 
 
 @contextmanager

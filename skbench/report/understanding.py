@@ -1,7 +1,5 @@
 """What was understood of a file: models, topics, items, repeats, clusters, gaps, other columns."""
 
-from dataclasses import asdict, dataclass
-
 import numpy as np
 import pandas as pd
 
@@ -10,62 +8,69 @@ _MOST_CELLS = 40  # columns of the map
 _MARKS = ((1 - 1e-9, "#"), (0.5, "+"), (1e-9, "-"), (0.0, "."))
 
 
-@dataclass(frozen=True)
-class Understanding:
-    """What a file holds, in numbers and words.
+def understood(rows):
+    """What `ItemRows` hold, as a dict for JSON.
 
-    Counts are 0 where there is no column; `what` is "items" or "groups"; `blank` the share of
-    answers that are not there; `gaps`, of each model that lacks some, the share answered by part.
+    Counts are 0 where there is no column; `blank` is the share of answers that are not there;
+    `gaps`, of each model that lacks some, the share answered by part of the items.
     """
+    from skbench.items.roles import judge_columns
 
-    n_models: int
-    n_topics: int
-    n_items: int
-    n_answers: int
-    n_repeats: int
-    n_clusters: int
-    what: str
-    blank: float
-    gaps: dict
-    scores: str
-    known_range: tuple | None
-    human_columns: list
-    judge_columns: list
-    units: str | None
+    items, topics = rows.items, topic_columns(rows)
+    roles = ("model", "item", "cluster")
+    sizes = {f"n_{name}s": items[name].nunique() if name in items else 0 for name in roles}
+    if rows.columns.get("cluster") == rows.columns.get("item"):
+        sizes["n_clusters"] = 0
+    repeats, (blank, gaps) = 1, (0.0, [])
+    if "item" in items:
+        answer = [name for name in ("model", "item") if name in items]
+        repeats, (blank, gaps) = items.groupby(answer, sort=False).size().max(), _gaps(rows, topics)
+    humans, judges = judge_columns([name for name in items if name != "score"])
+    scores, known_range = _scores(rows)
+    return sizes | {
+        "what": "items" if rows.groups is None else "groups",
+        "n_topics": len(items[topics].drop_duplicates()) if topics else 0,
+        "n_answers": len(items) if rows.groups is None else int(np.sum(items.get("n", 0))),
+        "n_repeats": int(repeats),
+        "blank": blank,
+        "gaps": gaps,
+        "scores": scores,
+        "known_range": known_range,
+        "human_columns": humans,
+        "judge_columns": judges,
+        "units": units_in_doubt(items),
+    }
 
-    def lines(self):
-        """The same in lines of text, a small map of gaps among them."""
-        counts = [(self.n_models, "model"), (self.n_topics, "topic"), (self.n_items, "item")]
-        size = ", ".join(counted(n, noun) for n, noun in counts if n) or "no models or topics"
-        answers = f"{counted(self.n_answers, 'answer')}; " if self.n_answers else ""
-        yield f"understood: {size}; {answers}{self.scores}"
-        if self.what == "groups":
-            yield "rows are results of groups: which items were right is not known"
-        if self.n_repeats > 1:
-            yield f"repeats: up to {self.n_repeats} answers of a model to an item"
-        if self.n_clusters:
-            yield f"clusters: {self.n_clusters:,}"
-        if self.gaps:
-            few = " (# all, + half or more, - less, . none)"
-            yield f"with gaps: {percent(self.blank)} of the answers are not there{few}"
-            for name, shares in list(self.gaps.items())[:_MOST_MODELS]:
-                yield f"{''.join(map(_mark, shares))} {name}"
-            more = len(self.gaps) - _MOST_MODELS
-            if more > 0:
-                yield f"and {counted(more, 'more model')} with gaps"
-        elif self.n_items and self.n_models > 1:
-            yield "crossed: every model answered every item"
-        if self.human_columns and self.judge_columns:
-            human, judge = self.human_columns[0], self.judge_columns[0]
-            yield (
-                f"judge columns: {', '.join(self.judge_columns)} beside human labels in {human}: "
-                f"skbench judge FILE --judge {judge} --human {human}"
-            )
 
-    def to_dict(self):
-        """The same for JSON."""
-        gaps = [{"model": name, "answered": shares} for name, shares in self.gaps.items()]
-        return asdict(self) | {"gaps": gaps}
+def in_lines(found):
+    """The same in lines of text, a small map of gaps among them."""
+    n = {noun: found[f"n_{noun}s"] for noun in ("model", "topic", "item")}
+    size = [counted(number, noun) for noun, number in n.items() if number]
+    answers = f"{counted(found['n_answers'], 'answer')}; " if found["n_answers"] else ""
+    yield f"understood: {', '.join(size) or 'no models or topics'}; {answers}{found['scores']}"
+    if found["what"] == "groups":
+        yield "rows are results of groups: which items were right is not known"
+    if found["n_repeats"] > 1:
+        yield f"repeats: up to {found['n_repeats']} answers of a model to an item"
+    if found["n_clusters"]:
+        yield f"clusters: {found['n_clusters']:,}"
+    gaps = found["gaps"]
+    if gaps:
+        few = " (# all, + half or more, - less, . none)"
+        yield f"with gaps: {percent(found['blank'])} of the answers are not there{few}"
+        for gap in gaps[:_MOST_MODELS]:
+            marks = (next(mark for least, mark in _MARKS if x >= least) for x in gap["answered"])
+            yield f"{''.join(marks)} {gap['model']}"
+        if len(gaps) > _MOST_MODELS:
+            yield f"and {counted(len(gaps) - _MOST_MODELS, 'more model')} with gaps"
+    elif n["item"] and n["model"] > 1:
+        yield "crossed: every model answered every item"
+    humans, judges = found["human_columns"], found["judge_columns"]
+    if humans and judges:
+        yield (
+            f"judge columns: {', '.join(judges)} beside human labels in {humans[0]}: "
+            f"skbench judge FILE --judge {judges[0]} --human {humans[0]}"
+        )
 
 
 def counted(n, noun):
@@ -76,43 +81,6 @@ def counted(n, noun):
 def percent(share):
     """A share for people; what is above 0 is not called 0%."""
     return "less than 0.1%" if 0 < share < 1e-3 else f"{100 * share:.3g}%"
-
-
-def understood(rows):
-    """What was understood of `ItemRows` that were read."""
-    from skbench.items.roles import judge_columns
-
-    items = rows.items
-    topics = topic_columns(rows)
-    n_topics = len(items[topics].drop_duplicates()) if topics else 0
-    has_items = "item" in items
-    blank, gaps = _gaps(rows, topics) if has_items else (0.0, {})
-    repeats = int(items.groupby(_keys(items), sort=False).size().max()) if has_items else 1
-    humans, judges = judge_columns([name for name in items if name != "score"])
-    scores, known = _scores(rows)
-    own_clusters = "cluster" in items and not (
-        has_items and rows.columns.get("cluster") == rows.columns.get("item")
-    )
-    answers = len(items)
-    if rows.groups is not None:
-        answers = int(items["n"].sum()) if "n" in items else 0
-    n = {name: int(items[name].nunique()) for name in ("model", "item", "cluster") if name in items}
-    return Understanding(
-        n_models=n.get("model", 0),
-        n_topics=n_topics,
-        n_items=n.get("item", 0),
-        n_answers=answers,
-        n_repeats=repeats,
-        n_clusters=n["cluster"] if own_clusters else 0,
-        what="items" if rows.groups is None else "groups",
-        blank=blank,
-        gaps=gaps,
-        scores=scores,
-        known_range=known,
-        human_columns=humans,
-        judge_columns=judges,
-        units=units_in_doubt(items),
-    )
 
 
 def topic_columns(rows):
@@ -131,25 +99,18 @@ def units_in_doubt(items):
     return next(filter(None, map(unlike_units, tops)), None)
 
 
-def _keys(items):
-    return [name for name in ("model", "item") if name in items]
-
-
 def _scores(rows):
     """What scores there are, in words, and their range where it is known."""
     from skbench.report.reading import score_range
 
-    score = rows.items["score"]
+    score, known = rows.items["score"], score_range(rows)
     if rows.groups is not None and "k" in rows.items:
-        return f"{counted(len(score), 'group')}, right ones counted", (0.0, 1.0)
+        return f"{counted(len(score), 'group')}, right ones counted", known
     if score.isin((0, 1)).all():
-        return "right or wrong", (0.0, 1.0)
-    known = score_range(rows)
+        return "right or wrong", known
     kind = "scores" if rows.groups is None else "means"
-    span = f"{kind} from {score.min():.6g} to {score.max():.6g}"
-    if known is None:
-        return f"{span}, range not known", None
-    return f"{span}, possible {known[0]:g} to {known[1]:g}", known
+    span = "range not known" if known is None else f"possible {known[0]:g} to {known[1]:g}"
+    return f"{kind} from {score.min():.6g} to {score.max():.6g}, {span}", known
 
 
 def _gaps(rows, topics):
@@ -157,34 +118,20 @@ def _gaps(rows, topics):
     items = rows.items
     if "model" not in items or items["model"].nunique() < 2:
         n_blank = 0 if rows.blank is None else len(rows.blank)
-        return n_blank / max(1, len(items) + n_blank), {}
+        return n_blank / max(1, len(items) + n_blank), []
     model, models = pd.factorize(items["model"])
     item, names = pd.factorize(items["item"])
     answered = np.zeros((len(models), len(names)), dtype=bool)
     answered[model, item] = True
-    if answered.all():
-        return 0.0, {}
-    part = _parts(items, item, len(names), topics)
+    # A part of the map for each topic, or for items that stand together in the file.
+    part = np.arange(len(names)) * min(len(names), _MOST_CELLS) // len(names)
+    topic = items.groupby(topics, sort=False).ngroup() if topics else np.zeros(1)
+    if 0 < topic.max() < _MOST_CELLS:
+        part[item] = topic
+        part = np.unique(part, return_inverse=True)[1]
     sizes = np.bincount(part)
-    shares = {
-        str(models[m]): (np.bincount(part, answered[m], len(sizes)) / sizes).tolist()
+    return float(1 - answered.mean()), [
+        {"model": str(models[m]), "answered": (np.bincount(part, answered[m]) / sizes).tolist()}
         for m in np.argsort(answered.sum(axis=1), kind="stable")
         if not answered[m].all()
-    }
-    return float(1 - answered.mean()), shares
-
-
-def _parts(items, item, n_items, topics):
-    """A part of the map for each item: its topic, or where it stands in the file."""
-    if topics:
-        of_row = items.groupby(topics, sort=False).ngroup().to_numpy()
-        of_item = np.zeros(n_items, dtype=int)
-        of_item[item] = of_row
-        if 1 < of_item.max() + 1 <= _MOST_CELLS:
-            return np.unique(of_item, return_inverse=True)[1]
-    n_parts = min(n_items, _MOST_CELLS)
-    return np.arange(n_items) * n_parts // n_items
-
-
-def _mark(share):
-    return next(mark for least, mark in _MARKS if share >= least)
+    ]

@@ -270,8 +270,8 @@ def _clustered(sums, z, item_sigma2, weight):
         raise ValueError(
             "All items of every group are in one cluster, such as those of "
             f"{plain(sums.labels[0])!r}: nothing tells how far clusters differ, so no sampling "
-            "variance is known. Name smaller clusters, or none (cluster=None, on the command line "
-            "--cluster with the column of the items) if the items may count as independent."
+            "variance is known. Name smaller clusters with cluster=, or the items themselves "
+            "if they may count as independent."
         )
     if single.any():
         warnings.warn(

@@ -199,7 +199,7 @@ def test_bounds_shift_and_scale():
 
 def test_scores_outside_the_bounds_are_refused():
     with pytest.raises(
-        ValueError, match="outside bounds from 0 to 1, such as 36.9. Give the range"
+        ValueError, match="outside bounds from 0 to 1, such as 36.9. Pass the range"
     ):
         fitted("bounded", [0.5, 36.9], [10, 10])
     direct = fitted("bounded", [0.5], [10])

@@ -73,7 +73,7 @@ def test_counts_are_results_of_groups(written):
     )
     pd.testing.assert_frame_equal(again.set_index(["model", "topic"]), table)
     refused = run(leaderboard, path)
-    assert refused.exit_code == 1 and "counts of groups" in refused.stderr
+    assert refused.exit_code == 1 and "results of groups" in refused.stderr
     # Which items are shared is not known, and nothing more is said of them.
     told = run(report, path).stdout
     assert "Whether the models answered the same items is not known" in " ".join(told.split())
@@ -86,7 +86,7 @@ def test_a_mean_with_its_error_is_a_result_of_a_group(written):
     table = rows_of(estimate, "groups", path, "--method", "direct")
     np.testing.assert_allclose(table["standard_error"], [0.03, 0.03, 0.02, 0.02])
     assert table["n"].isna().all()
-    assert "are not added up" in run(estimate, path, "--by", "model").stderr
+    assert "are added up" in run(estimate, path, "--by", "model").stderr
     with pytest.raises(ValueError, match="means with standard errors"):
         read_items(path)
 

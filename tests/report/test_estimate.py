@@ -235,7 +235,7 @@ def test_bounded_intervals_are_told_the_bounds(written):
     bounded = ["--method", "direct", "--interval", "bounded"]
     refused = run(path, *bounded)  # means are within 0 and 1
     assert refused.exit_code == 1
-    assert "such as 1.5. Give the range that the score has by its definition" in refused.stderr
+    assert "such as 1.5. Pass the range that the score has by its definition" in refused.stderr
     groups = json.loads(run(path, *bounded, "--bounds", 0, 2, "--json").stdout)["groups"]
     expected = bounded_interval(0.375, 4, high=2)
     assert (groups[0]["low"], groups[0]["high"]) == pytest.approx(expected, rel=1e-12)
@@ -308,7 +308,7 @@ def test_items_answered_several_times_are_clusters(written):
     numbered = run(written(f"model,topic,item,run,score\n{rows}"), "--method", "direct")
     assert "told apart by 'run'" in numbered.stderr
     path = written(f"model,topic,item,again,score\n{rows}")
-    assert "rows repeat an item" in run(path).stderr
+    assert "repeats item '0'" in run(path).stderr
     result = run(path, "--item", "item", "--cluster", "item", "--method", "direct")
     assert result.stdout == numbered.stdout
     assert result.exit_code == 0
@@ -381,7 +381,7 @@ def test_scores_without_any_spread_are_refused(written, constant, options):
     )
     result = run(written(f"model,topic,item,score\n{rows}"), *options)
     assert result.exit_code == 1
-    assert "The scores of each group are all alike, so nothing tells" in result.stderr
+    assert "The scores of each group are all alike, so their spread is unknown" in result.stderr
     assert "encountered in" not in result.stderr
 
 
@@ -389,13 +389,13 @@ DATA_ERRORS = [
     ("", [], "is empty."),
     ("model,item,score\na,1,1\n", [], "no column has a usual name for the topic. Pass --by model"),
     ("topic,item,score\na,1,1\n", ["--by", "model"], "--by model needs a model column."),
-    ("topic,item,score\na,1,1\n", ["--score", "em"], "score= (--score) names column 'em'"),
+    ("topic,item,score\na,1,1\n", ["--score", "em"], "names column 'em', but the file has only"),
     ("topic,item,score\na,1,half\n", [], "holds 'half'"),
     ("topic,item,score\na,1,1\n", ["--by", "topic,item"], "--by names column 'item'"),
     (
         "topic,item,score,size\na,1,1,3\n",
         ["--features", "length"],
-        "--features names column 'length', but there are only: size.",
+        "--features names column 'length', but the file has only: size.",
     ),
     (
         "topic,item,score,kind\na,1,1,x\na,2,0,y\n",

@@ -371,7 +371,7 @@ def test_ids_that_repeat_or_do_not_match_are_refused(two_files, written):
         (
             {},
             ("--judge", "autorater", "--human", "truth"),
-            "Labels in a second file: --labels FILE --id COLUMN.",
+            "has no column 'truth'. Its columns are: topic, item",
         ),
         (
             {"human": np.nan},
@@ -379,7 +379,11 @@ def test_ids_that_repeat_or_do_not_match_are_refused(two_files, written):
             "none of the 1200 rows with a verdict in 'autorater' has a label in 'human'",
         ),
         ({"human": "maybe"}, (), "human labels must be numbers or words such as yes and no"),
-        ({"topic": None}, ("--by", "topic"), "the group is blank in 1200 of 1200 rows"),
+        (
+            {"topic": None},
+            ("--by", "topic"),
+            "column 'topic' has no name in 1200 of 1200 rows, the first is row 1",
+        ),
         ({"autorater": lambda t: "v" + t["item"]}, (), "holds 1200 different words"),
         ({"autorater": np.inf}, (), "infinite"),
         (

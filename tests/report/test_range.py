@@ -78,7 +78,7 @@ def test_a_range_that_is_told(table, command, options, name):
     free = run(command, table, *options, "--json")
     low, high = ends(free, name)
     assert min(low) < 0 or max(high) > 100
-    assert "intervals go beyond the scores, which run from 0 to 100: --bounds" in free.stderr
+    assert "intervals go beyond the scores, from 0 to 100: --bounds" in free.stderr
     told = run(command, table, *options, "--bounds", 0, 100, "--json")
     cut = np.clip([low, high], 0, 100)
     found = np.array(ends(told, name))

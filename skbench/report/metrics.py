@@ -1,0 +1,47 @@
+"""`skbench metrics`: a metric of labels and predictions in every group, the worst, the gap."""
+
+import click
+
+from skbench._lazy import later
+from skbench.report.estimate import save_plot
+from skbench.report.formats import format_options, show
+from skbench.report.options import Names, level_option, plot_option, seed_option
+from skbench.report.terminal import in_one_line
+
+metrics_by_group = later("skbench.report.metrics_by_group")
+
+
+@click.command()
+@click.argument("file")
+@click.option("--truth", help="Column of true labels.")
+@click.option("--prediction", help="Column of predicted labels, or of scores for auc.")
+@click.option("--by", type=Names(), help="Column(s) of groups; several are crossed.")
+@click.option(
+    "--metric",
+    type=click.Choice("accuracy tpr fpr precision f1 auc".split()),
+    multiple=True,
+    default=("accuracy",),
+    show_default=True,
+    help="May be given several times.",
+)
+@click.option("--positive", metavar="LABEL", help="The label that counts as positive.")
+@level_option
+@seed_option
+@plot_option
+@format_options
+def metrics(file, truth, prediction, by, metric, positive, confidence_level, seed, plot, form):
+    """Compare a metric between groups: the worst group, and the gap to the best.
+
+    FILE is CSV, TSV, JSON Lines or Parquet with one row per prediction: a column of true labels
+    (y_true, label, target, ...), one of predictions (y_pred, prediction, ...; probabilities for
+    auc), and columns of groups. Estimates borrow from the other groups.
+    """
+    if plot is not None and len(set(metric)) > 1:
+        raise click.UsageError("--plot takes one metric.")
+    with in_one_line():
+        settings = prediction, positive, confidence_level, seed
+        found, groups, extremes = metrics_by_group.compared(file, truth, by, metric, *settings)
+        if plot is not None:
+            save_plot(plot, *found[0][1:4], metric[0])
+        table = metrics_by_group.shown(found, groups)
+        show(form, table, {"groups": groups, "extremes": extremes}, groups)

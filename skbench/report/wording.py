@@ -1,0 +1,118 @@
+"""Messages of Python code in the words of the command line: options in place of arguments."""
+
+import ast
+import re
+import shlex
+
+import click
+
+import skbench
+
+# What `skbench estimate --method` calls the estimators.
+METHODS = {
+    "mixed": "MixedModel",
+    "eb": "EmpiricalBayes",
+    "direct": "DirectEstimator",
+    "synthetic": "SyntheticRegression",
+    "james-stein": "JamesStein",
+    "fay-herriot": "FayHerriot",
+    "structured": "StructuredRegression",
+}
+# Arguments whose options have other names; of several options, the first that a command has.
+_RENAMED = {
+    "topic": ("by", "topics"),
+    "topics": ("topics", "by"),
+    "by": ("by", "topics"),
+    "y_true": ("truth",),
+    "y_pred": ("prediction",),
+    "n_correct": ("correct",),
+    "n_runs": ("runs",),
+    "random_state": ("seed",),
+}
+# Arguments that are recognized where the command has no such option, too.
+_ARGUMENTS = frozenset(
+    "model models item score cluster format filter skip_bad_lines missing bounds variance interval "
+    "features bank baseline candidate event label_values margin population power_tuning n method "
+    "prior_variance regressor".split()
+) | set(_RENAMED)
+_QUOTED = r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
+_VALUE = rf"{_QUOTED}|\[[^\]]*\]|\([^)]*\)|{{[^}}]*}}|\.\.\.|-?\w+(?:[.-]\w+)*"
+_API = "|".join(name for name in skbench.__all__ if name.lower() != name or "_" in name)
+_TOKEN = re.compile(
+    rf"{_QUOTED}|\b(?P<api>{_API})\b(?:\((?P<inner>[^()]*)\))?"
+    rf"|(?<![^\s(`])(?P<name>[a-z]\w*)=(?P<value>{_VALUE})?"
+)
+_SENTENCE = re.compile(rf"(?:{_QUOTED}|.)+?(?:[.?!](?= +[A-Z])|$)", re.DOTALL)
+
+
+class _NoOption(Exception):
+    """A sentence speaks of what the command has no option for."""
+
+
+def in_options(text, command=None):
+    """A message with options of the command in place of arguments and estimators of Python.
+
+    Arguments stand in messages as ``name=``, ``name=value`` or ``name=...``. What is quoted is
+    data of users and stays. A sentence about something that the command has no option for is
+    left out if another sentence remains.
+
+    >>> gate = click.Command("gate", params=[click.Option(["--missing"])])
+    >>> in_options("2 are blank. Pass missing='wrong'. Or use MixedModel().", gate)
+    '2 are blank. Pass --missing wrong.'
+    """
+    if command is None:
+        return text
+    kept = []
+    for sentence in _SENTENCE.findall(text):
+        try:
+            kept.append(_TOKEN.sub(lambda found: _translated(found, command), sentence))
+        except _NoOption:
+            continue
+    return "".join(kept).strip() or text
+
+
+def as_option(name, value, command):
+    """Words of the command line for an argument and its value, None where there is no option."""
+    if name == "model" and isinstance(value, dict):
+        pairs = ((old, "NEW" if new is ... else new) for old, new in value.items())
+        return [word for old, new in pairs for word in ("--rename", f"{old}={new}")]
+    options = {param.name: param for param in command.params if isinstance(param, click.Option)}
+    option = next(filter(None, map(options.get, _RENAMED.get(name, (name,)))), None)
+    if option is None or value is None or value is False or _is_refused(value, option.type):
+        return None
+    flag = max(option.opts, key=len)
+    if option.is_flag or value is ...:
+        return [flag]
+    if isinstance(value, tuple):
+        return [flag, *map(str, value)]
+    return [flag, ",".join(map(str, value)) if isinstance(value, list) else str(value)]
+
+
+def _is_refused(value, kind):
+    return isinstance(kind, click.Choice) and isinstance(value, str) and value not in kind.choices
+
+
+def _translated(found, command):
+    """What stands for a token: quoted text, an argument, or a public name of Python."""
+    name, api = found["name"], found["api"]
+    if api is not None:
+        method = next((key for key, value in METHODS.items() if value == api), None)
+        words = as_option("method", method, command)
+    elif name is not None:
+        words = as_option(name, _value(found["value"]), command)
+        if words is None and name not in _ARGUMENTS:
+            return found[0]
+    else:
+        return found[0]
+    if words is None:
+        raise _NoOption
+    inner = _TOKEN.sub(lambda part: _translated(part, command), found["inner"] or "")
+    return f"{shlex.join(words)} {inner.replace(', ', ' ')}".strip()
+
+
+def _value(text):
+    """The value of an argument; what is no literal stays as it is, and nothing is ``...``."""
+    try:
+        return ast.literal_eval(text or "...")
+    except (ValueError, SyntaxError):
+        return text

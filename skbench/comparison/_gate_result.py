@@ -32,7 +32,8 @@ class GateResult:
     power : float
         Power of this gate, see `gate`; nan where the items do not determine it.
     items_needed : int or nan
-        Number of items like these at which the power is 0.8.
+        Number of items like these at which the power is 0.8; if all were answered alike and do not
+        tell the power, at which the gate passes.
     standard_error : float
         Standard error of the difference; 0 where the models never differ.
     n_items : int
@@ -104,7 +105,9 @@ class GateResult:
     def _on_power(self):
         """The power in a sentence."""
         if math.isnan(self.power):
-            return "The power of this gate is unknown: the items do not tell how they vary."
+            unknown = "The power of this gate is unknown: the items do not tell how they vary."
+            enough = math.isnan(self.items_needed) or self.verdict == "pass"
+            return unknown if enough else f"{unknown} {self.items_needed:,} such items would pass."
         what = (
             f"power against a loss of {self.margin:.4g}"
             if self.fail == "worse"

@@ -2,15 +2,15 @@
 
 import click
 
-from skbench._checks import listed
+from skbench._lazy import later
 from skbench.report.formats import form_option, print_json
 from skbench.report.options import Names, reading_options
-from skbench.report.reading import ONE_SCORE, check_topics, read
 from skbench.report.table import Column, Table
 from skbench.report.terminal import command_with, in_one_line, print_line
-from skbench.report.understanding import in_lines, topic_columns, understood
 from skbench.report.writers import print_grid
 
+reading = later("skbench.report.reading")
+understanding = later("skbench.report.understanding")
 _MOST_COLUMNS = 12
 _MOST_NOTES = 10
 _LONGEST_EXAMPLE = 30  # letters
@@ -32,26 +32,26 @@ def doctor(paths, by, form, **roles):
     with in_one_line():
         # As `estimate` takes it: model by itself is one group per model.
         by = [name for name in by or [] if name not in ("model", roles["model"])] or None
-        check_topics(by, roles["model"])
+        reading.check_topics(by, roles["model"])
         try:
-            rows = read(paths, by, roles, whole_sets=True)
+            rows = reading.read(paths, by, roles, whole_sets=True)
         except (ValueError, FileNotFoundError, ImportError):
             if form == "text":
                 _list_columns(paths)
             raise
-        found = understood(rows)
+        found = understanding.understood(rows)
         if form == "json":
             about = {"columns": rows.columns, "notes": rows.notes, "formats": rows.formats}
             return print_json(about | found)
         more = len(rows.notes) - _MOST_NOTES
         cut = [f"and {more} more notes (--json has them all)"] if more > 0 else []
         for line in filter(
-            None, (*rows.notes[:_MOST_NOTES], *cut, *in_lines(found), found["units"])
+            None, (*rows.notes[:_MOST_NOTES], *cut, *understanding.in_lines(found), found["units"])
         ):
             print_line(line)
         name, options = _next(rows, found)
         if name is None:
-            return print_line(f"next: none. {ONE_SCORE}")
+            return print_line(f"next: none. {reading.ONE_SCORE}")
         print_line(f"in Python: skbench.read_items({_arguments(paths, {'topic': by} | roles)})")
         print_line(f"next: {command_with(name, **options)}")
 
@@ -69,7 +69,7 @@ def _next(rows, found):
     if rows.groups is not None:
         return ("report" if "k" in rows.groups else "estimate"), {}
     items, binary = rows.items, found["scores"] == "right or wrong"
-    by = [name for name in ("model", *topic_columns(rows)) if name in items]
+    by = [name for name in ("model", *understanding.topic_columns(rows)) if name in items]
     groups = items.assign(all=0).groupby(by or "all")["score"].agg(["size", "nunique"])
     if by and groups["size"].max() < 2 and not binary:
         return None, {}
@@ -82,6 +82,7 @@ def _next(rows, found):
 
 def _list_columns(paths):
     """The columns of a table that is no results as far as can be told."""
+    from skbench._checks import listed
     from skbench.readers.loading import load_table
 
     for path in paths:

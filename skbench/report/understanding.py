@@ -79,8 +79,8 @@ def counted(n, noun):
 
 
 def percent(share):
-    """A share for people; what is above 0 is not called 0 %."""
-    return "less than 0.1 %" if 0 < share < 1e-3 else f"{100 * share:.3g} %"
+    """A share for people; what is above 0 is not called 0%."""
+    return "less than 0.1%" if 0 < share < 1e-3 else f"{100 * share:.3g}%"
 
 
 def topic_columns(rows):

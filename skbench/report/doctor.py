@@ -7,7 +7,7 @@ from skbench.report.formats import form_option, print_json
 from skbench.report.options import Names, reading_options
 from skbench.report.reading import ONE_SCORE, check_topics, read
 from skbench.report.table import Column, Table
-from skbench.report.terminal import command_with, in_one_line, print_line
+from skbench.report.terminal import command_with, in_one_line, one_line, print_line
 from skbench.report.understanding import in_lines, topic_columns, understood
 from skbench.report.writers import print_grid
 
@@ -45,9 +45,8 @@ def doctor(paths, by, form, **roles):
             return print_json(about | found)
         more = len(rows.notes) - _MOST_NOTES
         cut = [f"and {more} more notes (--json has them all)"] if more > 0 else []
-        for line in filter(
-            None, (*rows.notes[:_MOST_NOTES], *cut, *in_lines(found), found["units"])
-        ):
+        notes = map(one_line, rows.notes[:_MOST_NOTES])
+        for line in filter(None, (*notes, *cut, *in_lines(found), found["units"])):
             print_line(line)
         name, options = _next(rows, found)
         if name is None:

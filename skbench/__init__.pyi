@@ -29,9 +29,11 @@ from skbench.bank import (
     items_needed as items_needed,
 )
 from skbench.comparison import (
+    BradleyTerry as BradleyTerry,
     SequentialComparison as SequentialComparison,
     SequentialMean as SequentialMean,
     compare_models as compare_models,
+    extremes as extremes,
     gate as gate,
     kemeny_order as kemeny_order,
     leaderboard as leaderboard,
@@ -91,6 +93,7 @@ from skbench.summaries import (
     betting_estimate as betting_estimate,
     cluster_items as cluster_items,
     embed_groups as embed_groups,
+    group_metrics as group_metrics,
     item_correlation as item_correlation,
     summarize_items as summarize_items,
 )

@@ -6,8 +6,10 @@ from skbench.comparison._gate_result import GateResult
 from skbench.comparison._inspect import InspectStopping
 from skbench.comparison._pass_at_k import PassAtK, pass_at_k
 from skbench.comparison._sequential import SequentialComparison, SequentialMean, SequentialResult
+from skbench.comparison.bradley_terry import BradleyTerry
 from skbench.comparison.compare import compare_models
 from skbench.comparison.consensus import KemenyOrder, kemeny_order
+from skbench.comparison.extremes import Extremes, extremes
 from skbench.comparison.leaderboards import Leaderboard, leaderboard
 from skbench.comparison.plan import minimum_detectable_effect, required_items
 from skbench.comparison.ranks import (
@@ -17,6 +19,8 @@ from skbench.comparison.ranks import (
 )
 
 __all__ = [
+    "BradleyTerry",
+    "Extremes",
     "GateResult",
     "InspectStopping",
     "KemenyOrder",
@@ -28,6 +32,7 @@ __all__ = [
     "SequentialMean",
     "SequentialResult",
     "compare_models",
+    "extremes",
     "gate",
     "indistinguishable_groups",
     "kemeny_order",

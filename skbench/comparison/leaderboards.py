@@ -28,7 +28,7 @@ from skbench.comparison.posterior import (
     posterior_with_bank,
     scores_of,
 )
-from skbench.comparison.ranks import RankConfidenceSets, indistinguishable_groups
+from skbench.comparison.ranks import RankConfidenceSets, letters_of, sets_of_verdicts
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate
 from skbench.items.tables import MISSING, score_table
 from skbench.stats.intervals import binomial
@@ -39,6 +39,7 @@ from skbench.stats.ranking import ranks
 
 _MUCH = 0.05  # share of blanks from which on bounds are told
 _MOST_TOLD = 5  # models whose blanks are told, those with the most
+NO_BLANKS = pd.DataFrame(columns=["blank", "low", "high"])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,16 +53,16 @@ class Leaderboard:
     covariance : ndarray of shape (n_models, n_models)
         Covariance of the mean scores.
     comparison : ModelComparison or None
-        All pairs of models at once; None for one model. Ranks and letters follow from
-        its verdicts.
+        All pairs of models at once; None for one model, and for votes. Ranks and letters follow
+        from its verdicts.
     rank_sets : RankConfidenceSets
         Ranks that each model may have, for all models at once.
     ties : list of str
         Letters of each model: models that share a letter cannot be told apart.
     n_items : ndarray of int of shape (n_models,)
-        Number of items each model answered.
+        Number of items each model answered; of votes, from `BradleyTerry`.
     n_clusters : ndarray of int of shape (n_models,)
-        Number of clusters these are in.
+        Number of clusters these are in; the effective number, from `BradleyTerry`.
     bounds : DataFrame
         Models that left more than 5% of the items blank: the share, and the score with all
         blanks at the lowest and at the highest score.
@@ -82,7 +83,8 @@ class Leaderboard:
     def to_frame(self) -> pd.DataFrame:
         """One row per model: rank, its confidence set, ties, score and interval."""
         e = self.estimate
-        sets, rank = self.rank_sets, ranks(e.value, "best").astype(int)
+        sets, rank = self.rank_sets, ranks(e.value, "best")
+        rank = rank if np.isnan(rank).any() else rank.astype(int)
         columns = {"rank": rank, "rank_low": sets.low, "rank_high": sets.high, "ties": self.ties}
         columns |= {"estimate": e.value, "low": e.low, "high": e.high}
         columns |= {"standard_error": e.standard_error, "n": self.n_items}
@@ -229,14 +231,13 @@ def leaderboard_of(table, confidence_level, *, missing="drop", unrelated=False):
         warn_of_strangers(table, pairs)
     warn_of_scores(table, pairs.fits, estimate, variance.sum(axis=1)[order])
     sets = _rank_sets(estimate, comparison)
-    letters = indistinguishable_groups(sets)
     remarks = [] if comparison is None else list(comparison.remarks)
     return Leaderboard(
         estimate=estimate,
         covariance=covariance,
         comparison=comparison,
         rank_sets=sets,
-        ties=["".join(letters.columns[row]) for row in letters.to_numpy()],
+        ties=letters_of(sets),
         n_items=np.sum(table.n_answers > 0, axis=0)[order],
         n_clusters=_n_clusters(table)[order],
         bounds=bounds,
@@ -256,16 +257,15 @@ def leaderboard_by_posterior(posterior, confidence_level):
         positions = in_order(estimate.value)
         comparison = compared_by_posterior(posterior, positions, confidence_level)
     sets = _rank_sets(estimate, comparison)
-    letters = indistinguishable_groups(sets)
     return Leaderboard(
         estimate=estimate,
         covariance=np.cov(posterior.draws[:, :, 0].T).reshape(n_models, n_models),
         comparison=comparison,
         rank_sets=sets,
-        ties=["".join(letters.columns[row]) for row in letters.to_numpy()],
+        ties=letters_of(sets),
         n_items=posterior.n_asked[:, 0],
         n_clusters=posterior.n_asked[:, 0],
-        bounds=pd.DataFrame(columns=["blank", "low", "high"]),
+        bounds=NO_BLANKS,
         remarks=() if comparison is None else comparison.remarks,
     )
 
@@ -279,15 +279,7 @@ def _rank_sets(estimate, comparison):
         a, b = (labels.get_indexer(pairs.get_level_values(level)) for level in (0, 1))
         better[a, b] = comparison.verdict == "better"
         better[b, a] = comparison.verdict == "worse"
-    return RankConfidenceSets(
-        estimate=estimate.value,
-        low=1 + better.sum(axis=0),
-        high=len(labels) - better.sum(axis=1),
-        better=better,
-        labels=labels,
-        confidence_level=estimate.confidence_level,
-        kind="simultaneous",
-    )
+    return sets_of_verdicts(estimate, better)
 
 
 def _n_clusters(table):

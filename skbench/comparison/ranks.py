@@ -212,6 +212,25 @@ def rank_confidence_sets(
     )
 
 
+def sets_of_verdicts(estimate, better):
+    """`RankConfidenceSets` of an `Estimate`, from simultaneous verdicts on all pairs."""
+    return RankConfidenceSets(
+        estimate=estimate.value,
+        low=1 + better.sum(axis=0),
+        high=len(better) - better.sum(axis=1),
+        better=better,
+        labels=estimate.labels,
+        confidence_level=estimate.confidence_level,
+        kind="simultaneous",
+    )
+
+
+def letters_of(sets):
+    """The string of letters of each model."""
+    groups = indistinguishable_groups(sets)
+    return ["".join(groups.columns[row]) for row in groups.to_numpy()]
+
+
 def _refuse_twins(labels):
     """Refuse two models of one name."""
     if not labels.is_unique:

@@ -30,7 +30,7 @@ NAMES = {
     ).split(),
     "score": (
         "score correct is_correct accuracy acc acc_norm exact_match em pass passed pass1 pass_1 "
-        "success resolved reward f1 value"
+        "success resolved reward f1 value rating"
     ).split(),
     "label": "y_true label labels gold target ground_truth truth reference expected".split(),
     "prediction": "y_pred prediction predicted pred predicted_label y_prob y_score".split(),
@@ -45,7 +45,24 @@ METRICS = frozenset(
     "rouge2 rougel meteor bertscore bert_score chrf ter perplexity precision recall f1_score "
     "f1_macro f1_micro auc roc_auc mcc rmse mae ndcg map mrr".split()
 )
-_VOTES = ({"model_a", "model_b"}, {"model_1", "model_2"}, {"model1", "model2"})
+# Votes: columns of the two models, of the winner, or of each outcome; and words for an outcome.
+VOTE_MODELS = [
+    pair.split()
+    for pair in (
+        "model_a model_b,model_1 model_2,model1 model2,left right,model_left model_right,"
+        "generator_1 generator_2,system_a system_b,a b"
+    ).split(",")
+]
+VOTE_WINNER = (
+    "winner vote preference preferred human_preference human_vote outcome result verdict choice "
+    "won label"
+).split()
+_SURE_WINNERS = ("winner", "vote", "preference", "preferred")
+VOTE_OUTCOMES = {"winner_model_a": 1.0, "winner_model_b": 0.0}  # columns of 1 and 0
+VOTE_TIES = {"winner_tie": 0.5, "tie": 0.5, "winner_tie_bothbad": 0.5}  # where there are any
+FIRST_WON = "model_a a model_1 model1 left model_left generator_1 system_a first".split()
+SECOND_WON = "model_b b model_2 model2 right model_right generator_2 system_b second".split()
+TIED = "tie tied draw equal same both neither tie_bothbad bothbad both_bad both_good".split()
 # Families of language models; a column of such a name holds the scores of a model.
 FAMILIES = (
     "gpt chatgpt o1 o3 o4 davinci text_davinci claude gemini gemma meta_llama llama codellama "
@@ -69,16 +86,13 @@ _NO_SCORE = re.compile(
     r"error|rank|elo|votes?|wins?|id|version|date|url|label|class|model)$"
 )
 ROLES = ("model", "item", "cluster", "topic", "score")  # what a row of results may have
-OPTIONS = {"topic": "topic= (--by)"} | {
-    role: f"{role}= (--{role})" for role in ROLES if role != "topic"
-}
 
 
 def find_roles(columns, named, guess=ROLES):
     """Role -> columns, by the caller's word or by their usual names, and notes on the latter."""
     roles = {role: _as_list(name) for role, name in named.items() if name is not None}
     for role, names in roles.items():
-        check_exist(names, columns, OPTIONS[role])
+        check_exist(names, columns, f"{role}=")
     rivals = {}
     for role in [role for role in guess if role not in roles]:
         taken = [name for names in roles.values() for name in names]
@@ -143,17 +157,16 @@ def is_beside_a_score(name):
 def are_votes(columns):
     """Whether rows are votes between two models."""
     names = {normal(name) for name in columns}
-    return any(pair <= names for pair in _VOTES)
+    known = [pair for pair in VOTE_MODELS if set(pair) <= names]
+    # Models may be called left and right, or a and b.
+    return any("_" in pair[0] or pair[0][-1] == "1" for pair in known) or bool(
+        known and names & set(_SURE_WINNERS)
+    )
 
 
 def columns_of(role, columns):
     """Columns with a usual name of a role, in order of preference."""
     return _matches(columns, NAMES[role], [])
-
-
-def rivals(columns, role, taken):
-    """Columns with a usual name of a role, in order of preference, but those taken."""
-    return _matches(columns, NAMES[role], taken)
 
 
 _HUMAN = re.compile(r"(^|_)(human|annotators?|expert|people)(_|$|[0-9])")
@@ -243,5 +256,5 @@ def normal(name):
 
 
 def _name_note(role, name, others):
-    also = f" (it might be {listed(others)}: {OPTIONS[role]})" if others else ""
+    also = f" (it might be {listed(others)}: {role}=)" if others else ""
     return f"{role}: column {name!r}{also}"

@@ -3,8 +3,8 @@
 import json
 from hashlib import sha1
 
+from skbench.readers._answers import Answer, Format, Run, records_in
 from skbench.readers._json import document, records, value_at
-from skbench.readers._records import Answer, RecordFormat, finite, records_in
 from skbench.readers.loading import without_suffixes
 
 
@@ -13,49 +13,45 @@ def _digest(value):
     return sha1(text.encode(), usedforsecurity=False).hexdigest()
 
 
-def _openai_samples(path, bad):
-    """Events of each sample together; the head is the line that describes the evaluation."""
-    spec, found = {}, {}
+def _openai_events(path, bad, notes):
+    """Events with scores; the head is the line that describes the evaluation."""
+    spec = {}
     for number, record in records(path, bad):
         spec = record.get("spec", spec)
-        name = record.get("sample_id")
-        if name is None or record.get("type") not in ("match", "metrics"):
-            continue
-        sample = found.setdefault(name, (number, {"sample_id": name, "scores": {}}))[1]
-        sample["scores"] |= record.get("data") or {}
-    yield from ((number, sample, spec) for number, sample in found.values())
+        if record.get("type") in ("match", "metrics") and record.get("sample_id") is not None:
+            yield number, record, spec
 
 
-def _openai(sample, spec, path):
-    """A sample (evals/record.py, RunSpec in evals/base.py)."""
+def _openai(event, spec, path):
+    """An event of a sample (evals/record.py, RunSpec in evals/base.py)."""
     models = spec.get("completion_fns") or [without_suffixes(path)]
     return Answer(
-        model=",".join(map(str, models)),
-        topic=str(spec.get("eval_name") or without_suffixes(path)),
-        item=str(sample["sample_id"]),
-        scores=finite(sample["scores"]),
-        run=spec.get("run_id"),
-        settings=spec.get("run_config", {}).get("command_line_args"),
+        Run(
+            model=",".join(map(str, models)),
+            topic=str(spec.get("eval_name") or without_suffixes(path)),
+            name=spec.get("run_id"),
+            settings=repr(value_at(spec, "run_config.command_line_args")),
+        ),
+        str(event["sample_id"]),
+        event.get("data") or {},
     )
 
 
 def _deepeval(case, run, path):
-    """A test case of a test run (deepeval/test_run/api.py); no model need be told."""
-    metrics = {
-        metric["name"]: metric.get("score")
-        for metric in case.get("metricsData") or []
-        if not metric.get("error")
-    }
+    """A test case of a test run (deepeval/test_run/api.py); it need not name a model."""
+    metrics = case.get("metricsData") or []
     return Answer(
-        model=str(value_at(run, "hyperparameters.model") or without_suffixes(path)),
-        topic=str(run.get("testFile") or "test cases"),
-        item=str(case["name"]),
-        scores=finite(metrics),
+        Run(
+            model=str(value_at(run, "hyperparameters.model") or without_suffixes(path)),
+            topic=str(run.get("testFile") or "test cases"),
+        ),
+        str(case["name"]),
+        {metric["name"]: metric.get("score") for metric in metrics if not metric.get("error")},
         digest=_digest(case.get("input")),
     )
 
 
-def _mlflow_rows(path, bad):
+def _mlflow_rows(path, bad, notes):
     """Rows of a table that is written by columns and data."""
     table = document(path)
     if not any(str(name).endswith("/score") for name in table["columns"]):
@@ -69,17 +65,15 @@ def _mlflow_rows(path, bad):
 
 
 def _mlflow(row, table, path):
-    """A row of eval_results_table.json (mlflow/models/evaluation); the file says which model."""
-    scores = {name.split("/")[0]: value for name, value in row.items() if name.endswith("/score")}
+    """A row of eval_results_table.json (mlflow/models/evaluation); the file names the model."""
     return Answer(
-        model=without_suffixes(path),
-        topic="evaluation table",
-        item=str(row["row"]),
-        scores=finite(scores),
+        Run(model=without_suffixes(path), topic="evaluation table"),
+        str(row["row"]),
+        {name.split("/")[0]: value for name, value in row.items() if name.endswith("/score")},
         digest=_digest(row.get("inputs")),
     )
 
 
-OPENAI = RecordFormat(_openai_samples, _openai, "sample_id")
-DEEPEVAL = RecordFormat(records_in("testCases"), _deepeval, "name")
-MLFLOW = RecordFormat(_mlflow_rows, _mlflow, "row")
+OPENAI = Format("OpenAI evals", ({"spec"},), _openai_events, _openai, "sample_id", in_parts=True)
+DEEPEVAL = Format("DeepEval", ({"testCases"},), records_in("testCases"), _deepeval, "name")
+MLFLOW = Format("MLflow", ({"columns", "data"},), _mlflow_rows, _mlflow, "row")

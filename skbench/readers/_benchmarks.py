@@ -1,7 +1,7 @@
 """Results of benchmarks: MT-Bench judgments, OpenCompass, MTEB."""
 
+from skbench.readers._answers import Answer, Format, Run, records_by_line
 from skbench.readers._json import document
-from skbench.readers._records import Answer, RecordFormat, finite, records_by_line
 from skbench.readers.loading import without_suffixes
 
 # Ten questions each, from number 81 on (fastchat/llm_judge/data/mt_bench/question.jsonl).
@@ -14,16 +14,18 @@ def _mt_bench(record, head, path):
     place = (question - 81) // 10
     score = record["score"]
     return Answer(
-        model=str(record["model"]),
-        topic=_MT_BENCH[place] if 0 <= place < len(_MT_BENCH) else "questions",
-        item=f"{question} turn {record.get('turn', 1)}",
-        scores={} if score == -1 else finite({"score": score}),
-        run=f"{path.as_posix()}/{record.get('judge')}",
+        Run(
+            model=str(record["model"]),
+            topic=_MT_BENCH[place] if 0 <= place < len(_MT_BENCH) else "questions",
+            name=f"{path.as_posix()}/{record.get('judge')}",
+        ),
+        f"{question} turn {record.get('turn', 1)}",
+        {} if score == -1 else {"score": score},
         cluster=str(question),
     )
 
 
-def _details(path, bad):
+def _details(path, bad, notes):
     """Answers by number, as a dict or a list."""
     details = document(path)["details"]
     if isinstance(details, dict):
@@ -33,8 +35,7 @@ def _details(path, bad):
     if not details or not all(isinstance(record, dict) for record in details.values()):
         raise ValueError(
             f"{str(path)!r} has no details of single answers, which OpenCompass writes with "
-            "dump_eval_details=True. A file of another program is read by format='table' "
-            "(--format table)."
+            "dump_eval_details=True. A file of another program is read by format='table'."
         )
     for number, record in details.items():
         yield f"detail {number}", record | {"number": number}, {}
@@ -42,18 +43,15 @@ def _details(path, bad):
 
 def _opencompass(record, head, path):
     """An answer of results/MODEL/DATASET.json (opencompass/tasks/openicl_eval.py)."""
-    scores = {
-        name: record[name] for name in ("correct", "is_correct", "score", "acc") if name in record
-    }
+    scores = ("correct", "is_correct", "score", "acc")
     return Answer(
-        model=path.parent.name,
-        topic=without_suffixes(path),
-        item=str(record["number"]),
-        scores=finite(scores),
+        Run(model=path.parent.name, topic=without_suffixes(path)),
+        str(record["number"]),
+        {name: record[name] for name in scores if name in record},
     )
 
 
-def _subsets(path, bad):
+def _subsets(path, bad, notes):
     """Scores of all subsets of all splits: MTEB keeps none of items."""
     result = document(path)
     for split, subsets in result["scores"].items():
@@ -64,17 +62,27 @@ def _subsets(path, bad):
 def _mteb(record, result, path):
     """A subset (mteb/results/task_result.py), in a folder of the model and its revision."""
     return Answer(
-        model=path.parent.parent.name,
-        version=path.parent.name,
-        topic=str(result["task_name"]),
-        item=f"{record['split']} {record['hf_subset']}",
-        scores=finite({"main_score": record["main_score"]} | record),
+        Run(
+            model=path.parent.parent.name,
+            topic=str(result["task_name"]),
+            version=path.parent.name,
+        ),
+        f"{record['split']} {record['hf_subset']}",
+        {"main_score": record["main_score"]} | record,
     )
 
 
-MT_BENCH = RecordFormat(records_by_line, _mt_bench, "question_id")
-OPENCOMPASS = RecordFormat(_details, _opencompass, "number")
-MTEB = RecordFormat(
+MT_BENCH = Format(
+    "MT-Bench",
+    ({"question_id", "judge", "score", "turn"},),
+    records_by_line,
+    _mt_bench,
+    "question_id",
+)
+OPENCOMPASS = Format("OpenCompass", ({"details"},), _details, _opencompass, "number")
+MTEB = Format(
+    "MTEB",
+    ({"task_name", "mteb_version"},),
     _subsets,
     _mteb,
     "subset",

@@ -1,51 +1,30 @@
 """Every Eval Ever: instance-level JSON Lines, one line per sample and metric."""
 
-import math
-
-from skbench.readers._json import records, value_at
-from skbench.readers._records import Answer, RecordFormat
+from skbench.readers._answers import Answer, Format, Run, records_by_line
+from skbench.readers._json import value_at
 
 
-def _samples(path, bad):
-    """All metrics of a sample together, as the lines of a file hold them one by one."""
-    found = {}
-    for number, record in records(path, bad):
-        key = tuple(record.get(name) for name in ("evaluation_id", "model_id", "sample_id"))
-        name = record.get("evaluation_result_id") or "score"
-        try:
-            metrics = found.setdefault((*key, _task(record)), (number, record, {}))[2]
-            if name in metrics:
-                raise ValueError(f"repeats sample_id {record['sample_id']!r} of score {name!r}")
-            metrics[name] = _score(record)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            bad.refuse(path, number, error)
-    yield from (sample for sample in found.values() if sample[2])
-
-
-def _task(record):
-    """The task; a filter of lm-evaluation-harness behind its name judges the same answers."""
+def _answer(record, head, path):
+    # A filter of lm-evaluation-harness behind the name of the task judges the same answers.
     used = value_at(record, "metadata.filter")
-    return record["evaluation_name"].removesuffix(f"/{used}" if used else "")
-
-
-def _score(record):
-    score = value_at(record, "evaluation.score")
-    if score is None or record.get("error"):
-        return math.nan
-    if not isinstance(score, (int, float)) or math.isinf(score):
-        raise ValueError(f"evaluation.score is {score!r}, which is no finite number")
-    return float(score)
-
-
-def _answer(record, metrics, path):
+    score = None if record.get("error") else value_at(record, "evaluation.score")
     return Answer(
-        model=record["model_id"],
-        topic=_task(record),
-        item=str(record["sample_id"]),
-        scores=metrics,
-        run=record["evaluation_id"],
+        Run(
+            model=record["model_id"],
+            topic=record["evaluation_name"].removesuffix(f"/{used}" if used else ""),
+            name=record["evaluation_id"],
+        ),
+        str(record["sample_id"]),
+        {record.get("evaluation_result_id") or "score": score},
         digest=record.get("sample_hash"),
     )
 
 
-EVERY_EVAL_EVER = RecordFormat(_samples, _answer, "sample_id")
+EVERY_EVAL_EVER = Format(
+    "Every Eval Ever",
+    ({"evaluation_id", "sample_id", "evaluation"},),
+    records_by_line,
+    _answer,
+    item_name="sample_id",
+    in_parts=True,
+)

@@ -1,80 +1,64 @@
 """Inspect AI: .eval archives, of which header and summaries are read, and .json logs."""
 
 import json
-import math
 from hashlib import sha1
-from pathlib import Path
 
-from skbench._checks import listed
+from skbench.readers._answers import Answer, Format, Run
 from skbench.readers._archive import Archive
 from skbench.readers._json import document, fast_loads, parse, value_at
-from skbench.readers._logs import Log, choose
 
 # Inspect's own scale, including partial credit and no answer.
 _GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
 _LONGEST_INPUT = 5120  # letters of a text that a summary keeps
 # What changes how answers are fetched, not what they are.
 _ERRANDS = frozenset("max_retries timeout attempt_timeout max_connections batch".split())
-_WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
 
-def inspect_logs(paths, options, bad, notes):
-    """Logs of all files."""
-    files, every = [], []
-    for path in paths:
-        try:
-            header, samples = _read(path)
-            own = _as_declared(header, samples, options)
-            scored = _scored(path, samples, own, bad)
-        except ValueError as error:
-            if not bad.skip or len(paths) == 1:
-                raise
-            bad.refuse(path, "whole file", str(error))
-            continue
-        _say_how_it_ended(path, header, samples, notes)
-        files.append((path, header, scored))
-        every.append(own)
-    options = _agreed(options, every, {_task(header) for _, header, _ in files}, notes)
-    offers = [(_task(header), _names(scored)) for _, header, scored in files if scored]
-    if not offers:
-        raise ValueError(f"No sample in {str(paths[0])!r} has a score.")
-    _say_what_differs([header for _, header, scored in files if scored], notes)
-    chosen = choose(offers, options.score, "score", "score= (--score)", notes)
-    return [
-        _log(path, header, scored, chosen[_task(header)], options)
-        for path, header, scored in files
-        if scored
-    ]
-
-
-def _as_declared(header, samples, options):
-    """The options with the cluster and the group_key that a log declares for its metrics."""
-    about = [header["eval"].get("scorers"), header.get("results")]
-    wanted = {"cluster": "cluster"} | ({"topic": "group_key"} if options.declared else {})
-    for option, key in wanted.items():
-        name = _declared(about, key)
-        if name is None or getattr(options, option) is not None:
-            continue
+def _records(path, bad, notes):
+    """Samples; the head is the run, with the fields that the log declares as labels."""
+    header, samples = _read(path)
+    about, status = header["eval"], header.get("status", "started")
+    if status != "success":
+        expected = len((about.get("dataset") or {}).get("sample_ids") or [])
+        epochs = (about.get("config") or {}).get("epochs") or 1
+        notes.append(
+            f"{str(path)!r} did not finish (status {status!r}): "
+            f"{len(samples)} of {expected * epochs} samples"
+        )
+    declared = []
+    for role, key in (("cluster", "cluster"), ("part", "group_key")):
+        name = _declared([about.get("scorers"), header.get("results")], key)
         field = f"metadata.{name}"
-        if all(_is_label(value_at(sample, field)) for sample in samples):
-            options = options._replace(**{option: field})
-    return options
+        if name and all(_is_label(value_at(sample, field)) for sample in samples):
+            declared.append((role, field))
+    run = _run(about)._replace(declared=tuple(declared))
+    for number, sample in enumerate(samples, start=1):
+        yield f"sample {number}", sample, run
 
 
-def _agreed(options, every, tasks, notes):
-    """The options with what all logs declare alike, groups only within one task."""
-    for option, how in (("cluster", "--cluster id"), ("topic", "--by task")):
-        fields = {getattr(own, option) for own in every}
-        if getattr(options, option) is not None or len(fields) > 1 or fields <= {None}:
-            continue
-        if option == "topic" and len(tasks) > 1:
-            continue
-        field = fields.pop()
-        if field == options.cluster:
-            continue
-        options = options._replace(**{option: field})
-        notes.append(f"{option}: {field}, as the log declares it ({how} to overrule it)")
-    return options
+def _answer(sample, run, path):
+    return Answer(
+        run,
+        sample["id"],
+        _scores(sample.get("scores") or {}),
+        attempt=sample.get("epoch", 1),
+        digest=_digest(sample.get("input")),
+        **{role: value_at(sample, field) for role, field in run.declared},
+    )
+
+
+def _run(about):
+    settings = [about.get("model_base_url")]
+    for arguments in (about.get("model_args") or {}, about.get("model_generate_config") or {}):
+        # Only what can be compared: objects are written down in full, or not at all.
+        plain = {k: v for k, v in arguments.items() if isinstance(v, (str, int, float))}
+        settings.append(sorted(item for item in plain.items() if item[0] not in _ERRANDS))
+    return Run(
+        model=str(about.get("model")),
+        topic=str(about.get("task", "")).rsplit("/", 1)[-1],
+        settings=repr(settings),
+        arguments=tuple((k, repr(v)) for k, v in (about.get("task_args") or {}).items()),
+    )
 
 
 def _declared(value, key):
@@ -97,83 +81,30 @@ def _read(path):
     """Header and summaries."""
     with open(path, "rb") as file:
         zipped = file.read(2) == b"PK"
-    if zipped:
-        return _from_archive(Archive(path))
-    log = document(path)
-    if not isinstance(log, dict) or not isinstance(log.get("eval"), dict):
-        raise ValueError(f"{str(path)!r} is no log of Inspect: it has no field 'eval'.")
-    return log, log.get("samples") or []
-
-
-def _from_archive(archive):
-    names = set(archive.names())
+    if not zipped:
+        log = document(path)
+        if not isinstance(log, dict) or not isinstance(log.get("eval"), dict):
+            raise ValueError(f"{str(path)!r} is no log of Inspect: it has no field 'eval'.")
+        return log, log.get("samples") or []
+    archive = Archive(path)
+    names = archive.names()
     start = next((n for n in ("header.json", "_journal/start.json") if n in names), None)
     if start is None:
         raise ValueError(f"{archive.path!r} is no log of Inspect: it has no header.json.")
-    header = _member(archive, start, dict)
-    if "summaries.json" in names:
-        return header, _member(archive, "summaries.json", list)
+    parts = [name for name in names if name == "summaries.json"]
     # A run that was cut off leaves its journal.
-    parts = [n for n in names if n.startswith("_journal/summaries/") and n.endswith(".json")]
-    parts.sort(key=lambda name: (len(name), name))
-    return header, [summary for name in parts for summary in _member(archive, name, list)]
+    journal = [n for n in names if n.startswith("_journal/summaries/") and n.endswith(".json")]
+    parts = parts or sorted(journal, key=lambda name: (len(name), name))
+    return _member(archive, start), [sample for name in parts for sample in _member(archive, name)]
 
 
-def _member(archive, name, kind):
+def _member(archive, name):
     try:
-        value = parse(archive.read(name), fast_loads())
+        return parse(archive.read(name), fast_loads())
     except (ValueError, RecursionError) as error:
+        if archive.path in str(error):
+            raise
         raise ValueError(f"{archive.path!r}, member {name!r} is no JSON: {error}.") from None
-    if not isinstance(value, kind):
-        raise ValueError(f"{archive.path!r}, member {name!r} holds no {kind.__name__}.")
-    return value
-
-
-def _say_how_it_ended(path, header, samples, notes):
-    expected = ((header.get("eval") or {}).get("dataset") or {}).get("sample_ids") or []
-    epochs = (header["eval"].get("config") or {}).get("epochs") or 1
-    status = header.get("status", "started")
-    if status != "success":
-        notes.append(
-            f"{str(path)!r} did not finish (status {status!r}): "
-            f"{len(samples)} of {len(expected) * epochs} samples"
-        )
-
-
-def _say_what_differs(headers, notes):
-    """Name the arguments in which runs of one task differ."""
-    runs = {}
-    for header in headers:
-        runs.setdefault(_task(header), []).append(header["eval"].get("task_args") or {})
-    for task, given in runs.items():
-        values = {
-            key: list(dict.fromkeys(repr(a.get(key)) for a in given)) for a in given for key in a
-        }
-        differing = [f"{key} ({listed(vs, most=4)})" for key, vs in values.items() if len(vs) > 1]
-        if differing:
-            notes.append(
-                f"runs of task {task!r} differ in its arguments: {listed(differing, most=4)}"
-            )
-
-
-def _scored(path, samples, options, bad):
-    """What is needed of each sample: item, epoch, scores by name, digest, topic, cluster."""
-    rows, seen = [], set()
-    for number, sample in enumerate(samples, start=1):
-        try:
-            key = (sample["id"], sample.get("epoch", 1))
-            if key in seen:
-                raise ValueError(f"repeats item {key[0]!r}, epoch {key[1]}")
-            scores = _scores(sample.get("scores") or {})
-            digest = _digest(sample.get("input"))
-            labels = options.labels_of(sample)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            malformed = isinstance(error, (TypeError, AttributeError))
-            bad.refuse(path, f"sample {number}", "is no sample" if malformed else error)
-            continue
-        seen.add(key)
-        rows.append((*key, scores, digest, *labels))
-    return rows
 
 
 def _scores(by_scorer):
@@ -181,25 +112,11 @@ def _scores(by_scorer):
     scores = {}
     for scorer, score in by_scorer.items():
         value = score.get("value")
-        if isinstance(value, dict):
-            scores |= {f"{scorer}/{key}": _number(part, scorer) for key, part in value.items()}
-        elif not isinstance(value, list):
-            scores[scorer] = _number(value, scorer)
+        parts = value if isinstance(value, dict) else {"": value}
+        for key, part in parts.items():
+            name = f"{scorer}/{key}" if key else scorer
+            scores[name] = _GRADES.get(part, part) if isinstance(part, str) else part
     return scores
-
-
-def _number(value, scorer):
-    if value is None:
-        return math.nan
-    if isinstance(value, str):
-        known = _GRADES.get(value, _WORDS.get(value.lower()))
-        try:
-            value = float(value) if known is None else known
-        except ValueError:
-            raise ValueError(f"scorer {scorer!r} gives {value!r}, which is no number") from None
-    if not isinstance(value, (int, float)) or math.isinf(value):
-        raise ValueError(f"scorer {scorer!r} gives {value!r}, which is no finite number")
-    return float(value)
 
 
 def _digest(question):
@@ -209,10 +126,8 @@ def _digest(question):
         texts = [text for message in messages for text in _texts(message["content"])]
     except (KeyError, TypeError, AttributeError):
         return None
-    if not texts:
-        return None
-    joined = json.dumps(texts, ensure_ascii=False)
-    return sha1(joined.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+    joined = json.dumps(texts, ensure_ascii=False).encode("utf-8", "replace")
+    return sha1(joined, usedforsecurity=False).hexdigest() if texts else None
 
 
 def _texts(content):
@@ -224,39 +139,4 @@ def _texts(content):
         yield part["text"][:_LONGEST_INPUT] if kind == "text" else f"({kind.capitalize()})"
 
 
-def _names(rows):
-    return list(dict.fromkeys(name for row in rows for name in row[2]))
-
-
-def _task(header):
-    return str(header["eval"].get("task", "")).rsplit("/", 1)[-1]
-
-
-def _log(path, header, rows, score, options):
-    items, epochs, scores, digests, topics, clusters = zip(*rows, strict=True)
-    columns = {"item": items, "score": [found.get(score, math.nan) for found in scores]}
-    if len(set(items)) < len(items) or len(set(epochs)) > 1:
-        columns["repeat"] = epochs
-    columns |= options.label_columns(topics, clusters)
-    about = header["eval"]
-    return Log(
-        path=str(path),
-        run=Path(path).as_posix(),
-        model=str(about.get("model")),
-        topic=_task(header),
-        score_name=score,
-        item_name="id",
-        columns=columns,
-        settings=[
-            about.get("model_base_url"),
-            _plain(about.get("model_args") or {}),
-            _plain(about.get("model_generate_config") or {}),
-        ],
-        digests=list(digests) if all(digests) else None,
-    )
-
-
-def _plain(arguments):
-    """Only what can be told from the log: objects are written down in full, or not at all."""
-    plain = {k: v for k, v in arguments.items() if isinstance(v, (str, int, float))}
-    return sorted(item for item in plain.items() if item[0] not in _ERRANDS)
+INSPECT = Format("Inspect", ({"eval", "status"},), _records, _answer, item_name="id")

@@ -1,319 +1,200 @@
-"""Logs of single runs -> item rows: models named apart, scores chosen, items told apart."""
-
-from dataclasses import dataclass, field
-from typing import NamedTuple
+"""Logs of evaluation programs -> item rows: scores chosen, models named, items told apart."""
 
 import numpy as np
 import pandas as pd
 
 from skbench._checks import listed
+from skbench.readers._answers import logs_of
+from skbench.readers._formats import FORMATS, TITLES
 from skbench.readers._found import ItemRows
-from skbench.readers._json import label_at
-from skbench.readers.loading import n_shared
+from skbench.readers._names import of_runs, renamed
 
 
-class Options(NamedTuple):
-    """What the caller wants from a log; None lets the reader choose and say so."""
-
-    score: str | None = None
-    filter: str | None = None
-    topic: str | None = None
-    cluster: str | None = None
-    declared: bool = True  # whether the topic that a log declares is taken
-
-    def refuse_fields(self, program):
-        """Refuse topics and clusters where records hold nothing but scores."""
-        for name in ("topic", "cluster"):
-            if getattr(self, name) is not None:
-                raise ValueError(f"{name}= has no meaning for {program}, which keeps only scores.")
-
-    def labels_of(self, record):
-        """Topic and cluster of a record, None where the caller names no field for them."""
-        return label_at(record, self.topic), label_at(record, self.cluster)
-
-    def label_columns(self, topics, clusters):
-        """Of the columns of topics and clusters, those that the caller wants."""
-        columns = {"topic": topics, "cluster": clusters}
-        return {name: column for name, column in columns.items() if getattr(self, name) is not None}
+def logs_items(found, options, bad, notes):
+    """`ItemRows` of the logs of all programs."""
+    for option, value in {"item=": options.item, "models=": options.models}.items():
+        if value is not None:
+            raise ValueError(f"{option} is for tables; logs themselves define what an item is.")
+    topic = options.topic
+    topic = topic[0] if isinstance(topic, (list, tuple)) and len(topic) == 1 else topic
+    if topic is not None and not isinstance(topic, str):
+        raise ValueError("Logs take one field as topic=, such as 'doc.subject'.")
+    field = None if topic in ("topic", "task") else topic
+    own, logs = options._replace(topic=field), []
+    for kind, files in found.items():
+        logs += _scored(FORMATS[kind], files, own, bad, notes)
+        notes.insert(0, f"{TITLES[kind]}: {len(files)} file{'s' * (len(files) > 1)}")
+    if not logs:
+        files = [file for several in found.values() for file in several]
+        raise ValueError(f"No item is left to read in {listed(files, most=3)}.")
+    return _assembled(logs, options, notes)
 
 
-@dataclass
-class Log:
-    """The scores of one model on one topic in one run of an evaluation program."""
-
-    path: str
-    run: str  # what tells this run from others: folder and time, or the file
-    model: str
-    topic: str
-    score_name: str
-    item_name: str
-    columns: dict  # item, score and maybe topic, cluster, repeat, confidence, ...: of one length
-    settings: object = None  # runs whose settings differ are no one model, whatever its name
-    invented: bool = False  # whether the program made the model's name up
-    digests: list | None = field(default=None, repr=False)  # of the text of each item
-
-    def __len__(self):
-        return len(self.columns["score"])
+def _scored(form, paths, options, bad, notes):
+    """Logs of all files of a format, each with one score of its answers."""
+    logs = logs_of(form, paths, options, bad, notes)
+    filters = {}
+    for log in logs:
+        filters.setdefault((log.path, log.run.topic), {})[log.run.filter] = None
+    offers = [(topic, list(names)) for (_, topic), names in filters.items()]
+    wanted = options.filter if any(log.run.filter for log in logs) else None
+    chosen = _choose(offers, wanted, "filter", notes)
+    logs = [log for log in logs if log.run.filter == chosen[log.run.topic]]
+    offers = [(log.run.topic, log.score_names(options.score)) for log in logs]
+    chosen = _choose(offers, options.score, "score", notes)
+    for log in logs:
+        log.choose(chosen[log.run.topic], notes, bad)
+    return logs
 
 
-def choose(offers, wanted, what, option, notes):
+def _choose(offers, wanted, what, notes):
     """Topic -> one of several scores (or filters): the wanted, or the first in all its files."""
-    shared, everything = {}, {}
-    # A run that failed as a whole has no scores, and no say in which are taken.
-    some = [(topic, names) for topic, names in offers if names] or offers
-    for topic, names in some:
+    shared, everything, others = {}, {}, {}
+    # A run that failed as a whole has no scores, and does not decide which are taken.
+    for topic, names in [(topic, names) for topic, names in offers if names] or offers:
         known = shared.setdefault(topic, list(names))
         shared[topic] = [name for name in known if name in names]
         everything.setdefault(topic, {}).update(dict.fromkeys(names))
-    _refuse_topics_without(wanted, shared, everything, what, option)
-    if wanted is not None:
-        return dict.fromkeys((topic for topic, _ in offers), wanted)
-    chosen = {topic: names[0] for topic, names in shared.items()}
-    notes.extend(_choices_in_words(shared, everything, chosen, what, option))
-    return {topic: chosen.get(topic, what) for topic, _ in offers}
-
-
-def _refuse_topics_without(wanted, shared, everything, what, option):
-    for topic, names in shared.items():
-        if not everything[topic]:
-            raise ValueError(
-                f"Topic {topic!r} has no {what} that is a number of which more is better: all runs "
-                "failed, or were cancelled before any answer was scored; leave its files out."
-            )
-        if not names:
-            raise ValueError(
-                f"Topic {topic!r} has no {what} that all its files have, only "
-                f"{listed(everything[topic])}. Read these files one by one, with {option}."
-            )
-    lacking = {}
-    for topic, names in shared.items():
-        if wanted not in (None, *names):
-            lacking.setdefault(listed(names), []).append(topic)
-    if lacking:
-        said = "; ".join(
-            f"topic{'s' * (len(topics) > 1)} {listed(map(repr, topics), most=6)} "
-            f"{'have' if len(topics) > 1 else 'has'} no {what} {wanted!r}, only {names}"
-            for names, topics in lacking.items()
+    lacking = [t for t, names in shared.items() if not names or wanted not in (None, *names)]
+    if lacking and not everything[lacking[0]]:
+        raise ValueError(
+            f"Topic {lacking[0]!r} has no {what} that is a number of which more is better: all "
+            "runs failed, or were cancelled before any answer was scored. Leave out its files."
         )
-        some_have_it = sum(map(len, lacking.values())) < len(shared)
-        remedy = "Leave out the files that lack it, or pass" if some_have_it else "Pass"
-        raise ValueError(f"{said[0].upper()}{said[1:]}. {remedy} another {option}.")
+    if lacking:
+        wanted = "" if wanted is None else f" {wanted!r}"
+        raise ValueError(
+            f"{len(lacking)} of {len(shared)} topics, first {lacking[0]!r}, have no {what}{wanted} "
+            f"in all their files, only {listed(everything[lacking[0]])}. Leave out the files that "
+            f"lack it, or pass another {what}=."
+        )
+    chosen = {topic: names[0] if wanted is None else wanted for topic, names in shared.items()}
+    for topic in shared if wanted is None else ():
+        rest = tuple(name for name in everything[topic] if name != chosen[topic])
+        others.setdefault((chosen[topic], rest), []).append(topic)
+    for (name, rest), topics in others.items():
+        if rest:
+            places = f"topic {topics[0]!r}" if len(topics) == 1 else f"{len(topics)} topics"
+            notes.append(f"{what} {name!r} taken in {places}, not {listed(rest, 6)} ({what}=)")
+    return {topic: chosen.get(topic, wanted) for topic, _ in offers}
 
 
-def _choices_in_words(shared, everything, chosen, what, option):
-    said = {}
-    for topic, names in everything.items():
-        if len(names) > 1:
-            said.setdefault((chosen[topic], tuple(names)), []).append(topic)
-    for (name, names), where in said.items():
-        others = [other for other in names if other != name]
-        if not all(other in found for other in others for found in shared.values()):
-            how = f"{option}, where all topics that are read have it"
-        else:
-            how = option
-        places = _counted(where, "topic")
-        yield f"{what} {name!r} taken in {places}, not {listed(others, most=6)} ({how})"
-
-
-def _counted(names, noun):
-    return f"{noun} {names[0]!r}" if len(names) == 1 else f"{len(names)} {noun}s"
-
-
-def assemble(logs, model, notes):
-    """`ItemRows` of all logs; `model` renames them, and `notes` is told every decision."""
+def _assembled(logs, options, notes):
+    """`ItemRows` of all logs; `notes` gets every decision."""
     logs = _without_failed(logs, notes)
-    names = _renamed(_names_apart(logs, notes), model)
-    _tell_items_apart(logs, notes)
-    _check_repeated(logs, names)
-    repeated = any("repeat" in log.columns for log in logs)
-    clustered = any("cluster" in log.columns for log in logs)
-    sizes = [len(log) for log in logs]
-    items = pd.DataFrame(
-        {
-            "model": np.repeat(np.array(names, dtype=object), sizes),
-            "topic": _joined(logs, "topic"),
-            "item": [f"{log.topic}/{item}" for log in logs for item in log.columns["item"]],
-            "score": np.concatenate([np.asarray(log.columns["score"], float) for log in logs]),
-        }
-    )
-    if clustered:
-        items["cluster"] = _joined(logs, "cluster")
-    elif repeated:
-        items["cluster"] = items["item"]
-    for name in ("repeat", "confidence", "dataset", "task", "language"):
-        if any(name in log.columns for log in logs):
-            items[name] = _joined(logs, name)
-    items, blank = _with_scores_only(items, logs, sizes, notes)
-    return ItemRows(items, _columns(logs, clustered, repeated), notes, blank=blank)
+    _report_arguments(logs, notes)
+    names = renamed(of_runs(logs, notes), options.model)
+    labels = "topic"
+    if options.topic is None and len({log.run.topic for log in logs}) == 1:
+        labels = "part" * all(log.is_labelled("part") for log in logs) or "topic"
+    declared = {pair for log in logs for pair in log.run.declared}
+    for role, field in sorted(declared):
+        if role == labels or (role == "cluster" and options.cluster is None):
+            option = "topic='task'" if role == "part" else "cluster='id'"
+            name = "topic" if role == "part" else role
+            notes.append(f"{name}: {field}, as the log declares it ({option} to overrule it)")
+    frames = [_frame(log, name, labels) for log, name in zip(logs, names, strict=True)]
+    items = pd.concat(frames, ignore_index=True)
+    items = _told_apart(items, notes)
+    log_of = np.repeat(np.arange(len(logs)), [len(log.places) for log in logs])
+    _refuse_repeated(items, logs, log_of)
+    repeats = items["repeat"].max() > 1
+    clusters = items["cluster"].notna().any()
+    if clusters or repeats:
+        items["cluster"] = items["cluster"].where(items["cluster"].notna(), items["item"])
+    empty = {"repeat": not repeats, "cluster": not (clusters or repeats)}
+    empty["confidence"] = items["confidence"].isna().all()
+    about = {name for log in logs for name, _ in log.run.about}
+    empty |= {name: items[name].isna().any() for name in about}
+    items = items.drop(columns=["digest", *(name for name, is_empty in empty.items() if is_empty)])
+    scores = list(dict.fromkeys(log.score_name for log in logs))
+    columns = {"model": "model", "topic": "topic", "item": logs[0].form.item_name}
+    columns["score"] = scores[0] if len(scores) == 1 else scores
+    if clusters or repeats:
+        columns["cluster"] = "cluster" if clusters else columns["item"]
+    missing = items["score"].isna().to_numpy()
+    if missing.any():
+        row = int(np.argmax(missing))
+        notes.append(
+            f"{missing.sum()} of {len(items)} scores are missing (first item "
+            f"{items['item'][row]!r} in {str(logs[log_of[row]].path)!r}): dropped, not counted as "
+            "wrong"
+        )
+    blank = items[missing].drop(columns="score")
+    return ItemRows(items[~missing].reset_index(drop=True), columns, notes, blank=blank)
 
 
 def _without_failed(logs, notes):
-    """Runs of which any answer has a score; the others are named and counted."""
-    failed = [log for log in logs if np.isnan(np.asarray(log.columns["score"], float)).all()]
-    if not failed or len(failed) == len(logs):
-        return logs
-    places = listed([f"{log.model} on {log.topic} ({log.path})" for log in failed], most=4)
-    notes.append(f"{len(failed)} of {len(logs)} runs have no score at all, left out: {places}")
-    out = set(map(id, failed))
-    return [log for log in logs if id(log) not in out]
-
-
-def _names_apart(logs, notes):
-    """A name per log: the recorded one, unless runs of that name are not one model."""
-    by_name = {}
-    for log in logs:
-        by_name.setdefault(log.model, {}).setdefault(log.run, []).append(log)
-    names, joined = {}, []
-    for name, runs in by_name.items():
-        first = [run_logs[0] for run_logs in runs.values()]
-        if first[0].invented:
-            notes.append(
-                f"the logs know no name of their model and call it {name!r}: "
-                f"--rename {name}=NAME, or model={{{name!r}: ...}} in Python"
-            )
-        difference = _why_apart(runs)
-        if len(runs) > 1 and difference:
-            labels = _short_labels(list(runs))
-            names |= {(name, run): f"{name} ({labels[run]})" for run in runs}
-            notes.append(
-                f"{len(runs)} runs call their model {name!r} but {difference}: kept apart as "
-                f"{listed([names[name, run] for run in runs], most=6)} "
-                "(--rename OLD=NEW, or model= in Python)"
-            )
-        else:
-            names |= {(name, run): name for run in runs}
-            if len(runs) > 1:
-                joined.append(f"{name} ({len(runs)})")
-    if joined:
-        notes.append(
-            f"several runs call their model by one name, with the same settings and different "
-            f"topics: taken as one model, {listed(joined, most=6)}"
+    """Logs that have a score; the others are named and counted."""
+    failed = [log for log in logs if np.isnan(log.score).all()]
+    places = listed([f"{log.run.model} on {log.run.topic} ({log.path})" for log in failed], most=4)
+    if len(failed) == len(logs):
+        raise ValueError(
+            f"No item in {places} has a score: the runs failed, or were cancelled before any "
+            "answer was scored."
         )
-    return [names[log.model, log.run] for log in logs]
+    if failed:
+        notes.append(f"{len(failed)} of {len(logs)} runs have no score at all, left out: {places}")
+    return [log for log in logs if log not in failed]
 
 
-def _why_apart(runs):
-    topics = [log.topic for run_logs in runs.values() for log in run_logs]
-    if len(set(topics)) < len(topics):
-        return "answer the same topics"
-    if len({repr(run_logs[0].settings) for run_logs in runs.values()}) > 1:
-        return "differ in their settings"
-    return ""
+def _report_arguments(logs, notes):
+    """Name the arguments in which runs of one topic differ."""
+    for topic in dict.fromkeys(log.run.topic for log in logs):
+        given = [dict(log.run.arguments) for log in logs if log.run.topic == topic]
+        values = {
+            name: dict.fromkeys(str(one.get(name)) for one in given)
+            for one in given
+            for name in one
+        }
+        differing = [f"{name} ({listed(v, most=4)})" for name, v in values.items() if len(v) > 1]
+        if differing:
+            notes.append(f"runs of task {topic!r} differ in its arguments: {listed(differing, 4)}")
 
 
-def _short_labels(runs):
-    """The runs without the folders that all of them are in."""
-    parts = [run.split("/") for run in runs]
-    shared = n_shared(parts)
-    return {run: "/".join(p[shared:]) for run, p in zip(runs, parts, strict=True)}
-
-
-def _renamed(names, model):
-    """The caller's names instead."""
-    if model is None:
-        return names
-    known = list(dict.fromkeys(names))
-    if isinstance(model, str):
-        if len(known) > 1:
-            raise ValueError(
-                f"model={model!r} names one model, but the logs hold {len(known)}: "
-                f"{listed(known)}. In Python, pass model={{{known[0]!r}: {model!r}}}."
-            )
-        model = {known[0]: model}
-    unknown = [name for name in model if name not in known]
-    if unknown:
-        raise ValueError(f"model= renames {unknown[0]!r}, but the logs hold only {listed(known)}.")
-    return [model.get(name, name) for name in names]
-
-
-def _tell_items_apart(logs, notes):
-    """An item whose text differs between runs is not one item, though its number is."""
-    texts, differing = {}, {}
-    for log in logs:
-        for item, digest in zip(log.columns["item"], log.digests or (), strict=False):
-            if texts.setdefault((log.topic, item), digest) != digest:
-                differing.setdefault(log.topic, set()).add(item)
-    if not differing:
-        return
-    for log in logs:
-        mixed = differing.get(log.topic, ())
-        if log.digests:
-            pairs = zip(log.columns["item"], log.digests, strict=True)
-            log.columns["item"] = [f"{i} {d[:8]}" if i in mixed else i for i, d in pairs]
-    n_items = sum(map(len, differing.values()))
-    notes.append(
-        f"{n_items} items of {_counted(list(differing), 'topic')} bear the same number but not "
-        f"the same text in all runs: taken as different items"
+def _frame(log, model, labels):
+    """A log as a table; items bear the topic's name in front."""
+    topic, columns = log.run.topic, log.columns
+    return pd.DataFrame(
+        {
+            "model": model,
+            "topic": columns[labels] if log.is_labelled(labels) else topic,
+            "item": [f"{topic}/{item}" for item in columns["item"]],
+            "score": log.score,
+            "cluster": columns["cluster"] if log.is_labelled("cluster") else None,
+            "repeat": columns["repeat"],
+            "confidence": columns["confidence"],
+            "digest": columns["digest"] if log.is_labelled("digest") else None,
+            **dict(log.run.about),
+        },
+        index=range(len(log.places)),
     )
 
 
-def _check_repeated(logs, names):
-    """Refuse that logs under one name hold the same item."""
-    places = {}
-    for log, name in zip(logs, names, strict=True):
-        places.setdefault((name, log.topic), []).append(log)
-    for (name, topic), same in places.items():
-        if len(same) > 1:
-            pairs = [
-                pd.MultiIndex.from_arrays(
-                    [log.columns["item"], log.columns.get("repeat", [1] * len(log))]
-                )
-                for log in same
-            ]
-            twice = pairs[0].append(pairs[1:])
-            if twice.has_duplicates:
-                item = twice[twice.duplicated()][0][0]
-                raise ValueError(
-                    f"Model {name!r} would hold item {str(item)!r} of topic {topic!r} twice, from "
-                    f"{listed([log.path for log in same], most=3)}. Give these runs names of "
-                    f"their own with model=."
-                )
+def _told_apart(items, notes):
+    """An item whose text differs between runs is different items, though it has one number."""
+    pairs = items[["item", "digest"]].dropna().drop_duplicates()
+    differing = set(pairs["item"][pairs["item"].duplicated()])
+    if not differing:
+        return items
+    notes.append(
+        f"{len(differing)} items bear the same number but not the same text in all runs: taken as "
+        "different items"
+    )
+    mixed = items["item"].isin(differing) & items["digest"].notna()
+    apart = items["item"] + " " + items["digest"].astype(str).str[:8]
+    return items.assign(item=items["item"].mask(mixed, apart))
 
 
-def _joined(logs, name):
-    """One column from all logs; what a log does not know is blank, or the log's own."""
-    parts = []
-    for log in logs:
-        given = log.columns.get(name)
-        if given is not None:
-            part = np.asarray(given) if name == "confidence" else np.array(given, dtype=object)
-        elif name == "topic":
-            part = np.full(len(log), log.topic, dtype=object)
-        elif name == "cluster":
-            part = np.array([f"{log.topic}/{item}" for item in log.columns["item"]], dtype=object)
-        else:
-            part = np.full(len(log), np.nan if name == "confidence" else 1)
-        parts.append(part)
-    joined = np.concatenate(parts)
-    return joined.astype(int) if name == "repeat" else joined
-
-
-def _with_scores_only(items, logs, sizes, notes):
-    missing = np.flatnonzero(items["score"].isna())
-    if missing.size == len(items):
+def _refuse_repeated(items, logs, log_of):
+    """Refuse the same answer in two logs under one name."""
+    keys = ["model", "item", "repeat"]
+    twice = items.duplicated(keys, keep=False)
+    if twice.any():
+        first = items[twice].iloc[0]
+        rows = (items[keys] == first[keys]).all(axis=1).to_numpy()
+        files = dict.fromkeys(str(logs[i].path) for i in log_of[rows])
         raise ValueError(
-            f"No item in {listed([log.path for log in logs], most=3)} has a score: the runs "
-            "failed, or were cancelled before any answer was scored."
+            f"Model {first['model']!r} would hold item {first['item']!r} twice, from "
+            f"{listed(files, most=3)}. Give these runs names of their own with model=."
         )
-    if missing.size:
-        first = logs[int(np.searchsorted(np.cumsum(sizes), missing[0], side="right"))]
-        notes.append(
-            f"{missing.size} of {len(items)} scores are missing or NaN (first item "
-            f"{items['item'].iloc[missing[0]]!r} in {first.path!r}): dropped, not counted as wrong"
-        )
-    known = items["score"].notna()
-    return items[known].reset_index(drop=True), items[~known].drop(columns="score")
-
-
-def _columns(logs, clustered, repeated):
-    scores = list(dict.fromkeys(log.score_name for log in logs))
-    item = logs[0].item_name
-    columns = {
-        "model": "model",
-        "topic": "topic",
-        "item": item,
-        "score": scores[0] if len(scores) == 1 else scores,
-    }
-    if clustered or repeated:
-        columns["cluster"] = "cluster" if clustered else item
-    return columns

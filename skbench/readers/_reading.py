@@ -15,8 +15,9 @@ from skbench.items.roles import labels_alike
 from skbench.readers._find import find
 from skbench.readers._formats import FORMATS, TITLES
 from skbench.readers._found import BadLines, ItemRows
-from skbench.readers._logs import Options, assemble
-from skbench.readers._several_tables import tables_items
+from skbench.readers._logs import logs_items
+from skbench.readers._options import Options
+from skbench.readers._tables import tables_items
 from skbench.readers.group_results import unfolded
 from skbench.readers.loading import load_table, plain
 
@@ -160,19 +161,7 @@ def read_items(
     1   ada   law     2    1.0
     2   bob   law     1    0.0
     """
-    rows = read_with_notes(
-        path,
-        format=format,
-        model=model,
-        topic=topic,
-        item=item,
-        score=score,
-        cluster=cluster,
-        models=models,
-        filter=filter,
-        skip_bad_lines=skip_bad_lines,
-    )
-    return unfolded(rows).items
+    return unfolded(read_with_notes(**locals())).items
 
 
 def read_with_notes(
@@ -217,16 +206,27 @@ def read_with_notes(
     """
     if format is not None:
         check_option("format", format, TITLES)
+    wanted = Options(**options)
     paths = [path] if isinstance(path, (str, os.PathLike)) else path
     paths = [FilePath(one) for one in paths]
     found, notes = find(paths, format)
     found = _wanted(found, format, paths, notes)
-    bad = BadLines(options.pop("skip_bad_lines", False))
-    rows = _item_rows(found, bad, notes, **options)
-    alike = list(labels_alike(rows.items))
-    notes = [*rows.notes, *_unit_of(rows.items["score"]), *alike, *bad.notes()]
+    if wanted.filter is not None and "lm-eval" not in found:
+        raise ValueError("filter= is for logs of lm-evaluation-harness, and there are none here.")
+    bad = BadLines(wanted.skip_bad_lines)
+    if "table" in found:
+        rows = tables_items(found["table"], wanted, bad, notes)
+    else:
+        rows = logs_items(found, wanted, bad, notes)
+    score, alike = rows.items["score"], list(labels_alike(rows.items))
+    notes = [*rows.notes, *alike, *bad.notes()]
+    if score.min() < 0 or score.max() > 1:
+        notes.append(
+            f"scores run from {score.min():g} to {score.max():g}: kept in that unit, as continuous"
+        )
+    doubts = [*rows.doubts, *alike]
     rows = plain(rows)
-    return rows._replace(notes=notes, formats=list(found), doubts=[*rows.doubts, *alike])
+    return rows._replace(notes=list(dict.fromkeys(notes)), formats=list(found), doubts=doubts)
 
 
 def read_features(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
@@ -278,52 +278,6 @@ def read_features(path: Path, columns: Mapping[str, str]) -> pd.DataFrame:
     return table.rename(columns=keys)
 
 
-def _item_rows(
-    found,
-    bad,
-    notes,
-    *,
-    model=None,
-    topic=None,
-    item=None,
-    score=None,
-    cluster=None,
-    models=None,
-    filter=None,
-):
-    """`ItemRows` of tables, or of logs of any programs; options as in `read_items`."""
-    if "table" in found:
-        named = {"model": model, "topic": topic, "item": item, "score": score, "cluster": cluster}
-        if isinstance(model, Mapping):
-            raise ValueError("model= renames models of logs; for a table, name its model column.")
-        if filter is not None:
-            raise ValueError("filter= (--filter) is for lm-evaluation-harness, not for tables.")
-        rows = tables_items(found["table"], named, models, bad)
-        return rows._replace(notes=[*notes, *rows.notes])
-    if filter is not None and "lm-eval" not in found:
-        raise ValueError(
-            "filter= (--filter) is for lm-evaluation-harness, of which there are no logs here."
-        )
-    for option, value in {"item= (--item)": item, "models= (--models)": models}.items():
-        if value is not None:
-            raise ValueError(f"{option} is for tables; logs say themselves what an item is.")
-    options = Options(score, filter, _one_field(topic), cluster, topic is None)
-    logs = []
-    for kind, files in found.items():
-        logs += FORMATS[kind].logs(files, options, bad, notes)
-        notes.insert(0, f"{TITLES[kind]}: {len(files)} file{'s' * (len(files) > 1)}")
-    if not logs:
-        files = [file for several in found.values() for file in several]
-        raise ValueError(f"No item is left to read in {listed(files, most=3)}.")
-    return assemble(logs, model, notes)
-
-
-def _unit_of(score):
-    low, high = score.min(), score.max()
-    if low < 0 or high > 1:
-        yield f"scores run from {low:g} to {high:g}: kept in that unit, as continuous"
-
-
 def _wanted(found, only, paths, notes):
     """The formats to read: one asked for, else all logs, else tables."""
     where = listed(paths, most=3)
@@ -350,10 +304,3 @@ def _wanted(found, only, paths, notes):
 def _ignore(files, reason, notes):
     names = listed([file.name for file in files], most=4)
     notes.append(f"ignored {len(files)} file{'s' * (len(files) > 1)} ({reason}): {names}")
-
-
-def _one_field(topic):
-    topic = topic[0] if isinstance(topic, (list, tuple)) and len(topic) == 1 else topic
-    if topic is not None and not isinstance(topic, str):
-        raise ValueError("Logs take one field as topic= (--by), such as 'doc.subject'.")
-    return None if topic in ("topic", "task") else topic

@@ -1,12 +1,11 @@
-"""Cells of a table -> scores: numbers, and words that stand for right and wrong."""
+"""Cells -> scores: numbers, percents, words for right and wrong, and words for no answer."""
 
 import re
 
 import numpy as np
 import pandas as pd
 
-from skbench._checks import listed
-from skbench.items.roles import OPTIONS
+from skbench._checks import is_number, listed
 
 WORDS = {
     **dict.fromkeys(("true", "correct", "right", "yes", "y", "pass", "passed", "c"), 1.0),
@@ -17,39 +16,15 @@ FAILED = re.compile(
     r"(.*[ _:])?(err(or)?|exception|timed?[ _-]?out|crash(ed)?|oom|cancell?ed|aborted)([ _:].*)?"
     r"|n/?a|nan|none|null|-|skipped|missing"
 )
+_PERCENT = re.compile(r"-?[0-9.]+ ?%")
 _DECIMAL_COMMA = re.compile(r"-?\d+,\d+")
 
 
-def as_numbers(column, name, notes, path, bad, option=OPTIONS["score"], also=""):
-    """Scores as floats, blank and skipped ones nan; words become 1 and 0, which is noted."""
-    if is_numeric(column):
-        scores = column.to_numpy(dtype=float, na_value=np.nan)
-    else:
-        words = in_small_letters(column)
-        scores = pd.to_numeric(words.replace(WORDS), errors="coerce").to_numpy(dtype=float)
-        if words.isin(WORDS).any():
-            _note_once(notes, f"words as scores: {_translation(words)}")
-        column = _without_failed(column, words, name, notes)
-    wrong = np.flatnonzero(column.notna().to_numpy() & ~np.isfinite(scores))
-    if wrong.size and not bad.skip:
-        raise ValueError(
-            f"Scores must be finite numbers, but row {wrong[0] + 1} of column {name!r} holds "
-            f"{str(column.iloc[wrong[0]])!r}. {_remedy(column.iloc[wrong[0]], option)}{also}"
-        )
-    for row in wrong:
-        bad.refuse(path, f"row {row + 1}", f"score {str(column.iloc[row])!r} is no finite number")
-    return np.where(np.isfinite(scores), scores, np.nan)
-
-
-def _without_failed(column, words, name, notes):
-    """The cells, those blank that say that there was no answer; how many there are is noted."""
-    present = words.dropna()
-    failed = present[present.isin({word for word in present.unique() if FAILED.fullmatch(word)})]
-    if failed.empty:
-        return column
-    said = listed([repr(word) for word in failed.unique()], most=4)
-    notes.append(f"{len(failed)} cells of {name!r} say {said}: no answer")
-    return column.mask(words.index.isin(failed.index))
+def is_score(value):
+    """Whether a value of a log is a number, or a word for right or wrong."""
+    if isinstance(value, str):
+        return value.lower() in WORDS or is_number(value)
+    return isinstance(value, (bool, int, float))
 
 
 def is_numeric(column):
@@ -62,22 +37,57 @@ def in_small_letters(column):
     return column.astype(object).map(lambda x: str(x).strip().lower(), na_action="ignore")
 
 
-def _remedy(cell, option):
-    text = str(cell).strip()
-    if _DECIMAL_COMMA.fullmatch(text):
+def percents(column):
+    """Which cells read like 87%."""
+    if is_numeric(column):
+        return np.zeros(len(column), dtype=bool)
+    return in_small_letters(column).map(_PERCENT.fullmatch, na_action="ignore").notna().to_numpy()
+
+
+def as_numbers(column, name, notes, refuse):
+    """Scores as floats, nan where there is no answer; `refuse(row, reason)` any other cell."""
+    present = column.notna().to_numpy()
+    if pd.api.types.is_numeric_dtype(column):
+        scores = column.to_numpy(dtype=float, na_value=np.nan)
+    else:
+        words = in_small_letters(column)
+        scores, said = _of_words(words, name)
+        present = present & ~words.isin(_failed(words)).to_numpy()
+        notes += [note for note in said if note not in notes]
+    for row in np.flatnonzero(present & ~np.isfinite(scores)):
+        cell = column.iloc[row]
+        refuse(row, f"{name!r} holds {str(cell)[:40]!r}, not a finite number{_hint(cell)}")
+    return np.where(np.isfinite(scores), scores, np.nan)
+
+
+def _of_words(words, name):
+    """Scores of cells in small letters, and notes on how they were understood."""
+    percent = percents(words)
+    numbers = pd.to_numeric(words.replace(WORDS), errors="coerce").astype(float)
+    notes = []
+    if percent.any():
+        shares = pd.to_numeric(words.where(percent).str.rstrip(" %"), errors="coerce") / 100
+        numbers = shares.astype(float)  # a number without the sign may be a share or a percent
+        notes.append(f"percents, taken as shares of 1: {name}")
+    known = [word for word in WORDS if word in set(words)]
+    if known:
+        notes.append(f"words as scores: {', '.join(f'{w!r} = {WORDS[w]:.0f}' for w in known)}")
+    failed = words[words.isin(_failed(words))]
+    if len(failed):
+        shown = listed([repr(word) for word in failed.unique()], most=4)
+        notes.append(f"{len(failed)} cells of {name!r} say {shown}: no answer")
+    return numbers.to_numpy(), notes
+
+
+def _failed(words):
+    """Different words that mean that there was no answer."""
+    return {word for word in words.dropna().unique() if FAILED.fullmatch(word)}
+
+
+def _hint(cell):
+    if _DECIMAL_COMMA.fullmatch(str(cell).strip()):
         return (
-            f"Write decimals with a point ({text.replace(',', '.')}), and thousands without a "
-            "comma. Decimal commas are read where semicolons separate the columns, if all cells "
-            "of the column are such numbers."
+            ": write decimals with a point, or separate the columns by semicolons, where decimal "
+            "commas are read"
         )
-    return f"Correct the file, or pass {option}."
-
-
-def _translation(words):
-    present = [word for word in WORDS if word in set(words)]
-    return ", ".join(f"{word!r} = {WORDS[word]:.0f}" for word in present)
-
-
-def _note_once(notes, note):
-    if note not in notes:
-        notes.append(note)
+    return ""

@@ -2,15 +2,15 @@
 
 from xml.etree import ElementTree
 
+from skbench.readers._answers import Answer, Format, Run, records_in
 from skbench.readers._json import open_bytes
-from skbench.readers._records import Answer, RecordFormat, records_in
 from skbench.readers.loading import without_suffixes
 
 _LARGEST = 2**28  # bytes of an XML file
 _OUTCOMES = {"passed": 1.0, "xpassed": 1.0, "failed": 0.0, "xfailed": 0.0}
 
 
-def _cases(path, bad):
+def _cases(path, bad, notes):
     """Test cases; entities are refused, which no runner of tests writes."""
     with open_bytes(path) as file:
         text = file.read(_LARGEST + 1)
@@ -34,24 +34,23 @@ def _cases(path, bad):
 def _junit(case, suite, path):
     outcome = {"passed": 1.0, "failure": 0.0}.get(case["outcome"])
     place = case.get("classname") or suite.get("name") or "tests"
-    return Answer(
-        model=without_suffixes(path),
-        topic=place,
-        item=case["name"],
-        scores={} if outcome is None else {"passed": outcome},
-    )
+    scores = {} if outcome is None else {"passed": outcome}
+    return Answer(Run(without_suffixes(path), place), case["name"], scores)
 
 
 def _pytest(test, report, path):
     """A test (pytest-json-report); an error outside the test, or a skipped one, is no answer."""
     outcome = _OUTCOMES.get(test["outcome"])
-    return Answer(
-        model=without_suffixes(path),
-        topic=test["nodeid"].split("::")[0],
-        item=test["nodeid"],
-        scores={} if outcome is None else {"passed": outcome},
-    )
+    topic = test["nodeid"].split("::")[0]
+    scores = {} if outcome is None else {"passed": outcome}
+    return Answer(Run(without_suffixes(path), topic), test["nodeid"], scores)
 
 
-JUNIT = RecordFormat(_cases, _junit, "testcase")
-PYTEST = RecordFormat(records_in("tests"), _pytest, "nodeid")
+JUNIT = Format("JUnit XML", (), _cases, _junit, "testcase")
+PYTEST = Format(
+    "pytest-json-report",
+    ({"exitcode", "root", "environment"},),
+    records_in("tests"),
+    _pytest,
+    "nodeid",
+)

@@ -6,56 +6,59 @@ import numpy as np
 import pandas as pd
 
 from skbench._checks import listed
-from skbench.items.roles import find_roles, normal
-from skbench.readers._scores import is_numeric
+from skbench._undecided import Undecided
+from skbench.items.roles import columns_of, find_roles, normal
+from skbench.readers._scores import as_numbers, is_numeric, percents
 
 _SIZES = (
     "n total n_items num_items n_questions n_examples num_examples n_samples num_samples n_test "
-    "n_total num_total trials count size support"
+    "n_total num_total trials"
 ).split()
-_VAGUE_SIZES = ("count", "size", "support")  # of an image, too
-_SURE_SIZES = tuple(name for name in _SIZES if name not in _VAGUE_SIZES)
+_VAGUE_SIZES = ["count", "size", "support"]  # of an image, too
 _COUNTS = (
     "k correct n_correct num_correct right n_right hits successes n_passed passed wins"
 ).split()
-_MEANS = (
-    "acc accuracy mean score value estimate exact_match em acc_norm pass_rate f1 rate average"
-).split()
-# Means of nothing but right and wrong answers.
-_SHARES = ("acc", "accuracy", "exact_match", "em", "acc_norm", "pass_rate", "rate")
+# Means of right and wrong answers; other means need a standard error.
+_SHARES = ("acc accuracy exact_match em acc_norm pass_rate rate").split()
+_MEANS = [*_SHARES, "mean", "score", "value", "estimate", "f1", "average"]
 _ERRORS = ("stderr", "se", "std_err", "std_error", "standard_error", "sem")
 _FILTER = re.compile(r"_(none|strict_match|flexible_extract|get_answer)$")
+_NUMBERS = ("score", "n", "k", "standard_error")  # of a group, as they are returned
 _MOST = 0.5  # share of the rows that show what two columns are; the others are then wrong
 _MOST_ROWS = 2_000_000  # answers that counts are unfolded to
 
 
-def group_columns(table, named):
+def group_columns(table, named, notes):
     """Columns of n, k, mean or standard_error if rows are results of groups, else None."""
-    numeric = {normal(name): name for name in table if is_numeric(table[name])}
-    score = named.get("score")
-    n = next((numeric[name] for name in _SIZES if name in numeric and name != score), None)
-    if n is not None and not _are_sizes(table[n]):
-        n = None
-    if n is not None:
-        table = table[table[n] != 0]
-    k = next((numeric[name] for name in _COUNTS if name in numeric and numeric[name] != n), None)
-    if n is not None and k is not None and score is None:
-        _refuse_more_right_than_there_are(table, k, n)
-    if n is not None and k is not None and _are_counts(table, k, n, named):
+    known = {normal(name): name for name in table}
+    for usual, name in known.items():
+        numbers = usual in _MEANS or usual.startswith(_ERRORS) or usual.endswith(_ERRORS)
+        if numbers and percents(table[name]).all():
+            table[name] = as_numbers(table[name], name, notes, None)
+    numeric = {usual: name for usual, name in known.items() if is_numeric(table[name])}
+    score = named["score"]
+    n = _first([*_SIZES, *_VAGUE_SIZES], numeric, score)
+    n = n if n is not None and _are_sizes(table[n]) else None
+    run = table if n is None else table[table[n] != 0]
+    k = _first(_COUNTS, numeric, n)
+    if n is not None and k is not None and _are_counts(run, k, n, named):
         # A named score that is no mean of these counts is something else.
-        if score in (None, k, n) or _is_mean(table[score], table[k] / table[n]):
-            if _are_possible(table, k, n, refuse=score is None):
-                return {"n": n, "k": k}
+        if score in (None, k, n) or _is_mean(run[score], run[k] / run[n]):
+            return {"n": n, "k": k}
     means = [score] if score is not None else [numeric[m] for m in _MEANS if m in numeric]
     for mean in means:
         error = _error_of(mean, numeric)
-        if error is not None and (table[error].dropna() >= 0).all():
+        if error is not None and (run[error].dropna() >= 0).all():
             return {"mean": mean, "standard_error": error} | ({"n": n} if n else {})
     for mean in means:
-        if n is not None and normal(mean) in _SHARES and not table[mean].isin((0, 1)).all():
-            if _is_mean(table[mean], _nearest_share(table[mean], table[n])):
+        if n is not None and normal(mean) in _SHARES and not run[mean].isin((0, 1)).all():
+            if _is_mean(run[mean], _nearest_share(run[mean], run[n])):
                 return {"n": n, "mean": mean}
     return None
+
+
+def _first(names, numeric, taken):
+    return next((numeric[name] for name in names if numeric.get(name) not in (None, taken)), None)
 
 
 def _are_sizes(column):
@@ -65,38 +68,20 @@ def _are_sizes(column):
 
 
 def _are_counts(table, k, n, named):
-    if not ((table[k] >= 0) & (table[k] <= table[n])).mean() >= _MOST:
-        return False
-    return table[k].max() > 1 or _has_one_row_per_group(table, k, n, named)
-
-
-def _has_one_row_per_group(table, k, n, named):
-    """Whether 0 and 1 beside a size are few right of many, and no single answers."""
-    if normal(n) not in _SURE_SIZES or table[n].min() < 2:
-        return False
-    others = table.columns.drop([k, n])
-    roles, _ = find_roles(others, named)
-    labels = [name for name in others if not is_numeric(table[name])]
-    return "item" not in roles and bool(labels) and not table.duplicated(labels).any()
-
-
-def _refuse_more_right_than_there_are(table, k, n):
-    """Refuse counts of which most are impossible: as scores they would mean something else."""
-    most = ((table[k] > table[n]) & (table[k] == table[k].round())).mean() > 1 - _MOST
-    if most and normal(n) in _SURE_SIZES:
-        _are_possible(table, k, n, refuse=True)
-
-
-def _are_possible(table, k, n, refuse):
-    """Whether counts are whole and k of n in every row, or an error that names the first other."""
+    """Whether k of n were right; an error where columns of such names hold something else."""
     right, size = (table[name].to_numpy(dtype=float, na_value=np.nan) for name in (k, n))
     fit = (right >= 0) & (right <= size) & (right == np.round(right)) & (size == np.round(size))
-    if refuse and not fit.all():
+    sure = normal(n) in _SIZES
+    if np.nanmax(right) <= 1:  # few right of many, or single answers beside some number
+        labels = [name for name in table if name not in (k, n) and not is_numeric(table[name])]
+        has_items = "item" in find_roles(table.columns.drop([k, n]), named)[0]
+        single = has_items or not labels or table.duplicated(labels).any() or size.min() < 2
+        return bool(sure and not single and fit.all())
+    if named["score"] is None and not fit.all() and (sure or fit.mean() >= _MOST):
         row = table[~fit].iloc[0]
         raise ValueError(
             f"{n!r} and {k!r} look like counts, but row {row.name + 1} has {row[k]:g} right of "
-            f"{row[n]:g}. Counts are whole numbers, k of n: correct the file, or name the column "
-            "of scores, score= (--score)."
+            f"{row[n]:g}. Correct the file, or pass score= with the column of the scores."
         )
     return bool(fit.all())
 
@@ -116,79 +101,72 @@ def _nearest_share(mean, n):
 
 def _error_of(mean, numeric):
     base = normal(mean)
-    bases = dict.fromkeys([base, _FILTER.sub("", base)])
-    names = [f"{b}_{error}" for b in bases for error in _ERRORS]
-    names += [f"{error}_{b}" for b in bases for error in _ERRORS] + list(_ERRORS)
-    return next(
-        (numeric[name] for name in names if name in numeric and numeric[name] != mean), None
-    )
+    names = [
+        name
+        for b in dict.fromkeys([base, _FILTER.sub("", base)])
+        for error in _ERRORS
+        for name in (f"{b}_{error}", f"{error}_{b}")
+    ]
+    return _first([*names, *_ERRORS], numeric, mean)
 
 
-def group_results(table, columns, roles, notes):
+def group_results(table, columns, notes):
     """One row per group: model, topic, score (the mean), n and k or standard_error, others."""
-    used = dict.fromkeys(columns.values())
-    others = table.drop(columns=[name for name in used if name in table])
-    for name in ("score", "n", "k", "standard_error"):
-        others = others.rename(columns={name: f"{name}_in_file"})
+    others = table.drop(columns=[name for name in set(columns.values()) if name in table])
+    others = others.rename(
+        columns={c: f"{c}_in_file" for c in ("score", "n", "k", "standard_error")}
+    )
     given = {what: table[name].to_numpy(dtype=float) for what, name in columns.items()}
     if "standard_error" in given:
-        _refuse_unknown(given, table, columns)
+        for what in ("mean", "standard_error"):
+            unknown = ~np.isfinite(given[what])
+            if unknown.any():
+                raise ValueError(
+                    f"Row {int(np.argmax(unknown)) + 1} of {len(table)} has no {columns[what]!r}. "
+                    "Fill it in, or leave the row out."
+                )
         new = {"score": given["mean"], "standard_error": given["standard_error"]}
-        if "n" in given:
-            new["n"] = given["n"].astype(int)
+        new |= {"n": given["n"].astype(int)} if "n" in given else {}
         how = f"mean {columns['mean']!r}, standard error {columns['standard_error']!r}"
     else:
         n = given["n"]
         k = given["k"] if "k" in given else _nearest_share(table[columns["mean"]], n) * n
         new = {"score": k / n, "n": n.astype(int), "k": np.round(k).astype(int)}
-        right = columns.get("k", columns.get("mean"))
-        how = f"{right!r} of {columns['n']!r}"
+        how = f"{columns.get('k', columns.get('mean'))!r} of {columns['n']!r}"
         if "k" in given:
-            same = [name for name in others if _is_mean(others[name], given["k"] / n)]
-            others = others.drop(columns=same)
+            others = others.drop(columns=[c for c in others if _is_mean(others[c], k / n)])
     notes.append(f"every row is the result of a group, not of an item: {how}")
-    result = pd.concat([others.reset_index(drop=True), pd.DataFrame(new)], axis=1)
-    _refuse_repeated(result, roles)
-    return result
+    return pd.concat([others.reset_index(drop=True), pd.DataFrame(new)], axis=1)
 
 
-def _refuse_unknown(given, table, columns):
-    for what in ("mean", "standard_error"):
-        unknown = ~np.isfinite(given[what])
-        if unknown.any():
-            raise ValueError(
-                f"Row {int(np.argmax(unknown)) + 1} of {len(table)} has no {columns[what]!r}. "
-                "Fill it in, or leave the row out."
-            )
-
-
-def _refuse_repeated(result, roles):
-    keys = [name for name in ("model", "topic") if name in result]
-    keys += [name for name in roles.get("topic", []) if name in result]
-    keys = list(dict.fromkeys(keys))
-    if not keys:
-        if len(result) > 1:
-            raise ValueError(
-                f"{len(result)} rows are results of groups, but no column has a usual name for "
-                f"the model or the topic. Pass --model or --by; the columns are: {listed(result)}."
-            )
-        return
-    repeated = result.duplicated(keys)
-    if repeated.any():
-        row = result[repeated].iloc[0]
-        where = ", ".join(f"{key} {str(row[key])!r}" for key in keys)
-        numbers = ["score", "n", "k", "standard_error"]
-        apart = [
-            c
-            for c in result.columns.difference([*keys, *numbers], sort=False)
-            if result[c].dtype.kind != "f" and not result.duplicated([*keys, c]).any()
-        ]
-        hint = f" They differ in {listed(apart)}: name what is compared by --by." if apart else ""
+def refuse_repeated_groups(result, topics, named):
+    """Refuse a group that has several rows; `named` is what the file calls the topics."""
+    keys = [name for name in ("model", *topics) if name in result]
+    if not keys and len(result) > 1:
         raise ValueError(
-            f"{int(repeated.sum())} of {len(result)} rows repeat a group that is already there, "
-            f"first {where}.{hint} Keep one row per group, or name all topic columns by topic= "
-            "(--by a,b)."
+            f"{len(result)} rows are results of groups, but no column has a usual name for the "
+            f"model or the topic. Pass model= or topic=; the columns are: {listed(result)}."
         )
+    repeated = result.duplicated(keys) if keys else np.zeros(len(result), dtype=bool)
+    if not repeated.any():
+        return
+    row = result[repeated].iloc[0]
+    where = ", ".join(f"{key} {str(row[key])!r}" for key in keys)
+    apart = [
+        c
+        for c in result.columns.difference([*keys, *_NUMBERS], sort=False)
+        if result[c].dtype.kind != "f" and not result.duplicated([*keys, c]).any()
+    ]
+    usual = [name for name in columns_of("topic", apart) if len(named) == 1]
+    text = (
+        f"{int(repeated.sum())} of {len(result)} rows repeat a group that is already there, first "
+        f"{where}."
+    )
+    if not apart:
+        raise ValueError(f"{text} Keep one row per group, or pass topic= with all topic columns.")
+    choices = [{"topic": name} for name in usual]
+    choices += [{"topic": [*named, name]} for name in apart[:3] if name not in usual]
+    raise Undecided(f"{text} Such rows differ in {listed(apart)}.", choices)
 
 
 def added_up(rows, by):
@@ -200,8 +178,8 @@ def added_up(rows, by):
     if "k" not in groups:
         first = ", ".join(f"{name} {str(groups[repeated][name].iloc[0])!r}" for name in by)
         raise ValueError(
-            f"Several rows are of {first}: means with standard errors are not added up, counts of "
-            "right answers (n and k) are. Pass --by with all columns that tell the rows apart."
+            f"Several rows are of {first}. Only counts of right answers (n and k) are added up, no "
+            "means with standard errors. Pass topic= with all columns that tell the rows apart."
         )
     sums = groups.groupby(by, sort=False)[["n", "k"]].sum().reset_index()
     sums.insert(len(by), "score", sums["k"] / sums["n"])

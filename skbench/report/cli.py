@@ -11,6 +11,7 @@ Try `skbench demo` first; then `skbench estimate FILE` on results of your own.
 """
 # What each is for. A command is read from the file of its name when it is called for.
 COMMANDS = {
+    "arena": "Rate models by votes between two of them.",
     "compare": "Compare two models of a file, or all pairs.",
     "demo": "See it work on a real benchmark, made on the spot.",
     "doctor": "Tell what is read in a file, before anything is computed.",
@@ -18,6 +19,7 @@ COMMANDS = {
     "gate": "Pass or fail new results against old ones.",
     "judge": "Correct an autorater by a few human labels.",
     "leaderboard": "Rank the models of a file, with intervals and rank sets.",
+    "metrics": "Compare accuracy, TPR, F1 or AUC between groups of rows.",
     "passk": "Does one of k answers solve it, do all of them?",
     "plan": "Plan how many items a comparison of two models needs.",
     "report": "Report on files or folders of results.",

@@ -107,7 +107,7 @@ def estimate(file, method, confidence_level, plot, form, **options):
         }
         show_estimates(form, table, estimated, "groups", frame, **known)
         if plot is not None:
-            _save_plot(plot, summary, direct, estimated, reading.score_name(rows))
+            save_plot(plot, summary, direct, estimated, reading.score_name(rows))
 
 
 def _check_usage(method, options):
@@ -288,7 +288,8 @@ def _size(table, items, summary):
     return "; ".join(parts)
 
 
-def _save_plot(path, summary, direct, estimate, score):
+def save_plot(path, summary, direct, estimate, score):
+    """Save a picture of estimates beside direct ones."""
     from skbench.plot import ForestDisplay, ShrinkageDisplay
 
     if estimate is direct:

@@ -25,7 +25,7 @@ def headline(findings):
     scores = {row.model: number(row.value, form) for row in models}
     return [
         *doubts,
-        _best(best, scores),
+        best_in_words(best, scores),
         *unlike_in_the_headline(findings.groups),
         *_settled(findings, best),
     ]
@@ -43,7 +43,8 @@ def listed(names):
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
-def _best(best, scores):
+def best_in_words(best, scores):
+    """Who may be the best, in a sentence; `scores` are texts by model, the best first."""
     if len(best) == 1:
         second = next((name for name in scores if name != best[0]), None)
         return (

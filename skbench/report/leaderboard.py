@@ -76,7 +76,7 @@ def leaderboard(file, topics, bounds, confidence_level, missing, half_width, n_r
             "may_be_best": [str(name) for name in board.rank_sets.best()],
             "remarks": board.remarks,
         }
-        table = _table(board, frame, items, columns)
+        table = board_table(board, frame, _size(items, columns))
         show_estimates(form, table, board.estimate, "models", frame, **known)
         if plot is not None:
             save_picture(ranking_picture(board, reading.score_name(rows)), plot)
@@ -104,12 +104,12 @@ def _ranked(items, columns, learned, confidence_level, missing, known_range, pop
     return learned.with_method(board), learned.items, columns
 
 
-def _table(board, frame, items, columns):
+def board_table(board, frame, size):
     """The table for people; narrow terminals lack errors, counts and letters."""
     form = score_form(frame["value"])
     shown = [
         Column("model", frame["model"]),
-        Column("rank", frame["rank"], "d"),
+        Column("rank", frame["rank"], "g"),
         Column("set", [tables.rank_range(row) for row in frame.itertuples()], align="right"),
         Column("estimate", frame["value"], form),
         Column("low", frame["low"], form),
@@ -119,18 +119,18 @@ def _table(board, frame, items, columns):
     if frame["n"].nunique() > 1:
         shown.append(Column("n", frame["n"], "d", narrow=False))
     n_groups = len(set().union(*frame["ties"]))
-    ties = "Models that share a letter cannot be told apart on these items."
+    ties = "Models that share a letter cannot be told apart."
     if n_groups <= _MOST_LETTERS:
         letters = ["".join(names) for names in frame["ties"]]
         shown.append(Column("ties", letters, narrow=False))
     else:
         ties = (
-            f"{n_groups} groups of models cannot be told apart on these items, too many for a "
-            "column of letters: --csv and --json have it."
+            f"{n_groups} groups of models cannot be told apart, too many for a column of letters: "
+            "--csv and --json have it."
         )
     e = board.estimate
     head = [
-        f"{counted(len(board), 'model')} on {_size(items, columns)}: {e.method}",
+        f"{counted(len(board), 'model')} on {size}: {e.method}",
         f"score: {tables.promise(e)}",
         f"ranks: {100 * e.confidence_level:g} %, all models at once: every model's rank is in its "
         "set",

@@ -21,6 +21,7 @@ from skbench.stats.clusters import (
 )
 from skbench.stats.intervals import (
     binomial as binomial,
+    classification as classification,
     finite_population as finite_population,
     group_means as group_means,
     means as means,
@@ -45,6 +46,7 @@ from skbench.stats.ppi import (
     strata as strata,
 )
 from skbench.stats.ranking import (
+    bradley_terry as bradley_terry,
     kemeny as kemeny,
     multiplicity as multiplicity,
     noninferiority as noninferiority,

@@ -74,4 +74,4 @@ def test_labels_and_texts_keep_their_commas(tmp_path):
 def test_commas_that_may_be_of_thousands_are_refused(tmp_path, separator):
     table = pd.DataFrame({"model": "a", "item": [1, 2], "score": ["1,234", "2,345"]})
     said = message(saved(tmp_path, table.to_csv(index=False, sep=separator)))
-    assert "row 1 of column 'score' holds '1,234'. Write decimals with a point (1.234)" in said
+    assert "row 1: 'score' holds '1,234', not a finite number: write decimals with a point" in said

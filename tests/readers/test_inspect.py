@@ -82,7 +82,7 @@ def test_unscored_and_failed_samples_are_not_wrong_answers():
     read = read_with_notes(FOLDER / "holes", format="inspect")
     items = read.items
     assert items["item"].str[-1].tolist() == ["1", "4", "5", "6"]
-    assert "2 of 6 scores are missing or NaN" in said(read)
+    assert "2 of 6 scores are missing" in said(read)
 
 
 def test_run_that_was_cut_off_is_read_from_its_journal():
@@ -129,7 +129,7 @@ def test_other_questions_under_the_same_ids_are_other_items(tmp_path):
     items = read_items(tmp_path).groupby("model")["item"].apply(set)
     assert items["easy"] & items["hard"] == {"t/9"}
     notes = said(read_with_notes(tmp_path))
-    assert "3 items of topic 't' bear the same number but not the same text" in notes
+    assert "3 items bear the same number but not the same text" in notes
     assert "runs of task 't' differ in its arguments: subset ('easy', 'hard')" in notes
     assert "seed" not in notes
 
@@ -167,11 +167,11 @@ def test_errands_are_no_settings(tmp_path):
 @pytest.mark.parametrize(
     ("bad", "reason"),
     [
-        (sample(1, "C"), "sample 2: repeats item 1, epoch 1"),
-        (sample(2, "good"), "sample 2: scorer 's' gives 'good', which is no number"),
-        (sample(2, math.inf), "sample 2: scorer 's' gives inf"),
+        (sample(1, "C"), "sample 2: repeats id 1"),
+        (sample(2, "good"), "sample 2: 's' holds 'good', not a finite number"),
+        (sample(2, math.inf), "sample 2: 's' holds 'inf'"),
         ({"epoch": 1}, "sample 2: has no field 'id'"),
-        (7, "sample 2: is no sample"),
+        (7, "sample 2: is no id as Inspect writes it"),
     ],
 )
 def test_bad_samples_are_refused_or_counted(tmp_path, bad, reason):

@@ -64,7 +64,7 @@ def test_models_beside_unknown_columns_are_said(saved):
     table = pd.DataFrame({"id": [1, 2], "gpt": [1, 0], "claude": [0, 1], "in_house": [1, 0]})
     read = read_with_notes(saved(table))
     assert set(read.items["model"]) == {"gpt", "claude"}
-    assert "not taken for models: in_house; to change it, name all models (--models)" in read.notes
+    assert "not taken for models: in_house (models= names all models)" in read.notes
     named = read_with_notes(saved(table), models=["gpt", "claude", "in_house"])
     assert not any("not taken" in note for note in named.notes)
 
@@ -79,7 +79,7 @@ def test_models_beside_unknown_columns_are_said(saved):
 )
 def test_votes_are_no_scores(saved, table):
     error = refusal(saved(pd.DataFrame(table)))
-    assert "Each row is a vote between two models" in str(error)
+    assert error.choices == [{"name": "arena"}]
 
 
 def test_metrics_of_one_system_are_no_models(saved):
@@ -98,7 +98,10 @@ def test_metrics_of_one_system_are_no_models(saved):
 def test_labels_beside_predictions_are_no_models(saved):
     table = pd.DataFrame({"id": [1, 2], "y_true": [1, 0], "y_pred": [1, 1], "sex": ["f", "m"]})
     error = refusal(saved(table))
-    assert "Add one, called correct" in str(error)
+    assert error.choices == [
+        {"name": "metrics", "truth": "y_true", "prediction": "y_pred", "topic": name}
+        for name in ("id", "sex")
+    ]
     table["correct"] = (table["y_true"] == table["y_pred"]) * 1
     assert read_items(saved(table))["score"].tolist() == [1, 0]
 
@@ -106,7 +109,7 @@ def test_labels_beside_predictions_are_no_models(saved):
 def test_predictions_of_models_beside_the_truth_are_no_scores(saved):
     table = pd.DataFrame({"id": [1, 2, 3], "label": [1, 0, 1], "gpt-4": [1, 0, 0], "o1": [0, 0, 1]})
     error = refusal(saved(table))
-    assert "Column 'label' holds what is true, and gpt-4, o1 the same values" in str(error)
+    assert "Column 'label' holds the true labels, and gpt-4, o1 the same values" in str(error)
     letters = read_items(saved(table.assign(label=["A", "B", "C"])))
     assert set(letters["model"]) == {"gpt-4", "o1"}
 
@@ -185,6 +188,16 @@ def test_versions_of_a_model_are_models(saved):
     assert set(one["model"]) == {"m"}
 
 
+def test_versions_of_a_model_in_files_of_their_own_are_models(tmp_path):
+    for name, scores in (("v1", "10"), ("v2", "11")):
+        rows = "".join(f"gpt,{i},{score}\n" for i, score in enumerate(scores))
+        (tmp_path / f"{name}.csv").write_text(f"model,item,score\n{rows}ours-{name},9,1\n")
+    read = read_with_notes(tmp_path)
+    means = read.items.groupby("model")["score"].mean().to_dict()
+    assert means == {"gpt (v1)": 0.5, "gpt (v2)": 1.0, "ours-v1": 1.0, "ours-v2": 1.0}
+    assert any("same items of gpt: each is a model, gpt (v1), gpt (v2)" in n for n in read.notes)
+
+
 def test_cells_that_say_there_was_no_answer_are_counted_and_left_out(saved):
     cells = ["1", "0", "error", "timeout", "N/A", "Request timed out", "1"]
     table = pd.DataFrame({"model": "m", "item": range(7), "score": cells})
@@ -210,7 +223,7 @@ def test_wide_files_of_data(data_folder):
 def test_the_users_format_decides_before_the_contents(saved):
     """A table with a field that OpenCompass has, too."""
     path = saved({"details": "in the log", "results": [{"id": 1, "score": 1}]}, "r.json")
-    assert "format='table' (--format table)" in str(refusal(path))
+    assert "format='table'" in str(refusal(path))
     assert read_items(path, format="table")["score"].tolist() == [1]
     split = saved({"columns": ["id", "score"], "data": [[1, 1]]}, "s.json")
     assert "no column of scores as MLflow names them" in str(refusal(split))

@@ -120,7 +120,7 @@ def test_every_eval_ever_bad_lines(tmp_path):
     items = read.items
     assert len(items) == 1
     assert "skipped 2 bad lines (first line 2: repeats" in said(read)
-    assert "1 of 2 scores are missing" in said(read)
+    assert "2 of 3 scores are missing" in said(read)
 
 
 @pytest.mark.parametrize("kind", ["json", "jsonl"])

@@ -85,13 +85,13 @@ def test_guesses_are_written_down(written):
 
 def test_rival_columns_are_mentioned(written):
     notes = read_with_notes(written("model,item,acc,acc_norm\na,1,1,0\n")).notes
-    assert "score: column 'acc' (it might be acc_norm: score= (--score))" in notes
+    assert "score: column 'acc' (it might be acc_norm: score=)" in notes
     read = read_with_notes(written("model,dataset,category,item,em,f1\na,d,c,1,1,0.5\n"))
     items = read.items
     assert items["topic"].tolist() == ["c"]
     assert items["score"].tolist() == [1.0]
-    assert "topic: column 'category' (it might be dataset: topic= (--by))" in read.notes
-    assert "score: column 'em' (it might be f1: score= (--score))" in read.notes
+    assert "topic: column 'category' (it might be dataset: topic=)" in read.notes
+    assert "score: column 'em' (it might be f1: score=)" in read.notes
 
 
 def test_named_columns_are_not_guessed(written):
@@ -149,8 +149,8 @@ def test_missing_model_and_item_are_said(written):
     items = read.items
     assert list(items) == ["topic", "score"]
     assert read.notes[-2:] == [
-        "no model column: all rows taken as one model (model= (--model))",
-        "no item column: models may share items or not (item= (--item))",
+        "no model column: all rows taken as one model (model=)",
+        "no item column: models may share items or not (item=)",
     ]
 
 
@@ -165,7 +165,7 @@ def test_wide_file_without_item_column_counts_rows(written):
     read = read_with_notes(written("task,o1,o3\nlaw,1,0\nlaw,0,1\n"))
     items = read.items
     assert items["item"].tolist() == [1, 2, 1, 2]
-    assert "item: the number of the row, for want of a column (item= (--item))" in read.notes
+    assert "item: the number of the row, for want of a column (item=)" in read.notes
 
 
 def test_wide_models_are_named_in_the_notes_and_columns(written):
@@ -200,7 +200,7 @@ def test_words_become_numbers(written, right, wrong):
 
 
 def test_words_of_a_wide_file_are_said_once(written):
-    read = read_with_notes(written("id,o1,o3\n1,True,False\n2,False,True\n"))
+    read = read_with_notes(written("id,o1,o3\n1,correct,wrong\n2,wrong,correct\n"))
     items = read.items
     assert items["score"].tolist() == [1, 0, 0, 1]
     assert sum("words as scores" in note for note in read.notes) == 1
@@ -313,40 +313,44 @@ ERRORS = [
     (
         "model,item,score\na,1,1\n",
         {"score": "acc"},
-        "score= (--score) names column 'acc', but the file has only: model, item, score.",
+        "score= names column 'acc', but the file has only: model, item, score.",
     ),
     (
         "id,ada,bob\n1,1,0\n",
         {"models": ["ada", "eve"]},
-        "models= (--models) names column 'eve', but the file has only: id, ada, bob.",
+        "models= names column 'eve', but the file has only: id, ada, bob.",
     ),
     ("id,ada,bob\n1,1,0\n", {"models": ["ada"], "score": "bob"}, "Pass one or the other."),
-    ("model,item,score\na,1,1\na,2,half\n", {}, "row 2 of column 'score' holds 'half'"),
-    ("model,item,score\na,1,1\na,2,inf\n", {}, "row 2 of column 'score' holds 'inf'"),
+    ("model,item,score\na,1,1\na,2,half\n", {}, "row 2: 'score' holds 'half'"),
+    ("model,item,score\na,1,1\na,2,inf\n", {}, "row 2: 'score' holds 'inf'"),
     (
         "id,ada,bob\n1,1,0\n2,0,maybe\n",
         {"models": ["ada", "bob"]},
-        "row 2 of column 'bob' holds 'maybe'",
+        "row 2: 'bob' holds 'maybe'",
     ),
-    ("item,o1,o3\n1,10%,0%\n2,8%,x\n", {}, "row 2 of column 'o3' holds 'x'."),
+    ("item,o1,o3\n1,10%,0%\n2,8%,x\n", {}, "row 2: 'o3' holds 'x'"),
     ("model,item,score\na,1,\n", {}, "All scores are blank"),
     (
         "model,task,item,score\na,x,1,1\na,,2,1\n",
         {},
-        "The topic is blank in 1 of 2 rows, first in row 2 of column 'task'.",
+        "row 2: the topic is blank in column 'task'",
     ),
     (
         "system,item,score\n,1,1\nb,1,1\n",
         {},
-        "The model is blank in 1 of 2 rows, first in row 1 of column 'system'.",
+        "row 1: the model is blank in column 'system'",
     ),
     (
         "model,item,score\na,1,1\na,1,0\n",
         {},
-        "1 of 2 rows repeat an item that is already there, first model 'a', item '1'. Pass",
+        "row 2: repeats item '1', which is in row 1.",
     ),
-    ("mode,item,score\ncot,1,1\ndirect,1,0\n", {}, "They differ in mode: is that the model?"),
-    ("model,mode,item,score\nm,cot,1,1\nm,no,1,0\n", {}, "apart with topic= (--by mode)"),
+    (
+        "mode,item,score\ncot,1,1\ndirect,1,0\n",
+        {},
+        "In Python, pass model='mode'; or cluster='item'.",
+    ),
+    ("model,mode,item,score\nm,cot,1,1\nm,no,1,0\n", {}, "In Python, pass topic=['mode']"),
     ("model,k,n\na,3,9\nb,9,8\n", {}, "look like counts, but row 2 has 9 right of 8."),
     ("model,correct,total\na,3,9\nb,2.5,8\n", {}, "but row 2 has 2.5 right of 8."),
     (
@@ -419,7 +423,7 @@ def test_livecodebench(data_folder):
 
 def test_bbh_needs_the_model_named(data_folder):
     path = data_folder / "bbh_codex.csv.gz"
-    assert "They differ in mode: is that the model?" in message(path)
+    assert "In Python, pass model='mode'; or cluster='item'." in message(path)
     items = read_items(path, model="mode")
     assert not items.duplicated(["model", "item"]).any()
     assert items["topic"].nunique() == 27
@@ -435,8 +439,7 @@ def test_tables_without_item_scores_are_refused(data_folder, name):
 def test_score_columns_beside_a_model_column_are_no_models(written):
     path = written("model,item,0-shot,5-shot\na,1,1,1\na,2,0,1\nb,1,0,0\nb,2,1,0\n")
     said = message(path, models=["0-shot", "5-shot"])
-    assert "each row is of one of the models in column 'model'. Leave it out, and pass" in said
-    assert "score= (--score) with one of the columns of scores, such as '0-shot'." in said
+    assert "each row here is of one of the models in column 'model'. Pass score= with one" in said
     assert read_items(path, score="0-shot")["score"].tolist() == [1, 0, 0, 1]
     wide = written("system,item,a,b\nx,1,1,0\ny,2,0,1\n")
     assert read_items(wide, models=["a", "b"])["model"].nunique() == 2

@@ -86,7 +86,7 @@ def test_a_mean_with_its_error_is_a_result_of_a_group(written):
     table = rows_of(estimate, "groups", path, "--method", "direct")
     np.testing.assert_allclose(table["standard_error"], [0.03, 0.03, 0.02, 0.02])
     assert table["n"].isna().all()
-    assert "are not added up" in run(estimate, path, "--by", "model").stderr
+    assert "are added up" in run(estimate, path, "--by", "model").stderr
     with pytest.raises(ValueError, match="means with standard errors"):
         read_items(path)
 

@@ -308,7 +308,7 @@ def test_items_answered_several_times_are_clusters(written):
     numbered = run(written(f"model,topic,item,run,score\n{rows}"), "--method", "direct")
     assert "told apart by 'run'" in numbered.stderr
     path = written(f"model,topic,item,again,score\n{rows}")
-    assert "rows repeat an item" in run(path).stderr
+    assert "repeats item '0'" in run(path).stderr
     result = run(path, "--item", "item", "--cluster", "item", "--method", "direct")
     assert result.stdout == numbered.stdout
     assert result.exit_code == 0

@@ -10,21 +10,47 @@ from click.testing import CliRunner
 import skbench
 from skbench.datasets import make_items, make_judged_items
 from skbench.report import (
+    arena,
     compare,
     doctor,
     estimate,
     gate,
     judge,
     leaderboard,
+    metrics,
     passk,
     plan,
     report,
     sequential,
 )
 
-MODULES = (compare, doctor, estimate, gate, judge, leaderboard, passk, plan, report, sequential)
+MODULES = (
+    arena,
+    compare,
+    doctor,
+    estimate,
+    gate,
+    judge,
+    leaderboard,
+    metrics,
+    passk,
+    plan,
+    report,
+    sequential,
+)
 COMMANDS = {module.__name__.rpartition(".")[2]: module for module in MODULES}
-LISTS = {"models", "groups", "pairs", "topics", "items", "judges", "plans", "thresholds", "gaps"}
+LISTS = {
+    "models",
+    "groups",
+    "pairs",
+    "topics",
+    "items",
+    "judges",
+    "plans",
+    "thresholds",
+    "gaps",
+    "extremes",
+}
 KEYS = ["value", "low", "high", "standard_error"]
 LABELED = ["judge", "j.csv", "--judge", "autorater", "--human", "human"]
 CASES = [
@@ -54,8 +80,13 @@ CASES = [
         {"groups": ["model", *KEYS], "pairs": ["model_a", "model_b", *KEYS],
          "items": ["model", "item", "verdict"]},
     ),
+    (
+        ["metrics", "j.csv", "--truth", "other", "--prediction", "autorater", "--by", "topic"],
+        {"groups": ["metric", "group", "n", *KEYS], "extremes": ["metric", "extreme", *KEYS]},
+    ),
     (["sequential", "r.csv", "model-0", "model-1"], {"pairs": ["model_a", "model_b", *KEYS[:3]]}),
     (["sequential", "r.csv", "model-0", "--target", "0.5"], {"models": ["model", *KEYS[:3]]}),
+    (["arena", "v.csv"], {"models": ["model", "rank_low", "rank_high", "ties", "n", *KEYS]}),
     (["plan", "--effect", "0.03", "--accuracy", "0.7"], {"plans": ["required_items"]}),
     (["plan", "--past", "r.csv", "--half-width", "0.1"], {"plans": ["interval_of"]}),
     (["doctor", "r.csv"], {"gaps": ["model", "answered"]}),
@@ -78,6 +109,9 @@ def folder(tmp_path_factory):
     cells = pd.MultiIndex.from_product([["ada", "bob"], range(20), range(4)])
     runs = cells.set_names(["model", "item", "epoch"]).to_frame(index=False)
     runs.assign(score=rng.integers(2, size=160)).to_csv(path / "runs.csv", index=False)
+    pairs = rng.permuted(np.tile(["ada", "bob"], (60, 1)), axis=1)
+    votes = pd.DataFrame(pairs, columns=["model_a", "model_b"])
+    votes.assign(winner=rng.integers(2, size=60)).to_csv(path / "v.csv", index=False)
     return path
 
 

@@ -1,0 +1,177 @@
+"""Records of evaluation programs -> answers of models; a format says where each part stands."""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pandas as pd
+
+from skbench.readers._json import document, label_at, records, value_at
+from skbench.readers._scores import as_numbers, is_score
+
+
+class Run(NamedTuple):
+    """What the answers of one model on one topic in one run have in common."""
+
+    model: str
+    topic: str
+    version: str = ""  # of the model, such as a prompt or a revision
+    name: str | None = None  # None: a file is a run
+    settings: str = ""  # runs with different settings are different models
+    filter: str = ""  # the rule by which answers were extracted
+    invented: bool = False  # whether the program made up the model's name
+    about: tuple = ()  # further columns, as pairs of a name and a value
+    arguments: tuple = ()  # of the topic, as pairs of a name and a value
+    declared: tuple = ()  # fields that the log declares as labels, as pairs of a role and a field
+
+
+class Answer(NamedTuple):
+    """One answer of a model to an item, as a program recorded it."""
+
+    run: Run
+    item: object
+    scores: dict  # by name, as written; empty where the answer failed
+    attempt: int | None = None  # None: answers to an item are counted in their order
+    digest: str | None = None  # of the text of the item
+    cluster: object = None  # what several items belong to
+    part: object = None  # of the topic, as the log declares it
+    confidence: float = math.nan
+
+
+class Format(NamedTuple):
+    """A format of evaluation logs.
+
+    `records(path, bad, notes)` yields (place, record, head): where a record stands, the record,
+    and what the file states about all of them. `answer(record, head, path)` makes an `Answer` of
+    it; for a record that cannot be read it raises KeyError, TypeError, AttributeError or
+    ValueError.
+    """
+
+    title: str
+    signs: tuple  # sets of keys, of which the outermost object of a file has one whole
+    records: Callable
+    answer: Callable
+    item_name: str = "item"
+    repeats: bool = False  # whether the program asks an item several times, without a number
+    in_parts: bool = False  # whether several records hold the scores of one answer
+    usual: tuple = ()  # scores taken by default, in order of preference; all others by name
+    note: str = ""  # what users must know of such results
+
+
+def records_in(key):
+    """Records that are a list under these dotted keys of one document; the head is the rest."""
+
+    def read(path, bad, notes):
+        head = document(path)
+        found = value_at(head, key)
+        if not isinstance(found, list):
+            raise ValueError(f"{str(path)!r} has no list {key!r}.")
+        for number, record in enumerate(found, start=1):
+            yield f"{key} {number}", record, head
+
+    return read
+
+
+def records_by_line(path, bad, notes):
+    """Records that are lines of a file, or elements of one list; there is no head."""
+    for number, record in records(path, bad):
+        yield number, record, {}
+
+
+class Log:
+    """The answers of one model on one topic in one run, in columns."""
+
+    def __init__(self, path, run, form):
+        self.path, self.run, self.form = path, run, form
+        self.name = run.name or path.as_posix()
+        self.scores, self.places = [], []
+        self.columns = {"item": [], "repeat": [], "digest": [], "part": [], "topic": []}
+        self.columns |= {"cluster": [], "confidence": []}
+        self.score_name = self.score = None
+        self._rows = {}
+
+    def add(self, answer, place, topic, cluster):
+        """Append an answer, or further scores of one that is there."""
+        item, attempt = answer.item, answer.attempt or 1
+        if self.form.repeats and answer.attempt is None:
+            while (item, attempt) in self._rows:
+                attempt += 1
+        row = self._rows.setdefault((item, attempt), len(self.places))
+        if row < len(self.places):
+            self._add_scores(row, answer)
+            return
+        self.scores.append(answer.scores)
+        self.places.append(place)
+        cluster = answer.cluster if cluster is None else cluster
+        values = (item, attempt, answer.digest, answer.part, topic, cluster, answer.confidence)
+        for column, value in zip(self.columns.values(), values, strict=True):
+            column.append(value)
+
+    def _add_scores(self, row, answer):
+        known, usual = self.scores[row], self.form.usual
+        twice = [
+            name
+            for name in known.keys() & answer.scores.keys()
+            if not usual or (name in usual and known[name] != answer.scores[name])
+        ]
+        if twice or not self.form.in_parts:
+            raise ValueError(f"repeats {self.form.item_name} {answer.item!r}")
+        self.scores[row] = known | answer.scores
+
+    def is_labelled(self, name):
+        """Whether every answer has an entry in this column."""
+        return all(value is not None for value in self.columns[name])
+
+    def score_names(self, wanted=None):
+        """Scores that may be taken: the usual ones of the format, unless one is wanted."""
+        found = {}
+        for scores in self.scores:
+            for name, value in scores.items():
+                if name not in found and is_score(value):
+                    found[name] = None
+        if wanted is not None or not self.form.usual or not found:
+            return list(found)
+        usual = [name for name in self.form.usual if name in found]
+        if not usual:
+            raise ValueError(
+                f"{str(self.path)!r} has none of the usual scores. Pass score= with one of: "
+                f"{', '.join(sorted(found))}."
+            )
+        return usual
+
+    def choose(self, name, notes, bad):
+        """Take the scores of this name, as floats."""
+
+        def refuse(row, reason):
+            bad.refuse(self.path, self.places[row], reason)
+
+        values = (scores.get(name) for scores in self.scores)
+        values = pd.Series([float(v) if isinstance(v, bool) else v for v in values])
+        self.score_name, self.score = name, as_numbers(values, name, notes, refuse)
+
+
+def logs_of(form, paths, options, bad, notes):
+    """Logs of all files of a format, without their scores chosen."""
+    logs = {}
+    for path in paths:
+        try:
+            for place, record, head in form.records(path, bad, notes):
+                try:
+                    answer = form.answer(record, head, path)
+                    key = (path, answer.run)
+                    log = logs.get(key) or logs.setdefault(key, Log(path, answer.run, form))
+                    labels = label_at(record, options.topic), label_at(record, options.cluster)
+                    log.add(answer, place, *labels)
+                except (KeyError, ValueError) as error:
+                    bad.refuse(path, place, error)
+                except (TypeError, AttributeError):
+                    bad.refuse(path, place, f"is no {form.item_name} as {form.title} writes it")
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"{str(path)!r} is not written as expected: {error!r}.") from error
+        except ValueError as error:
+            if not bad.skip or len(paths) == 1:
+                raise
+            bad.refuse(path, "whole file", error)
+    if form.note and logs:
+        notes.append(form.note)
+    return list(logs.values())

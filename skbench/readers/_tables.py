@@ -1,0 +1,205 @@
+"""Tables, one below the other -> item rows: models named, each item once, blank scores apart."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from skbench._checks import listed, of_one_type
+from skbench.items.roles import ROLES, columns_of, normal
+from skbench.items.totals import check_totals
+from skbench.readers._found import ItemRows
+from skbench.readers._names import of_files, with_versions
+from skbench.readers._repeats import with_unique_items, without_spare_blanks
+from skbench.readers._tabular import read_part, taken
+from skbench.readers.group_results import refuse_repeated_groups
+from skbench.readers.loading import without_categories, without_suffixes
+
+# What an evaluation may be run with: rows that differ in it are not of one evaluation.
+_SETTINGS = (
+    "shots n_shot n_shots num_fewshot fewshot few_shot mode protocol setting settings config "
+    "prompt_template template prompt_version version temperature metric filter split language"
+).split()
+
+
+def tables_items(files, options, bad, notes):
+    """`ItemRows` of all files; without a model column, each of several is a model of its name."""
+    if isinstance(options.model, Mapping):
+        raise ValueError("model= renames models of logs. For a table, name its model column.")
+    parts = [read_part(file, options, bad) for file in files]
+    rows, roles, said = parts[0].rows, dict(parts[0].roles), parts[0].notes
+    if len(parts) > 1:
+        rows, roles, said = _one_below_the_other(files, parts)
+    notes += said
+    if "model" not in rows:
+        notes.append("no model column: all rows taken as one model (model=)")
+    if "item" not in rows and not parts[0].of_groups:
+        notes.append("no item column: models may share items or not (item=)")
+    rows = _with_versions(rows, roles, notes)
+    topics = ["topic"] if len(roles.get("topic", [])) == 1 else roles.get("topic", [])
+    if parts[0].of_groups:
+        refuse_repeated_groups(rows, topics, roles.get("topic", []))
+        found = ItemRows(rows, {}, notes, groups=rows)
+        right = rows["k"] if "k" in rows else (rows["score"] * rows.get("n", np.nan)).round()
+        totals = check_totals(rows.assign(k=right), topics, ("n", "k")) if "n" in rows else []
+    else:
+        _refuse_two_settings(rows, topics)
+        _report_blanks(rows, notes)
+        rows = without_spare_blanks(rows)
+        totals = check_totals(rows, topics)
+        place = _places(parts)
+        rows = with_unique_items(rows, roles, notes, place, bad)
+        missing = rows["score"].isna()
+        blank = rows[missing].drop(columns="score")
+        found = ItemRows(rows[~missing].reset_index(drop=True), {}, notes, blank=blank)
+    columns = {role: names[0] if len(names) == 1 else names for role, names in roles.items()}
+    return found._replace(columns=columns, notes=notes + totals, doubts=totals)
+
+
+def _places(parts):
+    """A function that gives the file and the row there of a row of all tables."""
+    ends = np.cumsum([len(part.rows) for part in parts])
+
+    def place(row):
+        i = int(np.searchsorted(ends, row, side="right"))
+        line = (row - (ends[i] - len(parts[i].rows))) % parts[i].n_lines
+        return parts[i].path, f"row {line + 1}"
+
+    return place
+
+
+def _one_below_the_other(files, parts):
+    """Rows, roles and notes of several tables."""
+    first = parts[0]
+    for part in parts[1:]:
+        same = part.roles.keys() - {"model"} == first.roles.keys() - {"model"}
+        if not same or part.of_groups != first.of_groups:
+            raise ValueError(
+                f"{str(part.path)!r} and {str(first.path)!r} do not have the same columns, or one "
+                "has results of items and the other of groups. Read them one by one."
+            )
+    frames = [without_categories(part.rows) for part in parts]
+    labels, said = _labels(files, frames)
+    rows = pd.concat(
+        [
+            frame.assign(**{name: value for name, value in own.items() if name not in frame})
+            for own, frame in zip(labels, frames, strict=True)
+        ],
+        ignore_index=True,
+    )
+    roles = {"model": ["model"], **first.roles}
+    if "topic" not in roles and "topic" in rows:
+        roles["topic"] = ["topic"]
+        if "item" in rows:
+            rows["item"] = rows["topic"].astype(str) + "/" + rows["item"].astype(str)
+    order = [name for name in ("model", "topic") if name in rows]
+    rows = rows[[*order, *rows.columns.difference(order, sort=False)]]
+    for name in roles:
+        if name in rows:
+            rows[name] = of_one_type(rows[name])
+    of_file = np.repeat(np.arange(len(files)), [len(frame) for frame in frames])
+    rows = _kept_apart(rows, roles, of_file, files, said)
+    notes = [f"{len(files)} tables, one below the other", *said]
+    return rows, roles, notes + [note for part in parts for note in part.notes]
+
+
+def _kept_apart(rows, roles, of_file, files, notes):
+    """A model whose items several files hold, with other scores, is a model in each file."""
+    topics = ["topic"] if "topic" in rows else roles.get("topic", [])
+    keys = ["model", *topics, "item", *columns_of("attempt", rows)]
+    if "item" not in rows:
+        return rows
+    cells = rows[keys].assign(file=of_file).drop_duplicates()
+    several = cells["model"][cells.duplicated(keys)].unique()
+    affected = rows["model"].isin(several)
+    if not rows[affected].drop_duplicates([*keys, "score"]).duplicated(keys).any():
+        return rows  # none, or copies, which are refused as items that repeat
+    files = np.array(of_files(files, ()), dtype=object)[of_file]
+    names = rows["model"].astype(str) + " (" + files + ")"
+    notes.append(
+        f"several files hold the same items of {listed(several, 4)}: each is a model, "
+        f"{listed(names[affected].unique(), 6)}"
+    )
+    return rows.assign(model=rows["model"].astype(object).mask(affected, names))
+
+
+def _labels(files, frames):
+    """The model, and maybe the topic, of each file that has no such column; and what to report."""
+    nameless = [i for i, frame in enumerate(frames) if "model" not in frame]
+    labels = [{} for _ in files]
+    if not nameless:
+        return labels, []
+    if len(nameless) == len(files) and (grid := _grid(files, frames)) is not None:
+        models, topics, what, other = grid
+        labels = [{"model": m, "topic": t} for m, t in zip(models, topics, strict=True)]
+        also = "" if all("topic" in frame for frame in frames) else f", {other}s the topics"
+        return labels, [
+            f"no model column: {what}s are the models ({listed(dict.fromkeys(models), 6)}){also}"
+        ]
+    named = {str(m) for frame in frames if "model" in frame for m in frame["model"].unique()}
+    names = of_files([files[i] for i in nameless], named)
+    for i, name in zip(nameless, names, strict=True):
+        labels[i] = {"model": name}
+    return labels, [
+        f"no model column: each file is one model, named for it: {listed(names, most=6)} (model=)"
+    ]
+
+
+def _grid(files, frames):
+    """Models and topics where files of the same names stand in several folders, else None."""
+    names = [without_suffixes(file) for file in files]
+    folders = [file.parent.name for file in files]
+    n_names, n_folders = len(set(names)), len(set(folders))
+    complete = len(files) == len(set(zip(folders, names, strict=True))) == n_names * n_folders
+    if not complete or min(n_names, n_folders) < 2:
+        return None
+    # Files of the same items are of one topic. Where that does not decide, a folder is a model.
+    by_name, by_folder = (_same_items(key, frames) for key in (names, folders))
+    if by_folder and not by_name:
+        return names, folders, "file name", "folder"
+    return folders, names, "folder", "file name"
+
+
+def _same_items(keys, frames):
+    """Whether files of one key hold the same items."""
+    items = {}
+    for key, frame in zip(keys, frames, strict=True):
+        own = tuple(frame["item"]) if "item" in frame else len(frame)
+        items.setdefault(key, set()).add(own)
+    return all(len(found) == 1 for found in items.values())
+
+
+def _with_versions(rows, roles, notes):
+    """Models named with their version, where one has several."""
+    column = next((c for c in columns_of("version", rows) if c not in taken(roles)), None)
+    if column is None or "model" not in rows:
+        return rows
+    pairs = list(zip(rows["model"], rows[column].astype(object).fillna(""), strict=True))
+    names = with_versions(pairs)
+    if all(model == name for (model, _), name in names.items()):
+        return rows
+    notes.append(f"models in several versions, told apart by {column!r}: each is a model")
+    return rows.assign(model=[names[pair] for pair in pairs])
+
+
+def _refuse_two_settings(rows, topics):
+    """Without names of items nothing else shows that a group was evaluated twice."""
+    keys = [name for name in ("model", *topics) if name in rows]
+    settings = [name for name in rows.columns.difference([*keys, *ROLES], sort=False)]
+    for name in settings if "item" not in rows else []:
+        levels = rows.groupby(keys, observed=True)[name] if keys else rows[name]
+        if normal(name) in _SETTINGS and np.max(levels.nunique()) > 1:
+            raise ValueError(
+                f"Rows of one model and topic differ in {name!r} "
+                f"({listed(rows[name].dropna().unique(), most=4)}), so they are not items of one "
+                f"evaluation. Pass topic={[*topics, name]!r} or model={name!r} to keep them apart, "
+                "or leave out all but one."
+            )
+
+
+def _report_blanks(rows, notes):
+    n_blank = int(rows["score"].isna().sum())
+    if n_blank == len(rows):
+        raise ValueError("All scores are blank, so there is nothing to estimate.")
+    if n_blank:
+        notes.append(f"{n_blank} of {len(rows)} scores are blank: dropped, not counted as wrong")

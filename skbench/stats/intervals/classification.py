@@ -1,0 +1,198 @@
+"""F1 and AUC of many groups at once, with variances that are never 0; a test of equal groups."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from skbench.stats._arrays import floats
+
+_ROUNDING = 1e-9  # ties of the statistic
+_PSEUDO = 2  # observations by which the variance of few placements is moderated
+
+
+def f1_score(k, n):
+    """F1 of true positives among the rows that are positive in truth or prediction.
+
+    Parameters
+    ----------
+    k : array-like of shape (n_groups,)
+        Number of true positives.
+    n : array-like of shape (n_groups,)
+        Number of rows that are positive in truth, in prediction or in both; above 0.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        ``2 k / (n + k)``, which is ``2 tp / (2 tp + fp + fn)``.
+
+    Examples
+    --------
+    >>> f1_score([40, 0], [55, 3]).round(3)
+    array([0.842, 0.   ])
+    """
+    k, n = floats(k, n)
+    return 2 * k / (n + k)
+
+
+def f1_variance(k, n):
+    """Sampling variance of F1.
+
+    Parameters
+    ----------
+    k, n
+        As in `f1_score`.
+
+    Returns
+    -------
+    ndarray of shape (n_groups,)
+        Variance of F1, above 0 whatever the counts.
+
+    Notes
+    -----
+    F1 is ``2 J / (1 + J)`` with ``J = k / n``, the Jaccard index. Given `n`, the number of true
+    positives is binomial, so the delta method gives ``4 / (1 + J)^4 J (1 - J) / n``; `J` is
+    smoothed, ``(k + 1) / (n + 2)``, as in `skbench.stats.binomial.sampling_variance`. True
+    negatives do not enter. Simulated over truths from .5 to .95 and 15 to 120 rows, the variance is
+    on average .8 to 2.1 times the true one, and largest near 1 (test_f1_variance_is_honest).
+
+    When not to use it: for an interval of a single group. Its ends are those of the Wilson interval
+    of `J`, transformed.
+
+    Examples
+    --------
+    >>> f1_variance([40, 10, 0], [55, 10, 3]).round(4)
+    array([0.0017, 0.0023, 0.1029])
+    """
+    k, n = floats(k, n)
+    jaccard = (k + 1) / (n + 2)
+    return 4 * jaccard * (1 - jaccard) / ((1 + jaccard) ** 4 * n)
+
+
+def equality_p_value(z, n, rng, sigma2=None, n_draws=4000):
+    """P value of the hypothesis that all groups have the same true value.
+
+    Parameters
+    ----------
+    z : ndarray of shape (n_groups,)
+        Shares ``k / n``; or other estimates, where `sigma2` is given.
+    n : ndarray of int of shape (n_groups,)
+        Number of rows of each group.
+    rng : numpy.random.Generator
+        Source of randomness.
+    sigma2 : ndarray of shape (n_groups,), default=None
+        Sampling variances of estimates that are no shares; these are taken as normal.
+    n_draws : int, default=4000
+        Number of simulated sets of groups.
+
+    Returns
+    -------
+    float
+        At least ``1 / (n_draws + 1)``.
+
+    Notes
+    -----
+    The statistic is ``sum n (z - mean)^2`` with the mean over all rows. Shares: rows are dealt to
+    the groups at random, given the total of successes, which is an exact test. Groups have the same
+    F1 where they have the same Jaccard index, a share: ``z = k / n`` as `f1_score` takes them. Of
+    other estimates the test is conservative where their variances are too large
+    (test_equal_groups_are_rejected_at_the_level).
+
+    Examples
+    --------
+    >>> z, n = np.array([0.7, 0.8, 0.3]), np.array([10, 10, 10])
+    >>> round(equality_p_value(z, n, np.random.default_rng(0)), 1)
+    0.1
+    """
+    if sigma2 is None:
+        successes = int(np.rint(z * n).sum())
+        null = rng.multivariate_hypergeometric(n, successes, n_draws, method="marginals") / n
+    else:
+        null = rng.normal(z.mean(), np.sqrt(sigma2), (n_draws, len(z)))
+    sets = np.vstack([z, null])
+    means = np.average(sets, axis=1, weights=n)
+    spread = np.average((sets - means[:, None]) ** 2, axis=1, weights=n)
+    return float(np.mean(spread >= spread[0] * (1 - _ROUNDING)))
+
+
+class AUC(NamedTuple):
+    """What `grouped_auc` returns, each of shape (n_groups,)."""
+
+    value: np.ndarray
+    variance: np.ndarray
+    freedom: np.ndarray
+    n_positive: np.ndarray
+    n_negative: np.ndarray
+
+
+def grouped_auc(score, positive, code, n_groups):
+    """Area under the ROC curve of each group, with DeLong's variance moderated for few rows.
+
+    Parameters
+    ----------
+    score : ndarray of shape (n_rows,)
+        Scores; high ones speak for a positive.
+    positive : ndarray of bool of shape (n_rows,)
+        Which rows are positive in truth.
+    code : ndarray of int of shape (n_rows,)
+        Group of each row, 0 to ``n_groups - 1``.
+    n_groups : int
+        Number of groups.
+
+    Returns
+    -------
+    AUC
+        NamedTuple: value, variance (above 0), freedom (its degrees of freedom), n_positive and
+        n_negative. nan where a group lacks positives or negatives.
+
+    Notes
+    -----
+    The placement of a positive is the share of negatives with a lower score, ties counting one
+    half; the AUC is the mean placement. DeLong, DeLong and Clarke-Pearson (1988, Biometrics 44,
+    837-845): the variance is ``s_1^2 / n_1 + s_0^2 / n_0`` with the sample variances of the
+    placements of positives and of negatives. It is 0 where the classes are separated, and not
+    defined for a single row of a class. So each sample variance is averaged with 2 observations'
+    worth of the variance that Hanley and McNeil (1982, Radiology 143, 29-36) give for placements,
+    ``A / (2 - A) - A^2`` and ``2 A^2 / (1 + A) - A^2``, of which the mean is taken, at the smoothed
+    AUC ``A = (m AUC + 1) / (m + 2)``, `m` the size of the smaller class. Degrees of freedom are
+    Satterthwaite's. t intervals with the bounds 0 and 1 cover .945 or more at 15 to 120 rows and
+    AUCs of .5 to .99 (test_auc_intervals_cover).
+
+    When not to use it: for rows that depend on each other, such as several of one person.
+
+    Examples
+    --------
+    >>> score, positive = np.array([0.9, 0.8, 0.3, 0.2]), np.array([True, True, False, False])
+    >>> auc = grouped_auc(score, positive, np.zeros(4, dtype=int), 1)
+    >>> auc.value, auc.variance.round(4)
+    (array([1.]), array([0.0393]))
+    """
+    order = np.lexsort((score, code))
+    score, code, positive = score[order], code[order], positive[order].astype(float)
+    starts = np.flatnonzero(np.append(True, (np.diff(score) != 0) | (np.diff(code) != 0)))
+    group = code[starts]  # of each run of ties
+    ones = np.add.reduceat(positive, starts)
+    zeros = np.add.reduceat(1 - positive, starts)
+    n_1, n_0 = (np.bincount(group, part, n_groups) for part in (ones, zeros))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        placement_1 = _share_below(zeros, n_0, group)
+        placement_0 = 1 - _share_below(ones, n_1, group)
+        value = np.bincount(group, ones * placement_1, n_groups) / n_1
+        value[(n_0 == 0) | (n_1 == 0)] = np.nan
+        smaller = np.minimum(n_1, n_0)
+        a = (smaller * value + 1) / (smaller + 2)
+        usual = (a / (2 - a) + 2 * a**2 / (1 + a)) / 2 - a**2
+        parts, freedoms = [], []
+        for placement, count, n in ((placement_1, ones, n_1), (placement_0, zeros, n_0)):
+            squares = np.bincount(group, count * (placement - value[group]) ** 2, n_groups)
+            freedoms.append(n - 1 + _PSEUDO)
+            parts.append((squares + _PSEUDO * usual) / (freedoms[-1] * n))
+        variance = parts[0] + parts[1]
+        freedom = variance**2 / (parts[0] ** 2 / freedoms[0] + parts[1] ** 2 / freedoms[1])
+    return AUC(value, variance, freedom, n_1, n_0)
+
+
+def _share_below(counts, n, group):
+    """Share of a class that lies below each run of ties, ties counting one half."""
+    before = np.cumsum(n) - n  # of the class in earlier groups
+    below = np.cumsum(counts) - counts / 2 - before[group]
+    return below / n[group]

@@ -1,0 +1,250 @@
+"""Votes between two models: what is understood, what is infinite, and how often it is right."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.stats import binom
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+
+from skbench import BradleyTerry, rank_confidence_sets
+from skbench.items.votes import vote_outcomes
+
+MODELS = np.array(["ada", "bob", "cyd", "dan", "eve"])
+
+
+def make_votes(rating, n, rng, ties=0.0, judges=None, spread=0.0, sizes=None):
+    """Votes of random pairs; with `judges`, each has ratings of its own around these."""
+    rating = np.asarray(rating, dtype=float)
+    first = rng.integers(len(rating), size=n)
+    second = (first + rng.integers(1, len(rating), size=n)) % len(rating)
+    judge = rng.choice(judges or 1, size=n, p=sizes)
+    own = rating + rng.normal(0, spread, (judges or 1, len(rating)))
+    d = own[judge, first] - own[judge, second]
+    outcome = (rng.random(n) < 1 / (1 + np.exp(-d))) * 1.0
+    outcome[rng.random(n) < ties] = 0.5
+    return pd.DataFrame({"model_a": first, "model_b": second, "y": outcome, "judge": judge})
+
+
+@pytest.fixture
+def votes():
+    table = make_votes([0.8, 0.4, 0, -0.4, -0.8], 400, np.random.default_rng(0), ties=0.15)
+    return table.assign(model_a=MODELS[table["model_a"]], model_b=MODELS[table["model_b"]])
+
+
+def as_winners(votes):
+    names = np.select(
+        [votes["y"] == 1, votes["y"] == 0], [votes["model_a"], votes["model_b"]], "tie"
+    )
+    sides = votes["y"].map({1: "model_a", 0: "model_b", 0.5: "tie (bothbad)"})
+    return {"names": names, "sides": sides, "text": votes["y"].astype(str).to_numpy()}
+
+
+@pytest.mark.parametrize("kind", ["names", "sides", "text"])
+def test_ways_to_write_a_winner(votes, kind):
+    one = BradleyTerry().fit(votes, votes["y"])
+    other = BradleyTerry().fit(votes, as_winners(votes)[kind])
+    pd.testing.assert_series_equal(one.ratings_, other.ratings_)
+
+
+def test_models_called_a_and_b_are_names():
+    found = vote_outcomes(["a", "a", "b"], ["b", "a", "b"], ["a", "b", "a"])
+    assert found.tolist() == [0, 1, 1]
+    assert vote_outcomes([0, 1, 2], [0, 1, 1], [1, 2, 2]).tolist() == [1, 1, 0]  # names, too
+
+
+@pytest.mark.parametrize(
+    ("winner", "words"),
+    [
+        (["ada", "zoe"], "row 1 is 'zoe'"),
+        ([1, 2], "row 1 is 2"),
+        ([1, None], "row 1"),
+    ],
+)
+def test_winners_that_are_not_understood(winner, words):
+    X = pd.DataFrame({"model_a": ["ada", "ada"], "model_b": ["bob", "bob"]})
+    with pytest.raises(ValueError, match=words):
+        BradleyTerry().fit(X, winner)
+
+
+def test_order_sides_and_engines_change_nothing(votes):
+    one = BradleyTerry().fit(votes, votes["y"], votes["judge"] + np.arange(400) // 4)
+    turned = votes.rename(columns={"model_a": "model_b", "model_b": "model_a"}).assign(
+        y=1 - votes["y"], cluster=np.arange(400) // 4
+    )
+    turned = pl.from_pandas(turned.sample(frac=1, random_state=0))
+    other = BradleyTerry().fit(turned, turned["y"], turned["cluster"])
+    for name in ("ratings_", "df_"):
+        assert getattr(one, name).to_dict() == pytest.approx(getattr(other, name).to_dict())
+    assert one.covariance_.to_numpy() == pytest.approx(other.covariance_.to_numpy())
+
+
+def test_scikit_learn_habits(votes):
+    model = BradleyTerry("model_a", covariates=["judge"], ties="davidson")
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    X, y = votes.query("y != 0.5"), votes["y"][votes["y"] != 0.5]
+    losses = cross_val_score(BradleyTerry(), X, y.astype(int), scoring="neg_log_loss")
+    assert np.all(losses > -np.log(2))  # better than a coin
+    fitted = BradleyTerry().fit(X, y)
+    assert fitted.classes_.tolist() == [0, 1]
+    assert np.mean(fitted.predict(X) == y) == fitted.score(X, y.astype(int)) > 0.5
+    with pytest.raises(ValueError, match="finite rating"):
+        fitted.predict_proba(pd.DataFrame({"model_a": ["zoe"], "model_b": ["ada"]}))
+
+
+@pytest.mark.parametrize("ties", ["half", "davidson"])
+def test_chances_add_up_and_are_calibrated(votes, ties):
+    model = BradleyTerry(ties=ties).fit(votes, votes["y"])
+    chances = model.predict_proba(votes)
+    assert chances.sum(axis=1) == pytest.approx(1)
+    assert chances @ model.classes_ @ np.ones(400) == pytest.approx(votes["y"].sum(), abs=15)
+    if ties == "davidson":
+        assert chances[:, 1].sum() == pytest.approx((votes["y"] == 0.5).sum())
+
+
+def test_leaderboard_is_the_single_inference_of_rank_sets(votes):
+    model = BradleyTerry().fit(votes, votes["y"])
+    board, df = model.leaderboard("elo"), model.df_.to_numpy()
+    sets = rank_confidence_sets(
+        model.ratings_, covariance=model.covariance_, df=np.minimum(df[:, None], df)
+    )
+    frame = board.to_frame()
+    expected = sets.to_frame().loc[frame.index]
+    assert frame[["rank_low", "rank_high"]].to_numpy().tolist() == (
+        expected[["low", "high"]].to_numpy().tolist()
+    )
+    assert frame["rank"].tolist() == [1, 2, 3, 4, 5]
+    logits = model.estimate().to_frame().loc[frame.index]
+    assert frame["estimate"].to_numpy() == pytest.approx(
+        1000 + 400 / np.log(10) * logits["value"].to_numpy()
+    )
+    needed = model.votes_needed().loc[frame.index, frame.index].to_numpy()
+    assert np.array_equal(needed == 0, board.rank_sets.better | board.rank_sets.better.T)
+
+
+def test_models_without_a_finite_rating_are_named_and_may_have_any_rank(votes):
+    extra = pd.DataFrame(
+        [("top", "ada", 1.0), ("bob", "low", 1.0), ("far", "off", 1.0), ("off", "far", 1.0)],
+        columns=["model_a", "model_b", "y"],
+    )
+    table = pd.concat([votes, extra], ignore_index=True)
+    with pytest.warns(UserWarning) as caught:
+        model = BradleyTerry().fit(table, table["y"])
+    words = " ".join(str(w.message) for w in caught)
+    assert all(name in words for name in ("top", "low", "far", "off"))
+    assert model.standing_[["ada", "top", "low"]].tolist() == [0, np.inf, -np.inf]
+    board = model.leaderboard()
+    frame = board.to_frame()
+    assert np.isnan(frame.loc[["top", "low", "far", "off"], "estimate"]).all()
+    assert set(zip(frame["rank_low"], frame["rank_high"], strict=True)) >= {(1, 9)}
+    assert (frame.loc[["top", "low", "far", "off"], "rank_high"] == 9).all()
+    assert "top" in board.rank_sets.best()
+    alone = BradleyTerry().fit(votes, votes["y"])
+    assert model.ratings_[alone.models_].to_numpy() == pytest.approx(alone.ratings_.to_numpy())
+    assert len(board.remarks) >= 3
+
+
+@pytest.mark.parametrize(
+    ("rows", "cluster", "words"),
+    [
+        ([("ada", "bob", 1), ("bob", "cyd", 1)], None, "no rating"),
+        ([("ada", "bob", 0.5), ("bob", "cyd", 0.5)], None, "no rating"),
+        ([("ada", "bob", 1), ("ada", "bob", 0)], [1, 1], "one cluster"),
+        ([("ada", "bob", 1), ("ada", "ada", 0)], None, "itself, the first in row 1"),
+        ([("ada", "bob", 1), ("ada", None, 0)], None, "name"),
+    ],
+)
+def test_refused(rows, cluster, words):
+    table = pd.DataFrame(rows, columns=["model_a", "model_b", "y"])
+    with pytest.raises(ValueError, match=words):
+        BradleyTerry().fit(table, table["y"], cluster)
+
+
+def test_weights_of_zero_leave_votes_out(votes):
+    kept = np.arange(400) < 300
+    one = BradleyTerry().fit(votes[kept], votes["y"][kept])
+    other = BradleyTerry().fit(votes, votes["y"], sample_weight=kept * 1.0)
+    assert one.ratings_.to_numpy() == pytest.approx(other.ratings_.to_numpy())
+    assert one.covariance_.to_numpy() == pytest.approx(other.covariance_.to_numpy())
+
+
+def test_position_and_length_are_told_from_the_models():
+    """The longer answer and the first one win more often; ada writes longer ones."""
+    rng = np.random.default_rng(1)
+    table = make_votes([0, 0, 0], 4000, rng)
+    length = rng.normal(0, 1, 4000) + (table["model_a"] == 0) - 1.0 * (table["model_b"] == 0)
+    wins = rng.random(4000) < 1 / (1 + np.exp(-(0.4 + 0.7 * length)))
+    model = BradleyTerry(covariates="length", position=True)
+    model.fit(table.assign(length=length), wins * 1)
+    error = (model.coef_["value"] - [0.4, 0.7]) / model.coef_["standard_error"]
+    assert np.all(np.abs(error) < 3)
+    assert model.leaderboard().rank_sets.better.any() == False  # noqa: E712
+    naive = BradleyTerry().fit(table, wins * 1).leaderboard()
+    assert list(naive.rank_sets.best()) == [0]
+
+
+def test_ratings_of_all_votes_are_covered_by_small_samples(data_folder):
+    table = pd.read_csv(data_folder / "arena_votes_dev.csv.gz")
+    whole = BradleyTerry().fit(table, table["winner"]).ratings_
+    covered = []
+    for seed in range(20):
+        part = table.sample(1000, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            e = BradleyTerry().fit(part, part["winner"]).estimate()
+        known = np.isfinite(e.value)
+        truth = whole[e.labels[known]].to_numpy()
+        truth = truth - truth.mean()
+        covered += [*((e.low[known] <= truth) & (truth <= e.high[known]))]
+    assert len(covered) > 600
+    assert np.mean(covered) >= 0.92
+
+
+SETTINGS = {
+    "few votes": {"rating": np.zeros(10), "n": 100},
+    "ties": {"rating": np.zeros(10), "n": 400, "ties": 0.2},
+    "3 judges": {"rating": np.zeros(5), "n": 300, "judges": 3, "spread": 0.5},
+    "10 uneven judges": {
+        "rating": np.zeros(5), "n": 600, "judges": 10, "spread": 0.5,
+        "sizes": np.arange(1, 11) / 55,
+    },
+    "20 judges": {"rating": np.zeros(12), "n": 600, "judges": 20, "spread": 0.5},
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SETTINGS)
+def test_family_error_of_ranks(name):
+    rng, n_trials, wrong, covered = np.random.default_rng(0), 400, 0, []
+    for _ in range(n_trials):
+        table = make_votes(rng=rng, **SETTINGS[name])
+        cluster = table["judge"] if "judges" in SETTINGS[name] else None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = BradleyTerry().fit(table, table["y"], cluster)
+        wrong += model.leaderboard().rank_sets.better.any()
+        e = model.estimate()
+        covered.append(np.nanmean((e.low <= 0) & (e.high >= 0)))
+    assert wrong <= binom.ppf(0.999, n_trials, 0.06)
+    assert np.mean(covered) >= 0.93
+
+
+@pytest.mark.slow
+def test_votes_needed_decide_with_the_power_they_promise():
+    """Of two models, at the true difference: so many votes decide in 0.8 of the cases."""
+    rng, decided = np.random.default_rng(0), []
+    d = np.log(0.6 / 0.4)
+    table = pd.DataFrame({"model_a": ["ada"] * 50, "model_b": "bob"})
+    needed = BradleyTerry().fit(table, np.repeat([1, 0], [30, 20])).votes_needed().iloc[0, 1]
+    n = 50 + int(needed)
+    for _ in range(400):
+        wins = rng.binomial(n, 1 / (1 + np.exp(-d)))
+        table = pd.DataFrame({"model_a": ["ada"] * n, "model_b": "bob"})
+        board = BradleyTerry().fit(table, np.repeat([1, 0], [wins, n - wins])).leaderboard()
+        decided.append(board.rank_sets.better.any())
+    low, high = binom.ppf([0.001, 0.999], 400, 0.8) / 400
+    assert low <= np.mean(decided) <= high

@@ -11,8 +11,8 @@ from skbench.report.terminal import command_with, in_one_line, one_line, print_l
 from skbench.report.understanding import in_lines, topic_columns, understood
 from skbench.report.writers import print_grid
 
-_MOST_COLUMNS = 12
-_MOST_NOTES = 10
+_MOST_COLUMNS = 9
+_MOST_NOTES = 8
 _LONGEST_EXAMPLE = 30  # letters
 
 
@@ -49,10 +49,11 @@ def doctor(paths, by, form, **roles):
         for line in filter(None, (*notes, *cut, *in_lines(found), found["units"])):
             print_line(line)
         name, options = _next(rows, found)
-        if name is None:
-            return print_line(f"next: none. {ONE_SCORE}")
-        print_line(f"in Python: skbench.read_items({_arguments(paths, {'topic': by} | roles)})")
-        print_line(f"next: {command_with(name, **options)}")
+        if "item" in options:
+            print_line(ONE_SCORE)
+        if name is not None:
+            print_line(f"in Python: skbench.read_items({_arguments(paths, {'topic': by} | roles)})")
+            print_line(f"next: {command_with(name, **options)}")
 
 
 def _arguments(paths, options):
@@ -71,7 +72,8 @@ def _next(rows, found):
     by = [name for name in ("model", *topic_columns(rows)) if name in items]
     groups = items.assign(all=0).groupby(by or "all")["score"].agg(["size", "nunique"])
     if by and groups["size"].max() < 2 and not binary:
-        return None, {}
+        ranked = "leaderboard" if by == ["model", "topic"] else None
+        return ranked, {"item": rows.columns.get("topic")}
     if found["n_items"] and groups["nunique"].max() < 2:
         return "leaderboard", {}  # scores that are all alike have no interval by themselves
     if found["n_repeats"] > 1 and found["n_models"] < 2 and binary:

@@ -14,8 +14,8 @@ from skbench.report.terminal import DataError, command_with, say
 _TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".bz2", ".xz", ".zst")
 _ROLES = ("model", "topic", "item", "score", "cluster")
 ONE_SCORE = (
-    "Each group has a single score, and nothing tells how noisy that is. Add a column of numbers "
-    "of items (n) or standard errors (acc_stderr), or try `skbench leaderboard --item TOPIC`."
+    "Each group has a single score, and nothing tells how noisy that is. Add numbers of items (n) "
+    "or standard errors (acc_stderr), or rank models: `skbench leaderboard --item TOPIC`."
 )
 _ALL_ALIKE = (
     "The scores of each group are all alike, so their spread is unknown and there is no interval. "

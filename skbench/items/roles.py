@@ -169,15 +169,19 @@ def columns_of(role, columns):
     return _matches(columns, NAMES[role], [])
 
 
-_HUMAN = re.compile(r"(^|_)(human|annotators?|expert|people)(_|$|[0-9])")
+HUMAN_WORDS = "human annotator annotators expert people".split()
+JUDGE_WORDS = "judge autorater grader".split()
+# A judge, too: the name of a model before one of what it gives, as in gpt4_score.
+_MODELS_AS_JUDGES = "gpt davinci claude llm llama gemini".split()
+_VERDICTS = "eval score verdict label grade rating".split()
+_HUMAN = re.compile(rf"(^|_)({'|'.join(HUMAN_WORDS)})(_|$|[0-9])")
 _JUDGE = re.compile(
-    r"judge|autorater|grader|(^|_)(gpt|davinci|claude|llm|llama|gemini)[a-z0-9]*"
-    r"_(eval|score|verdict|label|grade|rating)"
+    rf"{'|'.join(JUDGE_WORDS)}|(^|_)({'|'.join(_MODELS_AS_JUDGES)})[a-z0-9]*_({'|'.join(_VERDICTS)})"
 )
 
 
 def judge_columns(columns):
-    """Columns of human labels and of an autorater's verdicts, by their names."""
+    """Columns of human labels and of a judge's verdicts, by their names."""
     humans = [name for name in columns if _HUMAN.search(normal(name))]
     judges = [name for name in columns if name not in humans and _JUDGE.search(normal(name))]
     return humans, judges

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from skbench.readers._json import document, label_at, records, value_at
+from skbench.readers._json import document, label_at, records
 from skbench.readers._scores import as_numbers, is_score
 
 
@@ -38,6 +38,11 @@ class Answer(NamedTuple):
     confidence: float = math.nan
 
 
+def answer_of(model, topic, item, scores, attempt=None, digest=None, cluster=None, **run):
+    """An answer, and the run that it belongs to: `run` holds further fields of `Run`."""
+    return Answer(Run(model, topic, **run), item, scores, attempt, digest, cluster)
+
+
 class Format(NamedTuple):
     """A format of evaluation logs.
 
@@ -58,16 +63,15 @@ class Format(NamedTuple):
     note: str = ""  # what users must know of such results
 
 
-def records_in(key):
-    """Records that are a list under these dotted keys of one document; the head is the rest."""
+def records_in(*keys):
+    """Records that are lists under these keys of one document, the first at least."""
 
     def read(path, bad, notes):
         head = document(path)
-        found = value_at(head, key)
-        if not isinstance(found, list):
-            raise ValueError(f"{str(path)!r} has no list {key!r}.")
-        for number, record in enumerate(found, start=1):
-            yield f"{key} {number}", record, head
+        for key in keys:
+            found = head[key] if key == keys[0] else head.get(key) or []
+            for number, record in enumerate(found, start=1):
+                yield f"{key} {number}", record, head
 
     return read
 
@@ -150,6 +154,17 @@ class Log:
         self.score_name, self.score = name, as_numbers(values, name, notes, refuse)
 
 
+def _labels(record, options):
+    """Topic and cluster of a record by the fields that the caller names, None where there are none.
+
+    A log is a topic, so "topic" and "task" name a field only where there is one.
+    """
+    field = options.topic
+    if field in ("topic", "task"):
+        field = field if isinstance(record, dict) and field in record else None
+    return label_at(record, field), label_at(record, options.cluster)
+
+
 def logs_of(form, paths, options, bad, notes):
     """Logs of all files of a format, without their scores chosen."""
     logs = {}
@@ -160,8 +175,7 @@ def logs_of(form, paths, options, bad, notes):
                     answer = form.answer(record, head, path)
                     key = (path, answer.run)
                     log = logs.get(key) or logs.setdefault(key, Log(path, answer.run, form))
-                    labels = label_at(record, options.topic), label_at(record, options.cluster)
-                    log.add(answer, place, *labels)
+                    log.add(answer, place, *_labels(record, options))
                 except (KeyError, ValueError) as error:
                     bad.refuse(path, place, error)
                 except (TypeError, AttributeError):

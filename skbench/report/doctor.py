@@ -5,7 +5,7 @@ import click
 from skbench._checks import listed
 from skbench.report.formats import form_option, print_json
 from skbench.report.options import Names, reading_options
-from skbench.report.reading import ONE_SCORE, check_topics, read
+from skbench.report.reading import NO_SPREAD, check_topics, read
 from skbench.report.table import Column, Table
 from skbench.report.terminal import command_with, in_one_line, one_line, print_line
 from skbench.report.understanding import in_lines, topic_columns, understood
@@ -49,8 +49,8 @@ def doctor(paths, by, form, **roles):
         for line in filter(None, (*notes, *cut, *in_lines(found), found["units"])):
             print_line(line)
         name, options = _next(rows, found)
-        if "item" in options:
-            print_line(ONE_SCORE)
+        if name is None or "item" in options:
+            print_line(NO_SPREAD)
         if name is not None:
             print_line(f"in Python: skbench.read_items({_arguments(paths, {'topic': by} | roles)})")
             print_line(f"next: {command_with(name, **options)}")
@@ -70,12 +70,16 @@ def _next(rows, found):
         return ("report" if "k" in rows.groups else "estimate"), {}
     items, binary = rows.items, found["scores"] == "right or wrong"
     by = [name for name in ("model", *topic_columns(rows)) if name in items]
-    groups = items.assign(all=0).groupby(by or "all")["score"].agg(["size", "nunique"])
-    if by and groups["size"].max() < 2 and not binary:
-        ranked = "leaderboard" if by == ["model", "topic"] else None
-        return ranked, {"item": rows.columns.get("topic")}
-    if found["n_items"] and groups["nunique"].max() < 2:
-        return "leaderboard", {}  # scores that are all alike have no interval by themselves
+    groups = items.assign(all=0).groupby(by or "all")
+    if by and groups.size().max() < 2 and not binary:
+        ranked = by == ["model", "topic"]
+        return ("leaderboard" if ranked else None), {"item": rows.columns.get("topic")}
+    # What has no interval by itself may have one in a comparison of models.
+    if (groups["score"].nunique().max() < 2 and not binary) or (
+        found["n_clusters"] and groups["cluster"].nunique().max() < 2
+    ):
+        compared = found["n_models"] and found["n_items"] and found["n_clusters"] != 1
+        return ("leaderboard" if compared else None), {}
     if found["n_repeats"] > 1 and found["n_models"] < 2 and binary:
         return "passk", {"k": items.groupby([*by, "item"]).size().min()}
     return "report", {}

@@ -94,7 +94,7 @@ def test_a_mean_with_its_error_is_a_result_of_a_group(written):
 def test_a_mean_without_its_error_is_told_what_it_lacks(written):
     rows = [f"{m},{t},{30 + len(m + t)}%" for m in ("a", "bb") for t in ("u", "vv")]
     path = written("\n".join(["model,task,acc", *rows]))
-    told = "Each group has a single score, and nothing tells how noisy that is"
+    told = "Each group has one score or one cluster, or scores that are all alike, so nothing tells"
     lines = run(doctor, path).stdout.splitlines()
     assert lines[-3].startswith(told)
     assert lines[-1] == f"next: skbench leaderboard {path} --item task"

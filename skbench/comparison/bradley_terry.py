@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import t as student_t
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from skbench._checks import (
     check_column,
@@ -25,7 +25,7 @@ from skbench._types import Names, Rows
 from skbench.comparison._votes import SCALES, in_words, vote_leaderboard, votes_needed
 from skbench.comparison.leaderboards import Leaderboard
 from skbench.containers import Estimate
-from skbench.items.rows import collected, opened
+from skbench.items.rows import collected, opened, refuse_unhashable
 from skbench.items.votes import vote_outcomes
 from skbench.stats.ranking.bradley_terry import (
     Votes,
@@ -175,11 +175,12 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
             If ratings are not finite, or rest on too few votes for a standard error.
         """
         check_option("ties", self.ties, ("half", "davidson"))
+        check_option("position", self.position, (False, True))
         check_same_index(X=X, y=y, cluster=cluster, sample_weight=sample_weight)
         rows = self._rows(X)
         check_consistent_length(rows, y, cluster, sample_weight)
         first, second, names = self._models(rows)
-        outcome = vote_outcomes(y, rows[self.model_a], rows[self.model_b])
+        outcome = vote_outcomes(column_or_1d(y), rows[self.model_a], rows[self.model_b])
         _refuse_first(np.isnan(outcome), "votes have no outcome")
         weight = np.ones(len(rows))
         if sample_weight is not None:
@@ -237,7 +238,8 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_votes,)
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        likeliest = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[likeliest]
 
     def estimate(
         self, scale: Literal["logit", "elo"] = "logit", confidence_level: float = 0.95
@@ -330,15 +332,17 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
 
     def _rows(self, X):
         """The votes as a pandas frame, with the columns that are needed."""
-        rows = collected(opened(X))
-        require_columns(rows.columns, [self.model_a, self.model_b, *self._covariates()], "X")
+        frame = opened(X)
+        names = [self.model_a, self.model_b, *self._covariates()]
+        require_columns(frame.collect_schema().names(), names, "X")
+        refuse_unhashable(frame, names[:2])
+        rows = collected(frame.select(dict.fromkeys(names)))
         if len(rows) == 0:
             raise ValueError("X has no rows: pass one row per vote.")
         return rows
 
     def _covariates(self):
-        names = self.covariates
-        return [names] if isinstance(names, str) else list(names or [])
+        return [] if self.covariates is None else np.atleast_1d(self.covariates).tolist()
 
     def _features(self, rows):
         """Covariates of the votes, those of the first place in front."""
@@ -388,7 +392,7 @@ def _codes(cluster, used):
     if cluster is None:
         return None
     check_named("cluster", cluster)
-    return pd.factorize(np.asarray(cluster, dtype=object)[used])[0]
+    return pd.factorize(column_or_1d(cluster)[used])[0]
 
 
 def _refuse_first(odd, what):

@@ -33,7 +33,7 @@ def vote_leaderboard(model, estimate, unit):
     fields = ("value", "low", "high", "standard_error", "labels")
     estimate = replace(estimate, **{name: getattr(estimate, name)[order] for name in fields})
     better = _better(model, estimate.confidence_level)[np.ix_(order, order)]
-    sets, n_effective = sets_of_verdicts(estimate, better), model.df_[names] + 1
+    sets = sets_of_verdicts(estimate, better, place[names].to_numpy())
     return Leaderboard(
         estimate=estimate,
         covariance=model.covariance_.loc[names, names].to_numpy() * unit**2,
@@ -41,7 +41,7 @@ def vote_leaderboard(model, estimate, unit):
         rank_sets=sets,
         ties=letters_of(sets),
         n_items=model.n_votes_[names].to_numpy(),
-        n_clusters=n_effective.fillna(0).round().to_numpy(dtype=int),
+        n_clusters=(model.df_[names] + 1).fillna(0).round().to_numpy(dtype=int),
         bounds=NO_BLANKS,
         remarks=tuple(_remarks(model)),
     )
@@ -91,8 +91,8 @@ def votes_needed(model, level):
     rating, alpha = model.ratings_.to_numpy(), 1 - _pair_level(model, level)
     difference, error = rating[:, None] - rating, _errors_of_pairs(model.covariance_)
     by_model = _errors_of_pairs(model.inverse_information_)
-    of_vote = outcome_variance(outcome_chances(difference, model.log_ties_))
     with np.errstate(divide="ignore", invalid="ignore"):
+        of_vote = outcome_variance(outcome_chances(difference, model.log_ties_))
         wanted = ((norm.isf(alpha / 2) + norm.ppf(POWER)) / difference) ** 2
         # Clusters, and ties as halves, make a vote tell more or less than the model has it.
         needed = np.maximum((wanted - 1 / error**2) * (error / by_model) ** 2 / of_vote, 0)

@@ -66,9 +66,11 @@ def arena(file, cluster, scale, confidence_level, plot, form, **options):
         known["covariates"] = model.coef_.reset_index()
         table = board_table(board, frame, counted(len(rows), "vote"))
         digits = score_form(frame["value"])
-        scores = dict(zip(frame["model"], (number(x, digits) for x in frame["value"]), strict=True))
+        scores = [number(x, digits) for x in frame["value"]]
+        scores = np.where(np.isinf(board.rank_sets.estimate), "an infinite rating", scores)
+        conclusion = best_in_words(best, dict(zip(frame["model"], scores, strict=True)))
         notes = [*_decided(pair, needed), *table.notes[1:], *_covariates(model.coef_)]
-        table = table._replace(head=[best_in_words(best, scores), *table.head], notes=notes)
+        table = table._replace(head=[conclusion, *table.head], notes=notes)
         show_estimates(form, table, board.estimate, "models", frame, **known)
         if plot is not None:
             save_picture(ranking_picture(board, f"rating ({scale})"), plot)
@@ -101,7 +103,7 @@ def _votes(file, cluster, options):
 
 def _top_pair(model, board):
     """The two highest ratings, and how many further votes decide between them."""
-    first, second = board.estimate.labels[np.isfinite(board.estimate.value)][:2]
+    first, second = board.estimate.labels[:2]
     needed = model.votes_needed(board.estimate.confidence_level).loc[first, second]
     return [str(first), str(second)], float(needed)
 

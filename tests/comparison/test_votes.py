@@ -143,6 +143,7 @@ def test_models_without_a_finite_rating_are_named_and_may_have_any_rank(votes):
     assert set(zip(frame["rank_low"], frame["rank_high"], strict=True)) >= {(1, 9)}
     assert (frame.loc[["top", "low", "far", "off"], "rank_high"] == 9).all()
     assert "top" in board.rank_sets.best()
+    assert frame["rank"].iloc[:2].tolist() == [1, 2] and frame.index[0] == "top"
     alone = BradleyTerry().fit(votes, votes["y"])
     assert model.ratings_[alone.models_].to_numpy() == pytest.approx(alone.ratings_.to_numpy())
     assert len(board.remarks) >= 3

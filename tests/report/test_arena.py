@@ -165,4 +165,7 @@ def test_models_that_nobody_beat_are_named(votes, tmp_path):
     assert row["value"] is None and (row["rank_low"], row["rank_high"]) == (1, 4)
     assert "top" in notes and "infinite" in notes
     assert any("infinite" in text for text in document["remarks"])
-    assert run(tmp_path / "v.csv").exit_code == 0
+    printed = run(tmp_path / "v.csv")
+    assert printed.exit_code == 0
+    assert "top (an infinite rating)" in printed.stdout.splitlines()[0]
+    assert "invalid value" not in printed.stderr

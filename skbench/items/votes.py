@@ -62,8 +62,8 @@ def vote_outcomes(winner, model_a, model_b):
     # Code -1, of a blank, takes what stands last.
     names = np.append(words, None)[codes]
     meaning = np.array([*map(_outcome_of_word, words), np.nan])[codes]
-    by_name = np.select([names == model_a, names == model_b], [1.0, 0.0], np.nan)
-    by_name = np.where(meaning == 0.5, 0.5, by_name)
+    ways = names == model_a, names == model_b, meaning == 0.5
+    by_name = np.select(ways, [1.0, 0.0, 0.5], np.nan)
     by_either = np.where(np.isfinite(by_name), by_name, meaning)
     for outcome in (by_name, meaning, by_either):
         if np.all(np.isfinite(outcome) | (codes < 0)):

@@ -54,6 +54,7 @@ def test_models_called_a_and_b_are_names():
     found = vote_outcomes(["a", "a", "b"], ["b", "a", "b"], ["a", "b", "a"])
     assert found.tolist() == [0, 1, 1]
     assert vote_outcomes([0, 1, 2], [0, 1, 1], [1, 2, 2]).tolist() == [1, 1, 0]  # names, too
+    assert vote_outcomes(["tie", "b", "draw"], ["tie"] * 3, ["b"] * 3).tolist() == [1, 0, 0.5]
 
 
 @pytest.mark.parametrize(

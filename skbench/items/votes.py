@@ -35,7 +35,7 @@ def vote_columns(table, model_a=None, model_b=None, winner=None):
         free = [name for name in table.columns if name not in (model_a, model_b)]
         raise Undecided(
             f"Cannot find who won: no column is called winner. Columns: {listed(free, most=12)}.",
-            [{"winner": name} for name in free if _tells(table, name, model_a, model_b)],
+            [{"winner": name} for name in free if tells_winner(table, name, model_a, model_b)],
         )
     return model_a, model_b, [found]
 
@@ -88,7 +88,7 @@ def _alike(table):
     return [(a, b) for a, b in combinations(words, 2) if len(words[a] & words[b]) > 1]
 
 
-def _tells(table, name, model_a, model_b):
+def tells_winner(table, name, model_a, model_b):
     """Whether a column can be read as winners."""
     try:
         return np.isfinite(vote_outcomes(table[name], table[model_a], table[model_b])).any()

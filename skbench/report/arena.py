@@ -48,9 +48,9 @@ def arena(file, cluster, scale, confidence_level, plot, form, **options):
     with in_one_line():
         from skbench.comparison import BradleyTerry
 
-        rows, model_a, model_b, outcome = _votes(file, cluster, options)
+        rows, names, outcome = _votes(file, cluster, options)
         with working("ranking"):
-            model = BradleyTerry(model_a, model_b, **settings)
+            model = BradleyTerry(*names, **settings)
             model.fit(rows, outcome, cluster=None if cluster is None else rows[cluster])
             board = model.leaderboard(scale, confidence_level)
         frame = tables.model_rows(board)
@@ -89,16 +89,18 @@ def _votes(file, cluster, options):
     if cluster is not None:
         roles.check_exist([cluster], table.columns, "cluster=")
     model_a, model_b, winner = votes.vote_columns(table, **options)
-    outcome = votes.outcomes_of(table, model_a, model_b, winner)
+    names = model_a, model_b
+    outcome = votes.outcomes_of(table, *names, winner)
     used = np.isfinite(outcome) & (table[model_a] != table[model_b]).to_numpy()
-    judges = [*roles.columns_of("prediction", table), *roles.judge_columns(table)[1]]
+    judges = [c for c in roles.judge_columns(table)[1] if votes.tells_winner(table, c, *names)]
+    judges = [c for c in (*roles.columns_of("prediction", table), *judges) if c not in winner]
     notes += [f"models: columns {model_a!r} and {model_b!r}", f"winner: {listed(winner)}"]
-    notes += [f"{name!r} is a judge's: not used" for name in judges if name not in winner]
+    notes += [f"{name!r} is an LLM judge's: not used" for name in judges]
     if not used.all():
         notes.append(f"{np.sum(~used)} votes without a winner, or with one model twice: left out")
     for note in notes:
         say(note)
-    return table[used].reset_index(drop=True), model_a, model_b, outcome[used]
+    return table[used].reset_index(drop=True), names, outcome[used]
 
 
 def _top_pair(model, board):

@@ -81,9 +81,10 @@ def test_json_lines_and_other_names(votes, tmp_path):
 
 def test_a_sentence_comes_first_and_the_judge_is_named_and_not_used(votes, tmp_path):
     path = tmp_path / "v.csv"
-    table = votes.rename(columns={"y": "winner"}).assign(prediction=1)
+    table = votes.rename(columns={"y": "winner"}).assign(prediction=1, judge="expert")
     table.to_csv(path, index=False)
     result = run(path)
+    assert "'judge'" not in result.stderr  # who voted, and no verdict
     assert result.stdout.startswith("ada is the best of 3 models")
     assert "'prediction'" in result.stderr and "not used" in result.stderr
     plain, _ = document_of(table.drop(columns="prediction"), tmp_path / "p.csv")

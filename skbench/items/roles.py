@@ -51,7 +51,7 @@ VOTE_MODELS = [
     pair.split()
     for pair in (
         "model_a model_b,model_1 model_2,model1 model2,left right,model_left model_right,"
-        "generator_1 generator_2,system_a system_b,a b"
+        "generator_1 generator_2,system_a system_b,a b,winner loser"
     ).split(",")
 ]
 VOTE_WINNER = (

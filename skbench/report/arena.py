@@ -91,7 +91,8 @@ def _votes(file, cluster, options):
     model_a, model_b, winner = votes.vote_columns(table, **options)
     names = model_a, model_b
     outcome = votes.outcomes_of(table, *names, winner)
-    used = np.isfinite(outcome) & (table[model_a] != table[model_b]).to_numpy()
+    itself = (table[model_a] == table[model_b]).fillna(False).to_numpy(dtype=bool)
+    used = np.isfinite(outcome) & ~itself
     judges = [c for c in roles.judge_columns(table)[1] if votes.tells_winner(table, c, *names)]
     judges = [c for c in (*roles.columns_of("prediction", table), *judges) if c not in winner]
     notes += [f"models: columns {model_a!r} and {model_b!r}", f"winner: {listed(winner)}"]

@@ -61,7 +61,7 @@ def test_models_called_a_and_b_are_names():
     ("winner", "words"),
     [
         (["ada", "zoe"], "row 1 is 'zoe'"),
-        ([1, 2], "row 1 is 2"),
+        ([1, 2], "row 1 is '2'"),
         ([1, None], "row 1"),
     ],
 )

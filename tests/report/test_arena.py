@@ -54,7 +54,11 @@ def layouts(votes):
         "one column for each": pair.assign(
             winner_model_a=(y == 1) * 1, winner_model_b=(y == 0) * 1, winner_tie=(y == 0.5) * 1
         ),
-    }
+        "winners and losers": pd.DataFrame(
+            {"winner": np.where(y == 0, pair["model_b"], pair["model_a"]),
+             "loser": np.where(y == 0, pair["model_a"], pair["model_b"])}
+        ),
+    }  # fmt: skip
 
 
 KINDS = ["names", "sides", "letters", "numbers", "one column for each"]
@@ -70,6 +74,20 @@ def test_layouts_give_the_same_numbers(votes, tmp_path, kind):
     assert rows["value"].to_numpy() == pytest.approx(frame["estimate"].to_numpy())
     assert document["may_be_best"] == ["ada"] and document["votes_needed"] == 0
     assert document["n_votes"] == 300
+
+
+def test_winners_and_losers_and_models_that_are_numbers(votes, tmp_path):
+    decided = votes[votes["y"] != 0.5].reset_index(drop=True)
+    table = layouts(decided)["winners and losers"].replace({"ada": 1, "bob": 2, "cyd": 3})
+    document, _ = document_of(table, tmp_path / "v.csv")
+    frame = BradleyTerry().fit(decided, decided["y"]).leaderboard("elo").to_frame()
+    values = [row["value"] for row in document["models"]]
+    assert values == pytest.approx(frame["estimate"].to_numpy())
+    table = votes.replace({"ada": 1, "bob": 2, "cyd": 3})
+    table["winner"] = np.select([votes["y"] == 1, votes["y"] == 0],
+                                [table["model_a"], table["model_b"]], "tie")  # fmt: skip
+    document, _ = document_of(table, tmp_path / "v.csv")
+    assert document["may_be_best"] == ["1"] and document["n_votes"] == 300
 
 
 def test_json_lines_and_other_names(votes, tmp_path):

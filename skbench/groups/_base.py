@@ -62,6 +62,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
     _moderates = True
     _watches_risk = False  # of its estimates, next to that of the direct ones
     _reads_correlation = False  # of the errors of models on shared items
+    _reads_bounds = False  # of the scores, of which plain numbers say nothing
     _reads_groups = True  # what rests on the same items: not taken from the columns of X
 
     __metadata_request__fit = {"sigma2": True, "n": True, "groups": True, "sampling": True}

@@ -63,7 +63,8 @@ def gate(
         Columns, as in `compare_models`.
     by : str or list of str, default=None
         Columns of topics, one row of `topics` each; with a bank, its one column of topics. The
-        verdict counts all items equally.
+        verdict is one on all items, which count equally: topics have none, and their intervals
+        are those of single topics, not adjusted for their number.
     bounds, population
         As in `compare_models`; with `by`, a `population` for each topic.
     confidence_level : float, default=0.95

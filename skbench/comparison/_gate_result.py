@@ -14,6 +14,7 @@ from skbench._printed import records
 BLIND = 0.5  # a gate with less power says so before anything else
 _MARKS = {"pass": "✅ pass", "fail": "❌ fail", "undecided": "⚠️ undecided"}
 _ROWS_SHOWN = 20
+_ADJUSTED = "After adjustment for the number of topics"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,7 +49,9 @@ class GateResult:
         Method of the interval.
     topics : DataFrame or None
         One row per topic: difference, low, high, n_items, the p-value against not having got
-        worse, the same adjusted, and `worse`.
+        worse, the same adjusted for the number of topics, and `worse`, where that is at most the
+        false discovery rate. Only `worse` is a decision. The interval is that of one topic alone,
+        not adjusted for their number: by chance some exclude 0, or clear the margin.
     item_verdicts : DataFrame or None
         One row per item that both answered several times: means and runs, p_value, whether it
         flipped, the chance that noise alone flips it, the adjusted p-value and the verdict
@@ -119,10 +122,10 @@ class GateResult:
             return []
         worse = self._worse_topics()["difference"]
         if worse.empty:
-            return [f"No topic of {len(self.topics)} is shown to have got worse."]
+            return [f"{_ADJUSTED}, no topic of {len(self.topics)} is shown to have got worse."]
         named = ", ".join(f"{_text(label)} ({lost:+.3g})" for label, lost in worse[:5].items())
         more = f" and {len(worse) - 5} more" if len(worse) > 5 else ""
-        return [f"{len(worse)} of {len(self.topics)} topics got worse: {named}{more}."]
+        return [f"{_ADJUSTED}, {len(worse)} of {len(self.topics)} got worse: {named}{more}."]
 
     def _on_items(self):
         """Items that changed beyond noise, in a sentence."""
@@ -173,12 +176,12 @@ class GateResult:
             f"| {' | '.join(cells)} |",
             "",
         ]
-        if self.topics is not None:
-            lines += ["| topic that got worse | difference | low | high | items |",
-                      "|---|---:|---:|---:|---:|"]  # fmt: skip
+        if self.topics is not None and self.topics["worse"].any():
+            lines += ["| topic that got worse | difference | adjusted p-value | items |",
+                      "|---|---:|---:|---:|"]  # fmt: skip
             lines += [
-                f"| {_text(row.Index)} | {row.difference:+z.4f} | {row.low:+z.4f} "
-                f"| {row.high:+z.4f} | {row.n_items} |"
+                f"| {_text(row.Index)} | {row.difference:+z.4f} | {row.adjusted:.2g} "
+                f"| {row.n_items} |"
                 for row in self._worse_topics().head(_ROWS_SHOWN).itertuples()
             ] + [""]
         told = [text for text in others if not text.startswith(self.verdict.upper())]

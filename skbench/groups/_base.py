@@ -270,9 +270,8 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
             guarantee=self._guarantee,
             unlike_peers=unlike,
         )
-        if population is None:
-            return found
-        return self._of_population(found, self._checked_population(population))
+        sizes = None if population is None else self._checked_population(population)
+        return found if sizes is None else self._of_population(found, sizes)
 
     def _checked_population(self, population):
         if self.n_ is None or self.sampling_.outcome == "clustered":

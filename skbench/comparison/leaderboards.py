@@ -362,6 +362,8 @@ def _estimate(table, mean, variance, freedom, confidence_level):
         low, high = _wilson(table, value, total, n_equal, confidence_level)
         kind = "Wilson"
     else:
+        if table.is_clustered:  # the worst case is that of a whole cluster
+            n_equal = n_equal * np.sum(np.nan_to_num(freedom.T) + 1, axis=0) / n.sum(axis=0)
         df = freedom[:, 0] if table.n_groups == 1 else np.where(np.isfinite(total), np.inf, np.nan)
         bounds = table.bounds or (-np.inf, np.inf)
         if table.bounds is None:  # scores that are all alike do not tell how others would spread

@@ -86,7 +86,7 @@ class RankConfidenceSets:
         return len(self.labels)
 
     def __repr__(self):
-        head = f"{100 * self.confidence_level:g} % {self.kind} rank confidence sets"
+        head = f"{100 * self.confidence_level:g}% {self.kind} rank confidence sets"
         best = ", ".join(map(str, self.best()))
         return f"{head} of {len(self)} models; may be the best: {best}\n{self.to_frame()}"
 

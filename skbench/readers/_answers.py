@@ -20,6 +20,7 @@ class Run(NamedTuple):
     settings: str = ""  # runs with different settings are different models
     filter: str = ""  # the rule by which answers were extracted
     invented: bool = False  # whether the program made up the model's name
+    suite: str = ""  # of tests, which several files may hold
     about: tuple = ()  # further columns, as pairs of a name and a value
     arguments: tuple = ()  # of the topic, as pairs of a name and a value
     declared: tuple = ()  # fields that the log declares as labels, as pairs of a role and a field
@@ -63,15 +64,13 @@ class Format(NamedTuple):
     note: str = ""  # what users must know of such results
 
 
-def records_in(*keys):
-    """Records that are lists under these keys of one document, the first at least."""
+def records_in(key):
+    """Records that are a list under a key of one document; the head is the document."""
 
     def read(path, bad, notes):
         head = document(path)
-        for key in keys:
-            found = head[key] if key == keys[0] else head.get(key) or []
-            for number, record in enumerate(found, start=1):
-                yield f"{key} {number}", record, head
+        for number, record in enumerate(head[key], start=1):
+            yield f"{key} {number}", record, head
 
     return read
 
@@ -188,4 +187,17 @@ def logs_of(form, paths, options, bad, notes):
             bad.refuse(path, "whole file", error)
     if form.note and logs:
         notes.append(form.note)
-    return list(logs.values())
+    return _by_suites(list(logs.values()))
+
+
+def _by_suites(logs):
+    """The logs, those of one suite one topic where each of its files is of other models."""
+    models = {}
+    for log in logs:
+        own = models.setdefault(log.run.suite, {}).setdefault(log.path, set())
+        own.add((log.run.model, log.run.version))
+    for log in logs:
+        files = models[log.run.suite].values()
+        if log.run.suite and 1 < len(files) and sum(map(len, files)) == len(set().union(*files)):
+            log.run = log.run._replace(topic=log.run.suite)
+    return logs

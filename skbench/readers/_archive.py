@@ -5,12 +5,7 @@ import struct
 import zipfile
 import zlib
 
-from skbench.readers._json import (
-    ALWAYS_FINE,
-    MOST_EXPANSION,
-    damage_as_os_error,
-    zstandard_stream,
-)
+from skbench.readers._json import unpacked, zstandard_stream
 
 _ZSTANDARD = 93
 _LARGEST = 512 * 2**20  # bytes: summaries of about a million samples
@@ -40,19 +35,13 @@ class Archive:
     def read(self, name):
         """Contents of a member; refused where damaged, encrypted or a zip bomb."""
         member = self._archive.getinfo(name)
-        most = min(_LARGEST, max(ALWAYS_FINE, MOST_EXPANSION * member.compress_size))
         try:
-            with self._open(member) as stream, damage_as_os_error():
-                content = stream.read(most + 1)
-        except (zipfile.BadZipFile, OSError, RuntimeError, struct.error) as error:
+            with unpacked(self._open(member), member.compress_size, _LARGEST) as stream:
+                content = stream.read()
+        except (OSError, RuntimeError, zipfile.BadZipFile, struct.error) as error:
             raise ValueError(
-                f"{self.path!r}, member {name!r} is damaged or encrypted: {error}."
+                f"{self.path!r}, member {name!r} is damaged, encrypted or too large: {error}."
             ) from None
-        if len(content) > most:
-            raise ValueError(
-                f"{self.path!r}, member {name!r}: {member.compress_size} bytes unpack to more "
-                f"than {most}. Refused as a zip bomb."
-            )
         if zlib.crc32(content) != member.CRC:
             raise ValueError(f"{self.path!r}, member {name!r} is damaged: its checksum is wrong.")
         return content

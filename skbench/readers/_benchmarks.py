@@ -28,6 +28,7 @@ def _details(path, bad, notes):
     """Answers by number, a list of them or one; scores of several runs are lists."""
     details = document(path)["details"]
     details = dict(enumerate(details)) if isinstance(details, list) else details
+    details = details if isinstance(details, dict) else {}
     found = {key: value for key, value in details.items() if isinstance(value, dict)}
     if not found:
         raise ValueError(

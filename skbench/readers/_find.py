@@ -6,9 +6,11 @@ from pathlib import Path
 
 from skbench._checks import listed
 from skbench.readers._formats import FORMATS, TITLES
-from skbench.readers._json import has_an_object_per_line, object_of_lists, open_bytes
+from skbench.readers._json import beginning, has_an_object_per_line, object_of_lists
 from skbench.readers.loading import READABLE, TABLES, kind_of
 
+_OTHER = "no results that are known"
+_DANGLING = "links to files that are not there"
 _HEADS = (2**16, 2**24)  # bytes; few records are longer than the first of these
 _TOKEN = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|[{}\[\]]')
 # Files that belong to a log, without answers of their own.
@@ -19,6 +21,11 @@ _PARTS = (
 )
 _SIGNS = [(keys, name) for name, form in FORMATS.items() for keys in form.signs] + list(_PARTS)
 _HELM_PARTS = ("scenario.json", "scenario_state.json", "stats.json", "instances.json")
+_PARTS_BY_NAME = {
+    "meta.yaml": "part of an MLflow run",
+    "model_meta.json": "part of an MTEB run",
+    "run_settings.jsonl": "part of an MTEB run",
+}
 
 
 def find(paths, only=None):
@@ -36,7 +43,7 @@ def find(paths, only=None):
             found.setdefault(kind, []).append(path)
             continue
         for file in _files(path):
-            kind = recognize(file) if file.exists() else "dangling"
+            kind = recognize(file) if file.exists() else _DANGLING
             (found if kind in TITLES else ignored).setdefault(kind, []).append(file)
     return {kind: list(dict.fromkeys(files)) for kind, files in found.items()}, _in_words(ignored)
 
@@ -50,7 +57,7 @@ def _files(folder):
 def _refusal(path, kind):
     if kind == "empty":
         return f"{str(path)!r} is empty."
-    if kind == "other":
+    if kind == _OTHER:
         logs = ", ".join(form.title for form in FORMATS.values())
         return f"Cannot tell what {str(path)!r} is. {READABLE}, or a log of {logs}."
     return f"{str(path)!r} is a {kind}, without results of single items. Give its folder."
@@ -58,16 +65,11 @@ def _refusal(path, kind):
 
 def _in_words(ignored):
     """Sentences on ignored files; summaries that the readers use are no news."""
-    reasons = {
-        "empty": "empty",
-        "other": "no results that are known",
-        "dangling": "links to files that are not there",
-    }
     return [
-        f"ignored {len(files)} file{'s' * (len(files) > 1)} ({reasons[kind]}): "
+        f"ignored {len(files)} file{'s' * (len(files) > 1)} ({kind}): "
         f"{listed([file.name for file in files], most=4)}"
         for kind, files in ignored.items()
-        if kind in reasons
+        if kind in ("empty", _OTHER, _DANGLING)
     ]
 
 
@@ -76,11 +78,13 @@ def recognize(path):
     kind = kind_of(path)
     if path.stat().st_size == 0:
         return "empty"
+    if path.name in _PARTS_BY_NAME:
+        return _PARTS_BY_NAME[path.name]
     head, keys = _head_and_keys(path)
     if head[:2] == b"PK":
-        return "inspect" if kind in (".eval", ".json") or b"_journal/" in head else "other"
+        return "inspect" if kind in (".eval", ".json") or b"_journal/" in head else _OTHER
     if head[:1] == b"<":
-        return "junit" if b"<testsuite" in head else "other"
+        return "junit" if b"<testsuite" in head else _OTHER
     sign = next((name for signs, name in _SIGNS if signs <= keys), None)
     if sign is not None:
         return sign
@@ -95,19 +99,13 @@ def recognize(path):
     # Lists of objects, lines of them, or one object that holds such a list.
     is_list = head[:1] == b"[" and keys
     by_lines = keys and (is_list or has_an_object_per_line(path) or object_of_lists(path))
-    return "table" if by_lines else "other"
+    return "table" if by_lines else _OTHER
 
 
 def _head_and_keys(path):
-    """The beginning of a file, and where that is JSON the keys of its outermost object."""
+    """The beginning of a file, and the keys of the first object in it where that is JSON."""
     for size in _HEADS:
-        try:
-            with open_bytes(path) as file:
-                head = file.read(size).removeprefix(b"\xef\xbb\xbf").lstrip()
-        except OSError:
-            return b"", set()
-        if head[:1] not in (b"{", b"["):
-            return head, set()
+        head = beginning(path, size)
         keys, whole = _keys_of_the_first_object(head)
         if whole or any(signs <= keys for signs, _ in _SIGNS):
             break
@@ -115,15 +113,15 @@ def _head_and_keys(path):
 
 
 def _keys_of_the_first_object(text):
-    """Keys of the first object in a text, and whether the text reaches its end."""
+    """Keys of the first object of a JSON text, and whether the text reaches its end."""
     keys, depth = set(), 0
-    for token in _TOKEN.finditer(text):
+    for token in _TOKEN.finditer(text) if text[:1] in (b"{", b"[") else ():
         if token[0] == b"{" or (token[0] == b"[" and depth):
             depth += 1
         elif token[0] in (b"}", b"]"):
             depth -= 1
             if depth <= 0:
-                return keys, True
+                break
         elif token[2] and depth == 1:
             keys.add(token[1].decode("utf-8", "replace"))
-    return keys, False
+    return keys, depth <= 0

@@ -5,8 +5,9 @@ import gzip
 import io
 import json
 import lzma
-from contextlib import contextmanager
+import math
 from functools import cache
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 
@@ -18,7 +19,7 @@ LONGEST_LINE = 64 * 2**20  # bytes; a record of an item is a thousandth of that
 LARGEST_DOCUMENT = 2**30  # bytes of one JSON document, which must be held in memory
 ALWAYS_FINE = 64 * 2**20  # bytes that a compressed file may always hold
 MOST_EXPANSION = 500  # times its size; tables and logs shrink by a factor of 10 to 100
-_BLOCK = 2**19  # bytes read at a time: what is parsed then stays in the processor's cache
+_BLOCK = 2**18  # bytes read at a time: what is parsed then stays in the processor's cache
 _BOM = b"\xef\xbb\xbf"
 _ABSENT = float("nan")
 _LONGEST_LABEL = 300  # letters; what is longer is a prompt or an answer
@@ -61,18 +62,33 @@ def open_bytes(path):
     suffix = path.suffix.lower()
     if suffix not in _OPENERS:
         return open(path, "rb")
-    return io.BufferedReader(_Capped(_OPENERS[suffix](path), path.stat().st_size), _BLOCK)
+    return unpacked(_OPENERS[suffix](path), path.stat().st_size)
+
+
+def beginning(path, size=64):
+    """The first bytes of a file, without blanks; none where it is damaged."""
+    try:
+        with open_bytes(path) as file:
+            return file.read(size).removeprefix(_BOM).lstrip()
+    except OSError:
+        return b""
 
 
 def zstandard_stream(file, path):
     """What a file object holds, several frames of Zstandard one after the other."""
+    unpacker = optional("zstandard", path).ZstdDecompressor()
+    return unpacker.stream_reader(file, read_across_frames=True, closefd=True)
+
+
+def optional(module, path):
+    """A module that not everybody has installed, and that reading this file needs."""
     try:
-        import zstandard
+        return import_module(module)
     except ImportError:
+        package = module.partition(".")[0]
         raise ImportError(
-            f"Reading {str(path)!r} needs zstandard: pip install 'skbench[readers]'."
+            f"Reading {str(path)!r} needs {package}: pip install 'skbench[readers]'."
         ) from None
-    return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=True)
 
 
 _OPENERS = {
@@ -83,23 +99,15 @@ _OPENERS = {
 }
 
 
-@contextmanager
-def damage_as_os_error():
-    """Raise what the compressions raise for damaged data as an OSError."""
-    try:
-        yield
-    except Exception as error:  # known by name, as not all of them need be installed
-        if type(error).__name__ not in ("EOFError", "LZMAError", "ZstdError", "error"):
-            raise
-        raise OSError(str(error)) from error
+def unpacked(source, size, most=math.inf):
+    """A stream of what so many compressed bytes hold; damage and bombs raise an OSError."""
+    return io.BufferedReader(_Capped(source, size, most), _BLOCK)
 
 
 class _Capped(io.RawIOBase):
-    """What a compressed file holds, as far as its size on disk explains it."""
-
-    def __init__(self, source, size):
+    def __init__(self, source, size, most):
         self._source, self._size, self._done = source, size, 0
-        self._most = max(ALWAYS_FINE, MOST_EXPANSION * size)
+        self._most = min(most, max(ALWAYS_FINE, MOST_EXPANSION * size))
 
     def readable(self):
         """It is read only."""
@@ -107,8 +115,18 @@ class _Capped(io.RawIOBase):
 
     def readinto(self, buffer):
         """Fill the buffer, as io.RawIOBase has it."""
-        with damage_as_os_error():
+        try:
             chunk = self._source.read(len(buffer))
+        except Exception as error:  # known by name, as not all of them need be installed
+            if type(error).__name__ not in (
+                "BadZipFile",
+                "EOFError",
+                "LZMAError",
+                "ZstdError",
+                "error",
+            ):
+                raise
+            raise OSError(str(error)) from error
         self._done += len(chunk)
         if self._done > self._most:
             raise OSError(f"{self._size} bytes unpack to more than {self._most}: refused as a bomb")
@@ -123,14 +141,14 @@ class _Capped(io.RawIOBase):
 
 def records(path, bad):
     """Objects of a JSON Lines file, or of one JSON list, with the numbers of their lines."""
-    for numbers, found in _blocks(path, bad):
-        yield from zip(numbers, found, strict=True)
+    for objects in _blocks(path, bad):
+        yield from objects.items()
 
 
 def _blocks(path, bad):
-    """Numbers and objects of a JSON Lines file, some lines at a time, or of one JSON list."""
-    if _first_letter(path) == b"[":
-        yield _elements(path, document(path), bad)
+    """Objects by the numbers of their lines, some hundred thousand bytes of lines at a time."""
+    if beginning(path)[:1] == b"[":
+        yield _only_objects(path, enumerate(document(path), start=1), bad, "element {}")
     else:
         for number, block in _lines(path, bad):
             yield _objects_of_lines(path, number, block, bad)
@@ -158,12 +176,11 @@ def _lines(path, bad):
 
 def _objects_of_lines(path, first, block, bad):
     text = block.removesuffix(b"\n")
-    numbers = range(first, first + text.count(b"\n") + 1)
     try:
         # No JSON has a line break within a string, so that commas may take their place.
         found = fast_loads()(b"[" + text.replace(b"\n", b",") + b"]")
-        if len(found) == len(numbers) and set(map(type, found)) == {dict}:
-            return numbers, found
+        if len(found) == text.count(b"\n") + 1 and set(map(type, found)) == {dict}:
+            return dict(enumerate(found, start=first))
     except (ValueError, RecursionError):
         pass
     return _only_objects(path, _one_by_one(path, first, block, bad), bad, "line {}")
@@ -180,21 +197,15 @@ def _one_by_one(path, first, block, bad):
             bad.refuse(path, number, reason)
 
 
-def _elements(path, elements, bad):
-    return _only_objects(path, enumerate(elements, start=1), bad, "element {}")
-
-
 def _only_objects(path, numbered, bad, place):
-    """Numbers and objects; other values are refused or counted."""
-    numbers, found = [], []
+    objects = {}
     for number, value in numbered:
         if isinstance(value, dict):
-            numbers.append(number)
-            found.append(value)
+            objects[number] = value
         else:
             reason = f"holds {json.dumps(value)!r:.40}, not an object in braces"
             bad.refuse(path, place.format(number), reason)
-    return numbers, found
+    return objects
 
 
 def document(path):
@@ -203,8 +214,6 @@ def document(path):
         text = file.read(LARGEST_DOCUMENT + 1).removeprefix(_BOM)
     if len(text) > LARGEST_DOCUMENT:
         raise ValueError(f"{str(path)!r} is one JSON document of over 1 GiB: too large to read.")
-    if not text.strip():
-        raise ValueError(f"{str(path)!r} is empty.")
     try:
         return parse(text, fast_loads())
     except ValueError as error:
@@ -230,15 +239,7 @@ def label_at(record, path):
 
 def holds_json_lines(path):
     """Whether a file begins with an object or a list of them."""
-    return _first_letter(path) in (b"{", b"[")
-
-
-def _first_letter(path):
-    try:
-        with open_bytes(path) as file:
-            return file.read(64).removeprefix(_BOM).lstrip()[:1]
-    except OSError:
-        return b""
+    return beginning(path)[:1] in (b"{", b"[")
 
 
 def read_json_table(path, bad):
@@ -248,7 +249,8 @@ def read_json_table(path, bad):
     is of all of them.
     """
     left_out = set()
-    parts = list(_parts_of_table(path, bad, left_out))
+    columns = _parts_of_table(path, bad, left_out)
+    parts = [pd.DataFrame(part, index=range(n)) for part, n in columns]
     names = [name for name in dict.fromkeys(chain(*parts)) if name not in left_out]
     # A column without values takes its type from the other parts.
     known = [part.dropna(axis="columns", how="all") for part in parts]
@@ -261,44 +263,56 @@ def read_json_table(path, bad):
 
 
 def _parts_of_table(path, bad, left_out):
+    """Columns, and of how many records they are."""
     whole = object_of_lists(path)
     if whole is None:
-        for _, found in _blocks(path, bad):
-            yield pd.DataFrame(_columns(found, left_out), index=range(len(found)))
+        for objects in _blocks(path, bad):
+            yield _columns(objects.values(), left_out), len(objects)
         return
-    (place, elements), *others = _lists_of_objects(whole)
-    if others:
+    lists = dict(_lists_of_objects(whole))
+    if len(lists) > 1:
         raise ValueError(
-            f"{str(path)!r} holds {len(others) + 1} lists of records: "
-            f"{listed([place, *(place for place, _ in others)])}. Save the one that has the "
-            "results as a file of its own."
+            f"{str(path)!r} holds {len(lists)} lists of records: {listed(lists)}. Save the one "
+            "that has the results as a file of its own."
         )
-    _, found = _elements(path, elements, bad)
-    beside = _columns([whole] * len(found), set())
-    yield pd.DataFrame(beside | _columns(found, left_out, f"{place}."), index=range(len(found)))
+    ((place, elements),) = lists.items()
+    objects = _only_objects(path, enumerate(elements, start=1), bad, "element {}")
+    beside = _columns([whole] * len(objects), set())
+    yield beside | _columns(objects.values(), left_out, f"{place}."), len(objects)
 
 
 def _columns(rows, left_out, place=""):
     """Columns by the dotted places of fields, with nan for those that a record lacks."""
     columns = {}
-    for key in dict.fromkeys(chain.from_iterable(rows)):
-        name, values = f"{place}{key}", [row.get(key, _ABSENT) for row in rows]
-        kinds = set(map(type, values))
+    for key, values in _fields(rows).items():
+        name, kinds = f"{place}{key}", set(map(type, values))
         if dict in kinds:
             objects = [value if type(value) is dict else {} for value in values]
             columns |= _columns(objects, left_out, f"{name}.")
             values = [_ABSENT if type(value) is dict else value for value in values]
             if all(value is _ABSENT for value in values):
                 continue
-        if list in kinds or (str in kinds and _longest(values) > _LONGEST_LABEL):
+        if list in kinds or (str in kinds and _longest(values, kinds) > _LONGEST_LABEL):
             left_out.add(name)
         else:
             columns[name] = values
     return columns
 
 
-def _longest(values):
-    return max(len(value) for value in values if type(value) is str)
+def _fields(rows):
+    keys = next(iter(rows), {})
+    try:
+        if max(map(len, rows), default=0) > len(keys):
+            raise KeyError
+        return {key: [row[key] for row in rows] for key in keys}
+    except KeyError:  # not all have the fields of the first
+        keys = dict.fromkeys(chain.from_iterable(rows))
+        return {key: [row.get(key, _ABSENT) for row in rows] for key in keys}
+
+
+def _longest(values, kinds):
+    texts = values if kinds == {str} else [value for value in values if type(value) is str]
+    return max(map(len, texts))
 
 
 def has_an_object_per_line(path):
@@ -314,7 +328,7 @@ def has_an_object_per_line(path):
 
 def object_of_lists(path):
     """The object that a file is, if lists of other objects stand in it, or None."""
-    if _first_letter(path) != b"{" or has_an_object_per_line(path):
+    if beginning(path)[:1] != b"{" or has_an_object_per_line(path):
         return None
     try:
         whole = document(path)

@@ -16,18 +16,18 @@ def _results(path, bad, notes):
     except ValueError:  # a result per line
         return records_by_line(path, bad, notes)
     if "success" in whole:
-        return [(1, whole, None)]
+        return [(1, whole, "")]
     results = value_at(whole, "results.results")
     if not isinstance(results, list):
         raise ValueError(
             f"{str(path)!r} has no list results.results, as promptfoo writes it since version "
             f"0.94. Export the evaluation anew: promptfoo export eval ID -o results.json."
         )
-    topic = value_at(whole, "config.description")
-    return ((f"result {number}", result, topic) for number, result in enumerate(results, start=1))
+    suite = value_at(whole, "config.description") or ""
+    return ((f"result {number}", result, suite) for number, result in enumerate(results, start=1))
 
 
-def _answer(result, topic, path):
+def _answer(result, suite, path):
     provider = result["provider"]
     if isinstance(provider, dict):
         provider = provider.get("label") or provider["id"]
@@ -39,9 +39,10 @@ def _answer(result, topic, path):
     own = {"success": result["success"], "score": result["score"]}
     return answer_of(
         str(provider),
-        topic or without_suffixes(path),
+        without_suffixes(path),
         sha1(text.encode(), usedforsecurity=False).hexdigest()[:12],
         {} if failed else own | (result.get("namedScores") or {}),
+        suite=suite or "",
         version=value_at(result, "prompt.label") or value_at(result, "prompt.raw") or "",
     )
 

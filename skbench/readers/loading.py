@@ -14,17 +14,19 @@ from skbench._checks import listed
 from skbench.readers._found import BadLines
 from skbench.readers._json import (
     MOST_EXPANSION,
+    beginning,
     decoded,
     holds_json_lines,
     open_bytes,
+    optional,
     read_json_table,
 )
 
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _PARQUET = (".parquet", ".pq")
-LINES = (".jsonl", ".ndjson")
-TABLES = (*_SEPARATORS, *_PARQUET, *LINES)
+_LINES = (".jsonl", ".ndjson")
+TABLES = (*_SEPARATORS, *_PARQUET, *_LINES)
 READABLE = (
     f"Give a .csv or .tsv file ({', '.join(COMPRESSIONS)} allowed), a .parquet or .jsonl file"
 )
@@ -34,8 +36,7 @@ _TOO_LONG = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 _SKIPPED = re.compile(r"Skipping line (\d+): ([^\n]+)")
 _ENCODING = {"encoding": "utf-8-sig", "encoding_errors": "replace"}
 # -0,5 is a decimal; of 1,234 nobody can tell whether it is a thousand or a decimal.
-_DECIMAL_COMMA = r"-?[0-9]+,[0-9]+"
-_WHOLE = r"-?[0-9]+"
+_NUMBER = r"-?[0-9]+(?:,[0-9]+)?"
 _THOUSANDS = r"-?[1-9][0-9]{0,2},[0-9]{3}"
 _INTEGER = re.compile("0|-?[1-9][0-9]*")
 
@@ -51,16 +52,15 @@ def load_categories(path, label_columns, bad=None):
     path, bad = Path(path), bad or BadLines()
     if not path.exists():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
-    kind = kind_of(path)
-    if path.is_dir() or not (kind in TABLES or holds_json_lines(path)):
-        raise ValueError(f"Cannot tell what {str(path)!r} is. {READABLE}.")
-    notes = []
-    if kind in LINES or holds_json_lines(path):
+    kind, notes = "" if path.is_dir() else kind_of(path), []
+    if kind in _LINES or holds_json_lines(path):
         frame, notes = read_json_table(path, bad)
-    elif kind in _PARQUET or _head(path) == b"PAR1":
+    elif kind in _PARQUET or beginning(path)[:4] == b"PAR1":
         frame = _read_parquet(path)
-    else:
+    elif kind in _SEPARATORS:
         frame, notes = _read_text(path, _SEPARATORS[kind], label_columns, bad)
+    else:
+        raise ValueError(f"Cannot tell what {str(path)!r} is. {READABLE}.")
     if frame.empty:
         raise ValueError(f"{str(path)!r} has column names but no rows.")
     for name in set(label_columns(frame.columns)).intersection(frame.columns):
@@ -80,8 +80,7 @@ def without_suffixes(path):
     """The name of a file without the suffixes that say how a table is written in it."""
     name = path.name
     for known in (COMPRESSIONS, (*TABLES, ".json", ".xml")):
-        suffix = Path(name).suffix
-        name = name.removesuffix(suffix) if suffix.lower() in known else name
+        name = Path(name).stem if Path(name).suffix.lower() in known else name
     return name
 
 
@@ -134,14 +133,9 @@ def _wrong_byte(path):
 
 
 def _read_parquet(path):
-    try:
-        from pyarrow.parquet import read_metadata
-    except ImportError:
-        raise ImportError(
-            "Reading Parquet needs pyarrow: pip install 'skbench[cli]', or save the table as CSV."
-        ) from None
+    parquet = optional("pyarrow.parquet", path)
     with _naming(path):
-        about, size = read_metadata(path), path.stat().st_size
+        about, size = parquet.read_metadata(path), path.stat().st_size
         values = about.num_rows * about.num_columns
         if values > _LARGEST_PARQUET and 8 * values > MOST_EXPANSION * size:
             raise ValueError(f"{size} bytes unpack to {values} values: refused as a bomb")
@@ -149,11 +143,6 @@ def _read_parquet(path):
     # An index that pandas kept under a name of its own is a column like the others.
     levels = [name for name in frame.index.names if name is not None and name not in frame]
     return frame.reset_index(level=levels).reset_index(drop=True)
-
-
-def _head(path):
-    with open(path, "rb") as file:
-        return file.read(4)
 
 
 def _read_text(path, separator, label_columns, bad):
@@ -188,14 +177,12 @@ def _read_text(path, separator, label_columns, bad):
 
 def _header(path, separator):
     """The separator the extension promises, or the one the header line shows, and its cells."""
-    for candidate in (separator, ";", "\t", ","):
+    for candidate in (separator, ";", "\t", ",", separator):
         with open_bytes(path) as file:
             how = {"header": None, "nrows": 1, "dtype": str, "na_filter": False}
             header = pd.read_csv(file, sep=candidate, **_ENCODING, **how).iloc[0].tolist()
         if len(header) > 1:
             break
-    else:
-        candidate = separator
     named = [cell for cell in header if cell]
     twice = next((cell for cell in named if named.count(cell) > 1), None)
     if twice is not None:
@@ -261,9 +248,9 @@ def _with_decimal_points(frame, labels):
         if pd.api.types.is_numeric_dtype(frame[name]):
             continue
         words = frame[name].dropna().astype(str).str.strip()
-        decimal = words.str.fullmatch(_DECIMAL_COMMA)
-        numbers = (decimal | words.str.fullmatch(_WHOLE)).all()
-        if numbers and decimal.any() and not words[decimal].str.fullmatch(_THOUSANDS).all():
+        commas = words[words.str.contains(",", regex=False)]
+        numbers = len(commas) and words.str.fullmatch(_NUMBER).all()
+        if numbers and not commas.str.fullmatch(_THOUSANDS).all():
             frame[name] = words.str.replace(",", ".").astype(float).reindex(frame.index)
             changed.append(name)
     return changed

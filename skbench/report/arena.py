@@ -1,17 +1,17 @@
 """`skbench arena`: models rated and ranked by votes between two of them."""
 
 import click
-import numpy as np
 
-from skbench.report import tables
+from skbench._lazy import later
+from skbench._numbers import number, score_form
 from skbench.report.formats import format_options, show_estimates
-from skbench.report.headline import best_in_words, listed
 from skbench.report.leaderboard import board_table, ranking_picture
 from skbench.report.options import Names, choice_option, level_option, plot_option
-from skbench.report.table import number, score_form
 from skbench.report.terminal import in_one_line, save_picture, say, working
-from skbench.report.understanding import counted
 
+headline = later("skbench.report.headline")
+tables = later("skbench.report.tables")
+understanding = later("skbench.report.understanding")
 _OUT_OF_REACH = 1e7  # votes that nobody will collect
 
 
@@ -64,18 +64,21 @@ def arena(file, cluster, scale, confidence_level, plot, form, **options):
         }
         known |= {"top_pair": pair, "votes_needed": needed}
         known["covariates"] = model.coef_.reset_index()
-        table = board_table(board, frame, counted(len(rows), "vote"))
+        table = board_table(board, frame, understanding.counted(len(rows), "vote"))
         digits = score_form(frame["value"])
         scores = dict(zip(frame["model"], (number(x, digits) for x in frame["value"]), strict=True))
         notes = [*_decided(pair, needed), *table.notes[1:], *_covariates(model.coef_)]
-        table = table._replace(head=[best_in_words(best, scores), *table.head], notes=notes)
-        show_estimates(form, table, board.estimate, "models", frame, **known)
+        head = [headline.best_in_words(best, scores), *table.head]
+        table = table._replace(head=head, notes=notes)
         if plot is not None:
             save_picture(ranking_picture(board, f"rating ({scale})"), plot)
+        show_estimates(form, table, board.estimate, "models", frame, **known)
 
 
 def _votes(file, cluster, options):
     """Rows with an outcome, the columns of models and winner, and the outcomes."""
+    import numpy as np
+
     from skbench.items import roles, votes
     from skbench.readers.loading import load_table
 
@@ -90,7 +93,7 @@ def _votes(file, cluster, options):
     outcome = votes.outcomes_of(table, model_a, model_b, winner)
     used = np.isfinite(outcome) & (table[model_a] != table[model_b]).to_numpy()
     judges = [*roles.columns_of("prediction", table), *roles.judge_columns(table)[1]]
-    notes += [f"models: columns {model_a!r} and {model_b!r}", f"winner: {listed(winner)}"]
+    notes += [f"models: columns {model_a!r} and {model_b!r}", f"winner: {headline.listed(winner)}"]
     notes += [f"{name!r} is a judge's: not used" for name in judges if name not in winner]
     if not used.all():
         notes.append(f"{np.sum(~used)} votes without a winner, or with one model twice: left out")
@@ -101,6 +104,8 @@ def _votes(file, cluster, options):
 
 def _top_pair(model, board):
     """The two highest ratings, and how many further votes decide between them."""
+    import numpy as np
+
     first, second = board.estimate.labels[np.isfinite(board.estimate.value)][:2]
     needed = model.votes_needed(board.estimate.confidence_level).loc[first, second]
     return [str(first), str(second)], float(needed)

@@ -2,17 +2,16 @@
 
 import click
 
-from skbench._checks import listed
+from skbench._lazy import later
 from skbench.report.formats import form_option, print_json
 from skbench.report.options import Names, reading_options
-from skbench.report.reading import NO_SPREAD, check_topics, read
 from skbench.report.table import Column, Table
 from skbench.report.terminal import command_with, in_one_line, one_line, print_line
-from skbench.report.understanding import in_lines, topic_columns, understood
 from skbench.report.writers import print_grid
 
-_MOST_COLUMNS = 9
-_MOST_NOTES = 8
+reading = later("skbench.report.reading")
+understanding = later("skbench.report.understanding")
+_MOST = 8  # notes, or columns of a table: all fits on a screen
 _LONGEST_EXAMPLE = 30  # letters
 
 
@@ -32,25 +31,25 @@ def doctor(paths, by, form, **roles):
     with in_one_line():
         # As `estimate` takes it: model by itself is one group per model.
         by = [name for name in by or [] if name not in ("model", roles["model"])] or None
-        check_topics(by, roles["model"])
+        reading.check_topics(by, roles["model"])
         try:
-            rows = read(paths, by, roles, whole_sets=True)
+            rows = reading.read(paths, by, roles, whole_sets=True)
         except (ValueError, FileNotFoundError, ImportError):
             if form == "text":
                 _list_columns(paths)
             raise
-        found = understood(rows)
+        found = understanding.understood(rows)
         if form == "json":
             about = {"columns": rows.columns, "notes": rows.notes, "formats": rows.formats}
             return print_json(about | found)
-        more = len(rows.notes) - _MOST_NOTES
+        more = len(rows.notes) - _MOST
         cut = [f"and {more} more notes (--json has them all)"] if more > 0 else []
-        notes = map(one_line, rows.notes[:_MOST_NOTES])
-        for line in filter(None, (*notes, *cut, *in_lines(found), found["units"])):
+        notes = map(one_line, rows.notes[:_MOST])
+        for line in filter(None, (*notes, *cut, *understanding.in_lines(found), found["units"])):
             print_line(line)
         name, options = _next(rows, found)
         if name is None or "item" in options:
-            print_line(NO_SPREAD)
+            print_line(reading.NO_SPREAD)
         if name is not None:
             print_line(f"in Python: skbench.read_items({_arguments(paths, {'topic': by} | roles)})")
             print_line(f"next: {command_with(name, **options)}")
@@ -69,7 +68,7 @@ def _next(rows, found):
     if rows.groups is not None:
         return ("report" if "k" in rows.groups else "estimate"), {}
     items, binary = rows.items, found["scores"] == "right or wrong"
-    by = [name for name in ("model", *topic_columns(rows)) if name in items]
+    by = [name for name in ("model", *understanding.topic_columns(rows)) if name in items]
     groups = items.assign(all=0).groupby(by or "all")
     if by and groups.size().max() < 2 and not binary:
         ranked = by == ["model", "topic"]
@@ -87,6 +86,7 @@ def _next(rows, found):
 
 def _list_columns(paths):
     """The columns of a table that is no results as far as can be told."""
+    from skbench._checks import listed
     from skbench.readers.loading import load_table
 
     for path in paths:
@@ -95,7 +95,7 @@ def _list_columns(paths):
         except (ValueError, OSError, ImportError):
             continue
         print_line(f"{path}: {len(table):,} rows, {len(table.columns)} columns")
-        shown, more = table.iloc[:, :_MOST_COLUMNS], table.columns[_MOST_COLUMNS:]
+        shown, more = table.iloc[:, :_MOST], table.columns[_MOST:]
         shown = shown.astype(str).where(shown.notna())
         examples = [", ".join(shown[name].dropna().unique()[:3]) for name in shown]
         columns = [

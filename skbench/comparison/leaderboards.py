@@ -83,7 +83,7 @@ class Leaderboard:
     def to_frame(self) -> pd.DataFrame:
         """One row per model: rank, its confidence set, ties, score and interval."""
         e = self.estimate
-        sets, rank = self.rank_sets, ranks(e.value, "best")
+        sets, rank = self.rank_sets, ranks(self.rank_sets.estimate, "best")
         rank = rank if np.isnan(rank).any() else rank.astype(int)
         columns = {"rank": rank, "rank_low": sets.low, "rank_high": sets.high, "ties": self.ties}
         columns |= {"estimate": e.value, "low": e.low, "high": e.high}

@@ -104,12 +104,12 @@ class ScoreTable(NamedTuple):
         if population is None:
             return self
         asked = self.group_sums(np.ones(len(self.items)))
+        if self.groups is None and not np.isscalar(population):
+            raise ValueError("population must be one number, as there are no topics.")
         if self.groups is None:
             labels, sizes = [None], np.atleast_1d(np.asarray(population, dtype=float))
         else:
             labels, sizes = list(self.groups), _sizes_of(self.groups, population)
-        if sizes.shape != asked.shape:
-            raise ValueError("population must be one number, as there are no topics.")
         wrong = ~(sizes >= asked) | (sizes != np.round(sizes))
         if wrong.any():
             g = int(np.argmax(wrong))

@@ -180,7 +180,7 @@ def test_topics_are_listed_by_what_decides_on_them():
     worse = result.topics[result.topics["worse"]]
     assert (worse["high"] >= 0).any()  # the interval of a topic alone is no decision
     table = result.to_markdown().partition("| topic that got worse ")[2].splitlines()
-    assert table[0] == "| difference | adjusted p-value | items |"
+    assert table[0] == "| new - old | adjusted p-value | items |"
     for row, shown in zip(worse.sort_values("difference").itertuples(), table[2:], strict=False):
         assert shown == f"| {row.Index} | {row.difference:+.4f} | {row.adjusted:.2g} | 50 |"
 

@@ -154,7 +154,7 @@ def _read_text(path, separator, label_columns, bad):
     names = [*columns, *spare * ["after the last separator"]]
     read = partial(_parsed, path, bad, sep=separator)
     # Text is read quickly where pandas may choose the type, so the header makes columns text.
-    others = {place: str for place, cell in enumerate(header) if not cell[:1].isalpha()}
+    others = {columns[i]: str for i, cell in enumerate(header) if not cell[:1].isalpha()}
     read_texts = partial(read, header=None, names=names, dtype=others, na_values=[""])
     blanks = {name: [""] if name in labels else _BLANKS for name in names}
     with _naming(path):
@@ -163,7 +163,7 @@ def _read_text(path, separator, label_columns, bad):
         frame, _ = read(header=0, names=names, na_values=blanks, skiprows=skipped, index_col=False)
         numbers = [name for name in columns if name in labels and not _is_text(frame[name])]
         if numbers and not bad.skip:
-            texts, _ = read_texts()
+            texts, _ = read_texts(usecols=numbers)
     texts = texts.iloc[1:].reset_index(drop=True)
     for name in numbers:
         frame[name] = _as_written(texts[name])

@@ -5,7 +5,7 @@ and print no grid, so their estimator is as good as the grid one reads into them
 of all subjects of MMLU-Pro, again and again (10 models x 45 subjects, the smallest with 10
 items, the others in proportion), and prints for the trees of skbench and for two grids around
 an otherwise untouched `XGBRegressor`: the squared error relative to the direct estimates, the
-coverage of 95 % intervals, and the seconds of a repetition, for one random split of model-topic
+coverage of 95% intervals, and the seconds of a repetition, for one random split of model-topic
 pairs, the mean of eight, and eight by topic.
 
     python benchmarks/boosted_trees.py --repetitions 24

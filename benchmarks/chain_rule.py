@@ -48,7 +48,7 @@ def shortest_time(function, *args):
 
 def main():
     rng = np.random.default_rng(0)
-    print(f"{N_GROUPS} groups, 95 % intervals; {N_DRAWS} draws for comparison")
+    print(f"{N_GROUPS} groups, 95% intervals; {N_DRAWS} draws for comparison")
     print(
         f"{'values':>7} {'labels':>7} {'exact':>9} {'draws':>9} {'ratio':>6} {'error of draws':>15}"
     )

@@ -4,7 +4,7 @@ Draws items from full results, without replacement, the same for all models: the
 five classifiers in the right digit (`load_digits_c`, made on the spot), and the F1 of five
 systems on open questions, by the number of words of the answer (OpenQA-eval). Prints, for
 `MixedModel` and `EmpiricalBayes` with ridge, the squared error relative to direct estimates and
-the coverage of 95 % intervals, with every sampling variance believed (``variance="plug-in"``) and
+the coverage of 95% intervals, with every sampling variance believed (``variance="plug-in"``) and
 with moderated ones (the default).
 
     python benchmarks/few_scores.py --repetitions 20

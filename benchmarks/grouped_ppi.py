@@ -34,8 +34,8 @@ from skbench.ppi import GroupedPPI, PPIMean, _group_summary, grouped
 
 N_SEEDS = 12
 AUTORATERS = {
-    "95 % right": {"sensitivity": 0.95, "specificity": 0.95},
-    "95 % right, accuracy .9": {"sensitivity": 0.95, "specificity": 0.95, "intercept": 2.0},
+    "95% right": {"sensitivity": 0.95, "specificity": 0.95},
+    "95% right, accuracy .9": {"sensitivity": 0.95, "specificity": 0.95, "intercept": 2.0},
     "drifting": {"drift": 1.0},
     "useless": {"sensitivity": 0.5, "specificity": 0.5},
     "useless, accuracy .9": {"sensitivity": 0.5, "specificity": 0.5, "intercept": 2.0},
@@ -95,7 +95,7 @@ def measured(settings, estimator=None):
 
 
 def print_variants(title, variants, estimator=None):
-    print(f"\n{title}: mean squared error x 10,000, average coverage of 95 % intervals")
+    print(f"\n{title}: mean squared error x 10,000, average coverage of 95% intervals")
     print(f"{'':24s}" + "".join(f"{name:>18s}" for name in variants))
     for autorater, settings in AUTORATERS.items():
         cells = []

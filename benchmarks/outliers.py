@@ -8,7 +8,7 @@ are those of .85 plus a model (standard deviation .3), a topic (.5) and their in
   .2, topics .35; the same among 100 topics: one of 400 groups
 - three broken cells of one model; a whole topic broken
 - a small topic (4 items) broken, among topics of 60; the same, but the topic ordinary
-- sparse failures: 90 % of cells .995, 10 % .3
+- sparse failures: 90% of cells .995, 10% .3
 - mean accuracy .99; nothing varies (all .85); three topics; one model, without features
 
 One row per corner, of the default estimator: squared error relative to the direct estimates',

@@ -516,7 +516,7 @@ def audit(small=False, seed=0, only=""):
                 if not fits(data, scope):
                     continue
                 for level, word, *figures in fitted(estimator, data, levels) or ():
-                    shown = name if level == LEVEL else f"{name}({100 * level:.0f} %)"
+                    shown = name if level == LEVEL else f"{name}({100 * level:.0f}%)"
                     rows.append((shown, word, corner, data.kind, data.n, level, *figures))
         others = [] if only else [*audit_pairs(rng, small), *audit_rest(rng, small)]
         rows += [(*row[:5], LEVEL, *row[5:], np.nan, np.nan) for row in others]
@@ -601,7 +601,7 @@ def public_intervals():
 
 def as_rst(found):
     lines = [
-        ".. list-table:: Intervals in the corners of ``benchmarks/promises.py``, 95 % unless said",
+        ".. list-table:: Intervals in the corners of ``benchmarks/promises.py``, 95% unless said",
         "   :header-rows: 1",
         "   :widths: 24 22 8 8 22 8 8 8",
         "",

@@ -125,7 +125,7 @@ def cell_summary(cell):
             "oracle": oracle,
             "oracle / direct": risk[oracle] / risk["direct"],
             "chosen most": cell["choice"].mode()[0],
-            "within 5 %": np.mean(regret <= 1.05),
+            "within 5%": np.mean(regret <= 1.05),
             "median regret": regret.median(),
             "mean regret": regret.mean(),
             "worse than direct": np.mean(cell["choice"].map(risk) > risk["direct"]),
@@ -151,14 +151,14 @@ def main():
         results.to_csv(arguments.save, index=False)
     cells = results.groupby(["data", "n"], sort=False).apply(cell_summary, include_groups=False)
     print(cells.to_string(float_format="%.3f"))
-    everywhere = cells[["within 5 %", "mean regret", "worse than direct"]].mean()
+    everywhere = cells[["within 5%", "mean regret", "worse than direct"]].mean()
     print(
-        f"\n{len(results)} choices in {len(cells)} cells: within 5 % of the oracle in "
-        f"{100 * everywhere['within 5 %']:.0f} %, median of the cells' median regrets "
+        f"\n{len(results)} choices in {len(cells)} cells: within 5% of the oracle in "
+        f"{100 * everywhere['within 5%']:.0f}%, median of the cells' median regrets "
         f"{cells['median regret'].median():.3f}, of their mean regrets "
         f"{cells['mean regret'].median():.3f}, largest mean regret "
         f"{cells['mean regret'].max():.3f}; worse than direct in "
-        f"{100 * everywhere['worse than direct']:.1f} %."
+        f"{100 * everywhere['worse than direct']:.1f}%."
     )
 
 

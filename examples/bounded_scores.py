@@ -50,6 +50,6 @@ for n_items in (10, 40, 200):
         t = DirectEstimator("t").fit(**summary.fit_args).estimate()
     bounded = DirectEstimator("bounded").fit(**summary.fit_args).estimate()
     betting = betting_estimate(items, "group", random_state=0)
-    print(f"{n_items} scores per group, nominal 95 %")
+    print(f"{n_items} scores per group, nominal 95%")
     for name, estimate in {"t": t, "bounded": bounded, "betting": betting}.items():
         print(f"  {name:8s} covers {result(estimate)}")

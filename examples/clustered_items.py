@@ -40,7 +40,7 @@ summaries = {
     "items taken as independent": summarize_items(data.items, "topic"),
     "clusters (CR2)": summarize_items(data.items, "topic", cluster="cluster"),
 }
-print(f"{N_GROUPS} groups of 40 items in 8 clusters, nominal 95 %")
+print(f"{N_GROUPS} groups of 40 items in 8 clusters, nominal 95%")
 for name, summary in summaries.items():
     with warnings.catch_warnings():
         # t intervals of bounded scores with few clusters: the warning is what we measure.

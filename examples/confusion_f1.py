@@ -40,7 +40,7 @@ matrices.columns = ["task", "model", "tp", "fp", "fn", "tn"]
 matrices = matrices.astype({name: int for name in ("tp", "fp", "fn", "tn")})
 
 # %%
-# One row per filter and mailbox. Observed F1 beside its 90 % intervals: of "shop", with five
+# One row per filter and mailbox. Observed F1 beside its 90% intervals: of "shop", with five
 # spam messages, next to nothing is known.
 
 f1 = ConfusionPosterior("f1", random_state=0).fit(matrices)

@@ -81,7 +81,7 @@ ax.errorbar(
     xerr=1960 * comparison.risk.standard_error,
     fmt="o",
     capsize=3,
-    label="estimated from the items, 95 % interval",
+    label="estimated from the items, 95% interval",
 )
 ax.plot(1000 * true_risk, rows + 0.1, "D", color="0.3", label="in truth, with all ten images")
 names = [f"{name} (chosen)" if name == comparison.choice else name for name in table.index]

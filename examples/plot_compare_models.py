@@ -68,7 +68,7 @@ print(errors.round(4).to_string())
 # points, in texts of five questions again.
 
 omega2 = comparison.omega2[0]
-print("\nquestions needed to show a difference, with power 80 %")
+print("\nquestions needed to show a difference, with power 80%")
 effects = np.array([0.02, 0.03, 0.05, 0.1])
 needed = [required_items(effect, omega2=omega2) for effect in effects]
 for effect, n in zip(effects, needed, strict=True):
@@ -89,7 +89,7 @@ left.set(xlabel="standard error of the difference")
 n = np.geomspace(50, 10_000, 200)
 effect_shown = [minimum_detectable_effect(round(x), omega2=omega2) for x in n]
 right.loglog(n, effect_shown, color="#0072b2")
-right.set(xlabel="questions", ylabel="difference shown\nwith power 80 %")
+right.set(xlabel="questions", ylabel="difference shown\nwith power 80%")
 right.set_xticks([100, 1000, 10_000], ["100", "1,000", "10,000"])
 right.set_yticks([0.02, 0.05, 0.1, 0.2], ["0.02", "0.05", "0.1", "0.2"])
 right.minorticks_off()

@@ -21,7 +21,7 @@ from skbench.stats.shrinkage.robust_eb import cva, noncoverage
 # shrinkage. Kurtosis 3 is that of a normal prior; infinity allows any shape.
 
 kurtoses = [1.0, 3.0, 10.0, np.inf]
-print("95 % critical values\n  m2  " + "".join(f"{f'kurtosis {k:g}':>14s}" for k in kurtoses))
+print("95% critical values\n  m2  " + "".join(f"{f'kurtosis {k:g}':>14s}" for k in kurtoses))
 for m2 in (0.0, 0.1, 0.5, 1.0, 4.0, 10.0):
     print(f"{m2:5.1f} " + "".join(f"{value:14.4f}" for value in cva(m2, kurtoses)))
 
@@ -56,7 +56,7 @@ figure, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
 for kurtosis in kurtoses:
     ax.plot(m2, cva(m2, kurtosis), label=f"kurtosis {kurtosis:g}")
 ax.plot(m2, norm.ppf(0.975) * np.sqrt(1 + m2), "k--", linewidth=1, label="normal bias, known m2")
-ax.set(xlabel="second moment of the bias, m2", ylabel="95 % critical value")
+ax.set(xlabel="second moment of the bias, m2", ylabel="95% critical value")
 ax.legend(frameon=False)
 if len(sys.argv) > 1:
     figure.savefig(sys.argv[1], dpi=150)

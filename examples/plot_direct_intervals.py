@@ -2,7 +2,7 @@
 Direct estimates and five binomial intervals
 ============================================
 
-Ten items per topic and 0/1 scores: which interval holds its 95 %, and at which
+Ten items per topic and 0/1 scores: which interval holds its 95%, and at which
 accuracies? Eleven counts are possible, so coverage is computed exactly, count
 by count, not simulated.
 """
@@ -29,7 +29,7 @@ estimates = {
     name: DirectEstimator().set_params(interval=name).fit(X, z, sigma2, n).estimate()
     for name in INTERVALS
 }
-print(f"95 % intervals of 7 and of 10 right answers out of {N_ITEMS}")
+print(f"95% intervals of 7 and of 10 right answers out of {N_ITEMS}")
 for name, e in estimates.items():
     seven, ten = ([round(float(end[i]), 3) for end in (e.low, e.high)] for i in (7, 10))
     print(f"  {name:16s} {seven!s:16s} {ten!s}")
@@ -53,7 +53,7 @@ for name in INTERVALS:
     )
 
 # %%
-# Clopper-Pearson never falls below 95 %. Wilson is right on average. Wald is far
+# Clopper-Pearson never falls below 95%. Wilson is right on average. Wald is far
 # too short near 0 and 1, where good models live.
 
 figure, axes = plt.subplots(1, 5, figsize=(12, 2.8), sharey=True, layout="constrained")

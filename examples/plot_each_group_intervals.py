@@ -4,7 +4,7 @@ Intervals that cover every group, assisted by a prior
 
 Shrinkage intervals cover on average over groups, and outlying ones less often. Where each
 group must be covered, a prior can still choose which of the exact intervals to take: short
-near what the other topics suggest, longer elsewhere, at 95 % wherever the truth lies.
+near what the other topics suggest, longer elsewhere, at 95% wherever the truth lies.
 """
 
 import sys

@@ -38,7 +38,7 @@ for interval in ("robust", "length-optimal", "parametric"):
 print(f"\nprior variance {eb.prior_variance_:.4f}, kurtosis {eb.kurtosis_:.1f}")
 
 # %%
-# Average coverage near 95 % does not mean that every group is covered with 95 %.
+# Average coverage near 95% does not mean that every group is covered with 95%.
 # Groups far from what the regression expects, the very good and the very bad, pay
 # for the others.
 

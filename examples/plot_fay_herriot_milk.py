@@ -80,7 +80,7 @@ ax.errorbar(
 below, above = estimate.value - estimate.low, estimate.high - estimate.value
 ax.errorbar(
     area + 0.15, estimate.value, [below, above], fmt="s", markersize=3, color="#0072b2",
-    label=f"Fay-Herriot (95 %, {estimate.guarantee})",
+    label=f"Fay-Herriot (95%, {estimate.guarantee})",
 )  # fmt: skip
 ax.step(area, regression, where="mid", color="#d55e00", linewidth=1, label="regression")
 ax.set(xlabel="area", ylabel="milk expenditure, dollars")

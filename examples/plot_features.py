@@ -140,7 +140,7 @@ for offset, (name, table) in zip((-0.12, 0.12), tables.items(), strict=True):
 ax.axvline(0, color="0.5", linewidth=1)
 ax.set_yticks(range(len(groups)), [f"without {name}" for name in groups])
 ax.invert_yaxis()
-ax.set_xlabel("growth of the mean squared error x 1000, with 95 % interval")
+ax.set_xlabel("growth of the mean squared error x 1000, with 95% interval")
 ax.legend(frameon=False)
 if len(sys.argv) > 1:
     figure.savefig(sys.argv[1], dpi=150)

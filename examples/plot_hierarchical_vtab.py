@@ -101,7 +101,7 @@ print(estimate.to_frame().drop(columns=["method", "guarantee"]).round(3).to_stri
 # %%
 # A prior is part of the result, so it is varied. The mean over tasks hardly depends on it,
 # unless the prior is sure of something else: the last one says (wrongly) that every model is
-# right 90 % of the time.
+# right 90% of the time.
 
 report = bayes.prior_sensitivity(
     {

@@ -19,7 +19,7 @@ from skbench.datasets import make_judged_items
 from skbench.ppi import ClassicalMean, GroupedPPI
 
 AUTORATERS = {
-    "95 % right": partial(make_judged_items, sensitivity=0.95, specificity=0.95),
+    "95% right": partial(make_judged_items, sensitivity=0.95, specificity=0.95),
     "drifting by topic": partial(make_judged_items, sensitivity=0.9, specificity=0.9, drift=1.0),
     "useless": partial(make_judged_items, sensitivity=0.5, specificity=0.5),
 }

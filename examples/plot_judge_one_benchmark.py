@@ -25,7 +25,7 @@ simulated = partial(
     n_items=2000,
     n_labeled=60,
     group_std=0.0,
-    intercept=0.8,  # 69 % of the answers are right
+    intercept=0.8,  # 69% of the answers are right
     sensitivity=0.8,
     specificity=0.95,
 )
@@ -61,7 +61,7 @@ print(f"an interval of width .1 needs {needed:.0f} labels with this judge (PPI++
 
 # %%
 # One benchmark proves nothing. Over 300 of them, the judge's own interval never covers,
-# and the others cover about 95 % of the time, as they say.
+# and the others cover about 95% of the time, as they say.
 
 hits, widths = {name: [] for name in methods}, {name: [] for name in methods}
 naive_hits = []

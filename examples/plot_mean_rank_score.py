@@ -65,7 +65,7 @@ for _ in range(100):
         hits.append((estimate.low <= truth) & (truth <= estimate.high))
 print(f"\nequal models get different rank scores on {np.mean(parted):.0%} of the data sets")
 for interval, hits in covered.items():
-    print(f"95 % intervals, {interval:9}: hold the truth {np.mean(hits):.0%} of the time")
+    print(f"95% intervals, {interval:9}: hold the truth {np.mean(hits):.0%} of the time")
 
 # %%
 # Intervals of the last simulation on one data set, with the truth.
@@ -79,7 +79,7 @@ for offset, interval in ((0.12, "bootstrap"), (-0.12, "sem")):
     axes.errorbar(e.value, place, xerr=ends, fmt="o", ms=4, capsize=2, label=interval)
 axes.plot(100 * labels.loc[here, "truth"], -np.arange(len(e)), "k|", ms=16, label="truth")
 axes.set_yticks(-np.arange(len(e)), e.labels)
-axes.set_xlabel("score on quiz-da (95 % intervals from ten runs)")
+axes.set_xlabel("score on quiz-da (95% intervals from ten runs)")
 axes.legend(frameon=False)
 axes.spines[["top", "right"]].set_visible(False)
 if len(sys.argv) > 1:

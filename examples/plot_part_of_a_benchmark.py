@@ -49,7 +49,7 @@ for n in runs:
 figure, ax = plt.subplots(figsize=(5.5, 3.6), layout="constrained")
 for (name, width), style in zip(widths.items(), ("o--", "o-"), strict=True):
     ax.plot(runs, width, style, label=f"performance on {name}")
-ax.set(xlabel=f"items run, of {SIZE} per topic", ylabel="mean width of 95 % intervals")
+ax.set(xlabel=f"items run, of {SIZE} per topic", ylabel="mean width of 95% intervals")
 ax.set_xlim(0, SIZE)
 ax.set_ylim(0)
 ax.legend(frameon=False)

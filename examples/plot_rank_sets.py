@@ -71,7 +71,7 @@ for offset, (name, sets) in zip((0.17, -0.17), ranks.items(), strict=True):
 axes.plot(np.arange(1, len(order) + 1), -np.arange(len(order)), "k.", label="rank of estimate")
 axes.set_yticks(-np.arange(len(order)), [f"{m}  {table.loc[m, 'letters']}" for m in order])
 axes.set_xticks(np.arange(1, len(order) + 1))
-axes.set_xlabel("rank (95 % simultaneous confidence sets)")
+axes.set_xlabel("rank (95% simultaneous confidence sets)")
 axes.legend(frameon=False)
 axes.spines[["top", "right"]].set_visible(False)
 if len(sys.argv) > 1:

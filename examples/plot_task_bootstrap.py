@@ -60,7 +60,7 @@ rows[["n", "k"]] = rows[["n", "k"]].astype(int)
 
 # %%
 # One row per model and task goes in. The intervals are drawn to be compared by eye: at
-# this level two of them overlap about when the models do not differ at 5 %.
+# this level two of them overlap about when the models do not differ at 5%.
 
 boot = TaskBootstrap(random_state=0).fit(rows, rows["k"] / rows["n"], n=rows["n"])
 level = 0.834  # Goldstein and Healy (1995)
@@ -69,11 +69,11 @@ overall = boot.estimate(confidence_level=level).to_frame()
 parts["overall"] = overall["value"]
 parts["low"], parts["high"] = overall["low"], overall["high"]
 parts = parts.loc[MODELS].rename_axis(index=None, columns=None)
-print(f"accuracy in points, {100 * level:.1f} % intervals of the overall mean")
+print(f"accuracy in points, {100 * level:.1f}% intervals of the overall mean")
 print((100 * parts).round(1).to_string())
 
 # %%
-# Leads between the best three: three comparisons, so each interval is at 98.33 %.
+# Leads between the best three: three comparisons, so each interval is at 98.33%.
 
 score = aggregate(boot)
 pairs = [(MODELS[0], MODELS[1]), (MODELS[0], MODELS[2]), (MODELS[1], MODELS[2])]
@@ -81,7 +81,7 @@ leads = differences(score, pairs)
 best = score.values[:, score.labels[0].get_indexer(MODELS[:3])]
 gaps = (best[:, [0, 0, 1]] - best[:, [1, 2, 2]]).round(9)
 p_values = holm(two_sided_p_value(gaps))
-print(f"\ndifferences at {100 * leads.confidence_level:.2f} % each")
+print(f"\ndifferences at {100 * leads.confidence_level:.2f}% each")
 for (a, b), low, high, p in zip(leads.labels, leads.low, leads.high, p_values, strict=True):
     print(f"  {a:17} - {b:17}: {100 * low:5.2f} to {100 * high:5.2f} points, Holm p = {p:.4f}")
 
@@ -96,7 +96,7 @@ print(values.loc[MODELS].rename_axis(None).round(1).to_string())
 
 # %%
 # Readers who care for structured tasks only get another winner. Shades are shares of
-# draws; frames are 95 % confidence sets for the true ranks, which close models share.
+# draws; frames are 95% confidence sets for the true ranks, which close models share.
 
 weights = {"natural": 0.025, "specialized": 0.025, "structured": 0.95}
 probabilities = rank_probabilities(rank_models(boot, weights=weights))

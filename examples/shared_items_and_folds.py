@@ -55,7 +55,7 @@ def one_repetition(seed):
 results = pd.concat({seed: one_repetition(seed) for seed in range(N_REPETITIONS)})
 means = results.groupby(level=1, sort=False).mean()
 errors = results.groupby(level=1, sort=False).sem()
-print(f"means over {N_REPETITIONS} simulations, 95 % robust intervals")
+print(f"means over {N_REPETITIONS} simulations, 95% robust intervals")
 print(means.round(3).to_string())
 print("\nstandard errors of these means")
 print(errors.round(3).to_string())

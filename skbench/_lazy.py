@@ -1,8 +1,9 @@
-"""Public names that are loaded when first used, listed once: in the stub of the package."""
+"""What is loaded when first used: public names, listed in the stub of the package, and modules."""
 
 import ast
 import sys
 from importlib import import_module
+from importlib.util import LazyLoader, find_spec, module_from_spec
 from pathlib import Path
 
 
@@ -23,3 +24,15 @@ def attach(package, file):
         return value
 
     return load, lambda: names, names
+
+
+def later(name):
+    """A module that runs when something of it is first used."""
+    if name not in sys.modules:
+        spec = find_spec(name)
+        spec.loader = LazyLoader(spec.loader)
+        sys.modules[name] = module = module_from_spec(spec)
+        spec.loader.exec_module(module)
+        package, _, last = name.rpartition(".")
+        setattr(sys.modules[package], last, module)
+    return sys.modules[name]

@@ -671,7 +671,7 @@ class Estimate:
     def _head(self):
         head = (
             f"Estimate of {len(self)} groups by {self.method}; "
-            f"{100 * self.confidence_level:g} % intervals, guarantee: {self.guarantee}"
+            f"{100 * self.confidence_level:g}% intervals, guarantee: {self.guarantee}"
         )
         return head if self.sample_size_ratio is None else f"{head}; {self.sample_size_ratio}"
 

@@ -231,7 +231,7 @@ def test_html_is_escaped_and_small():
         assert "<script>" not in shown and "&lt;script&gt;" in shown
         assert "... and 2 more" in shown
         assert "color" not in shown and len(shown) < 2500
-    assert "a &lt; b &amp; c; 95 % intervals, guarantee: each group" in e._repr_html_()
+    assert "a &lt; b &amp; c; 95% intervals, guarantee: each group" in e._repr_html_()
 
 
 def test_estimate_within_the_range_of_the_score():

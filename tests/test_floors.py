@@ -14,6 +14,7 @@ FLOOR = {
     "_columns": 1,
     "_files": 0,
     "_lazy": 0,
+    "_numbers": 0,
     "_population": 1,
     "_printed": 0,
     "_progress": 0,
@@ -59,6 +60,8 @@ def imported_modules(tree):
             for alias in node.names:
                 inside = node.module in ("skbench", "sklearn")
                 yield (f"{node.module}.{alias.name}" if inside else node.module), node
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", None) == "later":
+            yield node.args[0].value, node
 
 
 def module_of(path):
@@ -160,6 +163,7 @@ def test_nothing_private_from_scikit_learn():
         ("summaries", "from skbench.groups.direct import INTERVALS"),
         ("tasks", "from skbench import comparison"),
         ("stats", "import skbench.containers"),
+        ("items", 'tables = later("skbench.report.tables")'),
     ],
 )
 def test_a_climbing_import_is_found(room, line):

@@ -29,7 +29,7 @@ MATRIX_OF = {
 }
 N_ANCHORS, N_CORE = 100, 50
 GAPS = {
-    "random-sampling-learn": "37 % less",
+    "random-sampling-learn": "37% less",
     "AIPW (ridge, not cross-fitted)": "-",
     "unit-level model": "-",
 }

@@ -63,7 +63,7 @@ def _published():
         sets = ranking.rank_sets()
         decided = 1 - (sets["high"] - sets["low"]).mean() / (len(sets) - 1)
         rows.append(
-            Row(f"{name}, pairs told apart", "-", f"{decided:.0%}", "rank sets, all at once, 95 %")
+            Row(f"{name}, pairs told apart", "-", f"{decided:.0%}", "rank sets, all at once, 95%")
         )
         rows.append(Row(f"{name}, may be the best", "-", f"{sets['best'].sum()}", "the same"))
     return Table("Published ranks, April 2026", rows)
@@ -87,8 +87,8 @@ def _intervals():
                 f"{apart:.1e}",
                 "1.96 sd / sqrt(10), as published; printed to 4 digits",
             ),
-            Row("covers the true performance", "95 %", "43 %", "leaves out the test set's luck"),
-            Row("width that covers it 95 %", "1", f"{ratio:.1f}", "sd sqrt(1 + 1/10), t"),
+            Row("covers the true performance", "95%", "43%", "leaves out the test set's luck"),
+            Row("width that covers it 95%", "1", f"{ratio:.1f}", "sd sqrt(1 + 1/10), t"),
         ],
     )
 

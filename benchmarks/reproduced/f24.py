@@ -305,7 +305,7 @@ def _figure_4(summary):
                 "EB: plug-in variance is 0 at 0 and 1, random splits hide noise that models share",
             )
         )
-    return Table("Figure 4: coverage of 95 % intervals, width relative to direct", rows)
+    return Table("Figure 4: coverage of 95% intervals, width relative to direct", rows)
 
 
 def _figure_6(studies):
@@ -349,7 +349,7 @@ def _not_had():
             Row(
                 "Figure 5 (CLIP)", "dots", "-", "no predictions are public; digits-C in the studies"
             ),
-            Row("C.3 (captions)", "-70 %, -80 %", "-", "CLAIR scores are not public"),
+            Row("C.3 (captions)", "-70%, -80%", "-", "CLAIR scores are not public"),
             Row(
                 "4.3, features left out",
                 "model, confidence",

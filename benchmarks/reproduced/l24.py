@@ -151,7 +151,7 @@ def _table_3(bootstrap, accuracy, predictive, normalized):
         table = 100 * found.to_frame()[["value", "low", "high"]].astype(float)
         for (a, b), text, (_, row) in zip(pairs, texts, table.iterrows(), strict=True):
             rows.append(Row(f"{name}: {a} - {b}", text, _three(row), HUNDRED))
-    return Table("Table 3: differences of three models in points, 98.33 % each", rows)
+    return Table("Table 3: differences of three models in points, 98.33% each", rows)
 
 
 def _simulation_study(n_draws):

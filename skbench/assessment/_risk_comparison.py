@@ -164,7 +164,7 @@ class RiskComparison:
         topics = f" in {n_topics} topics" if n_topics < len(self.losses) else ""
         head = (
             f"Risk of {self.losses.shape[1]} estimators over {len(self.losses)} groups{topics}, "
-            f"each from {100 * self.items_share:.0f} % of the items; "
+            f"each from {100 * self.items_share:.0f}% of the items; "
             f"differences to {self.reference!r}"
         )
         failures = [f"{name} failed: {error}" for name, error in self.errors.items()]

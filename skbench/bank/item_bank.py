@@ -315,7 +315,7 @@ class ItemBank(BaseEstimator):
         topics = f"{len(self.topics_)} topics" if len(self.topics_) > 1 else "no topics"
         lines = [
             f"ItemBank of {len(self.items_)} items in {topics}, answered by "
-            f"{len(self.models_)} earlier models ({kind}; {100 * missing:.1f} % missing)"
+            f"{len(self.models_)} earlier models ({kind}; {100 * missing:.1f}% missing)"
         ]
         low, high = np.nanmin(means := np.nanmean(self.scores_, axis=0)), np.nanmax(means)
         lines.append(

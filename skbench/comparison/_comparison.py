@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
+from skbench._numbers import number, score_form
 from skbench.containers import Estimate
 
 POWER = 0.8  # at which `items_needed` is counted
@@ -98,16 +99,16 @@ class ModelComparison:
         row = self.to_frame().iloc[position]
         a, b, *group = self.estimate.labels[position]
         where = f" in {', '.join(map(str, group))}" if group else ""
-        level = f"{100 * self.estimate.confidence_level:.4g} %"
-        ends = "unknown"
-        if np.isfinite(row["low"]):
-            ends = f"{row['low']:.4g} to {row['high']:.4g}"
+        level = f"{100 * self.estimate.confidence_level:.4g}%"
+        names = ("difference", "standard_error", "low", "high")
+        form = score_form(row[list(names)])
+        difference, error, low, high = (number(row[name], form) for name in names)
+        ends = f"{low} to {high}" if np.isfinite(row["low"]) else "unknown"
         return [
-            f"{a} - {b}{where} = {_in_words(row['difference'], '.4g')} (standard error "
-            f"{_in_words(row['standard_error'], '.3g')}, {level} interval {ends}).",
+            f"{a} - {b}{where} = {difference} (standard error {error}, {level} interval {ends}).",
             f"p {_p_in_words(row['p_value'])} by {self.test}.",
-            *_on_pairing(row, self.unpaired_standard_error[position]),
-            *_on_items(row),
+            *_on_pairing(row, number(self.unpaired_standard_error[position], form)),
+            *_on_items(row, difference),
         ]
 
     def __len__(self):
@@ -118,16 +119,11 @@ class ModelComparison:
             return "\n".join([*self.sentences(), *self.remarks])
         head = (
             f"{len(self)} comparisons: {self.estimate.method}, "
-            f"{100 * self.estimate.confidence_level:.4g} % intervals, p by {self.test}"
+            f"{100 * self.estimate.confidence_level:.4g}% intervals, p by {self.test}"
         )
         table = self.to_frame().drop(columns=["variance_reduction", "df"])
         text = table.to_string(float_format=lambda x: f"{x:.3g}", max_rows=20)
         return "\n".join([head, text, *self.remarks])
-
-
-def _in_words(value, form):
-    """A number in a format, or "unknown"."""
-    return "unknown" if np.isnan(value) else f"{value:{form}}"
 
 
 def _on_pairing(row, unpaired):
@@ -139,20 +135,20 @@ def _on_pairing(row, unpaired):
         return []
     change = "removes" if saved >= 0 else "adds"
     return [
-        f"Pairing on {row['n_items']:.0f} shared items {change} {100 * abs(saved):.0f} % of the "
-        f"variance (correlation {row['correlation']:.2f}).",
-        f"On different items the standard error would be {unpaired:.3g}.",
+        f"Pairing on {row['n_items']:.0f} shared items {change} {100 * abs(saved):.0f}% of the "
+        f"variance (correlation {row['correlation']:z.2f}).",
+        f"On different items the standard error would be {unpaired}.",
     ]
 
 
-def _on_items(row):
+def _on_items(row, difference):
     """How many items would show a difference of this size, in a sentence."""
     if np.isinf(row["items_needed"]):
         return ["No number of such items would show a true difference of 0."]
     if np.isnan(row["items_needed"]):
         return []
     return [
-        f"To show a true difference of {row['difference']:.4g} with power {100 * POWER:.0f} % "
+        f"To show a true difference of {difference} with power {100 * POWER:.0f}% "
         f"takes {np.ceil(row['items_needed'] - 1e-9):.0f} such items."
     ]
 

@@ -207,7 +207,7 @@ def _item_verdicts(table, shared, rate):
 
 def _on_margin(relative, margin, delta):
     if relative:
-        yield f"The margin is {100 * margin:g} % of the baseline's mean: {delta:.4g}."
+        yield f"The margin is {100 * margin:g}% of the baseline's mean: {delta:.4g}."
 
 
 def _remarks(found, table, shared, delta, margin, relative):

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.stats import norm
 
 from skbench.comparison._comparison import POWER
+from skbench.stats.intervals.worst_case import worst_case_interval
 from skbench.stats.ranking import noninferiority
 from skbench.stats.ranking.power import exact_n_mcnemar, power_t
 
@@ -29,9 +30,11 @@ def power_of_items(found, margin, level, fail, reach, shifted):
         now, needed = _of_counts(found, n / left, margin, level, fail)
     else:
         variance = float(found["variance"][0]) * n
-        if not variance > 0:
-            return {"power": math.nan, "items_needed": math.nan}
         size = max(n / (df + 1), 1.0)
+        if not variance > 0:
+            alike = found["difference"][0] == 0 and math.isfinite(reach)
+            needed = _first_to_clear(margin, size, level, reach, shifted) if alike else math.nan
+            return {"power": math.nan, "items_needed": needed}
 
         def power_at(items):
             return _power_t(margin, items, variance, size, level, fail, reach, shifted)
@@ -76,6 +79,17 @@ def _power_t(margin, n, variance, size, level, fail, reach, shifted):
     if effect <= 0:
         return 0.0
     return float(power_t(effect, n, variance, level, size, reach if bounded else 0.0))
+
+
+def _first_to_clear(margin, size, level, reach, shifted):
+    """The first number of items, all answered alike, whose interval clears the margin."""
+
+    def clears(items):
+        units = items / size
+        low, _ = worst_case_interval(0.0, 0.0, units, units - 1, level, -reach, reach)
+        return (low_end(0.0, low, units, 1.0, reach) if shifted else low) > -margin
+
+    return _first(clears)
 
 
 def _first(power_at):

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 import pandas as pd
 
+from skbench._numbers import number, score_form
 from skbench._printed import records
 
 BLIND = 0.5  # a gate with less power says so before anything else
@@ -31,7 +32,8 @@ class GateResult:
     power : float
         Power of this gate, see `gate`; nan where the items do not determine it.
     items_needed : int or nan
-        Number of items like these at which the power is 0.8.
+        Number of items like these at which the power is 0.8; if all were answered alike and do not
+        tell the power, at which the gate passes.
     standard_error : float
         Standard error of the difference; 0 where the models never differ.
     n_items : int
@@ -85,26 +87,33 @@ class GateResult:
 
     def sentences(self) -> list[str]:
         """The result in words; a blind gate says so first."""
-        ends = f"{self.low:.4g} to {self.high:.4g}" if np.isfinite(self.low) else "unknown"
+        low, high, difference = map(self._number, (self.low, self.high, self.difference))
+        ends = f"{low} to {high}" if np.isfinite(self.low) else "unknown"
         verdict = (
-            f"{self.verdict.upper()}: {self.candidate} - {self.baseline} = {self.difference:.4g} "
-            f"({100 * self.confidence_level:.4g} % interval {ends}, margin {self.margin:.4g})."
+            f"{self.verdict.upper()}: {self.candidate} - {self.baseline} = {difference} "
+            f"({100 * self.confidence_level:.4g}% interval {ends}, margin {self.margin:.4g})."
         )
         words = [verdict, self._on_power()]
         if not self.power >= BLIND:
             words.reverse()
         return [*words, *self._on_topics(), *self._on_items(), *self.remarks]
 
+    def _number(self, value, sign=""):
+        """A number in score units, with as many digits as all others have."""
+        return number(value, f"{sign}{score_form([self.difference, self.low, self.high])}")
+
     def _on_power(self):
         """The power in a sentence."""
         if math.isnan(self.power):
-            return "The power of this gate is unknown: the items do not tell how they vary."
+            unknown = "The power of this gate is unknown: the items do not tell how they vary."
+            enough = math.isnan(self.items_needed) or self.verdict == "pass"
+            return unknown if enough else f"{unknown} {self.items_needed:,} such items would pass."
         what = (
             f"power against a loss of {self.margin:.4g}"
             if self.fail == "worse"
             else "chance to pass a candidate that is as good"
         )
-        size = f"{100 * self.power:.0f} % at {self.n_items:,} items; 80 % takes "
+        size = f"{100 * self.power:.0f}% at {self.n_items:,} items; 80% takes "
         size += f"{self.items_needed:,} such items."
         if self.power < BLIND:
             return f"This gate is close to blind: its {what} is {size}"
@@ -120,9 +129,9 @@ class GateResult:
         worse = self._worse_topics()["difference"]
         if worse.empty:
             return [f"No topic of {len(self.topics)} is shown to have got worse."]
-        named = ", ".join(f"{_text(label)} ({lost:+.3g})" for label, lost in worse[:5].items())
+        lost = [f"{_text(label)} ({self._number(x, '+')})" for label, x in worse[:5].items()]
         more = f" and {len(worse) - 5} more" if len(worse) > 5 else ""
-        return [f"{len(worse)} of {len(self.topics)} topics got worse: {named}{more}."]
+        return [f"{len(worse)} of {len(self.topics)} topics got worse: {', '.join(lost)}{more}."]
 
     def _on_items(self):
         """Items that changed beyond noise, in a sentence."""
@@ -157,28 +166,29 @@ class GateResult:
     def to_markdown(self) -> str:
         """A table for the summary of a pull request."""
         first, *others = self.sentences()
-        ends = [f"{x:+z.4f}" if np.isfinite(x) else "unknown" for x in (self.low, self.high)]
-        power = "unknown" if math.isnan(self.power) else f"{100 * self.power:.0f} %"
+        power = "unknown" if math.isnan(self.power) else f"{100 * self.power:.0f}%"
         needed = "unknown" if math.isnan(self.items_needed) else f"{self.items_needed:,}"
         cells = [
-            *(f"{x:.4f}" for x in self.scores), f"{self.difference:+z.4f}", *ends,
+            *map(self._number, self.scores),
+            *(self._number(x, "+") for x in (self.difference, self.low, self.high)),
             f"{self.margin:.4g}", f"{self.n_items:,}", power, needed,
         ]  # fmt: skip
         lines = [
             f"### {_MARKS[self.verdict]}: {self.candidate} against {self.baseline}",
             "",
             *([] if self.power >= BLIND else [first, ""]),
-            "| baseline | candidate | difference | low | high | margin | items | power | needed |",
+            "| baseline (old) | candidate (new) | new - old | low | high | margin | items "
+            "| power | needed |",
             "|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
             f"| {' | '.join(cells)} |",
             "",
         ]
         if self.topics is not None:
-            lines += ["| topic that got worse | difference | low | high | items |",
+            lines += ["| topic that got worse | new - old | low | high | items |",
                       "|---|---:|---:|---:|---:|"]  # fmt: skip
             lines += [
-                f"| {_text(row.Index)} | {row.difference:+z.4f} | {row.low:+z.4f} "
-                f"| {row.high:+z.4f} | {row.n_items} |"
+                f"| {_text(row.Index)} | {self._number(row.difference, '+')} "
+                f"| {self._number(row.low, '+')} | {self._number(row.high, '+')} | {row.n_items} |"
                 for row in self._worse_topics().head(_ROWS_SHOWN).itertuples()
             ] + [""]
         told = [text for text in others if not text.startswith(self.verdict.upper())]

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from skbench._checks import check_confidence_level, check_whole, check_within, floats
 from skbench._files import write_whole
+from skbench._numbers import number, score_form
 from skbench._types import Bounds
 from skbench.stats.sequential import betting
 
@@ -62,15 +63,16 @@ class SequentialResult:
         return pd.DataFrame([asdict(self)])
 
     def __str__(self):
+        numbers = self.value, self.low, self.high
+        value, low, high = (number(x, score_form(numbers)) for x in numbers)
         words = (
-            f"{self.verdict} after {self.n_items:,} items: {self.value:.4g}, "
-            f"{100 * self.confidence_level:.4g} % interval {self.low:.4g} to {self.high:.4g} "
-            "at all looks"
+            f"{self.verdict} after {self.n_items:,} items: {value}, "
+            f"{100 * self.confidence_level:.4g}% interval {low} to {high} at all looks"
         )
         if math.isnan(self.chance):
             return words
         futile = "; futile: it will hardly be decided" if self.futile else ""
-        return f"{words}; chance of a decision {100 * self.chance:.0f} %{futile}"
+        return f"{words}; chance of a decision {100 * self.chance:.0f}%{futile}"
 
 
 class Sequential:

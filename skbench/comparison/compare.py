@@ -133,11 +133,11 @@ def compare_models(
     ...     for name, values in cluster_means.items() for i, mean in enumerate(values)
     ... ])
     >>> compare_models(items, "A", "B", bounds=(-np.inf, np.inf))  # by the t test
-    A - B = -0.03 (standard error 0.01, 95 % interval -0.06182 to 0.001824).
+    A - B = -0.0300 (standard error 0.0100, 95% interval -0.0618 to 0.0018).
     p = 0.058 by t test.
-    Pairing on 4 shared items removes 95 % of the variance (correlation 0.97).
+    Pairing on 4 shared items removes 95% of the variance (correlation 0.97).
     On different items the standard error would be 0.0432.
-    To show a true difference of -0.03 with power 80 % takes 6 such items.
+    To show a true difference of -0.0300 with power 80% takes 6 such items.
     With 4 items t intervals are wide, and rough where scores are skewed.
     """
     check_option("adjust", adjust, ("none", "bonferroni", "holm"))

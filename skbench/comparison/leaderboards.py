@@ -83,7 +83,7 @@ class Leaderboard:
     def to_frame(self) -> pd.DataFrame:
         """One row per model: rank, its confidence set, ties, score and interval."""
         e = self.estimate
-        sets, rank = self.rank_sets, ranks(e.value, "best")
+        sets, rank = self.rank_sets, ranks(self.rank_sets.estimate, "best")
         rank = rank if np.isnan(rank).any() else rank.astype(int)
         columns = {"rank": rank, "rank_low": sets.low, "rank_high": sets.high, "ties": self.ties}
         columns |= {"estimate": e.value, "low": e.low, "high": e.high}
@@ -94,7 +94,7 @@ class Leaderboard:
         return len(self.estimate)
 
     def __repr__(self):
-        level = f"{100 * self.estimate.confidence_level:g} %"
+        level = f"{100 * self.estimate.confidence_level:g}%"
         best = listed(self.rank_sets.best(), most=3, show=repr)
         head = f"Leaderboard of {len(self)} models by {self.estimate.method}, {level} intervals"
         text = self.to_frame().to_string(float_format=lambda x: f"{x:.4g}", max_rows=20)
@@ -316,7 +316,7 @@ def _bounds_in_words(bounds, missing, estimate):
         )
     for row in bounds.nlargest(_MOST_TOLD, "blank").itertuples():
         yield (
-            f"{row.Index} left {100 * row.blank:.0f} % of the items blank: its score is "
+            f"{row.Index} left {100 * row.blank:.0f}% of the items blank: its score is "
             f"{row.low:.3g} to {row.high:.3g}, from all of these wrong to all right."
         )
 

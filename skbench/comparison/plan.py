@@ -217,7 +217,7 @@ def _variance(test, omega2, noise, design_effect, cluster_size, goal, effect=0.0
     if not 1 - confidence_level < power < 1:
         raise ValueError(
             f"power must be below 1 and above {1 - confidence_level:.4g}, the chance of a false "
-            f"alarm, got {power!r}. Write 0.8 for 80 %."
+            f"alarm, got {power!r}. Write 0.8 for 80%."
         )
     for name, value in zip(("omega2", "sigma2_a", "sigma2_b"), (omega2, *noise[:2]), strict=True):
         _check_number(name, value, least=0)

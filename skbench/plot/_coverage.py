@@ -172,7 +172,7 @@ class CoverageDisplay(_study.StudyDisplay):
         right.xaxis.label.set_parse_math(False)
         right.axvline(1, color=_style.INK, linewidth=1.1, zorder=2)
         self._draw_marks(right, "width_ratio")
-        notes = [f"line on the left: the nominal {100 * self.confidence_level:g} %", *self.notes]
+        notes = [f"line on the left: the nominal {100 * self.confidence_level:g}%", *self.notes]
         _style.draw_heading(left, handles, self._texts(), notes, may_run_on=True)
         return np.array([left, right])
 

@@ -56,12 +56,12 @@ class DifferenceDisplay(Display):
     >>> from skbench.plot import DifferenceDisplay
     >>> pairs = pd.MultiIndex.from_tuples([("ada", "bob"), ("ada", "cyd")])
     >>> e = Estimate([0.02, 0.1], [-0.01, 0.06], [0.05, 0.14], [0.01, 0.02], 0.975, pairs,
-    ...              "bootstrap differences, Bonferroni: all 2 hold with 95 %", "model")
+    ...              "bootstrap differences, Bonferroni: all 2 hold with 95%", "model")
     >>> display = DifferenceDisplay.from_estimate(e)
     >>> display.rows["clear"].tolist()
     [False, True]
     >>> display.notes
-    ['bootstrap differences, Bonferroni: all 2 hold with 95 % (97.5 %, if the model holds)']
+    ['bootstrap differences, Bonferroni: all 2 hold with 95% (97.5%, if the model holds)']
     """
 
     rows: pd.DataFrame

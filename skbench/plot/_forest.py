@@ -65,7 +65,7 @@ class ForestDisplay(Display):
     ...               0.95, topics, "EB", "average over groups")
     >>> display = ForestDisplay.from_estimates({"direct": direct, "EB": eb}, sort_by="EB")
     >>> display.legend["EB"]
-    'EB (95 %, average over groups)'
+    'EB (95%, average over groups)'
     >>> display.rows["EB"]["value"].index.tolist()
     ['virology', 'anatomy', 'law']
     """

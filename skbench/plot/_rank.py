@@ -122,7 +122,7 @@ class RankDisplay(Display):
         if sets is not None:
             last = max(last, int(frames["high"].max()))
             scope = "all models at once" if sets.kind == "simultaneous" else "each model by itself"
-            level = f"{100 * sets.confidence_level:g} %"
+            level = f"{100 * sets.confidence_level:g}%"
             legend["sets"] = f"ranks it may truly have ({level}, {scope})"
         notes = _rows.selection_note(
             len(order), len(asked), len(table), "the best mean ranks", "models"

@@ -121,7 +121,7 @@ class RiskDisplay(_study.StudyDisplay):
         points["low"], points["high"] = normal_interval(points["ratio"], error, confidence_level)
         notes = [f"left of 1: better than {baseline}"]
         if points["low"].notna().any():
-            notes[0] += f"; whiskers: {100 * confidence_level:g} % over repetitions"
+            notes[0] += f"; whiskers: {100 * confidence_level:g}% over repetitions"
         drawn = np.isfinite(points["ratio"]) & (points["ratio"] > 0)
         notes += _study.gap_notes(drawn, "finite ratio above 0")
         return cls(

@@ -113,7 +113,7 @@ def interval_name(name, estimate):
     """Name, level and guarantee of an estimate's intervals, as legends print them."""
     if np.all(np.isnan(estimate.low) | np.isnan(estimate.high)):
         return f"{name} (no interval)"
-    return f"{name} ({100 * estimate.confidence_level:.4g} %, {in_words(estimate.guarantee)})"
+    return f"{name} ({100 * estimate.confidence_level:.4g}%, {in_words(estimate.guarantee)})"
 
 
 def in_words(guarantee):

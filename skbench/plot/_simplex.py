@@ -80,7 +80,7 @@ class SimplexDisplay(Display):
     ...                   "category": ["text", "code", "math"] * 2})
     >>> simplex = WeightSimplex(resolution=10).fit(X, [0.9, 0.5, 0.4, 0.6, 0.7, 0.4], n=100)
     >>> SimplexDisplay.from_simplex(simplex).legend["ada"]
-    'ada: 33 %'
+    'ada: 33%'
     """
 
     weights: np.ndarray
@@ -207,7 +207,7 @@ class SimplexDisplay(Display):
 
 def _percent(share):
     """A share in whole per cent, or two digits of what is less."""
-    return f"{100 * share:.0f} %" if share >= 0.01 or share == 0 else f"{100 * share:.2g} %"
+    return f"{100 * share:.0f}%" if share >= 0.01 or share == 0 else f"{100 * share:.2g}%"
 
 
 def _nearest_weighting(weights):
@@ -264,4 +264,4 @@ def _draw_level(ax, corner, share):
     outward = np.array([(-_HEIGHT, 0.5), (0, -1), (_HEIGHT, 0.5)])[corner]
     look = {"va": "center", "color": _style.MUTED, "fontsize": 7.5}
     ha = ("right", "center", "left")[corner]
-    _style.write(ax, f"{100 * share:.0f} %", start, 10 * outward, ha=ha, **look)
+    _style.write(ax, f"{100 * share:.0f}%", start, 10 * outward, ha=ha, **look)

@@ -14,7 +14,7 @@ from skbench.summaries.features import joined_features
 
 # Weight of the pooled residual variance, in degrees of freedom. Own variances of 10
 # labels go with the errors of the estimates: groups that happen to look perfect would
-# not be shrunk. From 10 to 60 errors change by 4 %, coverage by .01 (benchmarks/grouped_ppi.py).
+# not be shrunk. From 10 to 60 errors change by 4%, coverage by .01 (benchmarks/grouped_ppi.py).
 _BORROWED_FREEDOM = 20
 _CHANCE = 4.0  # F value of a useful autorater: one useless in 20 passes
 _DF_SLACK = 1e-9  # degrees of freedom of equal clusters are whole but for rounding

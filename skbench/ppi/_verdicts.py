@@ -13,10 +13,10 @@ from skbench.stats.ppi.chain_rule import prior_pull
 
 MOST_VALUES = 10  # beyond, few labels per value leave little but the prior
 # The prior of each value has the weight of one label. With fewer labels per value than this,
-# times the number of other values, 95 % intervals may cover less than .93
+# times the number of other values, 95% intervals may cover less than .93
 # (doc/user_guide/chain_rule).
 _LABELS_PER_OTHER_VALUE = 10
-_MOST_PULL = 0.5  # of the prior, in standard errors: then a 95 % interval covers .92
+_MOST_PULL = 0.5  # of the prior, in standard errors: then a 95% interval covers .92
 _MATTERS = 0.02  # share of the rows that makes a value count
 _N_NAMED = 3
 _N_BINS = 5
@@ -165,7 +165,7 @@ def few_unlabeled(table):
 
 
 def has_enough_labels(verdicts, y, by=None):
-    """Whether 95 % intervals of the chain rule cover .93, in every group that has labels."""
+    """Whether 95% intervals of the chain rule cover .93, in every group that has labels."""
     scores = autorater_scores(score_table(verdicts, numeric=False), numeric=False)
     data = ppi_data(scores, y, by)
     codes, values = _factorized(data.autorater[:, 0])
@@ -194,7 +194,7 @@ def warn_of_the_prior(table, values, label_values, standard_errors):
         return
     group = int(np.argmax(bad))
     named = [
-        f"{values[i]!r} has {labels[group, i]} ({100 * share[group, i]:.0f} % of the rows)"
+        f"{values[i]!r} has {labels[group, i]} ({100 * share[group, i]:.0f}% of the rows)"
         for i in np.flatnonzero(thin[group])[:_N_NAMED]
     ]
     where = "" if len(bad) == 1 else f" in {bad.sum()} of {len(bad)} groups; in the first"

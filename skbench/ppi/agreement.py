@@ -77,11 +77,11 @@ class JudgeAgreement:
         if len(self.table) > 1:
             words.append(
                 f"{len(self.table)} judges are worth {self.effective_judges:.1f} independent ones "
-                f"({low:.1f} to {high:.1f}); alpha of people and all judges is {self.alpha:.2f}."
+                f"({low:.1f} to {high:.1f}); alpha of people and all judges is {self.alpha:z.2f}."
             )
         if self.vote is not None:
             ways = self.vote.itertuples()
-            parts = [f"{w.Index} {w.value:.2f} ({w.low:.2f} to {w.high:.2f})" for w in ways]
+            parts = [f"{w.Index} {w.value:z.2f} ({w.low:z.2f} to {w.high:z.2f})" for w in ways]
             weights = ", ".join(f"{name} {w:.2f}" for name, w in self.vote_weights.items())
             words.append(f"Agreement with people: {', '.join(parts)}; weights: {weights}.")
         never = self.table.index[np.isnan(np.diag(self.error_correlation))]

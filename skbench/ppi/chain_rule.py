@@ -99,7 +99,7 @@ class ChainRulePPI(PPIEstimator):
     Warns
     -----
     UserWarning
-        If scores are cut into bins, a value of 2 % of the rows or more has no label, or
+        If scores are cut into bins, a value of 2% of the rows or more has no label, or
         "jeffreys" moves the estimate by more than half of its standard error (see the notes).
 
     Notes
@@ -116,7 +116,7 @@ class ChainRulePPI(PPIEstimator):
     of .99, two values, 20 labels and a useless autorater. From a fifth of a standard deviation
     on, the interval also covers that of [1]_ moved by the pull.
 
-    95 % intervals cover some .93 or more where each of two values has 10 labels, each of three 20,
+    95% intervals cover some .93 or more where each of two values has 10 labels, each of three 20,
     and so on by tens (test_coverage_with_enough_labels). With fewer labels "jeffreys" can fail:
     with a truth of .95 it covers .91 at 10 labels of two values, .84 at 15 labels of three, and
     hardly ever at 30 labels of ten. A warning reports a pull of more than half a standard error.
@@ -124,7 +124,7 @@ class ChainRulePPI(PPIEstimator):
     Side by side (section 5.3) ``theta = sum_a P(A = a) (P(H = w | a) - P(H = l | a))``. The three
     probabilities given one verdict have one joint Dirichlet posterior from the labeled rows:
     Table 1 of [1]_ has "h in {w, t}" and "in S~_N" where {w, l} and S_n are meant. With a useless
-    autorater and win, tie and loss probabilities of .8, .05 and .15, 95 % intervals cover .93 at
+    autorater and win, tie and loss probabilities of .8, .05 and .15, 95% intervals cover .93 at
     10 labels, .94 at 30 and .96 at 100; with "jeffreys" .88, .93 and .94
     (test_few_labels_per_verdict_under_cover).
 

@@ -207,9 +207,9 @@ class PPIMean(PPIEstimator):
     without bounds, and cost a degree of freedom each. The weight of one is cut to [0, 1], so the
     units of its score matter.
 
-    Coverage of 95 % intervals by simulation with binary labels, 300 unlabeled
-    rows, truth .95 and an autorater right on 95 % (90 %) of the good (bad) rows, at
-    10, 20, 30, 50 and 100 labels: "z" .23, .58, .75, .89 and .90, of width 0 in 60 %
+    Coverage of 95% intervals by simulation with binary labels, 300 unlabeled
+    rows, truth .95 and an autorater right on 95% (90%) of the good (bad) rows, at
+    10, 20, 30, 50 and 100 labels: "z" .23, .58, .75, .89 and .90, of width 0 in 60%
     of the draws with 10; "t" 1, 1, 1, 1 and .96 (test_z_interval_fails_with_few_labels).
     "t" never fell below .93 (test_default_interval_covers), with 4 unlabeled rows too. The choice
     of "auto" depends on numbers of rows and the explained variance

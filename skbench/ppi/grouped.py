@@ -114,7 +114,7 @@ class GroupedPPI(BaseEstimator):
     empirical Bayes on the summary has .16 to .43 of the mean squared error of the estimates
     alone, and its intervals cover .95 to .98 (test_bridge_in_every_cell). For the mean of all
     reviews of a product its errors with ``PPIMean(population="rows")`` are .39 to .70 of those of
-    [1]_, and 95 % intervals cover .94 to .96 (test_mean_of_these_rows).
+    [1]_, and 95% intervals cover .94 to .96 (test_mean_of_these_rows).
 
     When not to use it: with an untuned autorater (``power_tuning=False``) before
     shrinkage; with `StratifiedPPI` or `ChainRulePPI` before shrinkage in groups of few

@@ -44,7 +44,7 @@ class MonteCarloPPI(BaseEstimator):
         on the first axis and returns one number per draw, or one row per draw for
         several quantities.
     n_draws : int, default=10_000
-        Number of draws. The ends of a 95 % interval are then off by some 2 % of a
+        Number of draws. The ends of a 95% interval are then off by some 2% of a
         standard deviation.
     random_state : None, int, RandomState or Generator, default=None
         Makes the draws repeatable.

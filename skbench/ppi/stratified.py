@@ -93,10 +93,10 @@ class StratifiedPPI(PPIEstimator):
     sizes, in closed form. Variances are smoothed for bounded labels as in `PPIMean`.
 
     Strata fitted on the labels have smaller residuals than new rows would, so the guarantee is
-    "none". Of 95 % intervals from 50 to 100 labels, forests and boosting covered .85 to .92, a
+    "none". Of 95% intervals from 50 to 100 labels, forests and boosting covered .85 to .92, a
     tree grown out .84 to .93, a tree of `n_strata` leaves .93 to .96
     (test_strata_fitted_on_the_labels). A search over `n_strata` has the guarantee "none" too: at
-    300 labels 95 % intervals covered .93 with quantiles and .88 with trees.
+    300 labels 95% intervals covered .93 with quantiles and .88 with trees.
 
     `predict` gives a row ``lambda_k f + r_k + c``: weight and rectifier of its stratum, the
     mean ones in a stratum that no fitted row is in, and the constant that makes the mean over

@@ -3,8 +3,8 @@
 from skbench.readers._answers import Format, answer_of, records_by_line
 from skbench.readers._json import document, value_at
 
-# Ways in which a simulation ends that say nothing about the agent (src/tau2/metrics).
-_NO_ANSWER = ("infrastructure_error", "user_error", "context_window_exceeded")
+# Ways in which a simulation ends that tau2-bench leaves out of its own rates.
+_NO_ANSWER = ("infrastructure_error", "context_window_exceeded")
 
 
 def _simulations(path, bad, notes):

@@ -64,15 +64,13 @@ class Format(NamedTuple):
     note: str = ""  # what users must know of such results
 
 
-def records_in(*keys):
-    """Records that are lists under these keys of one document, the first at least."""
+def records_in(key):
+    """Records that are a list under a key of one document; the head is the document."""
 
     def read(path, bad, notes):
         head = document(path)
-        for key in keys:
-            found = head[key] if key == keys[0] else head.get(key) or []
-            for number, record in enumerate(found, start=1):
-                yield f"{key} {number}", record, head
+        for number, record in enumerate(head[key], start=1):
+            yield f"{key} {number}", record, head
 
     return read
 

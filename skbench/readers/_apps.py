@@ -4,7 +4,7 @@ import json
 import re
 from hashlib import sha1
 
-from skbench.readers._answers import Format, answer_of, records_in
+from skbench.readers._answers import Format, answer_of
 from skbench.readers._json import document, records, value_at
 from skbench.readers.loading import without_suffixes
 
@@ -14,28 +14,40 @@ def _digest(value):
     return sha1(text.encode(), usedforsecurity=False).hexdigest()
 
 
-def _events(path, bad, notes):
-    """Events with scores; the head is the line that describes the evaluation."""
-    spec, finished = {}, False
+def _samples(path, bad, notes):
+    """The events of each sample together; the head is the line that describes the evaluation."""
+    spec, found, finished = {}, {}, False
     for number, record in records(path, bad):
         spec = record.get("spec", spec)
         finished = finished or "final_report" in record
-        if record.get("type") in ("match", "metrics") and record.get("sample_id") is not None:
-            yield number, record, spec
+        name = record.get("sample_id")
+        if name is not None:
+            sample = found.setdefault(name, (number, {"sample_id": name, "scores": {}}))[1]
+            if record.get("type") in ("match", "metrics"):
+                sample["scores"] |= record.get("data") or {}
     if not finished:
         notes.append(f"{str(path)!r} has no final report: the run did not finish")
+    yield from ((number, sample, spec) for number, sample in found.values())
 
 
-def _openai(event, spec, path):
-    """An event of a sample (evals/record.py, RunSpec in evals/base.py)."""
+def _openai(sample, spec, path):
+    """A sample (evals/record.py, RunSpec in evals/base.py)."""
     return answer_of(
         ",".join(map(str, spec.get("completion_fns") or [without_suffixes(path)])),
         str(spec.get("eval_name") or without_suffixes(path)),
-        str(event["sample_id"]),
-        event.get("data") or {},
+        str(sample["sample_id"]),
+        sample["scores"],
         name=spec.get("run_id"),
-        settings=repr(value_at(spec, "run_config.command_line_args")),
     )
+
+
+def _cases(path, bad, notes):
+    """Test cases and conversations of a test run."""
+    run = document(path)
+    run = run.get("testRunData", run)
+    for key in ("testCases", "conversationalTestCases"):
+        for number, case in enumerate(run.get(key) or [], start=1):
+            yield f"{key} {number}", case, run
 
 
 def _deepeval(case, run, path):
@@ -67,7 +79,6 @@ def _mlflow(row, model, path):
     return answer_of(model, "evaluation table", str(row["row"]), scores, digest=digest)
 
 
-OPENAI = Format("OpenAI evals", ({"spec"},), _events, _openai, "sample_id", in_parts=True)
-_CASES = records_in("testCases", "conversationalTestCases")
-DEEPEVAL = Format("DeepEval", ({"testCases"},), _CASES, _deepeval, "name")
+OPENAI = Format("OpenAI evals", ({"spec"},), _samples, _openai, "sample_id")
+DEEPEVAL = Format("DeepEval", ({"testCases"}, {"testRunData"}), _cases, _deepeval, "name")
 MLFLOW = Format("MLflow", ({"columns", "data"},), _rows, _mlflow, "row")

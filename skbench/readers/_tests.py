@@ -56,5 +56,5 @@ def _pytest(test, report, path):
 
 
 JUNIT = Format("JUnit XML", (), _cases, _junit, "testcase")
-_PYTEST_SIGNS = ({"exitcode", "root", "environment"},)
+_PYTEST_SIGNS = ({"exitcode", "root", "tests"},)
 PYTEST = Format("pytest-json-report", _PYTEST_SIGNS, records_in("tests"), _pytest, "nodeid")

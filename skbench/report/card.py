@@ -70,7 +70,7 @@ def _document(card, frame, biases):
 
 
 def _ends(value, low, high):
-    return "unknown" if np.isnan(value) else f"{value:.2f} ({low:.2f} to {high:.2f})"
+    return "unknown" if np.isnan(value) else f"{value:z.2f} ({low:z.2f} to {high:z.2f})"
 
 
 def _on_estimates(card, rows):
@@ -87,6 +87,6 @@ def _on_position(biases):
     return [
         f"{name} favors what is shown first by {_ends(b['bias'], b['low'], b['high'])}"
         + ("." if np.isnan(b["inconsistent"]) else
-           f"; shown the other way round, {100 * b['inconsistent']:.0f} % of verdicts change.")
+           f"; shown the other way round, {100 * b['inconsistent']:.0f}% of verdicts change.")
         for name, b in biases.items()
     ]  # fmt: skip

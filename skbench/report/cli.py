@@ -3,6 +3,7 @@
 import io
 import os
 import sys
+from copy import copy
 from importlib import import_module
 
 _HELP = """Honest estimates of model performance from few items per topic.
@@ -51,14 +52,7 @@ def main(args=None):
     # Read when numpy is loaded. Matrices have a few dozen rows here: threads only wait.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from skbench import __version__
-
-    quiet = click.Option(
-        ["-q", "--quiet"],
-        is_flag=True,
-        expose_value=False,
-        callback=lambda context, _, value: context.meta.update({"skbench.quiet": value}),
-        help="Print no notes, only results, warnings and errors.",
-    )
+    from skbench.report.options import COMMON
 
     class Commands(click.Group):
         """Lists all commands without reading them: most of them load pandas."""
@@ -69,9 +63,8 @@ def main(args=None):
         def get_command(self, context, name):
             if name not in COMMANDS:
                 return None
-            command = getattr(import_module(f"skbench.report.{name}"), name)
-            if "quiet" not in {param.name for param in command.params}:
-                command.params.append(quiet)
+            command = copy(getattr(import_module(f"skbench.report.{name}"), name))
+            command.params = [*command.params, *COMMON]
             return command
 
         def format_commands(self, context, formatter):

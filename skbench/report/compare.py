@@ -4,16 +4,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
-import numpy as np
-import pandas as pd
 
-from skbench.report import past as pasts
-from skbench.report import reading, tables
+from skbench._lazy import later
+from skbench._numbers import score_form
 from skbench.report.formats import format_options, show_estimates
 from skbench.report.options import Names, model_options, population_option
-from skbench.report.table import Column, Table, p_value, score_form
+from skbench.report.table import Column, Table, p_value
 from skbench.report.terminal import DataError, in_one_line, print_prose, working
-from skbench.report.understanding import counted
+
+pasts = later("skbench.report.past")
+reading = later("skbench.report.reading")
+tables = later("skbench.report.tables")
+understanding = later("skbench.report.understanding")
 
 
 @click.command()
@@ -75,6 +77,8 @@ def compare(file, a, b, by, bounds, confidence_level, missing, adjust, form, **o
 
 def _read(file, a, b, by, roles, missing):
     """Rows, columns, and which two models: of one file, or one of each of two files."""
+    import pandas as pd
+
     if a is None or not Path(a).exists():
         return *reading.read_models(file, by, roles, missing), a, b
     if b is not None:
@@ -120,13 +124,15 @@ def _two(names):
 
 def _table(result, frame):
     """The table for people; narrow terminals lack correlation and numbers of items."""
+    import numpy as np
+
     form = score_form(frame["value"])
     needed = np.ceil(frame["items_needed"] - 1e-9)
     columns = [Column("a", frame["model_a"]), Column("b", frame["model_b"])]
     if "topic" in frame:
         columns.append(Column("topic", frame["topic"]))
     columns += [
-        Column("difference", frame["value"], form),
+        Column("difference\n(a - b)", frame["value"], form),
         Column("low", frame["low"], form),
         Column("high", frame["high"], form),
         Column("a is", frame["verdict"], align="right"),
@@ -137,13 +143,13 @@ def _table(result, frame):
     ]
     e = result.estimate
     head = [
-        f"{counted(len(result), 'comparison')}: {e.method}",
-        f"{100 * e.confidence_level:.4g} % intervals; p-values by {result.test}",
+        f"{understanding.counted(len(result), 'comparison')}: {e.method}",
+        f"{100 * e.confidence_level:.4g}% intervals; p-values by {result.test}",
         *result.remarks,
     ]
     clear = int(np.sum(np.isin(result.verdict, ("better", "worse"))))
     note = (
         f"{clear} of {len(result)} differences are clear: their intervals leave out 0. 'needed' is "
-        "the number of items at which a true difference of the size observed shows with power 80 %."
+        "the number of items at which a true difference of the size observed shows with power 80%."
     )
     return Table(columns, head, tables.method_and_promise(e), [note])

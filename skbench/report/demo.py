@@ -5,11 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
-import numpy as np
-import pandas as pd
 
 from skbench._files import write_whole
-from skbench._printed import NUMBERS
 from skbench.report.options import seed_option
 from skbench.report.table import Column, Table
 from skbench.report.terminal import in_one_line, print_prose, save_picture, say, working
@@ -66,7 +63,7 @@ def demo(seed, n_images, output):
             Column("method", scores["method"]),
             Column("squared error x 1000", 1000 * scores["mse"], ".1f"),
             Column("of direct", scores["ratio"], ".2f"),
-            Column("covered", 100 * scores["coverage"], lambda share: f"{share:.1f} %"),
+            Column("covered", 100 * scores["coverage"], lambda share: f"{share:.1f}%"),
             Column("mean width", scores["width"], ".3f"),
         ]
         print_grid(Table(columns))
@@ -98,6 +95,9 @@ def _estimated(items, sample, features, seed):
 
 def _with_earlier_models(items, sample, labels):
     """Estimates of each model by an item bank whose past are all the others, as of these labels."""
+    import pandas as pd
+
+    from skbench._printed import NUMBERS
     from skbench.bank import ItemBank, UnitLevelModel
 
     with_all = ItemBank().fit(items)
@@ -113,6 +113,9 @@ def _with_earlier_models(items, sample, labels):
 
 def method_scores(estimates, truth):
     """How near the estimates came to the truth, one row per method; ratios are to the first."""
+    import numpy as np
+    import pandas as pd
+
     scores = pd.DataFrame(index=list(estimates))
     scores["method"] = [e.method for e in estimates.values()]
     scores["mse"] = [np.mean((e.value - truth) ** 2) for e in estimates.values()]
@@ -125,10 +128,14 @@ def method_scores(estimates, truth):
 def error_removed(before, after, clusters):
     """Share of the squared error that went away, and its standard error over dependent clusters.
 
+    >>> import numpy as np
     >>> removed, _ = error_removed(np.array([4.0, 6.0]), np.array([1.0, 3.0]), np.array([0, 1]))
     >>> round(removed, 3)
     0.6
     """
+    import numpy as np
+    import pandas as pd
+
     ratio = after.sum() / before.sum()
     # after - ratio * before sums to 0, so its cluster sums are deviations already.
     sums = pd.Series(after - ratio * before).groupby(clusters).sum()
@@ -138,12 +145,12 @@ def error_removed(before, after, clusters):
 
 def _verdict(removed, error, covered):
     """What the mixed model was good for, in a sentence."""
-    figure = f"{100 * abs(removed):.0f} % (standard error {100 * error:.0f} %)"
+    figure = f"{100 * abs(removed):.0f}% (standard error {100 * error:.0f}%)"
     found = "removed" if removed > 0 else "added"
     doubt = ", too little to tell from chance" if abs(removed) <= _CLEAR * error else ""
     return (
         f"The mixed model {found} {figure} of the squared error of the direct estimates{doubt}; "
-        f"its 95 % intervals covered the truth of {100 * covered:.0f} % of the groups."
+        f"its 95% intervals covered the truth of {100 * covered:.0f}% of the groups."
     )
 
 

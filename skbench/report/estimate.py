@@ -3,10 +3,8 @@
 from dataclasses import replace
 
 import click
-import numpy as np
 
-from skbench.report import past as pasts
-from skbench.report import reading, tables
+from skbench._lazy import later
 from skbench.report.formats import format_options, show_estimates
 from skbench.report.options import (
     Names,
@@ -17,8 +15,12 @@ from skbench.report.options import (
     seed_option,
 )
 from skbench.report.terminal import DataError, in_one_line, save_picture, say, working
-from skbench.report.understanding import counted
 from skbench.report.wording import METHODS
+
+pasts = later("skbench.report.past")
+reading = later("skbench.report.reading")
+tables = later("skbench.report.tables")
+understanding = later("skbench.report.understanding")
 
 _VARIANCES = ("smoothed", "plug-in", "pooled", "agresti", "model")
 _WITHOUT_FEATURES = ("direct", "james-stein")
@@ -105,9 +107,9 @@ def estimate(file, method, confidence_level, plot, form, **options):
             "score": reading.score_name(rows),
             "sample_size_ratio": None if ratio is None else ratio._asdict(),
         }
-        show_estimates(form, table, estimated, "groups", frame, **known)
         if plot is not None:
             save_plot(plot, summary, direct, estimated, reading.score_name(rows))
+        show_estimates(form, table, estimated, "groups", frame, **known)
 
 
 def _check_usage(method, options):
@@ -261,6 +263,8 @@ def _shown(frame, items, summary, direct, estimate):
 
 def _width(estimate, direct):
     """How wide intervals are, where those to compare with have a width."""
+    import numpy as np
+
     from skbench.stats.intervals.moments import ROUNDING
 
     ours, theirs = (e.high - e.low for e in (estimate, direct))
@@ -274,9 +278,11 @@ def _width(estimate, direct):
 
 def _size(table, items, summary):
     """How many groups and scores, and what ties the scores together."""
+    import numpy as np
+
     kinds = [(table[name].nunique(), name) for name in ("model", "topic")]
-    product = " x ".join(counted(*kind) for kind in kinds if kind[0])
-    parts = [f"{counted(len(table), 'group')} ({product})"]
+    product = " x ".join(understanding.counted(*kind) for kind in kinds if kind[0])
+    parts = [f"{understanding.counted(len(table), 'group')} ({product})"]
     if not np.isnan(summary.n).any():
         least, most = summary.n.min(), summary.n.max()
         per_group = f"{least:g}" if least == most else f"{least:g} to {most:g}"

@@ -2,14 +2,13 @@
 
 import functools
 import json
+import math
 import sys
 
 import click
-import numpy as np
-import pandas as pd
 
 from skbench import __version__
-from skbench.report.terminal import visible
+from skbench.report.terminal import print_notes, visible
 from skbench.report.writers import as_latex, as_markdown, print_whole
 
 _FORMS = {"json": "JSON", "csv": "CSV", "markdown": "a Markdown table", "latex": "a LaTeX table"}
@@ -81,15 +80,16 @@ def print_json(document):
 
 def _plain(value):
     """A value as JSON has it: tables as lists of objects, what is not known or finite as null."""
-    if isinstance(value, pd.DataFrame):
+    if hasattr(value, "columns"):  # a table
         return [_plain(row) for row in value.astype(object).to_dict("records")]
     if isinstance(value, dict):
         return {str(name): _plain(part) for name, part in value.items()}
-    if isinstance(value, (list, tuple, np.ndarray)):
+    if hasattr(value, "tolist"):  # of numpy
+        value = value.tolist()
+    if isinstance(value, (list, tuple)):
         return [_plain(part) for part in value]
-    value = value.item() if isinstance(value, np.generic) else value
     if isinstance(value, float):
-        return value if np.isfinite(value) else None
+        return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, (bool, int)) else str(value)
 
 
@@ -107,6 +107,7 @@ def _no_formula(value):
 
 def print_data(text):
     """Print for programs; on a terminal control characters of names are shown, not sent."""
+    print_notes()
     if sys.stdout.isatty():
         text = "\n".join(map(visible, text.split("\n")))
     click.echo(text, color=True)  # else it would take colors out of names

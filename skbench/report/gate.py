@@ -6,8 +6,7 @@ from pathlib import Path
 import click
 
 from skbench._files import write_whole
-from skbench.report import past as pasts
-from skbench.report import reading, tables
+from skbench._lazy import later
 from skbench.report.formats import form_option, print_data, print_json
 from skbench.report.options import (
     Names,
@@ -15,6 +14,7 @@ from skbench.report.options import (
     bounds_option,
     choice_option,
     file_option,
+    in_unit,
     level_option,
     past_options,
     population_option,
@@ -22,6 +22,9 @@ from skbench.report.options import (
 )
 from skbench.report.terminal import DataError, in_one_line, print_line, say, working
 
+pasts = later("skbench.report.past")
+reading = later("skbench.report.reading")
+tables = later("skbench.report.tables")
 EXIT_CODES = {"pass": 0, "fail": 3, "undecided": 4}
 _KEPT = ("model", "topic", "item", "cluster", "score")
 
@@ -29,7 +32,7 @@ _KEPT = ("model", "topic", "item", "cluster", "score")
 @click.command()
 @click.argument("old")
 @click.argument("new")
-@click.option("--margin", type=Share(), required=True, help="Tolerated loss, above 0, such as 3%.")
+@click.option("--margin", type=Share(0), required=True, help="Tolerated loss, above 0, such as 3%.")
 @click.option("--relative", is_flag=True, help="The margin is a share of the baseline's mean.")
 @click.option("--baseline", help="Model of OLD, where it holds several.")
 @click.option("--candidate", help="Model of NEW, where it holds several.")
@@ -61,6 +64,12 @@ def gate(old, new, margin, undecided, save_baseline, form, **options):
         raise click.UsageError("--save-baseline takes a file that ends in .csv.")
     with in_one_line():
         result, rows = _decided(old, new, margin, options)
+        outcome = result.verdict
+        if outcome == "undecided" and undecided is not None:
+            outcome = undecided
+            say(f"undecided: taken as {undecided} (--undecided {undecided})")
+        if save_baseline and outcome == "pass":
+            _store(rows, save_baseline)
         if form == "json":
             print_json(_document(result))
         elif form == "markdown":
@@ -68,12 +77,6 @@ def gate(old, new, margin, undecided, save_baseline, form, **options):
         else:
             for sentence in result.sentences():
                 print_line(sentence)
-        outcome = result.verdict
-        if outcome == "undecided" and undecided is not None:
-            outcome = undecided
-            say(f"undecided: taken as {undecided} (--undecided {undecided})")
-        if save_baseline and outcome == "pass":
-            _store(rows, save_baseline)
     sys.exit(EXIT_CODES[outcome])
 
 
@@ -122,7 +125,9 @@ def _decided(old, new, margin, options):
         [rows_old.items.assign(model=baseline), rows_new.items.assign(model=candidate)]
     )
     both = rows_new._replace(items=items)
-    settings["bounds"] = reading.score_range(both, bounds)
+    settings["bounds"] = known_range = reading.score_range(both, bounds)
+    if not settings["relative"]:
+        margin = in_unit(margin, known_range)
     settings["population"] = reading.population_of(asked, items, with_past)
     if with_past:
         settings["bank"] = bank = pasts.read_bank(past, file, by, options, [candidate])

@@ -1,6 +1,6 @@
 """A report in a few sentences: what is in doubt, who may be best, what would settle the rest."""
 
-from skbench.report.table import number, score_form
+from skbench._numbers import number, score_form
 from skbench.report.tables import unlike_groups
 from skbench.report.understanding import counted
 

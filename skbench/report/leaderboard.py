@@ -4,15 +4,18 @@ from dataclasses import replace
 
 import click
 
-from skbench.report import past as pasts
-from skbench.report import reading, tables
+from skbench._lazy import later
+from skbench._numbers import score_form
 from skbench.report.formats import format_options, show_estimates
 from skbench.report.options import Names, model_options, plot_option, population_option
-from skbench.report.rank_scores import published_rows, show_rank_scores
-from skbench.report.table import Column, Table, score_form
+from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line, save_picture, working
-from skbench.report.understanding import counted
 
+pasts = later("skbench.report.past")
+rank_scores = later("skbench.report.rank_scores")
+reading = later("skbench.report.reading")
+tables = later("skbench.report.tables")
+understanding = later("skbench.report.understanding")
 _MOST_LETTERS = 12  # groups of ties that letters keep readable
 
 
@@ -55,12 +58,12 @@ def leaderboard(file, topics, bounds, confidence_level, missing, half_width, n_r
     with in_one_line():
         if half_width is not None:
             _refuse_options(of_items)
-            rows = published_rows(file, options["model"], options["score"])
-            return show_rank_scores(form, rows, half_width, n_runs, confidence_level)
+            rows = rank_scores.published_rows(file, options["model"], options["score"])
+            return rank_scores.show_rank_scores(form, rows, half_width, n_runs, confidence_level)
         rows, columns = reading.read_models(file, topics, options, missing, whole_sets=True)
         if "euroeval" in rows.formats:
             _refuse_options(of_items)
-            return show_rank_scores(form, rows.items, None, n_runs, confidence_level)
+            return rank_scores.show_rank_scores(form, rows.items, None, n_runs, confidence_level)
         known_range = reading.score_range(rows, bounds)
         with working("ranking"):
             learned = pasts.learn(past, bank, rows, file, topics, options, known_range)
@@ -77,9 +80,9 @@ def leaderboard(file, topics, bounds, confidence_level, missing, half_width, n_r
             "remarks": board.remarks,
         }
         table = board_table(board, frame, _size(items, columns))
-        show_estimates(form, table, board.estimate, "models", frame, **known)
         if plot is not None:
             save_picture(ranking_picture(board, reading.score_name(rows)), plot)
+        show_estimates(form, table, board.estimate, "models", frame, **known)
 
 
 def _refuse_options(options):
@@ -130,9 +133,9 @@ def board_table(board, frame, size):
         )
     e = board.estimate
     head = [
-        f"{counted(len(board), 'model')} on {size}: {e.method}",
+        f"{understanding.counted(len(board), 'model')} on {size}: {e.method}",
         f"score: {tables.promise(e)}",
-        f"ranks: {100 * e.confidence_level:g} %, all models at once: every model's rank is in its "
+        f"ranks: {100 * e.confidence_level:g}%, all models at once: every model's rank is in its "
         "set",
     ]
     names = [str(name) for name in board.rank_sets.best()]
@@ -142,6 +145,7 @@ def board_table(board, frame, size):
 
 
 def _size(items, columns):
+    counted = understanding.counted
     size = counted(items.drop_duplicates([*(columns["by"] or []), "item"]).shape[0], "item")
     if columns["by"]:
         size += f" of {counted(_n_topics(items, columns), 'topic')}"

@@ -1,6 +1,10 @@
 """Options that several commands share."""
 
+import math
+
 import click
+
+from skbench.report.terminal import MOST_NOTES, MOST_ROWS
 
 
 class Names(click.ParamType):
@@ -38,31 +42,35 @@ class Percent(float):
 
 
 class Share(click.ParamType):
-    """A number, or a share in percent."""
+    """A number strictly between low and high, or a share in percent."""
 
     name = "number"
 
+    def __init__(self, low=-math.inf, high=math.inf):
+        self.low, self.high = low, high
+
     def convert(self, value, param, ctx):
-        """3% is 0.03."""
-        if isinstance(value, float):
-            return value
-        text = value.strip()
+        """3% is 0.03, and 70 is a slip where 70% is meant."""
+        text = str(value).strip()
         try:
-            return Percent(float(text[:-1]) / 100) if text.endswith("%") else float(text)
+            share = Percent(float(text[:-1]) / 100) if text.endswith("%") else float(text)
         except ValueError:
             self.fail(f"{value!r} is no number. Write 0.03 or 3%.", param, ctx)
+        if not self.low < share < self.high:
+            needed = "a finite number"
+            if math.isfinite(self.high):
+                needed = f"strictly between {self.low:g} and {self.high:g}"
+            elif math.isfinite(self.low):
+                needed += f" above {self.low:g}"
+            slip = self.high == 1 and 1 < share < 100
+            hint = f" Write {share / 100:g} or {share:g}%." if slip else ""
+            self.fail(f"{value} is not {needed}.{hint}", param, ctx)
+        return value if isinstance(value, float) else share
 
 
-class Accuracy(Share):
-    """A share strictly between 0 and 1."""
-
-    def convert(self, value, param, ctx):
-        """70% is 0.7; 70 is a slip."""
-        share = super().convert(value, param, ctx)
-        if not 0 < share < 1:
-            hint = f" Write {share / 100:g} or {share:g}%." if 1 < share < 100 else ""
-            self.fail(f"{value} is not strictly between 0 and 1.{hint}", param, ctx)
-        return share
+def in_unit(share, known_range):
+    """A share in score units: one in percent, of scores from 0 to 100, is in points."""
+    return 100 * share if isinstance(share, Percent) and known_range == (0.0, 100.0) else share
 
 
 _READING = (
@@ -93,13 +101,13 @@ _READING = (
 )
 level_option = click.option(
     "--confidence-level",
-    type=Accuracy(),
+    type=Share(0, 1),
     default=0.95,
     show_default=True,
 )
 bounds_option = click.option(
     "--bounds",
-    type=float,
+    type=Share(),
     nargs=2,
     metavar="LOW HIGH",
     help="Lowest and highest possible score: estimates and intervals are cut to that range.",
@@ -166,3 +174,48 @@ def _adding(*options):
 reading_options = _adding(*_READING)
 past_options = _adding(*_PAST)
 model_options = _adding(*_READING, bounds_option, level_option, _MISSING, *_PAST)
+
+
+class Rows(click.ParamType):
+    """A number of rows, or all of them."""
+
+    name = "N|all"
+
+    def convert(self, value, param, ctx):
+        """None for all."""
+        if value == "all":
+            return None
+        if not str(value).isdigit():
+            self.fail(f"{value!r} is no number of rows. Write a whole number, or all.", param, ctx)
+        return int(value)
+
+
+_MOST_NOTES = 3
+# Of every command, and kept in the meta of its context: see terminal.setting.
+COMMON = (
+    click.Option(
+        ["--rows"],
+        type=Rows(),
+        default="20",
+        show_default=True,
+        expose_value=False,
+        callback=lambda context, _, rows: context.meta.update({MOST_ROWS: rows}),
+        help="Rows of a table to print; files have all.",
+    ),
+    click.Option(
+        ["-q", "--quiet"],
+        is_flag=True,
+        expose_value=False,
+        callback=lambda context, _, quiet: context.meta.update({MOST_NOTES: 0} if quiet else {}),
+        help="Print no notes, only results, warnings and errors.",
+    ),
+    click.Option(
+        ["-v", "--verbose"],
+        is_flag=True,
+        expose_value=False,
+        callback=lambda context, _, verbose: context.meta.setdefault(
+            MOST_NOTES, math.inf if verbose else _MOST_NOTES
+        ),
+        help=f"Print all notes, not the {_MOST_NOTES} most important lines of them.",
+    ),
+)

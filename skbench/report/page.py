@@ -7,11 +7,12 @@ import numpy as np
 
 from skbench import __version__
 from skbench._files import write_whole
+from skbench._numbers import number, score_form
 from skbench.containers import LISTED
 from skbench.report import items_page, tables
 from skbench.report.headline import facts, headline
 from skbench.report.sections import GROUP_COLUMNS, ranking
-from skbench.report.table import Column, Table, number, p_value, score_form
+from skbench.report.table import Column, Table, p_value
 from skbench.report.terminal import DataError, say, visible
 
 SHADES = 9  # of the heat map; the template has their colors

@@ -4,26 +4,27 @@ import math
 
 import click
 
-from skbench.report import plan_bank
+from skbench._lazy import later
 from skbench.report.formats import form_option, show
 from skbench.report.options import (
-    Accuracy,
     Percent,
     Share,
     file_option,
+    in_unit,
     level_option,
     number_option,
     past_options,
     reading_options,
 )
-from skbench.report.past import check_past
-from skbench.report.reading import read_models, score_range
 from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line, say
 
+pasts = later("skbench.report.past")
+plan_bank = later("skbench.report.plan_bank")
+reading = later("skbench.report.reading")
 _CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.9)
 _GUESSES = ("accuracy", "std", "correlation", "noise", "cluster_size", "icc")
-_POSITIVE = click.FloatRange(0, min_open=True)
+_POSITIVE = Share(0)
 _SIGNED = click.FloatRange(-1, 1)
 
 
@@ -35,7 +36,7 @@ _SIGNED = click.FloatRange(-1, 1)
 @number_option("--items", "Number of items: which difference?")
 @click.option(
     "--power",
-    type=click.FloatRange(0.5, 1, max_open=True),
+    type=Share(0, 1),
     default=0.8,
     show_default=True,
     help="Chance of showing the difference.",
@@ -43,7 +44,7 @@ _SIGNED = click.FloatRange(-1, 1)
 @level_option
 @number_option("--repeats", "Answers of each model to each item.")
 @number_option(
-    "--accuracy", "Of both models, about, 0.7 or 70%: right and wrong answers.", Accuracy()
+    "--accuracy", "Of both models, about, 0.7 or 70%: right and wrong answers.", Share(0, 1)
 )
 @number_option("--std", "Standard deviation of the scores of other kinds of answers.", _POSITIVE)
 @number_option("--correlation", "Of the models' scores over items; not given: several.", _SIGNED)
@@ -76,7 +77,7 @@ def plan(file, a, b, effect, items, power, confidence_level, repeats, form, **op
     guesses = {name: options.pop(name) for name in _GUESSES}
     new = {name: options.pop(name) for name in ("half_width", "choose", "output", "seed")}
     earlier = options.pop("past"), options.pop("bank")
-    if check_past(*earlier):
+    if pasts.check_past(*earlier):
         others = {"FILE": file, "--effect": effect, "--items": items, "--repeats": repeats}
         others |= {f"--{name.replace('_', '-')}": value for name, value in guesses.items()}
         plan_bank.check_usage(others, new["choose"], new["output"])
@@ -187,7 +188,7 @@ def _measured(file, a, b, roles, repeats):
     """Variance components of two models in a file."""
     from skbench.comparison import compare_models
 
-    rows, columns = read_models(file, None, roles)
+    rows, columns = reading.read_models(file, None, roles)
     items = rows.items
     names = sorted(items["model"].unique(), key=str)
     if a is None and len(names) != 2:
@@ -220,17 +221,15 @@ def _measured(file, a, b, roles, repeats):
     words = [f"{first} and {second}, with the spread of {n_items} shared items of FILE"]
     if in_clusters:
         words.append("in clusters like these")
-    return ", ".join(words + _on_repeats(row["n_repeats"])), [row], score_range(rows)
+    return ", ".join(words + _on_repeats(row["n_repeats"])), [row], reading.score_range(rows)
 
 
 def _in_unit(effect, unit):
     """The effect in the unit of the scores; says where it looks like a share of 1 of percents."""
-    if unit == (0.0, 100.0) and effect is not None:
-        if isinstance(effect, Percent):
-            return 100 * effect
-        if abs(effect) < 1:
-            say(f"scores run from 0 to 100: a difference of {effect:g} points, not of {effect:.0%}")
-    return effect
+    small = effect is not None and abs(effect) < 1 and not isinstance(effect, Percent)
+    if unit == (0.0, 100.0) and small:
+        say(f"scores run from 0 to 100: a difference of {effect:g} points, not of {effect:.0%}")
+    return in_unit(effect, unit)
 
 
 def _on_repeats(repeats):
@@ -255,13 +254,13 @@ def _answer(row, effect, items, goal, largest):
 
 def _question(rows, effect, items, goal):
     """What the numbers answer."""
-    level = f"{100 * goal['confidence_level']:g} %"
+    level = f"{100 * goal['confidence_level']:g}%"
     if effect is not None:
         question = f"Items that both answer, for a {level} interval of a difference of {effect:g}"
     else:
         question = f"Smallest difference that {items} items show with a {level} interval"
     test = "McNemar's exact test" if rows[0]["test"] == "mcnemar" else "t test"
-    return f"{question} to leave out 0 with power {100 * goal['power']:g} % ({test})"
+    return f"{question} to leave out 0 with power {100 * goal['power']:g}% ({test})"
 
 
 def _cells(rows, effect):

@@ -69,7 +69,7 @@ def _table(bank, needed, half_width, level):
     head = [
         f"{len(bank.models_)} earlier models on {len(bank.items_)} items{topics}. Some of them "
         "were taken out one by one and treated as new.",
-        f"Items to ask a new model for a {100 * level:g} % interval of +-{half_width:g}, of its "
+        f"Items to ask a new model for a {100 * level:g}% interval of +-{half_width:g}, of its "
         f"score on all items: {whole.n_items}{per_topic}.",
     ]
     columns = [

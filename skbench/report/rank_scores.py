@@ -66,7 +66,7 @@ def _table(frame, places, estimate, known):
         f"{len(frame)} models on {len(places)} data sets, tasks: {places['task'].nunique()}, "
         f"languages: {places['language'].nunique()}: {estimate.method}",
         "score: 1 is the best possible, low is good; without an interval of its own",
-        f"ranks: {100 * estimate.confidence_level:g} %, all models at once: every model's rank is "
+        f"ranks: {100 * estimate.confidence_level:g}%, all models at once: every model's rank is "
         "in its set",
     ]
     best, without = known["may_be_best"], known["not_on_all_data_sets"]

@@ -7,14 +7,22 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 import click
-import numpy as np
 
-from skbench.report import past as pasts
-from skbench.report import reading, thresholds
+from skbench._lazy import later
+from skbench.report import thresholds
 from skbench.report.formats import form_option, print_data, print_json
-from skbench.report.options import Names, features_option, file_option, model_options, seed_option
-from skbench.report.terminal import DataError, in_one_line, say, working
+from skbench.report.options import (
+    Names,
+    Share,
+    features_option,
+    file_option,
+    model_options,
+    seed_option,
+)
+from skbench.report.terminal import DataError, in_one_line, say, say_now, working
 
+pasts = later("skbench.report.past")
+reading = later("skbench.report.reading")
 THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
 
 
@@ -27,24 +35,20 @@ THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
 )
 @model_options
 @seed_option
-@click.option(
-    "--rows",
-    type=click.IntRange(0),
-    default=60,
-    show_default=True,
-    help="Groups and pairs to print.",
-)
 @features_option
 @file_option("--html", "Write one self-contained page.")
 @file_option("--summary", "Add a short Markdown page to FILE, as CI jobs show one.", "FILE")
 @form_option("json", "markdown", "latex")
 @click.option(
-    "--fail-under", type=float, metavar="SCORE", help="Exit with 3 if all of an interval is below."
+    "--fail-under",
+    type=Share(),
+    metavar="SCORE",
+    help="Exit with 3 if all of an interval is below.",
 )
 @click.option(
     "--fail-if-worse-than", metavar="MODEL", help="Exit with 3 if another model is clearly worse."
 )
-def report(paths, by, bounds, confidence_level, missing, seed, rows, form, **options):
+def report(paths, by, bounds, confidence_level, missing, seed, form, **options):
     """Report on the results in PATHS: files or folders that a harness wrote.
 
     Prints what was read, the conclusion in a few sentences, the ranking with the
@@ -82,9 +86,9 @@ def report(paths, by, bounds, confidence_level, missing, seed, rows, form, **opt
             "score": reading.score_name(rows_read),
             "command_line": shlex.join(["skbench", *map(_without_folder, sys.argv[1:])]),
         }
-        _write(findings, about, verdicts, rows, form, **files)
+        _write(findings, about, verdicts, form, **files)
     for verdict in verdicts:
-        say(verdict.sentence)
+        say_now(verdict.sentence)
     if any(verdict.crossed for verdict in verdicts):
         sys.exit(THRESHOLD)
 
@@ -99,12 +103,12 @@ def _read(paths, by, roles, missing):
     items = rows.items
     if "item" not in items:
         # Models then share nothing that is known, and are compared as on different items.
-        items["item"] = np.arange(len(items))
+        items["item"] = range(len(items))
     rows = reading.named_after(rows, paths[0])
     return rows, [name for name in reading.topic_names(by) or ["topic"] if name in items]
 
 
-def _write(findings, about, verdicts, rows, form, html, summary):
+def _write(findings, about, verdicts, form, html, summary):
     from skbench.report import page, sections
 
     # Files first: stdout may be full.
@@ -116,11 +120,11 @@ def _write(findings, about, verdicts, rows, form, html, summary):
     if form == "json":
         print_json(sections.document(findings, about, verdicts))
     elif form == "markdown":
-        print_data(sections.as_markdown_report(findings, about, verdicts, rows))
+        print_data(sections.as_markdown_report(findings, about, verdicts))
     elif form == "latex":
-        print_data(sections.as_latex_report(findings, rows))
+        print_data(sections.as_latex_report(findings))
     else:
-        sections.print_report(findings, about, rows)
+        sections.print_report(findings, about)
 
 
 def _read_in_words(findings, paths):

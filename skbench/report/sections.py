@@ -6,10 +6,11 @@ from typing import NamedTuple
 import click
 import numpy as np
 
+from skbench._numbers import number, score_form
 from skbench.report import tables
 from skbench.report.headline import facts, headline
-from skbench.report.table import Column, Table, number, score_form
-from skbench.report.terminal import ascii_only, print_line, print_prose, say
+from skbench.report.table import Column, Table
+from skbench.report.terminal import MOST_ROWS, ascii_only, print_line, print_prose, say, setting
 from skbench.report.writers import as_latex, as_list, as_markdown, markdown_text, print_whole
 
 _BAR_WIDTH = 30
@@ -28,27 +29,27 @@ class Section(NamedTuple):
     sentences: tuple = ()
 
 
-def sections(findings, rows, with_bars=False):
-    """What there is to say after the headline, with so many groups and pairs."""
+def sections(findings, with_bars=False, n_pairs=None):
+    """What there is to say after the headline; of pairs, so many (None: all)."""
     told = tables.unlike_in_words(findings.groups)
     if told:
         yield Section("Unlike their peers", told[0], sentences=told[1:])
     yield Section("Ranking" if len(findings.board) > 1 else "Score", table=ranking(findings))
     if len(findings.board) > 1:
-        lead, *sentences = pair_sentences(findings, rows)
+        lead, *sentences = pair_sentences(findings, n_pairs)
         yield Section("Pairs", lead, sentences=sentences)
     heading = _GROUP_HEADINGS[findings.size["topics"] > 0]
-    yield Section(heading, table=_groups(findings, rows, with_bars))
+    yield Section(heading, table=_groups(findings, with_bars))
     if findings.warnings:
         yield Section("Beware", sentences=findings.warnings)
 
 
-def print_report(findings, about, rows):
+def print_report(findings, about):
     """Print the report on stdout."""
     print_line(about["read"])
     click.echo()
     print_prose(" ".join(headline(findings)))
-    for section in sections(findings, rows, with_bars=True):
+    for section in sections(findings, with_bars=True, n_pairs=setting(MOST_ROWS)):
         click.echo(f"\n{section.heading}\n{'-' * len(section.heading)}")
         if section.lead:
             print_prose(section.lead)
@@ -59,14 +60,14 @@ def print_report(findings, about, rows):
             print_prose(f"- {sentence.strip()}")
 
 
-def as_markdown_report(findings, about, verdicts, rows):
+def as_markdown_report(findings, about, verdicts):
     """The whole report in Markdown."""
-    return "\n\n".join([*_head(findings, about, verdicts), *_told(sections(findings, rows))])
+    return "\n\n".join([*_head(findings, about, verdicts), *_told(sections(findings))])
 
 
 def write_summary(path, findings, about, verdicts):
     """Add all but pairs and groups to the page of a CI job, a file of Markdown."""
-    short = [s for s in sections(findings, 0) if s.heading not in ("Pairs", *_GROUP_HEADINGS)]
+    short = [s for s in sections(findings) if s.heading not in ("Pairs", *_GROUP_HEADINGS)]
     text = "\n\n".join([*_head(findings, about, verdicts), *_told(short)])
     # Other steps of the job write to the same file: it is added to in one go, not replaced.
     with open(path, "ab", buffering=0) as file:
@@ -75,12 +76,9 @@ def write_summary(path, findings, about, verdicts):
     say(f"summary: {path}")
 
 
-def as_latex_report(findings, rows):
+def as_latex_report(findings):
     """The tables of the ranking and of the groups, for the package booktabs."""
-    board, groups = (s.table for s in sections(findings, rows) if s.table is not None)
-    if len(findings.groups) > rows:
-        more = f". The first {rows} of {len(findings.groups)} groups."
-        groups = groups._replace(promise=groups.promise + more)
+    board, groups = (s.table for s in sections(findings) if s.table is not None)
     return f"{as_latex(board)}\n\n{as_latex(groups)}"
 
 
@@ -117,32 +115,28 @@ def ranking(findings):
     ]
     notes = []
     if len(board) > 1:
-        level = f"{100 * board.estimate.confidence_level:g} %"
+        level = f"{100 * board.estimate.confidence_level:g}%"
         best = ", ".join(str(name) for name in board.rank_sets.best())
         notes = [f"Ranks hold for all models at once ({level}). May be the best: {best}."]
         notes += board.remarks
     return Table(columns, promise=tables.method_and_promise(board.estimate), notes=notes)
 
 
-def _groups(findings, rows, with_bars):
-    """The first groups; on the terminal with bars on one axis, topics as headings over models."""
-    everything, e = findings.groups, findings.estimate
-    some = everything.head(rows)
+def _groups(findings, with_bars):
+    """The groups; on the terminal with bars on one axis, topics as headings over models."""
+    groups = findings.groups
     notes = [] if findings.worth is None else [findings.worth.sentence]
-    left = len(everything) - len(some)
-    if left:
-        notes.append(f"{left} more groups are not printed: --rows {len(everything)} or --html.")
-    about = {"promise": tables.method_and_promise(e), "notes": notes}
+    about = {"promise": tables.method_and_promise(findings.estimate), "notes": notes}
     if not with_bars:
-        return tables.group_table(some, GROUP_COLUMNS, ("topic", "model"), **about)
-    table = tables.group_table(some, GROUP_COLUMNS, **about)
-    table = table._replace(columns=[*table.columns, _bars(some, everything)])
-    return table._replace(nests="topic").nested() if some["topic"].notna().any() else table
+        return tables.group_table(groups, GROUP_COLUMNS, ("topic", "model"), **about)
+    nests = "topic" if groups["topic"].notna().any() else ""
+    table = tables.group_table(groups, GROUP_COLUMNS, nests=nests, nests_always=True, **about)
+    return table._replace(columns=[*table.columns, _bars(groups)])
 
 
-def _bars(rows, everything):
-    form = score_form(everything["direct"])
-    axis = everything[["low", "direct", "value"]].min().min(), everything["high"].max()
+def _bars(rows):
+    form = score_form(rows["direct"])
+    axis = rows[["low", "direct", "value"]].min().min(), rows["high"].max()
     ends = [number(end, form) for end in axis]
     marks = _ASCII_MARKS if ascii_only() else _MARKS
     bars = [bar(row.value, row.low, row.high, axis, marks=marks) for row in rows.itertuples()]
@@ -165,21 +159,22 @@ def bar(value, low, high, axis, width=_BAR_WIDTH, marks=_MARKS):
     return "".join(cells)
 
 
-def pair_sentences(findings, rows):
-    """What the verdicts promise, and one sentence for each of the first pairs."""
+def pair_sentences(findings, n_pairs):
+    """What the verdicts promise, and one sentence for each of so many pairs (None: all)."""
     pairs = findings.pairs()
     yield (
         f"{findings.comparison.estimate.method}; verdicts and intervals hold for all pairs at "
         "once: a verdict is clear where the interval leaves out 0"
     )
     decimals = score_form(findings.models()["value"])[1:]
-    for row in pairs.head(rows).itertuples():
+    shown = pairs.iloc[:n_pairs]
+    for row in shown.itertuples():
         yield verdict_in_words(row, decimals)
-    if len(pairs) > rows:
+    if len(shown) < len(pairs):
         tied = (pairs["verdict"] == "tied").sum()
         yield (
-            f"{tied} of {len(pairs)} pairs are tied; {len(pairs) - rows} of models further apart "
-            f"in the ranking are not printed: --rows {len(pairs)} or --html."
+            f"{tied} of {len(pairs)} pairs are tied; {len(pairs) - len(shown)} more of models "
+            "further apart in the ranking: --rows all"
         )
 
 

@@ -4,14 +4,14 @@ import sys
 from pathlib import Path
 
 import click
-import numpy as np
 
-from skbench.report import reading
+from skbench._lazy import later
 from skbench.report.formats import format_options, show
-from skbench.report.options import Share, bounds_option, level_option, reading_options
+from skbench.report.options import Share, bounds_option, in_unit, level_option, reading_options
 from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line
 
+reading = later("skbench.report.reading")
 GO_ON = 4  # exit code; 0 says stop
 
 
@@ -20,8 +20,8 @@ GO_ON = 4  # exit code; 0 says stop
 @click.argument("a", required=False)
 @click.argument("b", required=False)
 @click.option("--target", type=Share(), help="One model: is its mean above or below?")
-@click.option("--width", type=float, help="One model: until its interval is no wider.")
-@click.option("--margin", type=Share(), help="Two models: equivalent if they differ by less.")
+@click.option("--width", type=Share(0), help="One model: until its interval is no wider.")
+@click.option("--margin", type=Share(0), help="Two models: equivalent if they differ by less.")
 @click.option("--max-items", type=click.IntRange(1), help="Items there are, or are paid for.")
 @click.option("--state", type=click.Path(dir_okay=False), help="File of earlier looks (JSON).")
 @reading_options
@@ -46,6 +46,8 @@ def sequential(file, a, b, state, bounds, form, **options):
             raise click.UsageError(f"--{name} is for {'one model' if b else 'two models'}.")
     with in_one_line():
         scores, known = _scores(file, [name for name in (a, b) if name], bounds, options)
+        for name in {"target", "width", "margin"} & set(settings):
+            settings[name] = in_unit(settings[name], known)
         running = _running(state, list(scores.columns), known, settings)
         new = scores.iloc[running.n_items :]
         result = running.update(*new.to_numpy().T) if len(new) else running.result
@@ -91,6 +93,8 @@ def _running(state, names, bounds, settings):
 
 def _scores(file, wanted, bounds, roles):
     """Scores of the items that all these models answered, in the order they were complete."""
+    import numpy as np
+
     rows = reading.read_rows(file, None, roles)
     items = rows.items
     if "model" not in items:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import numpy as np
+from skbench._numbers import number
 
 
 class Column(NamedTuple):
@@ -36,10 +36,16 @@ class Table(NamedTuple):
     promise: str = ""
     notes: Sequence[str] = ()
     nests: str = ""  # a column that narrow terminals show as headings over the first
+    nests_always: bool = False  # and wide ones, too
 
     def rows(self):
         """The text of all cells, row by row."""
         return list(zip(*(column.texts() for column in self.columns), strict=True))
+
+    def first(self, n):
+        """The same with the first n rows; None takes all."""
+        columns = [column._replace(cells=list(column.cells)[:n]) for column in self.columns]
+        return self._replace(columns=columns)
 
     def narrowed(self):
         """The same without what narrow terminals do not show."""
@@ -66,43 +72,6 @@ class Table(NamedTuple):
         return self._replace(columns=columns, nests="")
 
 
-def number(value, form):
-    """A number in this format; what is not known is said, what is not there is blank."""
-    if value is None:
-        return ""
-    if np.isnan(value):
-        return "unknown"
-    return f"{value:{_without_minus_zero(form)}}" if np.isfinite(value) else "infinite"
-
-
-def _without_minus_zero(form):
-    """The format with the z that prints what is rounded to zero as 0.000, and never -0.000."""
-    if form[-1:] not in "eEfFgG%" or "z" in form:
-        return form
-    sign = form[:1] if form[:1] in "+- " else ""
-    return f"{sign}z{form.removeprefix(sign)}"
-
-
 def p_value(p):
     """A p-value with four digits."""
-    return "<.0001" if p < 1e-4 else number(p, ".4f")
-
-
-def decimals_for(values):
-    """Digits after the point that show scores of this size to three figures.
-
-    >>> decimals_for([0.25, 1.0]), decimals_for([3.0, 100.0]), decimals_for([0.012])
-    (3, 1, 4)
-    """
-    values = np.abs(np.asarray(values, dtype=float))
-    largest = np.max(values, initial=0, where=np.isfinite(values))
-    if largest == 0:
-        return 3
-    # 1 and 100 are printed like the scores below them.
-    magnitude = int(np.ceil(np.log10(largest) - 1e-9))
-    return int(np.clip(3 - magnitude, 1, 8))
-
-
-def score_form(values):
-    """The format in which scores of this size are printed."""
-    return f"z.{decimals_for(values)}f"
+    return "<0.0001" if p < 1e-4 else number(p, ".4f")

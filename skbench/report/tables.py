@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 
+from skbench._numbers import number, score_form
 from skbench.containers import LISTED, ON_AVERAGE, UNLESS_SKEWED
-from skbench.report.table import Column, Table, number, score_form
+from skbench.report.table import Column, Table
 
 _MODELS = ("model", "model_a", "model_b")
 DIRECT = ("direct", "direct"), ("low", "direct_low"), ("high", "direct_high")
@@ -24,7 +25,7 @@ _MEANINGS = {
 
 def level_and_guarantee(estimate):
     """Level and guarantee of the intervals of an estimate, in a few words."""
-    return f"{100 * estimate.confidence_level:g} % intervals, {estimate.guarantee}"
+    return f"{100 * estimate.confidence_level:g}% intervals, {estimate.guarantee}"
 
 
 def promise(estimate):
@@ -40,7 +41,7 @@ def method_and_promise(estimate):
 
 def worth(estimate):
     """How many items an estimate is worth, in words."""
-    level = f"{100 * estimate.confidence_level:g} % interval"
+    level = f"{100 * estimate.confidence_level:g}% interval"
     if np.isnan(estimate.sample_size_ratio.value):
         return f"How many items {estimate.method} is worth over all groups is unknown."
     return (

@@ -1,6 +1,8 @@
 """Talking to the terminal: one line per note, warning or error, all on stderr."""
 
 import io
+import math
+import re
 import shlex
 import time
 import warnings
@@ -19,7 +21,14 @@ from skbench._files import write_whole
 from skbench._undecided import Undecided
 from skbench.report.wording import as_option, in_options
 
-QUIET = "skbench.quiet"  # in the meta of click's context
+# In the meta of click's context: notes not yet printed, how many at most, and rows of a table.
+_NOTES, MOST_NOTES, MOST_ROWS = "skbench.notes", "skbench.most_notes", "skbench.most_rows"
+# Notes that repeat how a file was read, and those that sum it up; all others are of something
+# doubtful or left out.
+_ROUTINE = re.compile(
+    r"(past: )?([\w -]+: (column '.*'$|\d+ files?$)|one column of scores|judge columns|not used)"
+)
+_SUMMARY = re.compile(r"understood|crossed|repeats|clusters|(features|\w*page|picture|baseline): ")
 _NARROWEST_TEXT = 12  # columns to which names are folded on a narrow terminal
 _PLAIN_SECONDS = 20  # between lines of progress where there is no terminal
 _UNLIMITED = 100_000  # columns
@@ -41,7 +50,7 @@ class DataError(click.ClickException):
     def show(self, file=None):
         """Print ``skbench: message`` on stderr, and commands that mend it."""
         for line in filter(None, (f"skbench: {self.message}", *self.commands)):
-            click.echo(one_line(line), err=True)
+            click.echo(_unbroken(line), err=True)
 
 
 def command_with(name=None, **options):
@@ -89,11 +98,43 @@ def _as_typed(param, value):
     return [flag, ",".join(map(str, value)) if isinstance(value, list) else str(value)]
 
 
-def say(text):
-    """Print a note on stderr, in one line, unless --quiet is given: stdout is for results."""
+def setting(name, default=None):
+    """What all commands alike are asked for, such as MOST_ROWS; else the default."""
     context = click.get_current_context(silent=True)
-    if context is None or not context.meta.get(QUIET):
-        click.echo(in_options(one_line(text), context and context.command), err=True)
+    return default if context is None else context.meta.get(name, default)
+
+
+def say(text):
+    """Note something for stderr, in one line: before the results, or when the command ends."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return say_now(text)
+    if _NOTES not in context.meta:
+        context.meta[_NOTES] = []
+        context.call_on_close(print_notes)
+    context.meta[_NOTES].append(one_line(text))
+
+
+def say_now(text):
+    """Print a line on stderr, however quiet the command is to be."""
+    click.echo(one_line(text), err=True)
+
+
+def print_notes():
+    """Print the notes so far on stderr; if they are too many, the most important ones."""
+    notes, most = list(dict.fromkeys(setting(_NOTES, ()))), setting(MOST_NOTES, math.inf)
+    if notes:
+        click.get_current_context().meta.pop(_NOTES)
+    if len(notes) > most:
+        kept = sorted(notes, key=_place_of_note)[: most - 1]
+        notes = [*kept, f"{len(notes) - len(kept)} more notes: -v"] if most else []
+    for note in notes:
+        say_now(note)
+
+
+def _place_of_note(note):
+    """0 for what is doubtful or was left out, 1 for what sums up, 2 for how a file was read."""
+    return 2 if _ROUTINE.match(note) else 1 if _SUMMARY.match(note) else 0
 
 
 def save_picture(figure, path):
@@ -105,7 +146,11 @@ def save_picture(figure, path):
 
 
 def one_line(text):
-    """The same words without line breaks, control characters shown."""
+    """The text without line breaks, control characters shown, arguments of Python as options."""
+    return in_options(_unbroken(text))
+
+
+def _unbroken(text):
     return visible(" ".join(str(text).split()))
 
 
@@ -127,7 +172,7 @@ def in_one_line():
         text = one_line(message)
         if text not in said:
             said.add(text)
-            say(f"warning: {text}")
+            say_now(f"warning: {text}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -140,15 +185,14 @@ def in_one_line():
             raise
         except Undecided as error:
             # `doctor` tells what can be done with a file; `report` does it.
-            command = click.get_current_context().command
-            best = {"name": "report"} if command.name == "doctor" else {}
+            asked = click.get_current_context().command.name
+            best = {"name": "report"} if asked == "doctor" else {}
             commands = [command_with(**(best | choice)) for choice in error.choices]
-            raise DataError(in_options(one_line(error.text), command), commands) from error
+            raise DataError(one_line(error.text), commands) from error
         except (ValueError, OSError, ImportError) as error:
-            command = click.get_current_context().command
             system = isinstance(error, OSError) and error.errno is not None
             text = f"{error.strerror}: {str(error.filename)!r}" if system else error
-            raise DataError(in_options(one_line(text), command)) from error
+            raise DataError(one_line(text)) from error
 
 
 @contextmanager
@@ -186,14 +230,21 @@ def _now_and_then(text):
         if time.monotonic() - last > _PLAIN_SECONDS:
             last = time.monotonic()
             far = f"step {done}" if total is None else f"{done} of {total}"
-            say(f"{text}: {f'{what}, ' if what else ''}{far}")
+            if setting(MOST_NOTES, 1):
+                say_now(f"{text}: {f'{what}, ' if what else ''}{far}")
 
     return report
 
 
+def _stdout():
+    """The console of the results, which notes come before."""
+    print_notes()
+    return Console()
+
+
 def print_table(table, narrow):
     """Print a rich table on stdout with every number whole; `narrow` where it is too wide."""
-    console = Console()
+    console = _stdout()
     if console.is_terminal:
         table = _fitted(table, narrow, console)
     else:
@@ -224,12 +275,12 @@ def ascii_only():
 def print_prose(text):
     """Print a paragraph on stdout, wrapped; line breaks before and after it are kept."""
     inner = text.strip("\n")
-    Console().print(Text(text.replace(inner, visible(inner)) if inner else text))
+    _stdout().print(Text(text.replace(inner, visible(inner)) if inner else text))
 
 
 def print_line(text):
     """Print on stdout, wrapped on a terminal and in one line elsewhere."""
-    console = Console()
+    console = _stdout()
     if not console.is_terminal:
         console.width = _UNLIMITED
     console.print(Text(visible(text)))

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from skbench._numbers import number, score_form
+from skbench.report.options import in_unit
 from skbench.report.terminal import DataError
 
 
@@ -17,6 +19,7 @@ def verdicts(findings, known_range, fail_under, fail_if_worse_than):
     """What became of the thresholds that were set."""
     found = []
     if fail_under is not None:
+        fail_under = in_unit(fail_under, known_range)
         low, high = known_range or (fail_under, fail_under)
         if not low <= fail_under <= high:
             raise DataError(
@@ -43,8 +46,10 @@ def _under(findings, limit):
 
 
 def _named(rows):
+    form = score_form(rows[["low", "high"]])
     return ", ".join(
-        f"{name} ({row['low']:.3g} to {row['high']:.3g})" for name, row in rows.iterrows()
+        f"{row.Index} ({number(row.low, form)} to {number(row.high, form)})"
+        for row in rows.itertuples()
     )
 
 

@@ -6,7 +6,14 @@ from rich import box
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from skbench.report.terminal import print_line, print_prose, print_table, visible
+from skbench.report.terminal import (
+    MOST_ROWS,
+    print_line,
+    print_prose,
+    print_table,
+    setting,
+    visible,
+)
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -30,8 +37,13 @@ def print_whole(table):
 
 
 def print_grid(table):
-    """Print the columns on stdout, fewer of them on a narrow terminal."""
-    print_table(as_rich(table), as_rich(table.narrowed()))
+    """Print the columns on stdout, fewer on a narrow terminal, and as many rows as asked."""
+    shown = table.first(setting(MOST_ROWS))
+    wide = shown.nested() if table.nests and table.nests_always else shown
+    print_table(as_rich(wide), as_rich(shown.narrowed()))
+    more = len(table.columns[0].cells) - len(shown.columns[0].cells)
+    if more:
+        print_line(f"{more:,} more rows: --rows all")
 
 
 def as_rich(table):

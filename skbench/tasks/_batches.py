@@ -36,8 +36,8 @@ class DrawnTasks:
         weights : None, "category", dict, Series or array-like of shape (n_tasks,), default=None
             Weights of tasks or categories as in `aggregate`; equal over tasks by default.
         confidence_level : float, default=0.95
-            Probability between the two quantiles. At 83.4 % two intervals overlap about when a
-            test at 5 % finds no difference.
+            Probability between the two quantiles. At 83.4% two intervals overlap about when a
+            test at 5% finds no difference.
 
         Returns
         -------

@@ -97,7 +97,7 @@ def differences(
     level, promise = confidence_level, "each by itself"
     if correction == "bonferroni" and n_pairs > 1:
         level = multiplicity.bonferroni_level(confidence_level, n_pairs)
-        promise = f"Bonferroni: all {n_pairs} hold with {100 * confidence_level:g} %"
+        promise = f"Bonferroni: all {n_pairs} hold with {100 * confidence_level:g}%"
     _warn_of_thin_tails(len(contrast.values), level)
     return replace(contrast.interval(level), method=f"{draws.kind} differences, {promise}")
 
@@ -126,6 +126,6 @@ def _warn_of_thin_tails(n_draws, level):
         needed = int(np.ceil(round(2 * _FEWEST_IN_TAIL / (1 - level), 3)))
         warnings.warn(
             f"Only {expected:.2g} of {n_draws} draws are expected beyond each end of a "
-            f"{100 * level:.5g} % interval. Take at least {needed} draws, or compare fewer pairs.",
+            f"{100 * level:.5g}% interval. Take at least {needed} draws, or compare fewer pairs.",
             stacklevel=3,
         )

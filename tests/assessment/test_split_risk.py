@@ -78,7 +78,7 @@ def test_share_of_items_is_what_was_left(given):
         twice = pd.concat([items, items])
         found = estimated_risk(HALF, twice, BY, cluster="item", random_state=0)
     assert found.items_share == pytest.approx(7 / 9)
-    assert "each from 78 % of the items" in repr(found)
+    assert "each from 78% of the items" in repr(found)
 
 
 def truth_of(data, summary):
@@ -330,7 +330,7 @@ def test_differences_and_table():
     assert table.loc["half", "difference"] == difference
     assert table.loc["direct", "ratio"] == 1 and table.loc["direct", "difference"] == 0
     assert table.index.name == "estimator"
-    assert "each from 90 % of the items" in repr(found) and "60 groups;" not in repr(found)
+    assert "each from 90% of the items" in repr(found) and "60 groups;" not in repr(found)
 
 
 def test_standard_errors_are_over_topics_where_items_are_shared():

@@ -115,7 +115,7 @@ def test_features_of_items(past):
 def test_it_says_what_it_knows(past):
     text = repr(ItemBank().fit(past[past["model"] < "m02"]))
     assert "300 items in 6 topics" in text and "2 earlier models" in text
-    assert "few models" in text and "0.0 % missing" in text
+    assert "few models" in text and "0.0% missing" in text
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert repr(ItemBank()) == "ItemBank()"

@@ -338,7 +338,7 @@ def test_intervals_cover_on_simulated_truth(n_past):
     # Topics of a world are alike: the error of their mean is that of 250 worlds.
     error = np.std(topics) / np.sqrt(250)
     assert np.mean(topics) >= 0.95 - 3 * error
-    assert np.mean(topics) <= 0.98  # at 98 % intervals would be a fifth too wide
+    assert np.mean(topics) <= 0.98  # at 98% intervals would be a fifth too wide
     ours, direct = np.mean(gain, axis=0)
     assert ours < 0.6 * direct
 

@@ -51,7 +51,7 @@ def test_a_loss_equal_to_the_margin_seldom_passes_in_many_sets(n):
 
 
 def test_several_runs_of_few_items():
-    """Forty items, four runs each: 3 % of the items always fail in the new version."""
+    """Forty items, four runs each: 3% of the items always fail in the new version."""
     rng, passed = np.random.default_rng(2), []
     for _ in range(100):
         p = rng.choice([0.95, 1.0], 40)

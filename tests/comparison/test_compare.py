@@ -158,7 +158,7 @@ def test_variance_components_plan_the_next_evaluation():
     pilot = compare_models(rows[rows["run"] < 3], "a", "b", cluster="item")
     full = compare_models(rows, "a", "b", cluster="item")
     predicted = (pilot.omega2 + pilot.noise / 12) / n
-    # Two variances from 3000 items, each with a standard error of 2.6 %.
+    # Two variances from 3000 items, each with a standard error of 2.6%.
     assert_allclose(predicted, full.estimate.standard_error**2, rtol=0.1)
     assert_allclose(pilot.noise, 2 / 6, rtol=0.05)  # E p (1 - p) of uniform p
 
@@ -211,7 +211,7 @@ def test_identical_models_are_not_known_to_be_equal(binary):
     assert_allclose(c.estimate.value, 0.1)
     assert np.isnan(c.p_value[0])
     assert repr(c).splitlines()[:2] == [
-        "twin - a = 0.1 (standard error unknown, 95 % interval unknown).",
+        "twin - a = 0.1000 (standard error unknown, 95% interval unknown).",
         "p unknown by t test.",
     ]
 
@@ -284,7 +284,7 @@ def test_bonferroni_and_holm():
     assert_allclose(holm.p_value[smallest], bonferroni.p_value[smallest], rtol=1e-12)
     assert (holm.p_value <= bonferroni.p_value).all() and (holm.p_value >= plain.p_value).all()
     assert_array_equal(holm.estimate.low, bonferroni.estimate.low)
-    # An interval leaves out 0 when, and only when, Bonferroni's p-value is below 5 %.
+    # An interval leaves out 0 when, and only when, Bonferroni's p-value is below 5%.
     excludes = (bonferroni.estimate.low > 0) | (bonferroni.estimate.high < 0)
     assert_array_equal(excludes, bonferroni.p_value < 0.05)
     assert "hold for all 6 comparisons at once" in repr(holm)
@@ -293,13 +293,13 @@ def test_bonferroni_and_holm():
 def test_repr_says_what_pairing_was_worth(gold_rows):
     text = repr(compare_models(gold_rows, "A", "B", cluster="passage", bounds=(-np.inf, np.inf)))
     lines = text.splitlines()
-    assert lines[0].startswith("A - B = 0.1562 (standard error 0.0586, 95 % interval 0.008147")
+    assert lines[0].startswith("A - B = 0.156 (standard error 0.059, 95% interval 0.008 to")
     assert lines[1] == "p = 0.042 by t test."
     assert lines[2] == (
-        "Pairing on 32 shared items removes 88 % of the variance (correlation 0.88)."
+        "Pairing on 32 shared items removes 88% of the variance (correlation 0.88)."
     )
     assert lines[3].startswith("On different items the standard error would be 0.17")
-    assert lines[4] == "To show a true difference of 0.1562 with power 80 % takes 44 such items."
+    assert lines[4] == "To show a true difference of 0.156 with power 80% takes 44 such items."
 
 
 ERRORS = [
@@ -438,7 +438,7 @@ PLAN_ERRORS = [
     (dict(effect=0, omega2=0.1), "effect is 0"),
     (dict(effect=np.nan, omega2=0.1), "effect must be a finite number"),
     (dict(effect=0.1, omega2=-0.1), "omega2 must be at least 0, got -0.1"),
-    (dict(effect=0.1, omega2=0.1, power=80), "Write 0.8 for 80 %"),
+    (dict(effect=0.1, omega2=0.1, power=80), "Write 0.8 for 80%"),
     (dict(effect=0.1, omega2=0.1, power=0.04), "above 0.05"),
     (dict(effect=0.1, omega2=0.1, n_repeats=0), "n_repeats must be at least 1"),
     (dict(effect=0.1, omega2=0.1, test="z"), "test must be one of"),

@@ -232,7 +232,7 @@ def test_result_as_table_json_and_markdown():
     document = json.loads(result.to_json())
     assert document["items_needed"] == result.items_needed
     assert len(document["topics"]) == 3
-    assert f"| {result.difference:+.4f} |" in result.to_markdown()
+    assert f"| {result.difference:+.3f} |" in result.to_markdown()
 
 
 def test_bad_input_is_told_in_words():
@@ -393,3 +393,22 @@ def test_with_a_bank_equal_models_seldom_fail_and_intervals_cover():
         found = gate(rows, "old", "new", 0.05, bank=ItemBank().fit(past))
         hits.append(found.low < truth < found.high)
     assert np.mean(hits) >= binom.ppf(0.001, 150, 0.95) / 150
+
+
+@pytest.mark.parametrize("kind", ["right or wrong", "graded"])
+@pytest.mark.parametrize(("n", "verdict"), [(10, "undecided"), (60, "undecided"), (400, "pass")])
+def test_identical_results_pass_once_the_interval_clears_the_margin(kind, n, verdict):
+    def decided(n):
+        score = np.arange(n) % 3 / 2 if kind == "graded" else np.arange(n) % 3 > 0
+        rows = pd.DataFrame({"item": range(n), "score": score.astype(float)})
+        both = pd.concat([rows.assign(model=name) for name in ("old", "new")])
+        return gate(both, "old", "new", 0.03, bounds=(0, 1))
+
+    found = decided(n)
+    assert (found.verdict, found.difference) == (verdict, 0)
+    assert (found.low > -found.margin) == (verdict == "pass")
+    if verdict == "undecided":
+        assert f"{found.items_needed:,} such items" in " ".join(found.sentences())
+    assert decided(found.items_needed).verdict == "pass"
+    if kind == "graded":
+        assert decided(found.items_needed - 1).verdict == "undecided"

@@ -96,7 +96,7 @@ def test_estimate_brings_errors_and_labels():
     assert list(frame.columns) == ["estimate", "low", "high", "best"]
     assert frame.index.equals(labels)
     assert frame["best"].tolist() == [True, False]
-    assert "95 % simultaneous rank confidence sets of 2 models; may be the best: ada" in repr(sets)
+    assert "95% simultaneous rank confidence sets of 2 models; may be the best: ada" in repr(sets)
 
 
 def test_order_of_models_does_not_matter():
@@ -247,7 +247,7 @@ def test_quantiles_of_drawn_ranks_do_not_hold_ties():
     ranks = 1 + (draws[..., 1:] > draws[..., :1]).sum(axis=2)
     low, high = np.quantile(ranks, [0.025, 0.975], axis=1)
     covered = np.mean((low <= 1) & (high >= 20))
-    print(f"95 % quantiles of drawn ranks hold all ranks of 20 equal models: {covered:.3f}")
+    print(f"95% quantiles of drawn ranks hold all ranks of 20 equal models: {covered:.3f}")
     assert covered < 0.5
 
 

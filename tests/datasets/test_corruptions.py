@@ -120,7 +120,7 @@ def test_zoom_makes_larger_and_smaller(rng):
     zoomed = corruptions._zoom(np.repeat(image[None], 200, axis=0), factor, rng)
     area = zoomed.sum(axis=(1, 2)) / image.sum()
     larger = area > 1
-    # Areas scale with the square; linear interpolation of the spot costs under 1 %.
+    # Areas scale with the square; linear interpolation of the spot costs under 1%.
     np.testing.assert_allclose(area[larger], factor**2, rtol=0.01)
     np.testing.assert_allclose(area[~larger], factor**-2, rtol=0.01)
     low, high = binom.ppf([0.0005, 0.9995], 200, 0.5)

@@ -102,7 +102,7 @@ def test_own_axes_are_used(pyplot):
     display = CoverageDisplay.from_summary(make_table(), confidence_level=0.9).plot(axes)
     assert display.ax_.tolist() == list(axes)
     assert (
-        "nominal 90 %"
+        "nominal 90%"
         in display.figure_.findobj(
             lambda artist: hasattr(artist, "get_text") and "nominal" in artist.get_text()
         )[0].get_text()

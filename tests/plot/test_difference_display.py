@@ -31,7 +31,7 @@ def test_rows_say_which_differences_are_clear():
         "clear": "interval leaves out 0: 2 of 4",
         "open": "too close to call: 2 of 4",
     }
-    assert display.notes == ["m (98.75 %, if the model holds)"]
+    assert display.notes == ["m (98.75%, if the model holds)"]
 
 
 def test_an_end_at_0_is_not_clear():
@@ -44,7 +44,7 @@ def test_the_adjusted_level_and_its_correction_are_named():
     estimate = differences(Draws(values, pd.Index(["ada", "bob", "cyd"]), "bootstrap"))
     (note,) = DifferenceDisplay.from_estimate(estimate).notes
     assert note == (
-        "bootstrap differences, Bonferroni: all 3 hold with 95 % (98.33 %, if the model holds)"
+        "bootstrap differences, Bonferroni: all 3 hold with 95% (98.33%, if the model holds)"
     )
 
 
@@ -129,7 +129,7 @@ def test_legend_has_only_what_is_drawn(pyplot):
     texts = [t.get_text() for t in display.ax_.get_legend().get_texts()]
     assert texts == ["interval leaves out 0: 4 of 4"]
     (note,) = (t.get_text() for t in display.ax_.texts)
-    assert note == "m (98.75 %, if the model holds)"
+    assert note == "m (98.75%, if the model holds)"
 
 
 def test_an_endless_interval_runs_to_the_edge(pyplot):

@@ -98,11 +98,11 @@ def test_missing_estimates_sort_last_and_are_named():
 @pytest.mark.parametrize(
     ("guarantee", "level", "words"),
     [
-        ("each group", 0.95, "m (95 %, each group)"),
-        ("average over groups", 0.9, "m (90 %, average over groups)"),
-        ("posterior", 0.834, "m (83.4 %, posterior)"),
-        ("model", 0.95, "m (95 %, if the model holds)"),
-        ("none", 0.95, "m (95 %, no guarantee)"),
+        ("each group", 0.95, "m (95%, each group)"),
+        ("average over groups", 0.9, "m (90%, average over groups)"),
+        ("posterior", 0.834, "m (83.4%, posterior)"),
+        ("model", 0.95, "m (95%, if the model holds)"),
+        ("none", 0.95, "m (95%, no guarantee)"),
     ],
 )
 def test_legend_names_level_and_guarantee(guarantee, level, words):
@@ -295,7 +295,7 @@ def test_picture_prints_guarantees_and_notes(pyplot):
     estimates["EB"] = without(estimates["EB"], value=[3])
     display = ForestDisplay.from_estimates(estimates, sort_by="EB").plot(xlabel="accuracy")
     legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
-    assert legend == ["direct (95 %, each group)", "EB (95 %, average over groups)"]
+    assert legend == ["direct (95%, each group)", "EB (95%, average over groups)"]
     (note,) = (text.get_text() for text in display.ax_.texts)
     assert note.splitlines() == display.notes
     assert "40 of 250 groups shown" in note and "no estimate for 1 of 250" in note
@@ -337,7 +337,7 @@ def test_truth_is_a_tick_per_row(pyplot):
 def test_score_axis_fits_the_data(pyplot, values, expected):
     estimate = make_estimate(values, TOPICS[:2], half_width=0)
     display = ForestDisplay.from_estimates({"direct": estimate}).plot()
-    # 4 % of the range on either side, never beyond -.02 and 1.02 for scores in [0, 1].
+    # 4% of the range on either side, never beyond -.02 and 1.02 for scores in [0, 1].
     np.testing.assert_allclose(display.ax_.get_xlim(), expected, rtol=1e-12)
 
 

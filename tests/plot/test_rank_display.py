@@ -47,7 +47,7 @@ def test_sets_are_matched_by_label(sets):
     display = RankDisplay.from_probabilities(P, sets=sets)
     assert display.sets.index.tolist() == ["ada", "bob", "cyd", "dan"]
     assert display.sets.to_numpy().tolist() == [[1, 1], [2, 3], [2, 3], [4, 4]]
-    assert display.legend["sets"] == "ranks it may truly have (95 %, all models at once)"
+    assert display.legend["sets"] == "ranks it may truly have (95%, all models at once)"
 
 
 def test_ranks_of_the_sets_are_drawn_though_no_draw_has_them(sets):

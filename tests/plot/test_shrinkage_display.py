@@ -67,7 +67,7 @@ def test_improved_means_nearer_to_the_truth():
     assert improved.dtype == "boolean"
     assert display.legend == {
         "direct": "direct",
-        "shrunk": "EB (95 %, average over groups)",
+        "shrunk": "EB (95%, average over groups)",
         "toward": "moved toward the truth: 2 of 5",
         "farther": "ended farther from it: 2 of 5",
         "same": "ended as far from it: 1 of 5",
@@ -249,7 +249,7 @@ def test_picture_prints_guarantee_counts_and_notes(pyplot):
     display.plot(xlabel="accuracy")
     legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
     assert legend == list(display.legend.values())
-    assert "EB (95 %, average over groups)" in legend
+    assert "EB (95%, average over groups)" in legend
     (note,) = (text.get_text() for text in display.ax_.texts)
     assert note.splitlines() == [
         "40 of 250 groups shown: those that moved most",

@@ -56,7 +56,7 @@ def test_numbers():
     np.testing.assert_array_equal(names, simplex.winners())
     share = 100 * display.fractions["undecided"]
     assert display.legend["undecided"] == (
-        f"undecided: {share:.0f} %, the lead is within 2 standard errors"
+        f"undecided: {share:.0f}%, the lead is within 2 standard errors"
     )
     assert display.notes == ["best model for each weighting, and its share of all weightings"]
     correlated = SimplexDisplay.from_simplex(make_simplex(rho=0.4))
@@ -67,8 +67,8 @@ def test_small_shares_are_not_printed_as_0():
     scores = [[0.5, 0.5, 0.5], [0.504, 0.4, 0.4]]
     display = SimplexDisplay.from_simplex(make_simplex(2, scores=scores, sigma2=1e-12))
     assert 0 < display.fractions["m1"] < 0.01
-    assert display.legend["m1"] == f"m1: {100 * display.fractions['m1']:.2g} %"
-    assert "undecided: 0 %" in display.legend["undecided"]
+    assert display.legend["m1"] == f"m1: {100 * display.fractions['m1']:.2g}%"
+    assert "undecided: 0%" in display.legend["undecided"]
 
 
 def test_needs_a_fitted_simplex():
@@ -103,7 +103,7 @@ def test_nothing_is_drawn_outside_the_triangle(drawn):
 
 def test_percentages_stand_on_the_edges(drawn):
     """Half the weight on a category: on the edge where it meets the next one."""
-    halves = {tuple(np.round(t.xy, 6)) for t in drawn.ax_.texts if t.get_text() == "50 %"}
+    halves = {tuple(np.round(t.xy, 6)) for t in drawn.ax_.texts if t.get_text() == "50%"}
     expected = {tuple(np.round((CORNERS[i] + CORNERS[i - 1]) / 2, 6)) for i in range(3)}
     assert halves == expected
 

@@ -76,7 +76,7 @@ def test_draws_agree_with_exact(yes_no):
     assert ends(drawn) == ends(again)
     error = exact.standard_error_ / np.sqrt(20_000)
     assert abs(drawn.estimate_ - exact.estimate_) < 4 * error
-    # The standard error of a 2.5 % quantile is 2.7 times that of the mean.
+    # The standard error of a 2.5% quantile is 2.7 times that of the mean.
     assert np.all(np.abs(np.subtract(ends(drawn), ends(exact))) < 4 * 2.7 * error)
     assert drawn._method == "chain rule (20000 draws)"
 
@@ -244,14 +244,14 @@ def test_a_prior_that_says_too_much_is_warned_of():
     assert not caught(many, {(1, 1): 5, (1, 0): 1, (0, 1): 1, (0, 0): 3})
     (message,) = caught(many, {(1, 1): 20, (0, 1): 8})
     assert "by 1.0 of its standard errors" in message
-    assert "0 has 8 (40 % of the rows)" in message and "1 has" not in message
+    assert "0 has 8 (40% of the rows)" in message and "1 has" not in message
     assert "Use PPIMean, label more rows, or merge values" in message
     # A value that is next to never given needs no labels.
     rare = {1: 600, 0: 390, "u": 9}
     assert not caught(rare, {(1, 1): 28, (1, 0): 2, (0, 1): 1, (0, 0): 19})
     ten = {(i, 1): 3 for i in range(10)}
     (message,) = caught(dict.fromkeys(range(10), 100), ten)
-    assert "2 has 3 (10 % of the rows)." in message
+    assert "2 has 3 (10% of the rows)." in message
 
 
 def test_pull_of_the_prior_is_what_it_adds():
@@ -468,7 +468,7 @@ def test_coverage_with_enough_labels(n_values, n):
         n_enough = len(np.unique(enough.by))
         assert n_enough > 0.6 * n_sets
         hits = n_covered(ChainRulePPI(), enough, truth)
-        # 18 combinations: one in 5000 each keeps false alarms below 1 %.
+        # 18 combinations: one in 5000 each keeps false alarms below 1%.
         assert hits >= binom.ppf(2e-4, n_enough, 0.93)
 
 
@@ -562,7 +562,7 @@ def synthetic_study(gold_folder, rng):
 
 def test_coverage_of_synthetic_systems(gold_folder):
     _, hits = synthetic_study(gold_folder, np.random.default_rng(0))
-    # Truths come from a posterior: .95 is exact but for the prior. Printed: 95.2 %.
+    # Truths come from a posterior: .95 is exact but for the prior. Printed: 95.2%.
     low, high = binom.ppf([0.0005, 0.9995], hits.size, 0.95) / hits.size
     print(f"{hits.mean():.4f} of {hits.size} synthetic truths are covered")
     assert low <= hits.mean() <= high
@@ -579,7 +579,7 @@ def test_truths_that_were_missed_once_are_not_missed_more_often(gold_folder):
         theta = p * m[0] + (1 - p) * m[1]
         low, high = chain_interval(*sets_of(p, m, 1000, rng), [1, 0])
         rates.append(np.mean((theta < low) | (theta > high)))
-    # Printed in section 5.4.2: 4.49 % in all, 3.7 to 5.4 % each.
+    # Printed in section 5.4.2: 4.49% in all, 3.7 to 5.4 % each.
     print(f"missed {np.mean(rates):.4f} of the time, from {min(rates):.4f} to {max(rates):.4f}")
     assert 0.04 <= np.mean(rates) <= 0.055
     assert max(rates) <= binom.ppf(0.999, 1000, 0.055) / 1000

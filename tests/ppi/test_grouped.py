@@ -592,7 +592,7 @@ def test_bridge_in_every_cell(autorater, intercept):
         f"{eb / ppi:.2f} of PPI++ alone, {eb / without:.3f} of EB without; coverage {coverage:.3f}"
     )
     assert eb < 0.5 * ppi
-    # Corrected estimates are no counts any more, which at .98 costs 5 % by itself.
+    # Corrected estimates are no counts any more, which at .98 costs 5% by itself.
     assert eb < (1.10 if intercept == 4 and autorater != "noise" else 1.05) * without
     assert coverage >= 0.93
 

@@ -43,7 +43,7 @@ def test_joint_draws_give_the_same(gold, verdicts):
     exact = ChainRulePPI(verdicts="side by side").fit(*verdicts)
     drawn = ChainRulePPI("draws", 100_000, verdicts="side by side", random_state=0).fit(*verdicts)
     error = exact.standard_error_ / np.sqrt(100_000)
-    # Apart draws of P(w | a) and P(l | a) would be 5 % narrower: 300 of these errors.
+    # Apart draws of P(w | a) and P(l | a) would be 5% narrower: 300 of these errors.
     assert np.all(np.abs(np.subtract(ends(drawn), ends(exact))) < 4 * 2.7 * error)
     assert_allclose(drawn.standard_error_, exact.standard_error_, rtol=0.01)
 

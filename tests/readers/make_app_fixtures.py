@@ -8,7 +8,6 @@ network::
     python make_app_fixtures.py openai_evals   # pip install evals (or without its dependencies, and
         # with openai blobfile requests lz4 pyzstd pyyaml tqdm snowflake-connector-python tiktoken)
     python make_app_fixtures.py mlflow   # pip install mlflow; and again with mlflow==2.9.2
-    python make_app_fixtures.py tests   # pip install pytest pytest-json-report unittest-xml-reporting
     python make_app_fixtures.py promptfoo_runs   # npm install promptfoo
 
 What each folder holds, and which versions wrote it, stands in fixtures/README.md.
@@ -48,29 +47,32 @@ def forget(folder, place):
             path.write_text(text)
 
 
+class Metric:
+    """A metric of DeepEval that breaks once; subclasses say what it is `of` a test case."""
+
+    threshold, async_mode = 0.5, False
+
+    def measure(self, case, *args, **kwargs):
+        if BROKEN in str(case):
+            raise RuntimeError("the judge broke")
+        self.score = self.of(case)
+        self.success = self.score >= self.threshold
+        return self.score
+
+    async def a_measure(self, case, *args, **kwargs):
+        return self.measure(case)
+
+    def is_successful(self):
+        return self.success
+
+
 def make_deepeval():
-    """Test runs of DeepEval: two metrics, one of which breaks once; conversations; a test file."""
+    """Test runs of DeepEval: two metrics, conversations, runs without hyperparameters."""
     os.environ["DEEPEVAL_TELEMETRY_OPT_OUT"] = "1"
     from deepeval import evaluate
     from deepeval.evaluate import AsyncConfig, CacheConfig, DisplayConfig, ErrorConfig
     from deepeval.metrics import BaseConversationalMetric, BaseMetric
     from deepeval.test_case import ConversationalTestCase, LLMTestCase, Turn
-
-    class Metric:
-        threshold, async_mode = 0.5, False
-
-        def measure(self, case, *args, **kwargs):
-            if BROKEN in str(case):
-                raise RuntimeError("the judge broke")
-            self.score = self.of(case)
-            self.success = self.score >= self.threshold
-            return self.score
-
-        async def a_measure(self, case, *args, **kwargs):
-            return self.measure(case)
-
-        def is_successful(self):
-            return self.success
 
     class Right(Metric, BaseMetric):
         __name__ = "Right Answer"
@@ -139,17 +141,11 @@ def make_deepeval_2():
     from deepeval.metrics import BaseMetric
     from deepeval.test_case import LLMTestCase
 
-    class Right(BaseMetric):
-        __name__, threshold, async_mode = "Right Answer", 0.5, False
+    class Right(Metric, BaseMetric):
+        __name__ = "Right Answer"
 
-        def measure(self, case, *args, **kwargs):
-            if BROKEN in case.input:
-                raise RuntimeError("the judge broke")
-            self.score = float(case.actual_output == case.expected_output)
-            self.success = self.score > self.threshold
-
-        def is_successful(self):
-            return self.success
+        def of(self, case):
+            return float(case.actual_output == case.expected_output)
 
     folder = folder_for("deepeval_2/two_models")
     os.environ["DEEPEVAL_RESULTS_FOLDER"] = str(folder)
@@ -310,93 +306,6 @@ def make_mlflow_genai():
             result = mlflow.genai.evaluate(data=data, scorers=[right_answer, letters])
         result.result_df.to_csv(folder / f"{model}.csv", index=False)
     forget(folder, work)
-
-
-# Tests of a model's replies; the file is run by pytest and by unittest.
-TESTS = """
-import os
-import unittest
-import pytest
-
-ANSWERS = {answers}
-MODEL = os.environ["MODEL"]
-
-@pytest.fixture
-def asked(topic, number):
-    target, reply = ANSWERS[MODEL][topic][number]
-    if target == "{broken}":
-        raise RuntimeError("the model broke")
-    yield target, reply
-    if topic == "sums" and number == 0:
-        raise RuntimeError("the model does not stop")
-
-@pytest.mark.parametrize("topic, number", {places})
-def test_reply(asked):
-    assert asked[0] == asked[1]
-
-@pytest.mark.skip
-def test_skipped():
-    assert False
-
-@pytest.mark.xfail
-def test_known_to_fail():
-    assert MODEL == "beta"
-
-class TestCapitals(unittest.TestCase):
-    @unittest.skip("not today")
-    def test_skipped(self):
-        self.fail()
-
-class TestSums(unittest.TestCase):
-    pass
-
-def method(topic, number):
-    def test(self):
-        target, reply = ANSWERS[MODEL][topic][number]
-        if target == "{broken}":
-            raise RuntimeError("the model broke")
-        self.assertEqual(target, reply)
-    return test
-
-for topic, number in {places}:
-    case = TestCapitals if topic == "capitals" else TestSums
-    setattr(case, f"test_{{number}}", method(topic, number))
-del case
-"""
-
-
-def make_tests():
-    """JUnit XML of pytest and of unittest, and pytest's JSON: of the same tests."""
-    answers = {
-        model: {
-            topic: [
-                (target, reply) for name, _, _, target, reply in answered(model) if name == topic
-            ]
-            for topic in QUESTIONS
-        }
-        for model in MODELS
-    }
-    places = [(topic, number) for topic, known in QUESTIONS.items() for number in range(len(known))]
-    text = TESTS.format(answers=answers, places=places, broken=BROKEN_ANSWER)
-    junit, report = FIXTURES / "junit", folder_for("pytest_json/two_models")
-    with tempfile.TemporaryDirectory() as work:
-        (Path(work) / "test_replies.py").write_text(text)
-        folder_for("junit/pytest")
-        folder_for("junit/unittest")
-        for model in MODELS:
-            environment = os.environ | {"MODEL": model}
-            pytest = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=line"]
-            pytest += ["-k", "not TestCapitals and not TestSums", f"--rootdir={work}"]
-            pytest += [f"--junitxml={junit}/pytest/{model}.xml"]
-            pytest += ["--json-report", f"--json-report-file={report}/{model}.json"]
-            unittest = [sys.executable, "-m", "xmlrunner", "-o", f"{junit}/unittest/{model}"]
-            for command in (
-                pytest,
-                [*unittest, "test_replies.TestCapitals", "test_replies.TestSums"],
-            ):
-                subprocess.run(command, cwd=work, env=environment)
-        forget(junit, work)
-        forget(report, work)
 
 
 def make_promptfoo_runs():

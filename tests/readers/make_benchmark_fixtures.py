@@ -37,8 +37,12 @@ INSTANCES = {
 RATINGS = {
     (81, 1): (9, 7),
     (81, 2): (8.5, None),
+    (82, 1): (9, 6),
+    (82, 2): (7, 5),
     (111, 1): (4, 10),
     (111, 2): (1, 6),
+    (112, 1): (10, 8),
+    (112, 2): (6, 6),
 }
 
 # Rewards of each task of tau2-bench by model and trial, or why there is none.

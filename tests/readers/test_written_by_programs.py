@@ -152,8 +152,9 @@ def test_field_called_topic_is_taken_where_it_is_named():
 
 def test_what_is_saved_of_mlflow_genai_is_refused_or_read_by_names():
     """Scorers are no models; a scorer that failed is no answer."""
-    with pytest.raises(ValueError, match="right_answer/value"):
-        read_items(FOLDER / "mlflow_genai")
+    for models in (None, ["right_answer/value"]):
+        with pytest.raises(ValueError, match="right_answer/value"):
+            read_items(FOLDER / "mlflow_genai", models=models)
     read = read_with_notes(FOLDER / "mlflow_genai", score="right_answer/value", item="request")
     assert read.items.groupby("model")["score"].apply(list).to_dict() == {
         "alpha": [1.0, 1.0],
@@ -194,14 +195,14 @@ def test_opencompass():
 
 def test_mt_bench_has_a_model_per_name_whatever_the_prompts_of_the_judge():
     read = read_with_notes(FOLDER / "mt_bench" / "single")
-    topics = {81: "writing", 111: "math"}
+    topics = {81: "writing", 82: "writing", 111: "math", 112: "math"}
     assert table(read.items) == {
         (model, topics[question], f"{question} turn {turn}"): rating
         for (question, turn), ratings in RATINGS.items()
         for model, rating in zip(MODELS, ratings, strict=True)
         if rating is not None
     }
-    assert read.items["cluster"].nunique() == 2
+    assert read.items["cluster"].nunique() == 4
     assert len(read.blank) == 1
 
 

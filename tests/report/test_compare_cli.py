@@ -108,7 +108,7 @@ def test_real_clusters(data_folder):
     result = run(data_folder / "livecodebench_execution.csv.gz", "GPT-4-Turbo-1106", "Claude-2")
     text = " ".join(result.stdout.split())
     assert "GPT-4-Turbo-1106 - Claude-2 = 7.056 (standard error 3.92" in text
-    assert "Pairing on 479 shared items removes 47 % of the variance" in text
+    assert "Pairing on 479 shared items removes 47% of the variance" in text
     assert "cluster: column 'question_id'" in result.stderr
 
 

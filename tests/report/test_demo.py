@@ -103,7 +103,7 @@ def test_method_scores_by_hand():
 def test_demo_succeeds_and_prints_four_methods(result):
     assert result.exit_code == 0, result.stderr
     table = re.findall(
-        r"^(\w[\w ()-]*?) +([\d.]+) +([\d.]+) +([\d.]+) % +([\d.]+)$", result.stdout, re.M
+        r"^(\w[\w ()-]*?) +([\d.]+) +([\d.]+) +([\d.]+)% +([\d.]+)$", result.stdout, re.M
     )
     assert [row[0] for row in table] == [
         "direct (Wilson)",
@@ -147,14 +147,14 @@ def test_figures_are_those_of_the_package(result, folder, benchmark):
     ratio = np.mean((estimated - truth) ** 2) / np.mean((g.z - truth) ** 2)
     printed = re.search(r"mixed model +[\d.]+ +([\d.]+)", result.stdout).group(1)
     assert f"{ratio:.2f}" == printed
-    removed = re.search(r"removed (\d+) %", result.stdout).group(1)
+    removed = re.search(r"removed (\d+)%", result.stdout).group(1)
     assert f"{100 * (1 - ratio):.0f}" == removed
 
 
 def test_coverage_is_near_its_level(result, benchmark):
     """Five groups of each topic share images: at worst as good as one independent one."""
     n_topics = len(benchmark["data"].features)
-    covered = float(re.search(r"mixed model .* ([\d.]+) %", result.stdout).group(1)) / 100
+    covered = float(re.search(r"mixed model .* ([\d.]+)%", result.stdout).group(1)) / 100
     assert covered >= binom.ppf(0.0005, n_topics, 0.95) / n_topics
 
 

@@ -89,7 +89,7 @@ def test_repeated_runs_are_compared_item_by_item(files, tmp_path):
 
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
-    [(["--margin", 0], 1, "margin must be above 0"),
+    [(["--margin", 0], 2, "is not a finite number above 0"),
      (["--margin", 0.02, "--json", "--markdown"], 2, "exclude each other"),
      (["--margin", 0.02, "--candidate", "x"], 1, "no model 'x'")],
 )  # fmt: skip

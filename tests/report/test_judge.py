@@ -95,7 +95,7 @@ def test_the_report_says_it_in_words(file, items):
     text = " ".join(result.stdout.split())
     saved = row["effective_sample_size"] - 126
     assert f"autorater saved {saved:,.0f} labels" in text
-    assert "Estimated by chain rule (exact). 95 % intervals, posterior" in text
+    assert "Estimated by chain rule (exact). 95% intervals, posterior" in text
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_what_a_judge_is_off_by_is_paired_with_the_labels(written):
 
 @pytest.mark.slow
 def test_what_a_good_judge_is_off_by_is_covered(written):
-    """200 sets of 200 answers, 40 labeled, the judge wrong on 3 % of either kind."""
+    """200 sets of 200 answers, 40 labeled, the judge wrong on 3% of either kind."""
     rng, hits = np.random.default_rng(1), []
     truth = 0.03 * 0.45 - 0.03 * 0.55
     for _ in range(200):

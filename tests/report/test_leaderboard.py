@@ -51,7 +51,7 @@ def test_csv_and_table_hold_the_same_numbers(file):
     result = run(file)
     lines = result.stdout.splitlines()
     assert lines[0] == "4 models on 200 items: mean of the items, Wilson"
-    assert lines[2].startswith("ranks: 95 %, all models at once")
+    assert lines[2].startswith("ranks: 95%, all models at once")
     for row in read.itertuples():
         shown = next(line for line in lines if line.startswith(row.model)).split()
         assert shown[1] == str(row.rank)
@@ -77,7 +77,7 @@ def test_lines_fit_a_terminal(file):
 def test_level_and_topics_are_said(file):
     result = run(file, "--topics", "topic", "--confidence-level", 0.9)
     assert "4 models on 200 items of 5 topics: mean of 5 topics, Wilson" in result.stdout
-    assert "ranks: 90 %" in result.stdout
+    assert "ranks: 90%" in result.stdout
 
 
 def test_missing_answers_are_warned_of(items, tmp_path):

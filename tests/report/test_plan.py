@@ -58,14 +58,14 @@ def test_effect_of_so_many_items():
     expected = minimum_detectable_effect(500, omega2=2 * 144 * 0.6, power=0.9)
     assert found["minimum_detectable_effect"] == pytest.approx(expected, rel=1e-12)
     text = run("--items", 500, "--std", 12, "--correlation", 0.4, "--power", 0.9).stdout
-    assert f"{expected:.4g}." in text and "power 90 %" in " ".join(text.split())
+    assert f"{expected:.4g}." in text and "power 90%" in " ".join(text.split())
 
 
 def test_differences_beyond_what_is_possible_are_none():
     found = [row["minimum_detectable_effect"] for row in plans("--items", 14, "--accuracy", 0.7)]
     assert found[0] is None and 0.4 < found[-1] < 0.7
     assert "0        none" in run("--items", 14, "--accuracy", 0.7).stdout
-    # Five right and wrong answers never reach 5 %: 2 / 2^5 is more.
+    # Five right and wrong answers never reach 5%: 2 / 2^5 is more.
     assert "5 items show no difference" in run("--items", 5, "--accuracy", 0.7).stderr
 
 

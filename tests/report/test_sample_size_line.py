@@ -37,7 +37,7 @@ def test_line_and_json_agree_with_the_function(data, file):
     ratio = sample_size_ratio(JamesStein().fit(**g.fit_args), g, 0.9)
     options = ("--method", "james-stein", "--confidence-level", "0.9")
     text = " ".join(run(file, *options).split())
-    assert f"Over all groups, James-Stein is {ratio}; 90 % interval" in text
+    assert f"Over all groups, James-Stein is {ratio}; 90% interval" in text
     told = json.loads(run(file, *options, "--json"))["sample_size_ratio"]
     assert told == pytest.approx(ratio._asdict())
 

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+from skbench._numbers import decimals_for
 from skbench.containers import GUARANTEES, Estimate, GroupSummary
 from skbench.report import tables
-from skbench.report.table import decimals_for
 from skbench.report.writers import as_rich
 
 
@@ -56,13 +56,13 @@ def test_topics_of_several_columns_are_joined():
 def test_every_guarantee_is_put_into_words(guarantee):
     e = Estimate([1], [1], [1], [1], 0.9, pd.Index(["a"]), "m", guarantee)
     words = tables.promise(e)
-    assert words.startswith(f"90 % intervals, {guarantee}")
+    assert words.startswith(f"90% intervals, {guarantee}")
     assert "{" not in words
 
 
 def test_average_coverage_is_said_not_to_be_that_of_each_group(groups):
     assert tables.promise(groups[2]) == (
-        "90 % intervals, average over groups: about 90 of 100 groups are covered, not each one"
+        "90% intervals, average over groups: about 90 of 100 groups are covered, not each one"
     )
 
 

@@ -1,14 +1,15 @@
-"""What all commands share: -h, -q, percentages, zeros without a sign."""
+"""What all commands share: help, notes, rows, percentages, names, zeros without a sign."""
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from skbench._numbers import number
 from skbench.report.cli import COMMANDS, main
-from skbench.report.table import number
 
 
 @pytest.fixture
@@ -40,15 +41,60 @@ def test_help_is_short(arguments):
     assert done.returncode == 0 and b"--help" in done.stdout
 
 
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_loads_nothing_heavy(command):
+    arguments = [sys.executable, "-X", "importtime", "-m", "skbench", command, "--help"]
+    done = subprocess.run(arguments, capture_output=True, text=True)
+    loaded = {line.rpartition("|")[2].strip().split(".")[0] for line in done.stderr.splitlines()}
+    assert done.returncode == 0 and "click" in loaded
+    assert not loaded & {"numpy", "pandas", "scipy", "sklearn", "narwhals", "matplotlib"}
+
+
 def test_quiet_keeps_the_results_and_the_errors(old_and_new, capsys):
     assert run("report", old_and_new[0]) == 0
     loud = capsys.readouterr()
     assert run("report", old_and_new[0], "-q") == 0
     quiet = capsys.readouterr()
     assert quiet.out == loud.out
-    assert "score: column 'score'" in loud.err and "score: column 'score'" not in quiet.err
+    assert "understood: 1 model" in loud.err and quiet.err == ""
     assert run("report", "nothing.csv", "-q") == 1
     assert "There is no file 'nothing.csv'" in capsys.readouterr().err
+
+
+def test_three_lines_of_notes_the_doubtful_first(tmp_path, capsys):
+    path = tmp_path / "gaps.csv"
+    rows = [{"model": m, "task": t, "id": i, "score": (i + m) % 2, "length": 1}
+            for m in range(2) for t in "ab" for i in range(8 - 2 * m)]  # fmt: skip
+    pd.DataFrame(rows).to_csv(path, index=False)
+    assert run("compare", str(path)) == 0
+    few = capsys.readouterr().err.splitlines()
+    assert run("compare", str(path), "-v") == 0
+    notes = [line for line in capsys.readouterr().err.splitlines() if line[:7] != "warning"]
+    assert [line for line in few if line[:7] != "warning"] == [
+        "item ids start again in every topic: made unique by putting the topic in front",
+        "with gaps: 12.5% of the answers are not there (# all, + half or more, - less, . none)",
+        f"{len(notes) - 2} more notes: -v",
+    ]
+    assert "model: column 'model'" in notes and "not used: length (--features)" not in few
+    assert sum(line.startswith("warning: ") for line in few) == 1
+    assert run("compare", str(path), "-q") == 0
+    assert all(line.startswith("warning: ") for line in capsys.readouterr().err.splitlines())
+
+
+def test_tables_print_the_first_rows_and_files_have_all(tmp_path, capsys):
+    path = tmp_path / "many.csv"
+    cells = pd.MultiIndex.from_product([[f"m{i}" for i in range(8)], range(6)])
+    rows = cells.set_names(["model", "item"]).to_frame(index=False)
+    rows.assign(score=np.random.default_rng(0).integers(2, size=48)).to_csv(path, index=False)
+    for asked, printed in (([], 20), (["--rows", "5"], 5), (["--rows", "all"], 28)):
+        assert run("compare", str(path), *asked) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert sum(line.startswith("m") for line in lines if " tied" in line) == printed
+        assert (f"{28 - printed} more rows: --rows all" in lines) == (printed < 28)
+    for form, lines in (("--csv", 29), ("--markdown", 30)):
+        assert run("compare", str(path), form, "--rows", "5") == 0
+        assert capsys.readouterr().out.partition("\n\n")[0].count("\n") >= lines - 1
+    assert run("compare", str(path), "--rows", "few") == 2
 
 
 def test_margins_may_be_percentages_and_equal_results_pass(old_and_new, capsys):
@@ -58,6 +104,50 @@ def test_margins_may_be_percentages_and_equal_results_pass(old_and_new, capsys):
     assert capsys.readouterr().out == percent
     assert "PASS: new - old = 0" in percent
     assert run("gate", *old_and_new, "--margin", "much") == 2
+
+
+@pytest.mark.parametrize(
+    ("asked", "share"),
+    [
+        (["plan", "--effect", "X", "--accuracy", "X"], "30%"),
+        (["plan", "--effect", "0.1", "--accuracy", "0.5", "--power", "X"], "90%"),
+        (["plan", "--effect", "0.1", "--accuracy", "0.5", "--confidence-level", "X"], "90%"),
+        (["sequential", "old.csv", "old", "--target", "X"], "50%"),
+        (["sequential", "old.csv", "old", "--width", "X"], "40%"),
+        (["sequential", "both.csv", "old", "new", "--margin", "X"], "40%"),
+        (["report", "old.csv", "--fail-under", "X"], "90%"),
+        (["estimate", "old.csv", "--by", "model", "--bounds", "0%", "X"], "100%"),
+        (["gate", "old.csv", "new.csv", "--margin", "X", "--relative"], "5%"),
+    ],
+)
+def test_shares_may_be_written_in_percent(old_and_new, monkeypatch, capsys, asked, share):
+    monkeypatch.chdir(Path(old_and_new[0]).parent)
+    pd.concat(map(pd.read_csv, old_and_new)).to_csv("both.csv", index=False)
+    printed = []
+    for written in (share, str(float(share[:-1]) / 100)):
+        assert run(*[written if word == "X" else word for word in asked]) in (0, 3, 4)
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+
+
+def test_a_percentage_of_scores_from_0_to_100_is_in_points(tmp_path, capsys):
+    paths = []
+    for name, loss in (("old", 0), ("new", 3)):
+        paths.append(str(tmp_path / f"{name}.csv"))
+        score = 100 * (np.arange(300) % 3 > 0) - loss * (np.arange(300) % 2)
+        rows = {"model": name, "item": range(300), "accuracy": score.clip(0)}
+        pd.DataFrame(rows).to_csv(paths[-1], index=False)
+    printed = []
+    for margin in ("5%", "5"):
+        assert run("gate", *paths, "--margin", margin, "--fail", "margin") == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1] and "margin 5)" in printed[0]
+
+
+@pytest.mark.parametrize("number", ["inf", "nan", "0", "-1", "-5%"])
+def test_margins_are_finite_and_above_0(old_and_new, number, capsys):
+    assert run("gate", *old_and_new, "--margin", number) == 2
+    assert "is not a finite number above 0" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", [".3f", "+.3f", ".2g", ".1%"])

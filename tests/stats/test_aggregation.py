@@ -27,7 +27,7 @@ def test_weighted_variance_is_that_of_correlated_normals(rng):
     expected += 2 * sum(w[j] * w[k] * covariance[j, k] for k in range(4) for j in range(k))
     np.testing.assert_allclose(weighted_variance(w, covariance), expected, rtol=1e-13)
     draws = rng.standard_normal((100_000, 4)) @ root.T
-    # A variance from 1e5 normal draws is known to sqrt(2 / 1e5) = 0.45 %.
+    # A variance from 1e5 normal draws is known to sqrt(2 / 1e5) = 0.45%.
     np.testing.assert_allclose(expected, np.var(draws @ w), rtol=0.02)
 
 

@@ -279,7 +279,7 @@ def test_effective_sample_size_of_an_autoregression():
     for t in range(1, len(x)):
         x[t] = rho * x[t - 1] + rng.normal(size=4)
     expected = x.size * (1 - rho) / (1 + rho)
-    # The autocorrelation time is estimated; its relative error here is some 5 %.
+    # The autocorrelation time is estimated; its relative error here is some 5%.
     assert effective_sample_size(x) == pytest.approx(expected, rel=0.15)
     assert r_hat(x) < 1.01
 

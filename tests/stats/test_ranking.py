@@ -138,7 +138,7 @@ def test_five_aggregations_of_vtab(vtab, scheme):
     ends = np.quantile(of_draws, [0.025, 0.975], axis=0)
     whole = scheme in ("avg", "geo")
     difference = np.abs(ends - gold[scheme]["ci95"])
-    # Ends of whole ranks may jump where a rank has a probability of about 2.5 %.
+    # Ends of whole ranks may jump where a rank has a probability of about 2.5%.
     assert np.sum(difference > 1e-9) <= 2 if whole else difference.max() < 0.2
 
 

@@ -77,7 +77,7 @@ def test_paired_items_against_a_loop(rng, n):
     fast = resampled_means(*rows_of(scores), 3000, rng)
     for contrast in np.array([[1, 0, 0], [1, -1, 0], [1, -2, 1], [0, 1, 1]]):
         assert ks_2samp(slow @ contrast, fast @ contrast).pvalue > TINY_P
-    # Closed form of the bootstrap: covariance with divisor n, over n; 3000 draws know it to 3 %.
+    # Closed form of the bootstrap: covariance with divisor n, over n; 3000 draws know it to 3%.
     expected = np.cov(scores.T, ddof=0) / n
     np.testing.assert_allclose(np.cov(fast.T), expected, atol=0.12 * expected.max())
 
@@ -105,7 +105,7 @@ def test_clusters_against_a_loop(rng):
 def test_draws_of_many_items_come_in_batches(rng):
     scores = rng.normal(size=(1000, 1))
     draws = resampled_means(*rows_of(scores), 5000, rng)
-    # Three batches; 5000 draws know the standard deviation to 1 %.
+    # Three batches; 5000 draws know the standard deviation to 1%.
     np.testing.assert_allclose(draws.std(), scores.std() / np.sqrt(1000), rtol=0.05)
     assert len(np.unique(draws)) == 5000
 

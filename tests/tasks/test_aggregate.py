@@ -250,7 +250,7 @@ def test_three_comparisons_are_at_9833():
     assert d.labels.tolist() == [("ada", "bob"), ("ada", "cyd"), ("bob", "cyd")]
     expected = np.quantile(values[:, 0] - values[:, 2], [0.05 / 6, 1 - 0.05 / 6])
     np.testing.assert_allclose([d.low[1], d.high[1]], expected, rtol=1e-12)
-    assert d.method == "bootstrap differences, Bonferroni: all 3 hold with 95 %"
+    assert d.method == "bootstrap differences, Bonferroni: all 3 hold with 95%"
     single = differences(one_axis(values), correction="none")
     assert single.confidence_level == 0.95
     assert np.all(single.low > d.low) and np.all(single.high < d.high)

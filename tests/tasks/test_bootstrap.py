@@ -87,7 +87,7 @@ def test_against_the_recomputation(vtab, reference, column):
     ours = vtab.estimate(weights, 0.834).to_frame().loc[reference["models"]]
     point, error = (np.array(reference[name]) for name in ("point_exact_pct", "se_exact_pct"))
     np.testing.assert_allclose(100 * ours["value"], point[:, column], atol=1e-6)  # 6 digits given
-    # The standard deviation of 10,000 draws is known to 1 / sqrt(20000) = .7 %.
+    # The standard deviation of 10,000 draws is known to 1 / sqrt(20000) = .7%.
     np.testing.assert_allclose(100 * ours["standard_error"], error[:, column], rtol=0.03)
     # Quantiles of 10,000 and 20,000 draws differ by about .016 standard errors.
     ends = np.array(reference["boot_ci834_pct"])[:, :, column]
@@ -215,7 +215,7 @@ def test_shared_items_are_resampled_together():
     expected = sum(wide.loc[task].cov() / 200 for task in ("t0", "t1")) / 4
     np.testing.assert_allclose(boot.covariance(), expected, rtol=1e-12)
     drawn = np.cov(aggregate(boot).values.T)
-    # A covariance of 5000 draws is known to about 2 % of the variances.
+    # A covariance of 5000 draws is known to about 2% of the variances.
     np.testing.assert_allclose(drawn, expected * 199 / 200, atol=0.1 * expected.max().max())
     assert expected.iloc[0, 1] > 0.3 * expected.iloc[0, 0]
     paired = differences(aggregate(boot)).standard_error[0]
@@ -276,7 +276,7 @@ def test_clusters_are_resampled_whole():
     scores = items[items["model"] == "a"]["score"]
     closed = clustered_standard_error(scores, passages, kind="cr1")
     np.testing.assert_allclose(boot.sigma2_[0, 0], closed**2, rtol=1e-12)
-    # CR0 to first order, here within 5 %; ignoring the clusters is 40 % too small.
+    # CR0 to first order, here within 5%; ignoring the clusters is 40% too small.
     np.testing.assert_allclose(
         boot.draws_.values[:, 0, 0].std(),
         clustered_standard_error(scores, passages, "cr0"),
@@ -454,7 +454,7 @@ def test_real_items_are_paired(data_folder):
     closed = np.sqrt((gain.var() / gain.size()).sum()) / 27
     d = differences(aggregate(boot))
     np.testing.assert_allclose(d.value, gain.mean().mean(), atol=5 * closed / np.sqrt(2000))
-    # The standard deviation of 2000 draws is known to 1.6 %; n >= 146 makes .3 %.
+    # The standard deviation of 2000 draws is known to 1.6%; n >= 146 makes .3%.
     np.testing.assert_allclose(d.standard_error, closed, rtol=0.08)
     contrast = np.array([1, -1])
     np.testing.assert_allclose(

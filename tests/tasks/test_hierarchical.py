@@ -166,7 +166,7 @@ def test_evidence_and_prior_counts(accuracies, reference):
 def test_predictive_intervals_are_wider_by_the_root_of_two(accuracies, predictive):
     narrow, wide = (e.estimate().standard_error for e in (accuracies, predictive))
     # Beta posteriors are slightly narrower than binomial errors: prior counts are some 5 of 700.
-    # 10,000 draws tell a standard deviation to .7 %, a ratio to 1 %; three of these for 16 models.
+    # 10,000 draws tell a standard deviation to .7%, a ratio to 1%; three of these for 16 models.
     np.testing.assert_allclose(wide / narrow, np.sqrt(2), rtol=0.03)
 
 

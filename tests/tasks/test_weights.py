@@ -69,7 +69,7 @@ def test_draws_agree_with_the_closed_form(rows):
     drawn = WeightSimplex(ORDER, resolution=50).fit_draws(boot)
     same = (simplex.leader_ == drawn.leader_) & (simplex.runner_up_ == drawn.runner_up_)
     assert same.mean() > 0.98  # means of draws order near ties differently
-    # A standard deviation from 10,000 draws is known to .7 %.
+    # A standard deviation from 10,000 draws is known to .7%.
     np.testing.assert_allclose(
         drawn.standard_error_[same], simplex.standard_error_[same], rtol=0.035
     )

@@ -86,7 +86,7 @@ def worst_case_interval(mean, variance, n, df, confidence_level=0.95, low=0.0, h
     -----
     Each end has the variance of the sample plus one score at the bound on its side, around the
     mean as it is. Where scores vary the cost is small (.41 to .45 of width for 20 differences of
-    right and wrong answers, 10 % each way); where few are seen and all are alike, a t interval
+    right and wrong answers, 10% each way); where few are seen and all are alike, a t interval
     forgets what it cannot have seen.
 
     When not to use it: as `end_variances`.

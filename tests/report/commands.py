@@ -1,0 +1,72 @@
+"""Commands on small files, for the tests of what all of them print alike."""
+
+import numpy as np
+import pandas as pd
+
+from skbench.datasets import make_items, make_judged_items
+
+JUDGE = ["judge", "j.csv", "--judge", "autorater", "--human", "human"]
+COMMANDS = [
+    ["estimate", "r.csv"],
+    ["estimate", "r.csv", "--method", "direct", "--by", "model"],
+    ["estimate", "r.csv", "--past", "past.csv"],
+    ["estimate", "counts.csv"],
+    ["leaderboard", "r.csv"],
+    ["leaderboard", "r.csv", "--topics", "topic"],
+    ["leaderboard", "means.csv", "--half-width", "ci"],
+    ["compare", "r.csv"],
+    ["compare", "r.csv", "model-0", "model-1"],
+    ["compare", "r.csv", "--by", "topic,half"],
+    ["compare", "old.csv", "same.csv"],
+    ["report", "r.csv"],
+    ["report", "percent.csv", "--fail-under", "10"],
+    ["report", "r.csv", "--past", "past.csv"],
+    ["doctor", "r.csv"],
+    ["doctor", "j.csv", "--score", "other"],
+    JUDGE,
+    [*JUDGE, "--by", "topic"],
+    ["judge", "j.csv", "--judge", "autorater,other", "--human", "human", "--card"],
+    ["gate", "old.csv", "r.csv", "--candidate", "model-1", "--margin", "10%", "--by", "topic"],
+    ["gate", "old.csv", "same.csv", "--margin", "0.05"],
+    ["gate", "runs_a.csv", "runs_b.csv", "--margin", "0.05", "--relative"],
+    ["passk", "runs.csv", "-k", "2", "--compare", "ada,bob", "--flaky"],
+    ["passk", "runs.csv", "-k", "2", "--all"],
+    ["sequential", "r.csv", "model-0", "model-1"],
+    ["sequential", "r.csv", "model-0", "--target", "50%"],
+    ["plan", "--effect", "3%", "--accuracy", "70%"],
+    ["plan", "--items", "500", "--accuracy", "0.7", "--correlation", "0.5"],
+    ["plan", "r.csv", "model-0", "model-1", "--effect", "0.1"],
+    ["plan", "--past", "past.csv", "--half-width", "0.1"],
+]
+
+
+def write_files(folder):
+    """Results with a gap and an item never right, judged answers, repeated runs, and others."""
+    items = make_items(n_models=3, n_topics=4, n_items=12, random_state=0).items
+    items = items[["model", "topic", "item", "score"]].assign(half=items["item"].factorize()[0] % 2)
+    past = make_items(n_models=6, n_topics=4, n_items=12, random_state=1).items
+    one = items[items["model"] == "model-0"]
+    rng = np.random.default_rng(0)
+    cells = pd.MultiIndex.from_product([["ada", "bob"], range(20), range(4)])
+    runs = cells.set_names(["model", "item", "epoch"]).to_frame(index=False)
+    runs["score"] = rng.integers(2, size=160)
+    judged = make_judged_items(12, 30, 8, random_state=0).items.rename(columns={"group": "topic"})
+    judged["other"] = np.where(judged.index % 5 == 0, 1 - judged["autorater"], judged["autorater"])
+    counts = items.groupby(["model", "topic"])["score"].agg(n="size", k="sum").reset_index()
+    sets = pd.MultiIndex.from_product([["x", "y", "z"], ["d1", "d2", "d3"]])
+    means = sets.set_names(["model", "dataset"]).to_frame(index=False)
+    tables = {
+        "r": items.iloc[1:],
+        "percent": items.assign(score=100 * items["score"] * rng.random(len(items))),
+        "past": past[["model", "topic", "item", "score"]].replace({"model": r"-"}, "_", regex=True),
+        "old": one,
+        "same": one.assign(model="same"),
+        "runs": runs,
+        "runs_a": runs[runs["model"] == "ada"],
+        "runs_b": runs[runs["model"] == "bob"],
+        "j": judged,
+        "counts": counts,
+        "means": means.assign(mean=rng.random(9), ci=0.02),
+    }
+    for name, table in tables.items():
+        table.to_csv(folder / f"{name}.csv", index=False)

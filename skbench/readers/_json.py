@@ -232,11 +232,6 @@ def label_at(record, path):
     return label
 
 
-def holds_json_lines(path):
-    """Whether a file begins with an object or a list of them."""
-    return beginning(path)[:1] in (b"{", b"[")
-
-
 def read_json_table(path, bad):
     """A DataFrame with a column per field, dots for depth, and notes; lists are left out.
 

@@ -15,7 +15,6 @@ from skbench.readers._json import (
     MOST_EXPANSION,
     beginning,
     decoded,
-    holds_json_lines,
     open_bytes,
     optional,
     read_json_table,
@@ -50,10 +49,10 @@ def load_categories(path, label_columns, bad=None):
     path, bad = Path(path), bad or BadLines()
     if not path.exists():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
-    kind, notes = "" if path.is_dir() else kind_of(path), []
-    if kind in _LINES or holds_json_lines(path):
+    kind, head, notes = "" if path.is_dir() else kind_of(path), beginning(path), []
+    if kind in _LINES or head[:1] in (b"{", b"["):
         frame, notes = read_json_table(path, bad)
-    elif kind in _PARQUET or beginning(path)[:4] == b"PAR1":
+    elif kind in _PARQUET or head[:4] == b"PAR1":
         frame = _read_parquet(path)
     elif kind in _SEPARATORS:
         frame, notes = _read_text(path, _SEPARATORS[kind], label_columns, bad)
@@ -99,8 +98,6 @@ def _naming(path):
 
 def _reason(path, error):
     """What is wrong, and what to do about it, for the parser's words."""
-    if isinstance(error, pd.errors.EmptyDataError):
-        return "it is empty."
     if isinstance(error, UnicodeDecodeError):
         return f"{_wrong_byte(path)}. Save it as UTF-8, in a spreadsheet as 'CSV UTF-8'."
     reason = " ".join(str(error).split())

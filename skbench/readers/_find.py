@@ -14,12 +14,12 @@ _DANGLING = "links to files that are not there"
 _HEADS = (2**16, 2**24)  # bytes; few records are longer than the first of these
 _TOKEN = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|[{}\[\]]')
 # Files that belong to a log, without answers of their own.
-_PARTS = (
+_PARTS = [
     ({"results", "configs"}, "summary of lm-evaluation-harness"),
     ({"results", "versions"}, "summary of lm-evaluation-harness"),
     ({"scenario_spec", "adapter_spec"}, "part of a HELM run"),
-)
-_SIGNS = [(keys, name) for name, form in FORMATS.items() for keys in form.signs] + list(_PARTS)
+]
+_SIGNS = [(keys, name) for name, form in FORMATS.items() for keys in form.signs] + _PARTS
 _HELM_PARTS = ("scenario.json", "scenario_state.json", "stats.json", "instances.json")
 _PARTS_BY_NAME = {
     "meta.yaml": "part of an MLflow run",

@@ -20,6 +20,8 @@ LARGEST_DOCUMENT = 2**30  # bytes of one JSON document, which must be held in me
 ALWAYS_FINE = 64 * 2**20  # bytes that a compressed file may always hold
 MOST_EXPANSION = 500  # times its size; tables and logs shrink by a factor of 10 to 100
 _BLOCK = 2**18  # bytes read at a time: what is parsed then stays in the processor's cache
+# Errors of damaged data by name, as not all compressions need be installed.
+_DAMAGE = ("BadZipFile", "EOFError", "LZMAError", "ZstdError", "error")
 _BOM = b"\xef\xbb\xbf"
 _ABSENT = float("nan")
 _LONGEST_LABEL = 300  # letters; what is longer is a prompt or an answer
@@ -91,12 +93,11 @@ def optional(module, path):
         ) from None
 
 
-_OPENERS = {
-    ".gz": gzip.open,
-    ".bz2": bz2.open,
-    ".xz": lzma.open,
-    ".zst": lambda path: zstandard_stream(open(path, "rb"), path),
-}
+def _open_zstandard(path):
+    return zstandard_stream(open(path, "rb"), path)
+
+
+_OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open, ".zst": _open_zstandard}
 
 
 def unpacked(source, size, most=math.inf):
@@ -117,14 +118,8 @@ class _Capped(io.RawIOBase):
         """Fill the buffer, as io.RawIOBase has it."""
         try:
             chunk = self._source.read(len(buffer))
-        except Exception as error:  # known by name, as not all of them need be installed
-            if type(error).__name__ not in (
-                "BadZipFile",
-                "EOFError",
-                "LZMAError",
-                "ZstdError",
-                "error",
-            ):
+        except Exception as error:
+            if type(error).__name__ not in _DAMAGE:
                 raise
             raise OSError(str(error)) from error
         self._done += len(chunk)
@@ -237,11 +232,6 @@ def label_at(record, path):
     return label
 
 
-def holds_json_lines(path):
-    """Whether a file begins with an object or a list of them."""
-    return beginning(path)[:1] in (b"{", b"[")
-
-
 def read_json_table(path, bad):
     """A DataFrame with a column per field, dots for depth, and notes; lists are left out.
 
@@ -257,9 +247,8 @@ def read_json_table(path, bad):
     table = pd.concat(known or [pd.DataFrame()], ignore_index=True).reindex(columns=names)
     if not left_out:
         return table, []
-    shown = listed(sorted(left_out), most=8)
-    columns = f"{len(left_out)} column{'s' * (len(left_out) > 1)}"
-    return table, [f"left out {columns} of lists or long texts: {shown}"]
+    columns = f"{len(left_out)} column{'s' * (len(left_out) > 1)} of lists or long texts"
+    return table, [f"left out {columns}: {listed(sorted(left_out), most=8)}"]
 
 
 def _parts_of_table(path, bad, left_out):

@@ -2,7 +2,6 @@
 
 import re
 import warnings
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,6 @@ from skbench.readers._json import (
     MOST_EXPANSION,
     beginning,
     decoded,
-    holds_json_lines,
     open_bytes,
     optional,
     read_json_table,
@@ -27,14 +25,13 @@ _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _PARQUET = (".parquet", ".pq")
 _LINES = (".jsonl", ".ndjson")
 TABLES = (*_SEPARATORS, *_PARQUET, *_LINES)
-READABLE = (
-    f"Give a .csv or .tsv file ({', '.join(COMPRESSIONS)} allowed), a .parquet or .jsonl file"
-)
+READABLE = "Give a .csv or .tsv file (.gz, .bz2, .xz, .zst allowed), a .parquet or .jsonl file"
 _BLANKS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
 _LARGEST_PARQUET = 2**27  # values that a file may always hold, however small it is
 _TOO_LONG = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 _SKIPPED = re.compile(r"Skipping line (\d+): ([^\n]+)")
 _ENCODING = {"encoding": "utf-8-sig", "encoding_errors": "replace"}
+_AS_TEXT = {**_ENCODING, "dtype": str, "na_filter": False}
 # -0,5 is a decimal; of 1,234 nobody can tell whether it is a thousand or a decimal.
 _NUMBER = r"-?[0-9]+(?:,[0-9]+)?"
 _THOUSANDS = r"-?[1-9][0-9]{0,2},[0-9]{3}"
@@ -52,10 +49,10 @@ def load_categories(path, label_columns, bad=None):
     path, bad = Path(path), bad or BadLines()
     if not path.exists():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
-    kind, notes = "" if path.is_dir() else kind_of(path), []
-    if kind in _LINES or holds_json_lines(path):
+    kind, head, notes = "" if path.is_dir() else kind_of(path), beginning(path), []
+    if kind in _LINES or head[:1] in (b"{", b"["):
         frame, notes = read_json_table(path, bad)
-    elif kind in _PARQUET or beginning(path)[:4] == b"PAR1":
+    elif kind in _PARQUET or head[:4] == b"PAR1":
         frame = _read_parquet(path)
     elif kind in _SEPARATORS:
         frame, notes = _read_text(path, _SEPARATORS[kind], label_columns, bad)
@@ -101,8 +98,6 @@ def _naming(path):
 
 def _reason(path, error):
     """What is wrong, and what to do about it, for the parser's words."""
-    if isinstance(error, pd.errors.EmptyDataError):
-        return "it is empty."
     if isinstance(error, UnicodeDecodeError):
         return f"{_wrong_byte(path)}. Save it as UTF-8, in a spreadsheet as 'CSV UTF-8'."
     reason = " ".join(str(error).split())
@@ -110,22 +105,17 @@ def _reason(path, error):
     if found is None:
         return reason
     header, line, fields = found.groups()
-    if header == "1":
-        what = "If the first lines are no header, such as comments, remove them."
-    else:
-        what = (
-            "Put fields that hold the separator in double quotes, or remove those that are too "
-            "many, or pass skip_bad_lines=True to go on without such lines."
-        )
-    return f"line {line} has {fields} fields, the header has {header}. {what}"
+    return (
+        f"line {line} has {fields} fields, the header has {header}. Put fields that hold the "
+        "separator in double quotes, and remove lines above the header. Pass skip_bad_lines=True "
+        "to leave such lines out."
+    )
 
 
 def _wrong_byte(path):
     """The first line that is not UTF-8, in words."""
     with open_bytes(path) as file:
         for number, line in enumerate(file, start=1):
-            if number == 1 and line.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-                return "it is UTF-16, not UTF-8"
             try:
                 decoded(line)
             except ValueError as error:
@@ -154,7 +144,7 @@ def _read_text(path, separator, label_columns, bad):
     names = [*columns, *spare * ["after the last separator"]]
     read = partial(_parsed, path, bad, sep=separator)
     # Text is read quickly where pandas may choose the type, so the header makes columns text.
-    others = {place: str for place, cell in enumerate(header) if not cell[:1].isalpha()}
+    others = {columns[i]: str for i, cell in enumerate(header) if not cell[:1].isalpha()}
     read_texts = partial(read, header=None, names=names, dtype=others, na_values=[""])
     blanks = {name: [""] if name in labels else _BLANKS for name in names}
     with _naming(path):
@@ -163,7 +153,7 @@ def _read_text(path, separator, label_columns, bad):
         frame, _ = read(header=0, names=names, na_values=blanks, skiprows=skipped, index_col=False)
         numbers = [name for name in columns if name in labels and not _is_text(frame[name])]
         if numbers and not bad.skip:
-            texts, _ = read_texts()
+            texts, _ = read_texts(usecols=numbers)
     texts = texts.iloc[1:].reset_index(drop=True)
     for name in numbers:
         frame[name] = _as_written(texts[name])
@@ -179,12 +169,11 @@ def _header(path, separator):
     """The separator the extension promises, or the one the header line shows, and its cells."""
     for candidate in (separator, ";", "\t", ",", separator):
         with open_bytes(path) as file:
-            how = {"header": None, "nrows": 1, "dtype": str, "na_filter": False}
-            header = pd.read_csv(file, sep=candidate, **_ENCODING, **how).iloc[0].tolist()
+            row = pd.read_csv(file, sep=candidate, header=None, nrows=1, **_AS_TEXT)
+        header = row.iloc[0].tolist()
         if len(header) > 1:
             break
-    named = [cell for cell in header if cell]
-    twice = next((cell for cell in named if named.count(cell) > 1), None)
+    twice = next((cell for cell in header if cell and header.count(cell) > 1), None)
     if twice is not None:
         raise ValueError(
             f"several columns are called {twice!r}. Name them apart, or leave all but one out."
@@ -235,10 +224,9 @@ def _as_written(texts):
         integers = texts.astype("Int64")
     except (ValueError, OverflowError):
         return texts
-    present = integers.notna()
-    if not (integers[present].astype(str).array == texts[present].array).all():
+    if not (integers.dropna().astype(str).array == texts.dropna().array).all():
         return texts
-    return integers.astype("int64") if present.all() else integers
+    return integers if integers.isna().any() else integers.astype("int64")
 
 
 def _with_decimal_points(frame, labels):

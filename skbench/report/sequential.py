@@ -7,7 +7,14 @@ import click
 
 from skbench._lazy import later
 from skbench.report.formats import format_options, show
-from skbench.report.options import Share, bounds_option, in_unit, level_option, reading_options
+from skbench.report.options import (
+    Share,
+    bounds_option,
+    file_option,
+    in_unit,
+    level_option,
+    reading_options,
+)
 from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line
 
@@ -23,7 +30,7 @@ GO_ON = 4  # exit code; 0 says stop
 @click.option("--width", type=Share(0), help="One model: until its interval is no wider.")
 @click.option("--margin", type=Share(0), help="Two models: equivalent if they differ by less.")
 @click.option("--max-items", type=click.IntRange(1), help="Items there are, or are paid for.")
-@click.option("--state", type=click.Path(dir_okay=False), help="File of earlier looks (JSON).")
+@file_option("--state", "File of earlier looks (JSON).")
 @reading_options
 @bounds_option
 @level_option

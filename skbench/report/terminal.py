@@ -189,7 +189,10 @@ def in_one_line():
         except (ValueError, OSError, ImportError) as error:
             command = click.get_current_context().command
             system = isinstance(error, OSError) and error.errno is not None
-            text = f"{error.strerror}: {str(error.filename)!r}" if system else error
+            text = error
+            if system:
+                place = f": {str(error.filename)!r}" if error.filename else ""
+                text = f"{error.strerror}{place}"
             raise DataError(in_options(one_line(text), command)) from error
 
 

@@ -1,5 +1,6 @@
 """What all commands share: help, notes, rows, percentages, names, zeros without a sign."""
 
+import errno
 import subprocess
 import sys
 from pathlib import Path
@@ -148,6 +149,52 @@ def test_a_percentage_of_scores_from_0_to_100_is_in_points(tmp_path, capsys):
 def test_margins_are_finite_and_above_0(old_and_new, number, capsys):
     assert run("gate", *old_and_new, "--margin", number) == 2
     assert "is not a finite number above 0" in capsys.readouterr().err
+
+
+OUTPUTS = [
+    ["estimate", "old.csv", "--by", "model", "--plot"],
+    ["leaderboard", "old.csv", "--plot"],
+    ["report", "old.csv", "--html"],
+    ["report", "old.csv", "--summary"],
+    ["gate", "old.csv", "new.csv", "--margin", "5%", "--save-baseline"],
+    ["sequential", "old.csv", "old", "--target", "50%", "--state"],
+    ["plan", "--past", "old.csv", "--choose", "3", "--output"],
+    ["arena", "old.csv", "--plot"],
+    ["metrics", "old.csv", "--plot"],
+]
+
+
+@pytest.mark.parametrize("arguments", OUTPUTS, ids=lambda words: f"{words[0]} {words[-1]}")
+def test_outputs_are_checked_before_anything_is_computed(
+    old_and_new, monkeypatch, capsys, arguments
+):
+    folder = Path(old_and_new[0]).parent
+    monkeypatch.chdir(folder)
+    for path in old_and_new:
+        Path(path).unlink()  # reading would fail first
+    (folder / "taken.csv").mkdir()
+    told = []
+    for path in ("none/x.csv", "taken.csv", "x.csv"):
+        if path == "x.csv":
+            monkeypatch.setattr("os.access", lambda path, mode: False)
+        assert run(*arguments, path) == 1
+        (line,) = capsys.readouterr().err.splitlines()
+        assert line.startswith(f"skbench: {arguments[-1]} {path}: ")
+        told.append(line)
+    assert f"no folder {str(folder / 'none')!r}" in told[0] and "it is a folder" in told[1]
+    assert f"the folder {str(folder)!r} cannot be written to" in told[2]
+
+
+def test_a_full_disk_is_told_by_the_name_of_the_file(old_and_new, tmp_path, monkeypatch, capsys):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    page = tmp_path / "page.html"
+    assert run("report", old_and_new[0], "--html", str(page)) == 1
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told == f"skbench: Cannot write {str(page)!r}: No space left on device."
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["new.csv", "old.csv"]
 
 
 @pytest.mark.parametrize("form", [".3f", "+.3f", ".2g", ".1%"])

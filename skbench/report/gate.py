@@ -143,6 +143,8 @@ def _decided(old, new, margin, options):
 
 def _one_model(file, name, by, roles):
     """Name and `ItemRows` of the one model of a file, or of the one that was named."""
+    from skbench.items.roles import check_model
+
     rows = reading.named_after(reading.read_rows(file, by, roles), file)
     if rows.groups is not None:
         raise DataError(f"{file!r} holds results of groups. Give the scores of single items.")
@@ -155,8 +157,7 @@ def _one_model(file, name, by, roles):
             "--baseline for OLD, --candidate for NEW."
         )
     chosen = models[0] if name is None else reading.as_in(items["model"], name)
-    if chosen not in models:
-        raise DataError(f"{file!r} has no model {name!r}, but {', '.join(map(repr, models[:5]))}.")
+    check_model(chosen, models)
     return chosen, rows._replace(items=items[items["model"] == chosen])
 
 

@@ -102,6 +102,8 @@ def _scores(file, wanted, bounds, roles):
     """Scores of the items that all these models answered, in the order they were complete."""
     import numpy as np
 
+    from skbench.items.roles import check_model
+
     rows = reading.read_rows(file, None, roles)
     items = rows.items
     if "model" not in items:
@@ -109,7 +111,9 @@ def _scores(file, wanted, bounds, roles):
     reading.need_columns(items, "item", told=f"no column of {file!r}")
     models = list(items["model"].unique())
     chosen = [reading.as_in(items["model"], name) for name in wanted] or models
-    if not set(chosen) <= set(models) or len(chosen) > 2 or len(set(chosen)) < len(chosen):
+    for name in chosen:
+        check_model(name, models)
+    if len(chosen) > 2 or len(set(chosen)) < len(chosen):
         shown = ", ".join(map(repr, models[:5]))
         raise DataError(f"name one or two of the models of {file!r}, which has {shown}.")
     keys = [name for name in ("topic", "item") if name in items]

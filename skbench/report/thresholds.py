@@ -54,10 +54,11 @@ def _named(rows):
 
 
 def _worse(findings, name):
+    from skbench.items.roles import check_model
+
     threshold = f"--fail-if-worse-than {name}"
     known = [str(model) for model in findings.board.estimate.labels]
-    if name not in known:
-        raise DataError(f"{threshold}: there is no such model. There are: {', '.join(known)}.")
+    check_model(name, known)
     pairs = findings.pairs()
     first = pairs["model_a"] == name
     second = pairs["model_b"] == name

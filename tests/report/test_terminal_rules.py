@@ -151,6 +151,30 @@ def test_margins_are_finite_and_above_0(old_and_new, number, capsys):
     assert "is not a finite number above 0" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["compare", "both.csv", "olld", "new"],
+        ["compare", "both.csv", "new", "olld"],
+        ["gate", "both.csv", "new.csv", "--baseline", "olld", "--margin", "5%"],
+        ["gate", "new.csv", "both.csv", "--candidate", "olld", "--margin", "5%"],
+        ["passk", "both.csv", "-k", "1", "--compare", "olld,new"],
+        ["plan", "both.csv", "olld", "new", "--effect", "3%"],
+        ["sequential", "both.csv", "olld", "--target", "50%"],
+        ["report", "both.csv", "--fail-if-worse-than", "olld"],
+        ["leaderboard", "both.csv", "--rename", "olld=x"],
+    ],
+    ids=" ".join,
+)
+def test_a_model_of_a_similar_name_is_proposed(old_and_new, monkeypatch, capsys, arguments):
+    monkeypatch.chdir(Path(old_and_new[0]).parent)
+    pd.concat(map(pd.read_csv, old_and_new)).to_csv("both.csv", index=False)
+    assert run(*arguments) == 1
+    told = capsys.readouterr().err.splitlines()[-1]
+    assert told.startswith("skbench: There is no model 'olld'. There are: ")
+    assert told.endswith("Did you mean 'old'?")
+
+
 OUTPUTS = [
     ["estimate", "old.csv", "--by", "model", "--plot"],
     ["leaderboard", "old.csv", "--plot"],

@@ -2,15 +2,13 @@
 
 import click
 
-from skbench._lazy import later
 from skbench.report.formats import form_option, print_json
+from skbench.report.loaded_later import reading, understanding
 from skbench.report.options import Names, reading_options
 from skbench.report.table import Column, Table
 from skbench.report.terminal import command_with, in_one_line, print_line
 from skbench.report.writers import print_grid
 
-reading = later("skbench.report.reading")
-understanding = later("skbench.report.understanding")
 _MOST_COLUMNS = 12
 _MOST_NOTES = 10
 _LONGEST_EXAMPLE = 30  # letters

@@ -212,32 +212,35 @@ class Rows(click.ParamType):
         return int(value)
 
 
+def _common(*names, keep, **settings):
+    """An option of every command; keep(meta, value) stores it in the meta of click's context."""
+
+    def callback(context, _, value):
+        keep(context.meta, value)
+
+    return click.Option(names, expose_value=False, callback=callback, **settings)
+
+
 _MOST_NOTES = 3
-# Of every command, and kept in the meta of its context: see terminal.setting.
 COMMON = (
-    click.Option(
-        ["--rows"],
+    _common(
+        "--rows",
+        keep=lambda meta, rows: meta.update({MOST_ROWS: rows}),
         type=Rows(),
         default="20",
         show_default=True,
-        expose_value=False,
-        callback=lambda context, _, rows: context.meta.update({MOST_ROWS: rows}),
         help="Rows of a table to print; files have all.",
     ),
-    click.Option(
-        ["-q", "--quiet"],
+    _common(
+        *("-q", "--quiet"),
+        keep=lambda meta, quiet: meta.update({MOST_NOTES: 0} if quiet else {}),
         is_flag=True,
-        expose_value=False,
-        callback=lambda context, _, quiet: context.meta.update({MOST_NOTES: 0} if quiet else {}),
         help="Print no notes, only results, warnings and errors.",
     ),
-    click.Option(
-        ["-v", "--verbose"],
+    _common(
+        *("-v", "--verbose"),
+        keep=lambda meta, all: meta.setdefault(MOST_NOTES, math.inf if all else _MOST_NOTES),
         is_flag=True,
-        expose_value=False,
-        callback=lambda context, _, verbose: context.meta.setdefault(
-            MOST_NOTES, math.inf if verbose else _MOST_NOTES
-        ),
         help=f"Print all notes, not the {_MOST_NOTES} most important lines of them.",
     ),
 )

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import click
 
-from skbench._lazy import later
 from skbench.report.formats import format_options, show
+from skbench.report.loaded_later import reading
 from skbench.report.options import (
     Share,
     bounds_option,
@@ -18,7 +18,6 @@ from skbench.report.options import (
 from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line
 
-reading = later("skbench.report.reading")
 GO_ON = 4  # exit code; 0 says stop
 
 

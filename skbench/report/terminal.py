@@ -188,11 +188,9 @@ def in_one_line():
             raise DataError(in_options(one_line(error.text), command), commands) from error
         except (ValueError, OSError, ImportError) as error:
             command = click.get_current_context().command
-            system = isinstance(error, OSError) and error.errno is not None
             text = error
-            if system:
-                place = f": {str(error.filename)!r}" if error.filename else ""
-                text = f"{error.strerror}{place}"
+            if isinstance(error, OSError) and error.errno is not None:
+                text = error.strerror + (f": {str(error.filename)!r}" if error.filename else "")
             raise DataError(in_options(one_line(text), command)) from error
 
 

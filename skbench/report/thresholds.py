@@ -46,11 +46,9 @@ def _under(findings, limit):
 
 
 def _named(rows):
-    form = score_form(rows[["low", "high"]])
-    return ", ".join(
-        f"{row.Index} ({number(row.low, form)} to {number(row.high, form)})"
-        for row in rows.itertuples()
-    )
+    ends = rows[["low", "high"]]
+    told = ends.map(number, form=score_form(ends)).agg(" to ".join, axis=1)
+    return ", ".join(f"{name} ({text})" for name, text in told.items())
 
 
 def _worse(findings, name):

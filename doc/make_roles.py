@@ -2,7 +2,16 @@
 
 from pathlib import Path
 
-from skbench.items.roles import FAMILIES, METRICS, NAMES, WORDS_OF_FAMILIES
+from skbench.items.roles import (
+    FAMILIES,
+    HUMAN_WORDS,
+    JUDGE_WORDS,
+    METRICS,
+    NAMES,
+    VOTE_MODELS,
+    VOTE_WINNER,
+    WORDS_OF_FAMILIES,
+)
 
 OUT = Path(__file__).with_name("roles.inc")
 
@@ -10,9 +19,15 @@ OUT = Path(__file__).with_name("roles.inc")
 def text():
     """The table, and the names of metrics and families, as reStructuredText."""
     lines = [".. list-table::", "   :header-rows: 1", "   :widths: 15 85", ""]
-    for role, names in {"role": ["names, in order of preference"], **NAMES}.items():
+    pairs = [f"{first}`` and ``{second}" for first, second in VOTE_MODELS]
+    votes = {"models of a vote": pairs, "winner of a vote": VOTE_WINNER}
+    for role, names in {"role": ["names, in order of preference"], **NAMES, **votes}.items():
         shown = ", ".join(names if role == "role" else (f"``{name}``" for name in names))
         lines += [f"   * - {role}", f"     - {shown}"]
+    for role, words in {"human label": HUMAN_WORDS, "judge": JUDGE_WORDS}.items():
+        shown = ", ".join(f"``{word}``" for word in words)
+        also = "; or a model before a verdict, as in ``gpt4_score``" * (role == "judge")
+        lines += [f"   * - {role}", f"     - a name with one of the words {shown}{also}"]
     metrics, families, words = (
         ", ".join(f"``{name}``" for name in sorted(names))
         for names in (METRICS, FAMILIES, WORDS_OF_FAMILIES)

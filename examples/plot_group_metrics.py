@@ -59,7 +59,7 @@ print(mixed.to_frame()[["value", "low", "high"]].round(2))
 # %%
 # The worst group, and the gap between the worst and the best, from joint draws. Low is good.
 
-found = extremes(model.sample(4000, random_state=0), greater_is_better=False, of=["gap", "ratio"])
+found = extremes(model.sample(4000, random_state=0), greater_is_better=False, of="both")
 print(found)
 print(found.worst_probability.sort_values(ascending=False).head(3).round(2))
 

@@ -63,7 +63,8 @@ def gate(
         Columns, as in `compare_models`.
     by : str or list of str, default=None
         Columns of topics, one row of `topics` each; with a bank, its one column of topics. The
-        verdict counts all items equally.
+        verdict is one on all items, which count equally: topics have none, and their intervals
+        are those of single topics, not adjusted for their number.
     bounds, population
         As in `compare_models`; with `by`, a `population` for each topic.
     confidence_level : float, default=0.95
@@ -91,9 +92,10 @@ def gate(
     Notes
     -----
     The interval is that of `compare_models` for candidate minus baseline; for bounded scores that
-    are not right and wrong, the one worst case more counts in the mean of the low end as well, as a
-    loss that is rare and large is missed most often. The gate passes where ``low > -margin``, else
-    fails where ``high < 0`` (or ``high < -margin``), else is undecided.
+    are not right and wrong, the one worst case more, an item or a whole cluster, counts in the mean
+    of the low end as well, as a loss that is rare and large is missed most often. The gate passes
+    where ``low > -margin``, else fails where ``high < 0`` (or ``high < -margin``), else is
+    undecided.
 
     `power` is the probability that this gate, with this number of such items, fails a candidate
     that is worse by the margin; for ``fail="margin"``, that it passes one that is as good.

@@ -164,9 +164,8 @@ def _compared(table, level):
     e, difference = found.estimate, found.estimate.value
     low = e.low
     if _is_shifted(table):
-        low = low_end(
-            difference, low, fields["n_items"], fields["left"], table.range_of_differences
-        )
+        independent = np.nan_to_num(fields["df"]) + 1
+        low = low_end(difference, low, independent, fields["left"], table.range_of_differences)
     worse = np.where(difference < 0, found.p_value / 2, 1 - found.p_value / 2)
     exact = paired.mcnemar_exact_less(fields["only_a"], fields["only_b"])
     worse = np.where(fields["exact"] & (fields["left"] == 1), exact, worse)
@@ -215,6 +214,11 @@ def _remarks(found, table, shared, delta, margin, relative):
     yield from _on_margin(relative, margin, delta)
     if table.scale is not None:
         yield table.scale
+    if table.is_clustered and not _is_shifted(table):
+        yield (
+            "Clusters are allowed to differ as those that were seen do: a failure that is rare and "
+            "takes a whole cluster may be missed."
+        )
     left_out = int((table.n_answers > 0).any(axis=1).sum() - shared.sum())
     if left_out:
         yield f"{left_out} items that one model alone answered are left out."

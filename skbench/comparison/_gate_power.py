@@ -16,7 +16,8 @@ _MOST_ITEMS = 1 << 40
 def low_end(difference, low, n, left, reach):
     """Low ends for passing: the worst case that was not seen counts in the mean as well.
 
-    A gate decides on one side, where rare and large losses are missed most often.
+    A gate decides on one side, where rare and large losses are missed most often; `n` counts what
+    is independent, items or whole clusters.
     """
     return np.maximum(low - left * (reach + difference) / (n + 1), -reach)
 
@@ -75,7 +76,7 @@ def _power_t(margin, n, variance, size, level, fail, reach, shifted):
         found = power_t(margin, n, variance, level, size, distance)
         # One that is worse by just the margin passes with a chance of alpha / 2.
         return min(float(found), (1 + level) / 2)
-    effect = margin - (reach / (n + 1) if shifted else 0.0)
+    effect = margin - (reach / (n / size + 1) if shifted else 0.0)
     if effect <= 0:
         return 0.0
     return float(power_t(effect, n, variance, level, size, reach if bounded else 0.0))

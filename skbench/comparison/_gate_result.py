@@ -15,6 +15,7 @@ from skbench._printed import records
 BLIND = 0.5  # a gate with less power says so before anything else
 _MARKS = {"pass": "✅ pass", "fail": "❌ fail", "undecided": "⚠️ undecided"}
 _ROWS_SHOWN = 20
+_ADJUSTED = "After adjustment for the number of topics"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,7 +51,9 @@ class GateResult:
         Method of the interval.
     topics : DataFrame or None
         One row per topic: difference, low, high, n_items, the p-value against not having got
-        worse, the same adjusted, and `worse`.
+        worse, the same adjusted for the number of topics, and `worse`, where that is at most the
+        false discovery rate. Only `worse` is a decision. The interval is that of one topic alone,
+        not adjusted for their number: by chance some exclude 0, or clear the margin.
     item_verdicts : DataFrame or None
         One row per item that both answered several times: means and runs, p_value, whether it
         flipped, the chance that noise alone flips it, the adjusted p-value and the verdict
@@ -128,10 +131,12 @@ class GateResult:
             return []
         worse = self._worse_topics()["difference"]
         if worse.empty:
-            return [f"No topic of {len(self.topics)} is shown to have got worse."]
+            return [f"{_ADJUSTED}, no topic of {len(self.topics)} is shown to have got worse."]
         lost = [f"{_text(label)} ({self._number(x, '+')})" for label, x in worse[:5].items()]
         more = f" and {len(worse) - 5} more" if len(worse) > 5 else ""
-        return [f"{len(worse)} of {len(self.topics)} topics got worse: {', '.join(lost)}{more}."]
+        return [
+            f"{_ADJUSTED}, {len(worse)} of {len(self.topics)} got worse: {', '.join(lost)}{more}."
+        ]
 
     def _on_items(self):
         """Items that changed beyond noise, in a sentence."""
@@ -183,12 +188,12 @@ class GateResult:
             f"| {' | '.join(cells)} |",
             "",
         ]
-        if self.topics is not None:
-            lines += ["| topic that got worse | new - old | low | high | items |",
-                      "|---|---:|---:|---:|---:|"]  # fmt: skip
+        if self.topics is not None and self.topics["worse"].any():
+            lines += ["| topic that got worse | new - old | adjusted p-value | items |",
+                      "|---|---:|---:|---:|"]  # fmt: skip
             lines += [
                 f"| {_text(row.Index)} | {self._number(row.difference, '+')} "
-                f"| {self._number(row.low, '+')} | {self._number(row.high, '+')} | {row.n_items} |"
+                f"| {row.adjusted:.2g} | {row.n_items} |"
                 for row in self._worse_topics().head(_ROWS_SHOWN).itertuples()
             ] + [""]
         told = [text for text in others if not text.startswith(self.verdict.upper())]

@@ -20,7 +20,7 @@ def skewed(table, fields):
     """Pairs whose t intervals rest on few skewed differences, beyond what chance explains."""
     error = np.sqrt(6) / np.maximum(fields["n_clusters"], 1)
     beyond = np.abs(fields["skewness"]) > np.maximum(_FORGIVEN, _CLEAR * error)
-    doubtful = beyond & ~fields["exact"] & (table.bounds is None)
+    doubtful = beyond & ~fields["exact"] & (table.bounds is None or table.is_clustered)
     # A few of many pairs look skewed by chance.
     return doubtful if doubtful.mean() > _BY_CHANCE else np.zeros_like(doubtful)
 

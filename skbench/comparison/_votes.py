@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 from skbench._checks import listed
 from skbench.comparison._comparison import POWER
@@ -17,12 +17,11 @@ from skbench.stats.ranking.rank_sets import single_step
 
 SCALES = {"logit": (0.0, 1.0), "elo": (1000.0, 400 / np.log(10))}  # of a rating of 0, and a unit
 _STANDINGS = {
-    np.inf: "never beaten by the others, directly or through others. The rating is infinite, and "
-    "any rank is possible.",
+    np.inf: "never beaten by the others, directly or through others. The rating is infinite",
     -np.inf: "never better than the others, directly or through others. The rating is minus "
-    "infinite, and any rank is possible.",
+    "infinite",
     np.nan: "no votes connect it with the others, directly or through others. The rating is "
-    "unknown, and any rank is possible.",
+    "unknown",
 }
 
 
@@ -34,7 +33,7 @@ def vote_leaderboard(model, estimate, unit):
     fields = ("value", "low", "high", "standard_error", "labels")
     estimate = replace(estimate, **{name: getattr(estimate, name)[order] for name in fields})
     better = _better(model, estimate.confidence_level)[np.ix_(order, order)]
-    sets, n_effective = sets_of_verdicts(estimate, better), model.df_[names] + 1
+    sets = sets_of_verdicts(estimate, better, place[names].to_numpy())
     return Leaderboard(
         estimate=estimate,
         covariance=model.covariance_.loc[names, names].to_numpy() * unit**2,
@@ -42,7 +41,7 @@ def vote_leaderboard(model, estimate, unit):
         rank_sets=sets,
         ties=letters_of(sets),
         n_items=model.n_votes_[names].to_numpy(),
-        n_clusters=n_effective.fillna(0).round().to_numpy(dtype=int),
+        n_clusters=(model.df_[names] + 1).fillna(0).round().to_numpy(dtype=int),
         bounds=NO_BLANKS,
         remarks=tuple(_remarks(model)),
     )
@@ -53,7 +52,7 @@ def in_words(standing):
     for where, words in _STANDINGS.items():
         names = standing.index[standing.isna() if np.isnan(where) else standing == where]
         if len(names):
-            yield f"{listed(names, most=6)}: {words}"
+            yield f"{listed(names, most=6)}: {words}, and direct votes alone tell the rank."
 
 
 def _remarks(model):
@@ -72,20 +71,28 @@ def _errors_of_pairs(covariance):
 
 
 def _better(model, level):
-    """Whether each model is better than each other, by simultaneous t tests of all pairs."""
-    df = model.df_.to_numpy()
+    """Whether each model is better than each other, by simultaneous tests of all pairs."""
+    rating, df, wins = (x.to_numpy() for x in (model.ratings_, model.df_, model.wins_))
     error = _errors_of_pairs(model.covariance_)
-    return single_step(model.ratings_.to_numpy(), error, np.minimum(df[:, None], df), level).above
+    above = single_step(rating, error, np.minimum(df[:, None], df), level).above
+    # Where a rating is not finite, exact sign tests; covariates have no place in them.
+    by_sign = 2 * binom.sf(wins - 1, wins + wins.T, 0.5) < 1 - _pair_level(model, level)
+    return np.where(np.isnan(error) & model.coef_.empty, by_sign, above)
+
+
+def _pair_level(model, level):
+    """Bonferroni's level of each pair."""
+    n_models = len(model.models_)
+    return multiplicity.bonferroni_level(level, max(1, n_models * (n_models - 1) // 2))
 
 
 def votes_needed(model, level):
     """Further votes of each pair that decide it, were the difference the true one."""
-    rating, n_models = model.ratings_.to_numpy(), len(model.models_)
-    alpha = 1 - multiplicity.bonferroni_level(level, max(1, n_models * (n_models - 1) // 2))
+    rating, alpha = model.ratings_.to_numpy(), 1 - _pair_level(model, level)
     difference, error = rating[:, None] - rating, _errors_of_pairs(model.covariance_)
     by_model = _errors_of_pairs(model.inverse_information_)
-    of_vote = outcome_variance(outcome_chances(difference, model.log_ties_))
     with np.errstate(divide="ignore", invalid="ignore"):
+        of_vote = outcome_variance(outcome_chances(difference, model.log_ties_))
         wanted = ((norm.isf(alpha / 2) + norm.ppf(POWER)) / difference) ** 2
         # Clusters, and ties as halves, make a vote tell more or less than the model has it.
         needed = np.maximum((wanted - 1 / error**2) * (error / by_model) ** 2 / of_vote, 0)

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy.stats import t as student_t
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from skbench._checks import (
     check_column,
@@ -25,7 +25,7 @@ from skbench._types import Names, Rows
 from skbench.comparison._votes import SCALES, in_words, vote_leaderboard, votes_needed
 from skbench.comparison.leaderboards import Leaderboard
 from skbench.containers import Estimate
-from skbench.items.rows import collected, opened
+from skbench.items.rows import collected, opened, refuse_unhashable
 from skbench.items.votes import vote_outcomes
 from skbench.stats.ranking.bradley_terry import (
     Votes,
@@ -70,6 +70,9 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         connect with the others.
     n_votes_ : Series of length n_models
         Number of votes on each model.
+    wins_ : DataFrame of int of shape (n_models, n_models)
+        Number of votes that the row's model won against the column's; of clusters in which it won
+        more of them than it lost.
     log_ties_ : float
         Logarithm of Davidson's parameter; -inf if ties are halves, or there are none.
     inverse_information_ : DataFrame of shape (n_models, n_models)
@@ -92,7 +95,8 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
     (`skbench.stats.bradley_terry.fit_ratings`).
 
     A model that never lost to the others, or never beat them, has an infinite rating. It is nan,
-    a warning names the model, and any rank is possible. So it is for models that no votes connect.
+    and a warning names the model. So it is for models that no votes connect. Exact sign tests of
+    their direct votes, ``wins_``, stand in for the t tests of their pairs.
 
     When not to use it: where answers have scores of their own, of which `leaderboard` makes more;
     for a table of counts, before each row is repeated as often as it counts.
@@ -172,27 +176,29 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         Warns
         -----
         UserWarning
-            If ratings are not finite, or rest on too few votes for a standard error.
+            If ratings are not finite.
         """
         check_option("ties", self.ties, ("half", "davidson"))
+        check_option("position", self.position, (False, True))
         check_same_index(X=X, y=y, cluster=cluster, sample_weight=sample_weight)
         rows = self._rows(X)
         check_consistent_length(rows, y, cluster, sample_weight)
         first, second, names = self._models(rows)
-        outcome = vote_outcomes(y, rows[self.model_a], rows[self.model_b])
+        outcome = vote_outcomes(column_or_1d(y), rows[self.model_a], rows[self.model_b])
         _refuse_first(np.isnan(outcome), "votes have no outcome")
         weight = np.ones(len(rows))
         if sample_weight is not None:
             weight = check_column("sample_weight", sample_weight, rows.index, minimum=0)
-        used = weight > 0
+        codes, used = _codes(cluster), weight > 0
         place = standing(first[used], second[used], outcome[used], len(names))
         used &= (place[first] == 0) & (place[second] == 0)
         position = np.cumsum(place == 0) - 1
         votes = Votes(
             position[first[used]], position[second[used]], outcome[used], np.ones(used.sum()),
-            weight[used], self._features(rows)[used], _codes(cluster, used),
+            weight[used], self._features(rows)[used], None if codes is None else codes[used],
         )  # fmt: skip
         self._fit_votes(votes, names, place)
+        self.wins_ = _wins(first, second, outcome, codes, names)
         self.n_votes_ = pd.Series(np.bincount(np.r_[first, second], minlength=len(names)), names)
         for words in in_words(self.standing_):
             warnings.warn(words, stacklevel=2)
@@ -237,7 +243,8 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_votes,)
         """
-        return self.classes_[self.predict_proba(X).argmax(axis=1)]
+        likeliest = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[likeliest]
 
     def estimate(
         self, scale: Literal["logit", "elo"] = "logit", confidence_level: float = 0.95
@@ -330,15 +337,17 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
 
     def _rows(self, X):
         """The votes as a pandas frame, with the columns that are needed."""
-        rows = collected(opened(X))
-        require_columns(rows.columns, [self.model_a, self.model_b, *self._covariates()], "X")
+        frame = opened(X)
+        names = [self.model_a, self.model_b, *self._covariates()]
+        require_columns(frame.collect_schema().names(), names, "X")
+        refuse_unhashable(frame, names[:2])
+        rows = collected(frame.select(dict.fromkeys(names)))
         if len(rows) == 0:
             raise ValueError("X has no rows: pass one row per vote.")
         return rows
 
     def _covariates(self):
-        names = self.covariates
-        return [names] if isinstance(names, str) else list(names or [])
+        return [] if self.covariates is None else np.atleast_1d(self.covariates).tolist()
 
     def _features(self, rows):
         """Covariates of the votes, those of the first place in front."""
@@ -383,12 +392,26 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         self.unit_ = "clusters" if clustered else "votes"
 
 
-def _codes(cluster, used):
-    """Codes of the clusters of votes that are used; None where there are none."""
+def _wins(first, second, outcome, cluster, names):
+    """Votes, or clusters by the more of their votes, that the row's model won of the column's."""
+    low, high = np.sort([first, second], axis=0)
+    net = np.where(first < second, 1, -1) * (outcome - 0.5)
+    if cluster is not None:
+        of_clusters = pd.Series(net).groupby([low, high, cluster]).sum()
+        low, high, _ = zip(*of_clusters.index, strict=True)
+        net = of_clusters.to_numpy()
+    wins = np.zeros((len(names),) * 2, dtype=int)
+    np.add.at(wins, (low, high), net > 0)
+    np.add.at(wins, (high, low), net < 0)
+    return pd.DataFrame(wins, names, names)
+
+
+def _codes(cluster):
+    """Codes of the clusters of votes; None where there are none."""
     if cluster is None:
         return None
     check_named("cluster", cluster)
-    return pd.factorize(np.asarray(cluster, dtype=object)[used])[0]
+    return pd.factorize(column_or_1d(cluster))[0]
 
 
 def _refuse_first(odd, what):
@@ -406,7 +429,7 @@ def _refuse_undecided(votes):
             "No two models both won and lost against each other, directly or through others, so "
             "that no rating is known. Add votes."
         )
-    if votes.cluster is not None and votes.cluster.max() == 0:
+    if votes.cluster is not None and np.ptp(votes.cluster) == 0:
         raise ValueError(
             "All votes are in one cluster, so that no spread is known. Leave cluster out, or add "
             "votes of another."

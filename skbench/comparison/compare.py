@@ -106,6 +106,8 @@ def compare_models(
     the cluster-robust CR2 variance with Bell-McCaffrey degrees of freedom; without clusters that
     is the paired t test. Where scores are bounded each end allows for one worst case more
     (`skbench.stats.worst_case`): few differences that are alike say nothing of a rare failure.
+    With clusters that is one item: clusters that fail as a whole, and rarely, are not allowed for,
+    and the guarantee is "each group, unless skewed".
     Right and wrong answers to independent items have McNemar's exact
     p-value and an interval that agrees with it (`skbench.stats.paired.mcnemar_interval`). The
     verdict is "better" if and only if the interval excludes 0.
@@ -312,8 +314,8 @@ def compared(table, pairs, positions, confidence_level, adjust="none"):
 
 
 def _may_be_skewed(table, fields):
-    """Whether intervals rest on t alone."""
-    return table.bounds is None and not fields["exact"].all()
+    """Whether intervals rest on t, without a worst case of what is independent."""
+    return (table.bounds is None or table.is_clustered) and not fields["exact"].all()
 
 
 def _items_needed(table, fields, item_variance, level):

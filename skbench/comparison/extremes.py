@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -20,7 +21,7 @@ class Extremes:
     Attributes
     ----------
     estimate : Estimate
-        Labeled "worst", "best" and those of `of`, after the labels of `by`.
+        Labeled "worst", "best", "gap" and "ratio", as asked for, after the labels of `by`.
     worst_probability, best_probability : Series of length n_groups
         Probability of each group being the worst, and the best, of its set; they sum to 1.
     """
@@ -41,7 +42,7 @@ def extremes(
     draws: Draws,
     by: Names | None = None,
     *,
-    of: Names = "gap",
+    of: Literal["gap", "ratio", "both"] = "gap",
     greater_is_better: bool = True,
     confidence_level: float = 0.95,
 ) -> Extremes:
@@ -54,7 +55,7 @@ def extremes(
     by : str or list of str, default=None
         Levels of the labels by which groups form sets, such as "model": the worst topic of each
         model. None: one set.
-    of : {"gap", "ratio"} or list of both, default="gap"
+    of : {"gap", "ratio", "both"}, default="gap"
         Highest less lowest score, or lowest over highest; nan if all scores may be 0.
     greater_is_better : bool, default=True
         False where the worst group is the one with the highest score, as of false positive rates.
@@ -84,10 +85,12 @@ def extremes(
     -----
     The lowest of many direct estimates is lower than the lowest true score, since it is also the
     unluckiest; the lowest of shrunken estimates is too high. The mean of the lowest over joint
-    draws is neither. MMLU-Pro, 42 topics of ten items: half of the error of direct extremes, the
-    intervals cover .90 to .96 (test_extremes_of_real_topics). Where groups hardly differ, the gap
-    is overestimated, and its interval does not hold 0: five equal groups of 60 rows have a gap of
-    .11 on average. `skbench.stats.classification.equality_p_value` tests whether groups differ.
+    draws is neither. Draws are of expected scores; where the mean of exactly `N` items is meant, of
+    which `n` were asked and `k` are right, take ``(k + rng.binomial(N - n, draws)) / N``. So on
+    MMLU-Pro, 43 topics of ten items: .42 to .47 of the error of direct extremes, and intervals that
+    cover .90 to .96 (test_extremes_of_real_topics). Where groups hardly differ, the gap is
+    overestimated, and its interval does not hold 0: five equal groups of 60 rows have a gap of .11
+    on average. `skbench.stats.classification.equality_p_value` tests whether groups differ.
 
     When not to use it: for bootstrap draws of direct estimates, whose extremes are biased outward
     twice.
@@ -105,12 +108,11 @@ def extremes(
     best       0.8  0.7   0.9
     gap        0.6  0.5   0.8
     """
-    of = [of] if isinstance(of, str) else list(of)
-    for name in of:
-        check_option("of", name, ("gap", "ratio"))
-    if not isinstance(draws, Draws):
+    check_option("of", of, ("gap", "ratio", "both"))
+    check_option("greater_is_better", greater_is_better, (True, False))
+    if not isinstance(draws, Draws) or not draws.labels or not draws.values.size:
         raise TypeError(
-            f"draws must be Draws, got {type(draws).__name__}. Estimators that draw give them, as "
+            f"draws must be Draws of groups, got {draws!r:.80}. Estimators that draw give them, as "
             "MixedModel().fit(...).sample(1000)."
         )
     if draws.kind == "bootstrap":
@@ -130,9 +132,10 @@ def extremes(
         extreme.reduceat(values[:, order], starts, axis=1) for extreme in (np.minimum, np.maximum)
     )
     worst, best = (low, high) if greater_is_better else (high, low)
-    apart = [high - low if name == "gap" else _ratio(low, high) for name in of]
+    asked = ["gap", "ratio"] if of == "both" else [of]
+    apart = [high - low if name == "gap" else _ratio(low, high) for name in asked]
     found = np.stack([worst, best, *apart], axis=2).reshape(len(values), -1)
-    names = pd.Index(["worst", "best", *of], name="extreme")
+    names = pd.Index(["worst", "best", *asked], name="extreme")
     return Extremes(
         Draws(found, _crossed(sets, names), draws.kind).interval(confidence_level),
         *(pd.Series(_probability(values, each, code), labels) for each in (worst, best)),
@@ -143,7 +146,7 @@ def _sets(labels, by):
     """Code of the set of each group, and a frame of the names of the sets."""
     levels = labels.to_frame(index=False)
     by = [] if by is None else check_by(by)
-    require_columns(labels.names, by, "labels of draws")
+    require_columns(levels.columns, by, "labels of draws")
     if by:
         code = levels.groupby(by, observed=True).ngroup().to_numpy()
     else:
@@ -178,4 +181,5 @@ def _probability(values, extreme, code):
     """Share of the draws in which each group is at the extreme of its set; ties share it."""
     there = (values == extreme[:, code]).astype(float)
     ties = there @ np.equal.outer(code, np.arange(extreme.shape[1]))
-    return (there / ties[:, code]).mean(axis=0)
+    with np.errstate(invalid="ignore"):  # nobody is the worst where scores are nan
+        return (there / ties[:, code]).mean(axis=0)

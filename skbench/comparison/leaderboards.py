@@ -83,7 +83,7 @@ class Leaderboard:
     def to_frame(self) -> pd.DataFrame:
         """One row per model: rank, its confidence set, ties, score and interval."""
         e = self.estimate
-        sets, rank = self.rank_sets, ranks(e.value, "best")
+        sets, rank = self.rank_sets, ranks(self.rank_sets.estimate, "best")
         rank = rank if np.isnan(rank).any() else rank.astype(int)
         columns = {"rank": rank, "rank_low": sets.low, "rank_high": sets.high, "ties": self.ties}
         columns |= {"estimate": e.value, "low": e.low, "high": e.high}
@@ -362,6 +362,8 @@ def _estimate(table, mean, variance, freedom, confidence_level):
         low, high = _wilson(table, value, total, n_equal, confidence_level)
         kind = "Wilson"
     else:
+        if table.is_clustered:  # the worst case is that of a whole cluster
+            n_equal = n_equal * np.sum(np.nan_to_num(freedom.T) + 1, axis=0) / n.sum(axis=0)
         df = freedom[:, 0] if table.n_groups == 1 else np.where(np.isfinite(total), np.inf, np.nan)
         bounds = table.bounds or (-np.inf, np.inf)
         if table.bounds is None:  # scores that are all alike do not tell how others would spread

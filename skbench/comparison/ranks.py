@@ -212,10 +212,13 @@ def rank_confidence_sets(
     )
 
 
-def sets_of_verdicts(estimate, better):
-    """`RankConfidenceSets` of an `Estimate`, from simultaneous verdicts on all pairs."""
+def sets_of_verdicts(estimate, better, place=None):
+    """`RankConfidenceSets` of an `Estimate`, from simultaneous verdicts on all pairs.
+
+    `place` takes the place of the estimate where it may be infinite.
+    """
     return RankConfidenceSets(
-        estimate=estimate.value,
+        estimate=estimate.value if place is None else place,
         low=1 + better.sum(axis=0),
         high=len(better) - better.sum(axis=1),
         better=better,

@@ -93,6 +93,12 @@ def _assumed(estimator, X, z, sigma2, n, groups):
         )
     if outcome == "continuous" and estimator._moderates and sigma2 is not None and n is not None:
         assumed.append("sigma2 is taken as known, not as estimated from the few scores of a group")
+    may_be_shares = np.all((z >= 0) & (z <= 1))
+    if outcome == "continuous" and estimator._reads_bounds and n is not None and may_be_shares:
+        assumed.append(
+            "scores are taken to have no bounds, so intervals do not allow for rare failures that "
+            "were not seen (DirectEstimator(bounds=(0, 1)) does)"
+        )
     shares = _crossed(X) if groups is None else pd.Series(groups).duplicated().any()
     if estimator._reads_correlation and shares:
         assumed.append(

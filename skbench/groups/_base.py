@@ -62,6 +62,7 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
     _moderates = True
     _watches_risk = False  # of its estimates, next to that of the direct ones
     _reads_correlation = False  # of the errors of models on shared items
+    _reads_bounds = False  # of the scores, of which plain numbers say nothing
     _reads_groups = True  # what rests on the same items: not taken from the columns of X
 
     __metadata_request__fit = {"sigma2": True, "n": True, "groups": True, "sampling": True}
@@ -269,9 +270,8 @@ class GroupEstimator(RegressorMixin, BaseEstimator):
             guarantee=self._guarantee,
             unlike_peers=unlike,
         )
-        if population is None:
-            return found
-        return self._of_population(found, self._checked_population(population))
+        sizes = None if population is None else self._checked_population(population)
+        return found if sizes is None else self._of_population(found, sizes)
 
     def _checked_population(self, population):
         if self.n_ is None or self.sampling_.outcome == "clustered":

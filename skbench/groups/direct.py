@@ -60,8 +60,8 @@ class DirectEstimator(GroupEstimator):
 "t", "normal", "bounded"}, default="auto"
         "auto" takes Wilson where every ``z * n`` is a whole number (binary
         scores), Student's t where `n` is known, and normal intervals otherwise. Where the
-        scores of independent items are bounded, each end of "t" counts one score more at its
-        bound (`skbench.stats.worst_case`).
+        scores are bounded, each end of "t" counts one independent observation more at its
+        bound, an item or a whole cluster (`skbench.stats.worst_case`).
     bounds : tuple of two floats, default=None
         Range in which every score lies by its definition: means outside are refused, and
         ends are cut to it. None: that of `sampling`; if that has none it is not known, but for
@@ -275,11 +275,14 @@ class DirectEstimator(GroupEstimator):
             check_within("groups have means", z, self._known_bounds, _ROUNDING)
 
     @property
+    def _reads_bounds(self):
+        return self.bounds is None and self.interval in ("auto", "t")
+
+    @property
     def _worst_cases(self):
         """Bounds at which t intervals count one score more, infinite where they are not known."""
         known = self.sampling_.bounds if self.bounds is None else self.bounds
-        clustered = self.sampling_.outcome == "clustered"  # n does not count items
-        return (-np.inf, np.inf) if known is None or clustered else known
+        return (-np.inf, np.inf) if known is None else known
 
     @property
     def _known_bounds(self):

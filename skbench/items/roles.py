@@ -50,7 +50,7 @@ VOTE_MODELS = [
     pair.split()
     for pair in (
         "model_a model_b,model_1 model_2,model1 model2,left right,model_left model_right,"
-        "generator_1 generator_2,system_a system_b,a b"
+        "generator_1 generator_2,system_a system_b,a b,winner loser"
     ).split(",")
 ]
 VOTE_WINNER = (
@@ -60,9 +60,11 @@ VOTE_WINNER = (
 _SURE_WINNERS = ("winner", "vote", "preference", "preferred")
 VOTE_OUTCOMES = {"winner_model_a": 1.0, "winner_model_b": 0.0}  # columns of 1 and 0
 VOTE_TIES = {"winner_tie": 0.5, "tie": 0.5, "winner_tie_bothbad": 0.5}  # where there are any
-FIRST_WON = "model_a a model_1 model1 left model_left generator_1 system_a first".split()
-SECOND_WON = "model_b b model_2 model2 right model_right generator_2 system_b second".split()
-TIED = "tie tied draw equal same both neither tie_bothbad bothbad both_bad both_good".split()
+FIRST_WON = "model_a a model_1 model1 left model_left generator_1 system_a first win".split()
+SECOND_WON = "model_b b model_2 model2 right model_right generator_2 system_b second loss".split()
+TIED = (
+    "tie tied draw equal same both neither tie_bothbad tie_inconsistent bothbad both_bad both_good"
+).split()
 # Families of language models; a column of such a name holds the scores of a model.
 FAMILIES = (
     "gpt chatgpt o1 o3 o4 davinci text_davinci claude gemini gemma meta_llama llama codellama "
@@ -169,15 +171,19 @@ def columns_of(role, columns):
     return _matches(columns, NAMES[role], [])
 
 
-_HUMAN = re.compile(r"(^|_)(human|annotators?|expert|people)(_|$|[0-9])")
+HUMAN_WORDS = "human annotator annotators expert people".split()
+JUDGE_WORDS = "judge autorater grader".split()
+# A judge, too: the name of a model before one of what it gives, as in gpt4_score.
+_MODELS_AS_JUDGES = "gpt davinci claude llm llama gemini".split()
+_VERDICTS = "eval score verdict label grade rating".split()
+_HUMAN = re.compile(rf"(^|_)({'|'.join(HUMAN_WORDS)})(_|$|[0-9])")
 _JUDGE = re.compile(
-    r"judge|autorater|grader|(^|_)(gpt|davinci|claude|llm|llama|gemini)[a-z0-9]*"
-    r"_(eval|score|verdict|label|grade|rating)"
+    rf"{'|'.join(JUDGE_WORDS)}|(^|_)({'|'.join(_MODELS_AS_JUDGES)})[a-z0-9]*_({'|'.join(_VERDICTS)})"
 )
 
 
 def judge_columns(columns):
-    """Columns of human labels and of an autorater's verdicts, by their names."""
+    """Columns of human labels and of a judge's verdicts, by their names."""
     humans = [name for name in columns if _HUMAN.search(normal(name))]
     judges = [name for name in columns if name not in humans and _JUDGE.search(normal(name))]
     return humans, judges

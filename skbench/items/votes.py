@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 
-from skbench._checks import listed, plain
+from skbench._checks import listed
 from skbench._undecided import Undecided
 from skbench.items import roles
 
@@ -35,7 +35,7 @@ def vote_columns(table, model_a=None, model_b=None, winner=None):
         free = [name for name in table.columns if name not in (model_a, model_b)]
         raise Undecided(
             f"Cannot find who won: no column is called winner. Columns: {listed(free, most=12)}.",
-            [{"winner": name} for name in free if _tells(table, name, model_a, model_b)],
+            [{"winner": name} for name in free if tells_winner(table, name, model_a, model_b)],
         )
     return model_a, model_b, [found]
 
@@ -58,22 +58,29 @@ def outcomes_of(table, model_a, model_b, winner):
 def vote_outcomes(winner, model_a, model_b):
     """The same of a column of winners: names, sides such as "model_a", or 1, 0.5 and 0."""
     codes, words = pd.factorize(np.asarray(winner, dtype=object))
-    model_a, model_b = (np.asarray(names, dtype=object) for names in (model_a, model_b))
     # Code -1, of a blank, takes what stands last.
-    names = np.append(words, None)[codes]
     meaning = np.array([*map(_outcome_of_word, words), np.nan])[codes]
-    by_name = np.select([names == model_a, names == model_b], [1.0, 0.0], np.nan)
-    by_name = np.where(meaning == 0.5, 0.5, by_name)
+    names, model_a, model_b = map(_texts, (winner, model_a, model_b))
+    ways = names == model_a, names == model_b, meaning == 0.5
+    by_name = np.where(codes < 0, np.nan, np.select(ways, [1.0, 0.0, 0.5], np.nan))
     by_either = np.where(np.isfinite(by_name), by_name, meaning)
     for outcome in (by_name, meaning, by_either):
         if np.all(np.isfinite(outcome) | (codes < 0)):
             return outcome
     row = int(np.argmax(np.isnan(by_either) & (codes >= 0)))
     raise ValueError(
-        f"The winner in row {row} is {plain(names[row])!r}, the models are {plain(model_a[row])!r} "
-        f"and {plain(model_b[row])!r}. Write the winner's name or 'tie'; or 'model_a', 'model_b'; "
-        "or 1, 0.5 and 0."
+        f"The winner in row {row} is {names[row]!r}, the models are {model_a[row]!r} and "
+        f"{model_b[row]!r}. Write the winner's name or 'tie'; or 'model_a', 'model_b'; or 1, 0.5 "
+        "and 0."
     )
+
+
+def _texts(names):
+    """Names as text, so that 1, 1.0 and "1" are the same."""
+    codes, words = pd.factorize(np.asarray(names, dtype=object))
+    whole = (word.is_integer() if isinstance(word, float) else False for word in words)
+    texts = [str(int(w) if is_whole else w) for w, is_whole in zip(words, whole, strict=True)]
+    return np.append(texts, None)[codes]
 
 
 def _outcome_of_word(word):
@@ -88,7 +95,7 @@ def _alike(table):
     return [(a, b) for a, b in combinations(words, 2) if len(words[a] & words[b]) > 1]
 
 
-def _tells(table, name, model_a, model_b):
+def tells_winner(table, name, model_a, model_b):
     """Whether a column can be read as winners."""
     try:
         return np.isfinite(vote_outcomes(table[name], table[model_a], table[model_b])).any()

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from skbench.readers._json import document, label_at, records, value_at
+from skbench.readers._json import document, label_at, records
 from skbench.readers._scores import as_numbers, is_score
 
 
@@ -20,6 +20,7 @@ class Run(NamedTuple):
     settings: str = ""  # runs with different settings are different models
     filter: str = ""  # the rule by which answers were extracted
     invented: bool = False  # whether the program made up the model's name
+    suite: str = ""  # of tests, which several files may hold
     about: tuple = ()  # further columns, as pairs of a name and a value
     arguments: tuple = ()  # of the topic, as pairs of a name and a value
     declared: tuple = ()  # fields that the log declares as labels, as pairs of a role and a field
@@ -36,6 +37,11 @@ class Answer(NamedTuple):
     cluster: object = None  # what several items belong to
     part: object = None  # of the topic, as the log declares it
     confidence: float = math.nan
+
+
+def answer_of(model, topic, item, scores, attempt=None, digest=None, cluster=None, **run):
+    """An answer, and the run that it belongs to: `run` holds further fields of `Run`."""
+    return Answer(Run(model, topic, **run), item, scores, attempt, digest, cluster)
 
 
 class Format(NamedTuple):
@@ -59,14 +65,11 @@ class Format(NamedTuple):
 
 
 def records_in(key):
-    """Records that are a list under these dotted keys of one document; the head is the rest."""
+    """Records that are a list under a key of one document; the head is the document."""
 
     def read(path, bad, notes):
         head = document(path)
-        found = value_at(head, key)
-        if not isinstance(found, list):
-            raise ValueError(f"{str(path)!r} has no list {key!r}.")
-        for number, record in enumerate(found, start=1):
+        for number, record in enumerate(head[key], start=1):
             yield f"{key} {number}", record, head
 
     return read
@@ -150,6 +153,17 @@ class Log:
         self.score_name, self.score = name, as_numbers(values, name, notes, refuse)
 
 
+def _labels(record, options):
+    """Topic and cluster of a record by the fields that the caller names, None where there are none.
+
+    A log is a topic, so "topic" and "task" name a field only where there is one.
+    """
+    field = options.topic
+    if field in ("topic", "task"):
+        field = field if isinstance(record, dict) and field in record else None
+    return label_at(record, field), label_at(record, options.cluster)
+
+
 def logs_of(form, paths, options, bad, notes):
     """Logs of all files of a format, without their scores chosen."""
     logs = {}
@@ -160,8 +174,7 @@ def logs_of(form, paths, options, bad, notes):
                     answer = form.answer(record, head, path)
                     key = (path, answer.run)
                     log = logs.get(key) or logs.setdefault(key, Log(path, answer.run, form))
-                    labels = label_at(record, options.topic), label_at(record, options.cluster)
-                    log.add(answer, place, *labels)
+                    log.add(answer, place, *_labels(record, options))
                 except (KeyError, ValueError) as error:
                     bad.refuse(path, place, error)
                 except (TypeError, AttributeError):
@@ -174,4 +187,17 @@ def logs_of(form, paths, options, bad, notes):
             bad.refuse(path, "whole file", error)
     if form.note and logs:
         notes.append(form.note)
-    return list(logs.values())
+    return _by_suites(list(logs.values()))
+
+
+def _by_suites(logs):
+    """The logs, those of one suite one topic where each of its files is of other models."""
+    models = {}
+    for log in logs:
+        own = models.setdefault(log.run.suite, {}).setdefault(log.path, set())
+        own.add((log.run.model, log.run.version))
+    for log in logs:
+        files = models[log.run.suite].values()
+        if log.run.suite and 1 < len(files) and sum(map(len, files)) == len(set().union(*files)):
+            log.run = log.run._replace(topic=log.run.suite)
+    return logs

@@ -1,9 +1,10 @@
 """Evaluations of applications: OpenAI evals, DeepEval, evaluation tables of MLflow."""
 
 import json
+import re
 from hashlib import sha1
 
-from skbench.readers._answers import Answer, Format, Run, records_in
+from skbench.readers._answers import Format, answer_of
 from skbench.readers._json import document, records, value_at
 from skbench.readers.loading import without_suffixes
 
@@ -13,67 +14,71 @@ def _digest(value):
     return sha1(text.encode(), usedforsecurity=False).hexdigest()
 
 
-def _openai_events(path, bad, notes):
-    """Events with scores; the head is the line that describes the evaluation."""
-    spec = {}
+def _samples(path, bad, notes):
+    """The events of each sample together; the head is the line that describes the evaluation."""
+    spec, found, finished = {}, {}, False
     for number, record in records(path, bad):
         spec = record.get("spec", spec)
-        if record.get("type") in ("match", "metrics") and record.get("sample_id") is not None:
-            yield number, record, spec
+        finished = finished or "final_report" in record
+        name = record.get("sample_id")
+        if name is not None:
+            sample = found.setdefault(name, (number, {"sample_id": name, "scores": {}}))[1]
+            if record.get("type") in ("match", "metrics"):
+                sample["scores"] |= record.get("data") or {}
+    if not finished:
+        notes.append(f"{str(path)!r} has no final report: the run did not finish")
+    yield from ((number, sample, spec) for number, sample in found.values())
 
 
-def _openai(event, spec, path):
-    """An event of a sample (evals/record.py, RunSpec in evals/base.py)."""
-    models = spec.get("completion_fns") or [without_suffixes(path)]
-    return Answer(
-        Run(
-            model=",".join(map(str, models)),
-            topic=str(spec.get("eval_name") or without_suffixes(path)),
-            name=spec.get("run_id"),
-            settings=repr(value_at(spec, "run_config.command_line_args")),
-        ),
-        str(event["sample_id"]),
-        event.get("data") or {},
+def _openai(sample, spec, path):
+    """A sample (evals/record.py, RunSpec in evals/base.py)."""
+    return answer_of(
+        ",".join(map(str, spec.get("completion_fns") or [without_suffixes(path)])),
+        str(spec.get("eval_name") or without_suffixes(path)),
+        str(sample["sample_id"]),
+        sample["scores"],
+        name=spec.get("run_id"),
     )
+
+
+def _cases(path, bad, notes):
+    """Test cases and conversations of a test run."""
+    run = document(path)
+    run = run.get("testRunData", run)
+    for key in ("testCases", "conversationalTestCases"):
+        for number, case in enumerate(run.get(key) or [], start=1):
+            yield f"{key} {number}", case, run
 
 
 def _deepeval(case, run, path):
     """A test case of a test run (deepeval/test_run/api.py); it need not name a model."""
     metrics = case.get("metricsData") or []
-    return Answer(
-        Run(
-            model=str(value_at(run, "hyperparameters.model") or without_suffixes(path)),
-            topic=str(run.get("testFile") or "test cases"),
-        ),
+    return answer_of(
+        str(value_at(run, "hyperparameters.model") or without_suffixes(path)),
+        str(run.get("testFile") or "test cases"),
         str(case["name"]),
         {metric["name"]: metric.get("score") for metric in metrics if not metric.get("error")},
-        digest=_digest(case.get("input")),
+        digest=_digest(case["input"]) if "input" in case else None,  # a conversation has none
     )
 
 
-def _mlflow_rows(path, bad, notes):
-    """Rows of a table that is written by columns and data."""
+def _rows(path, bad, notes):
+    """Rows of a table that is written by columns and data; the head is the name of the run."""
     table = document(path)
-    if not any(str(name).endswith("/score") for name in table["columns"]):
-        raise ValueError(
-            f"{str(path)!r} has no column of scores as MLflow names them, such as "
-            "answer_correctness/v1/score. Save another table as CSV."
-        )
+    about = path.parent.parent / "meta.yaml"  # of the run, where tracking is a folder
+    named = re.search(r"^run_name: (.+)$", about.read_text(), re.M) if about.exists() else None
     for number, cells in enumerate(table["data"], start=1):
         row = dict(zip(table["columns"], cells, strict=True))
-        yield f"row {number}", row | {"row": number}, table
+        yield f"row {number}", row | {"row": number}, named[1] if named else without_suffixes(path)
 
 
-def _mlflow(row, table, path):
-    """A row of eval_results_table.json (mlflow/models/evaluation); the file names the model."""
-    return Answer(
-        Run(model=without_suffixes(path), topic="evaluation table"),
-        str(row["row"]),
-        {name.split("/")[0]: value for name, value in row.items() if name.endswith("/score")},
-        digest=_digest(row.get("inputs")),
-    )
+def _mlflow(row, model, path):
+    """A row of eval_results_table.json (mlflow/models/evaluation)."""
+    scores = {name.split("/")[0]: value for name, value in row.items() if name.endswith("/score")}
+    digest = _digest(row.get("inputs"))
+    return answer_of(model, "evaluation table", str(row["row"]), scores, digest=digest)
 
 
-OPENAI = Format("OpenAI evals", ({"spec"},), _openai_events, _openai, "sample_id", in_parts=True)
-DEEPEVAL = Format("DeepEval", ({"testCases"},), records_in("testCases"), _deepeval, "name")
-MLFLOW = Format("MLflow", ({"columns", "data"},), _mlflow_rows, _mlflow, "row")
+OPENAI = Format("OpenAI evals", ({"spec"},), _samples, _openai, "sample_id")
+DEEPEVAL = Format("DeepEval", ({"testCases"}, {"testRunData"}), _cases, _deepeval, "name")
+MLFLOW = Format("MLflow", ({"columns", "data"},), _rows, _mlflow, "row")

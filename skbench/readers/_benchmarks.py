@@ -1,84 +1,73 @@
 """Results of benchmarks: MT-Bench judgments, OpenCompass, MTEB."""
 
-from skbench.readers._answers import Answer, Format, Run, records_by_line
+from skbench.readers._answers import Format, answer_of, records_by_line
 from skbench.readers._json import document
 from skbench.readers.loading import without_suffixes
 
 # Ten questions each, from number 81 on (fastchat/llm_judge/data/mt_bench/question.jsonl).
 _MT_BENCH = "writing roleplay reasoning math coding extraction stem humanities".split()
+_SCORES = ("correct", "is_correct", "score", "acc")  # of OpenCompass
 
 
 def _mt_bench(record, head, path):
     """A judgment of one answer (fastchat/llm_judge/common.py); -1 where no score was found."""
-    question = int(record["question_id"])
+    question, score = int(record["question_id"]), record["score"]
     place = (question - 81) // 10
-    score = record["score"]
-    return Answer(
-        Run(
-            model=str(record["model"]),
-            topic=_MT_BENCH[place] if 0 <= place < len(_MT_BENCH) else "questions",
-            name=f"{path.as_posix()}/{record.get('judge')}",
-        ),
+    judge, *_ = record["judge"]  # and its prompt, which differs between turns
+    return answer_of(
+        str(record["model"]),
+        _MT_BENCH[place] if 0 <= place < len(_MT_BENCH) else "questions",
         f"{question} turn {record.get('turn', 1)}",
         {} if score == -1 else {"score": score},
         cluster=str(question),
+        name=f"{path.as_posix()}/{judge}",
     )
 
 
 def _details(path, bad, notes):
-    """Answers by number, as a dict or a list."""
+    """Answers by number, a list of them or one; scores of several runs are lists."""
     details = document(path)["details"]
-    if isinstance(details, dict):
-        details = {key: value for key, value in details.items() if isinstance(value, dict)}
-    else:
-        details = dict(enumerate(details)) if isinstance(details, list) else {}
-    if not details or not all(isinstance(record, dict) for record in details.values()):
+    details = dict(enumerate(details)) if isinstance(details, list) else details
+    details = details if isinstance(details, dict) else {}
+    found = {key: value for key, value in details.items() if isinstance(value, dict)}
+    if not found:
         raise ValueError(
             f"{str(path)!r} has no details of single answers, which OpenCompass writes with "
-            "dump_eval_details=True. A file of another program is read by format='table'."
+            "dump_eval_details=True. Pass format='table' if another program wrote the file."
         )
-    for number, record in details.items():
-        yield f"detail {number}", record | {"number": number}, {}
+    for number, record in found.items():
+        scores = {name: record[name] for name in _SCORES if name in record}
+        lists = {name: v if isinstance(v, list) else [v] for name, v in scores.items()}
+        for run in range(max(map(len, lists.values()), default=1)):
+            own = {name: values[run] for name, values in lists.items() if run < len(values)}
+            yield f"detail {number}", {"number": number, "scores": own, "run": run + 1}, {}
 
 
 def _opencompass(record, head, path):
     """An answer of results/MODEL/DATASET.json (opencompass/tasks/openicl_eval.py)."""
-    scores = ("correct", "is_correct", "score", "acc")
-    return Answer(
-        Run(model=path.parent.name, topic=without_suffixes(path)),
-        str(record["number"]),
-        {name: record[name] for name in scores if name in record},
-    )
+    model, topic = path.parent.name, without_suffixes(path)
+    return answer_of(model, topic, str(record["number"]), record["scores"], record["run"])
 
 
 def _subsets(path, bad, notes):
-    """Scores of all subsets of all splits: MTEB keeps none of items."""
-    result = document(path)
+    """Scores of all subsets of all splits; the head is the model, by the file beside."""
+    result, about = document(path), path.parent / "model_meta.json"
+    model = document(about).get("name") if about.exists() else None
     for split, subsets in result["scores"].items():
         for record in subsets:
-            yield f"split {split!r}", record | {"split": split}, result
+            about_task = {"split": split, "task": result["task_name"]}
+            yield f"split {split!r}", record | about_task, model or path.parent.parent.name
 
 
-def _mteb(record, result, path):
+def _mteb(record, model, path):
     """A subset (mteb/results/task_result.py), in a folder of the model and its revision."""
-    return Answer(
-        Run(
-            model=path.parent.parent.name,
-            topic=str(result["task_name"]),
-            version=path.parent.name,
-        ),
-        f"{record['split']} {record['hf_subset']}",
-        {"main_score": record["main_score"]} | record,
-    )
+    item = f"{record['split']} {record['hf_subset']}"
+    scores = {"main_score": record["main_score"]} | record
+    return answer_of(model, str(record["task"]), item, scores, version=path.parent.name)
 
 
-MT_BENCH = Format(
-    "MT-Bench",
-    ({"question_id", "judge", "score", "turn"},),
-    records_by_line,
-    _mt_bench,
-    "question_id",
-)
+_MT_BENCH_SIGNS = ({"question_id", "judge", "score", "turn"},)
+MT_BENCH = Format("MT-Bench", _MT_BENCH_SIGNS, records_by_line, _mt_bench, "question_id")
 OPENCOMPASS = Format("OpenCompass", ({"details"},), _details, _opencompass, "number")
 MTEB = Format(
     "MTEB",

@@ -1,6 +1,6 @@
 """Every Eval Ever: instance-level JSON Lines, one line per sample and metric."""
 
-from skbench.readers._answers import Answer, Format, Run, records_by_line
+from skbench.readers._answers import Format, answer_of, records_by_line
 from skbench.readers._json import value_at
 
 
@@ -8,15 +8,13 @@ def _answer(record, head, path):
     # A filter of lm-evaluation-harness behind the name of the task judges the same answers.
     used = value_at(record, "metadata.filter")
     score = None if record.get("error") else value_at(record, "evaluation.score")
-    return Answer(
-        Run(
-            model=record["model_id"],
-            topic=record["evaluation_name"].removesuffix(f"/{used}" if used else ""),
-            name=record["evaluation_id"],
-        ),
+    return answer_of(
+        record["model_id"],
+        record["evaluation_name"].removesuffix(f"/{used}" if used else ""),
         str(record["sample_id"]),
         {record.get("evaluation_result_id") or "score": score},
         digest=record.get("sample_hash"),
+        name=record["evaluation_id"],
     )
 
 

@@ -1,19 +1,18 @@
 """What is in a file or folder: the format of each file, told by its contents."""
 
-import json
 import os
 import re
 from pathlib import Path
 
 from skbench._checks import listed
 from skbench.readers._formats import FORMATS, TITLES
-from skbench.readers._json import LONGEST_LINE, is_one_object, open_bytes
+from skbench.readers._json import beginning, has_an_object_per_line, object_of_lists
+from skbench.readers.loading import READABLE, TABLES, kind_of
 
-_COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
-_TABLES = (".csv", ".tsv", ".parquet", ".pq")
-_JSON = (".json", ".jsonl", ".ndjson")
-_HEAD = 2**16
-_KEY = re.compile(rb'"((?:[^"\\]|\\.){1,60})"\s*:')
+_OTHER = "no results that are known"
+_DANGLING = "links to files that are not there"
+_HEADS = (2**16, 2**24)  # bytes; few records are longer than the first of these
+_TOKEN = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|[{}\[\]]')
 # Files that belong to a log, without answers of their own.
 _PARTS = (
     ({"results", "configs"}, "summary of lm-evaluation-harness"),
@@ -22,6 +21,11 @@ _PARTS = (
 )
 _SIGNS = [(keys, name) for name, form in FORMATS.items() for keys in form.signs] + list(_PARTS)
 _HELM_PARTS = ("scenario.json", "scenario_state.json", "stats.json", "instances.json")
+_PARTS_BY_NAME = {
+    "meta.yaml": "part of an MLflow run",
+    "model_meta.json": "part of an MTEB run",
+    "run_settings.jsonl": "part of an MTEB run",
+}
 
 
 def find(paths, only=None):
@@ -39,11 +43,8 @@ def find(paths, only=None):
             found.setdefault(kind, []).append(path)
             continue
         for file in _files(path):
-            kind = recognize(file) if file.exists() else "dangling"
-            if kind in TITLES:
-                found.setdefault(kind, []).append(file)
-            else:
-                ignored.setdefault(kind, []).append(file)
+            kind = recognize(file) if file.exists() else _DANGLING
+            (found if kind in TITLES else ignored).setdefault(kind, []).append(file)
     return {kind: list(dict.fromkeys(files)) for kind, files in found.items()}, _in_words(ignored)
 
 
@@ -56,109 +57,71 @@ def _files(folder):
 def _refusal(path, kind):
     if kind == "empty":
         return f"{str(path)!r} is empty."
-    if kind == "other":
-        return (
-            f"Cannot tell what {str(path)!r} is. Give a .csv or .tsv file "
-            f"({', '.join(_COMPRESSIONS)} allowed), a .parquet or .jsonl file, or a log of "
-            f"{', '.join(form.title for form in FORMATS.values())}."
-        )
+    if kind == _OTHER:
+        logs = ", ".join(form.title for form in FORMATS.values())
+        return f"Cannot tell what {str(path)!r} is. {READABLE}, or a log of {logs}."
     return f"{str(path)!r} is a {kind}, without results of single items. Give its folder."
 
 
 def _in_words(ignored):
     """Sentences on ignored files; summaries that the readers use are no news."""
-    reasons = {
-        "empty": "empty",
-        "other": "no results that are known",
-        "dangling": "links to files that are not there",
-    }
     return [
-        f"ignored {len(files)} file{'s' * (len(files) > 1)} ({reasons[kind]}): "
+        f"ignored {len(files)} file{'s' * (len(files) > 1)} ({kind}): "
         f"{listed([file.name for file in files], most=4)}"
         for kind, files in ignored.items()
-        if kind in reasons
+        if kind in ("empty", _OTHER, _DANGLING)
     ]
 
 
 def recognize(path):
     """The format of a file, by its first bytes, failing that by its name."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    kind = next((s for s in reversed(suffixes) if s not in _COMPRESSIONS), "")
+    kind = kind_of(path)
     if path.stat().st_size == 0:
         return "empty"
-    head = _head(path)
+    if path.name in _PARTS_BY_NAME:
+        return _PARTS_BY_NAME[path.name]
+    head, keys = _head_and_keys(path)
     if head[:2] == b"PK":
-        return "inspect" if kind in (".eval", ".json") or b"_journal/" in head else "other"
-    if head[:4] == b"PAR1":
-        return "table"
-    if head[:1] in (b"{", b"["):
-        sign = _by_keys(path, head, kind)
-        if sign is not None:
-            return sign
+        return "inspect" if kind in (".eval", ".json") or b"_journal/" in head else _OTHER
     if head[:1] == b"<":
-        return "junit" if b"<testsuite" in head else "other"
-    if kind == ".eval":
-        return "inspect"
-    return "table" if kind in _TABLES or kind in (".jsonl", ".ndjson") else "other"
-
-
-def _head(path):
-    try:
-        with open_bytes(path) as file:
-            return file.read(_HEAD).removeprefix(b"\xef\xbb\xbf").lstrip()
-    except (OSError, EOFError):
-        return b""
-
-
-def _by_keys(path, head, kind):
-    keys = _top_keys(path, head)
-    for signs, name in _SIGNS:
-        if signs <= keys:
-            return name
+        return "junit" if b"<testsuite" in head else _OTHER
+    sign = next((name for signs, name in _SIGNS if signs <= keys), None)
+    if sign is not None:
+        return sign
     if {"evaluation_id", "evaluation_results"} <= keys:
-        return "euroeval" if b'"raw_results"' in _first_line(path) else "summary of an evaluation"
+        return "euroeval" if b'"raw_results"' in head else "summary of an evaluation"
     if path.name in _HELM_PARTS and (path.parent / "per_instance_stats.json").exists():
         return "part of a HELM run"
-    if not keys:
-        return None
+    if kind == ".eval":
+        return "inspect"
+    if kind in TABLES or head[:4] == b"PAR1":
+        return "table"
     # Lists of objects, lines of them, or one object that holds such a list.
-    if kind in _JSON:
-        return "table" if head[:1] == b"[" or is_one_object(path) else None
-    return "table" if _is_object(_first_line(path)) else None
+    is_list = head[:1] == b"[" and keys
+    by_lines = keys and (is_list or has_an_object_per_line(path) or object_of_lists(path))
+    return "table" if by_lines else _OTHER
 
 
-def _top_keys(path, head):
-    """Keys of the outermost object, or of the first one of a list."""
-    for begin in (lambda: head.split(b"\n", 1)[0], lambda: _first_line(path)):
-        try:
-            value = json.loads(begin())
-        except (ValueError, RecursionError):
-            continue
-        while isinstance(value, list) and value:
-            value = value[0]
-        return set(value) if isinstance(value, dict) else set()
-    return _keys_by_indent(head)
+def _head_and_keys(path):
+    """The beginning of a file, and the keys of the first object in it where that is JSON."""
+    for size in _HEADS:
+        head = beginning(path, size)
+        keys, whole = _keys_of_the_first_object(head)
+        if whole or any(signs <= keys for signs, _ in _SIGNS):
+            break
+    return head, keys
 
 
-def _keys_by_indent(head):
-    """Keys that stand as far to the right as the first one, or all where there is one line."""
-    indents = re.findall(rb'(?m)^([ \t]+)"(?:[^"\\]|\\.)+"\s*:', head)
-    if indents:
-        pattern = rb"(?m)^" + indents[0] + rb'"((?:[^"\\]|\\.)+)"\s*:'
-        return {key.decode("utf-8", "replace") for key in re.findall(pattern, head)}
-    return {key.decode("utf-8", "replace") for key in _KEY.findall(head)}
-
-
-def _first_line(path):
-    try:
-        with open_bytes(path) as file:
-            return file.readline(LONGEST_LINE)
-    except (OSError, EOFError):
-        return b""
-
-
-def _is_object(line):
-    try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
-        return False
+def _keys_of_the_first_object(text):
+    """Keys of the first object of a JSON text, and whether the text reaches its end."""
+    keys, depth = set(), 0
+    for token in _TOKEN.finditer(text) if text[:1] in (b"{", b"[") else ():
+        if token[0] == b"{" or (token[0] == b"[" and depth):
+            depth += 1
+        elif token[0] in (b"}", b"]"):
+            depth -= 1
+            if depth <= 0:
+                break
+        elif token[2] and depth == 1:
+            keys.add(token[1].decode("utf-8", "replace"))
+    return keys, depth <= 0

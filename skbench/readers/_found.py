@@ -60,7 +60,7 @@ class BadLines:
         if not self.skip:
             raise ValueError(
                 f"{str(path)!r}, {place}: {reason}. Mend or remove it, or pass "
-                f"skip_bad_lines=True (--skip-bad-lines) to go on without it."
+                f"skip_bad_lines=True to go on without it."
             )
         self._skipped.setdefault(str(path), []).append(f"{place}: {reason}")
 

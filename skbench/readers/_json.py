@@ -5,9 +5,10 @@ import gzip
 import io
 import json
 import lzma
-import zlib
-from functools import cache, partial
-from itertools import islice
+import math
+from functools import cache
+from importlib import import_module
+from itertools import chain
 from pathlib import Path
 
 import pandas as pd
@@ -18,11 +19,9 @@ LONGEST_LINE = 64 * 2**20  # bytes; a record of an item is a thousandth of that
 LARGEST_DOCUMENT = 2**30  # bytes of one JSON document, which must be held in memory
 ALWAYS_FINE = 64 * 2**20  # bytes that a compressed file may always hold
 MOST_EXPANSION = 500  # times its size; tables and logs shrink by a factor of 10 to 100
-_BLOCK = 2**20  # bytes read at a time
-_OPENERS = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_BLOCK = 2**18  # bytes read at a time: what is parsed then stays in the processor's cache
 _BOM = b"\xef\xbb\xbf"
-_ROWS_PER_CHUNK = 20_000
-_LINES_AT_ONCE = 4 * 2**20  # bytes
+_ABSENT = float("nan")
 _LONGEST_LABEL = 300  # letters; what is longer is a prompt or an answer
 
 
@@ -40,14 +39,16 @@ def parse(text, loads=json.loads):
     """A JSON value from bytes; a ValueError names the byte or the column."""
     # orjson knows no NaN and no number beyond 64 bits: what it refuses gets a second chance.
     try:
-        return loads(text)
-    except ValueError:
-        return json.loads(_decoded(text))
+        try:
+            return loads(text)
+        except ValueError:
+            return json.loads(decoded(text))
     except RecursionError:
         raise ValueError("the values are nested too deep") from None
 
 
-def _decoded(text):
+def decoded(text):
+    """Text from bytes; a ValueError names the first byte that is wrong."""
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -56,35 +57,57 @@ def _decoded(text):
 
 
 def open_bytes(path):
-    """A binary file, uncompressed by its suffix; reading a bomb raises an OSError."""
+    """A binary file, uncompressed by its suffix; damage and bombs raise an OSError."""
     path = Path(path)
     suffix = path.suffix.lower()
-    if suffix == ".zst":
-        source = zstandard_stream(open(path, "rb"), path)
-    elif suffix in _OPENERS:
-        source = _OPENERS[suffix](path, "rb")
-    else:
+    if suffix not in _OPENERS:
         return open(path, "rb")
-    return io.BufferedReader(_Capped(source, path.stat().st_size), _BLOCK)
+    return unpacked(_OPENERS[suffix](path), path.stat().st_size)
+
+
+def beginning(path, size=64):
+    """The first bytes of a file, without blanks; none where it is damaged."""
+    try:
+        with open_bytes(path) as file:
+            return file.read(size).removeprefix(_BOM).lstrip()
+    except OSError:
+        return b""
 
 
 def zstandard_stream(file, path):
     """What a file object holds, several frames of Zstandard one after the other."""
+    unpacker = optional("zstandard", path).ZstdDecompressor()
+    return unpacker.stream_reader(file, read_across_frames=True, closefd=True)
+
+
+def optional(module, path):
+    """A module that not everybody has installed, and that reading this file needs."""
     try:
-        import zstandard
+        return import_module(module)
     except ImportError:
+        package = module.partition(".")[0]
         raise ImportError(
-            f"Reading {str(path)!r} needs zstandard: pip install 'skbench[readers]'."
+            f"Reading {str(path)!r} needs {package}: pip install 'skbench[readers]'."
         ) from None
-    return zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True, closefd=True)
+
+
+_OPENERS = {
+    ".gz": gzip.open,
+    ".bz2": bz2.open,
+    ".xz": lzma.open,
+    ".zst": lambda path: zstandard_stream(open(path, "rb"), path),
+}
+
+
+def unpacked(source, size, most=math.inf):
+    """A stream of what so many compressed bytes hold; damage and bombs raise an OSError."""
+    return io.BufferedReader(_Capped(source, size, most), _BLOCK)
 
 
 class _Capped(io.RawIOBase):
-    """What a compressed file holds, as far as its size on disk explains it."""
-
-    def __init__(self, source, size):
+    def __init__(self, source, size, most):
         self._source, self._size, self._done = source, size, 0
-        self._most = max(ALWAYS_FINE, MOST_EXPANSION * size)
+        self._most = min(most, max(ALWAYS_FINE, MOST_EXPANSION * size))
 
     def readable(self):
         """It is read only."""
@@ -94,10 +117,14 @@ class _Capped(io.RawIOBase):
         """Fill the buffer, as io.RawIOBase has it."""
         try:
             chunk = self._source.read(len(buffer))
-        except (EOFError, lzma.LZMAError, zlib.error) as error:
-            raise OSError(str(error)) from error
-        except Exception as error:  # zstandard's own, which may not be installed
-            if type(error).__name__ != "ZstdError":
+        except Exception as error:  # known by name, as not all of them need be installed
+            if type(error).__name__ not in (
+                "BadZipFile",
+                "EOFError",
+                "LZMAError",
+                "ZstdError",
+                "error",
+            ):
                 raise
             raise OSError(str(error)) from error
         self._done += len(chunk)
@@ -114,66 +141,71 @@ class _Capped(io.RawIOBase):
 
 def records(path, bad):
     """Objects of a JSON Lines file, or of one JSON list, with the numbers of their lines."""
-    loads = fast_loads()
-    for number, line, whole in _lines(path, bad):
-        try:
-            record = loads(line)
-        except (ValueError, RecursionError):
-            if number == 1 and line.lstrip()[:1] == b"[":
-                yield from _elements(path, bad)
-                return
-            record = _second_try(path, number, line, whole, loads, bad)
-            if record is None:
-                continue
-        if isinstance(record, list) and number == 1:
-            yield from _elements(path, bad)
-            return
-        if isinstance(record, dict):
-            yield number, record
-        else:
-            bad.refuse(path, number, f"holds {_shortened(line)}, not an object in braces")
+    for objects in _blocks(path, bad):
+        yield from objects.items()
 
 
-def _second_try(path, number, line, whole, loads, bad):
-    try:
-        return parse(line, loads)
-    except (ValueError, RecursionError) as error:
-        reason = str(error) or "the values are nested too deep"
-        if not whole:
-            reason = f"the file ends in the middle of a record ({reason})"
-        bad.refuse(path, number, reason)
-
-
-def _elements(path, bad):
-    for number, record in enumerate(document(path), start=1):
-        if isinstance(record, dict):
-            yield number, record
-        else:
-            bad.refuse(path, f"element {number}", "is not an object in braces")
+def _blocks(path, bad):
+    """Objects by the numbers of their lines, some hundred thousand bytes of lines at a time."""
+    if beginning(path)[:1] == b"[":
+        yield _only_objects(path, enumerate(document(path), start=1), bad, "element {}")
+    else:
+        for number, block in _lines(path, bad):
+            yield _objects_of_lines(path, number, block, bad)
 
 
 def _lines(path, bad):
-    """Lines that are not blank, their numbers, and whether they end; long ones are refused."""
-    with open_bytes(path) as file:
-        number = 0
-        while line := _line(file, path):
-            number += 1
-            text = line.removesuffix(b"\n")
-            if len(text) > LONGEST_LINE:
-                bad.refuse(path, number, f"is longer than {LONGEST_LINE >> 20} MiB")
-                while line and not line.endswith(b"\n"):
-                    line = _line(file, path)
-                continue
-            text = text.removeprefix(_BOM) if number == 1 else text
-            if text and not text.isspace():
-                yield number, text, line.endswith(b"\n")
-
-
-def _line(file, path):
+    """The number of a line, and the bytes of it and of many that follow; long ones are refused."""
+    number = 1
     try:
-        return file.readline(LONGEST_LINE + 1)
-    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+        with open_bytes(path) as file:
+            while block := file.read(_BLOCK):
+                block += file.readline(LONGEST_LINE + 1)
+                last = block.rfind(b"\n", 0, -1) + 1
+                if len(block) - last > LONGEST_LINE:
+                    place = number + block.count(b"\n", 0, last)
+                    bad.refuse(path, place, f"is longer than {LONGEST_LINE >> 20} MiB")
+                    rest, block = block, block[:last] + b"\n"
+                    while rest and not rest.endswith(b"\n"):
+                        rest = file.readline(LONGEST_LINE)
+                yield number, block.removeprefix(_BOM) if number == 1 else block
+                number += block.count(b"\n")
+    except OSError as error:
         raise ValueError(f"Cannot read {str(path)!r}: {error}") from error
+
+
+def _objects_of_lines(path, first, block, bad):
+    text = block.removesuffix(b"\n")
+    try:
+        # No JSON has a line break within a string, so that commas may take their place.
+        found = fast_loads()(b"[" + text.replace(b"\n", b",") + b"]")
+        if len(found) == text.count(b"\n") + 1 and set(map(type, found)) == {dict}:
+            return dict(enumerate(found, start=first))
+    except (ValueError, RecursionError):
+        pass
+    return _only_objects(path, _one_by_one(path, first, block, bad), bad, "line {}")
+
+
+def _one_by_one(path, first, block, bad):
+    for number, line in enumerate(io.BytesIO(block), start=first):
+        try:
+            if line.strip():
+                yield number, parse(line.removesuffix(b"\n"), fast_loads())
+        except ValueError as error:
+            cut = not line.endswith(b"\n")
+            reason = f"the file ends in the middle of a record ({error})" if cut else str(error)
+            bad.refuse(path, number, reason)
+
+
+def _only_objects(path, numbered, bad, place):
+    objects = {}
+    for number, value in numbered:
+        if isinstance(value, dict):
+            objects[number] = value
+        else:
+            reason = f"holds {json.dumps(value)!r:.40}, not an object in braces"
+            bad.refuse(path, place.format(number), reason)
+    return objects
 
 
 def document(path):
@@ -182,11 +214,9 @@ def document(path):
         text = file.read(LARGEST_DOCUMENT + 1).removeprefix(_BOM)
     if len(text) > LARGEST_DOCUMENT:
         raise ValueError(f"{str(path)!r} is one JSON document of over 1 GiB: too large to read.")
-    if not text.strip():
-        raise ValueError(f"{str(path)!r} is empty.")
     try:
         return parse(text, fast_loads())
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ValueError(f"{str(path)!r} is no JSON: {error}.") from None
 
 
@@ -207,18 +237,9 @@ def label_at(record, path):
     return label
 
 
-def _shortened(text, most=40):
-    text = text.decode("utf-8", "replace").strip()
-    return repr(text if len(text) <= most else text[: most - 3] + "...")
-
-
 def holds_json_lines(path):
     """Whether a file begins with an object or a list of them."""
-    try:
-        with open_bytes(path) as file:
-            return file.read(64).removeprefix(_BOM).lstrip()[:1] in (b"{", b"[")
-    except (OSError, EOFError):
-        return False
+    return beginning(path)[:1] in (b"{", b"[")
 
 
 def read_json_table(path, bad):
@@ -228,17 +249,12 @@ def read_json_table(path, bad):
     is of all of them.
     """
     left_out = set()
-    try:
-        if is_one_object(path):
-            raise ValueError("is no JSON Lines")
-        chunks = [pd.DataFrame(_columns(block, left_out)) for block in _plain_blocks(path)]
-    except (KeyError, ValueError, TypeError, OSError, EOFError):
-        left_out = set()  # a record unlike the others, or a line to be told of: one by one
-        flat = _flat_records(path, bad, left_out)
-        some = iter(lambda: list(islice(flat, _ROWS_PER_CHUNK)), [])
-        chunks = [pd.DataFrame(chunk) for chunk in some]
-    table = pd.concat(chunks or [pd.DataFrame()], ignore_index=True)
-    table = table.drop(columns=[name for name in left_out if name in table])
+    columns = _parts_of_table(path, bad, left_out)
+    parts = [pd.DataFrame(part, index=range(n)) for part, n in columns]
+    names = [name for name in dict.fromkeys(chain(*parts)) if name not in left_out]
+    # A column without values takes its type from the other parts.
+    known = [part.dropna(axis="columns", how="all") for part in parts]
+    table = pd.concat(known or [pd.DataFrame()], ignore_index=True).reindex(columns=names)
     if not left_out:
         return table, []
     shown = listed(sorted(left_out), most=8)
@@ -246,127 +262,85 @@ def read_json_table(path, bad):
     return table, [f"left out {columns} of lists or long texts: {shown}"]
 
 
-def _plain_blocks(path):
-    """Lists of records of some megabytes of lines each; a ValueError where a line is not plain."""
-    loads, rest = fast_loads(), b""
-    with open_bytes(path) as file:
-        while block := file.read(_LINES_AT_ONCE):
-            whole, newline, rest = (rest + block).rpartition(b"\n")
-            if len(rest) > LONGEST_LINE:
-                raise ValueError("is a long line")
-            if newline:
-                yield _records_of(whole, loads)
-    if rest.strip():
-        yield _records_of(rest, loads)
-
-
-def _records_of(lines, loads):
-    """Records of lines that all hold one: no JSON has a line break within a string."""
-    lines = lines.removeprefix(_BOM)
-    found = loads(b"[" + lines.replace(b"\n", b",") + b"]")
-    if len(found) != lines.count(b"\n") + 1 or set(map(type, found)) != {dict}:
-        raise ValueError("not one record per line")
-    return found
+def _parts_of_table(path, bad, left_out):
+    """Columns, and of how many records they are."""
+    whole = object_of_lists(path)
+    if whole is None:
+        for objects in _blocks(path, bad):
+            yield _columns(objects.values(), left_out), len(objects)
+        return
+    lists = dict(_lists_of_objects(whole))
+    if len(lists) > 1:
+        raise ValueError(
+            f"{str(path)!r} holds {len(lists)} lists of records: {listed(lists)}. Save the one "
+            "that has the results as a file of its own."
+        )
+    ((place, elements),) = lists.items()
+    objects = _only_objects(path, enumerate(elements, start=1), bad, "element {}")
+    beside = _columns([whole] * len(objects), set())
+    yield beside | _columns(objects.values(), left_out, f"{place}."), len(objects)
 
 
 def _columns(rows, left_out, place=""):
-    """Columns of records that have the same fields; a KeyError where one has others."""
+    """Columns by the dotted places of fields, with nan for those that a record lacks."""
     columns = {}
-    for key in rows[0]:
-        values = [row[key] for row in rows]
-        kinds, name = set(map(type, values)), f"{place}{key}"
-        if kinds == {dict}:
-            columns |= _columns(values, left_out, f"{name}.")
-        elif dict in kinds:
-            raise KeyError(key)
-        elif list in kinds or (str in kinds and _longest(values, kinds) > _LONGEST_LABEL):
+    for key, values in _fields(rows).items():
+        name, kinds = f"{place}{key}", set(map(type, values))
+        if dict in kinds:
+            objects = [value if type(value) is dict else {} for value in values]
+            columns |= _columns(objects, left_out, f"{name}.")
+            values = [_ABSENT if type(value) is dict else value for value in values]
+            if all(value is _ABSENT for value in values):
+                continue
+        if list in kinds or (str in kinds and _longest(values, kinds) > _LONGEST_LABEL):
             left_out.add(name)
         else:
             columns[name] = values
-    if max(map(len, rows)) > len(rows[0]):
-        raise KeyError("a field that the first record lacks")
     return columns
 
 
+def _fields(rows):
+    keys = next(iter(rows), {})
+    try:
+        if max(map(len, rows), default=0) > len(keys):
+            raise KeyError
+        return {key: [row[key] for row in rows] for key in keys}
+    except KeyError:  # not all have the fields of the first
+        keys = dict.fromkeys(chain.from_iterable(rows))
+        return {key: [row.get(key, _ABSENT) for row in rows] for key in keys}
+
+
 def _longest(values, kinds):
-    texts = values if kinds == {str} else [value for value in values if isinstance(value, str)]
+    texts = values if kinds == {str} else [value for value in values if type(value) is str]
     return max(map(len, texts))
 
 
-def _flat_records(path, bad, left_out):
-    if not is_one_object(path):
-        for _, record in records(path, bad):
-            yield _flat(record, left_out)
-        return
-    whole = document(path)
-    lists = dict(_lists_of_objects(whole, ""))
-    if len(lists) != 1:
-        raise ValueError(
-            f"{str(path)!r} holds {f'{len(lists)} lists' if lists else 'no list'} of records"
-            f"{f': {listed(lists)}. Save the one that has the results' if lists else ''}"
-            f"{' as a file of its own' if lists else ', one for each answer'}."
-        )
-    ((place, found),) = lists.items()
-    of_all = {
-        key: value for key, value in _flat(whole, set()).items() if not key.startswith(f"{place}.")
-    }
-    for number, record in enumerate(found, start=1):
-        if isinstance(record, dict):
-            yield of_all | {f"{place}.{k}": v for k, v in _flat(record, left_out).items()}
-        else:
-            bad.refuse(path, f"element {number}", "is not an object in braces")
-
-
-def _lists_of_objects(value, place):
-    """Lists of objects by their dotted place, the outermost of each branch."""
-    for key, part in value.items():
-        inner = f"{place}.{key}" if place else key
-        if isinstance(part, dict):
-            yield from _lists_of_objects(part, inner)
-        elif isinstance(part, list) and part and isinstance(part[0], dict):
-            yield inner, part
-
-
-def is_one_object(path):
-    """Whether a file is one JSON object that holds a list of others, and not one per line."""
+def has_an_object_per_line(path):
+    """Whether the first of several lines is a whole object."""
     try:
         with open_bytes(path) as file:
-            lines = (
-                line for line in iter(partial(file.readline, LONGEST_LINE), b"") if line.strip()
-            )
-            first, second = next(lines, b""), next(lines, b"")
-    except (OSError, EOFError):
+            first, others = file.readline(LONGEST_LINE), file.read(_BLOCK)
+        whole = parse(first.removeprefix(_BOM), fast_loads()) if others.strip() else None
+    except (OSError, ValueError):
         return False
-    if not first.removeprefix(_BOM).lstrip().startswith(b"{"):
-        return False
-    if second and _is_object(first):
-        return False
+    return isinstance(whole, dict)
+
+
+def object_of_lists(path):
+    """The object that a file is, if lists of other objects stand in it, or None."""
+    if beginning(path)[:1] != b"{" or has_an_object_per_line(path):
+        return None
     try:
-        return bool(dict(_lists_of_objects(document(path), "")))
-    except ValueError:
-        return False
+        whole = document(path)
+    except (OSError, ValueError):
+        return None
+    return whole if any(_lists_of_objects(whole)) else None
 
 
-def _is_object(line):
-    try:
-        return isinstance(parse(line.removeprefix(_BOM), fast_loads()), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _flat(record, left_out, place=""):
-    """Fields of labels and numbers by their dotted place."""
-    row = {}
-    for name, value in record.items():
-        key = f"{place}{name}"
-        if isinstance(value, dict):
-            row |= _flat(value, left_out, f"{key}.")
-        elif isinstance(value, list) or _is_long(value):
-            left_out.add(key)
-        elif key not in left_out:
-            row[key] = value
-    return row
-
-
-def _is_long(value):
-    return isinstance(value, str) and len(value) > _LONGEST_LABEL
+def _lists_of_objects(value, place=""):
+    """Lists of objects by their dotted place, the outermost of each branch."""
+    for key, part in value.items():
+        if isinstance(part, dict):
+            yield from _lists_of_objects(part, f"{place}{key}.")
+        elif isinstance(part, list) and part and isinstance(part[0], dict):
+            yield f"{place}{key}", part

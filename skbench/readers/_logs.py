@@ -19,8 +19,7 @@ def logs_items(found, options, bad, notes):
     topic = topic[0] if isinstance(topic, (list, tuple)) and len(topic) == 1 else topic
     if topic is not None and not isinstance(topic, str):
         raise ValueError("Logs take one field as topic=, such as 'doc.subject'.")
-    field = None if topic in ("topic", "task") else topic
-    own, logs = options._replace(topic=field), []
+    own, logs = options._replace(topic=topic), []
     for kind, files in found.items():
         logs += _scored(FORMATS[kind], files, own, bad, notes)
         notes.insert(0, f"{TITLES[kind]}: {len(files)} file{'s' * (len(files) > 1)}")

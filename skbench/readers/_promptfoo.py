@@ -3,7 +3,7 @@
 import json
 from hashlib import sha1
 
-from skbench.readers._answers import Answer, Format, Run, records_by_line
+from skbench.readers._answers import Format, answer_of, records_by_line
 from skbench.readers._json import document, value_at
 from skbench.readers.loading import without_suffixes
 
@@ -16,46 +16,36 @@ def _results(path, bad, notes):
     except ValueError:  # a result per line
         return records_by_line(path, bad, notes)
     if "success" in whole:
-        return [(1, whole, {})]
+        return [(1, whole, "")]
     results = value_at(whole, "results.results")
     if not isinstance(results, list):
         raise ValueError(
             f"{str(path)!r} has no list results.results, as promptfoo writes it since version "
             f"0.94. Export the evaluation anew: promptfoo export eval ID -o results.json."
         )
-    return ((f"result {number}", result, {}) for number, result in enumerate(results, start=1))
+    suite = value_at(whole, "config.description") or ""
+    return ((f"result {number}", result, suite) for number, result in enumerate(results, start=1))
 
 
-def _provider(result):
+def _answer(result, suite, path):
     provider = result["provider"]
     if isinstance(provider, dict):
         provider = provider.get("label") or provider["id"]
-    return str(provider)
-
-
-def _answer(result, _, path):
     # A repeated test gets a number of its own; its variables stay the same.
     case = result.get("testCase") or {}
     same = [result.get("vars"), case.get("description"), case.get("assert")]
     text = json.dumps(same, sort_keys=True, default=str)
     failed = result.get("failureReason") == _ERROR
     own = {"success": result["success"], "score": result["score"]}
-    return Answer(
-        Run(
-            model=_provider(result),
-            topic=without_suffixes(path),
-            version=value_at(result, "prompt.label") or value_at(result, "prompt.raw") or "",
-        ),
+    return answer_of(
+        str(provider),
+        without_suffixes(path),
         sha1(text.encode(), usedforsecurity=False).hexdigest()[:12],
         {} if failed else own | (result.get("namedScores") or {}),
+        suite=suite or "",
+        version=value_at(result, "prompt.label") or value_at(result, "prompt.raw") or "",
     )
 
 
-PROMPTFOO = Format(
-    "promptfoo",
-    ({"promptIdx", "testIdx", "success"}, {"evalId", "results"}),
-    _results,
-    _answer,
-    item_name="test",
-    repeats=True,
-)
+_SIGNS = ({"promptIdx", "testIdx", "success"}, {"evalId", "results"})
+PROMPTFOO = Format("promptfoo", _SIGNS, _results, _answer, "test", repeats=True)

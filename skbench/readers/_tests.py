@@ -2,7 +2,7 @@
 
 from xml.etree import ElementTree
 
-from skbench.readers._answers import Answer, Format, Run, records_in
+from skbench.readers._answers import Format, answer_of, records_in
 from skbench.readers._json import open_bytes
 from skbench.readers.loading import without_suffixes
 
@@ -20,37 +20,41 @@ def _cases(path, bad, notes):
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         raise ValueError(f"{str(path)!r} is no XML, or is cut off: {error}.") from None
-    suites = [root] if root.tag == "testsuite" else root.iter("testsuite")
-    for suite in suites:
-        for number, case in enumerate(suite.findall("testcase"), start=1):
-            record = {key: str(value) for key, value in case.attrib.items()}
-            tags = {child.tag for child in case}
-            record["outcome"] = next(
-                (tag for tag in ("error", "skipped", "failure") if tag in tags), "passed"
-            )
-            yield f"testcase {number}", record, suite.attrib
+    for suite in [root] if root.tag == "testsuite" else root.iter("testsuite"):
+        found = {}  # a test that fails and breaks afterwards is there twice
+        for case in suite.findall("testcase"):
+            place = case.get("classname") or suite.get("name") or "tests"
+            found.setdefault((place, case.get("name")), []).append(_outcome(case))
+        for number, (names, outcomes) in enumerate(found.items(), start=1):
+            yield f"testcase {number}", (*names, outcomes), suite.attrib
+
+
+def _outcome(case):
+    """What became of a test: "failed", "passed", or what says nothing about it."""
+    tags = {child.tag: child for child in case}
+    if "error" in tags or case.get("status") == "notrun":
+        return "broke"
+    if "skipped" in tags:
+        return "failed" if tags["skipped"].get("type") == "pytest.xfail" else "skipped"
+    return "failed" if "failure" in tags else "passed"
 
 
 def _junit(case, suite, path):
-    outcome = {"passed": 1.0, "failure": 0.0}.get(case["outcome"])
-    place = case.get("classname") or suite.get("name") or "tests"
-    scores = {} if outcome is None else {"passed": outcome}
-    return Answer(Run(without_suffixes(path), place), case["name"], scores)
+    """A test; a file for each class of tests stands in a folder for the run."""
+    place, name, outcomes = case
+    model = path.parent.name if path.name.startswith("TEST-") else without_suffixes(path)
+    known = set(outcomes) <= {"passed", "failed"}
+    scores = {"passed": float("failed" not in outcomes)} if known else {}
+    return answer_of(model, place, name, scores, name=path.parent.as_posix())
 
 
 def _pytest(test, report, path):
     """A test (pytest-json-report); an error outside the test, or a skipped one, is no answer."""
-    outcome = _OUTCOMES.get(test["outcome"])
-    topic = test["nodeid"].split("::")[0]
+    outcome, topic = _OUTCOMES.get(test["outcome"]), test["nodeid"].split("::")[0]
     scores = {} if outcome is None else {"passed": outcome}
-    return Answer(Run(without_suffixes(path), topic), test["nodeid"], scores)
+    return answer_of(without_suffixes(path), topic, test["nodeid"], scores)
 
 
 JUNIT = Format("JUnit XML", (), _cases, _junit, "testcase")
-PYTEST = Format(
-    "pytest-json-report",
-    ({"exitcode", "root", "environment"},),
-    records_in("tests"),
-    _pytest,
-    "nodeid",
-)
+_PYTEST_SIGNS = ({"exitcode", "root", "tests"},)
+PYTEST = Format("pytest-json-report", _PYTEST_SIGNS, records_in("tests"), _pytest, "nodeid")

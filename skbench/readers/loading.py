@@ -2,9 +2,9 @@
 
 import re
 import warnings
-import zlib
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,20 +12,32 @@ import pandas as pd
 
 from skbench._checks import listed
 from skbench.readers._found import BadLines
-from skbench.readers._json import MOST_EXPANSION, holds_json_lines, open_bytes, read_json_table
+from skbench.readers._json import (
+    MOST_EXPANSION,
+    beginning,
+    decoded,
+    holds_json_lines,
+    open_bytes,
+    optional,
+    read_json_table,
+)
 
-_COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
+COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _SEPARATORS = {".csv": ",", ".tsv": "\t"}
 _PARQUET = (".parquet", ".pq")
 _LINES = (".jsonl", ".ndjson")
+TABLES = (*_SEPARATORS, *_PARQUET, *_LINES)
+READABLE = (
+    f"Give a .csv or .tsv file ({', '.join(COMPRESSIONS)} allowed), a .parquet or .jsonl file"
+)
 _BLANKS = ("", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None")
 _LARGEST_PARQUET = 2**27  # values that a file may always hold, however small it is
 _TOO_LONG = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
-_AS_UTF8 = "Save it as UTF-8, in a spreadsheet as 'CSV UTF-8'."
+_SKIPPED = re.compile(r"Skipping line (\d+): ([^\n]+)")
+_ENCODING = {"encoding": "utf-8-sig", "encoding_errors": "replace"}
 # -0,5 is a decimal; of 1,234 nobody can tell whether it is a thousand or a decimal.
-_DECIMAL_COMMA = re.compile(r"-?[0-9]+,[0-9]+")
-_THOUSANDS = re.compile(r"-?[1-9][0-9]{0,2},[0-9]{3}")
-_WHOLE = re.compile(r"-?[0-9]+")
+_NUMBER = r"-?[0-9]+(?:,[0-9]+)?"
+_THOUSANDS = r"-?[1-9][0-9]{0,2},[0-9]{3}"
 _INTEGER = re.compile("0|-?[1-9][0-9]*")
 
 
@@ -40,34 +52,35 @@ def load_categories(path, label_columns, bad=None):
     path, bad = Path(path), bad or BadLines()
     if not path.exists():
         raise FileNotFoundError(f"There is no file {str(path)!r}.")
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    kind = next((s for s in reversed(suffixes) if s not in _COMPRESSIONS), "")
-    if path.is_dir() or not (kind in (*_SEPARATORS, *_PARQUET, *_LINES) or holds_json_lines(path)):
-        raise ValueError(
-            f"Cannot tell what {str(path)!r} is. Give a .csv or .tsv file "
-            f"({', '.join(_COMPRESSIONS)} allowed), a .parquet or a .jsonl file."
-        )
-    notes = []
+    kind, notes = "" if path.is_dir() else kind_of(path), []
     if kind in _LINES or holds_json_lines(path):
         frame, notes = read_json_table(path, bad)
-        for name in label_columns(frame.columns):
-            if name in frame and _is_text(frame[name]):
-                frame[name] = frame[name].astype("category")
-    elif kind in _PARQUET or _head(path) == b"PAR1":
+    elif kind in _PARQUET or beginning(path)[:4] == b"PAR1":
         frame = _read_parquet(path)
-    else:
+    elif kind in _SEPARATORS:
         frame, notes = _read_text(path, _SEPARATORS[kind], label_columns, bad)
+    else:
+        raise ValueError(f"Cannot tell what {str(path)!r} is. {READABLE}.")
     if frame.empty:
         raise ValueError(f"{str(path)!r} has column names but no rows.")
+    for name in set(label_columns(frame.columns)).intersection(frame.columns):
+        if _is_text(frame[name]):
+            categories = pd.Categorical.from_codes(*pd.factorize(frame[name]))
+            frame[name] = pd.Series(categories, index=frame.index)
     return frame, notes
+
+
+def kind_of(path):
+    """The last suffix of a file that is none of a compression, in small letters."""
+    suffixes = (suffix.lower() for suffix in reversed(path.suffixes))
+    return next((suffix for suffix in suffixes if suffix not in COMPRESSIONS), "")
 
 
 def without_suffixes(path):
     """The name of a file without the suffixes that say how a table is written in it."""
     name = path.name
-    for known in (_COMPRESSIONS, (*_SEPARATORS, *_PARQUET, *_LINES, ".json", ".xml")):
-        suffix = Path(name).suffix
-        name = name.removesuffix(suffix) if suffix.lower() in known else name
+    for known in (COMPRESSIONS, (*TABLES, ".json", ".xml")):
+        name = Path(name).stem if Path(name).suffix.lower() in known else name
     return name
 
 
@@ -79,22 +92,19 @@ def n_shared(paths):
 
 @contextmanager
 def _naming(path):
-    """Say which file cannot be read, in one line."""
+    """Say which file cannot be read, and why, in one line."""
     try:
         yield
-    except pd.errors.EmptyDataError:
-        raise ValueError(f"{str(path)!r} is empty.") from None
-    except UnicodeDecodeError:
-        raise ValueError(f"Cannot read {str(path)!r}: {_place_of_wrong_byte(path)}") from None
-    except pd.errors.ParserError as error:
-        raise ValueError(f"Cannot read {str(path)!r}: {_plain_words(error)}") from error
-    except (ValueError, OSError, EOFError, zlib.error) as error:
-        reason = " ".join(str(error).split())
-        raise ValueError(f"Cannot read {str(path)!r}: {reason}") from error
+    except (ValueError, OSError) as error:
+        raise ValueError(f"Cannot read {str(path)!r}: {_reason(path, error)}") from error
 
 
-def _plain_words(error):
-    """What is wrong with a line, and what to do about it, for the parser's words."""
+def _reason(path, error):
+    """What is wrong, and what to do about it, for the parser's words."""
+    if isinstance(error, pd.errors.EmptyDataError):
+        return "it is empty."
+    if isinstance(error, UnicodeDecodeError):
+        return f"{_wrong_byte(path)}. Save it as UTF-8, in a spreadsheet as 'CSV UTF-8'."
     reason = " ".join(str(error).split())
     found = _TOO_LONG.search(reason)
     if found is None:
@@ -105,75 +115,130 @@ def _plain_words(error):
     else:
         what = (
             "Put fields that hold the separator in double quotes, or remove those that are too "
-            "many, or pass skip_bad_lines=True (--skip-bad-lines) to go on without such lines."
+            "many, or pass skip_bad_lines=True to go on without such lines."
         )
     return f"line {line} has {fields} fields, the header has {header}. {what}"
 
 
+def _wrong_byte(path):
+    """The first line that is not UTF-8, in words."""
+    with open_bytes(path) as file:
+        for number, line in enumerate(file, start=1):
+            if number == 1 and line.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+                return "it is UTF-16, not UTF-8"
+            try:
+                decoded(line)
+            except ValueError as error:
+                return f"line {number}, {error}"
+
+
 def _read_parquet(path):
-    if path.stat().st_size == 0:
-        raise ValueError(f"{str(path)!r} is empty.")
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError:
-        raise ImportError(
-            "Reading Parquet needs pyarrow: pip install 'skbench[cli]', or save the table as CSV."
-        ) from None
+    parquet = optional("pyarrow.parquet", path)
     with _naming(path):
-        _refuse_parquet_bomb(path)
+        about, size = parquet.read_metadata(path), path.stat().st_size
+        values = about.num_rows * about.num_columns
+        if values > _LARGEST_PARQUET and 8 * values > MOST_EXPANSION * size:
+            raise ValueError(f"{size} bytes unpack to {values} values: refused as a bomb")
         frame = pd.read_parquet(path, engine="pyarrow")
     # An index that pandas kept under a name of its own is a column like the others.
     levels = [name for name in frame.index.names if name is not None and name not in frame]
     return frame.reset_index(level=levels).reset_index(drop=True)
 
 
-def _refuse_parquet_bomb(path):
-    import pyarrow.parquet as pq
-
-    about = pq.read_metadata(path)
-    values, size = about.num_rows * about.num_columns, path.stat().st_size
-    if values > _LARGEST_PARQUET and 8 * values > MOST_EXPANSION * size:
-        raise ValueError(f"{size} bytes unpack to {values} values: refused as a bomb")
-
-
-def _head(path):
-    with open(path, "rb") as file:
-        return file.read(4)
-
-
 def _read_text(path, separator, label_columns, bad):
     with _naming(path):
-        separator, columns = _separator_and_columns(path, separator)
-    labels = set(label_columns(columns)) & set(columns)
-    how = {
-        "sep": separator,
-        "encoding": "utf-8-sig",
-        "encoding_errors": "replace" if bad.skip else "strict",
-        "on_bad_lines": "warn" if bad.skip else "error",
-    }
+        separator, header = _header(path, separator)
+        spare = _all_rows_end_in(path, separator)
+    columns = [cell or f"Unnamed: {place}" for place, cell in enumerate(header)]
+    labels = set(label_columns(columns)).intersection(columns)
+    names = [*columns, *spare * ["after the last separator"]]
+    read = partial(_parsed, path, bad, sep=separator)
+    # Text is read quickly where pandas may choose the type, so the header makes columns text.
+    others = {place: str for place, cell in enumerate(header) if not cell[:1].isalpha()}
+    read_texts = partial(read, header=None, names=names, dtype=others, na_values=[""])
+    blanks = {name: [""] if name in labels else _BLANKS for name in names}
     with _naming(path):
-        too_long = _too_long_from_the_first(path, bad, how)
-    how |= {
-        "skiprows": [line - 1 for line in too_long],
-        "keep_default_na": False,
-        "na_values": {c: [""] if c in labels else list(_BLANKS) for c in columns},
-        "low_memory": False,
-    }
-    with _naming(path), _counting(path, bad), open_bytes(path) as file:
-        frame = pd.read_csv(file, **how, index_col=False)
-    # Reading text is quick where pandas may choose the type; numbers lose their spelling then.
-    numbers = [name for name in columns if name in labels and not _is_text(frame[name])]
-    if numbers:
-        with warnings.catch_warnings(), open_bytes(path) as file:
-            warnings.simplefilter("ignore", pd.errors.ParserWarning)  # told above
-            spelled = pd.read_csv(file, **how, index_col=False, dtype=dict.fromkeys(numbers, str))
-        frame[numbers] = spelled[numbers]
-    for name in labels:
-        frame[name] = _as_written(frame[name])
-    frame = _without_foreign_letters(frame, path, bad) if bad.skip else frame
+        # pandas would take a first row that is too long for the rule, and drop the rest of it.
+        texts, skipped = read_texts(nrows=None if bad.skip else 2)
+        frame, _ = read(header=0, names=names, na_values=blanks, skiprows=skipped, index_col=False)
+        numbers = [name for name in columns if name in labels and not _is_text(frame[name])]
+        if numbers and not bad.skip:
+            texts, _ = read_texts()
+    texts = texts.iloc[1:].reset_index(drop=True)
+    for name in numbers:
+        frame[name] = _as_written(texts[name])
+    frame = frame.drop(columns=names[len(columns) :])
+    if bad.skip:
+        frame = _without_foreign_letters(frame, texts, path, bad)
     decimals = [] if separator == "," else _with_decimal_points(frame, labels)
     notes = [f"decimal commas, read as points: {listed(decimals, most=6)}"] if decimals else []
     return frame, notes
+
+
+def _header(path, separator):
+    """The separator the extension promises, or the one the header line shows, and its cells."""
+    for candidate in (separator, ";", "\t", ",", separator):
+        with open_bytes(path) as file:
+            how = {"header": None, "nrows": 1, "dtype": str, "na_filter": False}
+            header = pd.read_csv(file, sep=candidate, **_ENCODING, **how).iloc[0].tolist()
+        if len(header) > 1:
+            break
+    named = [cell for cell in header if cell]
+    twice = next((cell for cell in named if named.count(cell) > 1), None)
+    if twice is not None:
+        raise ValueError(
+            f"several columns are called {twice!r}. Name them apart, or leave all but one out."
+        )
+    return candidate, header
+
+
+def _all_rows_end_in(path, separator):
+    """Whether all rows have one cell more than the header, which is empty."""
+    with open_bytes(path) as file:
+        first = pd.read_csv(file, sep=separator, **_ENCODING, nrows=1)
+    # pandas takes cells beyond the header for an index, by their number.
+    if isinstance(first.index, pd.RangeIndex) or first.index.nlevels > 1:
+        return False
+    with open_bytes(path) as file:
+        lines = re.sub(rb'"[^"]*"', b"", file.read()).splitlines()
+    _, *rows = (line for line in lines if line.strip())
+    return all(row.endswith(separator.encode()) for row in rows)
+
+
+def _parsed(path, bad, **how):
+    """A table of a text file, and which lines are too long: they are refused or counted."""
+    how["encoding_errors"] = "replace" if bad.skip else "strict"
+    how["on_bad_lines"] = "warn" if bad.skip else "error"
+    with open_bytes(path) as file, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", pd.errors.ParserWarning)
+        frame = pd.read_csv(
+            file, encoding="utf-8-sig", keep_default_na=False, low_memory=False, **how
+        )
+    skipped = _SKIPPED.findall("\n".join(str(warning.message) for warning in caught))
+    for line, reason in skipped:
+        bad.refuse(path, int(line), reason.strip())
+    return frame, [int(line) - 1 for line, _ in skipped]
+
+
+def _without_foreign_letters(frame, texts, path, bad):
+    """Rows without letters that were not UTF-8."""
+    wrong = [texts[name].astype(str).str.contains("\ufffd", regex=False) for name in texts]
+    wrong = np.any(wrong, axis=0)
+    for row in np.flatnonzero(wrong):
+        bad.refuse(path, f"row {row + 1}", "is not UTF-8")
+    return frame[~wrong].reset_index(drop=True)
+
+
+def _as_written(texts):
+    """Labels as their text stands: integers where this changes the text of none."""
+    try:
+        integers = texts.astype("Int64")
+    except (ValueError, OverflowError):
+        return texts
+    present = integers.notna()
+    if not (integers[present].astype(str).array == texts[present].array).all():
+        return texts
+    return integers.astype("int64") if present.all() else integers
 
 
 def _with_decimal_points(frame, labels):
@@ -182,13 +247,11 @@ def _with_decimal_points(frame, labels):
     for name in frame.columns.difference(labels, sort=False):
         if pd.api.types.is_numeric_dtype(frame[name]):
             continue
-        words = frame[name].map(lambda cell: str(cell).strip(), na_action="ignore")
-        present = words.dropna()
-        decimal = present.map(_DECIMAL_COMMA.fullmatch).notna()
-        whole = present.map(_WHOLE.fullmatch).notna()
-        thousands = present.map(_THOUSANDS.fullmatch).notna()
-        if (decimal | whole).all() and decimal.any() and not thousands[decimal].all():
-            frame[name] = words.str.replace(",", ".").astype(float)
+        words = frame[name].dropna().astype(str).str.strip()
+        commas = words[words.str.contains(",", regex=False)]
+        numbers = len(commas) and words.str.fullmatch(_NUMBER).all()
+        if numbers and not commas.str.fullmatch(_THOUSANDS).all():
+            frame[name] = words.str.replace(",", ".").astype(float).reindex(frame.index)
             changed.append(name)
     return changed
 
@@ -204,28 +267,13 @@ def _is_text(column):
     return known or pd.api.types.infer_dtype(column, skipna=True) == "string"
 
 
-def _as_written(labels):
-    """Labels that were read as text: integers if this changes the text of none, else categories."""
-    codes, names = pd.factorize(labels)
-    if not all(map(is_integer, names)):
-        return pd.Series(pd.Categorical.from_codes(codes, names), index=labels.index)
-    try:
-        integers = pd.Series(np.asarray(names).astype("int64"), dtype="Int64").reindex(codes)
-    except OverflowError:
-        return pd.Series(pd.Categorical.from_codes(codes, names), index=labels.index)
-    whole = "int64" if (codes >= 0).all() else "Int64"
-    return integers.astype(whole).set_axis(labels.index)
-
-
 def without_categories(table):
     """The table with names in place of categories, which are for quick checks."""
     names = {}
-    for name in table:
-        column = table[name].array
-        if isinstance(column, pd.Categorical):
-            labels = column.categories.array.take(column.codes, allow_fill=True)
-            names[name] = pd.Series(labels, index=table.index)
-    return table.assign(**names) if names else table
+    for name, column in table.select_dtypes("category").items():
+        labels = column.cat.categories.array.take(column.array.codes, allow_fill=True)
+        names[name] = pd.Series(labels, index=table.index)
+    return table.assign(**names)
 
 
 def plain(rows):
@@ -233,97 +281,3 @@ def plain(rows):
     frames = {name: getattr(rows, name) for name in ("items", "groups", "blank")}
     known = {name: frame for name, frame in frames.items() if frame is not None}
     return rows._replace(**{name: without_categories(frame) for name, frame in known.items()})
-
-
-@contextmanager
-def _counting(path, bad):
-    """Count lines with too many cells, which pandas skips with a warning; yields their numbers."""
-    lines = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", pd.errors.ParserWarning)
-        yield lines
-    for warning in caught:
-        for line, reason in re.findall(r"Skipping line (\d+): ([^\n]+)", str(warning.message)):
-            bad.refuse(path, int(line), reason.strip())
-            lines.append(int(line))
-
-
-def _too_long_from_the_first(path, bad, how):
-    """Numbers of lines to skip where the first row has more cells than the header."""
-    # pandas would take that row for the rule, and drop what is beyond the header.
-    try:
-        with open_bytes(path) as file:
-            pd.read_csv(file, **how | {"on_bad_lines": "error"}, header=None, nrows=2, dtype=str)
-        return []
-    except pd.errors.ParserError as error:
-        found = _TOO_LONG.search(str(error))
-        if found and int(found[3]) == int(found[1]) + 1 and _all_rows_end_in(how["sep"], path):
-            return []
-        if not bad.skip:
-            raise
-    with _counting(path, bad) as lines, open_bytes(path) as file:
-        pd.read_csv(file, **how, header=None, dtype=object)
-    return lines
-
-
-def _all_rows_end_in(separator, path):
-    """Whether all rows but the header have a last cell that is empty."""
-    quoted, rows = False, 0
-    with open_bytes(path) as file:
-        for line in file:
-            quoted ^= line.count(b'"') % 2 == 1
-            if quoted or line.isspace():
-                continue
-            rows += 1
-            if rows > 1 and not line.rstrip(b"\r\n").endswith(separator.encode()):
-                return False
-    return True
-
-
-def _without_foreign_letters(frame, path, bad):
-    """Rows without letters that were not UTF-8."""
-    texts = frame.select_dtypes(exclude=["number", "bool"])
-    wrong = np.zeros(len(frame), dtype=bool)
-    for name in texts:
-        wrong |= texts[name].astype(str).str.contains("\ufffd", regex=False).to_numpy()
-    for row in np.flatnonzero(wrong):
-        bad.refuse(path, f"row {row + 1}", "is not UTF-8")
-    return frame[~wrong].reset_index(drop=True)
-
-
-def _place_of_wrong_byte(path):
-    """The first line that is not UTF-8, in words, and what to do."""
-    with open_bytes(path) as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                if number == 1 and line.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-                    return f"it is UTF-16, not UTF-8. {_AS_UTF8}"
-                byte = line[error.start]
-                place = f"line {number}, byte {error.start + 1} (0x{byte:02x})"
-                return f"{place} is not UTF-8. {_AS_UTF8}"
-    return f"it is not UTF-8. {_AS_UTF8}"
-
-
-def _separator_and_columns(path, separator):
-    """The separator the extension promises, or the one the header line shows."""
-    for candidate in (separator, ";", "\t", ","):
-        how = {"sep": candidate, "encoding": "utf-8-sig", "encoding_errors": "replace"}
-        with open_bytes(path) as file:
-            columns = list(pd.read_csv(file, **how, nrows=0).columns)
-        if len(columns) > 1:
-            _refuse_columns_of_one_name(path, how)
-            return candidate, columns
-    return separator, columns
-
-
-def _refuse_columns_of_one_name(path, how):
-    """Which of two columns called 'score' is meant nobody can tell."""
-    with open_bytes(path) as file:
-        names = pd.read_csv(file, **how, header=None, nrows=1, dtype=str).iloc[0].dropna()
-    if not names.is_unique:
-        raise ValueError(
-            f"{str(path)!r} has several columns called {names[names.duplicated()].iloc[0]!r}. "
-            "Name them apart, or leave all but one out."
-        )

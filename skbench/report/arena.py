@@ -1,5 +1,7 @@
 """`skbench arena`: models rated and ranked by votes between two of them."""
 
+import math
+
 import click
 
 from skbench._numbers import number, score_form
@@ -45,9 +47,9 @@ def arena(file, cluster, scale, confidence_level, plot, form, **options):
     with in_one_line():
         from skbench.comparison import BradleyTerry
 
-        rows, model_a, model_b, outcome = _votes(file, cluster, options)
+        rows, names, outcome = _votes(file, cluster, options)
         with working("ranking"):
-            model = BradleyTerry(model_a, model_b, **settings)
+            model = BradleyTerry(*names, **settings)
             model.fit(rows, outcome, cluster=None if cluster is None else rows[cluster])
             board = model.leaderboard(scale, confidence_level)
         frame = tables.model_rows(board)
@@ -63,10 +65,14 @@ def arena(file, cluster, scale, confidence_level, plot, form, **options):
         known["covariates"] = model.coef_.reset_index()
         table = board_table(board, frame, understanding.counted(len(rows), "vote"))
         digits = score_form(frame["value"])
-        scores = dict(zip(frame["model"], (number(x, digits) for x in frame["value"]), strict=True))
+        ratings = zip(frame["model"], frame["value"], board.rank_sets.estimate, strict=True)
+        scores = {
+            name: "an infinite rating" if math.isinf(rating) else number(value, digits)
+            for name, value, rating in ratings
+        }
+        conclusion = headline.best_in_words(best, scores)
         notes = [*_decided(pair, needed), *table.notes[1:], *_covariates(model.coef_)]
-        head = [headline.best_in_words(best, scores), *table.head]
-        table = table._replace(head=head, notes=notes)
+        table = table._replace(head=[conclusion, *table.head], notes=notes)
         if plot is not None:
             save_picture(ranking_picture(board, f"rating ({scale})"), plot)
         show_estimates(form, table, board.estimate, "models", frame, **known)
@@ -87,23 +93,24 @@ def _votes(file, cluster, options):
     if cluster is not None:
         roles.check_exist([cluster], table.columns, "cluster=")
     model_a, model_b, winner = votes.vote_columns(table, **options)
-    outcome = votes.outcomes_of(table, model_a, model_b, winner)
-    used = np.isfinite(outcome) & (table[model_a] != table[model_b]).to_numpy()
-    judges = [*roles.columns_of("prediction", table), *roles.judge_columns(table)[1]]
+    names = model_a, model_b
+    outcome = votes.outcomes_of(table, *names, winner)
+    itself = (table[model_a] == table[model_b]).fillna(False).to_numpy(dtype=bool)
+    used = np.isfinite(outcome) & ~itself
+    judges = [c for c in roles.judge_columns(table)[1] if votes.tells_winner(table, c, *names)]
+    judges = [c for c in (*roles.columns_of("prediction", table), *judges) if c not in winner]
     notes += [f"models: columns {model_a!r} and {model_b!r}", f"winner: {headline.listed(winner)}"]
-    notes += [f"{name!r} is a judge's: not used" for name in judges if name not in winner]
+    notes += [f"{name!r} is an LLM judge's: not used" for name in judges]
     if not used.all():
         notes.append(f"{np.sum(~used)} votes without a winner, or with one model twice: left out")
     for note in notes:
         say(note)
-    return table[used].reset_index(drop=True), model_a, model_b, outcome[used]
+    return table[used].reset_index(drop=True), names, outcome[used]
 
 
 def _top_pair(model, board):
     """The two highest ratings, and how many further votes decide between them."""
-    import numpy as np
-
-    first, second = board.estimate.labels[np.isfinite(board.estimate.value)][:2]
+    first, second = board.estimate.labels[:2]
     needed = model.votes_needed(board.estimate.confidence_level).loc[first, second]
     return [str(first), str(second)], float(needed)
 

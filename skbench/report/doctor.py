@@ -6,11 +6,11 @@ from skbench.report.formats import form_option, print_json
 from skbench.report.loaded_later import reading, understanding
 from skbench.report.options import Names, reading_options
 from skbench.report.table import Column, Table
-from skbench.report.terminal import command_with, in_one_line, print_line
+from skbench.report.terminal import command_with, in_one_line, one_line, print_line
 from skbench.report.writers import print_grid
 
-_MOST_COLUMNS = 12
-_MOST_NOTES = 10
+_MOST_COLUMNS = 9
+_MOST_NOTES = 8
 _LONGEST_EXAMPLE = 30  # letters
 
 
@@ -43,15 +43,16 @@ def doctor(paths, by, form, **roles):
             return print_json(about | found)
         more = len(rows.notes) - _MOST_NOTES
         cut = [f"and {more} more notes (--json has them all)"] if more > 0 else []
-        for line in filter(
-            None, (*rows.notes[:_MOST_NOTES], *cut, *understanding.in_lines(found), found["units"])
-        ):
+        notes = map(one_line, rows.notes[:_MOST_NOTES])
+        lines = *notes, *cut, *understanding.in_lines(found), found["units"]
+        for line in filter(None, lines):
             print_line(line)
         name, options = _next(rows, found)
-        if name is None:
-            return print_line(f"next: none. {reading.ONE_SCORE}")
-        print_line(f"in Python: skbench.read_items({_arguments(paths, {'topic': by} | roles)})")
-        print_line(f"next: {command_with(name, **options)}")
+        if name is None or "item" in options:
+            print_line(reading.NO_SPREAD)
+        if name is not None:
+            print_line(f"in Python: skbench.read_items({_arguments(paths, {'topic': by} | roles)})")
+            print_line(f"next: {command_with(name, **options)}")
 
 
 def _arguments(paths, options):
@@ -68,11 +69,16 @@ def _next(rows, found):
         return ("report" if "k" in rows.groups else "estimate"), {}
     items, binary = rows.items, found["scores"] == "right or wrong"
     by = [name for name in ("model", *understanding.topic_columns(rows)) if name in items]
-    groups = items.assign(all=0).groupby(by or "all")["score"].agg(["size", "nunique"])
-    if by and groups["size"].max() < 2 and not binary:
-        return None, {}
-    if found["n_items"] and groups["nunique"].max() < 2:
-        return "leaderboard", {}  # scores that are all alike have no interval by themselves
+    groups = items.assign(all=0).groupby(by or "all")
+    if by and groups.size().max() < 2 and not binary:
+        ranked = by == ["model", "topic"]
+        return ("leaderboard" if ranked else None), {"item": rows.columns.get("topic")}
+    # What has no interval by itself may have one in a comparison of models.
+    if (groups["score"].nunique().max() < 2 and not binary) or (
+        found["n_clusters"] and groups["cluster"].nunique().max() < 2
+    ):
+        compared = found["n_models"] and found["n_items"] and found["n_clusters"] != 1
+        return ("leaderboard" if compared else None), {}
     if found["n_repeats"] > 1 and found["n_models"] < 2 and binary:
         return "passk", {"k": items.groupby([*by, "item"]).size().min()}
     return "report", {}

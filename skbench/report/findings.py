@@ -29,7 +29,8 @@ class Findings:
     """Estimates per group, ranking and pairs of models, and what to beware of.
 
     `groups` are rows of `tables.group_rows`; `size` counts models, topics and items (0 without a
-    column of them), and scores; `doubts` are about what was read: units, columns, names.
+    column of them), and scores; `doubts` are about what was read: units, columns, names; `items`
+    are the answers (model, topics, item, score), or None where nothing identifies items.
     """
 
     groups: pd.DataFrame
@@ -41,6 +42,7 @@ class Findings:
     worth: pasts.Worth | None = None
     features: tuple = ()
     doubts: tuple = ()
+    items: pd.DataFrame | None = None
 
     def models(self):
         """One row per model, best first: score, interval, ranks, ties."""
@@ -68,7 +70,8 @@ def find(read, by, known_range, confidence_level, missing, seed, past, features,
     """
     items, cluster = read.items, reading.cluster_name(read)
     # Without ids nothing is known to be shared: models then have items of their own.
-    unrelated = "item" not in read.columns
+    # A table with a column per model is known to share its rows, numbered or not.
+    unrelated = "item" not in read.columns and not isinstance(read.columns["score"], list)
     weight = reading.cluster_weight(cluster)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -114,6 +117,7 @@ def find(read, by, known_range, confidence_level, missing, seed, past, features,
         worth=None if past is None else pasts.worth(past, summary, estimate),
         features=() if features is None else tuple(summary.X.columns.difference(by, sort=False)),
         doubts=tuple(filter(None, (units, *read.doubts))),
+        items=None if unrelated else items[[*by, "item", "score"]],
     )
 
 

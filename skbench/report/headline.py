@@ -2,8 +2,10 @@
 
 from skbench._numbers import number, score_form
 from skbench.report.tables import unlike_groups
+from skbench.report.understanding import counted
 
 _NAMED = 4  # names that a sentence holds
+_MOST_NAMES = 12  # that a list above the report holds
 _SURE, _PROBABLE = 0.9, 0.5  # probabilities that a sentence states, or calls probable
 _OUT_OF_REACH = 1e6  # items that nobody will add
 
@@ -28,6 +30,19 @@ def headline(findings):
         best_in_words(best, scores),
         *unlike_in_the_headline(findings.groups),
         *_settled(findings, best),
+    ]
+
+
+def facts(findings, about):
+    """Date, data, models and past of a report, as pairs of a word and a text."""
+    past, names = findings.worth, list(findings.models()["model"])
+    more = len(names) - _MOST_NAMES
+    some = ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    return [
+        ("Date", about["date"]),
+        ("Data", about["read"]),
+        ("Models", some),
+        ("Past", "none" if past is None else counted(past.n_models, "earlier model")),
     ]
 
 

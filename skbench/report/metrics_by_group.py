@@ -19,7 +19,7 @@ from skbench.report.table import p_value
 from skbench.report.terminal import DataError, command_with, say, working
 from skbench.stats.intervals.classification import equality_p_value
 
-_DRAWS = 4000
+_DRAWS = 2000
 _MOST_NAMED = 3  # candidates for the worst group, and commands that are offered
 _MOST_GROUPS = 50  # in a column that is offered for --by
 _NOTE = (
@@ -99,23 +99,23 @@ def _read(file, truth, by):
         say(note)
     known = columns_of("label", table.columns)
     if truth is None and not known:
-        _ask("truth", "the true labels", filter(_repeats(table), table))
+        _ask("truth", "the true labels", _repeating(table, by or []))
     if truth is None:
         truth = known[0]
         others = f" (it might be {listed(known[1:])}: --truth)" if known[1:] else ""
         say(f"truth: column {truth!r}{others}")
     if by is None:
-        others = {truth, *known, *columns_of("prediction", table.columns)}
-        names = [name for name in table if name not in others]
-        _ask("by", "the groups", filter(_repeats(table), names))
+        others = [truth, *known, *columns_of("prediction", table.columns)]
+        _ask("by", "the groups", _repeating(table, others))
     check_exist([truth], table.columns, "--truth")
     check_exist(by, table.columns, "--by")
     return table, truth, by
 
 
-def _repeats(table):
-    """A function that says whether a column has few different values."""
-    return lambda name: 1 < table[name].nunique() <= _MOST_GROUPS
+def _repeating(table, others):
+    """Names of columns of few different values, but these others."""
+    names = (name for name in table if name not in others)
+    return (name for name in names if 1 < table[name].nunique() <= _MOST_GROUPS)
 
 
 def _ask(option, what, candidates):
@@ -200,7 +200,7 @@ def _estimated(metric, summary, level, seed):
     drawn = model.sample(_DRAWS, random_state=seed)
     found = extremes(
         Draws(np.clip(drawn.values, 0, 1), drawn.labels, drawn.kind),
-        of=["gap", "ratio"],
+        of="both",
         greater_is_better=metric != "fpr",
         confidence_level=level,
     )

@@ -1,5 +1,6 @@
-"""A report as one self-contained web page."""
+"""A report as one self-contained web page, and beside it the tables that the page cannot hold."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -8,58 +9,104 @@ from skbench import __version__
 from skbench._files import write_whole
 from skbench._numbers import number, score_form
 from skbench.containers import LISTED
-from skbench.report import tables
-from skbench.report.headline import headline
+from skbench.report import items_page, tables
+from skbench.report.headline import facts, headline
 from skbench.report.sections import GROUP_COLUMNS, ranking
 from skbench.report.table import Column, Table, p_value
-from skbench.report.terminal import visible
+from skbench.report.terminal import DataError, say, visible
 
 SHADES = 9  # of the heat map; the template has their colors
-MOST_GROUPS = 20_000  # on one page; a browser takes seconds for more
+MOST_BYTES = 5_000_000  # of a page
+_MOST_BYTES_WITHOUT_ITEMS = 3_000_000
+_MOST_ROWS = 5_000, 2_500, 1_000, 200  # groups and pairs: the first number that fits
 _MOST_ITEMS = 1e15  # beyond which no number of items is told
 _SIGNS = {"better": "+", "worse": "−", "tied": "=", "unknown": "?"}
 _TURNED = {"better": "worse", "worse": "better"}
+_NAMES, _ESTIMATES = ("model", "topic"), ("score", "estimate", "difference")  # headings
+_PLACE_OF_ITEMS = "<!--items-->"  # no name can hold it: < is escaped in names
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
 def write(path, findings, about, verdicts):
-    """Write the page, the whole of it or nothing."""
-    write_whole(path, rendered(findings, about, verdicts))
+    """Write the page, whole or not at all, and beside it each table that it cannot hold."""
+    path = Path(os.path.realpath(path))
+    text, left_out = rendered(findings, about, verdicts, path.stem)
+    if left_out and path.exists() and not path.is_file():
+        raise DataError(f"The page cannot hold all {' and '.join(left_out)}: name a regular file.")
+    for name, table in left_out.items():
+        beside = _beside(path.stem, name)
+        write_whole(path.with_name(beside), table.to_csv(index=False, lineterminator="\n"))
+        say(f"all {name}, more than the page can hold: {beside}")
+    write_whole(path, text)
 
 
-def rendered(findings, about, verdicts):
-    """The page as text."""
+def rendered(findings, about, verdicts, stem):
+    """The page as text, and the tables that it does not hold in full, by name."""
+    pairs, scores = findings.pairs(), items_page.score_table(findings)
+    template = _template(score_form(findings.groups["direct"]))
+    for most in _MOST_ROWS:
+        text = template.render(
+            about=about,
+            verdicts=verdicts,
+            has_items=scores is not None,
+            beside=lambda name: _beside(stem, name),
+            **_parts(findings, pairs, most),
+        )
+        if len(text.encode()) <= _MOST_BYTES_WITHOUT_ITEMS:
+            break
+    whole = {"groups": findings.groups, "pairs": pairs}
+    left_out = {name: table for name, table in whole.items() if len(table) > most}
+    if scores is not None:
+        room = MOST_BYTES - len(text.encode())
+        items, n_items = items_page.embedded(scores, room, _beside(stem, "items"))
+        text = text.replace(_PLACE_OF_ITEMS, items)
+        if n_items < len(scores):
+            scores = scores if findings.size["topics"] else scores.droplevel("topic")
+            left_out["items"] = scores.convert_dtypes().reset_index()
+    return text, left_out
+
+
+def _beside(stem, name):
+    return f"{stem}.{name}.csv"
+
+
+def _parts(findings, all_pairs, most):
+    """What the template shows, with at most so many groups and pairs."""
     form = score_form(findings.groups["direct"])
-    models, groups = findings.models(), findings.groups.head(MOST_GROUPS)
-    pairs = list(findings.pairs().itertuples())
+    models, groups = findings.models(), findings.groups.head(most)
     names = list(models["model"])
     topics = list(dict.fromkeys(groups["topic"])) if findings.size["topics"] else []
+    pairs = list(all_pairs.head(most).itertuples())
+    in_matrix = names[: int((2 * most) ** 0.5)]
     ends = _ends(groups, ("low", "high", "direct", "value"))
     model_ends = _ends(models, ("low", "high", "value"))
-    return _template(form).render(
-        about=about,
-        findings=findings,
-        headline=headline(findings),
-        promise=tables.promise,
-        ranking=ranking(findings),
-        group_table=tables.group_table(groups, GROUP_COLUMNS, ("topic", "model")),
-        pair_table=_pair_table(pairs, form),
-        groups=list(_placed(groups, ends, ("low", "high", "direct", "value")).itertuples()),
-        listed=LISTED,
-        left_out=len(findings.groups) - len(groups),
-        number_of={name: number for number, name in enumerate(names)},
-        topics=topics,
-        heat=_heat(groups, names, topics),
-        heat_ends=_ends(groups, ("value",)),
-        shades=range(SHADES),
-        models=list(_placed(models, model_ends, ("low", "high", "value")).itertuples()),
-        ticks=list(_ticks(*model_ends)),
-        pairs=pairs,
-        matrix=_matrix(names, pairs),
-        unlike=tables.unlike_in_words(findings.groups),
-        verdicts=verdicts,
-        version=__version__,
-    )
+    shown = {
+        "ranking": ranking(findings),
+        "pairs": _pair_table(pairs, form),
+        "groups": tables.group_table(groups, GROUP_COLUMNS, ("topic", "model")),
+    }
+    return {
+        "findings": findings,
+        "facts": facts,
+        "headline": headline(findings),
+        "promise": tables.promise,
+        "tables": shown,
+        "numbers": {name: _numbers(table) for name, table in shown.items()},
+        "groups": list(_placed(groups, ends, ("low", "high", "direct", "value")).itertuples()),
+        "listed": LISTED,
+        "left_out": {"groups": len(findings.groups) - most, "pairs": len(all_pairs) - most},
+        "topics": topics,
+        "heat": _heat(groups, names, topics),
+        "heat_ends": _ends(groups, ("value",)),
+        "shades": range(SHADES),
+        "models": list(_placed(models, model_ends, ("low", "high", "value")).itertuples()),
+        "ticks": list(_ticks(*model_ends)),
+        "pairs": pairs,
+        "in_matrix": in_matrix,
+        "matrix": _matrix(in_matrix, all_pairs),
+        "unlike": tables.unlike_in_words(findings.groups),
+        "version": __version__,
+    }
 
 
 def _template(form):
@@ -79,20 +126,29 @@ def _template(form):
     environment.filters["score"] = lambda value: number(value, form)
     environment.filters["short"] = lambda value: _short(value, form)
     environment.filters["ranks"] = tables.rank_range
-    environment.filters["cells"] = _cells
+    environment.filters["json"] = items_page.as_json
+    environment.filters["with_classes"] = _with_classes
     return environment.get_template("report.html")
 
 
-def _cells(table):
-    """Rows of cells: the text, whether it is flush left, and what to sort by if not the text."""
-    columns = []
+def _with_classes(table):
+    """The columns, each with its texts, and with classes that say how they are set and pinned.
+
+    Where a window is narrow, names stay at its left and estimates at its right.
+    """
+    places = iter(("name", "name second"))
     for column in table.columns:
-        by_value = callable(column.form) or "," in (column.form or "")
-        values = column.cells if by_value else [None] * len(column.cells)
-        columns.append(
-            [(text, column.is_left, v) for text, v in zip(column.texts(), values, strict=True)]
-        )
-    return zip(*columns, strict=True)
+        classes = ["text"] if column.is_left else []
+        classes += [next(places)] if column.heading in _NAMES else []
+        classes += ["estimate"] if column.heading in _ESTIMATES else []
+        yield column, column.texts(), " ".join(classes)
+
+
+def _numbers(table):
+    """The numbers of each column as they are, None for a column of text."""
+    return [
+        None if column.form is None else items_page.plain(column.cells) for column in table.columns
+    ]
 
 
 def _pair_table(pairs, form):
@@ -166,7 +222,7 @@ def _heat(groups, models, topics):
 def _matrix(models, pairs):
     """What the model of the row is against that of the column: a verdict and its sign."""
     cells = {}
-    for pair in pairs:
+    for pair in pairs.itertuples():
         verdict = pair.verdict
         cells[pair.model_a, pair.model_b] = verdict, _SIGNS[verdict]
         turned = _TURNED.get(verdict, verdict)

@@ -13,13 +13,10 @@ from skbench.report.terminal import DataError, command_with, say
 
 _TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".bz2", ".xz", ".zst")
 _ROLES = ("model", "topic", "item", "score", "cluster")
-ONE_SCORE = (
-    "Each group has a single score, and nothing tells how noisy that is. Add a column of numbers "
-    "of items (n) or standard errors (acc_stderr), or try `skbench leaderboard --item TOPIC`."
-)
-_ALL_ALIKE = (
-    "The scores of each group are all alike, so their spread is unknown and there is no interval. "
-    "If items have ids, `skbench leaderboard` ranks models by them."
+NO_SPREAD = (
+    "Each group has one score or one cluster, or scores that are all alike, so nothing tells how "
+    "noisy they are. Add numbers of items (n) or standard errors (acc_stderr), or rank models by "
+    "`skbench leaderboard`, with --item TOPIC where items have no ids."
 )
 
 
@@ -235,7 +232,7 @@ def with_names(summary, by):
 def check_spread(summary):
     """Refuse groups of which nothing tells how noisy they are."""
     if np.isnan(summary.sigma2).any():
-        raise DataError(ONE_SCORE if (summary.n == 1).all() else _ALL_ALIKE)
+        raise DataError(NO_SPREAD)
 
 
 def score_range(rows, bounds=None):

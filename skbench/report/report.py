@@ -3,6 +3,7 @@
 import os
 import shlex
 import sys
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import click
@@ -18,7 +19,7 @@ from skbench.report.options import (
     model_options,
     seed_option,
 )
-from skbench.report.terminal import in_one_line, say, say_now, working
+from skbench.report.terminal import DataError, in_one_line, say, say_now, working
 
 THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
 
@@ -76,6 +77,8 @@ def report(paths, by, bounds, confidence_level, missing, seed, form, **options):
         reading.say_if_beyond(findings.estimate, rows_read.items, known_range)
         verdicts = thresholds.verdicts(findings, known_range, **limits)
         about = {
+            "data": _data_name(paths),
+            "date": _day(),
             "read": _read_in_words(findings, paths),
             "notes": [without_folders(note, paths) for note in rows_read.notes],
             "score": reading.score_name(rows_read),
@@ -126,8 +129,25 @@ def _read_in_words(findings, paths):
     size = findings.size
     kinds = [(kind, size[f"{kind}s"]) for kind in ("model", "topic", "item")]
     numbers = ", ".join(f"{n:,} {kind}{'s' * (n > 1)}" for kind, n in kinds if n)
-    where = Path(paths[0]).resolve().name if len(paths) == 1 else f"{len(paths)} paths"
-    return f"{size['scores']:,} scores read from {where}: {numbers}"
+    return f"{size['scores']:,} scores read from {_data_name(paths)}: {numbers}"
+
+
+def _data_name(paths):
+    from skbench.report.headline import listed
+
+    return listed(Path(path).resolve().name for path in paths)
+
+
+def _day():
+    """The day of the report; where pages are built anew, that of SOURCE_DATE_EPOCH."""
+    seconds = os.environ.get("SOURCE_DATE_EPOCH")
+    if not seconds:
+        return date.today().isoformat()
+    try:
+        return datetime.fromtimestamp(int(seconds), UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError) as error:
+        told = f"SOURCE_DATE_EPOCH is {seconds!r}: give seconds since 1970, or unset it."
+        raise DataError(told) from error
 
 
 def without_folders(text, paths):

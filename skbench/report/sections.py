@@ -8,7 +8,7 @@ import numpy as np
 
 from skbench._numbers import number, score_form
 from skbench.report import tables
-from skbench.report.headline import headline
+from skbench.report.headline import facts, headline
 from skbench.report.table import Column, Table
 from skbench.report.terminal import MOST_ROWS, ascii_only, print_line, print_prose, say, setting
 from skbench.report.writers import as_latex, as_list, as_markdown, markdown_text, print_whole
@@ -85,7 +85,7 @@ def as_latex_report(findings):
 def _head(findings, about, verdicts):
     yield "## What these results say"
     yield f"**{markdown_text(' '.join(headline(findings)))}**"
-    yield f"{markdown_text(about['read'])}."
+    yield as_list(f"{word}: {text}" for word, text in facts(findings, about))
     if verdicts:
         yield as_list(verdict.sentence for verdict in verdicts)
 

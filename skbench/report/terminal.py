@@ -50,7 +50,7 @@ class DataError(click.ClickException):
     def show(self, file=None):
         """Print ``skbench: message`` on stderr, and commands that mend it."""
         for line in filter(None, (f"skbench: {self.message}", *self.commands)):
-            click.echo(one_line(line), err=True)
+            click.echo(_unbroken(line), err=True)
 
 
 def command_with(name=None, **options):
@@ -117,8 +117,7 @@ def say(text):
 
 def say_now(text):
     """Print a line on stderr, however quiet the command is to be."""
-    context = click.get_current_context(silent=True)
-    click.echo(in_options(one_line(text), context and context.command), err=True)
+    click.echo(one_line(text), err=True)
 
 
 def print_notes():
@@ -147,7 +146,11 @@ def save_picture(figure, path):
 
 
 def one_line(text):
-    """The same words without line breaks, control characters shown."""
+    """The text without line breaks, control characters shown, arguments of Python as options."""
+    return in_options(_unbroken(text))
+
+
+def _unbroken(text):
     return visible(" ".join(str(text).split()))
 
 
@@ -182,16 +185,15 @@ def in_one_line():
             raise
         except Undecided as error:
             # `doctor` tells what can be done with a file; `report` does it.
-            command = click.get_current_context().command
-            best = {"name": "report"} if command.name == "doctor" else {}
+            asked = click.get_current_context().command.name
+            best = {"name": "report"} if asked == "doctor" else {}
             commands = [command_with(**(best | choice)) for choice in error.choices]
-            raise DataError(in_options(one_line(error.text), command), commands) from error
+            raise DataError(one_line(error.text), commands) from error
         except (ValueError, OSError, ImportError) as error:
-            command = click.get_current_context().command
             text = error
             if isinstance(error, OSError) and error.errno is not None:
                 text = error.strerror + (f": {str(error.filename)!r}" if error.filename else "")
-            raise DataError(in_options(one_line(text), command)) from error
+            raise DataError(one_line(text)) from error
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-_MOST_MODELS = 8  # lines of the map
+_MOST_MODELS = 6  # lines of the map
 _MOST_CELLS = 40  # columns of the map
 _MARKS = ((1 - 1e-9, "#"), (0.5, "+"), (1e-9, "-"), (0.0, "."))
 
@@ -57,7 +57,7 @@ def in_lines(found):
     gaps = found["gaps"]
     if gaps:
         few = " (# all, + half or more, - less, . none)"
-        yield f"with gaps: {percent(found['blank'])} of the answers are not there{few}"
+        yield f"with gaps: {found['blank']:.2%} of the answers are not there{few}"
         for gap in gaps[:_MOST_MODELS]:
             marks = (next(mark for least, mark in _MARKS if x >= least) for x in gap["answered"])
             yield f"{''.join(marks)} {gap['model']}"
@@ -76,11 +76,6 @@ def in_lines(found):
 def counted(n, noun):
     """A number with its noun: "1 model", "2,000 models"."""
     return f"{n:{',' if n >= 10_000 else ''}} {noun}{'s' * (n != 1)}"
-
-
-def percent(share):
-    """A share for people; what is above 0 is not called 0%."""
-    return "less than 0.1%" if 0 < share < 1e-3 else f"{100 * share:.3g}%"
 
 
 def topic_columns(rows):

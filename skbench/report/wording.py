@@ -50,8 +50,9 @@ class _NoOption(Exception):
 
 
 def in_options(text, command=None):
-    """A message with options of the command in place of arguments and estimators of Python.
+    """A message with options of a command in place of arguments and estimators of Python.
 
+    The command is the one that runs, unless another is given; where none runs, nothing changes.
     Arguments stand in messages as ``name=``, ``name=value`` or ``name=...``. What is quoted is
     data of users and stays. A sentence about something that the command has no option for is
     left out if another sentence remains.
@@ -60,8 +61,10 @@ def in_options(text, command=None):
     >>> in_options("2 are blank. Pass missing='wrong'. Or use MixedModel().", gate)
     '2 are blank. Pass --missing wrong.'
     """
-    if command is None:
+    context = click.get_current_context(silent=True)
+    if command is None and context is None:
         return text
+    command = command or context.command
     kept = []
     for sentence in _SENTENCE.findall(text):
         try:

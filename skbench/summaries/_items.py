@@ -193,7 +193,7 @@ def _sampling(frame, sums, roles, outcome, shared, known, bounds):
         item_correlation=correlation,
         variance_noise=noise,
         most_independent=None if cluster is None else int(known[1].max()),
-        bounds=_bounds(rows, score, bounds) if outcome == "continuous" else None,
+        bounds=_bounds(rows, score, bounds) if noisy else None,
     )
 
 

@@ -19,10 +19,11 @@ from skbench._checks import (
     listed,
     of_one_type,
     plain,
+    refuse_dates,
 )
 from skbench._types import Table
 from skbench.containers import GroupSummary, Sampling
-from skbench.items.rows import as_frame, group_labels
+from skbench.items.rows import as_frame, group_labels, refuse_missing, refuse_unhashable
 from skbench.stats.intervals.binomial import sampling_variance
 from skbench.stats.intervals.classification import f1_score, f1_variance, grouped_auc
 
@@ -109,12 +110,12 @@ def group_metrics(
     check_option("metric", metric, METRICS)
     check_same_index(y_true=y_true, y_pred=y_pred, by=by)
     code, X = _groups(by)
-    y_true, y_pred = _column("y_true", y_true, len(code)), _column("y_pred", y_pred, len(code))
+    rows = _rows(y_true, y_pred, len(code))
     if metric == "auc":
-        numbers = _areas(_positive(y_true, pos_label), y_pred, code, len(X))
+        numbers = _areas(rows, pos_label, code, len(X))
     else:
-        _refuse_unlike(y_true, y_pred)
-        numbers = _shares(*_counted(y_true, y_pred, metric, pos_label), code, len(X), metric)
+        _refuse_unlike(**rows)
+        numbers = _shares(*_counted(rows, metric, pos_label), code, len(X), metric)
     known, labels = ~np.isnan(numbers["z"]), group_labels(X, list(X))
     if not known.any():
         raise ValueError(f"{metric} is 0 / 0 in every group: there is nothing to estimate.")
@@ -130,11 +131,14 @@ def group_metrics(
     return GroupSummary(labels=labels, X=X, sampling=sampling, **numbers)
 
 
-def _counted(y_true, y_pred, metric, pos_label):
+def _counted(rows, metric, pos_label):
     """Which rows count, and which rows are right."""
+    labels, names = pd.factorize(rows.to_numpy().T.ravel())
+    true, predicted = labels.reshape(2, -1)
     if metric == "accuracy":
-        return np.ones(len(y_true), dtype=bool), y_true == y_pred
-    return _COUNTED[metric](*_positive(np.stack([y_true, y_pred]), pos_label))
+        return np.ones(len(rows), dtype=bool), true == predicted
+    positive = _position(names, pos_label)
+    return _COUNTED[metric](true == positive, predicted == positive)
 
 
 def _shares(counted, right, code, n_groups, metric):
@@ -147,9 +151,11 @@ def _shares(counted, right, code, n_groups, metric):
         return {"z": k / n, "sigma2": sampling_variance(k, n), "n": n}
 
 
-def _areas(positive, score, code, n_groups):
+def _areas(rows, pos_label, code, n_groups):
     """The same of areas under ROC curves."""
-    score = floats("Predictions with metric='auc'", score)
+    labels, names = pd.factorize(rows["y_true"])
+    positive = labels == _position(names, pos_label)
+    score = floats("Predictions with metric='auc'", rows["y_pred"])
     if np.isinf(score).any():
         row = int(np.argmax(np.isinf(score)))
         raise ValueError(f"The prediction in row {row} is infinite. Leave the row out.")
@@ -162,15 +168,19 @@ def _areas(positive, score, code, n_groups):
     }
 
 
-def _column(name, values, n_rows):
-    """Labels or scores as an array, none of them missing."""
-    column = column_or_1d(values)
-    if len(column) != n_rows:
-        raise ValueError(f"{name} has {len(column)} rows, but by has {n_rows}.")
-    if pd.isna(column).any():
-        row = int(np.argmax(pd.isna(column)))
-        raise ValueError(f"{name} is missing in row {row}. Fill it in, or leave the row out.")
-    return column
+def _rows(y_true, y_pred, n_rows):
+    """Labels and predictions as a frame, none of them missing."""
+    columns = {"y_true": y_true, "y_pred": y_pred}
+    columns = {name: column_or_1d(np.asarray(values)) for name, values in columns.items()}
+    for name, column in columns.items():
+        if len(column) != n_rows:
+            raise ValueError(f"{name} has {len(column)} rows, but by has {n_rows}.")
+    rows = pd.DataFrame(columns)
+    refuse_unhashable(as_frame(rows), list(rows))
+    refuse_missing(rows)
+    for name in rows:
+        refuse_dates(name, rows[name])
+    return rows
 
 
 def _groups(by):
@@ -179,7 +189,8 @@ def _groups(by):
         keys = as_frame(by, eager_only=True).to_pandas()
     else:
         name = getattr(by, "name", None)
-        keys = pd.DataFrame({"group" if name is None else name: column_or_1d(by)})
+        keys = pd.DataFrame({"group" if name is None else name: column_or_1d(np.asarray(by))})
+    refuse_unhashable(as_frame(keys), list(keys))
     if keys.empty:
         raise ValueError("by has no rows or no columns: there are no groups.")
     for name in keys:
@@ -192,27 +203,25 @@ def _groups(by):
 
 def _refuse_unlike(y_true, y_pred):
     """Refuse words beside numbers, and scores in place of labels: none would ever be right."""
-    words = [kind_of(pd.Series(column)) == "string" for column in (y_true, y_pred)]
-    fractions = y_pred[y_pred % 1 != 0] if y_pred.dtype.kind == "f" else y_pred[:0]
-    if words[0] != words[1]:
+    if (kind_of(y_true) == "string") != (kind_of(y_pred) == "string"):
         raise ValueError(
             f"True labels such as {plain(y_true[0])!r} and predictions such as "
             f"{plain(y_pred[0])!r} are words on one side only. Code both alike."
         )
-    if not np.isin(fractions, y_true).all():
+    fractions = y_pred[y_pred % 1 != 0].unique() if y_pred.dtype.kind == "f" else []
+    if len(fractions) and not np.isin(fractions, y_true).all():
         raise ValueError(
-            f"Predictions such as {fractions[0]:g} are scores, not labels. Pass metric='auc', or "
-            "predicted labels."
+            f"Predictions such as {fractions[0]:g} are scores, not labels. Pass metric='auc', "
+            "or predicted labels."
         )
 
 
-def _positive(labels, pos_label):
-    """Which labels are the positive one."""
-    positive = np.asarray(labels == pos_label, dtype=bool)
-    if not positive.any():
-        names = pd.unique(labels.ravel())
+def _position(names, pos_label):
+    """Position of the positive label."""
+    same = [np.ndim(pos_label) == 0 and name == pos_label for name in names]
+    if not any(same):
         raise ValueError(
             f"pos_label={pos_label!r} is none of the labels: "
             f"{listed(names, most=10, show=repr)}. Pass pos_label={plain(names[0])!r} or another."
         )
-    return positive
+    return same.index(True)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
-from skbench import compare_models, gate, leaderboard
+from skbench import DirectEstimator, compare_models, gate, leaderboard, summarize_items
 
 
 def rows_of(**scores):
@@ -48,6 +48,40 @@ def test_a_loss_equal_to_the_margin_seldom_passes_in_many_sets(n):
     rng = np.random.default_rng(n)
     passed = [gate(rare_losses(rng, n), "old", "new", LOSS).verdict == "pass" for _ in range(600)]
     assert np.mean(passed) <= 0.05 + 2.5 * np.sqrt(0.05 * 0.95 / 600)
+
+
+@pytest.mark.parametrize("n_passages, share", [(20, 0.05), (40, 0.02)])
+def test_a_loss_of_whole_passages_seldom_passes(n_passages, share):
+    """Passages of five questions, some of which the new version fails as a whole."""
+    rng, passed = np.random.default_rng(n_passages), []
+    for _ in range(40):
+        old, new = np.clip(rng.normal(0.95, 0.01, (2, n_passages, 5)), 0, 1)
+        new = np.where(rng.random((n_passages, 1)) < share, 0.0, new)
+        rows = rows_of(old=old.ravel(), new=new.ravel())
+        rows = rows.assign(passage=rows["item"] // 5)
+        found = quietly(gate, rows, "old", "new", 0.95 * share, cluster="passage")
+        passed.append(found.verdict == "pass")
+    assert np.sum(passed) <= binom.ppf(0.999, 40, 0.05)
+
+
+@pytest.mark.parametrize("scores", ["binary", "graded"])
+def test_promises_of_clusters_are_those_of_their_intervals(scores):
+    rng = np.random.default_rng(12)
+    a, b = rng.random((2, 100)) if scores == "graded" else (rng.random((2, 100)) < 0.7) * 1.0
+    rows = rows_of(a=a, b=b)
+    rows = rows.assign(passage=rows["item"] // 5)
+    promised = compare_models(rows, "a", "b", cluster="passage").estimate.guarantee
+    assert promised == "each group, unless skewed"
+    told = any("whole cluster" in x for x in gate(rows, "a", "b", 0.1, cluster="passage").remarks)
+    assert told == (scores == "binary")  # of graded scores a whole cluster counts in the mean
+    board = leaderboard(rows, cluster="passage").estimate
+    direct = DirectEstimator().fit(**summarize_items(rows, "model", cluster="passage").fit_args)
+    np.testing.assert_allclose(
+        board.low, direct.estimate().low[direct.labels_.get_indexer(board.labels)]
+    )
+    assert (
+        board.guarantee == direct.estimate().guarantee == "each group, on average over accuracies"
+    )
 
 
 def test_several_runs_of_few_items():

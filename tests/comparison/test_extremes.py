@@ -13,7 +13,7 @@ BY_HAND = Draws([[0.2, 0.6, 0.4], [0.4, 0.8, 0.2], [0.3, 0.3, 0.6]], TOPICS, "po
 
 
 def test_by_hand():
-    found = extremes(BY_HAND, of=["gap", "ratio"])
+    found = extremes(BY_HAND, of="both")
     table = found.to_frame()
     assert list(table.index) == ["worst", "best", "gap", "ratio"]
     expected = [0.7 / 3, 2 / 3, 1.3 / 3, (0.2 / 0.6 + 0.2 / 0.8 + 0.5) / 3]

@@ -172,6 +172,19 @@ def test_topics_that_got_worse_are_found_at_the_rate():
     )
 
 
+def test_topics_are_listed_by_what_decides_on_them():
+    """Twenty topics lose as much: some that are found have an interval, alone, that holds 0."""
+    rng = np.random.default_rng(5)
+    old, new = (x.astype(float) for x in binary(rng, 20, 50, 0.3, -0.2))
+    result = gate(rows_of(old, new), "old", "new", 0.05, by="sim")
+    worse = result.topics[result.topics["worse"]]
+    assert (worse["high"] >= 0).any()  # the interval of a topic alone is no decision
+    table = result.to_markdown().partition("| topic that got worse ")[2].splitlines()
+    assert table[0] == "| difference | adjusted p-value | items |"
+    for row, shown in zip(worse.sort_values("difference").itertuples(), table[2:], strict=False):
+        assert shown == f"| {row.Index} | {row.difference:+.4f} | {row.adjusted:.2g} | 50 |"
+
+
 def test_item_flips_that_noise_explains_and_those_it_does_not():
     rng = np.random.default_rng(0)
     p = np.r_[np.full(200, 0.5), np.ones(20)]

@@ -54,13 +54,14 @@ def test_models_called_a_and_b_are_names():
     found = vote_outcomes(["a", "a", "b"], ["b", "a", "b"], ["a", "b", "a"])
     assert found.tolist() == [0, 1, 1]
     assert vote_outcomes([0, 1, 2], [0, 1, 1], [1, 2, 2]).tolist() == [1, 1, 0]  # names, too
+    assert vote_outcomes(["tie", "b", "draw"], ["tie"] * 3, ["b"] * 3).tolist() == [1, 0, 0.5]
 
 
 @pytest.mark.parametrize(
     ("winner", "words"),
     [
         (["ada", "zoe"], "row 1 is 'zoe'"),
-        ([1, 2], "row 1 is 2"),
+        ([1, 2], "row 1 is '2'"),
         ([1, None], "row 1"),
     ],
 )
@@ -143,9 +144,27 @@ def test_models_without_a_finite_rating_are_named_and_may_have_any_rank(votes):
     assert set(zip(frame["rank_low"], frame["rank_high"], strict=True)) >= {(1, 9)}
     assert (frame.loc[["top", "low", "far", "off"], "rank_high"] == 9).all()
     assert "top" in board.rank_sets.best()
+    assert frame["rank"].iloc[:2].tolist() == [1, 2] and frame.index[0] == "top"
     alone = BradleyTerry().fit(votes, votes["y"])
     assert model.ratings_[alone.models_].to_numpy() == pytest.approx(alone.ratings_.to_numpy())
     assert len(board.remarks) >= 3
+
+
+def test_direct_votes_rank_a_model_that_never_lost(votes):
+    """Seven wins of seven do not decide one of fifteen pairs, eleven do: 2^-10 < 0.05 / 15."""
+    for n, decided in ((7, False), (11, True)):
+        extra = pd.DataFrame({"model_a": ["top"] * n, "model_b": "eve", "y": 1.0})
+        table = pd.concat([votes, extra], ignore_index=True)
+        with pytest.warns(UserWarning, match="top: never beaten"):
+            model = BradleyTerry().fit(table, table["y"])
+        assert model.wins_.loc["top", "eve"] == n
+        sets = model.leaderboard().rank_sets.to_frame()
+        assert sets.loc["top", "high"] == 6 - decided
+        cluster = np.append(np.arange(400), [400] * n)  # one judge is one vote
+        with pytest.warns(UserWarning, match="top"):
+            model = BradleyTerry().fit(table, table["y"], cluster)
+        assert model.wins_.loc["top", "eve"] == 1
+        assert model.leaderboard().rank_sets.to_frame().loc["top", "high"] == 6
 
 
 @pytest.mark.parametrize(
@@ -206,6 +225,7 @@ def test_ratings_of_all_votes_are_covered_by_small_samples(data_folder):
 
 SETTINGS = {
     "few votes": {"rating": np.zeros(10), "n": 100},
+    "very few votes": {"rating": np.zeros(3), "n": 24},
     "ties": {"rating": np.zeros(10), "n": 400, "ties": 0.2},
     "3 judges": {"rating": np.zeros(5), "n": 300, "judges": 3, "spread": 0.5},
     "10 uneven judges": {
@@ -225,7 +245,10 @@ def test_family_error_of_ranks(name):
         cluster = table["judge"] if "judges" in SETTINGS[name] else None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = BradleyTerry().fit(table, table["y"], cluster)
+            try:
+                model = BradleyTerry().fit(table, table["y"], cluster)
+            except ValueError:  # no model both won and lost
+                continue
         wrong += model.leaderboard().rank_sets.better.any()
         e = model.estimate()
         covered.append(np.nanmean((e.low <= 0) & (e.high >= 0)))

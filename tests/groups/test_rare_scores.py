@@ -1,6 +1,7 @@
 """Direct intervals of graded scores that fail rarely: one worst case more, where bounds are known."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -28,6 +29,50 @@ def test_direct_intervals_cover(n):
     e = DirectEstimator().fit(**summarize_items(rows, "topic").fit_args).estimate()
     covered = np.sum((e.low <= TRUTH) & (e.high >= TRUTH))
     assert covered >= binom.ppf(0.001, 400, 0.93)
+
+
+def failing_passages(rng, n_groups, n_passages, share, alike):
+    """Item rows in passages of five: scores near .97, of which whole passages or items fall to 0."""
+    shape, units = (n_groups, n_passages, 5), (n_groups, n_passages, 1 if alike else 5)
+    scores = np.clip(rng.normal(0.97, 0.01, shape), 0, 1)
+    scores = np.where(rng.random(units) < share, 0.0, scores)
+    topic, passage, _ = np.indices(shape).reshape(3, -1)
+    names = {"topic": topic, "passage": passage + n_passages * topic, "item": range(topic.size)}
+    return pd.DataFrame(names | {"score": scores.ravel()})
+
+
+@pytest.mark.parametrize("alike", [True, False], ids=["passages", "items"])
+@pytest.mark.parametrize("n_passages, share", [(10, 0.02), (20, 0.05), (40, 0.1)])
+def test_direct_intervals_cover_where_whole_passages_fail(n_passages, share, alike):
+    rows = failing_passages(np.random.default_rng(n_passages), 400, n_passages, share, alike)
+    e = DirectEstimator().fit(**summarize_items(rows, "topic", cluster="passage").fit_args)
+    e, truth = e.estimate(), 0.97 * (1 - share)
+    assert e.guarantee == "each group, on average over accuracies"
+    assert np.sum((e.low <= truth) & (e.high >= truth)) >= binom.ppf(0.001, 400, 0.93)
+
+
+def test_graded_passages_that_vary_pay_little():
+    rng = np.random.default_rng(3)
+    rows = failing_passages(rng, 200, 40, 0.0, True)
+    mean = rng.beta(7, 3, 200 * 40)[rows["passage"]]
+    rows["score"] = rng.beta(10 * mean, 10 * (1 - mean))
+    width = []
+    for bounds in (None, (-np.inf, np.inf)):
+        summary = summarize_items(rows, "topic", cluster="passage", bounds=bounds)
+        e = DirectEstimator("t").fit(**summary.fit_args).estimate()
+        width.append(np.mean(e.high - e.low))
+    assert 1.05 < width[0] / width[1] < 1.2
+
+
+def test_means_without_their_sampling_lack_the_bounds_and_say_so():
+    rows = rare_failures(np.random.default_rng(4), 3, 30)
+    g = summarize_items(rows, "topic")
+    with pytest.warns(UserWarning, match="no bounds"):
+        DirectEstimator("t").fit(y=g.z, sigma2=g.sigma2, n=g.n)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        known = DirectEstimator(bounds=(0, 1)).fit(y=g.z, sigma2=g.sigma2, n=g.n).estimate()
+    np.testing.assert_array_equal(known.low, DirectEstimator().fit(**g.fit_args).estimate().low)
 
 
 def test_ends_are_those_of_the_formula_and_bounds_may_be_left_out():

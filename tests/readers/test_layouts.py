@@ -226,7 +226,7 @@ def test_the_users_format_decides_before_the_contents(saved):
     assert "format='table'" in str(refusal(path))
     assert read_items(path, format="table")["score"].tolist() == [1]
     split = saved({"columns": ["id", "score"], "data": [[1, 1]]}, "s.json")
-    assert "no column of scores as MLflow names them" in str(refusal(split))
+    assert "has no score that is a number" in str(refusal(split))
 
 
 def test_a_document_on_one_line_is_no_line_of_records(tmp_path):

@@ -4,52 +4,45 @@ import numpy as np
 from scipy.optimize import minimize
 
 
-def log_likelihood(parameters, votes, n_models, davidson):
-    """Of one vote after the other."""
+def log_likelihood(parameters, vote, n_models, davidson):
+    """Of one vote: both models, outcome, count, weight, features."""
+    a, b, y, count, weight, x = vote
     rating = np.append(0.0, parameters[: n_models - 1])
-    n_features = votes.features.shape[1]
-    slopes = parameters[n_models - 1 : n_models - 1 + n_features]
-    ties = np.exp(parameters[-1]) if davidson else 0.0
-    total = 0.0
-    for a, b, y, count, weight, x in zip(*votes[:6], strict=True):
-        d = rating[a] - rating[b] + x @ slopes
-        won, lost = np.exp(d / 2), np.exp(-d / 2)
-        whole = won + lost + ties
-        if davidson and y == 0.5:
-            told = np.log(ties / whole)
-        else:
-            told = y * np.log(won / whole) + (1 - y) * np.log(lost / whole)
-        total += count * weight * told
-    return total
+    d = rating[a] - rating[b] + x @ parameters[n_models - 1 : n_models - 1 + len(x)]
+    won, lost, ties = np.exp(d / 2), np.exp(-d / 2), np.exp(parameters[-1]) if davidson else 0.0
+    whole = won + lost + ties
+    if davidson and y == 0.5:
+        return count * weight * np.log(ties / whole)
+    return count * weight * (y * np.log(won / whole) + (1 - y) * np.log(lost / whole))
 
 
 def fit(votes, n_models, davidson=False):
-    """Ratings that sum to 0, coefficients, and the logarithm of the parameter of ties."""
+    """Ratings less that of the first model, coefficients, and the logarithm for ties."""
+    rows = list(zip(*votes[:6], strict=True))
     n_parameters = n_models - 1 + votes.features.shape[1] + davidson
-    found = minimize(
-        lambda p: -log_likelihood(p, votes, n_models, davidson),
+    return minimize(
+        lambda p: -sum(log_likelihood(p, vote, n_models, davidson) for vote in rows),
         np.zeros(n_parameters),
-        method="BFGS",
+        jac="3-point",
         options={"gtol": 1e-7},
     ).x
-    rating = np.append(0.0, found[: n_models - 1])
-    return np.concatenate([rating - rating.mean(), found[n_models - 1 :]])
 
 
-def sandwich(votes, n_models, parameters):
-    """Covariance of ratings and coefficients without small-sample factor, ties as halves."""
-    n = n_models + votes.features.shape[1]
-    center = np.eye(n)
-    center[:n_models, :n_models] -= 1 / n_models
-    information, scores = np.zeros((n, n)), {}
-    groups = range(len(votes.first)) if votes.cluster is None else votes.cluster
-    for a, b, y, weight, x, group in zip(
-        votes.first, votes.second, votes.outcome, votes.weight, votes.features, groups, strict=True
-    ):
-        z = np.zeros(n)
-        z[a], z[b], z[n_models:] = 1, -1, x
-        p = 1 / (1 + np.exp(-z @ parameters))
-        information += weight * p * (1 - p) * np.outer(z, z)
-        scores[group] = scores.get(group, 0) + weight * (y - p) * z
-    bread = np.linalg.pinv(information)
-    return bread @ sum(np.outer(s, s) for s in scores.values()) @ bread
+def sandwich(votes, n_models, parameters, davidson=False, step=1e-4):
+    """Their covariance without a small-sample factor, all derivatives by differences."""
+    steps = step * np.eye(len(parameters))
+
+    def gradient(p, vote):
+        ends = ([log_likelihood(p + sign * h, vote, n_models, davidson) for h in steps]
+                for sign in (1, -1))  # fmt: skip
+        return np.subtract(*ends) / (2 * step)
+
+    rows = list(zip(*votes[:6], strict=True))
+    scores = np.array([gradient(parameters, vote) for vote in rows])
+    ends = (sum(gradient(parameters + sign * h, vote) for vote in rows)
+            for h in steps for sign in (1, -1))  # fmt: skip
+    hessian = -np.diff(np.reshape(list(ends), (len(steps), 2, -1)), axis=1)[:, 0] / (2 * step)
+    groups = np.arange(len(rows)) if votes.cluster is None else votes.cluster
+    sums = np.array([scores[groups == group].sum(axis=0) for group in np.unique(groups)])
+    bread = np.linalg.inv(hessian)
+    return bread @ sums.T @ sums @ bread

@@ -54,7 +54,11 @@ def layouts(votes):
         "one column for each": pair.assign(
             winner_model_a=(y == 1) * 1, winner_model_b=(y == 0) * 1, winner_tie=(y == 0.5) * 1
         ),
-    }
+        "winners and losers": pd.DataFrame(
+            {"winner": np.where(y == 0, pair["model_b"], pair["model_a"]),
+             "loser": np.where(y == 0, pair["model_a"], pair["model_b"])}
+        ),
+    }  # fmt: skip
 
 
 KINDS = ["names", "sides", "letters", "numbers", "one column for each"]
@@ -72,6 +76,20 @@ def test_layouts_give_the_same_numbers(votes, tmp_path, kind):
     assert document["n_votes"] == 300
 
 
+def test_winners_and_losers_and_models_that_are_numbers(votes, tmp_path):
+    decided = votes[votes["y"] != 0.5].reset_index(drop=True)
+    table = layouts(decided)["winners and losers"].replace({"ada": 1, "bob": 2, "cyd": 3})
+    document, _ = document_of(table, tmp_path / "v.csv")
+    frame = BradleyTerry().fit(decided, decided["y"]).leaderboard("elo").to_frame()
+    values = [row["value"] for row in document["models"]]
+    assert values == pytest.approx(frame["estimate"].to_numpy())
+    table = votes.replace({"ada": 1, "bob": 2, "cyd": 3})
+    table["winner"] = np.select([votes["y"] == 1, votes["y"] == 0],
+                                [table["model_a"], table["model_b"]], "tie")  # fmt: skip
+    document, _ = document_of(table, tmp_path / "v.csv")
+    assert document["may_be_best"] == ["1"] and document["n_votes"] == 300
+
+
 def test_json_lines_and_other_names(votes, tmp_path):
     table = votes.set_axis(["x.one", "x.two", "who"], axis=1)
     options = ["--model-a", "x.one", "--model-b", "x.two", "--winner", "who", "--scale", "logit"]
@@ -81,9 +99,10 @@ def test_json_lines_and_other_names(votes, tmp_path):
 
 def test_a_sentence_comes_first_and_the_judge_is_named_and_not_used(votes, tmp_path):
     path = tmp_path / "v.csv"
-    table = votes.rename(columns={"y": "winner"}).assign(prediction=1)
+    table = votes.rename(columns={"y": "winner"}).assign(prediction=1, judge="expert")
     table.to_csv(path, index=False)
     result = run(path)
+    assert "'judge'" not in result.stderr  # who voted, and no verdict
     assert result.stdout.startswith("ada is the best of 3 models")
     assert "'prediction'" in result.stderr and "not used" in result.stderr
     plain, _ = document_of(table.drop(columns="prediction"), tmp_path / "p.csv")
@@ -165,4 +184,7 @@ def test_models_that_nobody_beat_are_named(votes, tmp_path):
     assert row["value"] is None and (row["rank_low"], row["rank_high"]) == (1, 4)
     assert "top" in notes and "infinite" in notes
     assert any("infinite" in text for text in document["remarks"])
-    assert run(tmp_path / "v.csv").exit_code == 0
+    printed = run(tmp_path / "v.csv")
+    assert printed.exit_code == 0
+    assert "top (an infinite rating)" in printed.stdout.splitlines()[0]
+    assert "invalid value" not in printed.stderr

@@ -1,9 +1,11 @@
 """The last line of `skbench doctor` is a command that runs as it stands, exit 0."""
 
+import json
 import shlex
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
@@ -44,6 +46,7 @@ def test_every_fixture(folder, monkeypatch, tmp_path):
     assert done.exit_code == 0, done.output
 
 
+VOTES = {"model_a": np.resize(list("xyz"), 60), "model_b": np.resize(list("yzxzxy"), 60)}
 TABLES = {
     "models": {"id": range(4), "m1": [1, 0, 0, 1], "m2": [1, 1, 0, 1]},
     "metrics": {
@@ -59,7 +62,36 @@ TABLES = {
         "item": [1, 2, 1, 2],
         "score": [1, 0, 1, 1],
     },
-}
+    "unequal attempts": {"task_id": list("aabbb"), "attempt": [1, 2, 1, 2, 3], "passed": 1},
+    "single scores": {"model": list("aabb"), "task": list("xyxy"), "acc": [0.3, 0.4, 0.5, 0.2]},
+    "failures": {"id": range(6), "score": [1, "error", 0, "timeout", "N/A", 1]},
+    "votes": VOTES | {"winner": np.resize(["model_a", "model_b", "tie", "tie"], 60)},
+    "judged votes": VOTES | {"winner": np.resize(["model_a", "tie", "model_b", "tie"], 60), "prediction": "tie"},
+    "one column per outcome": VOTES | {
+        "winner_model_a": np.resize([1, 0, 0, 0], 60),
+        "winner_model_b": np.resize([0, 1, 0, 0], 60),
+        "winner_tie": np.resize([0, 0, 1, 1], 60),
+    },
+    "predictions": {
+        "sex": np.resize(["f", "m"], 60),
+        "y_true": np.resize([1, 0, 0], 60),
+        "y_pred": np.resize([1, 0, 1, 0], 60),
+    },
+    "many metrics": {name: [0.1, 0.9, 0.4] for name in (
+        "faithfulness answer_relevancy context_precision context_recall bleu rouge meteor chrf "
+        "coherence fluency toxicity relevance".split()
+    )},
+    "gaps": {
+        "model": np.resize([f"m{i}" for i in range(15)], 400),
+        "task": np.resize(list("abcdefg"), 400),
+        "id": np.arange(400) % 97,
+        "repeat": np.arange(400),
+        "passage": np.arange(400) % 97 // 3,
+        "passed": np.resize([1, 0, 0], 400),
+        "human": 1,
+        "gpt4_eval": 1,
+    },
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -67,8 +99,9 @@ def test_every_command_that_is_offered_runs(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "results of mine.csv"
     pd.DataFrame(TABLES[name]).to_csv(path, index=False)
-    _, _, commands = last_command(path)
-    assert commands
+    _, lines, commands = last_command(path)
+    assert commands and lines[-1].endswith(commands[-1])
+    assert len(lines) - len(commands) <= 24
     for command in commands:
         done = pasted(command)
         assert done.exit_code == 0, (command, done.output)
@@ -94,3 +127,25 @@ def test_passk_leaves_out_items_with_too_few_answers_where_it_is_told_to(tmp_pat
     whole = table[table["task_id"] != "c"]
     whole.to_csv(path, index=False)
     assert CliRunner().invoke(passk, [str(path), "-k", "2"]).stdout == done.stdout
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl"])
+def test_scores_deep_in_records(form, tmp_path):
+    """Of several scores one is named, and so is the option that takes another."""
+    records = [
+        {
+            "run": {"model": model},
+            "sample": {"id": i, "metadata": {"subject": "law" if i % 2 else "art"}},
+            "scores": {"f1": i / 10, "exact_match": i % 3 % 2},
+        }
+        for model in "ab"
+        for i in range(10)
+    ]
+    path = tmp_path / f"deep.{form}"
+    path.write_text(json.dumps(records) if form == "json" else "\n".join(map(json.dumps, records)))
+    _, lines, commands = last_command(path)
+    assert "score: column 'scores.exact_match' (it might be scores.f1: --score)" in lines
+    assert "understood: 2 models, 2 topics, 10 items; 20 answers; right or wrong" in lines
+    assert pasted(commands[-1]).exit_code == 0
+    other = pasted(f"{commands[-1]} --score scores.f1 --json")
+    assert other.exit_code == 0 and json.loads(other.stdout)["score"] == "scores.f1"

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -14,6 +15,7 @@ from click.testing import CliRunner
 import skbench.report
 from skbench.comparison import compare_models, leaderboard
 from skbench.datasets import make_items
+from skbench.report import page
 from skbench.report.cli import main
 from skbench.report.compare import compare
 from skbench.report.estimate import estimate
@@ -309,8 +311,8 @@ def test_page_is_self_contained_and_whole(file, tmp_path, document):
     assert tags.loaded == []
     assert not re.search(r"url\((?!#)|@import|<link[^>]+stylesheet", text)
     counts = [len(document[name]) for name in ("groups", "models", "pairs")]
-    # Each with a head; and the matrix of pairs, and the heat map.
-    assert tags.rows == sum(counts) + 3 + (counts[1] + 1) + (document["n_topics"] + 1)
+    # Each with a head; the matrix of pairs, the heat map, and two heads of tables of items.
+    assert tags.rows == sum(counts) + 3 + (counts[1] + 1) + (document["n_topics"] + 1) + 2
     for row in document["models"]:
         assert row["model"] in text
 
@@ -323,14 +325,110 @@ def test_page_is_the_same_in_every_run(file, tmp_path):
     assert texts[0] == texts[1]
 
 
-def test_names_cannot_inject_markup(items, tmp_path):
+@pytest.mark.parametrize("column", ["model", "topic", "item"])
+@pytest.mark.parametrize("evil", ["<script>alert(1)</script>", "</script>", "<!--items--><script>"])
+def test_names_cannot_inject_markup(items, tmp_path, column, evil):
     path, page = tmp_path / "evil.csv", tmp_path / "evil.html"
-    evil = "<script>alert(1)</script>"
-    items.assign(model=items["model"].replace(items["model"].iloc[0], evil)).to_csv(
-        path, index=False
-    )
+    items.replace({column: {items[column].iloc[0]: evil}}).to_csv(path, index=False)
     assert run(path, "--html", page).exit_code == 0
-    assert Tags(page.read_text()).opened.count("script") == 1  # our own, which sorts
+    text = page.read_text()
+    assert Tags(text).opened.count("script") == text.count("</script>") == 3  # our own
+    assert evil in [item[1] for item in embedded(text)["items"]] or column != "item"
+
+
+def embedded(text):
+    """The table of items of a page."""
+    return json.loads(text.partition('id="scores">')[2].partition("</script>")[0])
+
+
+def test_page_holds_the_score_of_every_item(file, items, tmp_path):
+    page = tmp_path / "report.html"
+    run(file, "--html", page)
+    table = embedded(page.read_text())
+    columns = ["topic", "item", *table["models"]]
+    found = pd.DataFrame(table["items"], columns=columns)
+    found["topic"] = found["topic"].map(dict(enumerate(table["topics"])))
+    found = found.melt(["topic", "item"], var_name="model", value_name="score")
+    keys = ["model", "topic", "item"]
+    expected = items.astype({"topic": str}).sort_values(keys, ignore_index=True)
+    found = found[expected.columns].sort_values(keys, ignore_index=True)
+    pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+    assert table["binary"] and table["n_items"] == len(table["items"]) == 180
+
+
+def test_what_a_page_cannot_hold_is_in_files_beside_it(file, items, tmp_path, monkeypatch):
+    small = tmp_path / "small.html"
+    monkeypatch.setattr(page, "_MOST_ROWS", (30,))
+    run(file, "--html", small)
+    size = len(small.read_bytes())
+    monkeypatch.setattr(page, "MOST_BYTES", size - 1000)
+    result = run(file, "--html", small)
+    text = small.read_text()
+    assert len(text.encode()) <= size - 1000
+    for name in ("items", "groups"):
+        assert f"small.{name}.csv" in result.stderr and f"small.{name}.csv" in text
+    groups = pd.read_csv(tmp_path / "small.groups.csv")
+    assert len(groups) == 36 and "6 more groups" in text
+    scores = pd.read_csv(tmp_path / "small.items.csv").set_index(["topic", "item"])
+    expected = items.pivot(index=["topic", "item"], columns="model", values="score")
+    pd.testing.assert_frame_equal(
+        scores.sort_index(axis=1).sort_index(),
+        expected.sort_index(),
+        check_names=False,
+        check_dtype=False,
+        check_index_type=False,
+    )
+    table = embedded(text)
+    assert len(table["items"]) < table["n_items"] == 180
+    on_page = scores.index.get_level_values("item").isin([item[1] for item in table["items"]])
+    right = (scores == 1).all(axis=1)
+    assert right.any() and not right[on_page].any()  # what every model got right goes first
+    assert sorted(p.name for p in tmp_path.iterdir() if p.suffix == ".csv") == [
+        "small.groups.csv",
+        "small.items.csv",
+    ]
+    assert run(file, "--html", os.devnull).exit_code == 1
+
+
+def test_items_without_names_are_not_listed(items, tmp_path):
+    path, page = tmp_path / "plain.csv", tmp_path / "plain.html"
+    items.drop(columns="item").to_csv(path, index=False)
+    run(path, "--html", page)
+    assert 'id="items"' not in page.read_text() and 'id="scores"' not in page.read_text()
+
+
+def test_rows_of_a_table_with_a_column_per_model_are_items(items, tmp_path):
+    """As in `skbench compare`: pairs by row, whether or not a column numbers the rows."""
+    wide = items.pivot(index="item", columns="model", values="score").reset_index(drop=True)
+    path, page = tmp_path / "wide.csv", tmp_path / "wide.html"
+    wide.to_csv(path, index=False)
+    document = json.loads(run(path, "--models", "model-*", "--json", "--html", page).stdout)
+    assert document["n_items"] == len(embedded(page.read_text())["items"]) == 180
+    assert not any("same items" in text for text in document["warnings"])
+    result = CliRunner().invoke(compare, [str(path), "--models", "model-*", "--json"])
+    pairs = json.loads(result.stdout)["pairs"]
+    for row, expected in zip(document["pairs"], pairs, strict=True):
+        assert row["low"] == pytest.approx(expected["low"], abs=1e-12)
+
+
+def test_title_names_data_date_models_and_past(file, items, tmp_path, monkeypatch):
+    page, earlier = tmp_path / "report.html", tmp_path / "earlier.csv"
+    items.assign(model="old-" + items["model"]).to_csv(earlier, index=False)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    for options, past in ([], "none"), (["--past", earlier], "3 earlier models"):
+        run(file, *options, "--html", page)
+        text = page.read_text()
+        names = ", ".join(
+            row["model"] for row in json.loads(run(file, *options, "--json").stdout)["models"]
+        )
+        assert "<title>results.csv, 3 models, 1970-01-02: skbench report</title>" in text
+        assert f"<dt>Models</dt><dd>{names}</dd><dt>Past</dt><dd>{past}</dd>" in text
+        markdown = run(file, *options, "--markdown").stdout
+        assert f"- Models: {names}\n- Past: {past}\n" in markdown
+    document = json.loads(run(file, "--json").stdout)
+    assert (document["data"], document["date"]) == ("results.csv", "1970-01-02")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
+    assert "SOURCE_DATE_EPOCH is 'yesterday'" in run(file).stderr
 
 
 def test_names_on_the_page_are_text_as_they_stand(items, tmp_path):
@@ -349,7 +447,7 @@ def test_page_draws_what_the_table_says(file, tmp_path, document):
     page = tmp_path / "report.html"
     run(file, "--html", page)
     heat = page.read_text().partition('id="heat"')[2].partition("</table>")[0]
-    rows = re.findall(r'<th scope="row" title="([^"]*)">.*?</tr>', heat)
+    rows = re.findall(r'<th scope="row" class="name" title="([^"]*)">.*?</tr>', heat)
     assert rows == sorted({row["topic"] for row in document["groups"]})
     shades = re.findall(r'<td class="s(\d)[^"]*">([\d.]+)!?</td>', heat)
     estimates = {f"{row['value']:.2f}"[1:] for row in document["groups"]}

@@ -4,6 +4,8 @@ The accessibility checker is axe-core (``npm install axe-core``): its ``axe.min.
 ``node_modules``, or where ``SKBENCH_AXE`` says.
 """
 
+import itertools
+import json
 import os
 import shutil
 import subprocess
@@ -11,6 +13,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -100,8 +103,8 @@ def test_browser_finds_what_was_broken(page, tmp_path):
 
 def test_tables_sort_where_headings_are_clicked(browser, rich_page):
     tab = opened(browser, rich_page)
-    tables = tab.locator("table.sortable").all()
-    assert len(tables) == 4
+    tables = tab.locator("table.sortable:visible").all()
+    assert len(tables) == 5
     for table in tables:
         heading = table.locator("th[data-kind=n]").last
         column = heading.evaluate("th => th.cellIndex + 1")
@@ -120,29 +123,161 @@ def shown(tab, selector):
     return tab.locator(selector).evaluate_all("all => all.filter(e => e.offsetParent).length")
 
 
-def test_search_shows_the_same_in_map_and_table(browser, rich_page):
+def search(tab, words, expected):
+    """Search, and wait until the groups say how many of them are left."""
+    tab.fill("#search", words)
+    tab.wait_for_function(
+        "text => document.getElementById('groups-count').textContent == text", arg=expected
+    )
+
+
+def test_one_search_filters_every_table(browser, rich_page):
     tab = opened(browser, rich_page)
     assert shown(tab, "#groups tbody tr") == 9 * 14
-    tab.fill("#topic-names", "TOPIC 05")
-    tab.fill("#model-names", "long model-3")
-    tab.wait_for_function("() => document.getElementById('count').textContent == '1 of 126 groups'")
+    search(tab, "TOPIC-05 long model-3", "1 of 126 rows")
     assert shown(tab, "#groups tbody tr") == shown(tab, "#heat tbody tr") == 1
-    assert shown(tab, "#heat tbody td") == 1
+    assert shown(tab, "#heat tbody td") == shown(tab, "#ranking tbody tr") == 1
+    assert shown(tab, "#pairs tbody tr") == 8
+    topics = tab.locator("#items-1 tbody td:nth-child(2)").all_text_contents()
+    assert set(topics) == {"topic-05"}
     tab.locator("#heat tbody td:visible").hover()
-    row = [cell.strip() for cell in tab.locator("#groups tbody tr:visible td").all_inner_texts()]
+    row = [cell.strip() for cell in tab.locator("#groups tbody tr:visible > *").all_text_contents()]
     topic, model, n, direct, estimate, low, high = row[:7]
     told = f"{model}, {topic}: {estimate} ({low} to {high}); own mean {direct} of n = {n}."
-    assert tab.inner_text("#cell") == told
-    for name in ("#topic-names", "#model-names"):
-        tab.fill(name, "")
+    assert tab.text_content("#cell") == told
+    search(tab, "", "")
     tab.check("#odd")
-    tab.wait_for_function("() => document.getElementById('count').textContent.startsWith('1 of')")
+    assert tab.text_content("#groups-count") == "1 of 126 rows"
     tab.select_option("#pair-verdict", "better")
-    tab.wait_for_function("() => document.getElementById('pair-count').textContent != ''")
-    clear = tab.locator("#pairs tbody tr:visible").evaluate_all(
-        "all => all.map(r => r.dataset.verdict)"
-    )
+    clear = tab.locator("#pairs tbody tr").evaluate_all("all => all.map(r => r.dataset.verdict)")
     assert set(clear) == {"better"}
+    tab.uncheck("#odd")
+    tab.fill("#search", "no-such-name")
+    tab.wait_for_function("() => document.getElementById('found').textContent")
+    assert tab.text_content("#found") == "No name has no-such-name."
+    assert shown(tab, "#groups tbody tr") == 9 * 14
+    assert tab.faults == []
+
+
+def test_search_for_an_item_that_a_model_got_right_lists_none(browser, rich_page):
+    tab, answers = opened(browser, rich_page), scores_of(rich_page)
+    model = tab.locator("#item-model option").first.text_content()
+    for score, listed in ((1, 0), (0, 1)):
+        tab.fill("#search", answers.index[answers[model] == score][0])
+        tab.wait_for_function(
+            "n => document.getElementById('items-1').tBodies[0].rows.length == n", arg=listed
+        )
+
+
+def scores_of(page):
+    """Scores by item (rows) and model (columns), as in the file beside a page."""
+    items = pd.read_csv(page.with_name("rich.csv"))
+    return items.pivot(index="item", columns="model", values="score")
+
+
+def listed_items(tab, id):
+    return tab.locator(f"#{id} tbody th").all_text_contents()
+
+
+def test_items_that_a_model_failed_are_listed(browser, rich_page):
+    tab, answers = opened(browser, rich_page), scores_of(rich_page)
+    for model in tab.locator("#item-model option").all_text_contents()[::4]:
+        tab.select_option("#item-model", label=model)
+        failed = answers.index[answers[model] == 0]
+        assert sorted(listed_items(tab, "items-1")) == sorted(failed)
+        told = f"{model} failed {len(failed)} of 280 items."
+        assert tab.text_content("#items-said") == told
+        in_topic = [item for item in failed if item.startswith("topic-05")]
+        tab.select_option("#item-topic", label="topic-05")
+        assert sorted(listed_items(tab, "items-1")) == sorted(in_topic)
+        tab.select_option("#item-topic", label="all topics")
+        others = answers.drop(columns=model).mean(axis=1)
+        shares = tab.locator("#items-1 tbody td:last-child").all_text_contents()
+        expected = others[listed_items(tab, "items-1")]
+        assert [float(x) for x in shares] == pytest.approx(list(expected), abs=1e-4)
+        assert shown(tab, "#items-2") == 0
+    assert tab.faults == []
+
+
+def test_items_on_which_two_models_differ_are_listed_both_ways(browser, rich_page):
+    tab, answers = opened(browser, rich_page), scores_of(rich_page)
+    tab.locator("#matrix tbody tr:nth-child(2) td:nth-child(6)").click()
+    names = tab.locator("#matrix tbody th").all_text_contents()
+    a, b = names[1], names[4]
+    tab.click(f"text=Items on which {a} and {b} differ")
+    assert tab.locator("#items h2").evaluate("e => e.getBoundingClientRect().top < innerHeight")
+    better = answers.index[answers[a] > answers[b]]
+    worse = answers.index[answers[a] < answers[b]]
+    assert sorted(listed_items(tab, "items-1")) == sorted(better)
+    assert sorted(listed_items(tab, "items-2")) == sorted(worse)
+    counts = f"{a} is better on {len(better)}, {b} on {len(worse)}, "
+    assert counts + f"alike on {280 - len(better) - len(worse)}." in tab.text_content("#items-said")
+    tab.locator("#heat tbody tr:nth-child(6) td:nth-child(2)").click()
+    assert tab.text_content("#cell-items") == f"Items of {names[0]} in topic-05"
+    assert tab.text_content("#items-1-title") == f"Failed by {names[0]}"
+    assert tab.faults == []
+
+
+def test_lowest_scores_come_first_where_scores_are_not_right_or_wrong(browser, tmp_path):
+    items = make_items(n_models=2, n_topics=3, n_items=150, random_state=0).items
+    items["score"] = np.random.default_rng(0).random(len(items))
+    items.loc[5, "item"] = "</script><img src=x onerror=throw(1)>"
+    items.to_csv(tmp_path / "shares.csv", index=False)
+    path = tmp_path / "shares.html"
+    assert (
+        CliRunner().invoke(report, [str(tmp_path / "shares.csv"), "--html", str(path)]).exit_code
+        == 0
+    )
+    tab = opened(browser, path)
+    model = tab.locator("#item-model option").first.text_content()
+    mine = items[items["model"] == model].sort_values("score")
+    assert listed_items(tab, "items-1") == list(mine["item"][:200])
+    assert tab.text_content("#items-1-count") == "first 200 of 450 rows; the CSV has all"
+    saved = saved_table(tab, "items-1")
+    assert list(saved["item"]) == list(mine["item"])
+    np.testing.assert_array_equal(saved["score"], mine["score"])
+    assert tab.faults == []
+
+
+def saved_table(tab, id):
+    """What the button beside a table saves."""
+    with tab.expect_download() as waiting:
+        tab.click(f".csv[data-of='{id}']")
+    assert waiting.value.suggested_filename == f"{Path(tab.url).stem}.{id}.csv"
+    return pd.read_csv(waiting.value.path())
+
+
+def test_every_table_is_saved_as_it_is_shown_with_all_digits(browser, rich_page):
+    tab = opened(browser, rich_page)
+    result = CliRunner().invoke(report, [str(rich_page.with_name("rich.csv")), "--json"])
+    document = json.loads(result.stdout)
+    ids = tab.locator("table:visible").evaluate_all("all => all.map(table => table.id)")
+    assert ids == ["ranking", "matrix", "pairs", "heat", "groups", "items-1"]
+    frames = {name: pd.DataFrame(document[name]) for name in ("groups", "models", "pairs")}
+    groups = frames["groups"].rename(columns={"value": "estimate"})
+    for id, expected, columns in (
+        ("ranking", frames["models"].rename(columns={"value": "score"}), "model score low high n"),
+        ("pairs", frames["pairs"].rename(columns={"value": "difference"}), "difference low high"),
+        ("groups", groups, "topic model n direct estimate low high"),
+    ):
+        saved = saved_table(tab, id)
+        assert "interval" not in saved
+        names = columns.split()
+        pd.testing.assert_frame_equal(
+            saved[names], expected[names], check_dtype=False, rtol=1e-15, atol=0
+        )
+    heat = saved_table(tab, "heat").melt("topic", var_name="model").set_index(["topic", "model"])
+    expected = groups.set_index(["topic", "model"])["estimate"]
+    pd.testing.assert_series_equal(
+        heat["value"].sort_index(), expected.sort_index(), check_names=False, rtol=1e-15
+    )
+    verdicts = saved_table(tab, "matrix").set_index("model").stack().dropna()
+    for row in document["pairs"]:
+        assert verdicts[row["model_a"], row["model_b"]] == row["verdict"]
+    search(tab, "topic-05", "9 of 126 rows")
+    tab.locator("#groups th button").nth(4).click()
+    saved = saved_table(tab, "groups")
+    assert set(saved["topic"]) == {"topic-05"} and saved["estimate"].is_monotonic_increasing
     assert tab.faults == []
 
 
@@ -173,6 +308,30 @@ def test_nothing_is_wider_than_the_window(browser, rich_page, size):
     assert wide == [] and tab.faults == []
 
 
+@pytest.mark.parametrize("table", ["ranking", "pairs", "groups", "items-1"])
+def test_names_and_estimates_stay_in_sight_on_a_phone(browser, rich_page, table):
+    tab = opened(browser, rich_page, "phone")
+    for far in (0, 60, 10_000):
+        edges = tab.evaluate(
+            """([id, far]) => {
+                const table = document.getElementById(id), scroll = table.closest('.scroll');
+                scroll.scrollIntoView();
+                scroll.scrollLeft = far;
+                const cells = [...table.tBodies[0].rows[0].querySelectorAll('.name, .estimate')];
+                return cells.map(cell => {
+                    const { left, right, top } = cell.getBoundingClientRect();
+                    const seen = document.elementFromPoint((left + right) / 2, top + 8);
+                    return [left, right, cell.contains(seen)];
+                });
+            }""",
+            [table, far],
+        )
+        assert len(edges) == {"ranking": 2, "items-1": 2}.get(table, 3)
+        assert all(left >= 0 and right <= 390 and seen for left, right, seen in edges), edges
+        assert all(a[1] <= b[0] + 1 for a, b in itertools.pairwise(edges)), edges
+    assert tab.evaluate("document.documentElement.scrollWidth") == 390
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_paper_is_white_and_cuts_nothing(browser, rich_page, scheme):
     tab = opened(browser, rich_page, "paper", scheme)
@@ -185,7 +344,8 @@ def test_paper_is_white_and_cuts_nothing(browser, rich_page, scheme):
     assert cut == []
     white = "getComputedStyle(document.body).backgroundColor"
     assert tab.evaluate(white) == "rgb(255, 255, 255)"
-    assert not tab.locator(".filter").first.is_visible()
+    for hidden in (".filter", ".search", ".csv", "#items"):
+        assert not tab.locator(hidden).first.is_visible()
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="needs axe-core")
@@ -193,6 +353,7 @@ def test_paper_is_white_and_cuts_nothing(browser, rich_page, scheme):
 @pytest.mark.parametrize("size", SIZES)
 def test_axe_finds_no_serious_fault(browser, rich_page, size, scheme):
     tab = opened(browser, rich_page, size, scheme)
+    tab.select_option("#item-other", index=2)
     # Sections out of sight are not laid out, and would not be looked at.
     tab.add_style_tag(content="section { content-visibility: visible !important }")
     tab.evaluate(AXE.read_text())
@@ -222,3 +383,28 @@ def test_sixty_models_on_sixty_topics_open_in_two_seconds(browser, tmp_path):
         metrics = session.send("Performance.getMetrics")["metrics"]
         assert {m["name"]: m["value"] for m in metrics}["ThreadTime"] < 2
         assert tab.evaluate("document.documentElement.scrollWidth") == SIZES[size]["width"]
+
+
+@pytest.mark.slow
+def test_a_million_scores_stay_within_five_megabytes(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    names = [f"item-{i:06d}" for i in range(200_000)]
+    ease = rng.beta(2, 1, len(names))
+    wide = pd.DataFrame({f"model-{m}": rng.random(len(names)) < ease for m in range(5)}).astype(int)
+    wide.insert(0, "item", names)
+    wide.to_csv(tmp_path / "wide.csv", index=False)
+    path = tmp_path / "report.html"
+    arguments = [str(tmp_path / "wide.csv"), "--models", "model-*", "--html", str(path)]
+    assert CliRunner().invoke(report, arguments).exit_code == 0
+    assert path.stat().st_size <= 5_000_000
+    everything = pd.read_csv(tmp_path / "report.items.csv").set_index("item")
+    pd.testing.assert_frame_equal(
+        everything.sort_index()[wide.columns[1:]], wide.set_index("item"), check_like=True
+    )
+    tab = opened(browser, path)
+    tab.select_option("#item-model", label="model-3")
+    tab.select_option("#item-other", label="model-1")
+    assert "report.items.csv" in tab.text_content("#items-left-out")
+    better = (wide["model-3"] > wide["model-1"]).sum()
+    assert f"model-3 is better on {better:,}, " in tab.text_content("#items-said")
+    assert tab.faults == []

@@ -71,11 +71,9 @@ def test_three_lines_of_notes_the_doubtful_first(tmp_path, capsys):
     few = capsys.readouterr().err.splitlines()
     assert run("compare", str(path), "-v") == 0
     notes = [line for line in capsys.readouterr().err.splitlines() if line[:7] != "warning"]
-    assert [line for line in few if line[:7] != "warning"] == [
-        "item ids start again in every topic: made unique by putting the topic in front",
-        "with gaps: 12.5% of the answers are not there (# all, + half or more, - less, . none)",
-        f"{len(notes) - 2} more notes: -v",
-    ]
+    first, second, last = (line for line in few if line[:7] != "warning")
+    assert first.startswith("item ids start again") and second.startswith("with gaps: 12.5")
+    assert last == f"{len(notes) - 2} more notes: -v"
     assert "model: column 'model'" in notes and "not used: length (--features)" not in few
     assert sum(line.startswith("warning: ") for line in few) == 1
     assert run("compare", str(path), "-q") == 0

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import warnings
 from importlib import import_module
 
 import click
@@ -11,7 +12,6 @@ import pytest
 from click.testing import CliRunner
 
 import skbench
-from skbench.report import terminal
 from skbench.report.wording import in_options
 
 QUOTED = re.compile(r"""(?<!\w)('[^']*'|"[^"]*")(?!\w)""")
@@ -77,6 +77,12 @@ def tables():
     yield "wide", pd.DataFrame({"id": range(4), "m1": [1, 0, 0, 1], "m2": [1, 1, 0, 1]})
     yield "metrics", pd.DataFrame({"id": range(3), "bleu": [0.1, 0.2, 0.4], "rouge": [1, 0, 0.3]})
     yield "votes", pd.DataFrame({"model_a": list("xy"), "model_b": list("yz"), "winner": "model_a"})
+    votes = pd.DataFrame({"model_a": np.resize(list("xyz"), 60),
+                          "model_b": np.resize(list("yzxzxy"), 60)})  # fmt: skip
+    yield "manyvotes", votes.assign(winner=np.resize(["model_a", "model_b", "tie", "tie"], 60),
+                                    topic="t", length=np.nan)  # fmt: skip
+    yield "won", votes.assign(winner="model_a")[::6]
+    yield "predicted", judged().rename(columns={"human": "y_true", "judge": "y_pred"})
     yield "judged", judged()
     yield "labels", judged()[["id", "human"]].rename(columns={"id": "key"})
     yield "silent", judged().assign(human=np.nan)
@@ -291,6 +297,25 @@ judge odd.csv --judge judge --human human --card
 judge texts.csv --judge judge --human human --card
 judge odd.csv --judge judge --human human --card --event never
 demo --output good.csv/x
+arena votes.csv
+arena nothing.csv
+arena good.csv
+arena manyvotes.csv --winner nothing
+arena manyvotes.csv --winner topic
+arena manyvotes.csv --cluster topic
+arena manyvotes.csv --covariates model_b
+arena manyvotes.csv --covariates length --ties davidson
+arena manyvotes.csv --position --scale logit --ties davidson
+arena won.csv
+metrics predicted.csv --truth nothing --prediction y_pred --by group
+metrics predicted.csv --truth y_true --prediction y_pred --by nothing
+metrics predicted.csv --metric auc --by group
+metrics predicted.csv --metric tpr --by group --positive never
+metrics predicted.csv --metric f1 --by id
+metrics predicted.csv
+metrics judged.csv
+metrics words.csv --truth score --prediction item --by topic --metric precision
+metrics nothing.csv --by group
 """.strip().splitlines()
 
 
@@ -316,9 +341,9 @@ def without_data(text):
 @pytest.mark.parametrize("line", COMMAND_LINES)
 def test_each_speaks_its_own_language(line, folder, monkeypatch):
     monkeypatch.chdir(folder)
-    of_python = []
+    of_python, warn = [], warnings.warn
     monkeypatch.setattr(
-        terminal, "in_options", lambda *told: of_python.append(told[0]) or in_options(*told)
+        warnings, "warn", lambda *a, **k: of_python.append(str(a[0])) or warn(*a, **k)
     )
     name, *arguments = shlex.split(line)
     done = CliRunner().invoke(getattr(import_module(f"skbench.report.{name}"), name), arguments)
@@ -326,14 +351,14 @@ def test_each_speaks_its_own_language(line, folder, monkeypatch):
     # Commands that are offered begin with the name of the program, and name files.
     said = [text for text in done.stderr.splitlines() if not text.startswith("skbench ")]
     assert said
+    if "argument.csv" not in line:  # names of models that look like arguments, without quotes
+        results = (x for x in done.stdout.splitlines() if not x.startswith("in Python: "))
+        said.append(" ".join(" ".join(results).split()))
     for text in said:
         assert not PYTHON.search(without_data(text)), text
-    for text in of_python:
-        if text.startswith("warning: "):
-            assert "--" not in without_data(text)
     error = getattr(getattr(done.exception, "__context__", None), "__cause__", None)
-    if error is not None:
-        assert "--" not in without_data(str(error))
+    for text in of_python if error is None else [*of_python, str(error)]:
+        assert "--" not in without_data(text)
 
 
 TABLE = click.Command(

@@ -1,106 +1,232 @@
 "use strict";
 const find = (id) => document.getElementById(id);
-const rowsOf = (id) => [...(find(id)?.tBodies[0].rows ?? [])];
-const textOf = (cell) => cell.textContent.trim();
+const textOf = (cell) => cell.textContent;
 
-function key(row, column, kind) {
-  const cell = row.cells[column];
-  const text = cell.dataset.value ?? textOf(cell);
-  if (kind === "t") return text.toLocaleLowerCase() || null;
-  const number = Number.parseFloat(text);
+function element(tag, text = "", className = "") {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  made.className = className;
+  return made;
+}
+
+// A table that is sorted, searched and saved. Its rows are kept here, each with its values: numbers
+// with all their digits, or text. Only rows that are shown are part of the document.
+class Listing {
+  // Rows come from the document, their numbers from `columns` (null for a column of text).
+  static read(id, columns = []) {
+    const table = find(id);
+    if (!table) return null;
+    const rows = [...table.tBodies[0].rows].map((row, i) => {
+      const values = [...row.cells].map((cell, j) => columns[j]?.[i] ?? textOf(cell));
+      const names = [...row.querySelectorAll(".name")].map(textOf);
+      return { element: row, values, names };
+    });
+    return new Listing(table, rows);
+  }
+
+  constructor(table, rows) {
+    this.table = table;
+    this.rows = rows;
+    this.words = []; // that names must contain
+    this.accepts = () => true; // what else a row must satisfy
+    this.most = Infinity; // rows in the document
+    table.tHead.addEventListener("click", (event) => {
+      const head = event.target.closest("button")?.parentElement;
+      if (head) this.sort(head);
+    });
+    document.querySelector(`.csv[data-of="${table.id}"]`).addEventListener("click", () => {
+      save(`${pageName()}.${table.id}.csv`, this.csv());
+    });
+  }
+
+  get heads() {
+    return [...this.table.tHead.rows[0].cells].filter((head) => !("drawn" in head.dataset));
+  }
+
+  get shown() {
+    const words = this.words.filter((word) => this.knows(word));
+    return this.rows.filter((row) => {
+      row.searched ??= row.names.join(" ").toLocaleLowerCase();
+      return words.every((word) => row.searched.includes(word)) && this.accepts(row);
+    });
+  }
+
+  // A word that is in no name here is meant for another table, and does not count in this one.
+  knows(word) {
+    return this.rows.some((row) => row.names.some((n) => n.toLocaleLowerCase().includes(word)));
+  }
+
+  place() {
+    const shown = this.shown;
+    const placed = shown.slice(0, this.most);
+    for (const row of placed) row.element ??= this.build(row);
+    this.table.tBodies[0].replaceChildren(...placed.map((row) => row.element));
+    let count =
+      shown.length < this.rows.length ? `${shown.length} of ${this.rows.length} rows` : "";
+    if (placed.length < shown.length) {
+      count = `first ${placed.length} of ${shown.length} rows; the CSV has all`;
+    }
+    find(`${this.table.id}-count`).textContent = count;
+  }
+
+  sort(head) {
+    const descending = head.getAttribute("aria-sort") === "ascending";
+    for (const other of this.heads) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", descending ? "descending" : "ascending");
+    const key = head.dataset.kind === "t" ? textKey : numberKey;
+    const column = head.cellIndex;
+    const way = descending ? -1 : 1;
+    const keys = new Map(this.rows.map((row) => [row, key(row.values[column])]));
+    this.rows.sort((a, b) => order(keys.get(a), keys.get(b), way));
+    this.place();
+  }
+
+  csv() {
+    const heads = this.heads;
+    const rows = this.shown.map((row) => row.values.slice(0, heads.length));
+    return [heads.map(textOf), ...rows].map((row) => row.map(csvCell).join(",") + "\n").join("");
+  }
+}
+
+const textKey = (value) => String(value).toLocaleLowerCase() || null;
+function numberKey(value) {
+  const number = Number.parseFloat(value);
   return Number.isNaN(number) ? null : number;
 }
+
 // What is blank comes last, whichever way.
 function order(a, b, way) {
   if (a === null || b === null) return (a === null) - (b === null);
   return (a < b ? -1 : a > b ? 1 : 0) * way;
 }
-for (const button of document.querySelectorAll(".sortable th button")) {
-  button.addEventListener("click", () => {
-    const head = button.parentElement, table = head.closest("table");
-    const descending = head.getAttribute("aria-sort") === "ascending";
-    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-    head.setAttribute("aria-sort", descending ? "descending" : "ascending");
-    const rows = [...table.tBodies[0].rows].map((row) => [key(row, head.cellIndex, head.dataset.kind), row]);
-    rows.sort(([a], [b]) => order(a, b, descending ? -1 : 1));
-    table.tBodies[0].append(...rows.map(([, row]) => row));
-  });
+
+function csvCell(value) {
+  const text = String(value ?? "");
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-// All words must occur, in any order.
-function matcher(input) {
-  const words = (input?.value ?? "").toLocaleLowerCase().split(/\s+/).filter(Boolean);
-  return (text) => words.every((word) => text.toLocaleLowerCase().includes(word));
-}
-function onInput(ids, act) {
-  let waiting;
-  for (const id of ids) {
-    find(id)?.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(act, 80); });
-  }
-  for (const form of document.querySelectorAll("form")) form.addEventListener("submit", (event) => event.preventDefault());
+function pageName() {
+  const file = location.pathname.split("/").pop();
+  return decodeURIComponent(file.replace(/\.[^.]*$/, "")) || "report";
 }
 
-const heat = find("heat"), groups = rowsOf("groups");
-const models = heat ? [...heat.tHead.rows[0].cells].slice(1).map(textOf) : [];
-const hiding = document.head.appendChild(document.createElement("style"));
-const names = groups.map((row) => (heat ? [textOf(row.cells[0]), textOf(row.cells[1])] : ["", textOf(row.cells[0])]));
-onInput(["topic-names", "model-names", "odd"], () => {
-  const topic = matcher(find("topic-names")), model = matcher(find("model-names"));
-  const odd = find("odd")?.checked ?? false;
-  const shownTopics = new Set(), shownModels = new Set();
-  let count = 0;
-  groups.forEach((row, i) => {
-    const [t, m] = names[i];
-    row.hidden = !(topic(t) && model(m) && (!odd || "odd" in row.dataset));
-    if (!row.hidden) { shownTopics.add(t); shownModels.add(m); count += 1; }
-  });
-  if (heat) {
-    for (const row of rowsOf("heat")) row.hidden = !shownTopics.has(textOf(row.cells[0]));
-    hiding.textContent = models.map((name, i) => (shownModels.has(name) ? "" : `#heat tr > :nth-child(${i + 2}){display:none}`)).join("");
-  }
-  find("count").textContent = `${count} of ${groups.length} groups`;
-});
+function save(name, text) {
+  const link = element("a");
+  link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
 
-const pairs = rowsOf("pairs");
-onInput(["pair-names", "pair-verdict"], () => {
-  const match = matcher(find("pair-names")), verdict = find("pair-verdict").value;
-  let count = 0;
-  for (const row of pairs) {
-    row.hidden = !(match(`${textOf(row.cells[0])} ${textOf(row.cells[2])}`) && (!verdict || row.dataset.verdict === verdict));
-    count += !row.hidden;
-  }
-  find("pair-count").textContent = `${count} of ${pairs.length} pairs`;
-});
+const numbers = JSON.parse(textOf(find("numbers")));
+const ranking = Listing.read("ranking", numbers.ranking);
+const pairs = Listing.read("pairs", numbers.pairs);
+const matrix = Listing.read("matrix");
+const groups = Listing.read("groups", numbers.groups);
+const heat = Listing.read("heat");
+const searched = [ranking, matrix, pairs, groups].filter(Boolean);
 
-// What a cell stands for is told below its table; the numbers are those of the rows further down.
-function telling(table, output, tell) {
-  if (!table) return;
-  for (const kind of ["pointerover", "click"]) {
-    table.addEventListener(kind, (event) => {
-      const cell = event.target.closest("tbody td");
-      const told = cell && tell(cell);
-      if (told) output.textContent = told;
+// The cells of heat map and matrix are pictures of rows of the tables below them.
+const keyOf = (...names) => names.join("\n");
+const groupAt = new Map(groups.rows.map((row) => [keyOf(...row.names), row]));
+const pairAt = new Map((pairs?.rows ?? []).map((row) => [keyOf(...row.names), row]));
+const heatModels = heat ? heat.heads.slice(1).map(textOf) : [];
+if (heat) {
+  const estimate = groups.heads.findIndex((head) => textOf(head) === "estimate");
+  for (const row of heat.rows) {
+    heatModels.forEach((model, i) => {
+      row.values[i + 1] = groupAt.get(keyOf(row.names[0], model))?.values[estimate] ?? "";
     });
   }
 }
-const groupAt = new Map(names.map(([t, m], i) => [`${t}\n${m}`, groups[i]]));
-telling(heat, find("cell"), (cell) => {
-  const topic = textOf(cell.parentElement.cells[0]), model = models[cell.cellIndex - 1];
-  const row = groupAt.get(`${topic}\n${model}`);
-  if (!row) return "";
-  const [n, direct, estimate, low, high] = [...row.cells].slice(2, 7).map(textOf);
-  return `${model}, ${topic}: ${estimate} (${low} to ${high}); own mean ${direct} of n = ${n}.`;
+for (const row of matrix?.rows ?? []) {
+  row.values = [...row.element.cells].map((cell, i) => (i ? cell.className : textOf(cell)));
+}
+
+// The heat map has the topics and the models of the groups that are shown.
+const hiding = document.head.appendChild(element("style"));
+function placeHeat() {
+  const shown = groups.shown;
+  const topics = new Set(shown.map((row) => row.names[0]));
+  const models = new Set(shown.map((row) => row.names[1]));
+  heat.accepts = (row) => topics.has(row.names[0]);
+  heat.place();
+  hiding.textContent = heatModels
+    .map((name, i) => (models.has(name) ? "" : `#heat tr > :nth-child(${i + 2}){display:none}`))
+    .join("");
+}
+
+function search() {
+  const words = find("search").value.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+  for (const listing of searched) {
+    listing.words = words;
+    listing.place();
+  }
+  if (heat) placeHeat();
+  const unknown = words.filter((word) => !searched.some((listing) => listing.knows(word)));
+  const matching = searched.filter((listing) => words.some((word) => listing.knows(word)));
+  const count = matching.reduce((sum, listing) => sum + listing.shown.length, 0);
+  const found = words.length ? `${count} rows` : "";
+  find("found").textContent = unknown.length ? `No name has ${unknown.join(", ")}.` : found;
+}
+let waiting;
+find("search").addEventListener("input", () => {
+  clearTimeout(waiting);
+  waiting = setTimeout(search, 80);
 });
-const pairAt = new Map(pairs.map((row) => [row.dataset.pair, row]));
-telling(find("matrix"), find("pair"), (cell) => {
-  const a = cell.parentElement.rowIndex - 1, b = cell.cellIndex - 1;
-  const row = pairAt.get(`${a}-${b}`) ?? pairAt.get(`${b}-${a}`);
-  if (!row) return "";
-  const [first, is, second, difference, low, high] = [...row.cells].map(textOf);
-  return `${first} is ${is} ${second}: ${difference} (${low} to ${high}).`;
+for (const form of document.querySelectorAll("form")) {
+  form.addEventListener("submit", (event) => event.preventDefault());
+}
+find("odd")?.addEventListener("input", (event) => {
+  groups.accepts = (row) => !event.target.checked || "odd" in row.element.dataset;
+  groups.place();
+  if (heat) placeHeat();
+});
+find("pair-verdict")?.addEventListener("input", (event) => {
+  const wanted = event.target.value;
+  pairs.accepts = (row) => !wanted || row.element.dataset.verdict === wanted;
+  pairs.place();
+});
+
+// What a cell stands for is written below its table; a click lists its items as well.
+function explain(listing, id, about) {
+  if (!listing) return;
+  const names = listing.heads.slice(1).map(textOf);
+  for (const kind of ["pointerover", "click"]) {
+    listing.table.addEventListener(kind, (event) => {
+      const cell = event.target.closest("tbody td");
+      const row = cell && cell.parentElement.cells[0];
+      const found = cell && about(textOf(row), names[cell.cellIndex - 1]);
+      if (!found) return;
+      find(id).textContent = found.sentence;
+      if (kind === "click") chooseItems(find(`${id}-items`), found.choice);
+    });
+  }
+}
+// The words of a row as they are printed in its cells.
+const printed = (row) => [...row.element.cells].map(textOf);
+explain(heat, "cell", (topic, model) => {
+  const row = groupAt.get(keyOf(topic, model));
+  if (!row) return null;
+  const [n, direct, estimate, low, high] = printed(row).slice(2);
+  const sentence = `${estimate} (${low} to ${high}); own mean ${direct} of n = ${n}.`;
+  return { sentence: `${model}, ${topic}: ${sentence}`, choice: { model, topic } };
+});
+explain(matrix, "pair", (model, other) => {
+  if (model === other) return null;
+  const choice = { model, other };
+  const row = pairAt.get(keyOf(model, other)) ?? pairAt.get(keyOf(other, model));
+  if (!row) return { sentence: `${model} and ${other}`, choice }; // one for which there was no room
+  const [first, is, second, difference, low, high] = printed(row);
+  return { sentence: `${first} is ${is} ${second}: ${difference} (${low} to ${high}).`, choice };
 });
 
 // On paper nothing can be opened.
 let closed = [];
-addEventListener("beforeprint", () => { closed = [...document.querySelectorAll("details:not([open])")]; for (const d of closed) d.open = true; });
-addEventListener("afterprint", () => { for (const d of closed) d.open = false; });
+addEventListener("beforeprint", () => {
+  closed = [...document.querySelectorAll("details:not([open])")];
+  for (const details of closed) details.open = true;
+});
+addEventListener("afterprint", () => {
+  for (const details of closed) details.open = false;
+});

@@ -68,7 +68,7 @@ def f1_variance(k, n):
     return 4 * jaccard * (1 - jaccard) / ((1 + jaccard) ** 4 * n)
 
 
-def equality_p_value(z, n, rng, sigma2=None, n_draws=4000):
+def equality_p_value(z, n, rng, sigma2=None, n_draws=2000):
     """P value of the hypothesis that all groups have the same true value.
 
     Parameters
@@ -81,7 +81,7 @@ def equality_p_value(z, n, rng, sigma2=None, n_draws=4000):
         Source of randomness.
     sigma2 : ndarray of shape (n_groups,), default=None
         Sampling variances of estimates that are no shares; these are taken as normal.
-    n_draws : int, default=4000
+    n_draws : int, default=2000
         Number of simulated sets of groups.
 
     Returns

@@ -24,7 +24,8 @@ def end_variances(mean, variance, n, low=0.0, high=1.0):
         Sampling variance of the mean, squared units of the score; of independent scores the sample
         variance divided by `n`, of clustered ones a cluster-robust variance.
     n : array-like of shape (n_groups,)
-        Number of scores.
+        Number of independent scores. Of clustered ones that of clusters, or the degrees of freedom
+        of `variance` plus 1: the worst case is then a cluster that fails as a whole.
     low, high : float or array-like of shape (n_groups,), default=0, 1
         Least and largest score there can be. An infinite bound leaves the variance as it is.
 
@@ -87,7 +88,10 @@ def worst_case_interval(mean, variance, n, df, confidence_level=0.95, low=0.0, h
     Each end has the variance of the sample plus one score at the bound on its side, around the
     mean as it is. Where scores vary the cost is small (.41 to .45 of width for 20 differences of
     right and wrong answers, 10% each way); where few are seen and all are alike, a t interval
-    forgets what it cannot have seen.
+    forgets what it cannot have seen. In clusters of five scores near .97, of 10 to 40 of which 2 to
+    10% fail as a whole, t covers .19 to .92, with one score more .43 to 1, with one cluster more
+    .92 to 1 (test_direct_intervals_cover_where_whole_passages_fail); in clusters that vary that
+    costs 12 to 45% of width.
 
     When not to use it: as `end_variances`.
 

@@ -239,7 +239,8 @@ def fit_ratings(votes, n_models, davidson=False):
         # The ratings sum to 0: any number added to their block leaves the steps as they are.
         information = at.information.copy()
         information[:n_models, :n_models] += weight.sum() / n_models**2
-        unit = np.sqrt(np.diag(information)) if unit is None else unit
+        if unit is None:
+            unit = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
         if not np.linalg.eigvalsh(information / np.outer(unit, unit))[0] > _SINGULAR:
             break
         inverse = np.linalg.inv(information)

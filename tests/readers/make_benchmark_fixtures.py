@@ -1,0 +1,284 @@
+"""Write the result files of benchmarks, by running the programs' own writers.
+
+Each program is run from an environment of its own, on outcomes of our own, without a network::
+
+    python make_benchmark_fixtures.py swe_bench   # pip install swebench
+    python make_benchmark_fixtures.py mteb        # pip install mteb torch
+    python make_benchmark_fixtures.py opencompass # pip install opencompass torch
+    python make_benchmark_fixtures.py mt_bench    # pip install --no-deps fschat
+    python make_benchmark_fixtures.py tau2        # not on PyPI: by its schema
+
+What each folder holds, and which versions wrote it, stands in fixtures/README.md.
+"""
+
+import json
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from types import ModuleType
+from unittest.mock import MagicMock
+
+from make_app_fixtures import MODELS, answered
+from make_fixtures import QUESTIONS, folder_for
+
+# Outcomes of each instance of SWE-bench: resolved, unresolved, empty patch, error, not submitted.
+INSTANCES = {
+    "django__django-11001": {"ours/alpha-1.5": "r", "ours/beta": "r"},
+    "django__django-11019": {"ours/alpha-1.5": "u", "ours/beta": "r"},
+    "django__django-11039": {"ours/alpha-1.5": "r", "ours/beta": "e"},
+    "sympy__sympy-12236": {"ours/alpha-1.5": "e", "ours/beta": "u"},
+    "sympy__sympy-12419": {"ours/alpha-1.5": "x", "ours/beta": "r"},
+    "sympy__sympy-12454": {"ours/alpha-1.5": "-", "ours/beta": "-"},
+}
+
+# Ratings of each question and turn of MT-Bench by model; None where the judge did not answer.
+RATINGS = {
+    (81, 1): (9, 7),
+    (81, 2): (8.5, None),
+    (82, 1): (9, 6),
+    (82, 2): (7, 5),
+    (111, 1): (4, 10),
+    (111, 2): (1, 6),
+    (112, 1): (10, 8),
+    (112, 2): (6, 6),
+}
+
+# Rewards of each task of tau2-bench by model and trial, or why there is none.
+SIMULATIONS = {
+    "0": {"gpt-alpha": (1.0, 1.0), "gpt-beta": (1.0, 0.0)},
+    "1": {"gpt-alpha": (0.0, "infrastructure_error"), "gpt-beta": (1.0, 1.0)},
+    "2": {"gpt-alpha": (0.0, "max_steps"), "gpt-beta": ("context_window_exceeded", 0.0)},
+}
+
+
+def make_swe_bench():
+    """Reports of two runs, from the logs that the harness leaves of each instance."""
+    from swebench.harness.reporting import make_run_report
+
+    folder = folder_for("swe_bench/two_models")
+    for model in ("ours/alpha-1.5", "ours/beta"):
+        predictions = {}
+        with tempfile.TemporaryDirectory() as work:
+            os.chdir(work)
+            logs = Path("logs/run_evaluation/our-run", model.replace("/", "__"))
+            for name, outcomes in INSTANCES.items():
+                outcome = outcomes[model]
+                if outcome == "-":
+                    continue
+                patch = "" if outcome == "e" else "diff --git a/x b/x"
+                predictions[name] = {
+                    "instance_id": name,
+                    "model_name_or_path": model,
+                    "model_patch": patch,
+                }
+                if outcome in "ru":
+                    (logs / name).mkdir(parents=True)
+                    report = {name: {"patch_exists": True, "resolved": outcome == "r"}}
+                    (logs / name / "report.json").write_text(json.dumps(report))
+            dataset = [{"instance_id": name} for name in INSTANCES]
+            make_run_report(predictions, dataset, "our-run", report_dir=folder)
+
+
+def make_mteb():
+    """Results of two encoders of ours on MTEB's own small tasks, one of them in two languages."""
+    os.environ |= {"HF_HUB_OFFLINE": "1", "HF_HOME": tempfile.mkdtemp()}
+    import mteb
+    from mteb.cache import ResultCache
+    from mteb.mocks.mock_tasks.classification import MockMultilingualClassificationTask
+    from mteb.mocks.mock_tasks.sts import MockSTSTask
+    from mteb.models.model_implementations.random_baseline import RandomEncoderBaseline
+    from mteb.models.model_meta import ModelMeta, ScoringFunction
+
+    folder = folder_for("mteb")
+    baseline = mteb.get_model("mteb/baseline-random-encoder")
+    for model, size in {"ours/alpha": 8, "ours/beta": 32}.items():
+        about = {
+            "name": model,
+            "revision": f"rev{size}",
+            "similarity_fn_name": ScoringFunction.COSINE,
+        }
+        encoder = RandomEncoderBaseline(baseline.mteb_model_meta.name, None, embed_dim=size)
+        encoder.mteb_model_meta = ModelMeta.create_empty(overwrites=about)
+        tasks = [MockMultilingualClassificationTask(), MockSTSTask()]
+        mteb.evaluate(encoder, tasks, cache=ResultCache(folder), show_progress_bar=False)
+
+
+def make_opencompass():
+    """Evaluations with details: one answer to an item, two answers, and by perplexity."""
+    os.environ |= {"HF_HUB_OFFLINE": "1", "HF_HOME": tempfile.mkdtemp()}
+    from datasets import Dataset
+    from mmengine.config import ConfigDict
+    from opencompass.datasets.base import BaseDataset
+    from opencompass.openicl.icl_evaluator import AccEvaluator, AccwithDetailsEvaluator
+    from opencompass.tasks.openicl_eval import OpenICLEvalTask
+
+    class Ours(BaseDataset):
+        @staticmethod
+        def load(path):
+            pairs = QUESTIONS[path].items()
+            return Dataset.from_list(
+                [{"question": asked, "answer": known} for asked, known in pairs]
+            )
+
+    def evaluated(model, name, topic, evaluator, predictions, n=1):
+        path = folder / "predictions" / model / f"{name}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({str(i): made for i, made in enumerate(predictions)}))
+        dataset = {
+            "abbr": name,
+            "type": Ours,
+            "path": topic,
+            "n": n,
+            "k": n,
+            "reader_cfg": {"input_columns": ["question"], "output_column": "answer"},
+            "infer_cfg": {},
+            "eval_cfg": {"evaluator": {"type": evaluator}},
+        }
+        OpenICLEvalTask(
+            ConfigDict(
+                models=[{"abbr": model, "type": "Ours", "path": model}],
+                datasets=[[dataset]],
+                work_dir=str(folder),
+                eval={"runner": {"task": {"dump_details": True}}},
+            )
+        ).run()
+
+    folder = folder_for("opencompass")
+    for model in MODELS:
+        for topic in QUESTIONS:
+            made = [
+                {"origin_prompt": question, "prediction": reply, "gold": target}
+                for name, _, question, target, reply in answered(model)
+                if name == topic
+            ]
+            again = [answer | {"prediction": answer["gold"]} for answer in made]
+            twice = topic == "sums"
+            made += again if twice else []
+            evaluated(model, topic, topic, AccwithDetailsEvaluator, made, 1 + twice)
+        likely = [
+            {f"label: {reply}": {"testing input": question, "PPL": 1.5}, "prediction": reply}
+            for topic, _, question, _, reply in answered(model)
+            if topic == "sums"
+        ]
+        evaluated(model, "sums_ppl", "sums", AccEvaluator, likely)
+    shutil.rmtree(folder / "predictions")
+
+
+def make_mt_bench():
+    """Judgments of FastChat's judge, single and in pairs, by a judge that we answer for."""
+    adapter = ModuleType("fastchat.model.model_adapter")
+    adapter.OPENAI_MODEL_LIST, adapter.ANTHROPIC_MODEL_LIST = ("gpt-4",), ()
+    adapter.get_conversation_template = lambda model: MagicMock(roles=("user", "assistant"))
+    stubs = ("openai", "anthropic", "fastchat.model")
+    sys.modules |= {name: MagicMock() for name in stubs} | {adapter.__name__: adapter}
+    from fastchat.llm_judge import common
+    from fastchat.llm_judge.gen_judgment import make_judge_pairwise, make_judge_single
+
+    single_file = folder_for("mt_bench/single") / "gpt-4_single.jsonl"
+    pair_file = folder_for("mt_bench_pairs") / "gpt-4_pair.jsonl"
+    kinds = ("single", "single-math", "pair", "pair-math")
+    prompts = {}
+    for kind in kinds:
+        version = "v2" if kind == "pair" else "v1"
+        for turns in ("", "-multi-turn"):
+            name = f"{kind}-{version}{turns}"
+            prompts[name] = {
+                "name": name,
+                "type": "single" if "single" in kind else "pairwise",
+                "prompt_template": "{question_2}" if turns else "{question}",
+                "system_prompt": "",
+                "output_format": "[[rating]]" if "single" in kind else "[[A]]",
+            }
+    single = make_judge_single("gpt-4", prompts)
+    pairwise = make_judge_pairwise("gpt-4", prompts)
+    for (question_id, turn), ratings in RATINGS.items():
+        math = 111 <= question_id <= 120
+        kind = ("math" if math else "default") + "-mt" * (turn == 2)
+        question = {"question_id": question_id, "turns": ["First?", "Then?"]}
+        answer = {"choices": [{"turns": ["one", "two"]}]}
+        shared = {"ref_answer": answer if math else None, "multi_turn": turn == 2}
+        for model, rating in zip(MODELS, ratings, strict=True):
+            said = "$ERROR$" if rating is None else f"Good. Rating: [[{rating}]]"
+            common.chat_completion_openai = lambda *args, said=said, **kwargs: said
+            match = common.MatchSingle(question, model, answer, single[kind], **shared)
+            common.play_a_match_single(match, str(single_file))
+        common.chat_completion_openai = lambda *args, **kwargs: "[[A]]"
+        match = common.MatchPair(question, *MODELS, answer, answer, pairwise[kind], **shared)
+        common.play_a_match_pair(match, str(pair_file))
+
+
+def make_tau2():
+    """Results in one file and in a folder, by the schema: src/tau2/data_model/simulation.py."""
+    folder = folder_for("tau2")
+    for model in ("gpt-alpha", "gpt-beta"):
+        runs = [
+            simulation(task, trial, outcome)
+            for task, outcomes in SIMULATIONS.items()
+            for trial, outcome in enumerate(outcomes[model])
+        ]
+        user = {"implementation": "user_simulator", "llm": "gpt-user", "llm_args": {}}
+        agent = {"implementation": "llm_agent", "llm": model, "llm_args": {"temperature": 0.0}}
+        results = {
+            "timestamp": "2026-11-25T14:00:00",
+            "info": {
+                "git_commit": "0" * 40,
+                "num_trials": 2,
+                "max_steps": 200,
+                "max_errors": 10,
+                "user_info": user | {"global_simulation_guidelines": None},
+                "agent_info": agent,
+                "environment_info": {"domain_name": "airline", "policy": "", "tool_defs": None},
+                "seed": 300,
+            },
+            "tasks": [{"id": task, "user_scenario": {"instructions": ""}} for task in SIMULATIONS],
+            "simulations": runs,
+            "simulation_index": None,
+        }
+        write_json(folder / "one_file" / f"{model}_airline.json", results)
+        place = folder / "folders" / f"{model}_airline"
+        for run in runs:
+            write_json(place / "simulations" / f"{run['id']}.json", run)
+        index = [
+            {
+                name: run[name]
+                for name in ("id", "task_id", "trial", "termination_reason", "duration")
+            }
+            | {"reward": run["reward_info"] and run["reward_info"]["reward"], "agent_cost": 0.01}
+            for run in runs
+        ]
+        del results["simulations"]
+        write_json(place / "results.json", results | {"simulation_index": index})
+
+
+def simulation(task, trial, outcome):
+    """A simulation as tau2-bench writes it; an agent that goes on and on gets no reward."""
+    ended, reward = ("user_stop", outcome) if isinstance(outcome, float) else (outcome, 0.0)
+    info = {"reward": reward, "reward_basis": ["DB"], "reward_breakdown": {"DB": reward}}
+    return {
+        "id": f"{task}-{trial}",
+        "task_id": task,
+        "timestamp": "2026-11-25T14:00:00",
+        "start_time": "2026-11-25T14:00:00",
+        "end_time": "2026-11-25T14:00:09",
+        "duration": 9.0,
+        "termination_reason": ended,
+        "agent_cost": 0.01,
+        "user_cost": 0.01,
+        "reward_info": None if ended == "infrastructure_error" else info,
+        "messages": [{"role": "user", "content": "Hello", "turn_idx": 0}],
+        "trial": trial,
+        "seed": 1,
+        "mode": "half_duplex",
+    }
+
+
+def write_json(path, value):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value, indent=2))
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        globals()[f"make_{name}"]()

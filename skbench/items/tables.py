@@ -133,7 +133,7 @@ class ScoreTable(NamedTuple):
                 f"{blank.any(axis=0).sum()} of {len(self.models)} models did not answer all "
                 f"{len(self.items)} items: {plain(self.models[worst])!r} lacks "
                 f"{blank[:, worst].sum()} ({lacking}). Leave "
-                'out these items or models, or pass missing="drop" or "wrong" (--missing).'
+                'out these items or models, or pass missing="drop" or "wrong".'
             )
         return self._replace(
             scores=np.where(blank, 0.0, self.scores),

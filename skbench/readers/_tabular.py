@@ -98,7 +98,7 @@ def _of_groups(table, columns, named, notes):
         for name in columns_of("topic", free)
         if not table.duplicated([*roles.get("model", []), name]).any()
     ]
-    if named["topic"] is None and finer and roles["topic"] != finer[:1]:
+    if named["topic"] is None and finer and roles.get("topic") != finer[:1]:
         roles["topic"] = finer[:1]
         said = [note for note in said if not note.startswith("topic:")]
         said.append(f"topic: column {finer[0]!r}, in which no group repeats (topic=)")

@@ -173,7 +173,7 @@ def _nothing_known(table, roles):
     models = [name for name in free if not is_metric(name)]
     numbers = [c for c in free_columns(table, taken) if pd.api.types.is_numeric_dtype(table[c])]
     choices = [{"score": name} for name in (free or numbers)[:3]]
-    if "model" not in roles and models:
+    if "model" not in roles and len(models) > 1:
         text += " If columns are models, name them; or name the score."
         choices.insert(0, {"models": _in_short(models, table.columns)})
     elif not choices:

@@ -9,8 +9,7 @@ from skbench.report.table import Column, Table
 from skbench.report.terminal import command_with, in_one_line, one_line, print_line
 from skbench.report.writers import print_grid
 
-_MOST_COLUMNS = 9
-_MOST_NOTES = 8
+_MOST = 8  # notes, or columns of a table: all fits on a screen
 _LONGEST_EXAMPLE = 30  # letters
 
 
@@ -41,11 +40,10 @@ def doctor(paths, by, form, **roles):
         if form == "json":
             about = {"columns": rows.columns, "notes": rows.notes, "formats": rows.formats}
             return print_json(about | found)
-        more = len(rows.notes) - _MOST_NOTES
+        more = len(rows.notes) - _MOST
         cut = [f"and {more} more notes (--json has them all)"] if more > 0 else []
-        notes = map(one_line, rows.notes[:_MOST_NOTES])
-        lines = *notes, *cut, *understanding.in_lines(found), found["units"]
-        for line in filter(None, lines):
+        notes = map(one_line, rows.notes[:_MOST])
+        for line in filter(None, (*notes, *cut, *understanding.in_lines(found), found["units"])):
             print_line(line)
         name, options = _next(rows, found)
         if name is None or "item" in options:
@@ -95,7 +93,7 @@ def _list_columns(paths):
         except (ValueError, OSError, ImportError):
             continue
         print_line(f"{path}: {len(table):,} rows, {len(table.columns)} columns")
-        shown, more = table.iloc[:, :_MOST_COLUMNS], table.columns[_MOST_COLUMNS:]
+        shown, more = table.iloc[:, :_MOST], table.columns[_MOST:]
         shown = shown.astype(str).where(shown.notna())
         examples = [", ".join(shown[name].dropna().unique()[:3]) for name in shown]
         columns = [

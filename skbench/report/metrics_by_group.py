@@ -107,8 +107,8 @@ def _read(file, truth, by):
     if by is None:
         others = [truth, *known, *columns_of("prediction", table.columns)]
         _ask("by", "the groups", _repeating(table, others))
-    check_exist([truth], table.columns, "--truth")
-    check_exist(by, table.columns, "--by")
+    check_exist([truth], table.columns, "truth=")
+    check_exist(by, table.columns, "by=")
     return table, truth, by
 
 
@@ -127,7 +127,7 @@ def _ask(option, what, candidates):
 def _predictions(table, metrics, given, taken):
     """Metric -> column of its predictions: as given, or by their usual names."""
     if given is not None:
-        check_exist([given], table.columns, "--prediction")
+        check_exist([given], table.columns, "prediction=")
         return dict.fromkeys(metrics, given)
     found = {}
     for metric in metrics:

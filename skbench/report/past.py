@@ -13,7 +13,7 @@ from skbench._printed import NUMBERS
 from skbench._undecided import Undecided
 from skbench.report import reading
 from skbench.report.tables import joined
-from skbench.report.terminal import DataError, say
+from skbench.report.terminal import DataError, one_line, say
 from skbench.report.understanding import counted
 
 _READING = ("model", "score", "item", "filter", "skip_bad_lines")
@@ -109,7 +109,11 @@ def read_bank(paths, file, by=None, roles=None, new=()):
     from skbench.bank import ItemBank
 
     if file is not None:
-        bank = ItemBank.load(file)
+        try:
+            bank = ItemBank.load(file)
+        except ValueError as error:
+            text = f"--bank: {error} Results of earlier models are read by --past."
+            raise DataError(one_line(text)) from error
         same = _named(bank.models_, new, "--bank")
         return bank.without(same) if same else bank
     roles = {name: value for name, value in (roles or {}).items() if name in _READING}
@@ -131,12 +135,10 @@ def _read_past(path, by, roles, name_it):
     """Rows of earlier models from one path: model, topic, item, score and others."""
     try:
         rows = reading.read(path, by, roles)
-    except Undecided as error:
-        # Other options are for the new results alone.
-        choices = [choice for choice in error.choices if set(choice) <= {*_READING, "topic"}]
-        raise Undecided(f"--past: {error.text}", choices) from error
     except ValueError as error:
-        raise ValueError(f"--past: {error}") from error
+        # Commands are not offered: their options would be for the new results, too.
+        text = error.text if isinstance(error, Undecided) else error
+        raise DataError(one_line(f"--past: {text}")) from error
     for note in rows.notes:
         say(f"past: {note}")
     if rows.groups is not None:

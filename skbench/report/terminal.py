@@ -28,6 +28,7 @@ _NOTES, MOST_NOTES, MOST_ROWS = "skbench.notes", "skbench.most_notes", "skbench.
 _ROUTINE = re.compile(
     r"(past: )?([\w -]+: (column '.*'$|\d+ files?$)|one column of scores|judge columns|not used)"
 )
+_LOSS = re.compile("skipped|left out|dropped|ignored|not taken for|no answer|count twice|differ in")
 _SUMMARY = re.compile(r"understood|crossed|repeats|clusters|(features|\w*page|picture|baseline): ")
 _NARROWEST_TEXT = 12  # columns to which names are folded on a narrow terminal
 _PLAIN_SECONDS = 20  # between lines of progress where there is no terminal
@@ -133,8 +134,10 @@ def print_notes():
 
 
 def _place_of_note(note):
-    """0 for what is doubtful or was left out, 1 for what sums up, 2 for how a file was read."""
-    return 2 if _ROUTINE.match(note) else 1 if _SUMMARY.match(note) else 0
+    """0 for what was left out or is doubtful, then choices, sums, and how a file was read."""
+    if _LOSS.search(note):
+        return 0
+    return 3 if _ROUTINE.match(note) else 2 if _SUMMARY.match(note) else 1
 
 
 def save_picture(figure, path):

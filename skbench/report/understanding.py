@@ -57,7 +57,7 @@ def in_lines(found):
     gaps = found["gaps"]
     if gaps:
         few = " (# all, + half or more, - less, . none)"
-        yield f"with gaps: {found['blank']:.2%} of the answers are not there{few}"
+        yield f"with gaps: {100 * found['blank']:.3g}% of the answers are not there{few}"
         for gap in gaps[:_MOST_MODELS]:
             marks = (next(mark for least, mark in _MARKS if x >= least) for x in gap["answered"])
             yield f"{''.join(marks)} {gap['model']}"

@@ -35,8 +35,9 @@ _ARGUMENTS = frozenset(
     "features bank baseline candidate event label_values margin population power_tuning n method "
     "prior_variance regressor".split()
 ) | set(_RENAMED)
-_QUOTED = r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)"""
-_VALUE = rf"{_QUOTED}|\[[^\]]*\]|\([^)]*\)|{{[^}}]*}}|\.\.\.|-?\w+(?:[.-]\w+)*"
+# Without ends, what files hold could make it slow.
+_QUOTED = r"""(?<!\w)(?:'(?:[^'\\]|\\.){0,999}'|"(?:[^"\\]|\\.){0,999}")(?!\w)"""
+_VALUE = rf"{_QUOTED}|\[[^][]*\]|\([^()]*\)|{{[^{{}}]*}}|\.\.\.|-?\w+(?:[.-]\w+)*"
 _API = "|".join(name for name in skbench.__all__ if name.lower() != name or "_" in name)
 _TOKEN = re.compile(
     rf"{_QUOTED}|\b(?P<api>{_API})\b(?:\((?P<inner>[^()]*)\))?"

@@ -119,7 +119,7 @@ def test_one_known_model_beside_unknown_columns_is_asked_about(saved):
     error = refusal(saved(table))
     assert error.choices == [{"models": ["gpt-4"]}, {"models": ["gpt-4", "ours"]}]
     beside = table.rename(columns={"gpt-4": "gpt4_confidence"})
-    assert refusal(saved(beside)).choices == [{"models": ["ours"]}, {"score": "ours"}]
+    assert refusal(saved(beside)).choices == [{"score": "ours"}]
 
 
 def test_people_and_a_judge_are_sent_to_judge(saved):

@@ -107,7 +107,7 @@ def test_errors_take_one_line(file, names):
 def test_real_clusters(data_folder):
     result = run(data_folder / "livecodebench_execution.csv.gz", "GPT-4-Turbo-1106", "Claude-2")
     text = " ".join(result.stdout.split())
-    assert "GPT-4-Turbo-1106 - Claude-2 = 7.056 (standard error 3.92" in text
+    assert "GPT-4-Turbo-1106 - Claude-2 = 7.1 (standard error 3.9" in text
     assert "Pairing on 479 shared items removes 47% of the variance" in text
     assert "cluster: column 'question_id'" in result.stderr
 

@@ -151,7 +151,7 @@ def test_gaps_have_a_map(written):
     ]
     result = run(doctor, written("\n".join(["model,task,id,correct", *rows])))
     lines = result.stdout.splitlines()
-    assert "with gaps: 29.17% of the answers are not there" in " ".join(lines)
+    assert "with gaps: 29.2% of the answers are not there" in " ".join(lines)
     assert "#-. bob" in lines
     assert not any("ada" in line for line in lines)
 

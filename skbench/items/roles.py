@@ -200,6 +200,15 @@ def check_exist(names, columns, option):
             )
 
 
+def check_model(name, models):
+    """Complain about a name that is no model, with those there are and the one that is like it."""
+    if name not in models:
+        shown = listed(models, most=6, show=repr)
+        raise ValueError(
+            f"There is no model {name!r}. There are: {shown}.{did_you_mean(name, models)}"
+        )
+
+
 def did_you_mean(name, names):
     """A question where one of the names is much like this one; else nothing."""
     alike = difflib.get_close_matches(str(name), map(str, names), n=1)

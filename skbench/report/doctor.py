@@ -2,15 +2,13 @@
 
 import click
 
-from skbench._lazy import later
 from skbench.report.formats import form_option, print_json
+from skbench.report.loaded_later import reading, understanding
 from skbench.report.options import Names, reading_options
 from skbench.report.table import Column, Table
 from skbench.report.terminal import command_with, in_one_line, one_line, print_line
 from skbench.report.writers import print_grid
 
-reading = later("skbench.report.reading")
-understanding = later("skbench.report.understanding")
 _MOST = 8  # notes, or columns of a table: all fits on a screen
 _LONGEST_EXAMPLE = 30  # letters
 

@@ -53,6 +53,7 @@ class Format(NamedTuple):
     ValueError.
     """
 
+    name: str  # as in `read_items(format=)`
     title: str
     signs: tuple  # sets of keys, of which the outermost object of a file has one whole
     records: Callable

@@ -153,9 +153,19 @@ def is_of_a_family(name):
     return bool(_FAMILY.match(plain)) and not told
 
 
+_SCORE_IN_NAME = re.compile(rf"_({'|'.join(METRICS.union(NAMES['score']))})$")
+
+
+def score_in(name):
+    """The score that the name of a model ends in, as in gpt-4o_f1; None where there is none."""
+    found = _SCORE_IN_NAME.search(normal(name))
+    return found and found[1]
+
+
 def is_beside_a_score(name):
     """Whether a name says that a column tells something else of an answer than its score."""
-    return _NO_SCORE.search(f"_{_fit(name)}") is not None
+    without_unit = re.sub(r" *\(.*", "", str(name))
+    return _NO_SCORE.search(f"_{_fit(without_unit)}") is not None
 
 
 def are_votes(columns):

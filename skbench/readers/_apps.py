@@ -81,4 +81,5 @@ def _mlflow(row, model, path):
 
 OPENAI = Format("OpenAI evals", ({"spec"},), _samples, _openai, "sample_id")
 DEEPEVAL = Format("DeepEval", ({"testCases"}, {"testRunData"}), _cases, _deepeval, "name")
-MLFLOW = Format("MLflow", ({"columns", "data"},), _rows, _mlflow, "row")
+_MLFLOW_SIGNS = ({"columns", "data"},)
+MLFLOW = Format("MLflow", _MLFLOW_SIGNS, _rows, _mlflow, "row", word=b'/score"')

@@ -22,7 +22,7 @@ def are_statistics(items):
     names = [name for name in items["item"].unique() if _STATISTIC.fullmatch(str(name))]
     named = items["item"].isin(names)
     # An item may be a function called sum: it is right or wrong, as others are.
-    return (named & ~items["score"].isin(items["score"][~named])).to_numpy()
+    return (named & ~items["score"].isin([0, 1, *items["score"][~named]])).to_numpy()
 
 
 def check_totals(rows, topics, counts=None):

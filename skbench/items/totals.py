@@ -22,7 +22,8 @@ def are_statistics(items):
     names = [name for name in items["item"].unique() if _STATISTIC.fullmatch(str(name))]
     named = items["item"].isin(names)
     # An item may be a function called sum: it is right or wrong, as others are.
-    return (named & ~items["score"].isin([0, 1, *items["score"][~named]])).to_numpy()
+    others = items["score"][~named].unique() if names else []
+    return (named & ~items["score"].isin([0, 1, *others])).to_numpy()
 
 
 def check_totals(rows, topics, counts=None):

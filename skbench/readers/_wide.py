@@ -71,7 +71,7 @@ def wide_models(table, named, models):
 def free_columns(table, taken):
     """Columns without a role, whose names do not tell that they are no scores."""
     labels = [*columns_of("label", table), *columns_of("answer", table)]
-    classes = (str(cell) for name in labels for cell in table[name].unique())  # columns of odds
+    classes = {str(cell) for name in labels for cell in table[name]}  # of columns of odds
     others = taken.union(labels, classes, *(columns_of(r, table) for r in ("prediction", "cost")))
     return [name for name in table if name not in others and not is_beside_a_score(name)]
 
@@ -140,8 +140,11 @@ def _refuse_other_rows(table):
                 *({"score": name} for name in (humans[0], judges[0])),
             ],
         )
-    labels = columns_of("label", table) or columns_of("answer", table)
-    predictions = columns_of("prediction", table)
+    labels, predictions = columns_of("label", table), columns_of("prediction", table)
+    if predictions and not labels:  # answers in words of their own equal none of the right ones
+        given = table[predictions[0]].astype(str)
+        answers = columns_of("answer", table)
+        labels = [name for name in answers if given.isin(table[name].astype(str)).mean() > 0.5]
     if labels and predictions:
         given = {"name": "metrics", "truth": labels[0], "prediction": predictions[0]}
         free = [name for name in table if name not in (labels[0], predictions[0])]
@@ -189,11 +192,11 @@ def _nothing_known(table, roles):
         "Cannot find the scores: no column has a usual name for them, or the name of a known "
         f"family of models. Columns: {listed(table.columns, most=12)}."
     )
-    free = [name for name in free_columns(table, taken) if table[name].nunique() > 1]
+    free = free_columns(table, taken)
     numbers = [name for name in free if pd.api.types.is_numeric_dtype(table[name])]
     scores = [name for name in free if may_be_scores(table[name])]
     scores = scores or [n for n in numbers if not _DESCRIBES_THE_ITEM.search(field(n))]
-    choices = [{"score": name} for name in scores[:3]]
+    choices = [{"score": name} for name in scores if table[name].nunique() > 1][:3]
     if "model" not in roles and len(models) > 1:
         text += " If columns are models, name them; or name the score."
         choices.insert(0, {"models": _in_short(models, table.columns)})

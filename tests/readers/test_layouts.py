@@ -254,10 +254,18 @@ def test_scores_of_one_model_and_its_answers_are_no_models(saved):
 def test_answers_beside_the_right_ones_go_to_metrics(saved):
     """As MMLU-Pro's own program writes them."""
     table = pd.DataFrame({"question_id": [1, 2], "answer": ["A", "C"], "answer_index": [0, 2]})
-    error = refusal(saved(table.assign(category=["law", "math"], pred=["A", "B"])))
+    error = refusal(saved(table.assign(category=["law", "math"], pred=["A", "A"])))
     assert {(c["name"], c["truth"], c["prediction"]) for c in error.choices} == {
         ("metrics", "answer", "pred")
     }
+    words = pd.DataFrame({"answer": ["Paris", "7"], "predicted": ["It is Paris", "seven"]})
+    assert refusal(saved(words.assign(grade=["CORRECT", "WRONG"]))).choices == [{"score": "grade"}]
+
+
+def test_lists_in_a_file_are_no_scores(tmp_path):
+    table = pd.DataFrame({"id": [1, 2], "answer": [["a"], ["b"]], "pred": [["a"], ["c"]]})
+    table.assign(m=[{"acc": 1}, {"acc": 0}], ok=[1, 0]).to_parquet(tmp_path / "t.parquet")
+    assert {"score": "ok"} in refusal(tmp_path / "t.parquet").choices
 
 
 @pytest.mark.parametrize("name", ["mean", "Average", "TOTAL"])

@@ -192,10 +192,13 @@ def _nothing_known(table, roles):
         "Cannot find the scores: no column has a usual name for them, or the name of a known "
         f"family of models. Columns: {listed(table.columns, most=12)}."
     )
-    free = free_columns(table, taken)
+    free = [
+        name
+        for name in free_columns(table, taken)
+        if not _DESCRIBES_THE_ITEM.search(field(name).removeprefix("is_"))
+    ]
     numbers = [name for name in free if pd.api.types.is_numeric_dtype(table[name])]
-    scores = [name for name in free if may_be_scores(table[name])]
-    scores = scores or [n for n in numbers if not _DESCRIBES_THE_ITEM.search(field(n))]
+    scores = [name for name in free if may_be_scores(table[name])] or numbers
     choices = [{"score": name} for name in scores if table[name].nunique() > 1][:3]
     if "model" not in roles and len(models) > 1:
         text += " If columns are models, name them; or name the score."

@@ -42,10 +42,10 @@ NAMES = {
 METRICS = frozenset(
     "faithfulness answer_relevancy answer_relevance context_precision context_recall "
     "context_relevancy context_entity_recall answer_correctness answer_similarity "
-    "semantic_similarity groundedness relevance coherence fluency "
-    "helpfulness harmlessness conciseness correctness bleu rouge rouge_1 rouge_2 rouge_l rouge1 "
-    "rouge2 rougel meteor bertscore bert_score chrf comet precision recall f1_score f1_macro "
-    "f1_micro auc roc_auc mcc mc1 mc2 ndcg map mrr".split()
+    "semantic_similarity groundedness relevance coherence fluency helpfulness harmlessness "
+    "conciseness correctness bleu rouge rouge_1 rouge_2 rouge_l rouge1 rouge2 rougel meteor "
+    "bertscore bert_score chrf comet precision recall f1_score f1_macro f1_micro auc roc_auc mcc "
+    "mc1 mc2 ndcg map mrr".split()
 )
 # Votes: columns of the two models, of the winner, or of each outcome; and words for an outcome.
 VOTE_MODELS = [
@@ -83,13 +83,16 @@ WORDS_OF_FAMILIES = (
 _FAMILY = re.compile(
     rf"({'|'.join(FAMILIES)})([0-9_]|$)|({'|'.join(WORDS_OF_FAMILIES)})_?[0-9]+(_[0-9]+)?b?(_|$)"
 )
-# What is told of a model's answer beside its score, or is better where it is less.
+# What is told of a model's answer beside its score, or is better where it is less; and what
+# is an item or one of several answers to it, such as q7 or attempt_2.
 _NO_SCORE = re.compile(
     r"_(tokens?|cost|price|usd|latency|seconds|time|duration|length|len|chars|words|answer|output|"
     r"response|text|prompt|reason|explanation|logprob|prob|confidence|certainty|perplexity|loss|"
     r"error|[wct]er|rmse|mae|mse|toxicity|bias|hallucination|rank|elo|votes?|wins?|id|index|version|"
     r"date|url|label|class|model|start|end|tokens_(sent|received))$"
+    r"|^_(q|question|item|sample|task|attempt|trial|run|seed|epoch)?_?[0-9]+$"
 )
+IN_RECORD = re.compile(r".*\.(?=[A-Za-z_])")  # in front of a field; gpt-4.1 is none
 ROLES = ("model", "item", "cluster", "topic", "score")  # what a row of results may have
 
 
@@ -133,7 +136,7 @@ def _refuse_equals(role, matches):
     """Of two columns of one name, at the same depth or not, nobody can tell which is meant."""
     first = matches[0]
     equal = [
-        name for name in matches if _fit(name) == _fit(first) and _depth(name) == _depth(first)
+        name for name in matches if field(name) == field(first) and _depth(name) == _depth(first)
     ]
     if len(equal) > 1 and role != "cluster":
         option = "topic" if role == "topic" else role
@@ -144,7 +147,7 @@ def _refuse_equals(role, matches):
 
 def is_metric(name):
     """Whether a column bears the name of a metric."""
-    return _fit(name) in METRICS
+    return field(name) in METRICS
 
 
 def is_of_a_family(name):
@@ -154,19 +157,9 @@ def is_of_a_family(name):
     return bool(_FAMILY.match(plain)) and not told
 
 
-_SCORE_IN_NAME = re.compile(rf"_({'|'.join(METRICS.union(NAMES['score']))})$")
-
-
-def score_in(name):
-    """The score that the name of a model ends in, as in gpt-4o_f1; None where there is none."""
-    found = _SCORE_IN_NAME.search(normal(name))
-    return found and found[1]
-
-
 def is_beside_a_score(name):
     """Whether a name says that a column tells something else of an answer than its score."""
-    without_unit = re.sub(r" *\(.*", "", str(name))
-    return _NO_SCORE.search(f"_{_fit(without_unit)}") is not None
+    return _NO_SCORE.search(f"_{field(str(name).split(' (')[0])}") is not None
 
 
 def are_votes(columns):
@@ -265,13 +258,13 @@ def _usual_names(role, roles):
 def _matches(columns, usual_names, taken):
     """Columns by order of the names; of one name, those that are it whole come first."""
     free = sorted((name for name in columns if name not in taken), key=_depth)
-    fit = (name for usual in usual_names for name in free if usual in (normal(name), _fit(name)))
+    fit = (name for usual in usual_names for name in free if usual in (normal(name), field(name)))
     return list(dict.fromkeys(fit))
 
 
-def _fit(name):
+def field(name):
     """The last part of a name with dots, where totalCost is total_cost."""
-    return normal(re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", str(name).rsplit(".", 1)[-1]))
+    return normal(re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", IN_RECORD.sub("", str(name))))
 
 
 def _depth(name):

@@ -4,10 +4,7 @@ import re
 
 import pandas as pd
 
-_STATISTIC = re.compile(
-    r"((grand|all) )?(mean|average|avg|total|overall|sum|median|std|stdev|stderr)( score)?:?",
-    re.IGNORECASE,
-)
+_STATISTIC = re.compile("(mean|average|avg|total|overall|sum|median|std)( score)?", re.IGNORECASE)
 _FEWEST_OTHERS = 2  # topics that a total is made of
 _SURE = 3  # different sums that agree, beyond chance
 _NEAR = 1e-6  # of sums of scores
@@ -22,11 +19,11 @@ _TOTAL = re.compile(
 
 def are_statistics(items):
     """Which rows hold the mean of the others, or a like number, by label and score."""
-    named = items["item"].isin(
-        [name for name in items["item"].unique() if _STATISTIC.fullmatch(str(name))]
-    )
+    names = [name for name in items["item"].unique() if _STATISTIC.fullmatch(str(name))]
+    named = items["item"].isin(names)
     # An item may be a function called sum: it is right or wrong, as others are.
-    return (named & ~items["score"].isin(items["score"][~named])).to_numpy()
+    others = items["score"][~named].unique() if names else []
+    return (named & ~items["score"].isin([0, 1, *others])).to_numpy()
 
 
 def check_totals(rows, topics, counts=None):

@@ -44,6 +44,7 @@ def find(paths, only=None):
             continue
         for file in _files(path):
             kind = recognize(file) if file.exists() else _DANGLING
+            kind = "empty" if kind == "table" and _has_no_rows(file) else kind
             (found if kind in TITLES else ignored).setdefault(kind, []).append(file)
     return {kind: list(dict.fromkeys(files)) for kind, files in found.items()}, _in_words(ignored)
 
@@ -52,6 +53,12 @@ def _files(folder):
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         yield from (Path(place, name) for name in sorted(names) if not name.startswith("."))
+
+
+def _has_no_rows(file):
+    """Whether a table as text is a line of names alone, as a run that failed leaves it."""
+    lines = beginning(file, _HEADS[0]).splitlines()
+    return kind_of(file) in (".csv", ".tsv") and len(lines) == 1 and len(lines[0]) < _HEADS[0] / 2
 
 
 def _refusal(path, kind):

@@ -9,17 +9,21 @@ import pandas as pd
 from skbench._checks import listed
 from skbench._undecided import Undecided
 from skbench.items.roles import (
+    IN_RECORD,
+    METRICS,
+    NAMES,
     are_votes,
     check_exist,
     columns_of,
+    field,
     find_roles,
     is_beside_a_score,
     is_metric,
     is_of_a_family,
     judge_columns,
-    score_in,
+    normal,
 )
-from skbench.readers._scores import FAILED, WORDS, in_small_letters
+from skbench.readers._scores import FAILED, WORDS, as_numbers, in_small_letters
 
 _ANSWERS = {"yes", "no", "y", "n"}  # of people and models, as often as verdicts on them
 _MOST_WORDS = 50  # different cells, beyond which a column of text holds no scores
@@ -27,16 +31,10 @@ _MOST_GROUPS = 30  # different cells of a column that may be named as groups
 # A column called is_multiple_choice or n_options describes the item, not a model; sd or ci
 # describe a number, and one letter names one.
 _DESCRIBES_THE_ITEM = re.compile(
-    r"^(is|has|in|n|num|number)[_ ]|^(se|sd|std|var|cv|ci|low|high|p[_ ]?value|weight)\d*$"
-    r"|^(difficulty|discrimination|order|position)$|_(se|sd|std|stderr|ci)$|^[cknpqryz]$",
-    re.IGNORECASE,
+    r"^(is|has|in|n|num|number)_|^(se|sd|std|var|cv|ci|low|high|p_?value|weight)\d*$"
+    r"|^(difficulty|discrimination|order|position)$|_(se|sd|std|stderr|ci)$|^[cknpqryz]$"
 )
-# An item, or one of several answers to it.
-_NUMBERED = re.compile(
-    r"(q|question|item|sample|task|attempt|trial|run|seed|epoch)?[_ ]?\d+", re.IGNORECASE
-)
-_IN_RECORD = re.compile(r".*\.(?=[A-Za-z_])")  # in front of a field; gpt-4.1 is none
-_LIKE_A_NUMBER = re.compile(r"[-+]?\.?\d.*")
+_OF_ONE_MODEL = re.compile(rf"_({'|'.join(METRICS.union(NAMES['score']))})$")  # as in gpt-4o_f1
 
 
 def wide_models(table, named, models):
@@ -72,17 +70,10 @@ def wide_models(table, named, models):
 
 def free_columns(table, taken):
     """Columns without a role, whose names do not tell that they are no scores."""
-    labels, beside = (
-        [name for role in roles for name in columns_of(role, table)]
-        for roles in (("label", "answer"), ("prediction", "cost"))
-    )
-    classes = [str(cell) for name in labels for cell in table[name].unique()]  # in columns of odds
-    others = taken.union(labels, beside, classes)
-    return [
-        name
-        for name in table
-        if not (name in others or is_beside_a_score(name) or _NUMBERED.fullmatch(str(name)))
-    ]
+    labels = [*columns_of("label", table), *columns_of("answer", table)]
+    classes = {str(cell) for name in labels for cell in table[name]}  # of columns of odds
+    others = taken.union(labels, classes, *(columns_of(r, table) for r in ("prediction", "cost")))
+    return [name for name in table if name not in others and not is_beside_a_score(name)]
 
 
 def may_be_models(table, taken):
@@ -90,16 +81,12 @@ def may_be_models(table, taken):
     free = [
         name
         for name in free_columns(table, taken)
-        if may_be_scores(table[name]) and not _describes_the_item(name)
+        if may_be_scores(table[name]) and not _DESCRIBES_THE_ITEM.search(field(name))
     ]
     binary = [name for name in free if table[name].nunique() <= 2]
     models = [name for name in binary or free if not is_metric(name)]
     # Fields of different records are not of one kind.
-    return models if len({"".join(_IN_RECORD.findall(str(name))) for name in models}) == 1 else []
-
-
-def _describes_the_item(name):
-    return _DESCRIBES_THE_ITEM.search(_IN_RECORD.sub("", str(name))) is not None
+    return models if len({"".join(IN_RECORD.findall(str(name))) for name in models}) == 1 else []
 
 
 def _in_roles(roles):
@@ -153,8 +140,11 @@ def _refuse_other_rows(table):
                 *({"score": name} for name in (humans[0], judges[0])),
             ],
         )
-    labels = columns_of("label", table) or columns_of("answer", table)
-    predictions = columns_of("prediction", table)
+    labels, predictions = columns_of("label", table), columns_of("prediction", table)
+    if predictions and not labels:  # answers in words of their own equal none of the right ones
+        given = table[predictions[0]].astype(str)
+        answers = columns_of("answer", table)
+        labels = [name for name in answers if given.isin(table[name].astype(str)).mean() > 0.5]
     if labels and predictions:
         given = {"name": "metrics", "truth": labels[0], "prediction": predictions[0]}
         free = [name for name in table if name not in (labels[0], predictions[0])]
@@ -181,14 +171,10 @@ def _refuse_predictions(table, families):
 
 def _refuse_several_scores(families):
     """Refuse columns of which some hold one score of a model, and others another."""
-    of_score = {}
-    for name in families:
-        of_score.setdefault(score_in(name), []).append(name)
-    if len(of_score) > 1:
-        raise Undecided(
-            f"Columns {listed(families)} hold different scores of models.",
-            [{"models": names} for names in of_score.values()],
-        )
+    scores = [str(_OF_ONE_MODEL.findall(normal(name))) for name in families]
+    choices = [{"models": list(names)} for _, names in pd.Series(families).groupby(scores)]
+    if len(choices) > 1:
+        raise Undecided(f"Columns {listed(families)} hold different scores of models.", choices)
 
 
 def _nothing_known(table, roles):
@@ -206,11 +192,14 @@ def _nothing_known(table, roles):
         "Cannot find the scores: no column has a usual name for them, or the name of a known "
         f"family of models. Columns: {listed(table.columns, most=12)}."
     )
-    free = [name for name in free_columns(table, taken) if table[name].nunique() > 1]
+    free = [
+        name
+        for name in free_columns(table, taken)
+        if not _DESCRIBES_THE_ITEM.search(field(name).removeprefix("is_"))
+    ]
     numbers = [name for name in free if pd.api.types.is_numeric_dtype(table[name])]
-    scores = [name for name in free if may_be_scores(table[name])]
-    scores = scores or [name for name in numbers if not _describes_the_item(name)]
-    choices = [{"score": name} for name in scores[:3]]
+    scores = [name for name in free if may_be_scores(table[name])] or numbers
+    choices = [{"score": name} for name in scores if table[name].nunique() > 1][:3]
     if "model" not in roles and len(models) > 1:
         text += " If columns are models, name them; or name the score."
         choices.insert(0, {"models": _in_short(models, table.columns)})
@@ -228,12 +217,10 @@ def _in_short(names, columns):
 
 
 def _holds_scores(column):
-    """Whether cells are numbers or words for scores: those of a column of answers are not."""
-    values = column.dropna()
-    if not pd.api.types.is_numeric_dtype(column):
-        known = (WORDS.__contains__, FAILED.fullmatch, _LIKE_A_NUMBER.fullmatch)
-        values = [c for c in in_small_letters(values) if any(is_known(c) for is_known in known)]
-    return 2 * len(values) >= max(1, column.count())
+    """Whether most cells can be read as scores: those of a column of answers cannot."""
+    others = []
+    as_numbers(column, "", [], lambda *cell: others.append(cell))
+    return 2 * len(others) <= column.count()
 
 
 def may_be_scores(column):

@@ -52,7 +52,9 @@ def doctor(paths, by, form, **roles):
         if name is None or "item" in options:
             print_line(reading.NO_SPREAD)
         if name is not None:
-            print_line(f"in Python: skbench.read_items({_arguments(paths, {'topic': by} | roles)})")
+            means = rows.groups is not None and "k" not in rows.groups  # there are no items
+            reader = "readers.read_with_notes" if means else "read_items"
+            print_line(f"in Python: skbench.{reader}({_arguments(paths, {'topic': by} | roles)})")
             print_line(f"next: {command_with(name, **options)}")
 
 

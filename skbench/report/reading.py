@@ -173,10 +173,14 @@ def population_of(asked, items, past=False):
 
 def need_columns(items, *names, told="no column"):
     """Refuse rows without a column of this role."""
+    from skbench.items.roles import columns_of
+
     for name in names:
         if name not in items:
             # What is a model or topic only the user knows; most columns of names may be items.
-            free = other_columns(items) if name == "item" else []
+            roles = ("label", "prediction", "answer", "cost")
+            beside = {c for role in roles for c in columns_of(role, items)}
+            free = [c for c in other_columns(items) if name == "item" and c not in beside]
             commands = [command_with(item=c) for c in free if items[c].dtype.kind not in "fbc"]
             text = f"{told} has a usual name for the {name}. Pass --{name} COLUMN."
             raise DataError(text, commands[:3])

@@ -227,6 +227,78 @@ def test_the_users_format_decides_before_the_contents(saved):
     assert read_items(path, format="table")["score"].tolist() == [1]
 
 
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"attempt_1": [1, 0], "attempt_2": [0, 0]},  # answers to an item
+        {"q1": [1, 0], "q2": [0, 0], "7": [1, 1]},  # items, where rows are models
+        {"A": [0.1, 0.9], "B": [0.9, 0.1], "gold": ["A", "B"]},  # options
+        {"wer": [0.1, 0.2], "totalCost": [1.0, 0.5], "answer_index": [1, 0]},
+        {"out.ok": [1, 0], "stats.n": [1, 1]},  # fields of two records
+    ],
+)
+def test_no_column_is_offered_as_a_model_that_is_none(saved, columns):
+    error = refusal(saved(pd.DataFrame({"id": ["a", "b"]} | columns)))
+    assert [choice for choice in error.choices if choice != {"score": "out.ok"}] == []
+
+
+def test_scores_of_one_model_and_its_answers_are_no_models(saved):
+    table = pd.DataFrame({"id": [1, 2], "gpt-4o": ["Paris", "Rome"], "gpt-4o F1": [0.5, 1.0]})
+    table = table.assign(**{"gpt-4o EM": [0, 1], "claude-3 F1": [1.0, 1.0], "claude-3 EM": [1, 1]})
+    error = refusal(saved(table))
+    assert {"models": ["gpt-4o EM", "claude-3 EM"]} in error.choices
+    for choice in error.choices:
+        assert read_items(saved(table), **choice)["model"].nunique() == 2
+
+
+def test_answers_beside_the_right_ones_go_to_metrics(saved):
+    """As MMLU-Pro's own program writes them."""
+    table = pd.DataFrame({"question_id": [1, 2], "answer": ["A", "C"], "answer_index": [0, 2]})
+    error = refusal(saved(table.assign(category=["law", "math"], pred=["A", "A"])))
+    assert {(c["name"], c["truth"], c["prediction"]) for c in error.choices} == {
+        ("metrics", "answer", "pred")
+    }
+    words = pd.DataFrame({"answer": ["Paris", "7"], "predicted": ["It is Paris", "seven"]})
+    assert refusal(saved(words.assign(grade=["CORRECT", "WRONG"]))).choices == [{"score": "grade"}]
+
+
+def test_lists_in_a_file_are_no_scores(tmp_path):
+    table = pd.DataFrame({"id": [1, 2], "answer": [["a"], ["b"]], "pred": [["a"], ["c"]]})
+    table.assign(m=[{"acc": 1}, {"acc": 0}], ok=[1, 0]).to_parquet(tmp_path / "t.parquet")
+    assert {"score": "ok"} in refusal(tmp_path / "t.parquet").choices
+
+
+@pytest.mark.parametrize("name", ["mean", "Average", "TOTAL"])
+def test_a_row_that_sums_up_the_others_is_no_item(saved, name):
+    scores = pd.DataFrame({"item": [1, 2, 3], "gpt-4o": [1, 0, 1], "claude-3": [1, 1, 0]})
+    total = pd.DataFrame({"item": [name], "gpt-4o": 0.67, "claude-3": 0.66})
+    path = saved(pd.concat([scores, total]))
+    assert f"row 4: item {name!r} is no item" in str(refusal(path))
+    assert read_items(path, skip_bad_lines=True)["score"].tolist() == [1, 0, 1, 1, 1, 0]
+    functions = pd.DataFrame({"model": "m", "item": ["sum", "mean", "f"], "score": [1, 0, 1]})
+    assert len(read_items(saved(functions))) == 3
+
+
+def test_marks_and_grades_are_words_for_scores(saved):
+    grades = ["✓", "✗", "CORRECT", "INCORRECT", "NOT_ATTEMPTED", "SKIP"]
+    path = saved(pd.DataFrame({"model": "m", "question_id": range(6), "grade": grades}))
+    assert refusal(path).choices == [{"score": "grade"}]
+    assert read_items(path, score="grade")["score"].tolist() == [1, 0, 1, 0, 0]
+
+
+def test_names_in_camel_case_are_known(saved):
+    path = saved([{"modelName": "m", "questionId": 7, "isCorrect": True}], "a.json")
+    assert read_items(path).values.tolist() == [["m", 7, 1.0]]
+
+
+def test_a_run_that_left_a_line_of_names_alone_is_left_out(tmp_path):
+    for name, rows in (("gpt", "1,1\n"), ("claude", "1,0\n"), ("failed", "")):
+        (tmp_path / f"{name}.csv").write_text("item,score\n" + rows)
+    read = read_with_notes(tmp_path)
+    assert set(read.items["model"]) == {"gpt", "claude"}
+    assert "ignored 1 file (empty): failed.csv" in read.notes
+
+
 def test_documents_that_only_look_like_the_log_of_a_program(saved):
     """Tables that pandas and W&B write have MLflow's keys, and many documents EuroEval's."""
     split = saved({"columns": ["id", "score"], "data": [[1, 1], [2, 0]]}, "s.json")

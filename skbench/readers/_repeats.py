@@ -51,11 +51,11 @@ def with_unique_items(items, roles, notes, place, bad):
 
 def _unique_over_topics(items, keys, roles, notes):
     """Items by other names where their ids start again in every topic."""
-    pair = [name for name in ("model", "item") if name in keys]
-    if not items.drop_duplicates(keys).duplicated(pair).any():
+    topics = [name for name in keys if name not in ("model", "item")]
+    if not items[[*topics, "item"]].drop_duplicates().duplicated("item").any():
         return items
     notes.append("item ids start again in every topic: made unique by putting the topic in front")
-    parts = [items[name].astype(str) for name in (*(k for k in keys if k not in pair), "item")]
+    parts = [items[name].astype(str) for name in (*topics, "item")]
     items = items.assign(item=parts[0].str.cat(parts[1:], sep="/"))
     return items.assign(cluster=items["item"]) if roles.get("cluster") == roles["item"] else items
 

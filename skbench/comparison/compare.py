@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from skbench._checks import check_confidence_level, check_option, listed, plain
+from skbench._checks import check_confidence_level, check_option, plain
 from skbench._types import Bounds, Names, Population, Rows
 from skbench.comparison._comparison import POWER, ModelComparison
 from skbench.comparison._pair_warnings import has_no_spread, warn_of_pairs, warn_of_units
@@ -19,6 +19,7 @@ from skbench.comparison.posterior import (
     posterior_with_bank,
 )
 from skbench.containers import ON_AVERAGE, UNLESS_SKEWED, Estimate
+from skbench.items.roles import check_model
 from skbench.items.rows import check_cluster_weight
 from skbench.items.tables import MISSING, score_table
 from skbench.stats.intervals.moments import divided
@@ -225,9 +226,8 @@ def pair_positions(table, a, b):
     """Positions of the models of each pair; empty for all pairs."""
     models = list(table.models)
     for name in (a, b):
-        if name is not None and name not in models:
-            shown = listed(models, most=3, show=repr)
-            raise ValueError(f"There is no model {name!r}. There are: {shown}.")
+        if name is not None:
+            check_model(name, models)
     if a is None and b is not None:
         raise ValueError(f"b={b!r} needs an a to be compared with. Pass a=..., or b alone as a.")
     if a is not None and a == b:

@@ -6,6 +6,7 @@ whole name or, where dots tell how deep it stood in a record, the last part of i
 
 import difflib
 import re
+from functools import cache
 
 import pandas as pd
 
@@ -199,13 +200,22 @@ def check_exist(names, columns, option):
             )
 
 
+def check_model(name, models):
+    """Complain about a name that is no model, with those there are and the one that is like it."""
+    if name not in models:
+        shown = listed(models, most=6, show=repr)
+        raise ValueError(
+            f"There is no model {name!r}. There are: {shown}.{did_you_mean(name, models)}"
+        )
+
+
 def did_you_mean(name, names):
     """A question where one of the names is much like this one; else nothing."""
     alike = difflib.get_close_matches(str(name), map(str, names), n=1)
     return f" Did you mean {alike[0]!r}?" if alike else ""
 
 
-_WHOLE = re.compile(r"0*([0-9]+)(\.0+)?")
+_WHOLE = r"^0*([0-9]+)(\.0+)?$"
 
 
 def labels_alike(items):
@@ -213,18 +223,18 @@ def labels_alike(items):
     for role in ("model", "topic", "item"):
         if role not in items or pd.api.types.is_numeric_dtype(items[role]):
             continue
-        forms = {}
-        for label in items[role].unique():
-            form = " ".join(str(label).casefold().split())
-            whole = _WHOLE.fullmatch(form)
-            forms.setdefault(whole[1] if whole else form, []).append(str(label))
-        alike = [labels for labels in forms.values() if len(labels) > 1]
-        if alike:
-            yield (
-                f"{role}: {' and '.join(map(repr, alike[0][:2]))} differ in blanks, case or zeros "
-                f"alone{f', as {len(alike) - 1} more do' * (len(alike) > 1)}; they are taken for "
-                "different ones"
-            )
+        labels = pd.Series(items[role].unique()).astype(str)
+        forms = labels.str.lower().str.replace(" ", "").str.strip()
+        forms = forms.str.replace(_WHOLE, r"\1", regex=True)
+        if forms.is_unique:
+            continue
+        alike = [found.tolist() for _, found in labels.groupby(forms, sort=False)]
+        alike = [found for found in alike if len(found) > 1]
+        yield (
+            f"{role}: {' and '.join(map(repr, alike[0][:2]))} differ in blanks, case or zeros "
+            f"alone{f', as {len(alike) - 1} more do' * (len(alike) > 1)}; they are taken for "
+            "different ones"
+        )
 
 
 def _as_list(names):
@@ -256,6 +266,7 @@ def _depth(name):
     return str(name).count(".")
 
 
+@cache
 def normal(name):
     """A name in lower case, with punctuation as underscores."""
     return re.sub(r"[^a-z0-9]+", "_", str(name).lower()).strip("_")

@@ -33,8 +33,7 @@ def check_totals(rows, topics, counts=None):
 
 def _check(rows, topic, within, counts):
     """What may be a total among the topics of one model, or of one model and level."""
-    place = rows.groupby(within, sort=False, observed=True).ngroup() if within else 0
-    sums = _sums(rows, topic, place, counts)
+    sums = _sums(rows, topic, within, counts)
     is_total = (
         (sums["of"] >= _FEWEST_OTHERS)
         & (sums["n"] == sums["n_others"])
@@ -44,7 +43,7 @@ def _check(rows, topic, within, counts):
     for name in everywhere.index[everywhere]:
         found = sums[sums["topic"] == name]
         in_topic = topic == name
-        same_items = counts is None and _holds_the_items_of_all_others(rows, in_topic, place)
+        same_items = counts is None and _holds_the_items_of_all_others(rows, in_topic, within)
         if same_items or found["k"].nunique() >= _SURE or _TOTAL.fullmatch(str(name)):
             whose = " / ".join(map(str, rows.loc[in_topic, within].iloc[0]))
             raise ValueError(
@@ -59,28 +58,24 @@ def _check(rows, topic, within, counts):
         )
 
 
-def _sums(rows, topic, place, counts):
+def _sums(rows, topic, within, counts):
     """Answers and their scores in each topic of a place, and in all others there."""
     n, k = counts or (None, "score")
-    cells = pd.DataFrame(
-        {
-            "place": place,
-            "topic": topic,
-            "n": rows[n] if counts else 1,
-            "k": rows[k].fillna(0.0).astype(float),
-        }
-    )
-    by = cells.groupby(["place", "topic"], sort=False, observed=True)
-    sums = by[["n", "k"]].sum().reset_index().assign(of=1)
+    by = rows.groupby([*(rows[name] for name in within), topic], sort=False, observed=True)
+    sums = pd.DataFrame({"n": by[n].sum() if counts else by.size(), "k": by[k].sum(), "of": 1})
+    places = list(range(len(within)))
+    sums["place"] = sums.groupby(level=places, sort=False).ngroup() if within else 0
+    sums = sums.assign(topic=sums.index.get_level_values(-1)).reset_index(drop=True)
     whole = sums.groupby("place", sort=False)[["n", "k", "of"]].transform("sum")
     return sums.assign(
         n_others=whole["n"] - sums["n"], k_others=whole["k"] - sums["k"], of=whole["of"] - 1
     )
 
 
-def _holds_the_items_of_all_others(rows, in_topic, place):
+def _holds_the_items_of_all_others(rows, in_topic, within):
     if "item" not in rows:
         return False
+    place = rows.groupby(within, sort=False, observed=True).ngroup() if within else 0
     cells = pd.DataFrame({"place": place, "item": rows["item"].astype(str), "score": rows["score"]})
     beside = cells["place"].isin(cells["place"][in_topic])
     own, others = (

@@ -56,7 +56,11 @@ def _swe(record, report, path):
     return answer_of(model, name.rsplit("-", 1)[0].replace("__", "/"), name, record["scores"])
 
 
-TAU2 = Format("tau2-bench", ({"timestamp", "info", "tasks"},), _simulations, _tau2, "task_id")
-TAU = Format("tau-bench", ({"task_id", "reward", "traj"},), records_by_line, _tau, "task_id")
+TAU2 = Format(
+    "tau2", "tau2-bench", ({"timestamp", "info", "tasks"},), _simulations, _tau2, "task_id"
+)
+TAU = Format(
+    "tau-bench", "tau-bench", ({"task_id", "reward", "traj"},), records_by_line, _tau, "task_id"
+)
 _SWE_SIGNS = ({"total_instances", "resolved_instances"},)
-SWE_BENCH = Format("SWE-bench", _SWE_SIGNS, _instances, _swe, "instance_id")
+SWE_BENCH = Format("swe-bench", "SWE-bench", _SWE_SIGNS, _instances, _swe, "instance_id")

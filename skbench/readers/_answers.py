@@ -53,6 +53,7 @@ class Format(NamedTuple):
     ValueError.
     """
 
+    name: str  # as in `read_items(format=)`
     title: str
     signs: tuple  # sets of keys, of which the outermost object of a file has one whole
     records: Callable
@@ -87,7 +88,7 @@ class Log:
     def __init__(self, path, run, form):
         self.path, self.run, self.form = path, run, form
         self.name = run.name or path.as_posix()
-        self.scores, self.places = [], []
+        self.scores, self.places = {}, []
         self.columns = {"item": [], "repeat": [], "digest": [], "part": [], "topic": []}
         self.columns |= {"cluster": [], "confidence": []}
         self.score_name = self.score = None
@@ -100,26 +101,25 @@ class Log:
             while (item, attempt) in self._rows:
                 attempt += 1
         row = self._rows.setdefault((item, attempt), len(self.places))
+        if row < len(self.places) and not self.form.in_parts:
+            raise ValueError(f"repeats {self.form.item_name} {item!r}")
+        for name, value in answer.scores.items():
+            self._set(name, row, value, item)
         if row < len(self.places):
-            self._add_scores(row, answer)
             return
-        self.scores.append(answer.scores)
         self.places.append(place)
         cluster = answer.cluster if cluster is None else cluster
         values = (item, attempt, answer.digest, answer.part, topic, cluster, answer.confidence)
         for column, value in zip(self.columns.values(), values, strict=True):
             column.append(value)
 
-    def _add_scores(self, row, answer):
-        known, usual = self.scores[row], self.form.usual
-        twice = [
-            name
-            for name in known.keys() & answer.scores.keys()
-            if not usual or (name in usual and known[name] != answer.scores[name])
-        ]
-        if twice or not self.form.in_parts:
-            raise ValueError(f"repeats {self.form.item_name} {answer.item!r}")
-        self.scores[row] = known | answer.scores
+    def _set(self, name, row, value, item):
+        """Put a score in its place, which another record of the answer must not have filled."""
+        column, usual = self.scores.setdefault(name, []), self.form.usual
+        column += [None] * (row + 1 - len(column))
+        if column[row] is not None and (not usual or (name in usual and column[row] != value)):
+            raise ValueError(f"repeats {self.form.item_name} {item!r} with another {name}")
+        column[row] = value
 
     def is_labelled(self, name):
         """Whether every answer has an entry in this column."""
@@ -127,13 +127,9 @@ class Log:
 
     def score_names(self, wanted=None):
         """Scores that may be taken: the usual ones of the format, unless one is wanted."""
-        found = {}
-        for scores in self.scores:
-            for name, value in scores.items():
-                if name not in found and is_score(value):
-                    found[name] = None
+        found = [name for name, column in self.scores.items() if any(map(is_score, column))]
         if wanted is not None or not self.form.usual or not found:
-            return list(found)
+            return found
         usual = [name for name in self.form.usual if name in found]
         if not usual:
             raise ValueError(
@@ -148,7 +144,8 @@ class Log:
         def refuse(row, reason):
             bad.refuse(self.path, self.places[row], reason)
 
-        values = (scores.get(name) for scores in self.scores)
+        values = self.scores.get(name, [])
+        values = values + [None] * (len(self.places) - len(values))
         values = pd.Series([float(v) if isinstance(v, bool) else v for v in values])
         self.score_name, self.score = name, as_numbers(values, name, notes, refuse)
 

@@ -79,6 +79,8 @@ def _mlflow(row, model, path):
     return answer_of(model, "evaluation table", str(row["row"]), scores, digest=digest)
 
 
-OPENAI = Format("OpenAI evals", ({"spec"},), _samples, _openai, "sample_id")
-DEEPEVAL = Format("DeepEval", ({"testCases"}, {"testRunData"}), _cases, _deepeval, "name")
-MLFLOW = Format("MLflow", ({"columns", "data"},), _rows, _mlflow, "row")
+OPENAI = Format("openai-evals", "OpenAI evals", ({"spec"},), _samples, _openai, "sample_id")
+DEEPEVAL = Format(
+    "deepeval", "DeepEval", ({"testCases"}, {"testRunData"}), _cases, _deepeval, "name"
+)
+MLFLOW = Format("mlflow", "MLflow", ({"columns", "data"},), _rows, _mlflow, "row")

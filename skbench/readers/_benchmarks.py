@@ -67,9 +67,12 @@ def _mteb(record, model, path):
 
 
 _MT_BENCH_SIGNS = ({"question_id", "judge", "score", "turn"},)
-MT_BENCH = Format("MT-Bench", _MT_BENCH_SIGNS, records_by_line, _mt_bench, "question_id")
-OPENCOMPASS = Format("OpenCompass", ({"details"},), _details, _opencompass, "number")
+MT_BENCH = Format(
+    "mt-bench", "MT-Bench", _MT_BENCH_SIGNS, records_by_line, _mt_bench, "question_id"
+)
+OPENCOMPASS = Format("opencompass", "OpenCompass", ({"details"},), _details, _opencompass, "number")
 MTEB = Format(
+    "mteb",
     "MTEB",
     ({"task_name", "mteb_version"},),
     _subsets,

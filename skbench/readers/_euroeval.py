@@ -98,6 +98,7 @@ def _languages(details):
 
 
 EUROEVAL = Format(
+    "euroeval",
     "EuroEval",
     ({"dataset", "model", "results"},),
     _records,

@@ -19,6 +19,7 @@ def _answer(record, head, path):
 
 
 EVERY_EVAL_EVER = Format(
+    "every-eval-ever",
     "Every Eval Ever",
     ({"evaluation_id", "sample_id", "evaluation"},),
     records_by_line,

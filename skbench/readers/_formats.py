@@ -11,23 +11,9 @@ from skbench.readers._lm_eval import LM_EVAL
 from skbench.readers._promptfoo import PROMPTFOO
 from skbench.readers._tests import JUNIT, PYTEST
 
-FORMATS = {
-    "lm-eval": LM_EVAL,
-    "every-eval-ever": EVERY_EVAL_EVER,
-    "promptfoo": PROMPTFOO,
-    "inspect": INSPECT,
-    "helm": HELM,
-    "euroeval": EUROEVAL,
-    "tau2": TAU2,
-    "tau-bench": TAU,
-    "swe-bench": SWE_BENCH,
-    "deepeval": DEEPEVAL,
-    "mlflow": MLFLOW,
-    "openai-evals": OPENAI,
-    "mt-bench": MT_BENCH,
-    "opencompass": OPENCOMPASS,
-    "mteb": MTEB,
-    "junit": JUNIT,
-    "pytest-json": PYTEST,
-}
+_ALL = (
+    LM_EVAL, EVERY_EVAL_EVER, PROMPTFOO, INSPECT, HELM, EUROEVAL, TAU2, TAU, SWE_BENCH, DEEPEVAL,
+    MLFLOW, OPENAI, MT_BENCH, OPENCOMPASS, MTEB, JUNIT, PYTEST,
+)  # fmt: skip
+FORMATS = {form.name: form for form in _ALL}
 TITLES = {name: form.title for name, form in FORMATS.items()} | {"table": "tables"}

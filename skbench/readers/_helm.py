@@ -66,6 +66,7 @@ def _run(path, notes):
 
 
 HELM = Format(
+    "helm",
     "HELM",
     ({"instance_id", "stats"},),
     _records,

@@ -139,4 +139,4 @@ def _texts(content):
         yield part["text"][:_LONGEST_INPUT] if kind == "text" else f"({kind.capitalize()})"
 
 
-INSPECT = Format("Inspect", ({"eval", "status"},), _records, _answer, item_name="id")
+INSPECT = Format("inspect", "Inspect", ({"eval", "status"},), _records, _answer, item_name="id")

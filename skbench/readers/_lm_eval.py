@@ -116,6 +116,7 @@ def _model(path, results, notes):
 
 
 LM_EVAL = Format(
+    "lm-eval",
     "lm-evaluation-harness",
     ({"doc_id", "filtered_resps"}, {"doc_id", "resps", "target"}),
     _records,

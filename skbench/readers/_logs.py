@@ -23,9 +23,17 @@ def logs_items(found, options, bad, notes):
     for kind, files in found.items():
         logs += _scored(FORMATS[kind], files, own, bad, notes)
         notes.insert(0, f"{TITLES[kind]}: {len(files)} file{'s' * (len(files) > 1)}")
+    unfinished = [note for note in notes if "did not finish" in note]
+    files = [file for several in found.values() for file in several]
     if not logs:
-        files = [file for several in found.values() for file in several]
-        raise ValueError(f"No item is left to read in {listed(files, most=3)}.")
+        reasons = "".join(f" {note[0].upper()}{note[1:]}." for note in unfinished[:3])
+        raise ValueError(f"No answer is left to read in {listed(files, most=3)}.{reasons}")
+    if len(unfinished) > 1:
+        notes[:] = [note for note in notes if note not in unfinished]
+        notes.append(
+            f"{len(unfinished)} of {len(files)} runs did not finish, and what they lack is left "
+            f"out: {listed(unfinished, most=3)}"
+        )
     return _assembled(logs, options, notes)
 
 

@@ -48,4 +48,4 @@ def _answer(result, suite, path):
 
 
 _SIGNS = ({"promptIdx", "testIdx", "success"}, {"evalId", "results"})
-PROMPTFOO = Format("promptfoo", _SIGNS, _results, _answer, "test", repeats=True)
+PROMPTFOO = Format("promptfoo", "promptfoo", _SIGNS, _results, _answer, "test", repeats=True)

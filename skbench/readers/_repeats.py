@@ -28,6 +28,8 @@ def with_unique_items(items, roles, notes, place, bad):
         return items
     topics = roles.get("topic", [])
     keys = [name for name in ("model", "item") if name in items]
+    if not items.duplicated(keys).any():
+        return items  # nor in any topic
     keys += ["topic"] if len(topics) == 1 else topics
     item_is_cluster = roles.get("cluster") == roles["item"]
     if not item_is_cluster and items.duplicated(keys).any():

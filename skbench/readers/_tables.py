@@ -53,7 +53,8 @@ def tables_items(files, options, bad, notes):
         rows = with_unique_items(rows, roles, notes, place, bad)
         missing = rows["score"].isna()
         blank = rows[missing].drop(columns="score")
-        found = ItemRows(rows[~missing].reset_index(drop=True), {}, notes, blank=blank)
+        rows = rows[~missing].reset_index(drop=True) if missing.any() else rows
+        found = ItemRows(rows, {}, notes, blank=blank)
     columns = {role: names[0] if len(names) == 1 else names for role, names in roles.items()}
     return found._replace(columns=columns, notes=notes + totals, doubts=totals)
 

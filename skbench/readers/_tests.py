@@ -55,6 +55,8 @@ def _pytest(test, report, path):
     return answer_of(without_suffixes(path), topic, test["nodeid"], scores)
 
 
-JUNIT = Format("JUnit XML", (), _cases, _junit, "testcase")
+JUNIT = Format("junit", "JUnit XML", (), _cases, _junit, "testcase")
 _PYTEST_SIGNS = ({"exitcode", "root", "tests"},)
-PYTEST = Format("pytest-json-report", _PYTEST_SIGNS, records_in("tests"), _pytest, "nodeid")
+PYTEST = Format(
+    "pytest-json", "pytest-json-report", _PYTEST_SIGNS, records_in("tests"), _pytest, "nodeid"
+)

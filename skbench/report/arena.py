@@ -4,16 +4,13 @@ import math
 
 import click
 
-from skbench._lazy import later
 from skbench._numbers import number, score_form
 from skbench.report.formats import format_options, show_estimates
 from skbench.report.leaderboard import board_table, ranking_picture
+from skbench.report.loaded_later import headline, tables, understanding
 from skbench.report.options import Names, choice_option, level_option, plot_option
 from skbench.report.terminal import in_one_line, save_picture, say, working
 
-headline = later("skbench.report.headline")
-tables = later("skbench.report.tables")
-understanding = later("skbench.report.understanding")
 _OUT_OF_REACH = 1e7  # votes that nobody will collect
 
 

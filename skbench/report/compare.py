@@ -5,17 +5,13 @@ from pathlib import Path
 
 import click
 
-from skbench._lazy import later
 from skbench._numbers import score_form
 from skbench.report.formats import format_options, show_estimates
+from skbench.report.loaded_later import pasts, reading, tables, understanding
 from skbench.report.options import Names, model_options, population_option
 from skbench.report.table import Column, Table, p_value
-from skbench.report.terminal import DataError, in_one_line, print_prose, working
-
-pasts = later("skbench.report.past")
-reading = later("skbench.report.reading")
-tables = later("skbench.report.tables")
-understanding = later("skbench.report.understanding")
+from skbench.report.terminal import DataError, in_one_line, working
+from skbench.report.writers import print_whole
 
 
 @click.command()
@@ -61,9 +57,7 @@ def compare(file, a, b, by, bounds, confidence_level, missing, adjust, form, **o
             width = known_range[1] - known_range[0]
             result = replace(result, estimate=result.estimate.within(-width, width))
         if form == "text" and len(result) == 1:
-            for sentence in (*result.sentences(), *result.remarks):
-                print_prose(sentence)
-            return
+            return print_whole(Table([], notes=[*result.sentences(), *result.remarks]))
         frame = tables.pair_rows(result)
         known = {
             "confidence_level": confidence_level,

@@ -43,6 +43,7 @@ def demo(seed, n_images, output):
     with in_one_line():
         from skbench.datasets import load_digits_c, sample_items
 
+        output.mkdir(parents=True, exist_ok=True)
         with working("making digits-C"):
             data = load_digits_c(random_state=seed)
         items = data.items
@@ -158,7 +159,6 @@ def _save(output, summary, estimates, truth, sample):
     """Write picture and sample, and say what to do next."""
     from skbench.plot import ShrinkageDisplay
 
-    output.mkdir(parents=True, exist_ok=True)
     table = output / "digits_c_sample.csv"
     write_whole(table, sample.to_csv(index=False, lineterminator="\n"))
     direct, mixed = estimates["direct"], estimates["mixed"]

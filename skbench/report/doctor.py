@@ -2,15 +2,13 @@
 
 import click
 
-from skbench._lazy import later
 from skbench.report.formats import form_option, print_json
+from skbench.report.loaded_later import reading, understanding
 from skbench.report.options import Names, reading_options
 from skbench.report.table import Column, Table
 from skbench.report.terminal import command_with, in_one_line, one_line, print_line
 from skbench.report.writers import print_grid
 
-reading = later("skbench.report.reading")
-understanding = later("skbench.report.understanding")
 _MOST = 8  # notes, or columns of a table: all fits on a screen
 _LONGEST_EXAMPLE = 30  # letters
 
@@ -34,10 +32,13 @@ def doctor(paths, by, form, **roles):
         reading.check_topics(by, roles["model"])
         try:
             rows = reading.read(paths, by, roles, whole_sets=True)
-        except (ValueError, FileNotFoundError, ImportError):
+        except (ValueError, FileNotFoundError, ImportError) as error:
             if form == "text":
                 _list_columns(paths)
-            raise
+            choices = getattr(error, "choices", [])
+            if form == "json" or {choice.get("name") for choice in choices} in (set(), {None}):
+                raise
+            return _of_another_kind(error, choices)
         found = understanding.understood(rows)
         if form == "json":
             about = {"columns": rows.columns, "notes": rows.notes, "formats": rows.formats}
@@ -53,6 +54,16 @@ def doctor(paths, by, form, **roles):
         if name is not None:
             print_line(f"in Python: skbench.read_items({_arguments(paths, {'topic': by} | roles)})")
             print_line(f"next: {command_with(name, **options)}")
+
+
+def _of_another_kind(error, choices):
+    """Name the command for rows that are no answers with scores; other ways come before it."""
+    print_line(one_line(error.text))
+    commands = (command_with(**({"name": "report"} | choice)) for choice in choices)
+    best, *others = filter(None, commands)
+    for command in others:
+        print_line(f"or: {command}")
+    print_line(f"next: {best}")
 
 
 def _arguments(paths, options):

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import click
 
-from skbench._lazy import later
 from skbench.report.formats import format_options, show_estimates
+from skbench.report.loaded_later import pasts, reading, tables, understanding
 from skbench.report.options import (
     Names,
     choice_option,
@@ -17,28 +17,13 @@ from skbench.report.options import (
 from skbench.report.terminal import DataError, in_one_line, save_picture, say, working
 from skbench.report.wording import METHODS
 
-pasts = later("skbench.report.past")
-reading = later("skbench.report.reading")
-tables = later("skbench.report.tables")
-understanding = later("skbench.report.understanding")
-
 _VARIANCES = ("smoothed", "plug-in", "pooled", "agresti", "model")
 _WITHOUT_FEATURES = ("direct", "james-stein")
 _INTERVALS = {
     "eb": ["robust", "length-optimal", "parametric", "fab"],
     "direct": "auto wilson clopper-pearson jeffreys agresti-coull wald t normal bounded".split(),
 }
-_READING = (
-    "model",
-    "models",
-    "score",
-    "item",
-    "cluster",
-    "rename",
-    "format",
-    "filter",
-    "skip_bad_lines",
-)
+_READING = "model models score item cluster rename format filter skip_bad_lines".split()
 
 
 @click.command()

@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 
 from skbench._files import write_whole
-from skbench._lazy import later
-from skbench.report.formats import form_option, print_data, print_json
+from skbench.report.formats import form_option, print_data, show
+from skbench.report.loaded_later import pasts, reading, tables
 from skbench.report.options import (
     Names,
     Share,
@@ -20,11 +20,9 @@ from skbench.report.options import (
     population_option,
     reading_options,
 )
-from skbench.report.terminal import DataError, in_one_line, print_line, say, working
+from skbench.report.table import Table
+from skbench.report.terminal import DataError, in_one_line, say, working
 
-pasts = later("skbench.report.past")
-reading = later("skbench.report.reading")
-tables = later("skbench.report.tables")
 EXIT_CODES = {"pass": 0, "fail": 3, "undecided": 4}
 _KEPT = ("model", "topic", "item", "cluster", "score")
 
@@ -70,13 +68,10 @@ def gate(old, new, margin, undecided, save_baseline, form, **options):
             say(f"undecided: taken as {undecided} (--undecided {undecided})")
         if save_baseline and outcome == "pass":
             _store(rows, save_baseline)
-        if form == "json":
-            print_json(_document(result))
-        elif form == "markdown":
+        if form == "markdown":
             print_data(result.to_markdown())
         else:
-            for sentence in result.sentences():
-                print_line(sentence)
+            show(form, Table([], result.sentences()), _document(result))
     sys.exit(EXIT_CODES[outcome])
 
 
@@ -143,6 +138,8 @@ def _decided(old, new, margin, options):
 
 def _one_model(file, name, by, roles):
     """Name and `ItemRows` of the one model of a file, or of the one that was named."""
+    from skbench.items.roles import check_model
+
     rows = reading.named_after(reading.read_rows(file, by, roles), file)
     if rows.groups is not None:
         raise DataError(f"{file!r} holds results of groups. Give the scores of single items.")
@@ -155,8 +152,7 @@ def _one_model(file, name, by, roles):
             "--baseline for OLD, --candidate for NEW."
         )
     chosen = models[0] if name is None else reading.as_in(items["model"], name)
-    if chosen not in models:
-        raise DataError(f"{file!r} has no model {name!r}, but {', '.join(map(repr, models[:5]))}.")
+    check_model(chosen, models)
     return chosen, rows._replace(items=items[items["model"] == chosen])
 
 

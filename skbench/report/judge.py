@@ -2,14 +2,10 @@
 
 import click
 
-from skbench._lazy import later
 from skbench.report.formats import format_options, show_estimates
+from skbench.report.loaded_later import card_of, judging, labeled_rows
 from skbench.report.options import Names, bounds_option, level_option, seed_option
 from skbench.report.terminal import in_one_line, working
-
-card_of = later("skbench.report.card")
-judging = later("skbench.report.judging")
-labeled_rows = later("skbench.report.labeled_rows")
 
 
 @click.command()

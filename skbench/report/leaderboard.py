@@ -4,18 +4,13 @@ from dataclasses import replace
 
 import click
 
-from skbench._lazy import later
 from skbench._numbers import score_form
 from skbench.report.formats import format_options, show_estimates
+from skbench.report.loaded_later import pasts, rank_scores, reading, tables, understanding
 from skbench.report.options import Names, model_options, plot_option, population_option
 from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line, save_picture, working
 
-pasts = later("skbench.report.past")
-rank_scores = later("skbench.report.rank_scores")
-reading = later("skbench.report.reading")
-tables = later("skbench.report.tables")
-understanding = later("skbench.report.understanding")
 _MOST_LETTERS = 12  # groups of ties that letters keep readable
 
 

@@ -2,13 +2,11 @@
 
 import click
 
-from skbench._lazy import later
 from skbench.report.estimate import save_plot
 from skbench.report.formats import format_options, show
+from skbench.report.loaded_later import metrics_by_group
 from skbench.report.options import Names, level_option, plot_option, seed_option
 from skbench.report.terminal import in_one_line
-
-metrics_by_group = later("skbench.report.metrics_by_group")
 
 
 @click.command()

@@ -1,10 +1,12 @@
 """Options that several commands share."""
 
 import math
+import os
+from pathlib import Path
 
 import click
 
-from skbench.report.terminal import MOST_NOTES, MOST_ROWS
+from skbench.report.terminal import MOST_NOTES, MOST_ROWS, DataError
 
 
 class Names(click.ParamType):
@@ -27,9 +29,29 @@ def choice_option(name, help_text, *choices):
     return click.option(name, type=kind, default=choices[0], show_default=True, help=help_text)
 
 
+class Output(click.ParamType):
+    """A file to write: where it cannot be, that is said before anything is computed."""
+
+    name = "file"
+
+    def convert(self, value, param, ctx):
+        """The path as it was typed."""
+        path, wrong = Path(os.path.realpath(value)), None
+        if path.is_dir():
+            wrong = "it is a folder. Name a file in it."
+        elif not path.parent.is_dir():
+            wrong = f"there is no folder {str(path.parent)!r}. Make it first, or name another."
+        elif not os.access(path if path.exists() else path.parent, os.W_OK):
+            what = "file" if path.exists() else f"folder {str(path.parent)!r}"
+            wrong = f"the {what} cannot be written to. Name another."
+        if wrong is not None:
+            raise DataError(f"{param.opts[-1]} {value}: {wrong}")
+        return value
+
+
 def file_option(name, help_text, metavar=None):
     """An option that names a file to write."""
-    return click.option(name, type=click.Path(dir_okay=False), metavar=metavar, help=help_text)
+    return click.option(name, type=Output(), metavar=metavar, help=help_text)
 
 
 def number_option(name, help_text, kind=None):
@@ -190,32 +212,35 @@ class Rows(click.ParamType):
         return int(value)
 
 
+def _common(*names, keep, **settings):
+    """An option of every command; keep(meta, value) stores it in the meta of click's context."""
+
+    def callback(context, _, value):
+        keep(context.meta, value)
+
+    return click.Option(names, expose_value=False, callback=callback, **settings)
+
+
 _MOST_NOTES = 3
-# Of every command, and kept in the meta of its context: see terminal.setting.
 COMMON = (
-    click.Option(
-        ["--rows"],
+    _common(
+        "--rows",
+        keep=lambda meta, rows: meta.update({MOST_ROWS: rows}),
         type=Rows(),
         default="20",
         show_default=True,
-        expose_value=False,
-        callback=lambda context, _, rows: context.meta.update({MOST_ROWS: rows}),
         help="Rows of a table to print; files have all.",
     ),
-    click.Option(
-        ["-q", "--quiet"],
+    _common(
+        *("-q", "--quiet"),
+        keep=lambda meta, quiet: meta.update({MOST_NOTES: 0} if quiet else {}),
         is_flag=True,
-        expose_value=False,
-        callback=lambda context, _, quiet: context.meta.update({MOST_NOTES: 0} if quiet else {}),
         help="Print no notes, only results, warnings and errors.",
     ),
-    click.Option(
-        ["-v", "--verbose"],
+    _common(
+        *("-v", "--verbose"),
+        keep=lambda meta, all: meta.setdefault(MOST_NOTES, math.inf if all else _MOST_NOTES),
         is_flag=True,
-        expose_value=False,
-        callback=lambda context, _, verbose: context.meta.setdefault(
-            MOST_NOTES, math.inf if verbose else _MOST_NOTES
-        ),
         help=f"Print all notes, not the {_MOST_NOTES} most important lines of them.",
     ),
 )

@@ -2,14 +2,11 @@
 
 import click
 
-from skbench._lazy import later
 from skbench.report.formats import format_options, show
+from skbench.report.loaded_later import reading, tables
 from skbench.report.options import Names, level_option, reading_options
 from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, command_with, in_one_line, say
-
-reading = later("skbench.report.reading")
-tables = later("skbench.report.tables")
 
 _FLAKY_SHOWN = 10
 

@@ -4,8 +4,8 @@ import math
 
 import click
 
-from skbench._lazy import later
 from skbench.report.formats import form_option, show
+from skbench.report.loaded_later import pasts, plan_bank, reading
 from skbench.report.options import (
     Percent,
     Share,
@@ -19,9 +19,6 @@ from skbench.report.options import (
 from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line, say
 
-pasts = later("skbench.report.past")
-plan_bank = later("skbench.report.plan_bank")
-reading = later("skbench.report.reading")
 _CORRELATIONS = (0.0, 0.3, 0.5, 0.7, 0.9)
 _GUESSES = ("accuracy", "std", "correlation", "noise", "cluster_size", "icc")
 _POSITIVE = Share(0)

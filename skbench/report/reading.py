@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from skbench._checks import check_within, listed
+from skbench._checks import check_within
 from skbench.report.terminal import DataError, command_with, say
 
 _TABLE_SUFFIXES = (".csv", ".tsv", ".parquet", ".pq", ".gz", ".bz2", ".xz", ".zst")
@@ -70,15 +70,15 @@ def renamed(rows, new_names):
     """The rows with the user's names of models, each as in ``--rename OLD=NEW``."""
     if not new_names:
         return rows
+    from skbench.items.roles import check_model
+
     need_columns(rows.items, "model")
     new, names = {}, set(map(str, rows.items["model"].unique()))
     for text in new_names:
         old, _, new[old] = text.partition("=")
         if not old.strip() or not new[old].strip():
             raise DataError(f"--rename {text!r}: write OLD=NEW, two names of a model.")
-        if old not in names:
-            shown = listed(sorted(names), most=6)
-            raise DataError(f"--rename: there is no such model, {old!r}. There are: {shown}.")
+        check_model(old, sorted(names))
     if len({new.get(name, name) for name in names}) < len(names):
         raise DataError("--rename would give several models one name.")
     return with_models(rows, lambda rows: rows["model"].map(lambda name: new.get(str(name), name)))

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from skbench._lazy import later
 from skbench.report import thresholds
 from skbench.report.formats import form_option, print_data, print_json
+from skbench.report.loaded_later import pasts, reading
 from skbench.report.options import (
     Names,
     Share,
@@ -21,8 +21,6 @@ from skbench.report.options import (
 )
 from skbench.report.terminal import DataError, in_one_line, say, say_now, working
 
-pasts = later("skbench.report.past")
-reading = later("skbench.report.reading")
 THRESHOLD = 3  # exit code; 2 is the shell's word for wrong usage
 
 

@@ -5,13 +5,19 @@ from pathlib import Path
 
 import click
 
-from skbench._lazy import later
 from skbench.report.formats import format_options, show
-from skbench.report.options import Share, bounds_option, in_unit, level_option, reading_options
+from skbench.report.loaded_later import reading
+from skbench.report.options import (
+    Share,
+    bounds_option,
+    file_option,
+    in_unit,
+    level_option,
+    reading_options,
+)
 from skbench.report.table import Column, Table
 from skbench.report.terminal import DataError, in_one_line
 
-reading = later("skbench.report.reading")
 GO_ON = 4  # exit code; 0 says stop
 
 
@@ -23,7 +29,7 @@ GO_ON = 4  # exit code; 0 says stop
 @click.option("--width", type=Share(0), help="One model: until its interval is no wider.")
 @click.option("--margin", type=Share(0), help="Two models: equivalent if they differ by less.")
 @click.option("--max-items", type=click.IntRange(1), help="Items there are, or are paid for.")
-@click.option("--state", type=click.Path(dir_okay=False), help="File of earlier looks (JSON).")
+@file_option("--state", "File of earlier looks (JSON).")
 @reading_options
 @bounds_option
 @level_option
@@ -95,6 +101,8 @@ def _scores(file, wanted, bounds, roles):
     """Scores of the items that all these models answered, in the order they were complete."""
     import numpy as np
 
+    from skbench.items.roles import check_model
+
     rows = reading.read_rows(file, None, roles)
     items = rows.items
     if "model" not in items:
@@ -102,7 +110,9 @@ def _scores(file, wanted, bounds, roles):
     reading.need_columns(items, "item", told=f"no column of {file!r}")
     models = list(items["model"].unique())
     chosen = [reading.as_in(items["model"], name) for name in wanted] or models
-    if not set(chosen) <= set(models) or len(chosen) > 2 or len(set(chosen)) < len(chosen):
+    for name in chosen:
+        check_model(name, models)
+    if len(chosen) > 2 or len(set(chosen)) < len(chosen):
         shown = ", ".join(map(repr, models[:5]))
         raise DataError(f"name one or two of the models of {file!r}, which has {shown}.")
     keys = [name for name in ("topic", "item") if name in items]

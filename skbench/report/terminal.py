@@ -196,8 +196,9 @@ def in_one_line():
             commands = [command_with(**(best | choice)) for choice in error.choices]
             raise DataError(one_line(error.text), commands) from error
         except (ValueError, OSError, ImportError) as error:
-            system = isinstance(error, OSError) and error.errno is not None
-            text = f"{error.strerror}: {str(error.filename)!r}" if system else error
+            text = error
+            if isinstance(error, OSError) and error.errno is not None:
+                text = error.strerror + (f": {str(error.filename)!r}" if error.filename else "")
             raise DataError(one_line(text)) from error
 
 

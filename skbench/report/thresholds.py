@@ -46,18 +46,17 @@ def _under(findings, limit):
 
 
 def _named(rows):
-    form = score_form(rows[["low", "high"]])
-    return ", ".join(
-        f"{row.Index} ({number(row.low, form)} to {number(row.high, form)})"
-        for row in rows.itertuples()
-    )
+    ends = rows[["low", "high"]]
+    told = ends.map(number, form=score_form(ends)).agg(" to ".join, axis=1)
+    return ", ".join(f"{name} ({text})" for name, text in told.items())
 
 
 def _worse(findings, name):
+    from skbench.items.roles import check_model
+
     threshold = f"--fail-if-worse-than {name}"
     known = [str(model) for model in findings.board.estimate.labels]
-    if name not in known:
-        raise DataError(f"{threshold}: there is no such model. There are: {', '.join(known)}.")
+    check_model(name, known)
     pairs = findings.pairs()
     first = pairs["model_a"] == name
     second = pairs["model_b"] == name

@@ -6,14 +6,8 @@ from rich import box
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from skbench.report.terminal import (
-    MOST_ROWS,
-    print_line,
-    print_prose,
-    print_table,
-    setting,
-    visible,
-)
+from skbench.report import terminal
+from skbench.report.terminal import visible
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -29,21 +23,21 @@ _LATEX = {
 def print_whole(table):
     """Print head, promise, grid and notes on stdout."""
     for line in table.head:
-        print_line(line)
+        terminal.print_line(line)
     if table.columns:
         print_grid(table)
     for sentence in table.notes:
-        print_prose(sentence)
+        terminal.print_prose(sentence)
 
 
 def print_grid(table):
     """Print the columns on stdout, fewer on a narrow terminal, and as many rows as asked."""
-    shown = table.first(setting(MOST_ROWS))
+    shown = table.first(terminal.setting(terminal.MOST_ROWS))
     wide = shown.nested() if table.nests and table.nests_always else shown
-    print_table(as_rich(wide), as_rich(shown.narrowed()))
+    terminal.print_table(as_rich(wide), as_rich(shown.narrowed()))
     more = len(table.columns[0].cells) - len(shown.columns[0].cells)
     if more:
-        print_line(f"{more:,} more rows: --rows all")
+        terminal.print_line(f"{more:,} more rows: --rows all")
 
 
 def as_rich(table):

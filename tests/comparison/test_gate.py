@@ -182,7 +182,7 @@ def test_topics_are_listed_by_what_decides_on_them():
     table = result.to_markdown().partition("| topic that got worse ")[2].splitlines()
     assert table[0] == "| new - old | adjusted p-value | items |"
     for row, shown in zip(worse.sort_values("difference").itertuples(), table[2:], strict=False):
-        assert shown == f"| {row.Index} | {row.difference:+.4f} | {row.adjusted:.2g} | 50 |"
+        assert shown == f"| {row.Index} | {row.difference:+.3f} | {row.adjusted:.2g} | 50 |"
 
 
 def test_item_flips_that_noise_explains_and_those_it_does_not():

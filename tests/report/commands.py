@@ -21,7 +21,17 @@ COMMANDS = [
     ["report", "r.csv"],
     ["report", "percent.csv", "--fail-under", "10"],
     ["report", "r.csv", "--past", "past.csv"],
+    ["arena", "v.csv"],
+    ["arena", "v.csv", "--ties", "davidson", "--scale", "logit", "--position"],
+    ["metrics", "j.csv", "--truth", "other", "--prediction", "autorater", "--by", "topic"],
+    ["metrics", "j.csv", "--truth", "other", "--prediction", "autorater", "--by", "topic",
+     "--metric", "f1", "--metric", "tpr"],
+    ["report", "one.csv"],
+    ["report", "means.csv", "--score", "mean", "--item", "dataset"],
+    ["leaderboard", "one.csv"],
+    ["estimate", "one.csv", "--by", "model", "--method", "direct"],
     ["doctor", "r.csv"],
+    ["doctor", "counts.csv"],
     ["doctor", "j.csv", "--score", "other"],
     JUDGE,
     [*JUDGE, "--by", "topic"],
@@ -37,7 +47,7 @@ COMMANDS = [
     ["plan", "--items", "500", "--accuracy", "0.7", "--correlation", "0.5"],
     ["plan", "r.csv", "model-0", "model-1", "--effect", "0.1"],
     ["plan", "--past", "past.csv", "--half-width", "0.1"],
-]
+]  # fmt: skip
 
 
 def write_files(folder):
@@ -54,6 +64,8 @@ def write_files(folder):
     judged["other"] = np.where(judged.index % 5 == 0, 1 - judged["autorater"], judged["autorater"])
     counts = items.groupby(["model", "topic"])["score"].agg(n="size", k="sum").reset_index()
     sets = pd.MultiIndex.from_product([["x", "y", "z"], ["d1", "d2", "d3"]])
+    pairs = rng.choice(["x", "y", "z"], (200, 2))
+    votes = pd.DataFrame(pairs[pairs[:, 0] != pairs[:, 1]], columns=["model_a", "model_b"])
     means = sets.set_names(["model", "dataset"]).to_frame(index=False)
     tables = {
         "r": items.iloc[1:],
@@ -65,7 +77,9 @@ def write_files(folder):
         "runs_a": runs[runs["model"] == "ada"],
         "runs_b": runs[runs["model"] == "bob"],
         "j": judged,
+        "v": votes.assign(winner=rng.choice(["model_a", "model_b", "tie"], len(votes))),
         "counts": counts,
+        "one": one.drop(columns=["topic", "half"]),
         "means": means.assign(mean=rng.random(9), ci=0.02),
     }
     for name, table in tables.items():

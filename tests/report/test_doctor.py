@@ -243,7 +243,11 @@ def test_models_are_renamed(written):
     path = written("model,id,correct\n0x7f,1,1\n0x7f,2,0\nb,1,1\nb,2,1\n")
     table = rows_of(leaderboard, "models", path, "--rename", "0x7f=Ada")
     assert set(table["model"]) == {"Ada", "b"}
-    for wrong, words in (("x=y", "no such model"), ("0x7f=b", "several models"), ("b", "OLD=NEW")):
+    for wrong, words in (
+        ("x=y", "There is no model"),
+        ("0x7f=b", "several models"),
+        ("b", "OLD=NEW"),
+    ):
         result = run(leaderboard, path, "--rename", wrong)
         assert result.exit_code == 1 and words in result.stderr
 

@@ -91,7 +91,7 @@ def test_repeated_runs_are_compared_item_by_item(files, tmp_path):
     ("arguments", "code", "words"),
     [(["--margin", 0], 2, "is not a finite number above 0"),
      (["--margin", 0.02, "--json", "--markdown"], 2, "exclude each other"),
-     (["--margin", 0.02, "--candidate", "x"], 1, "no model 'x'")],
+     (["--margin", 0.02, "--candidate", "x"], 1, "There is no model 'x'")],
 )  # fmt: skip
 def test_mistakes_are_told(files, arguments, code, words):
     result = run(files["old"], files["same"], *arguments)

@@ -29,7 +29,7 @@ def pasted(command):
 def last_command(path):
     result = CliRunner().invoke(doctor, [str(path)])
     lines = result.output.strip().splitlines()
-    commands = [line.removeprefix("next: ") for line in lines]
+    commands = [line.removeprefix("next: ").removeprefix("or: ") for line in lines]
     return result, lines, [command for command in commands if command.startswith("skbench ")]
 
 

@@ -92,7 +92,7 @@ def test_sequential_of_one_model_and_mistakes(race):
     for arguments, code, words in [
         (["ada"], 2, "Name two models"),
         (["ada", "bob", "--target", 0.5], 2, "--target is for one model"),
-        (["ada", "cat"], 1, "which has 'ada', 'bob'"),
+        (["ada", "cat"], 1, "There are: 'ada', 'bob'"),
     ]:
         wrong = run(sequential, folder / "all.csv", *arguments)
         assert wrong.exit_code == code and words in wrong.stderr

@@ -35,16 +35,17 @@ NAMES = {
     ).split(),
     "label": "y_true label labels gold target ground_truth truth reference expected".split(),
     "prediction": "y_pred prediction predicted pred predicted_label y_prob y_score".split(),
+    "answer": "answer correct_answer best_answer gold_answer answer_key".split(),
     "cost": "cost price usd tokens total_tokens latency seconds duration".split(),
 }
 # Scores that judge one system's answers each in a way of its own: several of them need a choice.
 METRICS = frozenset(
     "faithfulness answer_relevancy answer_relevance context_precision context_recall "
     "context_relevancy context_entity_recall answer_correctness answer_similarity "
-    "semantic_similarity groundedness relevance coherence fluency toxicity bias hallucination "
+    "semantic_similarity groundedness relevance coherence fluency "
     "helpfulness harmlessness conciseness correctness bleu rouge rouge_1 rouge_2 rouge_l rouge1 "
-    "rouge2 rougel meteor bertscore bert_score chrf ter perplexity precision recall f1_score "
-    "f1_macro f1_micro auc roc_auc mcc rmse mae ndcg map mrr".split()
+    "rouge2 rougel meteor bertscore bert_score chrf comet precision recall f1_score f1_macro "
+    "f1_micro auc roc_auc mcc mc1 mc2 ndcg map mrr".split()
 )
 # Votes: columns of the two models, of the winner, or of each outcome; and words for an outcome.
 VOTE_MODELS = [
@@ -82,11 +83,12 @@ WORDS_OF_FAMILIES = (
 _FAMILY = re.compile(
     rf"({'|'.join(FAMILIES)})([0-9_]|$)|({'|'.join(WORDS_OF_FAMILIES)})_?[0-9]+(_[0-9]+)?b?(_|$)"
 )
-# What is told of a model's answer beside its score.
+# What is told of a model's answer beside its score, or is better where it is less.
 _NO_SCORE = re.compile(
     r"_(tokens?|cost|price|usd|latency|seconds|time|duration|length|len|chars|words|answer|output|"
     r"response|text|prompt|reason|explanation|logprob|prob|confidence|certainty|perplexity|loss|"
-    r"error|rank|elo|votes?|wins?|id|version|date|url|label|class|model)$"
+    r"error|[wct]er|rmse|mae|mse|toxicity|bias|hallucination|rank|elo|votes?|wins?|id|index|version|"
+    r"date|url|label|class|model|start|end|tokens_(sent|received))$"
 )
 ROLES = ("model", "item", "cluster", "topic", "score")  # what a row of results may have
 
@@ -152,9 +154,19 @@ def is_of_a_family(name):
     return bool(_FAMILY.match(plain)) and not told
 
 
+_SCORE_IN_NAME = re.compile(rf"_({'|'.join(METRICS.union(NAMES['score']))})$")
+
+
+def score_in(name):
+    """The score that the name of a model ends in, as in gpt-4o_f1; None where there is none."""
+    found = _SCORE_IN_NAME.search(normal(name))
+    return found and found[1]
+
+
 def is_beside_a_score(name):
     """Whether a name says that a column tells something else of an answer than its score."""
-    return _NO_SCORE.search(f"_{normal(name)}") is not None
+    without_unit = re.sub(r" *\(.*", "", str(name))
+    return _NO_SCORE.search(f"_{_fit(without_unit)}") is not None
 
 
 def are_votes(columns):
@@ -258,8 +270,8 @@ def _matches(columns, usual_names, taken):
 
 
 def _fit(name):
-    """The last part of a name with dots."""
-    return normal(str(name).rsplit(".", 1)[-1])
+    """The last part of a name with dots, where totalCost is total_cost."""
+    return normal(re.sub("(?<=[a-z0-9])(?=[A-Z])", "_", str(name).rsplit(".", 1)[-1]))
 
 
 def _depth(name):

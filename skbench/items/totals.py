@@ -4,6 +4,10 @@ import re
 
 import pandas as pd
 
+_STATISTIC = re.compile(
+    r"((grand|all) )?(mean|average|avg|total|overall|sum|median|std|stdev|stderr)( score)?:?",
+    re.IGNORECASE,
+)
 _FEWEST_OTHERS = 2  # topics that a total is made of
 _SURE = 3  # different sums that agree, beyond chance
 _NEAR = 1e-6  # of sums of scores
@@ -14,6 +18,15 @@ _TOTAL = re.compile(
     r"([^a-z]+(topics?|subjects?|tasks?|categories|items|questions|scores?|accuracy|avg))?",
     re.IGNORECASE,
 )
+
+
+def are_statistics(items):
+    """Which rows hold the mean of the others, or a like number, by label and score."""
+    named = items["item"].isin(
+        [name for name in items["item"].unique() if _STATISTIC.fullmatch(str(name))]
+    )
+    # An item may be a function called sum: it is right or wrong, as others are.
+    return (named & ~items["score"].isin(items["score"][~named])).to_numpy()
 
 
 def check_totals(rows, topics, counts=None):

@@ -63,6 +63,7 @@ class Format(NamedTuple):
     in_parts: bool = False  # whether several records hold the scores of one answer
     usual: tuple = ()  # scores taken by default, in order of preference; all others by name
     note: str = ""  # what users must know of such results
+    word: bytes = b""  # what stands at the beginning of such a file, too
 
 
 def records_in(key):

@@ -83,4 +83,5 @@ OPENAI = Format("openai-evals", "OpenAI evals", ({"spec"},), _samples, _openai, 
 DEEPEVAL = Format(
     "deepeval", "DeepEval", ({"testCases"}, {"testRunData"}), _cases, _deepeval, "name"
 )
-MLFLOW = Format("mlflow", "MLflow", ({"columns", "data"},), _rows, _mlflow, "row")
+_MLFLOW_SIGNS = ({"columns", "data"},)
+MLFLOW = Format("mlflow", "MLflow", _MLFLOW_SIGNS, _rows, _mlflow, "row", word=b'/score"')

@@ -104,6 +104,7 @@ EUROEVAL = Format(
     _records,
     _answer,
     item_name="run",
+    word=b'"raw',
     note="EuroEval keeps one score per bootstrap sample of the test set, not per item: the items "
     "here are these samples. Use RepeatedRuns and MeanRankScore; intervals that take them for "
     "items are too short",

@@ -15,11 +15,11 @@ _HEADS = (2**16, 2**24)  # bytes; few records are longer than the first of these
 _TOKEN = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|[{}\[\]]')
 # Files that belong to a log, without answers of their own.
 _PARTS = [
-    ({"results", "configs"}, "summary of lm-evaluation-harness"),
-    ({"results", "versions"}, "summary of lm-evaluation-harness"),
-    ({"scenario_spec", "adapter_spec"}, "part of a HELM run"),
+    ({"results", "configs"}, b"", "summary of lm-evaluation-harness"),
+    ({"results", "versions"}, b"", "summary of lm-evaluation-harness"),
+    ({"scenario_spec", "adapter_spec"}, b"", "part of a HELM run"),
 ]
-_SIGNS = [(keys, name) for name, form in FORMATS.items() for keys in form.signs] + _PARTS
+_SIGNS = [(s, form.word, name) for name, form in FORMATS.items() for s in form.signs] + _PARTS
 _HELM_PARTS = ("scenario.json", "scenario_state.json", "stats.json", "instances.json")
 _PARTS_BY_NAME = {
     "meta.yaml": "part of an MLflow run",
@@ -85,7 +85,7 @@ def recognize(path):
         return "inspect" if kind in (".eval", ".json") or b"_journal/" in head else _OTHER
     if head[:1] == b"<":
         return "junit" if b"<testsuite" in head else _OTHER
-    sign = next((name for signs, name in _SIGNS if signs <= keys), None)
+    sign = next((name for signs, word, name in _SIGNS if signs <= keys and word in head), None)
     if sign is not None:
         return sign
     if {"evaluation_id", "evaluation_results"} <= keys:
@@ -107,7 +107,7 @@ def _head_and_keys(path):
     for size in _HEADS:
         head = beginning(path, size)
         keys, whole = _keys_of_the_first_object(head)
-        if whole or any(signs <= keys for signs, _ in _SIGNS):
+        if whole or any(signs <= keys for signs, *_ in _SIGNS):
             break
     return head, keys
 

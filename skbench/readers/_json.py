@@ -320,10 +320,18 @@ def object_of_lists(path):
     if beginning(path)[:1] != b"{" or has_an_object_per_line(path):
         return None
     try:
-        whole = document(path)
+        whole = _with_records(document(path))
     except (OSError, ValueError):
         return None
     return whole if any(_lists_of_objects(whole)) else None
+
+
+def _with_records(whole):
+    """An object, with records where pandas or W&B wrote the rows of a table as lists of cells."""
+    names, rows = whole.get("columns"), whole.get("data")
+    if not (type(names) is type(rows) is list and {type(row) for row in rows} == {list}):
+        return whole
+    return {"data": [dict(zip(names, row, strict=True)) for row in rows]}
 
 
 def _lists_of_objects(value, place=""):

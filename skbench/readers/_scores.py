@@ -8,13 +8,14 @@ import pandas as pd
 from skbench._checks import is_number, listed
 
 WORDS = {
-    **dict.fromkeys(("true", "correct", "right", "yes", "y", "pass", "passed", "c"), 1.0),
-    **dict.fromkeys(("false", "incorrect", "wrong", "no", "n", "fail", "failed", "i"), 0.0),
+    **dict.fromkeys("true correct right yes y pass passed c ✓ ✔ ✅".split(), 1.0),
+    **dict.fromkeys("false incorrect wrong no n fail failed i ✗ ✘ ❌".split(), 0.0),
+    "not_attempted": 0.0,  # an answer that is none, as the N of Inspect
 }
 # What a program writes where there is no answer: left out and counted, never wrong.
 FAILED = re.compile(
     r"(.*[ _:])?(err(or)?|exception|timed?[ _-]?out|crash(ed)?|oom|cancell?ed|aborted)([ _:].*)?"
-    r"|n/?a|nan|none|null|-|skipped|missing"
+    r"|n/?a|nan|none|null|-|skip(ped)?|missing"
 )
 _PERCENT = re.compile(r"-?[0-9.]+ ?%")
 _DECIMAL_COMMA = re.compile(r"-?\d+,\d+")

@@ -9,6 +9,7 @@ import pandas as pd
 from skbench._checks import listed, of_one_type
 from skbench._undecided import Undecided
 from skbench.items.roles import ROLES, columns_of, find_roles
+from skbench.items.totals import are_statistics
 from skbench.readers._scores import as_numbers
 from skbench.readers._wide import free_columns, may_be_scores, wide_models
 from skbench.readers.group_results import group_columns, group_results
@@ -63,6 +64,10 @@ def _part(path, named, models, bad):
         rows["score"] = as_numbers(rows["score"], roles["score"][0], notes, refuse)
         notes += said
     rows = _with_labels(rows, roles, refuse)
+    if columns is None and "item" in roles and (sums := are_statistics(rows)).any():
+        row = np.argmax(sums)
+        refuse(row, f"item {rows['item'][row]!r} is no item: it sums up the others")
+        rows = rows[~sums].reset_index(drop=True)
     return Part(path, rows, roles, notes, len(table), columns is not None)
 
 

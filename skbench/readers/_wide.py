@@ -17,6 +17,7 @@ from skbench.items.roles import (
     is_metric,
     is_of_a_family,
     judge_columns,
+    score_in,
 )
 from skbench.readers._scores import FAILED, WORDS, in_small_letters
 
@@ -27,9 +28,15 @@ _MOST_GROUPS = 30  # different cells of a column that may be named as groups
 # describe a number, and one letter names one.
 _DESCRIBES_THE_ITEM = re.compile(
     r"^(is|has|in|n|num|number)[_ ]|^(se|sd|std|var|cv|ci|low|high|p[_ ]?value|weight)\d*$"
-    r"|^(difficulty|discrimination|order|position)$|_(se|sd|std|stderr|ci)$|^[knpryz]$",
+    r"|^(difficulty|discrimination|order|position)$|_(se|sd|std|stderr|ci)$|^[cknpqryz]$",
     re.IGNORECASE,
 )
+# An item, or one of several answers to it.
+_NUMBERED = re.compile(
+    r"(q|question|item|sample|task|attempt|trial|run|seed|epoch)?[_ ]?\d+", re.IGNORECASE
+)
+_IN_RECORD = re.compile(r".*\.(?=[A-Za-z_])")  # in front of a field; gpt-4.1 is none
+_LIKE_A_NUMBER = re.compile(r"[-+]?\.?\d.*")
 
 
 def wide_models(table, named, models):
@@ -41,7 +48,7 @@ def wide_models(table, named, models):
     if named["score"] is None:
         _refuse_other_rows(table)
     roles, _ = find_roles(table.columns, named)
-    families = [name for name in table if is_of_a_family(name)]
+    families = [name for name in table if is_of_a_family(name) and _holds_scores(table[name])]
     if named["score"] is not None or ("score" in roles and ("model" in roles or not families)):
         return None
     if "score" in roles:
@@ -53,6 +60,7 @@ def wide_models(table, named, models):
     if not families or "model" in roles:
         raise Undecided(*_nothing_known(table, roles))
     _refuse_predictions(table, families)
+    _refuse_several_scores(families)
     if len(families) == 1 and (others := may_be_models(table, {*families, *_in_roles(roles)})):
         raise Undecided(
             f"Column {families[0]!r} bears a model's name, and {listed(others)} may hold scores "
@@ -64,8 +72,17 @@ def wide_models(table, named, models):
 
 def free_columns(table, taken):
     """Columns without a role, whose names do not tell that they are no scores."""
-    others = {name for role in ("label", "prediction", "cost") for name in columns_of(role, table)}
-    return [name for name in table if name not in taken | others and not is_beside_a_score(name)]
+    labels, beside = (
+        [name for role in roles for name in columns_of(role, table)]
+        for roles in (("label", "answer"), ("prediction", "cost"))
+    )
+    classes = [str(cell) for name in labels for cell in table[name].unique()]  # in columns of odds
+    others = taken.union(labels, beside, classes)
+    return [
+        name
+        for name in table
+        if not (name in others or is_beside_a_score(name) or _NUMBERED.fullmatch(str(name)))
+    ]
 
 
 def may_be_models(table, taken):
@@ -73,10 +90,16 @@ def may_be_models(table, taken):
     free = [
         name
         for name in free_columns(table, taken)
-        if may_be_scores(table[name]) and not _DESCRIBES_THE_ITEM.search(str(name))
+        if may_be_scores(table[name]) and not _describes_the_item(name)
     ]
     binary = [name for name in free if table[name].nunique() <= 2]
-    return binary or free
+    models = [name for name in binary or free if not is_metric(name)]
+    # Fields of different records are not of one kind.
+    return models if len({"".join(_IN_RECORD.findall(str(name))) for name in models}) == 1 else []
+
+
+def _describes_the_item(name):
+    return _DESCRIBES_THE_ITEM.search(_IN_RECORD.sub("", str(name))) is not None
 
 
 def _in_roles(roles):
@@ -130,7 +153,8 @@ def _refuse_other_rows(table):
                 *({"score": name} for name in (humans[0], judges[0])),
             ],
         )
-    labels, predictions = columns_of("label", table), columns_of("prediction", table)
+    labels = columns_of("label", table) or columns_of("answer", table)
+    predictions = columns_of("prediction", table)
     if labels and predictions:
         given = {"name": "metrics", "truth": labels[0], "prediction": predictions[0]}
         free = [name for name in table if name not in (labels[0], predictions[0])]
@@ -155,10 +179,22 @@ def _refuse_predictions(table, families):
             )
 
 
+def _refuse_several_scores(families):
+    """Refuse columns of which some hold one score of a model, and others another."""
+    of_score = {}
+    for name in families:
+        of_score.setdefault(score_in(name), []).append(name)
+    if len(of_score) > 1:
+        raise Undecided(
+            f"Columns {listed(families)} hold different scores of models.",
+            [{"models": names} for names in of_score.values()],
+        )
+
+
 def _nothing_known(table, roles):
     """What is open where no column has a usual name of scores, and what may be passed."""
     taken = _in_roles(roles)
-    free = may_be_models(table, taken)
+    models = may_be_models(table, taken)
     keys = [name for role in ("model", "topic") for name in roles.get(role, [])]
     if "model" in roles and "item" not in roles and not table.duplicated(keys).any():
         raise ValueError(
@@ -170,9 +206,11 @@ def _nothing_known(table, roles):
         "Cannot find the scores: no column has a usual name for them, or the name of a known "
         f"family of models. Columns: {listed(table.columns, most=12)}."
     )
-    models = [name for name in free if not is_metric(name)]
-    numbers = [c for c in free_columns(table, taken) if pd.api.types.is_numeric_dtype(table[c])]
-    choices = [{"score": name} for name in (free or numbers)[:3]]
+    free = [name for name in free_columns(table, taken) if table[name].nunique() > 1]
+    numbers = [name for name in free if pd.api.types.is_numeric_dtype(table[name])]
+    scores = [name for name in free if may_be_scores(table[name])]
+    scores = scores or [name for name in numbers if not _describes_the_item(name)]
+    choices = [{"score": name} for name in scores[:3]]
     if "model" not in roles and len(models) > 1:
         text += " If columns are models, name them; or name the score."
         choices.insert(0, {"models": _in_short(models, table.columns)})
@@ -187,6 +225,15 @@ def _in_short(names, columns):
     pattern = "".join(some[0] for some in letters).rstrip("0123456789") + "*"
     fitting = [name for name in columns if fnmatchcase(str(name), pattern)]
     return [pattern] if len(pattern) > 1 < len(names) and fitting == names else names
+
+
+def _holds_scores(column):
+    """Whether cells are numbers or words for scores: those of a column of answers are not."""
+    values = column.dropna()
+    if not pd.api.types.is_numeric_dtype(column):
+        known = (WORDS.__contains__, FAILED.fullmatch, _LIKE_A_NUMBER.fullmatch)
+        values = [c for c in in_small_letters(values) if any(is_known(c) for is_known in known)]
+    return 2 * len(values) >= max(1, column.count())
 
 
 def may_be_scores(column):

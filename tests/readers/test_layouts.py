@@ -246,8 +246,16 @@ def test_the_users_format_decides_before_the_contents(saved):
     path = saved({"details": "in the log", "results": [{"id": 1, "score": 1}]}, "r.json")
     assert "format='table'" in str(refusal(path))
     assert read_items(path, format="table")["score"].tolist() == [1]
-    split = saved({"columns": ["id", "score"], "data": [[1, 1]]}, "s.json")
-    assert "has no score that is a number" in str(refusal(split))
+
+
+def test_documents_that_only_look_like_the_log_of_a_program(saved):
+    """Tables that pandas and W&B write have MLflow's keys, and many documents EuroEval's."""
+    split = saved({"columns": ["id", "score"], "data": [[1, 1], [2, 0]]}, "s.json")
+    assert read_items(split)["score"].tolist() == [1, 0]
+    records = [{"id": 1, "score": 1}]
+    own = saved({"model": "m", "dataset": "d", "results": records}, "r.json")
+    assert read_items(own)[["model", "topic", "score"]].values.tolist() == [["m", "d", 1]]
+    assert "Cannot tell" in str(refusal(saved({"columns": 3, "data": [1]}, "t.json")))
 
 
 def test_a_document_on_one_line_is_no_line_of_records(tmp_path):

@@ -131,7 +131,7 @@ def _on_pairing(row, unpaired):
     if not row["n_items"]:
         return ["The models share no items, so their variances add up: nothing was paired."]
     saved = row["variance_reduction"]
-    if not np.isfinite(saved):
+    if not np.isfinite([saved, row["correlation"]]).all():
         return []
     change = "removes" if saved >= 0 else "adds"
     return [

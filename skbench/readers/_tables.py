@@ -36,6 +36,8 @@ def tables_items(files, options, bad, notes):
     if "item" not in rows and not parts[0].of_groups:
         notes.append("no item column: models may share items or not (item=)")
     rows = _with_versions(rows, roles, notes)
+    if len(parts) > 1:
+        rows = _kept_apart(rows, roles, parts, notes)
     topics = ["topic"] if len(roles.get("topic", [])) == 1 else roles.get("topic", [])
     if parts[0].of_groups:
         refuse_repeated_groups(rows, topics, roles.get("topic", []))
@@ -91,21 +93,18 @@ def _one_below_the_other(files, parts):
     roles = {"model": ["model"], **first.roles}
     if "topic" not in roles and "topic" in rows:
         roles["topic"] = ["topic"]
-        if "item" in rows:
-            rows["item"] = rows["topic"].astype(str) + "/" + rows["item"].astype(str)
     order = [name for name in ("model", "topic") if name in rows]
     rows = rows[[*order, *rows.columns.difference(order, sort=False)]]
     for name in roles:
         if name in rows:
             rows[name] = of_one_type(rows[name])
-    of_file = np.repeat(np.arange(len(files)), [len(frame) for frame in frames])
-    rows = _kept_apart(rows, roles, of_file, files, said)
     notes = [f"{len(files)} tables, one below the other", *said]
     return rows, roles, notes + [note for part in parts for note in part.notes]
 
 
-def _kept_apart(rows, roles, of_file, files, notes):
+def _kept_apart(rows, roles, parts, notes):
     """A model whose items several files hold, with other scores, is a model in each file."""
+    of_file = np.repeat(np.arange(len(parts)), [len(part.rows) for part in parts])
     topics = ["topic"] if "topic" in rows else roles.get("topic", [])
     keys = ["model", *topics, "item", *columns_of("attempt", rows)]
     if "item" not in rows:
@@ -115,7 +114,7 @@ def _kept_apart(rows, roles, of_file, files, notes):
     affected = rows["model"].isin(several)
     if not rows[affected].drop_duplicates([*keys, "score"]).duplicated(keys).any():
         return rows  # none, or copies, which are refused as items that repeat
-    files = np.array(of_files(files, ()), dtype=object)[of_file]
+    files = np.array(of_files([part.path for part in parts], ()), dtype=object)[of_file]
     names = rows["model"].astype(str) + " (" + files + ")"
     notes.append(
         f"several files hold the same items of {listed(several, 4)}: each is a model, "

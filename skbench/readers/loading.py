@@ -33,7 +33,7 @@ _SKIPPED = re.compile(r"Skipping line (\d+): ([^\n]+)")
 _ENCODING = {"encoding": "utf-8-sig", "encoding_errors": "replace"}
 _AS_TEXT = {**_ENCODING, "dtype": str, "na_filter": False}
 # -0,5 is a decimal; of 1,234 nobody can tell whether it is a thousand or a decimal.
-_NUMBER = r"-?[0-9]+(?:,[0-9]+)?"
+_NUMBER = r"-?[0-9]+(?:,[0-9]+)?(?:[eE][-+]?[0-9]+)?"
 _THOUSANDS = r"-?[1-9][0-9]{0,2},[0-9]{3}"
 _INTEGER = re.compile("0|-?[1-9][0-9]*")
 

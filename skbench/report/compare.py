@@ -90,7 +90,8 @@ def _read(file, a, b, by, roles, missing):
     names = [str(name) for (name,) in models]
     if names[0] == names[1]:
         names = [f"{names[0]} ({path})" for path in (file, a)]
-    sides = [reading.with_models(*side) for side in zip((first, second), names, strict=True)]
+    alike = reading.with_same_ids(first, second)
+    sides = [reading.with_models(*side) for side in zip(alike, names, strict=True)]
     blanks = [rows.blank for rows in sides if rows.blank is not None]
     both = first._replace(
         items=pd.concat([rows.items for rows in sides], ignore_index=True),

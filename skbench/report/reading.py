@@ -91,6 +91,41 @@ def with_models(rows, change):
     return rows._replace(**{name: frame.assign(model=change) for name, frame in known.items()})
 
 
+def with_same_ids(first, second):
+    """Rows of two files, with the topic in front of ids in both where it is so in one.
+
+    Reading puts it there where ids start again in every topic, which one topic cannot show.
+    """
+    for rows, other in ((first, second), (second, first)):
+        frames = {name: getattr(rows, name) for name in ("items", "blank")}
+        known = {name: frame for name, frame in frames.items() if frame is not None}
+        if not _topic_in_front(rows.items):
+            known = {name: ids_as_in(other.items, frame) for name, frame in known.items()}
+        yield rows._replace(**known)
+
+
+def ids_as_in(known, items):
+    """The items, with or without the topic in front of ids, as the known items have it."""
+    is_in_front = _topic_in_front(items)
+    if "topic" not in items or is_in_front == _topic_in_front(known):
+        return items
+    topics, ids = items["topic"].astype(str), items["item"].astype(str)
+    if not is_in_front:
+        return items.assign(item=topics + "/" + ids)
+    if not topics.isin(known["topic"].astype(str)).any():
+        return items  # without topics ids would be of several items
+    pairs = zip(topics, ids, strict=True)
+    return items.assign(item=[name.removeprefix(f"{topic}/") for topic, name in pairs])
+
+
+def _topic_in_front(items):
+    """Whether every id begins with its topic."""
+    if not {"topic", "item"} <= set(items):
+        return False
+    pairs = items[["topic", "item"]].drop_duplicates().astype(str)
+    return all(item.startswith(f"{topic}/") for topic, item in pairs.itertuples(index=False))
+
+
 def with_missing(rows, missing):
     """Answers that are not there dropped, refused, or scored 0 ("wrong"), in logs and tables."""
     if missing == "drop" or rows.groups is not None:

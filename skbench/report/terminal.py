@@ -28,7 +28,10 @@ _NOTES, MOST_NOTES, MOST_ROWS = "skbench.notes", "skbench.most_notes", "skbench.
 _ROUTINE = re.compile(
     r"(past: )?([\w -]+: (column '.*'$|\d+ files?$)|one column of scores|judge columns|not used)"
 )
-_LOSS = re.compile("skipped|left out|dropped|ignored|not taken for|no answer|count twice|differ in")
+_LOSS = re.compile(
+    "skipped|left out|dropped|ignored|not taken for|no answer|count twice|differ in|not finish|"
+    "results report|no rank"
+)
 _SUMMARY = re.compile(r"understood|crossed|repeats|clusters|(features|\w*page|picture|baseline): ")
 _NARROWEST_TEXT = 12  # columns to which names are folded on a narrow terminal
 _PLAIN_SECONDS = 20  # between lines of progress where there is no terminal

@@ -188,6 +188,27 @@ def test_versions_of_a_model_are_models(saved):
     assert set(one["model"]) == {"m"}
 
 
+def test_a_table_and_its_parts_in_files_are_the_same_items(tmp_path):
+    cells = pd.MultiIndex.from_product([["a", "b"], ["v1", "v2"], ["x", "y"], [1, 2, 3]])
+    whole = cells.set_names(["model", "version", "topic", "id"]).to_frame(index=False)
+    whole["id"] += 3 * (whole["topic"] == "y")
+    whole["score"] = np.arange(len(whole)) % 5 / 4
+    whole.to_csv(tmp_path / "whole.csv", index=False)
+    for version, rows in whole.groupby("version"):
+        (tmp_path / "versions").mkdir(exist_ok=True)
+        rows.to_csv(tmp_path / "versions" / f"{version}.csv", index=False)
+    for (model, version, topic), rows in whole.groupby(["model", "version", "topic"]):
+        folder = tmp_path / "grid" / f"{model} | {version}"
+        folder.mkdir(parents=True, exist_ok=True)
+        rows[["id", "score"]].to_csv(folder / f"{topic}.csv", index=False)
+    keys = ["model", "topic", "item", "score"]
+    found = [
+        sorted(read_items(tmp_path / name)[keys].itertuples(index=False, name=None))
+        for name in ("whole.csv", "versions", "grid")
+    ]
+    assert found[0] == found[1] == found[2]
+
+
 def test_versions_of_a_model_in_files_of_their_own_are_models(tmp_path):
     for name, scores in (("v1", "10"), ("v2", "11")):
         rows = "".join(f"gpt,{i},{score}\n" for i, score in enumerate(scores))

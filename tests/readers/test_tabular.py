@@ -298,6 +298,9 @@ def test_item_ids_that_restart_in_every_topic_become_unique(written):
     items = read.items
     assert items["item"].tolist() == ["x/1", "y/1"]
     assert "item ids start again in every topic" in read.notes[-1]
+    # Each topic may have been run on another model: these are no shared items, either.
+    apart = read_items(written("model,topic,item,score\na,x,1,1\nb,y,1,0\n"))
+    assert apart["item"].tolist() == ["x/1", "y/1"]
 
 
 def test_file_is_not_read_as_wide_where_there_is_a_model_column(written):
@@ -443,3 +446,8 @@ def test_score_columns_beside_a_model_column_are_no_models(written):
     assert read_items(path, score="0-shot")["score"].tolist() == [1, 0, 0, 1]
     wide = written("system,item,a,b\nx,1,1,0\ny,2,0,1\n")
     assert read_items(wide, models=["a", "b"])["model"].nunique() == 2
+
+
+def test_small_numbers_may_have_decimal_commas(written):
+    text = "model;item;score\na;1;8,5e-09\na;2;0,25\na;3;1E-5\n"
+    assert read_items(written(text))["score"].tolist() == [8.5e-9, 0.25, 1e-5]

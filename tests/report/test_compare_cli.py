@@ -93,6 +93,17 @@ def test_models_called_by_numbers(tmp_path):
     assert run(path, "2", "1").stdout.startswith("2 - 1 = ")
 
 
+def test_one_topic_of_a_benchmark_is_compared_on_its_items(tmp_path):
+    answers = "".join(
+        f"{t},{i},{(i + len(t)) % 3 % 2}\n" for t in ("law", "maths") for i in range(9)
+    )
+    (tmp_path / "old.csv").write_text("topic,item,score\n" + answers)
+    (tmp_path / "new.csv").write_text("topic,item,score\n" + answers[: answers.index("maths")])
+    result = run(tmp_path / "old.csv", tmp_path / "new.csv", "--json")
+    (pair,) = json.loads(result.stdout)["pairs"]
+    assert (pair["n_items"], pair["value"]) == (9, 0)
+
+
 def test_errors_take_one_line(file, names):
     for arguments, words in [
         ([names[0], "nobody"], "There is no model 'nobody'"),

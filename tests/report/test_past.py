@@ -265,3 +265,16 @@ def test_plan_refuses(files, arguments, words, monkeypatch):
     result = run(plan, *arguments)
     assert result.exit_code == 2
     assert words in " ".join(result.stderr.split())
+
+
+def test_past_by_topic_or_in_one_file_is_the_same(answers, tmp_path):
+    answers = answers.assign(item=answers["item"] % 1000)  # ids start again in every topic
+    is_new = answers["model"].isin(NEW)
+    answers[~is_new].to_csv(tmp_path / "past.csv", index=False)
+    answers[is_new & (answers["item"] < 9)].to_csv(tmp_path / "new.csv", index=False)
+    parts = []
+    for topic, rows in answers[~is_new].groupby("topic"):
+        parts += ["--past", tmp_path / f"{topic}.csv"]
+        rows.to_csv(parts[-1], index=False)
+    whole = parsed(estimate, tmp_path / "new.csv", "--past", tmp_path / "past.csv")
+    assert parsed(estimate, tmp_path / "new.csv", *parts)["groups"] == whole["groups"]

@@ -4,7 +4,9 @@ import pandas as pd
 
 from skbench._checks import listed
 from skbench._undecided import Undecided
-from skbench.items.roles import ROLES, columns_of
+from skbench.items.roles import ROLES, columns_of, normal
+
+_METRICS = ("metric", "metric_name", "scorer", "filter")
 
 
 def without_spare_blanks(items):
@@ -94,5 +96,6 @@ def _refuse_repeated(items, keys, repeated, roles, place):
     raise Undecided(
         f"{text}.{hint} If items were answered several times, pass cluster= with the column of the "
         "items.",
-        [*choices[:4], several],
+        # Answers are averaged, but no metrics.
+        choices[:4] + [several] * (not any(normal(name) in _METRICS for name in apart)),
     )

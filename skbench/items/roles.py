@@ -45,7 +45,8 @@ METRICS = frozenset(
     "rouge2 rougel meteor bertscore bert_score chrf ter perplexity precision recall f1_score "
     "f1_macro f1_micro auc roc_auc mcc rmse mae ndcg map mrr".split()
 )
-# Votes: columns of the two models, of the winner, or of each outcome; and words for an outcome.
+# Votes: columns of the two models and of the winner, words for an outcome for the first of them,
+# and columns of 1 and 0 for each outcome.
 VOTE_MODELS = [
     pair.split()
     for pair in (
@@ -57,14 +58,17 @@ VOTE_WINNER = (
     "winner vote preference preferred human_preference human_vote outcome result verdict choice "
     "won label"
 ).split()
-_SURE_WINNERS = ("winner", "vote", "preference", "preferred")
-VOTE_OUTCOMES = {"winner_model_a": 1.0, "winner_model_b": 0.0}  # columns of 1 and 0
-VOTE_TIES = {"winner_tie": 0.5, "tie": 0.5, "winner_tie_bothbad": 0.5}  # where there are any
-FIRST_WON = "model_a a model_1 model1 left model_left generator_1 system_a first win".split()
-SECOND_WON = "model_b b model_2 model2 right model_right generator_2 system_b second loss".split()
-TIED = (
-    "tie tied draw equal same both neither tie_bothbad tie_inconsistent bothbad both_bad both_good"
-).split()
+SURE_WINNERS = ("winner", "vote", "preference", "preferred")
+_WORDS_OF_OUTCOMES = {
+    1.0: "model_a a model_1 model1 left model_left generator_1 system_a first win",
+    0.0: "model_b b model_2 model2 right model_right generator_2 system_b second loss",
+    0.5: (
+        "tie tied draw equal same both neither tie_bothbad tie_inconsistent bothbad both_bad "
+        "both_good"
+    ),
+}
+VOTE_OUTCOMES = {word: y for y, words in _WORDS_OF_OUTCOMES.items() for word in words.split()}
+VOTE_FLAGS = {f"winner_{word}": y for word, y in VOTE_OUTCOMES.items()} | {"tie": 0.5}
 # Families of language models; a column of such a name holds the scores of a model.
 FAMILIES = (
     "gpt chatgpt o1 o3 o4 davinci text_davinci claude gemini gemma meta_llama llama codellama "
@@ -162,7 +166,7 @@ def are_votes(columns):
     known = [pair for pair in VOTE_MODELS if set(pair) <= names]
     # Models may be called left and right, or a and b.
     return any("_" in pair[0] or pair[0][-1] == "1" for pair in known) or bool(
-        known and names & set(_SURE_WINNERS)
+        known and names & set(SURE_WINNERS)
     )
 
 

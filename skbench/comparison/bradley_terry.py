@@ -8,12 +8,13 @@ from typing import Literal, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from scipy.stats import binom
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from skbench import _checks
 from skbench._types import Names, Rows
-from skbench.comparison import _votes
+from skbench.comparison._comparison import POWER
 from skbench.comparison.leaderboards import NO_BLANKS, Leaderboard
 from skbench.comparison.ranks import letters_of, sets_of_verdicts
 from skbench.containers import Estimate
@@ -21,8 +22,12 @@ from skbench.items.rows import collected, opened, refuse_unhashable
 from skbench.items.votes import vote_outcomes
 from skbench.stats.intervals.means import t_interval
 from skbench.stats.ranking import bradley_terry
+from skbench.stats.ranking.multiplicity import bonferroni_level
+from skbench.stats.ranking.rank_sets import single_step
 
 Scale = Literal["logit", "elo"]
+_SCALES = {"logit": (0.0, 1.0), "elo": (1000.0, 400 / np.log(10))}  # of a rating of 0, and a unit
+_STANDINGS = {np.inf: "never beaten", -np.inf: "never better"}
 
 
 class BradleyTerry(ClassifierMixin, BaseEstimator):
@@ -57,10 +62,8 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
     standing_ : Series of length n_models
         0 where the rating is finite, inf or -inf where it is not, nan for a model that no votes
         connect with the others.
-    n_votes_ : Series of length n_models
-        Number of votes on each model.
-    wins_ : DataFrame of int of shape (n_models, n_models)
-        Number of votes that the row's model won against the column's.
+    wins_ : DataFrame of shape (n_models, n_models)
+        Number of votes that the row's model won against the column's, ties as halves.
     log_ties_ : float
         Logarithm of Davidson's parameter; -inf if ties are halves, or there are none.
     unit_ : {"votes", "clusters"}
@@ -74,16 +77,14 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    A logistic regression of the outcome on the two models [1]_, fitted by Newton's method.
-    Standard errors are those of the sandwich, by cluster if there are clusters: they hold where
-    votes of one prompt or one judge depend on each other, and where models beat each other in a
-    circle. Few clusters widen intervals by t quantiles
-    (`skbench.stats.bradley_terry.fit_ratings`).
+    A logistic regression of the outcome on the two models [1]_
+    (`skbench.stats.bradley_terry.fit_ratings`). Standard errors are those of the sandwich, by
+    cluster if there are clusters: they hold where votes of one prompt or one judge depend on each
+    other, and where models beat each other in a circle. Few clusters widen intervals.
 
     A model that never lost to the others, or never beat them, has an infinite rating. It is nan,
-    and a warning names the model. So it is for models that no votes connect. Exact sign tests of
-    their direct votes, ``wins_``, stand in for the t tests of their pairs where votes have no
-    clusters or covariates.
+    and a warning names the model. So it is for models that no votes connect. Without clusters and
+    covariates, exact sign tests of ``wins_`` stand in for the t tests of their pairs.
 
     When not to use it: where answers have scores of their own, of which `leaderboard` makes more;
     for a table of counts, before each row is repeated as often as it counts.
@@ -149,8 +150,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         ------
         ValueError
             If columns or names are missing, an outcome cannot be understood, a model meets
-            itself, no two models compare, covariates cannot be told apart from the models, or
-            lengths or indexes differ.
+            itself, no two models compare, or covariates cannot be told apart from the models.
 
         Warns
         -----
@@ -173,7 +173,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         found = bradley_terry.fit_ratings(votes, len(names), self.ties == "davidson")
         self.unit_ = "votes" if cluster is None else "clusters"
         self._store(found, votes, names)
-        for words in _votes.in_words(self.standing_):
+        for words in self._not_finite():
             warnings.warn(words, stacklevel=2)
         return self
 
@@ -216,8 +216,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_votes,)
         """
-        likeliest = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[likeliest]
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
     def estimate(self, scale: Scale = "logit", confidence_level: float = 0.95) -> Estimate:
         """Ratings of all models with intervals.
@@ -240,14 +239,13 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         `leaderboard`.
         """
         check_is_fitted(self)
-        _checks.check_option("scale", scale, _votes.SCALES)
+        _checks.check_option("scale", scale, _SCALES)
         _checks.check_confidence_level(confidence_level)
-        zero, unit = _votes.SCALES[scale]
+        zero, unit = _SCALES[scale]
         value = zero + unit * self.ratings_.to_numpy()
         error = unit * np.sqrt(np.diag(self.covariance_))
         low, high = t_interval(value, error, self.df_.to_numpy(), confidence_level)
-        ties = "ties as halves" if self.ties == "half" else "Davidson's ties"
-        method = f"Bradley-Terry, {ties}, sandwich by {self.unit_}"
+        method = f"Bradley-Terry, ties: {self.ties}, sandwich by {self.unit_}"
         return Estimate(value, low, high, error, confidence_level, self.models_, method, "model")
 
     def leaderboard(self, scale: Scale = "logit", confidence_level: float = 0.95) -> Leaderboard:
@@ -272,17 +270,18 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         """
         estimate = self.estimate(scale, confidence_level)
         place = self.standing_.where(self.standing_ != 0, self.ratings_)
-        sets = sets_of_verdicts(estimate, _votes.better(self, confidence_level), place.to_numpy())
+        sets = sets_of_verdicts(estimate, self._better(confidence_level), place.to_numpy())
+        wins = self.wins_.to_numpy()
         return Leaderboard(
             estimate=estimate,
-            covariance=self.covariance_.to_numpy() * _votes.SCALES[scale][1] ** 2,
+            covariance=self.covariance_.to_numpy() * _SCALES[scale][1] ** 2,
             comparison=None,
             rank_sets=sets,
             ties=letters_of(sets),
-            n_items=self.n_votes_.to_numpy(),
+            n_items=(wins + wins.T).sum(axis=1).astype(int),
             n_clusters=(self.df_ + 1).fillna(0).round().to_numpy(dtype=int),
             bounds=NO_BLANKS,
-            remarks=tuple(_votes.remarks(self)),
+            remarks=(*self._not_finite(),),
         )
 
     def votes_needed(self, confidence_level: float = 0.95) -> pd.DataFrame:
@@ -307,7 +306,36 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         _checks.check_confidence_level(confidence_level)
-        return _votes.votes_needed(self, confidence_level)
+        rating = self.ratings_.to_numpy()
+        error = bradley_terry.difference_errors(self.covariance_.to_numpy())
+        alpha = self._alpha_of_pairs(confidence_level)
+        needed = bradley_terry.votes_needed(rating, error, self.log_ties_, alpha, POWER)
+        better = self._better(confidence_level)
+        needed[better | better.T] = 0
+        return pd.DataFrame(needed, self.models_, self.models_)
+
+    def _better(self, level):
+        """Whether each model is better than each other, by simultaneous tests of all pairs."""
+        rating, df, wins = (x.to_numpy() for x in (self.ratings_, self.df_, self.wins_))
+        error = bradley_terry.difference_errors(self.covariance_.to_numpy())
+        above = single_step(rating, error, np.minimum(df[:, None], df), level).above
+        # Exact sign tests of independent votes where a rating is not finite.
+        by_sign = 2 * binom.sf(wins - 1, wins + wins.T, 0.5) < self._alpha_of_pairs(level)
+        is_exact = np.isnan(error) & (self.unit_ == "votes" and self.coef_.empty)
+        return np.where(is_exact, by_sign, above)
+
+    def _alpha_of_pairs(self, level):
+        """Bonferroni's level of the test of each pair."""
+        n_models = len(self.models_)
+        return 1 - bonferroni_level(level, max(1, n_models * (n_models - 1) // 2))
+
+    def _not_finite(self):
+        """Whose ratings are not finite, and why, in a sentence."""
+        odd = self.standing_[self.standing_ != 0]
+        names = [f"{name} ({_STANDINGS.get(place, 'not compared')})" for name, place in odd.items()]
+        if names:
+            names = _checks.listed(names, most=6)
+            yield f"No finite rating, directly and through others: {names}."
 
     def _rows(self, X):
         """The votes as a pandas frame, with the columns that are needed."""
@@ -346,14 +374,13 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         ratings, standing = found.coefficients[:n], found.standing
         order = np.argsort(-np.where(standing == 0, ratings, standing), kind="stable")  # nan last
         models = self.models_ = names[order]
-        n_votes = np.bincount(np.append(votes.first, votes.second), np.tile(votes.count, 2))
-        self.n_votes_ = pd.Series(n_votes[order].astype(int), models)
         self.standing_ = pd.Series(standing[order], models)
         self.ratings_ = pd.Series(ratings[order], models)
         self.df_ = pd.Series(np.maximum(found.n_effective[order] - 1, 1), models)
         both = np.ix_(order, order)
         self.covariance_ = pd.DataFrame(found.covariance[both], models, models)
-        self.wins_ = pd.DataFrame(_wins(votes, n)[both], models, models)
+        wins = bradley_terry.count_wins(votes, n)
+        self.wins_ = pd.DataFrame(wins[both], models, models)
         at = slice(n, n + len(covariates))
         error = np.sqrt(np.diag(found.covariance)[at])
         table = {"value": found.coefficients[at], "standard_error": error}
@@ -367,14 +394,6 @@ def _codes(cluster):
     """Codes of the clusters of votes."""
     _checks.check_named("cluster", cluster)
     return pd.factorize(column_or_1d(cluster))[0]
-
-
-def _wins(votes, n_models):
-    """Number of votes that the row's model won against the column's."""
-    winner, loser = np.where(votes.outcome == 1, votes[:2], votes[1::-1])
-    wins = np.zeros((n_models, n_models), dtype=int)
-    np.add.at(wins, (winner, loser), np.where(votes.outcome == 0.5, 0, votes.count).astype(int))
-    return wins
 
 
 def _refuse_first(odd, what):

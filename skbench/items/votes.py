@@ -10,38 +10,36 @@ from skbench._checks import listed
 from skbench._undecided import Undecided
 from skbench.items import roles
 
+ROLES = ("model_a", "model_b", "winner")
 _MOST_ALIKE = 0.1  # share of rows in which both models of a vote may be the same
 
 
-def with_winner(table):
-    """The table with one column of winners, where each outcome had a column of 1 and 0."""
-    flags = {name: roles.VOTE_FLAGS.get(roles.normal(name)) for name in table}
-    flags = {name: outcome for name, outcome in flags.items() if outcome is not None}
-    if "winner" in table or not {0, 1} <= set(flags.values()):
+def in_one_layout(table):
+    """Votes with a column of winners: from one of 1 and 0 for each outcome, or of losers."""
+    columns = {roles.normal(name): name for name in table}
+    if {"winner", "loser"} <= set(columns):
+        return table.assign(model_a=table[columns["winner"]], model_b=table[columns["loser"]])
+    outcomes = {name: roles.VOTE_FLAGS[name] for name in columns if name in roles.VOTE_FLAGS}
+    if "winner" in columns or not {0, 1} <= set(outcomes.values()):
         return table
-    chosen, outcomes = table[[*flags]].to_numpy() == 1, np.array([*flags.values()], dtype=object)
-    winner = np.where(chosen.sum(axis=1) == 1, outcomes[chosen.argmax(axis=1)], "none or several")
+    flags, outcomes = [columns[name] for name in outcomes], [*outcomes.values()]
+    chosen = table[flags].to_numpy() == 1
+    outcome = np.array(outcomes, dtype=object)[chosen.argmax(axis=1)]
+    winner = np.where(chosen.sum(axis=1) == 1, outcome, "none or several")
     return table.assign(winner=winner)
 
 
-def vote_columns(table, model_a=None, model_b=None, winner=None):
-    """Columns of both models and of the winner, as named or by their usual names."""
-    given = {"model_a": model_a, "model_b": model_b, "winner": winner}
-    for role, name in given.items():
-        if name is not None:
-            roles.check_exist([name], table.columns, f"{role}=")
-    columns = {roles.normal(name): name for name in reversed(table.columns)}
-    models = next((pair for pair in roles.VOTE_MODELS if set(pair) <= set(columns)), (None, None))
-    won = next((name for name in roles.VOTE_WINNER if name in columns), None)
-    usual = map(columns.get, (*models, won))
-    found = [name or other for name, other in zip(given.values(), usual, strict=True)]
-    if None in found:
+def vote_columns(table, **named):
+    """Columns of both models and of the winner, as named or by their usual names, and notes."""
+    found, notes = roles.find_roles(table.columns, named, guess=ROLES)
+    columns = [found.get(role, [None])[0] for role in ROLES]
+    if None in columns:
         raise Undecided(
             "Cannot find the columns of both models and of the winner of each vote, such as "
             f"model_a, model_b and winner. The columns are: {listed(table.columns, most=12)}.",
-            [dict(zip(given, names, strict=True)) for names in _candidates(table, *found)],
+            [dict(zip(ROLES, names, strict=True)) for names in _candidates(table, *columns)],
         )
-    return found
+    return columns, notes
 
 
 def vote_outcomes(winner, model_a, model_b):
@@ -56,7 +54,7 @@ def vote_outcomes(winner, model_a, model_b):
     cases = codes < 0, names == model_a, names == model_b, by_side == 0.5
     by_name = np.select(cases, [np.nan, 1.0, 0.0, 0.5], np.nan)
     unread = [np.isnan(outcome) & (codes >= 0) for outcome in (by_name, by_side)]
-    best = np.argmin([np.sum(rows) for rows in unread])
+    best = np.argmin(np.sum(unread, axis=1))
     if unread[best].any():
         row = int(np.argmax(unread[best]))
         raise ValueError(
@@ -81,14 +79,14 @@ def _outcome_of_word(word):
     return float(number) if number in (1, 0.5, 0) else known
 
 
-def tells_winner(table, model_a, model_b, winner):
+def _tells_winner(table, model_a, model_b, winner):
     """Whether a column holds winners; 1 and 0 alone do only under a name for the winner."""
     try:
         outcome = vote_outcomes(table[winner], table[model_a], table[model_b])
     except ValueError:
         return False
-    n_outcomes = len(np.unique(outcome[np.isfinite(outcome)]))
-    return n_outcomes > (is_numeric_dtype(table[winner]) and not _is_sure(winner)) + 1
+    anything = is_numeric_dtype(table[winner]) and not _is_sure(winner)
+    return pd.Series(outcome).nunique() > 1 + anything
 
 
 def _is_sure(name):
@@ -101,7 +99,7 @@ def _candidates(table, model_a, model_b, winner):
     pairs = [(model_a, model_b)] if model_a and model_b else _rivals(table)
     winners = [winner] if winner else sorted(table, key=_is_sure, reverse=True)
     for pair, name in product(pairs, winners):
-        if name not in pair and tells_winner(table, *pair, name):
+        if name not in pair and _tells_winner(table, *pair, name):
             yield *pair, name
 
 

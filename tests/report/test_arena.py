@@ -78,16 +78,14 @@ def test_layouts_give_the_same_numbers(votes, tmp_path, kind):
 
 def test_winners_and_losers_and_models_that_are_numbers(votes, tmp_path):
     decided = votes[votes["y"] != 0.5].reset_index(drop=True)
-    table = layouts(decided)["winners and losers"].replace({"ada": 1, "bob": 2, "cyd": 3})
-    document, _ = document_of(table, tmp_path / "v.csv")
     frame = BradleyTerry().fit(decided, decided["y"]).leaderboard("elo").to_frame()
-    values = [row["value"] for row in document["models"]]
-    assert values == pytest.approx(frame["estimate"].to_numpy())
-    table = votes.replace({"ada": 1, "bob": 2, "cyd": 3})
-    table["winner"] = np.select([votes["y"] == 1, votes["y"] == 0],
-                                [table["model_a"], table["model_b"]], "tie")  # fmt: skip
-    document, _ = document_of(table, tmp_path / "v.csv")
-    assert document["may_be_best"] == ["1"] and document["n_votes"] == 300
+    for kind in ("winners and losers", "names"):
+        table = layouts(decided)[kind].replace({"ada": 1, "bob": 2, "cyd": 3})
+        document, _ = document_of(table, tmp_path / "v.csv")
+        values = [row["value"] for row in document["models"]]
+        assert values == pytest.approx(frame["estimate"].to_numpy())
+    table["winner"] = table["winner"].where(table.index > 9, "tie")
+    assert document_of(table, tmp_path / "v.csv")[0]["may_be_best"] == ["1"]
 
 
 def test_json_lines_and_other_names(votes, tmp_path):
@@ -98,15 +96,12 @@ def test_json_lines_and_other_names(votes, tmp_path):
 
 
 def test_a_sentence_comes_first_and_the_judge_is_named_and_not_used(votes, tmp_path):
-    path = tmp_path / "v.csv"
-    table = votes.rename(columns={"y": "winner"}).assign(prediction=1, judge="expert")
-    table.to_csv(path, index=False)
-    result = run(path)
-    assert "'judge'" not in result.stderr  # who voted, and no verdict
-    assert result.stdout.startswith("ada is the best of 3 models")
-    assert "'prediction'" in result.stderr and "not used" in result.stderr
-    plain, _ = document_of(table.drop(columns="prediction"), tmp_path / "p.csv")
-    assert json.loads(run(path, "--json").stdout)["models"] == plain["models"]
+    path, table = tmp_path / "v.csv", votes.rename(columns={"y": "winner"})
+    plain, _ = document_of(table, path)
+    document, notes = document_of(table.assign(prediction=1), path)
+    assert document["models"] == plain["models"]
+    assert "'prediction'" in notes and "not used" in notes
+    assert run(path).stdout.startswith("ada is the best of 3 models")
 
 
 def test_undecided_pairs_say_how_many_votes_decide(votes, tmp_path):
@@ -117,20 +112,37 @@ def test_undecided_pairs_say_how_many_votes_decide(votes, tmp_path):
     assert "more votes between ada and" in " ".join(result.stdout.split())
 
 
-def test_what_cannot_be_told_is_refused_with_commands_that_run(votes, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("names", "offered"),
+    [
+        (["one", "two", "winner"], [("one", "two", "winner")]),
+        (["one", "two", "best"], [("one", "two", "best")]),
+        (["model_a", "model_b", "best"], [("model_a", "model_b", "best")]),
+    ],
+)
+def test_what_cannot_be_told_is_refused_with_commands_that_run(
+    votes, tmp_path, monkeypatch, names, offered
+):
+    """Other columns of 1 and 0, or of names, never are offered as winners or as models."""
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / "some votes.csv"
-    names = np.where(votes["y"] >= 0.5, votes["model_a"], votes["model_b"])
-    table = votes.assign(best=names, note="hm").drop(columns="y")
-    for columns in (["one", "two", "winner", "note"], ["model_a", "model_b", "best", "note"]):
-        table.set_axis(columns, axis=1).to_csv(path, index=False)
-        result = run(path)
-        assert result.exit_code == 1
-        commands = result.stderr.strip().splitlines()[1:]
-        assert commands and not any("note" in command for command in commands)
-        done = [CliRunner().invoke(arena, shlex.split(line)[2:]) for line in commands]
-        assert any(one.exit_code == 0 and "best of 3 models" in one.stdout for one in done)
-        assert all(one.exit_code in (0, 1) and one.output for one in done)
+    winner = np.where(votes["y"] >= 0.5, votes["model_a"], votes["model_b"])
+    table = votes.assign(y=winner).set_axis(names, axis=1)
+    table = table.assign(turn=1, toxic=np.arange(300) % 2, note="hm")
+    table.to_csv("some votes.csv", index=False)
+    result = run("some votes.csv")
+    commands = [shlex.split(line) for line in result.stderr.strip().splitlines()[1:]]
+    assert result.exit_code == 1
+    assert [tuple(words[words.index("--model-a") + 1 :: 2]) for words in commands] == offered
+    for words in commands:
+        done = CliRunner().invoke(arena, words[2:])
+        assert done.stdout.startswith("ada is the best of 3 models")
+
+
+def test_numbers_are_offered_by_name_or_where_there_are_ties(votes, tmp_path):
+    table = votes.assign(their_vote=votes["y"].round(), turn=1, coin=np.arange(300) % 2)
+    table.to_csv(tmp_path / "v.csv", index=False)
+    commands = run(tmp_path / "v.csv").stderr.strip().splitlines()[1:]
+    assert [shlex.split(line)[-1] for line in commands] == ["their_vote", "y"]
 
 
 @pytest.mark.parametrize(
@@ -176,15 +188,11 @@ def test_clusters_covariates_and_a_picture(votes, tmp_path):
 
 
 def test_models_that_nobody_beat_are_named(votes, tmp_path):
-    table = pd.concat(
-        [votes, pd.DataFrame({"model_a": ["top"], "model_b": ["ada"], "y": [1.0]})]
-    ).rename(columns={"y": "winner"})
+    extra = pd.DataFrame({"model_a": ["top"], "model_b": ["ada"], "y": [1.0]})
+    table = pd.concat([votes, extra]).rename(columns={"y": "winner"})
     document, notes = document_of(table, tmp_path / "v.csv")
     row = next(row for row in document["models"] if row["model"] == "top")
     assert row["value"] is None and (row["rank_low"], row["rank_high"]) == (1, 4)
-    assert "top" in notes and "infinite" in notes
-    assert any("infinite" in text for text in document["remarks"])
+    assert "top (never beaten)" in notes and "top (never beaten)" in document["remarks"][0]
     printed = run(tmp_path / "v.csv")
-    assert printed.exit_code == 0
-    assert "top (an infinite rating)" in printed.stdout.splitlines()[0]
-    assert "invalid value" not in printed.stderr
+    assert printed.stdout.startswith("top (unknown)") and "invalid value" not in printed.stderr

@@ -5,9 +5,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
+from scipy.stats import norm
 
-_MOST_STEPS = 100
-_SINGULAR = 1e-9  # share of its first information that a direction keeps at least
+_MOST_STEPS = 50  # more are taken only where odds are beyond 10^10, as if votes were foregone
+_SINGULAR = 1e-9  # eigenvalue of the information, scaled to a diagonal of 1
 _CONVERGED = 1e-22  # of the Newton decrement, per vote
 
 
@@ -76,25 +77,50 @@ def count_votes(first, second, outcome, n_models):
     --------
     >>> votes = count_votes(np.array([0, 0, 1]), np.array([1, 1, 0]), np.array([1.0, 1, 0.5]), 2)
     >>> votes.count, votes.outcome
-    (array([2, 1]), array([1. , 0.5]))
+    (array([1, 2]), array([0.5, 1. ]))
     """
-    halves = np.round(2 * outcome).astype(int)
-    cells = np.bincount((first * n_models + second) * 3 + halves, minlength=3 * n_models**2)
-    filled = np.flatnonzero(cells)
-    pair, halves = np.divmod(filled, 3)
-    first, second = np.divmod(pair, n_models)
-    n_rows = len(filled)
-    features, cluster = np.empty((n_rows, 0)), np.arange(n_rows)
-    return Votes(first, second, halves / 2, features, cluster, cells[filled])
+    counts = np.zeros((3, n_models, n_models), dtype=int)
+    np.add.at(counts, (np.round(2 * outcome).astype(int), first, second), 1)
+    halves, first, second = np.nonzero(counts)
+    rows = np.arange(len(first))
+    count = counts[halves, first, second]
+    return Votes(first, second, halves / 2, np.empty((len(rows), 0)), rows, count)
 
 
-def standing(first, second, outcome, n_models):
+def count_wins(votes, n_models):
+    """Number of votes that each model won against each other, ties as halves.
+
+    Parameters
+    ----------
+    votes : Votes
+        Votes of any kind.
+    n_models : int
+        Number of models.
+
+    Returns
+    -------
+    ndarray of shape (n_models, n_models)
+        Of the row's model against the column's.
+
+    Examples
+    --------
+    >>> count_wins(count_votes(np.array([0, 0]), np.array([1, 1]), np.array([1.0, 0.5]), 2), 2)
+    array([[0. , 1.5],
+           [0.5, 0. ]])
+    """
+    wins = np.zeros((n_models, n_models))
+    np.add.at(wins, (votes.first, votes.second), votes.count * votes.outcome)
+    np.add.at(wins, (votes.second, votes.first), votes.count * (1 - votes.outcome))
+    return wins
+
+
+def standing(wins):
     """Which ratings are finite: where each model stands to the largest group that compares.
 
     Parameters
     ----------
-    first, second, outcome, n_models
-        As in `count_votes`.
+    wins : ndarray of shape (n_models, n_models)
+        As `count_wins` gives them.
 
     Returns
     -------
@@ -116,18 +142,13 @@ def standing(first, second, outcome, n_models):
     --------
     Model 2 won its only vote, and model 3 met nobody.
 
-    >>> standing(np.array([0, 1, 2]), np.array([1, 0, 0]), np.array([1.0, 1.0, 1.0]), 4)
+    >>> standing(np.array([[0, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]))
     array([ 0.,  0., inf, nan])
     """
-    not_lost, not_won = outcome > 0, outcome < 1
-    winner = np.concatenate([first[not_lost], second[not_won]])
-    loser = np.concatenate([second[not_lost], first[not_won]])
-    shape = n_models, n_models
-    beats = sparse.csr_array((np.ones(len(winner)), (winner, loser)), shape=shape)
-    reaches = np.isfinite(csgraph.shortest_path(beats, unweighted=True))
-    group = reaches & reaches.T
+    beats = np.isfinite(csgraph.shortest_path(sparse.csr_array(wins > 0), unweighted=True))
+    group = beats & beats.T
     one = np.argmax(group.sum(axis=1))
-    cases = group[one], reaches[:, one], reaches[one]
+    cases = group[one], beats[:, one], beats[one]
     return np.select(cases, [0.0, np.inf, -np.inf], np.nan)
 
 
@@ -185,6 +206,65 @@ def outcome_variance(chances):
     return won * lost + tie * (won + lost) / 4
 
 
+def difference_errors(covariance):
+    """Standard errors of the differences of all pairs.
+
+    Parameters
+    ----------
+    covariance : ndarray of shape (n_models, n_models)
+        Covariance of the ratings.
+
+    Returns
+    -------
+    ndarray of shape (n_models, n_models)
+
+    Examples
+    --------
+    >>> difference_errors(np.array([[2.0, 0.0], [0.0, 2.0]]))
+    array([[0., 2.],
+           [2., 0.]])
+    """
+    own = np.diag(covariance)
+    return np.sqrt(np.maximum(own[:, None] + own - 2 * covariance, 0))
+
+
+def votes_needed(rating, error, log_ties, alpha, power):
+    """Further independent votes of each pair that decide it, were the difference the true one.
+
+    Parameters
+    ----------
+    rating : ndarray of shape (n_models,)
+        Ratings in logits.
+    error : ndarray of shape (n_models, n_models)
+        Standard errors of their differences.
+    log_ties : float
+        As in `outcome_chances`.
+    alpha, power : float
+        Level of the test of a pair, and the probability that it decides.
+
+    Returns
+    -------
+    ndarray of shape (n_models, n_models)
+        nan on the diagonal.
+
+    Notes
+    -----
+    The information ``1 / error^2`` on a difference `d` must become ``(z / d)^2``, `z` the sum of
+    the normal quantiles of ``1 - alpha / 2`` and of the power. A vote adds its `outcome_variance`.
+
+    Examples
+    --------
+    >>> error = np.array([[0.0, 0.5], [0.5, 0.0]])
+    >>> votes_needed(np.array([0.2, -0.2]), error, -np.inf, 0.05, 0.8).round()
+    array([[ nan, 188.],
+           [188.,  nan]])
+    """
+    d, z = rating[:, None] - rating, norm.isf(alpha / 2) + norm.ppf(power)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        missing = np.maximum((z / d) ** 2 - 1 / error**2, 0)
+        return np.ceil(missing / outcome_variance(outcome_chances(d, log_ties)))
+
+
 def fit_ratings(votes, n_models, davidson=False):
     """Maximum likelihood ratings with a cluster-robust covariance.
 
@@ -234,7 +314,7 @@ def fit_ratings(votes, n_models, davidson=False):
     >>> print((fit.coefficients[0] - fit.coefficients[1]).round(6), np.log(3).round(6))
     1.098612 1.098612
     """
-    place = standing(votes.first, votes.second, votes.outcome, n_models)
+    place = standing(count_wins(votes, n_models))
     used = (place[votes.first] == 0) & (place[votes.second] == 0)
     votes = Votes(*(column[used] for column in votes))
     _refuse_undecided(votes)
@@ -276,15 +356,14 @@ def _design(votes, n_models, davidson):
 
 def _maximum(votes, n_models, design, davidson):
     """Coefficients where the likelihood is largest, and the information there."""
-    found, first = np.zeros(design.shape[1]), None
+    found = np.zeros(design.shape[1])
     for _ in range(_MOST_STEPS):
         residual, variance = _moments(found, votes, design, davidson)
         gradient = design.T @ (votes.count * residual).ravel()
         information = (design.T @ variance.multiply(np.tile(votes.count, 2)) @ design).toarray()
         # The ratings sum to 0: any number added to their block leaves the steps as they are.
         information[:n_models, :n_models] += votes.count.sum() / n_models**2
-        first = np.diag(information) if first is None else first
-        unit = np.sqrt(np.maximum(first, np.finfo(float).tiny))
+        unit = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
         if not np.linalg.eigvalsh(information / np.outer(unit, unit))[0] > _SINGULAR:
             break
         step = np.linalg.solve(information, gradient)

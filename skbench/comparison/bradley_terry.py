@@ -232,11 +232,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         -------
         Estimate
             In the order of ``models_``; nan where a rating is not finite.
-
-        Notes
-        -----
-        A rating is relative to the mean of all: whether two models differ is the question of
-        `leaderboard`.
+            Relative to the mean of all: whether two models differ is the question of `leaderboard`.
         """
         check_is_fitted(self)
         _checks.check_option("scale", scale, _SCALES)
@@ -269,9 +265,9 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         level decide which model is better; ranks, letters and who may be the best follow.
         """
         estimate = self.estimate(scale, confidence_level)
-        place = self.standing_.where(self.standing_ != 0, self.ratings_)
-        sets = sets_of_verdicts(estimate, self._better(confidence_level), place.to_numpy())
-        wins = self.wins_.to_numpy()
+        place = self.standing_.where(self.standing_ != 0, self.ratings_).to_numpy()
+        wins, better = self.wins_.to_numpy(), self._better(confidence_level)
+        sets = sets_of_verdicts(estimate, better, place)
         return Leaderboard(
             estimate=estimate,
             covariance=self.covariance_.to_numpy() * _SCALES[scale][1] ** 2,
@@ -300,17 +296,13 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
 
         Notes
         -----
-        A vote adds the variance of its outcome to the information on the difference, if it
-        depends on no other vote. As with all power, of estimated differences it is itself an
-        estimate; with ties as halves it is rather too many.
+        Further votes are taken as independent of each other. As with all power, of estimated
+        differences it is itself an estimate; with ties as halves it is rather too many.
         """
-        check_is_fitted(self)
-        _checks.check_confidence_level(confidence_level)
-        rating = self.ratings_.to_numpy()
+        better = self.leaderboard(confidence_level=confidence_level).rank_sets.better
+        rating, alpha = self.ratings_.to_numpy(), self._alpha_of_pairs(confidence_level)
         error = bradley_terry.difference_errors(self.covariance_.to_numpy())
-        alpha = self._alpha_of_pairs(confidence_level)
         needed = bradley_terry.votes_needed(rating, error, self.log_ties_, alpha, POWER)
-        better = self._better(confidence_level)
         needed[better | better.T] = 0
         return pd.DataFrame(needed, self.models_, self.models_)
 

@@ -33,10 +33,11 @@ def vote_columns(table, **named):
     """Columns of both models and of the winner, as named or by their usual names, and notes."""
     found, notes = roles.find_roles(table.columns, named, guess=ROLES)
     columns = [found.get(role, [None])[0] for role in ROLES]
-    if None in columns:
+    missing = [role for role, name in zip(ROLES, columns, strict=True) if name is None]
+    if missing:
         raise Undecided(
-            "Cannot find the columns of both models and of the winner of each vote, such as "
-            f"model_a, model_b and winner. The columns are: {listed(table.columns, most=12)}.",
+            f"No column has a usual name for {listed(missing)} of each vote. The columns are: "
+            f"{listed(table.columns, most=12)}.",
             [dict(zip(ROLES, names, strict=True)) for names in _candidates(table, *columns)],
         )
     return columns, notes

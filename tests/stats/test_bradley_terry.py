@@ -8,8 +8,6 @@ from skbench.stats.ranking.bradley_terry import (
     Votes,
     count_votes,
     fit_ratings,
-    outcome_chances,
-    outcome_variance,
     standing,
 )
 
@@ -90,16 +88,6 @@ def test_two_clusters_have_cr2():
     residuals = np.bincount(cluster, outcome - p)
     cr2 = np.sum(residuals**2 / (1 - np.array([share, 1 - share]))) / (22 * p * (1 - p)) ** 2
     assert 4 * found.covariance[0, 0] == pytest.approx(cr2)
-
-
-def test_davidson_reproduces_the_share_of_ties():
-    votes = make_votes(n=500, ties=0.3)
-    found = fit_ratings(votes, 5, davidson=True).coefficients
-    chances = outcome_chances(found[votes.first] - found[votes.second], found[-1])
-    assert chances[1].sum() == pytest.approx(np.sum(votes.outcome == 0.5), rel=1e-8)
-    y = np.array([[0.0], [0.5], [1.0]])
-    variance = np.sum(chances * (y - np.sum(chances * y, axis=0)) ** 2, axis=0)
-    assert outcome_variance(chances) == pytest.approx(variance)
 
 
 @pytest.mark.parametrize(

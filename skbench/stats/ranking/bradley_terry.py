@@ -317,7 +317,10 @@ def fit_ratings(votes, n_models, davidson=False):
     place = standing(count_wins(votes, n_models))
     used = (place[votes.first] == 0) & (place[votes.second] == 0)
     votes = Votes(*(column[used] for column in votes))
-    _refuse_undecided(votes)
+    if np.all(votes.outcome == 0.5):
+        raise ValueError("No two models both won and lost against each other: no rating is known.")
+    if np.ptp(votes.cluster) == 0:
+        raise ValueError("All votes are in one cluster. Leave cluster out, or add votes of others.")
     davidson = davidson and 0.5 in votes.outcome
     design = _design(votes, n_models, davidson)
     finite = np.append(place == 0, np.ones(design.shape[1] - n_models, dtype=bool))
@@ -336,14 +339,6 @@ def fit_ratings(votes, n_models, davidson=False):
     coefficients[finite], n_effective[finite] = found, number
     covariance[np.ix_(finite, finite)] = sandwich
     return RatingFit(place, coefficients, covariance, n_effective)
-
-
-def _refuse_undecided(votes):
-    """Refuse votes that leave no rating finite, or no spread known."""
-    if np.all(votes.outcome == 0.5):
-        raise ValueError("No two models both won and lost against each other: no rating is known.")
-    if np.ptp(votes.cluster) == 0:
-        raise ValueError("All votes are in one cluster. Leave cluster out, or add votes of others.")
 
 
 def _design(votes, n_models, davidson):

@@ -48,7 +48,7 @@ def ours(votes):
     """Ratings by name, in logits."""
     model = BradleyTerry().fit(votes, votes["winner"])
     model.leaderboard()
-    return model.ratings_.to_numpy()
+    return model.ratings_.sort_index().to_numpy()
 
 
 def by_choix(method, n_models, winner, loser):

@@ -8,8 +8,6 @@ from skbench.items.roles import (
     JUDGE_WORDS,
     METRICS,
     NAMES,
-    VOTE_MODELS,
-    VOTE_WINNER,
     WORDS_OF_FAMILIES,
 )
 
@@ -19,9 +17,7 @@ OUT = Path(__file__).with_name("roles.inc")
 def text():
     """The table, and the names of metrics and families, as reStructuredText."""
     lines = [".. list-table::", "   :header-rows: 1", "   :widths: 15 85", ""]
-    pairs = [f"{first}`` and ``{second}" for first, second in VOTE_MODELS]
-    votes = {"models of a vote": pairs, "winner of a vote": VOTE_WINNER}
-    for role, names in {"role": ["names, in order of preference"], **NAMES, **votes}.items():
+    for role, names in {"role": ["names, in order of preference"], **NAMES}.items():
         shown = ", ".join(names if role == "role" else (f"``{name}``" for name in names))
         lines += [f"   * - {role}", f"     - {shown}"]
     for role, words in {"human label": HUMAN_WORDS, "judge": JUDGE_WORDS}.items():

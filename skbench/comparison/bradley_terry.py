@@ -8,32 +8,26 @@ from typing import Literal, Self
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy.stats import t as student_t
+from scipy.stats import binom
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from skbench._checks import (
-    check_column,
-    check_confidence_level,
-    check_named,
-    check_option,
-    check_same_index,
-    of_one_type,
-    require_columns,
-)
+from skbench import _checks
 from skbench._types import Names, Rows
-from skbench.comparison._votes import SCALES, in_words, vote_leaderboard, votes_needed
-from skbench.comparison.leaderboards import Leaderboard
+from skbench.comparison._comparison import POWER
+from skbench.comparison.leaderboards import NO_BLANKS, Leaderboard
+from skbench.comparison.ranks import letters_of, sets_of_verdicts
 from skbench.containers import Estimate
 from skbench.items.rows import collected, opened, refuse_unhashable
 from skbench.items.votes import vote_outcomes
-from skbench.stats.ranking.bradley_terry import (
-    Votes,
-    count_votes,
-    fit_ratings,
-    outcome_chances,
-    standing,
-)
+from skbench.stats.intervals.means import t_interval
+from skbench.stats.ranking import bradley_terry
+from skbench.stats.ranking.multiplicity import bonferroni_level
+from skbench.stats.ranking.rank_sets import single_step
+
+Scale = Literal["logit", "elo"]
+_SCALES = {"logit": (0.0, 1.0), "elo": (1000.0, 400 / np.log(10))}  # of a rating of 0, and a unit
+_STANDINGS = {np.inf: "never beaten", -np.inf: "never better"}
 
 
 class BradleyTerry(ClassifierMixin, BaseEstimator):
@@ -55,7 +49,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     models_ : Index of length n_models
-        Names of the models, sorted.
+        Names of the models, the best first.
     ratings_ : Series of length n_models
         Ratings in logits: the log odds with which a model beats another are the difference of
         theirs. They sum to 0; nan where a rating is not finite.
@@ -68,15 +62,10 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
     standing_ : Series of length n_models
         0 where the rating is finite, inf or -inf where it is not, nan for a model that no votes
         connect with the others.
-    n_votes_ : Series of length n_models
-        Number of votes on each model.
-    wins_ : DataFrame of int of shape (n_models, n_models)
-        Number of votes that the row's model won against the column's; of clusters in which it won
-        more of them than it lost.
+    wins_ : DataFrame of shape (n_models, n_models)
+        Number of votes that the row's model won against the column's, ties as halves.
     log_ties_ : float
         Logarithm of Davidson's parameter; -inf if ties are halves, or there are none.
-    inverse_information_ : DataFrame of shape (n_models, n_models)
-        Covariance if votes are independent and the model is right, up to a constant.
     unit_ : {"votes", "clusters"}
         What counts as independent.
     classes_ : ndarray
@@ -88,15 +77,14 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    A logistic regression of the outcome on the two models [1]_, fitted by Newton's method.
-    Standard errors are those of the sandwich, by cluster if there are clusters: they hold where
-    votes of one prompt or one judge depend on each other, and where models beat each other in a
-    circle. Few clusters widen intervals by t quantiles
-    (`skbench.stats.bradley_terry.fit_ratings`).
+    A logistic regression of the outcome on the two models [1]_
+    (`skbench.stats.bradley_terry.fit_ratings`). Standard errors are those of the sandwich, by
+    cluster if there are clusters: they hold where votes of one prompt or one judge depend on each
+    other, and where models beat each other in a circle. Few clusters widen intervals.
 
     A model that never lost to the others, or never beat them, has an infinite rating. It is nan,
-    and a warning names the model. So it is for models that no votes connect. Exact sign tests of
-    their direct votes, ``wins_``, stand in for the t tests of their pairs.
+    and a warning names the model. So it is for models that no votes connect. Without clusters and
+    covariates, exact sign tests of ``wins_`` stand in for the t tests of their pairs.
 
     When not to use it: where answers have scores of their own, of which `leaderboard` makes more;
     for a table of counts, before each row is repeated as often as it counts.
@@ -124,7 +112,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
     cyd           2          3    b
     """
 
-    __metadata_request__fit = {"cluster": True, "sample_weight": True}
+    __metadata_request__fit = {"cluster": True}
 
     def __init__(
         self,
@@ -141,13 +129,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         self.position = position
         self.ties = ties
 
-    def fit(
-        self,
-        X: Rows,
-        y: ArrayLike,
-        cluster: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-    ) -> Self:
+    def fit(self, X: Rows, y: ArrayLike, cluster: ArrayLike | None = None) -> Self:
         """Estimate the ratings.
 
         Parameters
@@ -159,8 +141,6 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
             "tie"; or "model_a", "model_b" or "tie".
         cluster : array-like of shape (n_votes,), default=None
             Votes that depend on each other: of one prompt, or of one judge.
-        sample_weight : array-like of shape (n_votes,), default=None
-            Weights of the votes, not counts: equal weights change nothing.
 
         Returns
         -------
@@ -170,37 +150,30 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         ------
         ValueError
             If columns or names are missing, an outcome cannot be understood, a model meets
-            itself, no two models compare, covariates cannot be told apart from the models, or
-            lengths or indexes differ.
+            itself, no two models compare, or covariates cannot be told apart from the models.
 
         Warns
         -----
         UserWarning
             If ratings are not finite.
         """
-        check_option("ties", self.ties, ("half", "davidson"))
-        check_option("position", self.position, (False, True))
-        check_same_index(X=X, y=y, cluster=cluster, sample_weight=sample_weight)
+        _checks.check_option("ties", self.ties, ("half", "davidson"))
+        _checks.check_option("position", self.position, (False, True))
+        _checks.check_same_index(X=X, y=y, cluster=cluster)
         rows = self._rows(X)
-        check_consistent_length(rows, y, cluster, sample_weight)
+        check_consistent_length(rows, y, cluster)
         first, second, names = self._models(rows)
         outcome = vote_outcomes(column_or_1d(y), rows[self.model_a], rows[self.model_b])
         _refuse_first(np.isnan(outcome), "votes have no outcome")
-        weight = np.ones(len(rows))
-        if sample_weight is not None:
-            weight = check_column("sample_weight", sample_weight, rows.index, minimum=0)
-        codes, used = _codes(cluster), weight > 0
-        place = standing(first[used], second[used], outcome[used], len(names))
-        used &= (place[first] == 0) & (place[second] == 0)
-        position = np.cumsum(place == 0) - 1
-        votes = Votes(
-            position[first[used]], position[second[used]], outcome[used], np.ones(used.sum()),
-            weight[used], self._features(rows)[used], None if codes is None else codes[used],
-        )  # fmt: skip
-        self._fit_votes(votes, names, place)
-        self.wins_ = _wins(first, second, outcome, codes, names)
-        self.n_votes_ = pd.Series(np.bincount(np.r_[first, second], minlength=len(names)), names)
-        for words in in_words(self.standing_):
+        features, ones = self._features(rows), np.ones(len(rows))
+        clusters = np.arange(len(rows)) if cluster is None else _codes(cluster)
+        votes = bradley_terry.Votes(first, second, outcome, features, clusters, ones)
+        if cluster is None and not features.size:
+            votes = bradley_terry.count_votes(first, second, outcome, len(names))
+        found = bradley_terry.fit_ratings(votes, len(names), self.ties == "davidson")
+        self.unit_ = "votes" if cluster is None else "clusters"
+        self._store(found, votes, names)
+        for words in self._not_finite():
             warnings.warn(words, stacklevel=2)
         return self
 
@@ -228,7 +201,7 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         a, b = (self.ratings_.reindex(rows[x]).to_numpy() for x in (self.model_a, self.model_b))
         _refuse_first(np.isnan(a - b), "votes are on models without a finite rating")
         d = a - b + self._features(rows) @ self.coef_["value"].to_numpy()
-        chances = outcome_chances(d, self.log_ties_).T
+        chances = bradley_terry.outcome_chances(d, self.log_ties_).T
         return chances if len(self.classes_) == 3 else chances[:, [0, 2]]
 
     def predict(self, X: Rows) -> np.ndarray:
@@ -243,12 +216,9 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         -------
         ndarray of shape (n_votes,)
         """
-        likeliest = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[likeliest]
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
-    def estimate(
-        self, scale: Literal["logit", "elo"] = "logit", confidence_level: float = 0.95
-    ) -> Estimate:
+    def estimate(self, scale: Scale = "logit", confidence_level: float = 0.95) -> Estimate:
         """Ratings of all models with intervals.
 
         Parameters
@@ -262,34 +232,19 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         -------
         Estimate
             In the order of ``models_``; nan where a rating is not finite.
-
-        Notes
-        -----
-        A rating is relative to the mean of all: whether two models differ is the question of
-        `leaderboard`.
+            Relative to the mean of all: whether two models differ is the question of `leaderboard`.
         """
         check_is_fitted(self)
-        check_option("scale", scale, SCALES)
-        check_confidence_level(confidence_level)
-        zero, unit = SCALES[scale]
+        _checks.check_option("scale", scale, _SCALES)
+        _checks.check_confidence_level(confidence_level)
+        zero, unit = _SCALES[scale]
         value = zero + unit * self.ratings_.to_numpy()
         error = unit * np.sqrt(np.diag(self.covariance_))
-        reach = student_t.isf((1 - confidence_level) / 2, self.df_.to_numpy()) * error
-        ties = "ties as halves" if self.ties == "half" else "Davidson's ties"
-        return Estimate(
-            value=value,
-            low=value - reach,
-            high=value + reach,
-            standard_error=error,
-            confidence_level=confidence_level,
-            labels=self.models_,
-            method=f"Bradley-Terry, {ties}, sandwich by {self.unit_}",
-            guarantee="model",
-        )
+        low, high = t_interval(value, error, self.df_.to_numpy(), confidence_level)
+        method = f"Bradley-Terry, ties: {self.ties}, sandwich by {self.unit_}"
+        return Estimate(value, low, high, error, confidence_level, self.models_, method, "model")
 
-    def leaderboard(
-        self, scale: Literal["logit", "elo"] = "logit", confidence_level: float = 0.95
-    ) -> Leaderboard:
+    def leaderboard(self, scale: Scale = "logit", confidence_level: float = 0.95) -> Leaderboard:
         """Models from best to worst, with sets of the ranks that each may have.
 
         Parameters
@@ -309,7 +264,21 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         One joint inference, as in `skbench.leaderboard`: t tests of all pairs at Bonferroni's
         level decide which model is better; ranks, letters and who may be the best follow.
         """
-        return vote_leaderboard(self, self.estimate(scale, confidence_level), SCALES[scale][1])
+        estimate = self.estimate(scale, confidence_level)
+        place = self.standing_.where(self.standing_ != 0, self.ratings_).to_numpy()
+        wins, better = self.wins_.to_numpy(), self._better(confidence_level)
+        sets = sets_of_verdicts(estimate, better, place)
+        return Leaderboard(
+            estimate=estimate,
+            covariance=self.covariance_.to_numpy() * _SCALES[scale][1] ** 2,
+            comparison=None,
+            rank_sets=sets,
+            ties=letters_of(sets),
+            n_items=(wins + wins.T).sum(axis=1).astype(int),
+            n_clusters=(self.df_ + 1).fillna(0).round().to_numpy(dtype=int),
+            bounds=NO_BLANKS,
+            remarks=(*self._not_finite(),),
+        )
 
     def votes_needed(self, confidence_level: float = 0.95) -> pd.DataFrame:
         """Further votes between two models that decide which is better.
@@ -327,19 +296,44 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
 
         Notes
         -----
-        A vote adds the variance of its outcome to the information on the difference, divided by
-        the ratio of the sandwich variance of the difference to the model-based one: the design
-        effect of clusters. As with all power, of estimated differences it is itself an estimate.
+        Further votes are taken as independent of each other. As with all power, of estimated
+        differences it is itself an estimate; with ties as halves it is rather too many.
         """
-        check_is_fitted(self)
-        check_confidence_level(confidence_level)
-        return votes_needed(self, confidence_level)
+        better = self.leaderboard(confidence_level=confidence_level).rank_sets.better
+        rating, alpha = self.ratings_.to_numpy(), self._alpha_of_pairs(confidence_level)
+        error = bradley_terry.difference_errors(self.covariance_.to_numpy())
+        needed = bradley_terry.votes_needed(rating, error, self.log_ties_, alpha, POWER)
+        needed[better | better.T] = 0
+        return pd.DataFrame(needed, self.models_, self.models_)
+
+    def _better(self, level):
+        """Whether each model is better than each other, by simultaneous tests of all pairs."""
+        rating, df, wins = (x.to_numpy() for x in (self.ratings_, self.df_, self.wins_))
+        error = bradley_terry.difference_errors(self.covariance_.to_numpy())
+        above = single_step(rating, error, np.minimum(df[:, None], df), level).above
+        # Exact sign tests of independent votes where a rating is not finite.
+        by_sign = 2 * binom.sf(wins - 1, wins + wins.T, 0.5) < self._alpha_of_pairs(level)
+        is_exact = np.isnan(error) & (self.unit_ == "votes" and self.coef_.empty)
+        return np.where(is_exact, by_sign, above)
+
+    def _alpha_of_pairs(self, level):
+        """Bonferroni's level of the test of each pair."""
+        n_models = len(self.models_)
+        return 1 - bonferroni_level(level, max(1, n_models * (n_models - 1) // 2))
+
+    def _not_finite(self):
+        """Whose ratings are not finite, and why, in a sentence."""
+        odd = self.standing_[self.standing_ != 0]
+        names = [f"{name} ({_STANDINGS.get(place, 'not compared')})" for name, place in odd.items()]
+        if names:
+            names = _checks.listed(names, most=6)
+            yield f"No finite rating, directly and through others: {names}."
 
     def _rows(self, X):
         """The votes as a pandas frame, with the columns that are needed."""
         frame = opened(X)
         names = [self.model_a, self.model_b, *self._covariates()]
-        require_columns(frame.collect_schema().names(), names, "X")
+        _checks.require_columns(frame.collect_schema().names(), names, "X")
         refuse_unhashable(frame, names[:2])
         rows = collected(frame.select(dict.fromkeys(names)))
         if len(rows) == 0:
@@ -350,67 +344,47 @@ class BradleyTerry(ClassifierMixin, BaseEstimator):
         return [] if self.covariates is None else np.atleast_1d(self.covariates).tolist()
 
     def _features(self, rows):
-        """Covariates of the votes, those of the first place in front."""
+        """Covariates of the votes, that of the first place in front."""
         columns = [np.ones(len(rows))] if self.position else []
         for name in self._covariates():
-            columns.append(check_column(name, rows[name], rows.index, unit="vote"))
+            columns.append(_checks.check_column(name, rows[name], rows.index, unit="vote"))
         return np.array(columns).reshape(-1, len(rows)).T
 
     def _models(self, rows):
         """Positions of both models of each vote, and the names of all models."""
         for name in (self.model_a, self.model_b):
-            check_named(name, rows[name])
-        both = of_one_type(pd.concat([rows[self.model_a], rows[self.model_b]]))
+            _checks.check_named(name, rows[name])
+        both = _checks.of_one_type(pd.concat([rows[self.model_a], rows[self.model_b]]))
         codes, names = pd.factorize(both, sort=True)
         first, second = codes.reshape(2, -1)
         _refuse_first(first == second, "votes are between a model and itself")
         return first, second, pd.Index(names, name="model")
 
-    def _fit_votes(self, votes, names, place):
-        """Fit the votes of models with finite ratings, and keep what was found by name."""
-        _refuse_undecided(votes)
-        finite, clustered = names[place == 0], votes.cluster is not None
-        n, davidson = len(finite), self.ties == "davidson" and bool(np.any(votes.outcome == 0.5))
-        if not (clustered or votes.features.size or np.any(votes.weight != 1)):
-            votes = count_votes(votes.first, votes.second, votes.outcome, n)
-        found = fit_ratings(votes, n, davidson)
-        self.models_ = names
-        self.standing_ = pd.Series(place, names)
-        self.ratings_ = pd.Series(found.coefficients[:n], finite).reindex(names)
-        self.df_ = pd.Series(np.maximum(found.n_effective[:n] - 1, 1), finite).reindex(names)
-        self.covariance_, self.inverse_information_ = (
-            pd.DataFrame(matrix[:n, :n], finite, finite).reindex(index=names, columns=names)
-            for matrix in (found.covariance, found.inverse)
-        )
-        covariates = [*["position"] * self.position, *self._covariates()]
+    def _store(self, found, votes, names):
+        """Keep what was found by name, the best model first."""
+        n, covariates = len(names), [*["position"] * self.position, *self._covariates()]
+        ratings, standing = found.coefficients[:n], found.standing
+        order = np.argsort(-np.where(standing == 0, ratings, standing), kind="stable")  # nan last
+        models = self.models_ = names[order]
+        self.standing_ = pd.Series(standing[order], models)
+        self.ratings_ = pd.Series(ratings[order], models)
+        self.df_ = pd.Series(np.maximum(found.n_effective[order] - 1, 1), models)
+        both = np.ix_(order, order)
+        self.covariance_ = pd.DataFrame(found.covariance[both], models, models)
+        wins = bradley_terry.count_wins(votes, n)
+        self.wins_ = pd.DataFrame(wins[both], models, models)
         at = slice(n, n + len(covariates))
         error = np.sqrt(np.diag(found.covariance)[at])
-        columns = {"value": found.coefficients[at], "standard_error": error}
-        self.coef_ = pd.DataFrame(columns, pd.Index(covariates, name="covariate"))
-        self.log_ties_ = float(found.coefficients[-1]) if davidson else -np.inf
-        self.classes_ = np.array([0, 0.5, 1] if davidson else [0, 1])
-        self.unit_ = "clusters" if clustered else "votes"
-
-
-def _wins(first, second, outcome, cluster, names):
-    """Votes, or clusters by the more of their votes, that the row's model won of the column's."""
-    low, high = np.sort([first, second], axis=0)
-    net = np.where(first < second, 1, -1) * (outcome - 0.5)
-    if cluster is not None:
-        of_clusters = pd.Series(net).groupby([low, high, cluster]).sum()
-        low, high, _ = zip(*of_clusters.index, strict=True)
-        net = of_clusters.to_numpy()
-    wins = np.zeros((len(names),) * 2, dtype=int)
-    np.add.at(wins, (low, high), net > 0)
-    np.add.at(wins, (high, low), net < 0)
-    return pd.DataFrame(wins, names, names)
+        table = {"value": found.coefficients[at], "standard_error": error}
+        self.coef_ = pd.DataFrame(table, pd.Index(covariates, name="covariate"))
+        has_ties = len(found.coefficients) > at.stop
+        self.log_ties_ = float(found.coefficients[-1]) if has_ties else -np.inf
+        self.classes_ = np.array([0, 0.5, 1] if has_ties else [0, 1])
 
 
 def _codes(cluster):
-    """Codes of the clusters of votes; None where there are none."""
-    if cluster is None:
-        return None
-    check_named("cluster", cluster)
+    """Codes of the clusters of votes."""
+    _checks.check_named("cluster", cluster)
     return pd.factorize(column_or_1d(cluster))[0]
 
 
@@ -419,18 +393,4 @@ def _refuse_first(odd, what):
     if odd.any():
         raise ValueError(
             f"{odd.sum()} of {len(odd)} {what}, the first in row {np.argmax(odd)}. Leave them out."
-        )
-
-
-def _refuse_undecided(votes):
-    """Refuse votes that leave no rating finite, or no spread known."""
-    if np.all(votes.outcome == 0.5):
-        raise ValueError(
-            "No two models both won and lost against each other, directly or through others, so "
-            "that no rating is known. Add votes."
-        )
-    if votes.cluster is not None and np.ptp(votes.cluster) == 0:
-        raise ValueError(
-            "All votes are in one cluster, so that no spread is known. Leave cluster out, or add "
-            "votes of another."
         )

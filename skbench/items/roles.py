@@ -37,6 +37,12 @@ NAMES = {
     "prediction": "y_pred prediction predicted pred predicted_label y_prob y_score".split(),
     "answer": "answer correct_answer best_answer gold_answer answer_key".split(),
     "cost": "cost price usd tokens total_tokens latency seconds duration".split(),
+    "model_a": "model_a model_1 model1 left model_left generator_1 system_a a".split(),
+    "model_b": "model_b model_2 model2 right model_right generator_2 system_b b".split(),
+    "winner": (
+        "winner vote preference preferred human_preference human_vote outcome result verdict "
+        "choice won label"
+    ).split(),
 }
 # Scores that judge one system's answers each in a way of its own: several of them need a choice.
 METRICS = frozenset(
@@ -47,26 +53,15 @@ METRICS = frozenset(
     "bertscore bert_score chrf comet precision recall f1_score f1_macro f1_micro auc roc_auc mcc "
     "mc1 mc2 ndcg map mrr".split()
 )
-# Votes: columns of the two models, of the winner, or of each outcome; and words for an outcome.
-VOTE_MODELS = [
-    pair.split()
-    for pair in (
-        "model_a model_b,model_1 model_2,model1 model2,left right,model_left model_right,"
-        "generator_1 generator_2,system_a system_b,a b,winner loser"
-    ).split(",")
-]
-VOTE_WINNER = (
-    "winner vote preference preferred human_preference human_vote outcome result verdict choice "
-    "won label"
-).split()
-_SURE_WINNERS = ("winner", "vote", "preference", "preferred")
-VOTE_OUTCOMES = {"winner_model_a": 1.0, "winner_model_b": 0.0}  # columns of 1 and 0
-VOTE_TIES = {"winner_tie": 0.5, "tie": 0.5, "winner_tie_bothbad": 0.5}  # where there are any
-FIRST_WON = "model_a a model_1 model1 left model_left generator_1 system_a first win".split()
-SECOND_WON = "model_b b model_2 model2 right model_right generator_2 system_b second loss".split()
-TIED = (
+SURE_WINNERS = ("winner", "vote", "preference", "preferred")
+_TIES = (
     "tie tied draw equal same both neither tie_bothbad tie_inconsistent bothbad both_bad both_good"
 ).split()
+# Words for the outcome of a vote to its first model, and columns of 1 and 0 for each outcome.
+VOTE_OUTCOMES = dict.fromkeys(("first", "win", *NAMES["model_a"]), 1.0)
+VOTE_OUTCOMES |= dict.fromkeys(("second", "loss", *NAMES["model_b"]), 0.0)
+VOTE_OUTCOMES |= dict.fromkeys(_TIES, 0.5)
+VOTE_FLAGS = {f"winner_{word}": y for word, y in VOTE_OUTCOMES.items()} | {"tie": 0.5}
 # Families of language models; a column of such a name holds the scores of a model.
 FAMILIES = (
     "gpt chatgpt o1 o3 o4 davinci text_davinci claude gemini gemma meta_llama llama codellama "
@@ -165,11 +160,11 @@ def is_beside_a_score(name):
 def are_votes(columns):
     """Whether rows are votes between two models."""
     names = {normal(name) for name in columns}
-    known = [pair for pair in VOTE_MODELS if set(pair) <= names]
+    pairs = [*zip(NAMES["model_a"], NAMES["model_b"], strict=True), ("winner", "loser")]
+    known = [first for first, second in pairs if {first, second} <= names]
     # Models may be called left and right, or a and b.
-    return any("_" in pair[0] or pair[0][-1] == "1" for pair in known) or bool(
-        known and names & set(_SURE_WINNERS)
-    )
+    sure = any("_" in first or first[-1] == "1" for first in known)
+    return sure or bool(known and names & set(SURE_WINNERS))
 
 
 def columns_of(role, columns):

@@ -5,20 +5,20 @@ from scipy.optimize import minimize
 
 
 def log_likelihood(parameters, vote, n_models, davidson):
-    """Of one vote: both models, outcome, count, weight, features."""
-    a, b, y, count, weight, x = vote
+    """Of one vote: both models, outcome, features."""
+    a, b, y, x = vote
     rating = np.append(0.0, parameters[: n_models - 1])
     d = rating[a] - rating[b] + x @ parameters[n_models - 1 : n_models - 1 + len(x)]
     won, lost, ties = np.exp(d / 2), np.exp(-d / 2), np.exp(parameters[-1]) if davidson else 0.0
     whole = won + lost + ties
     if davidson and y == 0.5:
-        return count * weight * np.log(ties / whole)
-    return count * weight * (y * np.log(won / whole) + (1 - y) * np.log(lost / whole))
+        return np.log(ties / whole)
+    return y * np.log(won / whole) + (1 - y) * np.log(lost / whole)
 
 
 def fit(votes, n_models, davidson=False):
     """Ratings less that of the first model, coefficients, and the logarithm for ties."""
-    rows = list(zip(*votes[:6], strict=True))
+    rows = list(zip(*votes[:4], strict=True))
     n_parameters = n_models - 1 + votes.features.shape[1] + davidson
     return minimize(
         lambda p: -sum(log_likelihood(p, vote, n_models, davidson) for vote in rows),
@@ -37,12 +37,12 @@ def sandwich(votes, n_models, parameters, davidson=False, step=1e-4):
                 for sign in (1, -1))  # fmt: skip
         return np.subtract(*ends) / (2 * step)
 
-    rows = list(zip(*votes[:6], strict=True))
+    rows = list(zip(*votes[:4], strict=True))
     scores = np.array([gradient(parameters, vote) for vote in rows])
     ends = (sum(gradient(parameters + sign * h, vote) for vote in rows)
             for h in steps for sign in (1, -1))  # fmt: skip
     hessian = -np.diff(np.reshape(list(ends), (len(steps), 2, -1)), axis=1)[:, 0] / (2 * step)
-    groups = np.arange(len(rows)) if votes.cluster is None else votes.cluster
-    sums = np.array([scores[groups == group].sum(axis=0) for group in np.unique(groups)])
+    clusters = np.unique(votes.cluster)
+    sums = np.array([scores[votes.cluster == cluster].sum(axis=0) for cluster in clusters])
     bread = np.linalg.inv(hessian)
     return bread @ sums.T @ sums @ bread

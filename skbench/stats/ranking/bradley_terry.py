@@ -5,11 +5,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
+from scipy.stats import norm
 
-_MOST_STEPS = 100
-_SINGULAR = 1e-9  # share of its first information that a direction keeps at least
-_CONVERGED = 1e-18  # of the Newton decrement, per vote
-_ROUNDING = 1e-12  # of the log-likelihood
+_MOST_STEPS = 50  # more are taken only where odds are beyond 10^10, as if votes were foregone
+_SINGULAR = 1e-9  # eigenvalue of the information, scaled to a diagonal of 1
+_CONVERGED = 1e-22  # of the Newton decrement, per vote
 
 
 class Votes(NamedTuple):
@@ -21,23 +21,20 @@ class Votes(NamedTuple):
         Positions of the two models.
     outcome : ndarray of shape (n_rows,)
         1 where the first model won, 0.5 for a tie, 0 where the second won.
-    count : ndarray of shape (n_rows,)
-        Number of votes that a row stands for.
-    weight : ndarray of shape (n_rows,)
-        Weight of each of them.
     features : ndarray of shape (n_rows, n_features)
         Covariates of the vote, such as the difference of the answers' lengths.
-    cluster : ndarray of int of shape (n_rows,) or None
-        Cluster of dependent votes; None takes all votes as independent.
+    cluster : ndarray of int of shape (n_rows,)
+        Cluster of dependent votes, from 0; of independent votes, each row is one.
+    count : ndarray of shape (n_rows,)
+        Number of equal clusters that the row's cluster stands for.
     """
 
     first: np.ndarray
     second: np.ndarray
     outcome: np.ndarray
-    count: np.ndarray
-    weight: np.ndarray
     features: np.ndarray
-    cluster: np.ndarray | None
+    cluster: np.ndarray
+    count: np.ndarray
 
 
 class RatingFit(NamedTuple):
@@ -45,26 +42,25 @@ class RatingFit(NamedTuple):
 
     Attributes
     ----------
+    standing : ndarray of shape (n_models,)
+        `standing` of the models. What is not finite has nan in all that follows.
     coefficients : ndarray of shape (n_parameters,)
-        Ratings, which sum to 0, coefficients of the features, and with Davidson's ties the
-        logarithm of their parameter.
-    inverse : ndarray of shape (n_parameters, n_parameters)
-        Inverse of the information, for the ratings up to a constant: the covariance of
-        differences of independent votes.
+        Ratings, which sum to 0, coefficients of the features, and with Davidson's ties, where
+        there are any, the logarithm of their parameter.
     covariance : ndarray of shape (n_parameters, n_parameters)
         Sandwich covariance.
     n_effective : ndarray of shape (n_parameters,)
         Effective number of clusters (of votes, without clusters) behind each parameter.
     """
 
+    standing: np.ndarray
     coefficients: np.ndarray
-    inverse: np.ndarray
     covariance: np.ndarray
     n_effective: np.ndarray
 
 
 def count_votes(first, second, outcome, n_models):
-    """Equal votes in one row each, `Votes` without features, weights and clusters.
+    """Equal votes in one row each: independent `Votes` without features.
 
     Parameters
     ----------
@@ -81,23 +77,50 @@ def count_votes(first, second, outcome, n_models):
     --------
     >>> votes = count_votes(np.array([0, 0, 1]), np.array([1, 1, 0]), np.array([1.0, 1, 0.5]), 2)
     >>> votes.count, votes.outcome
-    (array([2., 1.]), array([1. , 0.5]))
+    (array([1, 2]), array([0.5, 1. ]))
     """
-    halves = np.round(2 * outcome).astype(int)
-    cells = np.bincount((first * n_models + second) * 3 + halves, minlength=3 * n_models**2)
-    filled = np.flatnonzero(cells)
-    pair, halves = np.divmod(filled, 3)
-    ones, none = np.ones(len(filled)), np.empty((len(filled), 0))
-    return Votes(*np.divmod(pair, n_models), halves / 2, cells[filled] * 1.0, ones, none, None)
+    counts = np.zeros((3, n_models, n_models), dtype=int)
+    np.add.at(counts, (np.round(2 * outcome).astype(int), first, second), 1)
+    halves, first, second = np.nonzero(counts)
+    rows = np.arange(len(first))
+    count = counts[halves, first, second]
+    return Votes(first, second, halves / 2, np.empty((len(rows), 0)), rows, count)
 
 
-def standing(first, second, outcome, n_models):
+def count_wins(votes, n_models):
+    """Number of votes that each model won against each other, ties as halves.
+
+    Parameters
+    ----------
+    votes : Votes
+        Votes of any kind.
+    n_models : int
+        Number of models.
+
+    Returns
+    -------
+    ndarray of shape (n_models, n_models)
+        Of the row's model against the column's.
+
+    Examples
+    --------
+    >>> count_wins(count_votes(np.array([0, 0]), np.array([1, 1]), np.array([1.0, 0.5]), 2), 2)
+    array([[0. , 1.5],
+           [0.5, 0. ]])
+    """
+    wins = np.zeros((n_models, n_models))
+    np.add.at(wins, (votes.first, votes.second), votes.count * votes.outcome)
+    np.add.at(wins, (votes.second, votes.first), votes.count * (1 - votes.outcome))
+    return wins
+
+
+def standing(wins):
     """Which ratings are finite: where each model stands to the largest group that compares.
 
     Parameters
     ----------
-    first, second, outcome, n_models
-        As in `count_votes`.
+    wins : ndarray of shape (n_models, n_models)
+        As `count_wins` gives them.
 
     Returns
     -------
@@ -119,22 +142,14 @@ def standing(first, second, outcome, n_models):
     --------
     Model 2 won its only vote, and model 3 met nobody.
 
-    >>> standing(np.array([0, 1, 2]), np.array([1, 0, 0]), np.array([1.0, 1.0, 1.0]), 4)
+    >>> standing(np.array([[0, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]]))
     array([ 0.,  0., inf, nan])
     """
-    not_lost, not_won = outcome > 0, outcome < 1
-    winner = np.concatenate([first[not_lost], second[not_won]])
-    loser = np.concatenate([second[not_lost], first[not_won]])
-    shape = n_models, n_models
-    beats = sparse.csr_array((np.ones(len(winner)), (winner, loser)), shape=shape)
-    _, group = csgraph.connected_components(beats, directed=True, connection="strong")
-    inside = group == np.argmax(np.bincount(group))
-    start = int(np.argmax(inside))
-    above, below = (
-        np.isin(np.arange(n_models), csgraph.breadth_first_order(graph, start)[0])
-        for graph in (beats.T.tocsr(), beats)
-    )
-    return np.select([inside, above, below], [0.0, np.inf, -np.inf], np.nan)
+    beats = np.isfinite(csgraph.shortest_path(sparse.csr_array(wins > 0), unweighted=True))
+    group = beats & beats.T
+    one = np.argmax(group.sum(axis=1))
+    cases = group[one], beats[:, one], beats[one]
+    return np.select(cases, [0.0, np.inf, -np.inf], np.nan)
 
 
 def outcome_chances(log_odds, log_ties=-np.inf):
@@ -191,13 +206,72 @@ def outcome_variance(chances):
     return won * lost + tie * (won + lost) / 4
 
 
+def difference_errors(covariance):
+    """Standard errors of the differences of all pairs.
+
+    Parameters
+    ----------
+    covariance : ndarray of shape (n_models, n_models)
+        Covariance of the ratings.
+
+    Returns
+    -------
+    ndarray of shape (n_models, n_models)
+
+    Examples
+    --------
+    >>> difference_errors(np.array([[2.0, 0.0], [0.0, 2.0]]))
+    array([[0., 2.],
+           [2., 0.]])
+    """
+    own = np.diag(covariance)
+    return np.sqrt(np.maximum(own[:, None] + own - 2 * covariance, 0))
+
+
+def votes_needed(rating, error, log_ties, alpha, power):
+    """Further independent votes of each pair that decide it, were the difference the true one.
+
+    Parameters
+    ----------
+    rating : ndarray of shape (n_models,)
+        Ratings in logits.
+    error : ndarray of shape (n_models, n_models)
+        Standard errors of their differences.
+    log_ties : float
+        As in `outcome_chances`.
+    alpha, power : float
+        Level of the test of a pair, and the probability that it decides.
+
+    Returns
+    -------
+    ndarray of shape (n_models, n_models)
+        nan on the diagonal.
+
+    Notes
+    -----
+    The information ``1 / error^2`` on a difference `d` must become ``(z / d)^2``, `z` the sum of
+    the normal quantiles of ``1 - alpha / 2`` and of the power. A vote adds its `outcome_variance`.
+
+    Examples
+    --------
+    >>> error = np.array([[0.0, 0.5], [0.5, 0.0]])
+    >>> votes_needed(np.array([0.2, -0.2]), error, -np.inf, 0.05, 0.8).round()
+    array([[ nan, 188.],
+           [188.,  nan]])
+    """
+    d, z = rating[:, None] - rating, norm.isf(alpha / 2) + norm.ppf(power)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        missing = np.maximum((z / d) ** 2 - 1 / error**2, 0)
+        return np.ceil(missing / outcome_variance(outcome_chances(d, log_ties)))
+
+
 def fit_ratings(votes, n_models, davidson=False):
     """Maximum likelihood ratings with a cluster-robust covariance.
 
     Parameters
     ----------
     votes : Votes
-        Of models that all compare: their `standing` is 0.
+        Those between models whose `standing` is 0 are used.
     n_models : int
         Number of models.
     davidson : bool, default=False
@@ -210,18 +284,26 @@ def fit_ratings(votes, n_models, davidson=False):
     Raises
     ------
     ValueError
-        If features cannot be told apart from the models or each other, or decide every vote.
+        If no rating is finite, or all votes are in one cluster; if features cannot be told apart
+        from the models or each other, or decide every vote.
 
     Notes
     -----
     Newton's method on the log-likelihood of a logistic regression, whose score for the log odds
-    of a vote is its outcome less the expected one, with and without Davidson's ties. The sandwich
-    is ``A G A`` with the inverse information `A` and the squared scores `G`, summed by cluster.
+    of a vote is its outcome less the expected one, with and without Davidson's ties. A step that
+    changes log odds by up to `r` is multiplied by ``log(1 + r) / r``, which raises the likelihood
+    for sure [1]_. The sandwich is ``A G A`` with the inverse information `A` and the squared
+    scores `G`, summed by cluster.
 
     A cluster counts for a parameter by its share `p_c` of the parameter's information.
     ``1 / sum p_c^2`` is the effective number `C` of clusters; standard errors are multiplied by
     ``sqrt(C / (C - 1))``, and t intervals have ``C - 1`` degrees of freedom, at least 1. This is
     CR2 for equal clusters, and for any two.
+
+    References
+    ----------
+    .. [1] Bach (2010). Self-concordant analysis for logistic regression. Electronic Journal of
+       Statistics 4, 384-414.
 
     Examples
     --------
@@ -232,97 +314,80 @@ def fit_ratings(votes, n_models, davidson=False):
     >>> print((fit.coefficients[0] - fit.coefficients[1]).round(6), np.log(3).round(6))
     1.098612 1.098612
     """
-    design, weight = _design(votes, n_models, davidson), votes.count * votes.weight
+    place = standing(count_wins(votes, n_models))
+    used = (place[votes.first] == 0) & (place[votes.second] == 0)
+    votes = Votes(*(column[used] for column in votes))
+    if np.all(votes.outcome == 0.5):
+        raise ValueError("No two models both won and lost against each other: no rating is known.")
+    if np.ptp(votes.cluster) == 0:
+        raise ValueError("All votes are in one cluster. Leave cluster out, or add votes of others.")
+    davidson = davidson and 0.5 in votes.outcome
+    design = _design(votes, n_models, davidson)
+    finite = np.append(place == 0, np.ones(design.shape[1] - n_models, dtype=bool))
+    design = design[:, finite]
+    found, information = _maximum(votes, np.sum(place == 0), design, davidson)
+    residual, variance = _moments(found, votes, design, davidson)
+    inverse = np.linalg.inv(information)
+    rows = np.arange(len(votes.count))
+    by_cluster = sparse.csr_array((np.sqrt(votes.count), (votes.cluster, rows)))
+    scores = by_cluster @ sparse.hstack([*map(sparse.diags_array, residual)]) @ design
+    number = _effective_numbers(votes.count, by_cluster, design, variance, inverse)
+    scale = np.sqrt(number / (number - 1))
+    sandwich = inverse @ (scores.T @ scores) @ inverse * np.outer(scale, scale)
+    coefficients, n_effective = np.full((2, len(finite)), np.nan)
+    covariance = np.full((len(finite), len(finite)), np.nan)
+    coefficients[finite], n_effective[finite] = found, number
+    covariance[np.ix_(finite, finite)] = sandwich
+    return RatingFit(place, coefficients, covariance, n_effective)
+
+
+def _design(votes, n_models, davidson):
+    """Derivatives of the log odds of all votes, and below these of the logarithm for ties."""
+    models = sparse.eye_array(n_models, format="csr")
+    odds = sparse.hstack([models[votes.first] - models[votes.second], votes.features])
+    ties = sparse.csr_array(np.ones((len(votes.count), int(davidson))))
+    return sparse.block_diag([odds, ties], format="csr")
+
+
+def _maximum(votes, n_models, design, davidson):
+    """Coefficients where the likelihood is largest, and the information there."""
     found = np.zeros(design.shape[1])
-    at, unit = _evaluated(design, votes, found, davidson), None
     for _ in range(_MOST_STEPS):
+        residual, variance = _moments(found, votes, design, davidson)
+        gradient = design.T @ (votes.count * residual).ravel()
+        information = (design.T @ variance.multiply(np.tile(votes.count, 2)) @ design).toarray()
         # The ratings sum to 0: any number added to their block leaves the steps as they are.
-        information = at.information.copy()
-        information[:n_models, :n_models] += weight.sum() / n_models**2
-        if unit is None:
-            unit = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
+        information[:n_models, :n_models] += votes.count.sum() / n_models**2
+        unit = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
         if not np.linalg.eigvalsh(information / np.outer(unit, unit))[0] > _SINGULAR:
             break
-        inverse = np.linalg.inv(information)
-        step = inverse @ at.gradient
-        if step @ at.gradient < _CONVERGED * weight.sum():
-            n_effective = _effective_numbers(design, votes, at.rows, inverse, davidson)
-            scale = np.sqrt(n_effective / (n_effective - 1))
-            meat = _squared_scores(design, votes, at.rows, davidson)
-            covariance = inverse @ meat @ inverse * np.outer(scale, scale)
-            return RatingFit(found, inverse, covariance, n_effective)
-        after = _evaluated(design, votes, found + step, davidson)
-        while not after.likelihood > at.likelihood - _ROUNDING * abs(at.likelihood):
-            step /= 2
-            after = _evaluated(design, votes, found + step, davidson)
-        found, at = found + step, after
+        step = np.linalg.solve(information, gradient)
+        if step @ gradient < _CONVERGED * votes.count.sum():
+            return found, information
+        change = np.abs(design @ step).reshape(2, -1).sum(axis=0).max()
+        found += step * np.log1p(change) / change
     raise ValueError(
         "The covariates cannot be told apart from the models or from each other, or they decide "
         "every vote. Leave some of them out."
     )
 
 
-class _Evaluated(NamedTuple):
-    likelihood: float
-    gradient: np.ndarray
-    information: np.ndarray
-    rows: tuple  # residuals of outcome and tie, variances of both, and their covariance
+def _moments(coefficients, votes, design, davidson):
+    """Residuals of the outcomes and of their ties, and the covariance of both."""
+    d, log_ties = (design @ coefficients).reshape(2, -1)
+    chances = outcome_chances(d, log_ties if davidson else -np.inf)
+    lost, tie, won = chances
+    residual = np.stack([votes.outcome - won - tie / 2, (votes.outcome == 0.5) - tie])
+    both = sparse.diags_array(tie * (lost - won) / 2)
+    own, of_ties = map(sparse.diags_array, (outcome_variance(chances), tie * (1 - tie)))
+    return residual, sparse.block_array([[own, both], [both, of_ties]], format="csr")
 
 
-def _design(votes, n_models, davidson):
-    """Derivatives of the log odds of each row by the parameters, sparse."""
-    n = len(votes.first)
-    columns = np.column_stack([votes.first, votes.second]).ravel()
-    models = np.tile([1.0, -1.0], n), columns, np.arange(0, 2 * n + 1, 2)
-    blocks = [sparse.csr_array(models, shape=(n, n_models)), sparse.csr_array(votes.features)]
-    return sparse.hstack([*blocks, sparse.csr_array((n, int(davidson)))]).tocsr()
-
-
-def _evaluated(design, votes, coefficients, davidson):
-    """Log-likelihood, its derivatives, and what they are sums of."""
-    log_ties = coefficients[-1] if davidson else -np.inf
-    d, is_tie, weight = design @ coefficients, votes.outcome == 0.5, votes.count * votes.weight
-    chances = outcome_chances(d, log_ties)
-    _, tie, won = chances
-    mean, variance = won + tie / 2, outcome_variance(chances)
-    residual, tie_residual = votes.outcome - mean, is_tie - tie
-    tie_variance, both = tie * (1 - tie), tie * (0.5 - mean)
-    total = np.logaddexp(np.logaddexp(d / 2, -d / 2), log_ties)
-    likelihood = weight @ ((votes.outcome - 0.5) * d - total)
-    gradient = design.T @ (weight * residual)
-    information = (design.T @ design.multiply((weight * variance)[:, None])).toarray()
-    if davidson:
-        likelihood += log_ties * (weight @ is_tie)
-        gradient[-1] = weight @ tie_residual
-        information[-1] = information[:, -1] = design.T @ (weight * both)
-        information[-1, -1] = weight @ tie_variance
-    rows = residual, tie_residual, variance, tie_variance, both
-    return _Evaluated(likelihood, gradient, information, rows)
-
-
-def _squared_scores(design, votes, rows, davidson):
-    """Sum of the squared scores of independent votes, or of clusters."""
-    weight = votes.weight * (np.sqrt(votes.count) if votes.cluster is None else 1.0)
-    scores = design.multiply((weight * rows[0])[:, None]).tocsr()
-    if davidson:
-        ties = sparse.csr_array((weight * rows[1])[:, None])
-        scores = sparse.hstack([scores[:, :-1], ties]).tocsr()
-    if votes.cluster is not None:
-        members = np.ones(len(weight)), (votes.cluster, np.arange(len(weight)))
-        scores = sparse.csr_array(members) @ scores
-    return (scores.T @ scores).toarray()
-
-
-def _effective_numbers(design, votes, rows, inverse, davidson):
-    """Effective number of clusters, or votes, behind each parameter."""
-    _, _, variance, tie_variance, both = rows
-    numbers = np.empty(len(inverse))
-    for k, influence in enumerate(inverse):
-        by_odds, by_tie = design @ influence, influence[-1] * davidson
-        share = variance * by_odds**2 + by_tie * (2 * both * by_odds + tie_variance * by_tie)
-        share *= votes.weight**2
-        squares = votes.count @ share**2
-        if votes.cluster is not None:
-            squares = np.sum(np.bincount(votes.cluster, share) ** 2)
-        numbers[k] = (votes.count @ share) ** 2 / squares
-    return numbers
+def _effective_numbers(count, by_cluster, design, variance, inverse):
+    """Effective number of clusters behind each parameter."""
+    numbers = []
+    for influence in inverse:
+        pull = design @ influence
+        information = (pull * (variance @ pull)).reshape(2, -1).sum(axis=0)
+        numbers.append((count @ information) ** 2 / np.sum((by_cluster @ information) ** 2))
+    return np.array(numbers)

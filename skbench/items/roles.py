@@ -33,7 +33,8 @@ NAMES = {
         "success resolved reward f1 value rating"
     ).split(),
     "label": "y_true label labels gold target ground_truth truth reference expected".split(),
-    "prediction": "y_pred prediction predicted pred predicted_label y_prob y_score".split(),
+    "prediction": "y_pred prediction predicted pred predicted_label".split(),
+    "probability": "y_prob y_proba y_score".split(),
     "cost": "cost price usd tokens total_tokens latency seconds duration".split(),
 }
 # Scores that judge one system's answers each in a way of its own: several of them need a choice.

@@ -64,7 +64,8 @@ def wide_models(table, named, models):
 
 def free_columns(table, taken):
     """Columns without a role, whose names do not tell that they are no scores."""
-    others = {name for role in ("label", "prediction", "cost") for name in columns_of(role, table)}
+    roles = ("label", "prediction", "probability", "cost")
+    others = {name for role in roles for name in columns_of(role, table)}
     return [name for name in table if name not in taken | others and not is_beside_a_score(name)]
 
 
@@ -131,6 +132,7 @@ def _refuse_other_rows(table):
             ],
         )
     labels, predictions = columns_of("label", table), columns_of("prediction", table)
+    predictions += columns_of("probability", table)
     if labels and predictions:
         given = {"name": "metrics", "truth": labels[0], "prediction": predictions[0]}
         free = [name for name in table if name not in (labels[0], predictions[0])]

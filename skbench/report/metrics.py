@@ -6,7 +6,7 @@ from skbench._lazy import later
 from skbench.report.estimate import save_plot
 from skbench.report.formats import format_options, show
 from skbench.report.options import Names, level_option, plot_option, seed_option
-from skbench.report.terminal import in_one_line
+from skbench.report.terminal import in_one_line, working
 
 metrics_by_group = later("skbench.report.metrics_by_group")
 
@@ -39,9 +39,10 @@ def metrics(file, truth, prediction, by, metric, positive, confidence_level, see
     if plot is not None and len(set(metric)) > 1:
         raise click.UsageError("--plot takes one metric.")
     with in_one_line():
-        settings = prediction, positive, confidence_level, seed
-        found, groups, extremes = metrics_by_group.compared(file, truth, by, metric, *settings)
+        with working("estimating"):
+            columns, settings = (truth, prediction, by), (positive, confidence_level, seed)
+            found = metrics_by_group.compared(file, dict.fromkeys(metric), columns, *settings)
         if plot is not None:
             save_plot(plot, *found[0][1:4], metric[0])
-        table = metrics_by_group.shown(found, groups)
-        show(form, table, {"groups": groups, "extremes": extremes}, groups)
+        rows = metrics_by_group.rows_of(found)
+        show(form, metrics_by_group.table_of(found, rows["groups"]), rows, rows["groups"])

@@ -8,20 +8,11 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from skbench._checks import (
-    check_named,
-    check_option,
-    check_same_index,
-    floats,
-    kind_of,
-    listed,
-    of_one_type,
-    plain,
-    refuse_dates,
-)
+from skbench._checks import check_column, check_option, check_same_index, listed, of_one_type, plain
 from skbench._types import Table
+from skbench._undecided import Undecided
 from skbench.containers import GroupSummary, Sampling
 from skbench.items.rows import as_frame, group_labels, refuse_missing, refuse_unhashable
 from skbench.stats.intervals.binomial import sampling_variance
@@ -34,8 +25,9 @@ _COUNTED = {
     "precision": lambda true, predicted: (predicted, true),
     "f1": lambda true, predicted: (true | predicted, true & predicted),
 }
+_MOST_CHOICES = 3
 METRICS = ("accuracy", *_COUNTED, "auc")
-_OF_SCORES = Sampling("continuous", bounds=(0, 1))
+_SHARE, _SCORE = Sampling("binomial"), Sampling("continuous", bounds=(0, 1))
 
 
 def group_metrics(
@@ -109,14 +101,17 @@ def group_metrics(
     """
     check_option("metric", metric, METRICS)
     check_same_index(y_true=y_true, y_pred=y_pred, by=by)
+    check_consistent_length(y_true, y_pred, by)
     code, X = _groups(by)
-    rows = _rows(y_true, y_pred, len(code))
+    truth, given = (column_or_1d(np.asarray(values)) for values in (y_true, y_pred))
+    rows = _checked(pd.DataFrame({"y_true": truth, "y_pred": given}))
     if metric == "auc":
-        numbers = _areas(rows, pos_label, code, len(X))
+        numbers = _areas(rows, pos_label, code)
     else:
-        _refuse_unlike(**rows)
-        numbers = _shares(*_counted(rows, metric, pos_label), code, len(X), metric)
-    known, labels = ~np.isnan(numbers["z"]), group_labels(X, list(X))
+        numbers = _shares(*_counted(rows, metric, pos_label), code, metric)
+    labels = group_labels(X, list(X))
+    numbers, X = pd.DataFrame(numbers, labels), X.set_axis(labels)
+    known = numbers["z"].notna().to_numpy()
     if not known.any():
         raise ValueError(f"{metric} is 0 / 0 in every group: there is nothing to estimate.")
     if not known.all():
@@ -125,62 +120,8 @@ def group_metrics(
             f"{listed(labels[~known], most=10)}.",
             stacklevel=2,
         )
-    labels, X = labels[known], X[known].set_axis(labels[known])
-    numbers = {name: values[known] for name, values in numbers.items()}
-    sampling = _OF_SCORES if metric in ("f1", "auc") else Sampling("binomial")
-    return GroupSummary(labels=labels, X=X, sampling=sampling, **numbers)
-
-
-def _counted(rows, metric, pos_label):
-    """Which rows count, and which rows are right."""
-    labels, names = pd.factorize(rows.to_numpy().T.ravel())
-    true, predicted = labels.reshape(2, -1)
-    if metric == "accuracy":
-        return np.ones(len(rows), dtype=bool), true == predicted
-    positive = _position(names, pos_label)
-    return _COUNTED[metric](true == positive, predicted == positive)
-
-
-def _shares(counted, right, code, n_groups, metric):
-    """Values, variances and sizes of the groups."""
-    n = np.bincount(code[counted], minlength=n_groups)
-    k = np.bincount(code[counted & right], minlength=n_groups)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        if metric == "f1":
-            return {"z": f1_score(k, n), "sigma2": f1_variance(k, n), "n": n}
-        return {"z": k / n, "sigma2": sampling_variance(k, n), "n": n}
-
-
-def _areas(rows, pos_label, code, n_groups):
-    """The same of areas under ROC curves."""
-    labels, names = pd.factorize(rows["y_true"])
-    positive = labels == _position(names, pos_label)
-    score = floats("Predictions with metric='auc'", rows["y_pred"])
-    if np.isinf(score).any():
-        row = int(np.argmax(np.isinf(score)))
-        raise ValueError(f"The prediction in row {row} is infinite. Leave the row out.")
-    found = grouped_auc(score, positive, code, n_groups)
-    return {
-        "z": found.value,
-        "sigma2": found.variance,
-        "n": (found.n_positive + found.n_negative).astype(int),
-        "n_independent": np.floor(np.nan_to_num(found.freedom)).astype(int) + 1,
-    }
-
-
-def _rows(y_true, y_pred, n_rows):
-    """Labels and predictions as a frame, none of them missing."""
-    columns = {"y_true": y_true, "y_pred": y_pred}
-    columns = {name: column_or_1d(np.asarray(values)) for name, values in columns.items()}
-    for name, column in columns.items():
-        if len(column) != n_rows:
-            raise ValueError(f"{name} has {len(column)} rows, but by has {n_rows}.")
-    rows = pd.DataFrame(columns)
-    refuse_unhashable(as_frame(rows), list(rows))
-    refuse_missing(rows)
-    for name in rows:
-        refuse_dates(name, rows[name])
-    return rows
+    sampling = _SCORE if metric in ("f1", "auc") else _SHARE
+    return GroupSummary(labels=labels[known], X=X[known], sampling=sampling, **numbers[known])
 
 
 def _groups(by):
@@ -190,38 +131,67 @@ def _groups(by):
     else:
         name = getattr(by, "name", None)
         keys = pd.DataFrame({"group" if name is None else name: column_or_1d(np.asarray(by))})
-    refuse_unhashable(as_frame(keys), list(keys))
-    if keys.empty:
-        raise ValueError("by has no rows or no columns: there are no groups.")
-    for name in keys:
-        check_named(f"by column {name!r}", keys[name])
-    keys = keys.apply(of_one_type)
+    keys = _checked(keys).apply(of_one_type)
     code = keys.groupby(list(keys), observed=True).ngroup().to_numpy()
-    first = np.unique(code, return_index=True)[1]
-    return code, keys.iloc[first]
+    return code, keys.iloc[np.unique(code, return_index=True)[1]]
+
+
+def _checked(rows):
+    """The rows; refuses lists in cells, two columns of one name, blanks and no rows."""
+    refuse_unhashable(as_frame(rows), list(rows))
+    refuse_missing(rows)
+    return rows
+
+
+def _counted(rows, metric, pos_label):
+    """Which rows count, and which rows are right."""
+    _refuse_unlike(rows["y_true"], rows["y_pred"])
+    if metric == "accuracy":
+        return np.ones(len(rows), dtype=bool), (rows["y_true"] == rows["y_pred"]).to_numpy()
+    both = pd.concat([rows["y_true"], rows["y_pred"]])
+    return _COUNTED[metric](*_are_positive(both, pos_label).reshape(2, -1))
+
+
+def _shares(counted, right, code, metric):
+    """Values, variances and sizes of the groups."""
+    n = np.bincount(code[counted], minlength=code.max() + 1)
+    k = np.bincount(code[counted & right], minlength=code.max() + 1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if metric == "f1":
+            return {"z": f1_score(k, n), "sigma2": f1_variance(k, n), "n": n}
+        return {"z": k / n, "sigma2": sampling_variance(k, n), "n": n}
+
+
+def _areas(rows, pos_label, code):
+    """The same of areas under ROC curves."""
+    score = check_column("y_pred", rows["y_pred"], rows.index, unit="row")
+    positive, n = _are_positive(rows["y_true"], pos_label), np.bincount(code)
+    z, sigma2, freedom = grouped_auc(score, positive, code, len(n))
+    independent = np.floor(np.nan_to_num(freedom)).astype(int) + 1
+    return {"z": z, "sigma2": sigma2, "n": n, "n_independent": independent}
+
+
+def _are_positive(labels, pos_label):
+    """Which of the labels are the positive one."""
+    positive = (labels == pos_label).to_numpy(dtype=bool)
+    if not positive.any():
+        known = [plain(label) for label in labels.unique()]
+        raise Undecided(
+            f"Which label is positive: {listed(known, most=10)}? None of them is "
+            f"pos_label={pos_label!r}.",
+            [{"pos_label": label} for label in known[:_MOST_CHOICES]],
+        )
+    return positive
 
 
 def _refuse_unlike(y_true, y_pred):
-    """Refuse words beside numbers, and scores in place of labels: none would ever be right."""
-    if (kind_of(y_true) == "string") != (kind_of(y_pred) == "string"):
-        raise ValueError(
-            f"True labels such as {plain(y_true[0])!r} and predictions such as "
-            f"{plain(y_pred[0])!r} are words on one side only. Code both alike."
-        )
-    fractions = y_pred[y_pred % 1 != 0].unique() if y_pred.dtype.kind == "f" else []
-    if len(fractions) and not np.isin(fractions, y_true).all():
-        raise ValueError(
-            f"Predictions such as {fractions[0]:g} are scores, not labels. Pass metric='auc', "
-            "or predicted labels."
-        )
-
-
-def _position(names, pos_label):
-    """Position of the positive label."""
-    same = [np.ndim(pos_label) == 0 and name == pos_label for name in names]
-    if not any(same):
-        raise ValueError(
-            f"pos_label={pos_label!r} is none of the labels: "
-            f"{listed(names, most=10, show=repr)}. Pass pos_label={plain(names[0])!r} or another."
-        )
-    return same.index(True)
+    """Refuse predictions that can equal no true label: words beside numbers, and scores."""
+    labels = set(y_true)
+    words = all(isinstance(label, str) for label in labels)
+    for label in y_pred.unique().tolist():
+        is_score = isinstance(label, float) and label % 1 != 0
+        if label not in labels and (is_score or isinstance(label, str) != words):
+            raise ValueError(
+                f"Predictions such as {label!r} can equal no true label, such as "
+                f"{plain(y_true[0])!r}. Code both alike, or pass metric='auc' for scores."
+            )

@@ -113,13 +113,11 @@ def extremes(
     check_option("greater_is_better", greater_is_better, (True, False))
     if not isinstance(draws, Draws) or not draws.labels or not draws.values.size:
         raise TypeError(
-            f"draws must be Draws of groups, got {draws!r:.80}. Estimators that draw give them, as "
-            "MixedModel().fit(...).sample(1000)."
+            f"draws must be Draws, as of MixedModel().fit(...).sample(1000), got {draws!r:.80}."
         )
     if draws.kind == "bootstrap":
         warnings.warn(
-            "These are bootstrap draws: the lowest of them is too low and the highest too high. "
-            "Take posterior draws, such as those of MixedModel.",
+            "The lowest of bootstrap draws is too low, the highest too high. Take posterior draws.",
             stacklevel=2,
         )
     by = [] if by is None else check_by(by)

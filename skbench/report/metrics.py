@@ -9,6 +9,7 @@ from skbench.report.options import Names, level_option, plot_option, seed_option
 from skbench.report.terminal import in_one_line, working
 
 metrics_by_group = later("skbench.report.metrics_by_group")
+_METRICS = "accuracy tpr fpr precision f1 auc".split()
 
 
 @click.command()
@@ -16,15 +17,9 @@ metrics_by_group = later("skbench.report.metrics_by_group")
 @click.option("--truth", help="Column of true labels.")
 @click.option("--prediction", help="Column of predicted labels, or of scores for auc.")
 @click.option("--by", type=Names(), help="Column(s) of groups; several are crossed.")
-@click.option(
-    "--metric",
-    type=click.Choice("accuracy tpr fpr precision f1 auc".split()),
-    multiple=True,
-    default=("accuracy",),
-    show_default=True,
-    help="May be given several times.",
-)
-@click.option("--positive", metavar="LABEL", help="The label that counts as positive.")
+@click.option("--metric", type=click.Choice(_METRICS), multiple=True, default=["accuracy"],
+              show_default=True, help="May be given several times.")  # fmt: skip
+@click.option("--positive", metavar="LABEL", help="The positive label.  [1, yes, true]")
 @level_option
 @seed_option
 @plot_option
@@ -43,6 +38,6 @@ def metrics(file, truth, prediction, by, metric, positive, confidence_level, see
             columns, settings = (truth, prediction, by), (positive, confidence_level, seed)
             found = metrics_by_group.compared(file, dict.fromkeys(metric), columns, *settings)
         if plot is not None:
-            save_plot(plot, *found[0][1:4], metric[0])
+            save_plot(plot, *found[0][2:], metric[0])
         rows = metrics_by_group.rows_of(found)
         show(form, metrics_by_group.table_of(found, rows["groups"]), rows, rows["groups"])

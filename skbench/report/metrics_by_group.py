@@ -10,7 +10,7 @@ from pandas.api.types import is_float_dtype
 from skbench._checks import listed
 from skbench._numbers import number
 from skbench._undecided import Undecided
-from skbench.comparison import Extremes, extremes
+from skbench.comparison import extremes
 from skbench.containers import Estimate, GroupSummary
 from skbench.groups import DirectEstimator
 from skbench.items.roles import find_roles
@@ -28,14 +28,13 @@ _MOST_GROUPS = 50  # in a column that is offered
 
 
 class Found(NamedTuple):
-    """What is known of one metric."""
+    """What is known of one metric: rows of the groups and of the extremes, and of what they are."""
 
-    metric: str
+    groups: pd.DataFrame
+    extremes: pd.DataFrame
     summary: GroupSummary
     direct: Estimate
     estimate: Estimate
-    extremes: Extremes
-    p_value: float  # of the groups being equal
 
 
 def compared(file, metrics, columns, positive, level, seed):
@@ -48,18 +47,6 @@ def compared(file, metrics, columns, positive, level, seed):
         summary = _summary(table, metric, _roles(table, metric, *columns), positive)
         found.append(_estimated(summary, metric, level, seed))
     return found
-
-
-def _estimated(summary, metric, level, seed):
-    """Direct and shrunken estimates of a metric, and its extremes by joint draws."""
-    direct = DirectEstimator().fit(**summary.fit_args).estimate(level)
-    model = reading.recommended(seed, by=()).fit(**summary.fit_args)
-    draws = model.sample(_DRAWS, random_state=seed)
-    draws = replace(draws, values=np.clip(draws.values, 0, 1))
-    ends = extremes(draws, of="both", greater_is_better=metric != "fpr", confidence_level=level)
-    estimate = model.estimate(level).within(0, 1)
-    p = _p_value_of_equal_groups(summary, metric, seed)
-    return Found(metric, summary, direct.within(0, 1), estimate, ends, p)
 
 
 def _roles(table, metric, truth, prediction, by):
@@ -100,16 +87,32 @@ def _summary(table, metric, columns, positive):
 
 
 def _positive(labels, asked):
-    """The positive label: as asked, or 1, yes and the like where the others are 0 and no."""
-    words = as_one_word(labels)
-    if asked is not None:
-        event = as_event(labels, asked, "label", "positive")
-    else:
-        event = 1 if set(words) <= {-1, 0, 1} else None
-    return next(iter(labels[words == event]), None)
+    """The positive label: as asked, or 1, yes and the like; None where there is none."""
+    event = 1 if asked is None else as_event(labels, asked, "label", "positive")
+    return next(iter(labels[as_one_word(labels) == event]), None)
 
 
-def _p_value_of_equal_groups(summary, metric, seed):
+def _estimated(summary, metric, level, seed):
+    """Direct and shrunken estimates, and the extremes by joint draws, all from 0 to 1."""
+    direct = DirectEstimator().fit(**summary.fit_args).estimate(level).within(0, 1)
+    model = reading.recommended(seed, by=()).fit(**summary.fit_args)
+    estimate, draws = model.estimate(level).within(0, 1), model.sample(_DRAWS, random_state=seed)
+    draws = replace(draws, values=np.clip(draws.values, 0, 1))
+    found = extremes(draws, of="both", greater_is_better=metric != "fpr", confidence_level=level)
+    by = [f"by {name}" for name in summary.labels.names]  # none of them has a role
+    rows = tables.group_rows(summary, direct, estimate, by).rename(columns={"topic": "group"})
+    rows["model"] = metric
+    rows = rows.rename(columns={"model": "metric"}).assign(
+        worst_probability=found.worst_probability.to_numpy(),
+        method=estimate.method,
+        guarantee=estimate.guarantee,
+    )
+    ends = found.to_frame().assign(p_value_of_equal_groups=_p_value(summary, metric, seed))
+    ends = pd.concat({metric: ends}, names=["metric"]).reset_index()
+    return Found(rows, ends, summary, direct, estimate)
+
+
+def _p_value(summary, metric, seed):
     """P value of the hypothesis that the metric is the same in all groups."""
     z = summary.z / (2 - summary.z) if metric == "f1" else summary.z  # F1 is equal where J is
     sigma2 = summary.sigma2 if metric == "auc" else None
@@ -117,43 +120,30 @@ def _p_value_of_equal_groups(summary, metric, seed):
 
 
 def rows_of(found):
-    """Rows of the groups, and of the extremes: worst, best, gap and ratio."""
-    kinds = {"groups": _group_rows, "extremes": _extreme_rows}
-    return {kind: pd.concat(map(rows, found), ignore_index=True) for kind, rows in kinds.items()}
-
-
-def _group_rows(found):
-    by = [f"by {name}" for name in found.summary.labels.names]  # none of them has a role
-    rows = tables.group_rows(found.summary, found.direct, found.estimate, by)
-    rows = rows.drop(columns="model").rename(columns={"topic": "group"})
-    rows.insert(0, "metric", found.metric)
-    rows["worst_probability"] = found.extremes.worst_probability.to_numpy()
-    return rows.assign(method=found.estimate.method, guarantee=found.estimate.guarantee)
-
-
-def _extreme_rows(found):
-    rows = found.extremes.to_frame().reset_index()
-    rows.insert(0, "metric", found.metric)
-    return rows.assign(p_value_of_equal_groups=found.p_value)
+    """Rows of the groups, and of the extremes: worst, best, gap and ratio; of all metrics."""
+    kinds = "groups", "extremes"
+    return {
+        kind: pd.concat([getattr(one, kind) for one in found], ignore_index=True) for kind in kinds
+    }
 
 
 def _sentence(found):
     """Whether the groups differ, the worst group, and the gap between the worst and the best."""
-    chance = found.extremes.worst_probability.sort_values(ascending=False, kind="stable")
+    chance = found.groups.set_index("group")["worst_probability"].sort_values(
+        ascending=False, kind="stable"
+    )
     likely = chance[chance >= chance.iloc[0] / 2][:_MOST_NAMED]
-    names = tables.joined(likely.index.to_frame(index=False))
-    names = " or ".join(f"{name} ({p:.2f})" for name, p in zip(names, likely, strict=True))
-    ends = found.extremes.to_frame()[["value", "low", "high"]].map(number, form="z.3f")
-    worst, _, gap, ratio = ("{} [{}, {}]".format(*row) for row in ends.to_numpy())
+    names = " or ".join(f"{name} ({p:.2f})" for name, p in likely.items())
+    metric, *_, p = found.extremes.iloc[0]
+    ends = found.extremes[["value", "low", "high"]].map(number, form="z.3f").to_numpy()
+    worst, _, gap, ratio = ("{} [{}, {}]".format(*row) for row in ends)
     verdict = "differ"
-    if found.p_value > 1 - found.estimate.confidence_level:
+    if p > 1 - found.estimate.confidence_level:
         # An estimated gap is above 0 even where groups are equal, and so is its lower end.
-        verdict = "may all be equal"
-        gap, ratio = f"at most {ends.at['gap', 'high']}", f"at least {ends.at['ratio', 'low']}"
+        verdict, gap, ratio = "may all be equal", f"at most {ends[2, 2]}", f"at least {ends[3, 1]}"
     return (
-        f"{found.metric}: the groups {verdict} (p = {p_value(found.p_value)}). The worst, most "
-        f"likely {names}, is at {worst}; the gap to the best is {gap}, and the lowest is {ratio} "
-        "times the highest."
+        f"{metric}: the groups {verdict} (p = {p_value(p)}). The worst, most likely {names}, is at "
+        f"{worst}; the gap to the best is {gap}, and the lowest is {ratio} times the highest."
     )
 
 

@@ -14,7 +14,7 @@ from skbench._checks import check_column, check_option, check_same_index, listed
 from skbench._types import Table
 from skbench._undecided import Undecided
 from skbench.containers import GroupSummary, Sampling
-from skbench.items.rows import as_frame, group_labels, refuse_missing, refuse_unhashable
+from skbench.items.rows import as_frame, refuse_missing
 from skbench.stats.intervals.binomial import sampling_variance
 from skbench.stats.intervals.classification import f1_score, f1_variance, grouped_auc
 
@@ -25,7 +25,7 @@ _COUNTED = {
     "precision": lambda true, predicted: (predicted, true),
     "f1": lambda true, predicted: (true | predicted, true & predicted),
 }
-_MOST_CHOICES = 3
+_MOST_NAMED = 10
 METRICS = ("accuracy", *_COUNTED, "auc")
 _SHARE, _SCORE = Sampling("binomial"), Sampling("continuous", bounds=(0, 1))
 
@@ -102,45 +102,37 @@ def group_metrics(
     check_option("metric", metric, METRICS)
     check_same_index(y_true=y_true, y_pred=y_pred, by=by)
     check_consistent_length(y_true, y_pred, by)
-    code, X = _groups(by)
+    groups = _grouped(by)
+    code, labels = groups.ngroup().to_numpy(), groups.size().index
     truth, given = (column_or_1d(np.asarray(values)) for values in (y_true, y_pred))
-    rows = _checked(pd.DataFrame({"y_true": truth, "y_pred": given}))
+    rows = pd.DataFrame({"y_true": truth, "y_pred": given})
+    refuse_missing(rows)
     if metric == "auc":
         numbers = _areas(rows, pos_label, code)
     else:
         numbers = _shares(*_counted(rows, metric, pos_label), code, metric)
-    labels = group_labels(X, list(X))
-    numbers, X = pd.DataFrame(numbers, labels), X.set_axis(labels)
-    known = numbers["z"].notna().to_numpy()
-    if not known.any():
-        raise ValueError(f"{metric} is 0 / 0 in every group: there is nothing to estimate.")
-    if not known.all():
-        warnings.warn(
-            f"{metric} is 0 / 0 in {int((~known).sum())} of {len(X)} groups, which are left out: "
-            f"{listed(labels[~known], most=10)}.",
-            stacklevel=2,
-        )
+    numbers = pd.DataFrame(numbers, labels)
+    unknown = numbers["z"].isna()
+    text = f"{metric} is 0 / 0 in {unknown.sum()} of {len(labels)} groups"
+    if unknown.all():
+        raise ValueError(f"{text}: there is nothing to estimate.")
+    if unknown.any():
+        named = listed(labels[unknown], most=_MOST_NAMED)
+        warnings.warn(f"{text}, which are left out: {named}.", stacklevel=2)
+    labels = labels[~unknown]
     sampling = _SCORE if metric in ("f1", "auc") else _SHARE
-    return GroupSummary(labels=labels[known], X=X[known], sampling=sampling, **numbers[known])
+    return GroupSummary(labels=labels, X=labels.to_frame(), sampling=sampling, **numbers[~unknown])
 
 
-def _groups(by):
-    """Code of the group of each row, and the columns that name the groups, sorted."""
+def _grouped(by):
+    """The groups of the rows, sorted."""
     if hasattr(by, "columns"):
         keys = as_frame(by, eager_only=True).to_pandas()
     else:
         name = getattr(by, "name", None)
         keys = pd.DataFrame({"group" if name is None else name: column_or_1d(np.asarray(by))})
-    keys = _checked(keys).apply(of_one_type)
-    code = keys.groupby(list(keys), observed=True).ngroup().to_numpy()
-    return code, keys.iloc[np.unique(code, return_index=True)[1]]
-
-
-def _checked(rows):
-    """The rows; refuses lists in cells, two columns of one name, blanks and no rows."""
-    refuse_unhashable(as_frame(rows), list(rows))
-    refuse_missing(rows)
-    return rows
+    refuse_missing(keys)
+    return keys.apply(of_one_type).groupby(list(keys), observed=True)
 
 
 def _counted(rows, metric, pos_label):
@@ -175,11 +167,10 @@ def _are_positive(labels, pos_label):
     """Which of the labels are the positive one."""
     positive = (labels == pos_label).to_numpy(dtype=bool)
     if not positive.any():
-        known = [plain(label) for label in labels.unique()]
+        known = [plain(label) for label in labels.unique()[:_MOST_NAMED]]
         raise Undecided(
-            f"Which label is positive: {listed(known, most=10)}? None of them is "
-            f"pos_label={pos_label!r}.",
-            [{"pos_label": label} for label in known[:_MOST_CHOICES]],
+            f"Which label is positive, such as {listed(known)}? None is pos_label={pos_label!r}.",
+            [{"pos_label": label} for label in known],
         )
     return positive
 

@@ -117,8 +117,7 @@ def extremes(
         )
     if draws.kind == "bootstrap":
         warnings.warn(
-            "The lowest of bootstrap draws is too low, the highest too high. Take posterior draws.",
-            stacklevel=2,
+            "Extremes of bootstrap draws are biased outward: take posterior draws.", stacklevel=2
         )
     by = [] if by is None else check_by(by)
     labels = pd.MultiIndex.from_product(draws.labels) if len(draws.labels) > 1 else draws.labels[0]

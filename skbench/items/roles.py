@@ -88,6 +88,7 @@ _NO_SCORE = re.compile(
     r"response|text|prompt|reason|explanation|logprob|prob|confidence|certainty|perplexity|loss|"
     r"error|rank|elo|votes?|wins?|id|version|date|url|label|class|model)$"
 )
+_MOST_GROUPS = 30  # different cells of a column that may be named as groups
 ROLES = ("model", "item", "cluster", "topic", "score")  # what a row of results may have
 
 
@@ -170,6 +171,14 @@ def are_votes(columns):
 def columns_of(role, columns):
     """Columns with a usual name of a role, in order of preference."""
     return _matches(columns, NAMES[role], [])
+
+
+def may_be(role, table, taken):
+    """Columns, but those taken, whose values fit a role: numbers, or names that repeat."""
+    free = [name for name in table if name not in taken]
+    if role == "probability":
+        return [name for name in free if pd.api.types.is_float_dtype(table[name])]
+    return [name for name in free if 1 < table[name].nunique() <= _MOST_GROUPS]
 
 
 HUMAN_WORDS = "human annotator annotators expert people".split()

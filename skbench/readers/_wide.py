@@ -17,12 +17,12 @@ from skbench.items.roles import (
     is_metric,
     is_of_a_family,
     judge_columns,
+    may_be,
 )
 from skbench.readers._scores import FAILED, WORDS, in_small_letters
 
 _ANSWERS = {"yes", "no", "y", "n"}  # of people and models, as often as verdicts on them
 _MOST_WORDS = 50  # different cells, beyond which a column of text holds no scores
-_MOST_GROUPS = 30  # different cells of a column that may be named as groups
 # A column called is_multiple_choice or n_options describes the item, not a model; sd or ci
 # describe a number, and one letter names one.
 _DESCRIBES_THE_ITEM = re.compile(
@@ -135,8 +135,7 @@ def _refuse_other_rows(table):
     predictions += columns_of("probability", table)
     if labels and predictions:
         given = {"name": "metrics", "truth": labels[0], "prediction": predictions[0]}
-        free = [name for name in table if name not in (labels[0], predictions[0])]
-        groups = [name for name in free if 1 < table[name].nunique() <= _MOST_GROUPS]
+        groups = may_be("group", table, (labels[0], predictions[0]))
         raise Undecided(
             f"Column {predictions[0]!r} holds predictions and {labels[0]!r} the true labels; no "
             "column holds scores. Use group_metrics for the accuracy of the predictions by group.",

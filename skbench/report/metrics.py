@@ -9,7 +9,7 @@ from skbench.report.options import Names, level_option, plot_option, seed_option
 from skbench.report.terminal import in_one_line, working
 
 metrics_by_group = later("skbench.report.metrics_by_group")
-_METRICS = "accuracy tpr fpr precision f1 auc".split()
+_METRICS = click.Choice("accuracy tpr fpr precision f1 auc".split())
 
 
 @click.command()
@@ -17,8 +17,9 @@ _METRICS = "accuracy tpr fpr precision f1 auc".split()
 @click.option("--truth", help="Column of true labels.")
 @click.option("--prediction", help="Column of predicted labels, or of scores for auc.")
 @click.option("--by", type=Names(), help="Column(s) of groups; several are crossed.")
-@click.option("--metric", type=click.Choice(_METRICS), multiple=True, default=["accuracy"],
-              show_default=True, help="May be given several times.")  # fmt: skip
+@click.option(
+    "--metric", type=_METRICS, multiple=True, default=["accuracy"], help="One or more.  [accuracy]"
+)
 @click.option("--positive", metavar="LABEL", help="The positive label.  [1, yes, true]")
 @level_option
 @seed_option
@@ -36,8 +37,9 @@ def metrics(file, truth, prediction, by, metric, positive, confidence_level, see
     with in_one_line():
         with working("estimating"):
             columns, settings = (truth, prediction, by), (positive, confidence_level, seed)
-            found = metrics_by_group.compared(file, dict.fromkeys(metric), columns, *settings)
+            found = metrics_by_group.compared(file, metric, columns, *settings)
         if plot is not None:
-            save_plot(plot, *found[0][2:], metric[0])
-        rows = metrics_by_group.rows_of(found)
-        show(form, metrics_by_group.table_of(found, rows["groups"]), rows, rows["groups"])
+            save_plot(plot, found[0].summary, found[0].direct, found[0].estimate, metric[0])
+        groups, extremes = metrics_by_group.rows_of(found)
+        table = metrics_by_group.table_of(found, groups)
+        show(form, table, {"groups": groups, "extremes": extremes}, groups)

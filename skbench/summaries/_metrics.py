@@ -25,9 +25,6 @@ _COUNTED = {
     "precision": lambda true, predicted: (predicted, true),
     "f1": lambda true, predicted: (true | predicted, true & predicted),
 }
-_MOST_NAMED = 10
-METRICS = ("accuracy", *_COUNTED, "auc")
-_SHARE, _SCORE = Sampling("binomial"), Sampling("continuous", bounds=(0, 1))
 
 
 def group_metrics(
@@ -99,7 +96,7 @@ def group_metrics(
     m      0.667   0.080  3
     x      1.000   0.222  1
     """
-    check_option("metric", metric, METRICS)
+    check_option("metric", metric, ("accuracy", *_COUNTED, "auc"))
     check_same_index(y_true=y_true, y_pred=y_pred, by=by)
     check_consistent_length(y_true, y_pred, by)
     groups = _grouped(by)
@@ -108,19 +105,19 @@ def group_metrics(
     rows = pd.DataFrame({"y_true": truth, "y_pred": given})
     refuse_missing(rows)
     if metric == "auc":
-        numbers = _areas(rows, pos_label, code)
+        numbers = _areas(**rows, pos_label=pos_label, code=code)
     else:
-        numbers = _shares(*_counted(rows, metric, pos_label), code, metric)
+        numbers = _shares(**rows, metric=metric, pos_label=pos_label, code=code)
     numbers = pd.DataFrame(numbers, labels)
     unknown = numbers["z"].isna()
     text = f"{metric} is 0 / 0 in {unknown.sum()} of {len(labels)} groups"
     if unknown.all():
         raise ValueError(f"{text}: there is nothing to estimate.")
     if unknown.any():
-        named = listed(labels[unknown], most=_MOST_NAMED)
+        named = listed(labels[unknown], most=10)
         warnings.warn(f"{text}, which are left out: {named}.", stacklevel=2)
     labels = labels[~unknown]
-    sampling = _SCORE if metric in ("f1", "auc") else _SHARE
+    sampling = Sampling("continuous", bounds=(0, 1)) if metric in ("f1", "auc") else Sampling()
     return GroupSummary(labels=labels, X=labels.to_frame(), sampling=sampling, **numbers[~unknown])
 
 
@@ -129,35 +126,30 @@ def _grouped(by):
     if hasattr(by, "columns"):
         keys = as_frame(by, eager_only=True).to_pandas()
     else:
-        name = getattr(by, "name", None)
-        keys = pd.DataFrame({"group" if name is None else name: column_or_1d(np.asarray(by))})
+        name = getattr(by, "name", None) or "group"
+        keys = pd.DataFrame({name: column_or_1d(np.asarray(by))})
     refuse_missing(keys)
     return keys.apply(of_one_type).groupby(list(keys), observed=True)
 
 
-def _counted(rows, metric, pos_label):
-    """Which rows count, and which rows are right."""
-    _refuse_unlike(rows["y_true"], rows["y_pred"])
-    if metric == "accuracy":
-        return np.ones(len(rows), dtype=bool), (rows["y_true"] == rows["y_pred"]).to_numpy()
-    both = pd.concat([rows["y_true"], rows["y_pred"]])
-    return _COUNTED[metric](*_are_positive(both, pos_label).reshape(2, -1))
-
-
-def _shares(counted, right, code, metric):
-    """Values, variances and sizes of the groups."""
-    n = np.bincount(code[counted], minlength=code.max() + 1)
-    k = np.bincount(code[counted & right], minlength=code.max() + 1)
+def _shares(y_true, y_pred, metric, pos_label, code):
+    """Values, variances and sizes, from which rows count and which of them are right."""
+    _refuse_unlike(y_true, y_pred)
+    counted, right = np.ones(len(code), dtype=bool), (y_true == y_pred).to_numpy()
+    if metric != "accuracy":
+        positive = _are_positive(pd.concat([y_true, y_pred]), pos_label)
+        counted, right = _COUNTED[metric](*positive.reshape(2, -1))
+    n, k = (np.bincount(code, some).astype(int) for some in (counted, counted & right))
     with np.errstate(invalid="ignore", divide="ignore"):
         if metric == "f1":
             return {"z": f1_score(k, n), "sigma2": f1_variance(k, n), "n": n}
         return {"z": k / n, "sigma2": sampling_variance(k, n), "n": n}
 
 
-def _areas(rows, pos_label, code):
+def _areas(y_true, y_pred, pos_label, code):
     """The same of areas under ROC curves."""
-    score = check_column("y_pred", rows["y_pred"], rows.index, unit="row")
-    positive, n = _are_positive(rows["y_true"], pos_label), np.bincount(code)
+    score = check_column("y_pred", y_pred, y_pred.index, unit="row")
+    positive, n = _are_positive(y_true, pos_label), np.bincount(code)
     z, sigma2, freedom = grouped_auc(score, positive, code, len(n))
     independent = np.floor(np.nan_to_num(freedom)).astype(int) + 1
     return {"z": z, "sigma2": sigma2, "n": n, "n_independent": independent}
@@ -167,7 +159,7 @@ def _are_positive(labels, pos_label):
     """Which of the labels are the positive one."""
     positive = (labels == pos_label).to_numpy(dtype=bool)
     if not positive.any():
-        known = [plain(label) for label in labels.unique()[:_MOST_NAMED]]
+        known = [plain(label) for label in labels.unique()[:10]]
         raise Undecided(
             f"Which label is positive, such as {listed(known)}? None is pos_label={pos_label!r}.",
             [{"pos_label": label} for label in known],

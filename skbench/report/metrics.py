@@ -8,7 +8,7 @@ from skbench.report.formats import format_options, show
 from skbench.report.options import Names, level_option, plot_option, seed_option
 from skbench.report.terminal import in_one_line, working
 
-metrics_by_group = later("skbench.report.metrics_by_group")
+by_group = later("skbench.report.metrics_by_group")
 _METRICS = click.Choice("accuracy tpr fpr precision f1 auc".split())
 
 
@@ -37,9 +37,8 @@ def metrics(file, truth, prediction, by, metric, positive, confidence_level, see
     with in_one_line():
         with working("estimating"):
             columns, settings = (truth, prediction, by), (positive, confidence_level, seed)
-            found = metrics_by_group.compared(file, metric, columns, *settings)
+            found = by_group.compared(file, metric, columns, *settings)
         if plot is not None:
             save_plot(plot, found[0].summary, found[0].direct, found[0].estimate, metric[0])
-        groups, extremes = metrics_by_group.rows_of(found)
-        table = metrics_by_group.table_of(found, groups)
-        show(form, table, {"groups": groups, "extremes": extremes}, groups)
+        rows = by_group.rows_of(found)
+        show(form, by_group.table_of(found, rows["groups"]), rows, rows["groups"])

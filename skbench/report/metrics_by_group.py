@@ -122,8 +122,8 @@ class Compared:
 
 def rows_of(found):
     """Rows of the groups, and of the extremes, of all metrics."""
-    groups = pd.concat([one.group_rows() for one in found], ignore_index=True)
-    return groups, pd.concat([one.extreme_rows() for one in found], ignore_index=True)
+    rows = {"groups": Compared.group_rows, "extremes": Compared.extreme_rows}
+    return {name: pd.concat(map(of_one, found), ignore_index=True) for name, of_one in rows.items()}
 
 
 def table_of(found, groups):

@@ -91,7 +91,8 @@ def extremes(
     MMLU-Pro, 43 topics of ten items: .42 to .47 of the error of direct extremes, and intervals that
     cover .90 to .96 (test_extremes_of_real_topics). Where groups hardly differ, the gap is
     overestimated, and its interval does not hold 0: five equal groups of 60 rows have a gap of .11
-    on average. `skbench.stats.classification.equality_p_value` tests whether groups differ.
+    on average. `skbench.stats.classification.equality_p_value` tests whether groups differ; where
+    it does not reject, read the interval as "at most `high`".
 
     When not to use it: for bootstrap draws of direct estimates, whose extremes are biased outward
     twice.

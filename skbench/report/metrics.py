@@ -29,8 +29,8 @@ def metrics(file, truth, prediction, by, metric, positive, confidence_level, see
     """Compare a metric between groups: the worst group, and the gap to the best.
 
     FILE is CSV, TSV, JSON Lines or Parquet with one row per prediction: a column of true labels
-    (y_true, label, target, ...), one of predictions (y_pred, prediction, ...; probabilities for
-    auc), and columns of groups. Estimates borrow from the other groups.
+    (y_true, label, target, ...), one of predictions (y_pred, prediction, ...; for auc y_prob,
+    y_score, ...), and columns of groups. Estimates borrow from the other groups.
     """
     if plot is not None and len(set(metric)) > 1:
         raise click.UsageError("--plot takes one metric.")

@@ -68,8 +68,7 @@ def check_cluster_weight(cluster_weight, cluster):
 
 
 def refuse_missing(rows):
-    """Refuse a pandas frame without rows, with blank cells, or with lists in some."""
-    refuse_unhashable(as_frame(rows), list(rows))
+    """Refuse a pandas frame without rows, or with blank cells."""
     if rows.empty:
         raise ValueError("There are no rows or no columns, so there is nothing to take.")
     for name in rows:

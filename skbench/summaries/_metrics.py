@@ -14,7 +14,7 @@ from skbench._checks import check_column, check_option, check_same_index, listed
 from skbench._types import Table
 from skbench._undecided import Undecided
 from skbench.containers import GroupSummary, Sampling
-from skbench.items.rows import as_frame, refuse_missing
+from skbench.items.rows import as_frame, refuse_missing, refuse_unhashable
 from skbench.stats.intervals.binomial import sampling_variance
 from skbench.stats.intervals.classification import f1_score, f1_variance, grouped_auc
 
@@ -123,11 +123,11 @@ def group_metrics(
 
 def _grouped(by):
     """The groups of the rows, sorted."""
-    if hasattr(by, "columns"):
-        keys = as_frame(by, eager_only=True).to_pandas()
-    else:
-        name = getattr(by, "name", None) or "group"
-        keys = pd.DataFrame({name: column_or_1d(np.asarray(by))})
+    if not hasattr(by, "columns"):
+        by = pd.DataFrame({getattr(by, "name", None) or "group": column_or_1d(np.asarray(by))})
+    frame = as_frame(by, eager_only=True)
+    refuse_unhashable(frame, frame.columns)
+    keys = frame.to_pandas()
     refuse_missing(keys)
     return keys.apply(of_one_type).groupby(list(keys), observed=True)
 

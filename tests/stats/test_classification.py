@@ -14,7 +14,7 @@ from skbench.stats.intervals.classification import (
 from skbench.stats.intervals.worst_case import worst_case_interval
 
 
-def delong(score, positive):
+def delong(score, positive, pseudo=2):
     """Moderated variance of the AUC of one group, by the matrix of all pairs."""
     ones, zeros = score[positive], score[~positive]
     psi = (ones[:, None] > zeros) + 0.5 * (ones[:, None] == zeros)
@@ -22,7 +22,7 @@ def delong(score, positive):
     a = (m * auc + 1) / (m + 2)
     usual = np.mean([a / (2 - a) - a**2, 2 * a**2 / (1 + a) - a**2])
     parts = [
-        (((placement - auc) ** 2).sum() + 2 * usual) / (len(placement) + 1) / len(placement)
+        (((placement - auc) ** 2).sum() + pseudo * usual) / (len(placement) - 1 + pseudo) / len(placement)
         for placement in (psi.mean(axis=1), psi.mean(axis=0))
     ]  # fmt: skip
     return sum(parts)
@@ -41,6 +41,15 @@ def test_auc_of_every_group():
     again = grouped_auc(score[order], positive[order], code[order], 40)
     np.testing.assert_allclose(again, found, rtol=1e-12)
     np.testing.assert_allclose(grouped_auc(-score, ~positive, code, 40), found, rtol=1e-12)
+
+
+def test_many_rows_have_the_variance_of_delong():
+    rng = np.random.default_rng(1)
+    positive = rng.random(4000) < 0.4
+    score = rng.normal(size=4000) + positive
+    _, variance, freedom = grouped_auc(score, positive, np.zeros(4000, dtype=int), 1)
+    assert variance[0] == pytest.approx(delong(score, positive, pseudo=0), rel=0.002)
+    assert freedom[0] > 2000
 
 
 def test_separated_single_and_missing_classes():

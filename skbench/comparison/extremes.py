@@ -12,6 +12,7 @@ import pandas as pd
 from skbench._checks import check_by, check_option, plain, require_columns
 from skbench._types import Names
 from skbench.containers import Draws, Estimate
+from skbench.items.rows import group_labels
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,7 +91,8 @@ def extremes(
     MMLU-Pro, 43 topics of ten items: .42 to .47 of the error of direct extremes, and intervals that
     cover .90 to .96 (test_extremes_of_real_topics). Where groups hardly differ, the gap is
     overestimated, and its interval does not hold 0: five equal groups of 60 rows have a gap of .11
-    on average. `skbench.stats.classification.equality_p_value` tests whether groups differ.
+    on average. `skbench.stats.classification.equality_p_value` tests whether groups differ; where
+    it does not reject, read the interval as "at most `high`".
 
     When not to use it: for bootstrap draws of direct estimates, whose extremes are biased outward
     twice.
@@ -112,74 +114,56 @@ def extremes(
     check_option("greater_is_better", greater_is_better, (True, False))
     if not isinstance(draws, Draws) or not draws.labels or not draws.values.size:
         raise TypeError(
-            f"draws must be Draws of groups, got {draws!r:.80}. Estimators that draw give them, as "
-            "MixedModel().fit(...).sample(1000)."
+            f"draws must be Draws, as of MixedModel().fit(...).sample(1000), got {draws!r:.80}."
         )
     if draws.kind == "bootstrap":
         warnings.warn(
-            "These are bootstrap draws: the lowest of them is too low and the highest too high. "
-            "Take posterior draws, such as those of MixedModel.",
-            stacklevel=2,
+            "Extremes of bootstrap draws are biased outward: take posterior draws.", stacklevel=2
         )
-    labels = draws.labels[0]
-    if len(draws.labels) > 1:
-        labels = pd.MultiIndex.from_product(draws.labels)
+    by = [] if by is None else check_by(by)
+    labels = pd.MultiIndex.from_product(draws.labels) if len(draws.labels) > 1 else draws.labels[0]
     values = draws.values.reshape(len(draws.values), -1)
-    code, sets = _sets(labels, by)
-    order = np.argsort(code, kind="stable")
-    starts = np.flatnonzero(np.diff(code[order], prepend=-1))
-    low, high = (
-        extreme.reduceat(values[:, order], starts, axis=1) for extreme in (np.minimum, np.maximum)
-    )
-    worst, best = (low, high) if greater_is_better else (high, low)
-    asked = ["gap", "ratio"] if of == "both" else [of]
-    apart = [high - low if name == "gap" else _ratio(low, high) for name in asked]
-    found = np.stack([worst, best, *apart], axis=2).reshape(len(values), -1)
-    names = pd.Index(["worst", "best", *asked], name="extreme")
-    return Extremes(
-        Draws(found, _crossed(sets, names), draws.kind).interval(confidence_level),
-        *(pd.Series(_probability(values, each, code), labels) for each in (worst, best)),
-    )
+    found, worst_chance, best_chance = {}, pd.Series(np.nan, labels), pd.Series(np.nan, labels)
+    for name, groups in _sets(labels, by):
+        own = _of_set(values[:, groups], of, greater_is_better)
+        found |= {(*name, extreme): draw for extreme, draw in own.items()}
+        worst_chance.iloc[groups] = _chances(values[:, groups], own["worst"])
+        best_chance.iloc[groups] = _chances(values[:, groups], own["best"])
+    names = [*by, "extreme"]
+    index = group_labels(pd.DataFrame(list(found), columns=names), names)
+    of_sets = Draws(np.column_stack(list(found.values())), index, draws.kind)
+    return Extremes(of_sets.interval(confidence_level), worst_chance, best_chance)
 
 
 def _sets(labels, by):
-    """Code of the set of each group, and a frame of the names of the sets."""
+    """Name of each set as a tuple, and the positions of its groups."""
     levels = labels.to_frame(index=False)
-    by = [] if by is None else check_by(by)
     require_columns(levels.columns, by, "labels of draws")
-    if by:
-        code = levels.groupby(by, observed=True).ngroup().to_numpy()
-    else:
-        code = np.zeros(len(labels), dtype=int)
-    sizes = np.bincount(code)
-    if sizes.min() < 2:
-        alone = labels[np.argmax(sizes[code] < 2)]
-        raise ValueError(
-            f"Group {plain(alone)!r} is alone in its set, so there is no gap. Name fewer levels "
-            "in by, or add groups."
-        )
-    first = np.unique(code, return_index=True)[1]
-    return code, levels.loc[first, by]
+    for name, members in levels.groupby(by, observed=True) if by else [((), levels)]:
+        if len(members) < 2:
+            raise ValueError(
+                f"Group {plain(labels[members.index[0]])!r} is alone in its set, so there is no "
+                "gap. Add groups, or name fewer levels as by=."
+            )
+        yield name, members.index
 
 
-def _crossed(sets, extremes):
-    """Labels of the extremes of every set."""
-    if sets.columns.empty:
-        return extremes
-    rows = sets.loc[np.repeat(sets.index, len(extremes))]
-    return pd.MultiIndex.from_frame(rows.assign(extreme=np.tile(extremes, len(sets))))
+def _of_set(values, of, greater_is_better):
+    """Draws of each extreme of a set."""
+    low, high = values.min(axis=1), values.max(axis=1)
+    found = {"worst": low, "best": high} if greater_is_better else {"worst": high, "best": low}
+    if of != "ratio":
+        found["gap"] = high - low
+    if of != "gap":
+        if low.min() < 0:
+            raise ValueError("of='ratio' needs scores that are not negative. Pass of='gap'.")
+        with np.errstate(invalid="ignore"):
+            found["ratio"] = low / high  # nan where all are 0
+    return found
 
 
-def _ratio(low, high):
-    """Lowest over highest score; 0 / 0 is not known."""
-    if low.min() < 0:
-        raise ValueError("of='ratio' needs scores that are not negative. Pass of='gap'.")
-    return np.divide(low, high, out=np.full_like(low, np.nan), where=high > 0)
-
-
-def _probability(values, extreme, code):
+def _chances(values, extreme):
     """Share of the draws in which each group is at the extreme of its set; ties share it."""
-    there = (values == extreme[:, code]).astype(float)
-    ties = there @ np.equal.outer(code, np.arange(extreme.shape[1]))
+    there = values == extreme[:, None]
     with np.errstate(invalid="ignore"):  # nobody is the worst where scores are nan
-        return (there / ties[:, code]).mean(axis=0)
+        return (there / there.sum(axis=1, keepdims=True)).mean(axis=0)

@@ -34,7 +34,8 @@ NAMES = {
         "success resolved reward f1 value rating"
     ).split(),
     "label": "y_true label labels gold target ground_truth truth reference expected".split(),
-    "prediction": "y_pred prediction predicted pred predicted_label y_prob y_score".split(),
+    "prediction": "y_pred prediction predicted pred predicted_label".split(),
+    "probability": "y_prob y_proba y_score".split(),
     "answer": "answer correct_answer best_answer gold_answer answer_key".split(),
     "cost": "cost price usd tokens total_tokens latency seconds duration".split(),
     "model_a": "model_a model_1 model1 left model_left generator_1 system_a a".split(),
@@ -88,6 +89,7 @@ _NO_SCORE = re.compile(
     r"|^_(q|question|item|sample|task|attempt|trial|run|seed|epoch)?_?[0-9]+$"
 )
 IN_RECORD = re.compile(r".*\.(?=[A-Za-z_])")  # in front of a field; gpt-4.1 is none
+_MOST_GROUPS = 30  # different cells of a column that may be named as groups
 ROLES = ("model", "item", "cluster", "topic", "score")  # what a row of results may have
 
 
@@ -170,6 +172,14 @@ def are_votes(columns):
 def columns_of(role, columns):
     """Columns with a usual name of a role, in order of preference."""
     return _matches(columns, NAMES[role], [])
+
+
+def may_be(role, table, taken):
+    """Columns, but those taken, whose values fit a role: numbers, or names that repeat."""
+    free = [name for name in table if name not in taken]
+    if role == "probability":
+        return [name for name in free if pd.api.types.is_float_dtype(table[name])]
+    return [name for name in free if 1 < table[name].nunique() <= _MOST_GROUPS]
 
 
 HUMAN_WORDS = "human annotator annotators expert people".split()

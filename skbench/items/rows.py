@@ -69,8 +69,8 @@ def check_cluster_weight(cluster_weight, cluster):
 
 def refuse_missing(rows):
     """Refuse a pandas frame without rows, or with blank cells."""
-    if len(rows) == 0:
-        raise ValueError("items has no rows: there is nothing to take.")
+    if rows.empty:
+        raise ValueError("There are no rows or no columns, so there is nothing to take.")
     for name in rows:
         missing = int(rows[name].isna().sum())
         if missing:

@@ -21,13 +21,13 @@ from skbench.items.roles import (
     is_metric,
     is_of_a_family,
     judge_columns,
+    may_be,
     normal,
 )
 from skbench.readers._scores import FAILED, WORDS, as_numbers, in_small_letters
 
 _ANSWERS = {"yes", "no", "y", "n"}  # of people and models, as often as verdicts on them
 _MOST_WORDS = 50  # different cells, beyond which a column of text holds no scores
-_MOST_GROUPS = 30  # different cells of a column that may be named as groups
 # A column called is_multiple_choice or n_options describes the item, not a model; sd or ci
 # describe a number, and one letter names one.
 _DESCRIBES_THE_ITEM = re.compile(
@@ -72,7 +72,8 @@ def free_columns(table, taken):
     """Columns without a role, whose names do not tell that they are no scores."""
     labels = [*columns_of("label", table), *columns_of("answer", table)]
     classes = {str(cell) for name in labels for cell in table[name]}  # of columns of odds
-    others = taken.union(labels, classes, *(columns_of(r, table) for r in ("prediction", "cost")))
+    roles = ("prediction", "probability", "cost")
+    others = taken.union(labels, classes, *(columns_of(role, table) for role in roles))
     return [name for name in table if name not in others and not is_beside_a_score(name)]
 
 
@@ -141,14 +142,14 @@ def _refuse_other_rows(table):
             ],
         )
     labels, predictions = columns_of("label", table), columns_of("prediction", table)
+    predictions += columns_of("probability", table)
     if predictions and not labels:  # answers in words of their own equal none of the right ones
         given = table[predictions[0]].astype(str)
         answers = columns_of("answer", table)
         labels = [name for name in answers if given.isin(table[name].astype(str)).mean() > 0.5]
     if labels and predictions:
         given = {"name": "metrics", "truth": labels[0], "prediction": predictions[0]}
-        free = [name for name in table if name not in (labels[0], predictions[0])]
-        groups = [name for name in free if 1 < table[name].nunique() <= _MOST_GROUPS]
+        groups = may_be("group", table, (labels[0], predictions[0]))
         raise Undecided(
             f"Column {predictions[0]!r} holds predictions and {labels[0]!r} the true labels; no "
             "column holds scores. Use group_metrics for the accuracy of the predictions by group.",

@@ -235,7 +235,7 @@ def _shown(frame, items, summary, direct, estimate):
     notes = []
     if own:
         head += tables.unlike_in_words(frame)
-        head.append(f"To compare with: {direct.method}, {tables.level_and_guarantee(direct)}")
+        head.append(tables.compared_with(direct))
         notes += _width(estimate, direct)
     if estimate.sample_size_ratio is not None:
         notes.append(tables.worth(estimate))

@@ -115,7 +115,7 @@ def verdicts_of(column):
     return words.to_numpy(dtype=object), scores
 
 
-def as_event(column, event, what="human label"):
+def as_event(column, event, what="human label", option="event"):
     """The event as it is written in a column, a number where that holds numbers."""
     text = event.strip().lower()
     known = {str(x).removesuffix(".0"): x for x in as_one_word(column).dropna().unique()}
@@ -125,7 +125,7 @@ def as_event(column, event, what="human label"):
     if found is None:
         written = sorted({str(x).removesuffix(".0") for x in column.dropna().unique()})
         raise DataError(
-            f"--event {event}: no {what} says so. There are: {', '.join(written[:10])}."
+            f"--{option} {event}: no {what} says so. There are: {', '.join(written[:10])}."
         )
     return found
 

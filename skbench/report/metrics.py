@@ -6,7 +6,9 @@ from skbench.report.estimate import save_plot
 from skbench.report.formats import format_options, show
 from skbench.report.loaded_later import metrics_by_group
 from skbench.report.options import Names, level_option, plot_option, seed_option
-from skbench.report.terminal import in_one_line
+from skbench.report.terminal import in_one_line, working
+
+_METRICS = click.Choice("accuracy tpr fpr precision f1 auc".split())
 
 
 @click.command()
@@ -15,14 +17,9 @@ from skbench.report.terminal import in_one_line
 @click.option("--prediction", help="Column of predicted labels, or of scores for auc.")
 @click.option("--by", type=Names(), help="Column(s) of groups; several are crossed.")
 @click.option(
-    "--metric",
-    type=click.Choice("accuracy tpr fpr precision f1 auc".split()),
-    multiple=True,
-    default=("accuracy",),
-    show_default=True,
-    help="May be given several times.",
+    "--metric", type=_METRICS, multiple=True, default=["accuracy"], help="One or more.  [accuracy]"
 )
-@click.option("--positive", metavar="LABEL", help="The label that counts as positive.")
+@click.option("--positive", metavar="LABEL", help="The positive label.  [1, yes, true]")
 @level_option
 @seed_option
 @plot_option
@@ -31,15 +28,16 @@ def metrics(file, truth, prediction, by, metric, positive, confidence_level, see
     """Compare a metric between groups: the worst group, and the gap to the best.
 
     FILE is CSV, TSV, JSON Lines or Parquet with one row per prediction: a column of true labels
-    (y_true, label, target, ...), one of predictions (y_pred, prediction, ...; probabilities for
-    auc), and columns of groups. Estimates borrow from the other groups.
+    (y_true, label, target, ...), one of predictions (y_pred, prediction, ...; for auc y_prob,
+    y_score, ...), and columns of groups. Estimates borrow from the other groups.
     """
     if plot is not None and len(set(metric)) > 1:
         raise click.UsageError("--plot takes one metric.")
     with in_one_line():
-        settings = prediction, positive, confidence_level, seed
-        found, groups, extremes = metrics_by_group.compared(file, truth, by, metric, *settings)
+        with working("estimating"):
+            columns, settings = (truth, prediction, by), (positive, confidence_level, seed)
+            found = metrics_by_group.compared(file, metric, columns, *settings)
         if plot is not None:
-            save_plot(plot, *found[0][1:4], metric[0])
-        table = metrics_by_group.shown(found, groups)
-        show(form, table, {"groups": groups, "extremes": extremes}, groups)
+            save_plot(plot, found[0].summary, found[0].direct, found[0].estimate, metric[0])
+        rows = metrics_by_group.rows_of(found)
+        show(form, metrics_by_group.table_of(found, rows["groups"]), rows, rows["groups"])

@@ -39,6 +39,11 @@ def method_and_promise(estimate):
     return f"{estimate.method}: {promise(estimate)}"
 
 
+def compared_with(direct):
+    """What stands beside an estimate, in words."""
+    return f"To compare with: {direct.method}, {level_and_guarantee(direct)}"
+
+
 def worth(estimate):
     """How many items an estimate is worth, in words."""
     level = f"{100 * estimate.confidence_level:g}% interval"

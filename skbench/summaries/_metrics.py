@@ -8,22 +8,13 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import column_or_1d
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from skbench._checks import (
-    check_named,
-    check_option,
-    check_same_index,
-    floats,
-    kind_of,
-    listed,
-    of_one_type,
-    plain,
-    refuse_dates,
-)
+from skbench._checks import check_column, check_option, check_same_index, listed, of_one_type, plain
 from skbench._types import Table
+from skbench._undecided import Undecided
 from skbench.containers import GroupSummary, Sampling
-from skbench.items.rows import as_frame, group_labels, refuse_missing, refuse_unhashable
+from skbench.items.rows import as_frame, refuse_missing, refuse_unhashable
 from skbench.stats.intervals.binomial import sampling_variance
 from skbench.stats.intervals.classification import f1_score, f1_variance, grouped_auc
 
@@ -34,8 +25,6 @@ _COUNTED = {
     "precision": lambda true, predicted: (predicted, true),
     "f1": lambda true, predicted: (true | predicted, true & predicted),
 }
-METRICS = ("accuracy", *_COUNTED, "auc")
-_OF_SCORES = Sampling("continuous", bounds=(0, 1))
 
 
 def group_metrics(
@@ -107,121 +96,85 @@ def group_metrics(
     m      0.667   0.080  3
     x      1.000   0.222  1
     """
-    check_option("metric", metric, METRICS)
+    check_option("metric", metric, ("accuracy", *_COUNTED, "auc"))
     check_same_index(y_true=y_true, y_pred=y_pred, by=by)
-    code, X = _groups(by)
-    rows = _rows(y_true, y_pred, len(code))
+    check_consistent_length(y_true, y_pred, by)
+    groups = _grouped(by)
+    code, labels = groups.ngroup().to_numpy(), groups.size().index
+    truth, given = (column_or_1d(np.asarray(values)) for values in (y_true, y_pred))
+    rows = pd.DataFrame({"y_true": truth, "y_pred": given})
+    refuse_missing(rows)
     if metric == "auc":
-        numbers = _areas(rows, pos_label, code, len(X))
+        numbers = _areas(**rows, pos_label=pos_label, code=code)
     else:
-        _refuse_unlike(**rows)
-        numbers = _shares(*_counted(rows, metric, pos_label), code, len(X), metric)
-    known, labels = ~np.isnan(numbers["z"]), group_labels(X, list(X))
-    if not known.any():
-        raise ValueError(f"{metric} is 0 / 0 in every group: there is nothing to estimate.")
-    if not known.all():
-        warnings.warn(
-            f"{metric} is 0 / 0 in {int((~known).sum())} of {len(X)} groups, which are left out: "
-            f"{listed(labels[~known], most=10)}.",
-            stacklevel=2,
-        )
-    labels, X = labels[known], X[known].set_axis(labels[known])
-    numbers = {name: values[known] for name, values in numbers.items()}
-    sampling = _OF_SCORES if metric in ("f1", "auc") else Sampling("binomial")
-    return GroupSummary(labels=labels, X=X, sampling=sampling, **numbers)
+        numbers = _shares(**rows, metric=metric, pos_label=pos_label, code=code)
+    numbers = pd.DataFrame(numbers, labels)
+    unknown = numbers["z"].isna()
+    text = f"{metric} is 0 / 0 in {unknown.sum()} of {len(labels)} groups"
+    if unknown.all():
+        raise ValueError(f"{text}: there is nothing to estimate.")
+    if unknown.any():
+        named = listed(labels[unknown], most=10)
+        warnings.warn(f"{text}, which are left out: {named}.", stacklevel=2)
+    labels = labels[~unknown]
+    sampling = Sampling("continuous", bounds=(0, 1)) if metric in ("f1", "auc") else Sampling()
+    return GroupSummary(labels=labels, X=labels.to_frame(), sampling=sampling, **numbers[~unknown])
 
 
-def _counted(rows, metric, pos_label):
-    """Which rows count, and which rows are right."""
-    labels, names = pd.factorize(rows.to_numpy().T.ravel())
-    true, predicted = labels.reshape(2, -1)
-    if metric == "accuracy":
-        return np.ones(len(rows), dtype=bool), true == predicted
-    positive = _position(names, pos_label)
-    return _COUNTED[metric](true == positive, predicted == positive)
+def _grouped(by):
+    """The groups of the rows, sorted."""
+    if not hasattr(by, "columns"):
+        by = pd.DataFrame({getattr(by, "name", None) or "group": column_or_1d(np.asarray(by))})
+    frame = as_frame(by, eager_only=True)
+    refuse_unhashable(frame, frame.columns)
+    keys = frame.to_pandas()
+    refuse_missing(keys)
+    return keys.apply(of_one_type).groupby(list(keys), observed=True)
 
 
-def _shares(counted, right, code, n_groups, metric):
-    """Values, variances and sizes of the groups."""
-    n = np.bincount(code[counted], minlength=n_groups)
-    k = np.bincount(code[counted & right], minlength=n_groups)
+def _shares(y_true, y_pred, metric, pos_label, code):
+    """Values, variances and sizes, from which rows count and which of them are right."""
+    _refuse_unlike(y_true, y_pred)
+    counted, right = np.ones(len(code), dtype=bool), (y_true == y_pred).to_numpy()
+    if metric != "accuracy":
+        positive = _are_positive(pd.concat([y_true, y_pred]), pos_label)
+        counted, right = _COUNTED[metric](*positive.reshape(2, -1))
+    n, k = (np.bincount(code, some).astype(int) for some in (counted, counted & right))
     with np.errstate(invalid="ignore", divide="ignore"):
         if metric == "f1":
             return {"z": f1_score(k, n), "sigma2": f1_variance(k, n), "n": n}
         return {"z": k / n, "sigma2": sampling_variance(k, n), "n": n}
 
 
-def _areas(rows, pos_label, code, n_groups):
+def _areas(y_true, y_pred, pos_label, code):
     """The same of areas under ROC curves."""
-    labels, names = pd.factorize(rows["y_true"])
-    positive = labels == _position(names, pos_label)
-    score = floats("Predictions with metric='auc'", rows["y_pred"])
-    if np.isinf(score).any():
-        row = int(np.argmax(np.isinf(score)))
-        raise ValueError(f"The prediction in row {row} is infinite. Leave the row out.")
-    found = grouped_auc(score, positive, code, n_groups)
-    return {
-        "z": found.value,
-        "sigma2": found.variance,
-        "n": (found.n_positive + found.n_negative).astype(int),
-        "n_independent": np.floor(np.nan_to_num(found.freedom)).astype(int) + 1,
-    }
+    score = check_column("y_pred", y_pred, y_pred.index, unit="row")
+    positive, n = _are_positive(y_true, pos_label), np.bincount(code)
+    z, sigma2, freedom = grouped_auc(score, positive, code, len(n))
+    independent = np.floor(np.nan_to_num(freedom)).astype(int) + 1
+    return {"z": z, "sigma2": sigma2, "n": n, "n_independent": independent}
 
 
-def _rows(y_true, y_pred, n_rows):
-    """Labels and predictions as a frame, none of them missing."""
-    columns = {"y_true": y_true, "y_pred": y_pred}
-    columns = {name: column_or_1d(np.asarray(values)) for name, values in columns.items()}
-    for name, column in columns.items():
-        if len(column) != n_rows:
-            raise ValueError(f"{name} has {len(column)} rows, but by has {n_rows}.")
-    rows = pd.DataFrame(columns)
-    refuse_unhashable(as_frame(rows), list(rows))
-    refuse_missing(rows)
-    for name in rows:
-        refuse_dates(name, rows[name])
-    return rows
-
-
-def _groups(by):
-    """Code of the group of each row, and the columns that name the groups, sorted."""
-    if hasattr(by, "columns"):
-        keys = as_frame(by, eager_only=True).to_pandas()
-    else:
-        name = getattr(by, "name", None)
-        keys = pd.DataFrame({"group" if name is None else name: column_or_1d(np.asarray(by))})
-    refuse_unhashable(as_frame(keys), list(keys))
-    if keys.empty:
-        raise ValueError("by has no rows or no columns: there are no groups.")
-    for name in keys:
-        check_named(f"by column {name!r}", keys[name])
-    keys = keys.apply(of_one_type)
-    code = keys.groupby(list(keys), observed=True).ngroup().to_numpy()
-    first = np.unique(code, return_index=True)[1]
-    return code, keys.iloc[first]
+def _are_positive(labels, pos_label):
+    """Which of the labels are the positive one."""
+    positive = (labels == pos_label).to_numpy(dtype=bool)
+    if not positive.any():
+        known = [plain(label) for label in labels.unique()[:10]]
+        raise Undecided(
+            f"Which label is positive, such as {listed(known)}? None is pos_label={pos_label!r}.",
+            [{"pos_label": label} for label in known],
+        )
+    return positive
 
 
 def _refuse_unlike(y_true, y_pred):
-    """Refuse words beside numbers, and scores in place of labels: none would ever be right."""
-    if (kind_of(y_true) == "string") != (kind_of(y_pred) == "string"):
-        raise ValueError(
-            f"True labels such as {plain(y_true[0])!r} and predictions such as "
-            f"{plain(y_pred[0])!r} are words on one side only. Code both alike."
-        )
-    fractions = y_pred[y_pred % 1 != 0].unique() if y_pred.dtype.kind == "f" else []
-    if len(fractions) and not np.isin(fractions, y_true).all():
-        raise ValueError(
-            f"Predictions such as {fractions[0]:g} are scores, not labels. Pass metric='auc', "
-            "or predicted labels."
-        )
-
-
-def _position(names, pos_label):
-    """Position of the positive label."""
-    same = [np.ndim(pos_label) == 0 and name == pos_label for name in names]
-    if not any(same):
-        raise ValueError(
-            f"pos_label={pos_label!r} is none of the labels: "
-            f"{listed(names, most=10, show=repr)}. Pass pos_label={plain(names[0])!r} or another."
-        )
-    return same.index(True)
+    """Refuse predictions that can equal no true label: words beside numbers, and scores."""
+    labels = set(y_true)
+    words = all(isinstance(label, str) for label in labels)
+    for label in y_pred.unique().tolist():
+        is_score = isinstance(label, float) and label % 1 != 0
+        if label not in labels and (is_score or isinstance(label, str) != words):
+            raise ValueError(
+                f"Predictions such as {label!r} can equal no true label, such as "
+                f"{plain(y_true[0])!r}. Code both alike, or pass metric='auc' for scores."
+            )

@@ -1,8 +1,7 @@
 """F1 and AUC of many groups at once, with variances that are never 0; a test of equal groups."""
 
-from typing import NamedTuple
-
 import numpy as np
+from scipy.stats import rankdata
 
 from skbench.stats._arrays import floats
 
@@ -114,16 +113,6 @@ def equality_p_value(z, n, rng, sigma2=None, n_draws=2000):
     return float(np.mean(spread >= spread[0] * (1 - _ROUNDING)))
 
 
-class AUC(NamedTuple):
-    """What `grouped_auc` returns, each of shape (n_groups,)."""
-
-    value: np.ndarray
-    variance: np.ndarray
-    freedom: np.ndarray
-    n_positive: np.ndarray
-    n_negative: np.ndarray
-
-
 def grouped_auc(score, positive, code, n_groups):
     """Area under the ROC curve of each group, with DeLong's variance moderated for few rows.
 
@@ -140,9 +129,9 @@ def grouped_auc(score, positive, code, n_groups):
 
     Returns
     -------
-    AUC
-        NamedTuple: value, variance (above 0), freedom (its degrees of freedom), n_positive and
-        n_negative. nan where a group lacks positives or negatives.
+    value, variance, freedom : ndarray of shape (n_groups,)
+        The area, its variance (above 0) and the degrees of freedom of the variance; nan where a
+        group lacks positives or negatives.
 
     Notes
     -----
@@ -162,37 +151,29 @@ def grouped_auc(score, positive, code, n_groups):
     Examples
     --------
     >>> score, positive = np.array([0.9, 0.8, 0.3, 0.2]), np.array([True, True, False, False])
-    >>> auc = grouped_auc(score, positive, np.zeros(4, dtype=int), 1)
-    >>> auc.value, auc.variance.round(4)
+    >>> value, variance, freedom = grouped_auc(score, positive, np.zeros(4, dtype=int), 1)
+    >>> value, variance.round(4)
     (array([1.]), array([0.0393]))
     """
-    order = np.lexsort((score, code))
-    score, code, positive = score[order], code[order], positive[order].astype(float)
-    starts = np.flatnonzero(np.append(True, (np.diff(score) != 0) | (np.diff(code) != 0)))
-    group = code[starts]  # of each run of ties
-    ones = np.add.reduceat(positive, starts)
-    zeros = np.add.reduceat(1 - positive, starts)
-    n_1, n_0 = (np.bincount(group, part, n_groups) for part in (ones, zeros))
+    order = code * len(score) + rankdata(score, method="dense")  # groups one after the other
+    n_1, n_0 = (np.bincount(code[own], minlength=n_groups) for own in (positive, ~positive))
     with np.errstate(invalid="ignore", divide="ignore"):
-        placement_1 = _share_below(zeros, n_0, group)
-        placement_0 = 1 - _share_below(ones, n_1, group)
-        value = np.bincount(group, ones * placement_1, n_groups) / n_1
-        value[(n_0 == 0) | (n_1 == 0)] = np.nan
+        auc, squares_1 = _placements(order, code, positive, n_1, n_0)
+        _, squares_0 = _placements(order, code, ~positive, n_0, n_1)
         smaller = np.minimum(n_1, n_0)
-        a = (smaller * value + 1) / (smaller + 2)
+        a = (smaller * auc + 1) / (smaller + 2)
         usual = (a / (2 - a) + 2 * a**2 / (1 + a)) / 2 - a**2
-        parts, freedoms = [], []
-        for placement, count, n in ((placement_1, ones, n_1), (placement_0, zeros, n_0)):
-            squares = np.bincount(group, count * (placement - value[group]) ** 2, n_groups)
-            freedoms.append(n - 1 + _PSEUDO)
-            parts.append((squares + _PSEUDO * usual) / (freedoms[-1] * n))
-        variance = parts[0] + parts[1]
-        freedom = variance**2 / (parts[0] ** 2 / freedoms[0] + parts[1] ** 2 / freedoms[1])
-    return AUC(value, variance, freedom, n_1, n_0)
+        n = np.stack([n_1, n_0])
+        freedoms = n - 1 + _PSEUDO
+        parts = (np.stack([squares_1, squares_0]) + _PSEUDO * usual) / (freedoms * n)
+        variance = parts.sum(axis=0)
+        return auc, variance, variance**2 / (parts**2 / freedoms).sum(axis=0)
 
 
-def _share_below(counts, n, group):
-    """Share of a class that lies below each run of ties, ties counting one half."""
-    before = np.cumsum(n) - n  # of the class in earlier groups
-    below = np.cumsum(counts) - counts / 2 - before[group]
-    return below / n[group]
+def _placements(order, code, own, n_own, n_other):
+    """Share of the other class below each row of its own: the mean and the sum of squares."""
+    group, earlier = code[own], np.cumsum(n_other) - n_other
+    below = rankdata(order)[own] - rankdata(order[own]) - earlier[group]  # ties count one half
+    placement = below / n_other[group]
+    mean = np.bincount(group, placement, len(n_own)) / n_own
+    return mean, np.bincount(group, (placement - mean[group]) ** 2, len(n_own))

@@ -29,8 +29,7 @@ def saved(folder, text, encoding="utf-8"):
     ],
 )
 def test_other_encodings_are_named_with_the_remedy(tmp_path, encoding, said):
-    path = saved(tmp_path, "model,item,score\nkühn,1,1\nkühn,2,0\n", encoding)
-    assert said in message(path)
+    assert said in message(saved(tmp_path, "model,item,score\nkühn,1,1\nkühn,2,0\n", encoding))
 
 
 @pytest.mark.parametrize(

@@ -78,16 +78,14 @@ def test_bad_line_is_refused_with_its_place_or_counted(kind, fast, lines, writte
     assert text.startswith(f"{str(path)!r}, line 6: ")
     assert reason in text and "skip_bad_lines=True" in text
     read = read_with_notes(path, skip_bad_lines=True)
-    items = read.items
-    assert items["item"].tolist() == [f"capitals/{i}" for i in range(5)]
+    assert read.items["item"].tolist() == [f"capitals/{i}" for i in range(5)]
     assert f"{str(path)!r}: skipped 1 bad line (line 6: " in said(read)
 
 
 def test_nan_and_missing_scores_are_dropped_and_counted(lines, written):
     path = written(changed(lines[0], acc=math.nan), changed(lines[1], acc=None), *lines[2:])
     read = read_with_notes(path)
-    items = read.items
-    assert len(items) == 4
+    assert len(read.items) == 4
     assert "2 of 6 scores are missing (first item 'capitals/0' in" in said(read)
 
 
@@ -97,8 +95,7 @@ def test_mixed_versions_in_one_file(lines, written):
         k: v for k, v in json.loads(lines[0]).items() if k not in ("filter", "metrics", "acc_norm")
     }
     read = read_with_notes(written(json.dumps(old).encode() + b"\n", *lines[1:]), score="acc_norm")
-    items = read.items
-    assert len(items) == 5
+    assert len(read.items) == 5
     assert "1 of 6 scores are missing" in said(read)
 
 
@@ -231,8 +228,7 @@ def test_mixed_folder_says_what_was_ignored_and_why(tmp_path):
     (tmp_path / "plot.png").write_bytes(b"\x89PNG")
     (tmp_path / "samples_empty.jsonl").write_bytes(b"")
     read = read_with_notes(tmp_path)
-    items = read.items
-    assert len(items) == 14
+    assert len(read.items) == 14
     assert "ignored 1 file (a table beside logs: read it by itself): table.csv" in said(read)
     assert "ignored 1 file (no results that are known): plot.png" in said(read)
     assert "ignored 1 file (empty): samples_empty.jsonl" in said(read)
@@ -241,8 +237,7 @@ def test_mixed_folder_says_what_was_ignored_and_why(tmp_path):
 def test_two_programs_in_one_folder():
     folders = [FOLDER / "lm_eval" / "two_models", FOLDER / "inspect" / "two_models"]
     read = read_with_notes(folders)
-    items = read.items
-    assert len(items) == sum(len(read_items(folder)) for folder in folders)
+    assert len(read.items) == sum(len(read_items(folder)) for folder in folders)
     assert "lm-evaluation-harness: 6 files" in said(read) and "Inspect: 4 files" in said(read)
     assert len(read_items(folders, format="lm-eval")) == 28
     assert "ignored 4 files (not lm-evaluation-harness)" in said(
@@ -279,8 +274,7 @@ def test_files_of_a_folder_are_named_by_what_tells_them_apart(tmp_path, files, n
             gzip.compress(text.encode()) if file.endswith("gz") else text.encode()
         )
     read = read_with_notes(tmp_path)
-    items = read.items
-    assert sorted(set(items["model"])) == names and len(items) == 2 * len(files)
+    assert sorted(set(read.items["model"])) == names and len(read.items) == 2 * len(files)
     assert "no model column: each file is one model, named for it: " in said(read)
     assert all(name in said(read) for name in names)
     assert "taken as one model" not in said(read)
@@ -289,8 +283,7 @@ def test_files_of_a_folder_are_named_by_what_tells_them_apart(tmp_path, files, n
 def test_a_file_is_not_given_the_name_of_a_model_in_another(tmp_path):
     (tmp_path / "ada.csv").write_text("item,score\n1,1\n")
     (tmp_path / "others.csv").write_text("model,item,score\nada,1,0\nbob,1,1\n")
-    items = read_items(tmp_path)
-    assert sorted(set(items["model"])) == ["ada", "ada.csv", "bob"]
+    assert sorted(set(read_items(tmp_path)["model"])) == ["ada", "ada.csv", "bob"]
 
 
 REPEATED = [
@@ -336,11 +329,11 @@ def test_json_lines_table(tmp_path):
     ]
     (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
     read = read_with_notes(tmp_path / "t.jsonl")
-    items = read.items
-    assert items["score"].tolist() == 2 * [0, 1, 0, 1]
-    assert items["more.length"].tolist() == 2 * [0, 1, 2, 3]
+    assert read.items["score"].tolist() == 2 * [0, 1, 0, 1]
+    assert read.items["more.length"].tolist() == 2 * [0, 1, 2, 3]
     assert (
-        "left out 1 column of lists or long texts: prompt" in said(read) and "prompt" not in items
+        "left out 1 column of lists or long texts: prompt" in said(read)
+        and "prompt" not in read.items
     )
 
 
@@ -360,9 +353,8 @@ def test_repeats_in_a_table(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("model,item,epoch,score\na,1,1,1\na,1,2,0\na,2,1,1\na,2,2,1\n")
     read = read_with_notes(path)
-    items = read.items
-    assert items["repeat"].tolist() == [1, 2, 1, 2]
-    assert (items["cluster"] == items["item"]).all()
+    assert read.items["repeat"].tolist() == [1, 2, 1, 2]
+    assert (read.items["cluster"] == read.items["item"]).all()
     assert "told apart by 'epoch'" in said(read)
 
 
@@ -403,8 +395,7 @@ def test_bad_rows_of_a_table(tmp_path, kind):
     text = message(path)
     assert str(path) in text and place in text
     read = read_with_notes(path, skip_bad_lines=True)
-    items = read.items
-    assert items["score"].tolist() == [1, 0]
+    assert read.items["score"].tolist() == [1, 0]
     assert f"{str(path)!r}: skipped 1 bad line (" in said(read)
 
 
@@ -418,8 +409,7 @@ def test_first_row_with_too_many_cells_is_refused(tmp_path, more):
     assert f"Cannot read {str(path)!r}" in message(path)
     assert "line 2 has 5 fields, the header has 4. " in message(path)
     read = read_with_notes(path, skip_bad_lines=True)
-    items = read.items
-    assert items["score"].tolist() == (2 if more == "a,2,pick 1,1\n" else 1) * [1]
+    assert read.items["score"].tolist() == (2 if more == "a,2,pick 1,1\n" else 1) * [1]
     assert "line 2: expected 4 fields, saw 5" in said(read)
 
 

@@ -69,8 +69,7 @@ def test_epochs_are_repeats_of_an_item_and_it_their_cluster(folder):
 
 def test_grades_and_scorers():
     read = read_with_notes(FOLDER / "scorers", format="inspect")
-    items = read.items
-    assert items["score"].tolist() == [1, 0, 0.5, 0, 1, 0.5]
+    assert read.items["score"].tolist() == [1, 0, 0.5, 0, 1, 0.5]
     assert "score 'graded' taken in topic 'capitals', not style/length, style/fluent" in said(read)
     words = ["yes", "no", "half", "who knows", "yes", "half"]
     assert read_items(FOLDER / "scorers", score="style/length")["score"].tolist() == [
@@ -80,15 +79,13 @@ def test_grades_and_scorers():
 
 def test_unscored_and_failed_samples_are_not_wrong_answers():
     read = read_with_notes(FOLDER / "holes", format="inspect")
-    items = read.items
-    assert items["item"].str[-1].tolist() == ["1", "4", "5", "6"]
+    assert read.items["item"].str[-1].tolist() == ["1", "4", "5", "6"]
     assert "2 of 6 scores are missing" in said(read)
 
 
 def test_run_that_was_cut_off_is_read_from_its_journal():
     read = read_with_notes(FOLDER / "interrupted", format="inspect")
-    items = read.items
-    assert items["score"].tolist() == right("alpha", "capitals", 3)
+    assert read.items["score"].tolist() == right("alpha", "capitals", 3)
     assert "did not finish (status 'started'): 3 of 6 samples" in said(read)
 
 
@@ -112,8 +109,7 @@ def sample(i, value, **more):
 def test_values(tmp_path):
     values = ["C", "I", "P", "N", True, 0.25, "yes", "0.75", None, math.nan]
     path = write_log(tmp_path / "log.json", [sample(i, v) for i, v in enumerate(values)])
-    items = read_items(path)
-    assert items["score"].tolist() == [1, 0, 0.5, 0, 1, 0.25, 1, 0.75]
+    assert read_items(path)["score"].tolist() == [1, 0, 0.5, 0, 1, 0.25, 1, 0.75]
 
 
 def text_of(text):
@@ -180,8 +176,7 @@ def test_bad_samples_are_refused_or_counted(tmp_path, bad, reason):
         read_items(path)
     assert str(path) in str(error.value) and reason in str(error.value)
     read = read_with_notes(path, skip_bad_lines=True, format="inspect")
-    items = read.items
-    assert items["score"].tolist() == [1, 0]
+    assert read.items["score"].tolist() == [1, 0]
     assert "skipped 1 bad line (sample 2:" in said(read)
 
 

@@ -33,8 +33,7 @@ def of_choices(folder, texts):
 
 
 @pytest.mark.parametrize(
-    "texts",
-    [["-4.123456789012345", "-0.1", "-1e-300"], ["0", "-1.5"], ["1_0.0", " 2.5 ", "+3.0"]],
+    "texts", [["-4.123456789012345", "-0.1", "-1e-300"], ["0", "-1.5"], ["1_0.0", " 2.5 ", "+3.0"]]
 )
 def test_numbers_in_text_are_those_of_float(tmp_path, texts):
     likelihoods = np.exp(np.array([float(text) for text in texts]))
@@ -73,12 +72,11 @@ def test_filter_is_that_asked_for(name):
 
 def test_first_filter_and_first_metric_are_taken_and_said():
     read = read_with_notes(FOLDER / "two_models")
-    items = read.items
     assert "filter 'strict-match' taken in topic 'free_sums', not flexible-extract" in said(read)
     assert "score 'acc' taken in 2 topics, not acc_norm" in said(read)
     assert read.columns["score"] == ["acc", "exact_match"]
-    assert len(items) == 2 * (6 + 4 + 4)
-    assert not items.duplicated(["model", "item"]).any()
+    assert len(read.items) == 2 * (6 + 4 + 4)
+    assert not read.items.duplicated(["model", "item"]).any()
 
 
 def test_unknown_filter_and_metric():
@@ -118,8 +116,7 @@ def test_one_value_that_is_no_number_takes_no_metric_away(tmp_path):
     with pytest.raises(ValueError, match="not a finite number"):
         read_items(tmp_path)
     read = read_with_notes(tmp_path, skip_bad_lines=True)
-    items = read.items
-    assert items["score"].tolist() == [1.0, 0.0]
+    assert read.items["score"].tolist() == [1.0, 0.0]
     assert "skipped 1 bad line (line 2: 'acc' holds 'good'" in said(read)
     assert read_items(tmp_path, score="f1")["score"].tolist() == [0.5] * 3
 
@@ -149,9 +146,8 @@ def test_confidence_is_the_softmax_of_the_choices():
 
 def test_names_that_the_program_made_up_are_said():
     read = read_with_notes(FOLDER / "dummy")
-    items = read.items
     made_up = sorted({path.parent.name for path in samples(FOLDER / "dummy")})
-    assert sorted(set(items["model"])) == made_up
+    assert sorted(set(read.items["model"])) == made_up
     assert all(f"call it {name!r}: pass model={{{name!r}: ...}}" in said(read) for name in made_up)
     named = read_items(FOLDER / "dummy", model=dict(zip(made_up, "ab", strict=True)))
     assert set(named["model"]) == {"a", "b"}
@@ -159,17 +155,15 @@ def test_names_that_the_program_made_up_are_said():
 
 def test_pieces_of_one_model_are_one_model_and_this_is_said():
     read = read_with_notes(FOLDER / "in_pieces")
-    items = read.items
-    assert set(items["model"]) == {"ours/alpha"}
-    assert set(items["topic"]) == {"capitals", "sums"}
+    assert set(read.items["model"]) == {"ours/alpha"}
+    assert set(read.items["topic"]) == {"capitals", "sums"}
     assert "different topics: taken as one model, ours/alpha (2)" in said(read)
 
 
 def test_two_runs_of_one_name_are_never_merged():
     paths = [FOLDER / "one_file", FOLDER / "two_models" / "ours__alpha"]
     read = read_with_notes(paths)
-    items = read.items
-    names = sorted(set(items["model"]))
+    names = sorted(set(read.items["model"]))
     assert len(names) == 2 and all(name.startswith("ours/alpha (") for name in names)
     assert "answer the same topics: kept apart as ours/alpha (" in said(read)
     renamed = read_items(paths, model={names[0]: "first", names[1]: "second"})
@@ -185,8 +179,7 @@ def test_runs_that_differ_in_settings_are_no_one_model(tmp_path):
     about["config"]["model_args"]["dtype"] = "bfloat16"
     summary.write_text(json.dumps(about))
     read = read_with_notes(tmp_path)
-    items = read.items
-    assert items["model"].nunique() == 2
+    assert read.items["model"].nunique() == 2
     assert "differ in their settings" in said(read)
 
 
@@ -221,9 +214,8 @@ def test_other_text_under_the_same_number_is_another_item(tmp_path):
     lines[1]["doc_hash"] = "0" * 64
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
     read = read_with_notes(tmp_path)
-    items = read.items
     assert "1 items bear the same number but not the same text" in said(read)
-    sums = items[items["topic"] == "sums"].groupby("model")["item"].apply(set)
+    sums = read.items[read.items["topic"] == "sums"].groupby("model")["item"].apply(set)
     assert len(sums.iloc[0] & sums.iloc[1]) == 3
 
 
@@ -253,8 +245,7 @@ def test_samples_without_a_summary_are_named_for_their_folder(tmp_path):
     (tmp_path / "gamma").mkdir()
     shutil.copy(file, tmp_path / "gamma" / "samples_sums.jsonl")
     read = read_with_notes(tmp_path)
-    items = read.items
-    assert set(items["model"]) == {"gamma"} and set(items["topic"]) == {"sums"}
+    assert set(read.items["model"]) == {"gamma"} and set(read.items["topic"]) == {"sums"}
     assert "model named 'gamma'" in said(read)
 
 
@@ -282,6 +273,5 @@ def test_metrics_that_are_no_numbers_or_better_when_low_are_passed_over(tmp_path
     }
     (tmp_path / "results_2026-01-01T00-00-00.0.json").write_text(json.dumps(about))
     read = read_with_notes(tmp_path)
-    items = read.items
-    np.testing.assert_array_equal(items["score"], [0, 0.1, 0.2, 0.3])
+    np.testing.assert_array_equal(read.items["score"], [0, 0.1, 0.2, 0.3])
     assert read.columns["score"] == "f1"

@@ -147,10 +147,7 @@ def test_opencompass(tmp_path):
     path = write(tmp_path / "llama" / "siqa.json", {"accuracy": 50.0, "details": details})
     rows = read_with_notes(path)
     assert rows.formats == ["opencompass"]
-    assert answers(rows) == [
-        ("llama", "siqa", "siqa/0", 1.0),
-        ("llama", "siqa", "siqa/1", 0.0),
-    ]
+    assert answers(rows) == [("llama", "siqa", "siqa/0", 1.0), ("llama", "siqa", "siqa/1", 0.0)]
 
 
 def test_mteb_revisions_of_a_model_are_models(tmp_path):

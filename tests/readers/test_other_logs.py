@@ -9,10 +9,7 @@ import pytest
 from make_fixtures import ANSWERS, QUESTIONS
 
 from skbench import MeanRankScore, RepeatedRuns
-from skbench.readers import (
-    read_items,
-    read_with_notes,
-)
+from skbench.readers import read_items, read_with_notes
 
 FOLDER = Path(__file__).parent / "fixtures"
 
@@ -31,8 +28,9 @@ def write(path, *records):
 def test_helm_scores_are_the_answers(model, task):
     """Instances are not in the order of the questions: HELM numbers them before it draws."""
     read = read_with_notes(FOLDER / "helm")
-    items = read.items
-    found = items[(items["model"] == f"ours/{model}") & (items["topic"] == f"ours:task={task}")]
+    found = read.items[
+        (read.items["model"] == f"ours/{model}") & (read.items["topic"] == f"ours:task={task}")
+    ]
     letters = ANSWERS[model, task][: len(QUESTIONS[task])]
     assert found["score"].tolist() == 2 * [float(letter == "r") for letter in letters]
     assert found["repeat"].tolist() == len(letters) * [1] + len(letters) * [2]
@@ -58,8 +56,7 @@ def test_helm_leaves_out_perturbed_questions_and_says_so(tmp_path):
     entries = [helm_entry(1), helm_entry(1, mean=0.0, perturbation={"name": "typos"})]
     (tmp_path / "per_instance_stats.json").write_text(json.dumps(entries))
     read = read_with_notes(tmp_path, format="helm")
-    items = read.items
-    assert items["score"].tolist() == [1.0]
+    assert read.items["score"].tolist() == [1.0]
     assert "1 answers to perturbed questions left out" in said(read)
     assert "no run_spec.json beside" in said(read)
 
@@ -72,8 +69,7 @@ def test_helm_refuses_a_repeated_instance(tmp_path):
     with pytest.raises(ValueError, match="repeats"):
         read_items(path)
     read = read_with_notes(path, skip_bad_lines=True, format="helm")
-    items = read.items
-    assert items["score"].tolist() == [1.0]
+    assert read.items["score"].tolist() == [1.0]
     assert "skipped 1 bad line (entry 3" in said(read)
 
 
@@ -85,10 +81,7 @@ def test_helm_without_a_usual_metric_asks_for_one(tmp_path):
 
 def test_every_eval_ever_is_what_it_was_converted_from():
     """Both metrics and both filters of every sample."""
-    for score, options in {
-        None: {},
-        "acc_norm": {"score": "acc_norm"},
-    }.items():
+    for score, options in {None: {}, "acc_norm": {"score": "acc_norm"}}.items():
         files = (FOLDER / "every_eval_ever").rglob("*.jsonl")
         files = [file for file in files if score is None or "free" not in str(file)]
         origin = (FOLDER / "lm_eval" / "two_models").rglob("samples_*.jsonl")
@@ -117,8 +110,7 @@ def test_every_eval_ever_bad_lines(tmp_path):
     with pytest.raises(ValueError, match="repeats"):
         read_items(path)
     read = read_with_notes(path, skip_bad_lines=True)
-    items = read.items
-    assert len(items) == 1
+    assert len(read.items) == 1
     assert "skipped 2 bad lines (first line 2: repeats" in said(read)
     assert "2 of 3 scores are missing" in said(read)
 
@@ -142,11 +134,10 @@ def test_promptfoo_scores_are_its_own_sums(kind):
 
 def test_promptfoo_repeats_and_prompts():
     read = read_with_notes(FOLDER / "promptfoo" / "repeated", format="promptfoo")
-    items = read.items
-    assert set(items["repeat"]) == {1, 2}
-    assert items["model"].nunique() == 4
+    assert set(read.items["repeat"]) == {1, 2}
+    assert read.items["model"].nunique() == 4
     assert "several versions or prompts of a model: each is a model" in said(read)
-    assert (items.groupby(["model", "item"]).size() == 2).all()
+    assert (read.items.groupby(["model", "item"]).size() == 2).all()
     assert read.columns["cluster"] == read.columns["item"]
 
 
@@ -195,13 +186,12 @@ def test_promptfoo_named_score():
 @pytest.mark.parametrize("version", ["version_18", "version_16", "scandeval"])
 def test_euroeval_versions(version):
     read = read_with_notes(FOLDER / "euroeval" / version)
-    items = read.items
     score = "mcc" if version == "scandeval" else "test_mcc"
     assert read.columns["score"] == score
-    assert len(items) == 2 * 2 * 2 * 10
-    assert items["model"].nunique() == 4, "few-shot and zero-shot are two models"
+    assert len(read.items) == 2 * 2 * 2 * 10
+    assert read.items["model"].nunique() == 4, "few-shot and zero-shot are two models"
     assert "one score per bootstrap sample of the test set, not per item" in said(read)
-    means = items.groupby(["model", "topic"])["score"].mean()
+    means = read.items.groupby(["model", "topic"])["score"].mean()
     # Level, ease, and the mean of 0, .01, ... .09, as make_fixtures has them.
     expected = [0.5 + 0.1 + 0.045, 0.5 + 0.045] * 2 + [0.6 + 0.1 + 0.045, 0.6 + 0.045] * 2
     np.testing.assert_allclose(means, expected, rtol=1e-12)

@@ -87,9 +87,8 @@ def test_rival_columns_are_mentioned(written):
     notes = read_with_notes(written("model,item,acc,acc_norm\na,1,1,0\n")).notes
     assert "score: column 'acc' (it might be acc_norm: score=)" in notes
     read = read_with_notes(written("model,dataset,category,item,em,f1\na,d,c,1,1,0.5\n"))
-    items = read.items
-    assert items["topic"].tolist() == ["c"]
-    assert items["score"].tolist() == [1.0]
+    assert read.items["topic"].tolist() == ["c"]
+    assert read.items["score"].tolist() == [1.0]
     assert "topic: column 'category' (it might be dataset: topic=)" in read.notes
     assert "score: column 'em' (it might be f1: score=)" in read.notes
 
@@ -97,9 +96,8 @@ def test_rival_columns_are_mentioned(written):
 def test_named_columns_are_not_guessed(written):
     path = written("model,dataset,category,item,em,f1\na,d,c,1,1,0.5\n")
     read = read_with_notes(path, topic="dataset", score="f1")
-    items = read.items
-    assert rows(items) == [("a", "d", 1, 0.5)]
-    assert items["category"].tolist() == ["c"]
+    assert rows(read.items) == [("a", "d", 1, 0.5)]
+    assert read.items["category"].tolist() == ["c"]
     assert not any(note.startswith(("topic", "score")) for note in read.notes)
 
 
@@ -119,8 +117,7 @@ def test_one_of_several_topic_columns_may_be_called_topic(written):
 
 
 def test_question_answered_several_times_is_item_and_cluster(written):
-    path = written("model,qid,score\na,1,1\na,1,0\n")
-    items = read_items(path, item="qid", cluster="qid")
+    items = read_items(written("model,qid,score\na,1,1\na,1,0\n"), item="qid", cluster="qid")
     assert items["item"].tolist() == items["cluster"].tolist() == [1, 1]
 
 
@@ -132,9 +129,8 @@ def test_column_with_the_name_of_a_role_it_does_not_play_is_renamed(written):
 
 def test_question_is_the_cluster_of_samples(written):
     read = read_with_notes(written("model,sample_id,question_id,pass1\na,s1,q1,0\na,s2,q1,1\n"))
-    items = read.items
-    assert items["item"].tolist() == ["s1", "s2"]
-    assert items["cluster"].tolist() == ["q1", "q1"]
+    assert read.items["item"].tolist() == ["s1", "s2"]
+    assert read.items["cluster"].tolist() == ["q1", "q1"]
     assert "cluster: column 'question_id'" in read.notes
 
 
@@ -146,8 +142,7 @@ def test_question_alone_is_the_item(written):
 
 def test_missing_model_and_item_are_said(written):
     read = read_with_notes(written("topic,score\nx,1\nx,0\n"))
-    items = read.items
-    assert list(items) == ["topic", "score"]
+    assert list(read.items) == ["topic", "score"]
     assert read.notes[-2:] == [
         "no model column: all rows taken as one model (model=)",
         "no item column: models may share items or not (item=)",
@@ -156,15 +151,13 @@ def test_missing_model_and_item_are_said(written):
 
 def test_blank_cells_of_a_wide_file_are_dropped_and_counted(written):
     read = read_with_notes(written("task,id,o1,o3\nlaw,1,1,0\nlaw,2,,1\nlaw,3,,0\n"))
-    items = read.items
-    assert [row[::3] for row in rows(items)] == [("o1", 1), ("o3", 0), ("o3", 1), ("o3", 0)]
+    assert [row[::3] for row in rows(read.items)] == [("o1", 1), ("o3", 0), ("o3", 1), ("o3", 0)]
     assert "2 of 6 scores are blank: dropped, not counted as wrong" in read.notes
 
 
 def test_wide_file_without_item_column_counts_rows(written):
     read = read_with_notes(written("task,o1,o3\nlaw,1,0\nlaw,0,1\n"))
-    items = read.items
-    assert items["item"].tolist() == [1, 2, 1, 2]
+    assert read.items["item"].tolist() == [1, 2, 1, 2]
     assert "item: the number of the row, for want of a column (item=)" in read.notes
 
 
@@ -193,23 +186,20 @@ def test_models_can_be_named(written):
 )
 def test_words_become_numbers(written, right, wrong):
     read = read_with_notes(written(f"model,item,score\na,1,{right}\na,2,{wrong}\na,3,\n"))
-    items = read.items
-    assert items["score"].tolist() == [1.0, 0.0]
+    assert read.items["score"].tolist() == [1.0, 0.0]
     said = f"words as scores: {right.lower()!r} = 1, {wrong.lower()!r} = 0" in read.notes
     assert said == (right != "1")
 
 
 def test_words_of_a_wide_file_are_said_once(written):
     read = read_with_notes(written("id,o1,o3\n1,correct,wrong\n2,wrong,correct\n"))
-    items = read.items
-    assert items["score"].tolist() == [1, 0, 0, 1]
+    assert read.items["score"].tolist() == [1, 0, 0, 1]
     assert sum("words as scores" in note for note in read.notes) == 1
 
 
 def test_other_units_are_kept_and_said(written):
     read = read_with_notes(written("model,item,score\na,1,70\na,2,100\n"))
-    items = read.items
-    assert items["score"].tolist() == [70, 100]
+    assert read.items["score"].tolist() == [70, 100]
     assert read.notes[-1] == "scores run from 70 to 100: kept in that unit, as continuous"
 
 
@@ -269,8 +259,7 @@ def test_integers_stay_integers_beside_a_blank_label(written):
 
 
 def test_groups_of_no_items_are_left_out_aloud(written):
-    path = written("model,topic,k,n\na,x,3,9\na,y,0,0\nb,x,2,9\n")
-    read = read_with_notes(path)
+    read = read_with_notes(written("model,topic,k,n\na,x,3,9\na,y,0,0\nb,x,2,9\n"))
     assert read.groups["n"].tolist() == [9, 9]
     assert read.notes[0] == "'n' is 0 in 1 of 3 rows, first in row 2: left out, as not run"
     points = read_items(written("model,item,n,correct\na,1,4,2.5\na,2,4,3\n"), score="correct")
@@ -295,8 +284,7 @@ def test_labels_of_a_folder_are_of_one_kind(tmp_path):
 
 def test_item_ids_that_restart_in_every_topic_become_unique(written):
     read = read_with_notes(written("model,topic,item,score\na,x,1,1\na,y,1,0\n"))
-    items = read.items
-    assert items["item"].tolist() == ["x/1", "y/1"]
+    assert read.items["item"].tolist() == ["x/1", "y/1"]
     assert "item ids start again in every topic" in read.notes[-1]
 
 
@@ -323,28 +311,12 @@ ERRORS = [
     ("id,ada,bob\n1,1,0\n", {"models": ["ada"], "score": "bob"}, "Pass one or the other."),
     ("model,item,score\na,1,1\na,2,half\n", {}, "row 2: 'score' holds 'half'"),
     ("model,item,score\na,1,1\na,2,inf\n", {}, "row 2: 'score' holds 'inf'"),
-    (
-        "id,ada,bob\n1,1,0\n2,0,maybe\n",
-        {"models": ["ada", "bob"]},
-        "row 2: 'bob' holds 'maybe'",
-    ),
+    ("id,ada,bob\n1,1,0\n2,0,maybe\n", {"models": ["ada", "bob"]}, "row 2: 'bob' holds 'maybe'"),
     ("item,o1,o3\n1,10%,0%\n2,8%,x\n", {}, "row 2: 'o3' holds 'x'"),
     ("model,item,score\na,1,\n", {}, "All scores are blank"),
-    (
-        "model,task,item,score\na,x,1,1\na,,2,1\n",
-        {},
-        "row 2: the topic is blank in column 'task'",
-    ),
-    (
-        "system,item,score\n,1,1\nb,1,1\n",
-        {},
-        "row 1: the model is blank in column 'system'",
-    ),
-    (
-        "model,item,score\na,1,1\na,1,0\n",
-        {},
-        "row 2: repeats item '1', which is in row 1.",
-    ),
+    ("model,task,item,score\na,x,1,1\na,,2,1\n", {}, "row 2: the topic is blank in column 'task'"),
+    ("system,item,score\n,1,1\nb,1,1\n", {}, "row 1: the model is blank in column 'system'"),
+    ("model,item,score\na,1,1\na,1,0\n", {}, "row 2: repeats item '1', which is in row 1."),
     (
         "mode,item,score\ncot,1,1\ndirect,1,0\n",
         {},
@@ -415,9 +387,8 @@ def test_mmlu_pro(data_folder):
 
 def test_livecodebench(data_folder):
     read = read_with_notes(data_folder / "livecodebench_execution.csv.gz")
-    items = read.items
-    assert items["cluster"].nunique() == 92
-    assert items["item"].nunique() == 479
+    assert read.items["cluster"].nunique() == 92
+    assert read.items["item"].nunique() == 479
     assert "scores run from 0 to 100: kept in that unit, as continuous" in read.notes
 
 

@@ -10,11 +10,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from skbench import (
-    DirectEstimator,
-    MixedModel,
-    summarize_items,
-)
+from skbench import DirectEstimator, MixedModel, summarize_items
 from skbench.datasets import make_items
 from skbench.report.cli import main
 from skbench.report.estimate import estimate
@@ -225,8 +221,7 @@ def test_every_interval_of_eb(file, interval):
     ["wilson", "clopper-pearson", "jeffreys", "agresti-coull", "wald", "t", "normal", "bounded"],
 )
 def test_every_interval_of_the_direct_estimator(file, interval):
-    result = run(file, "--method", "direct", "--interval", interval, "--json")
-    assert result.exit_code == 0
+    assert run(file, "--method", "direct", "--interval", interval, "--json").exit_code == 0
 
 
 def test_bounded_intervals_are_told_the_bounds(written):
@@ -291,8 +286,7 @@ def test_features_of_the_items(written):
 def test_features_from_a_file(written, file, items):
     topics = sorted(items["topic"].unique())
     rows = "".join(f"{topic},{position}\n" for position, topic in enumerate(topics))
-    table = written(f"topic,rank\n{rows}", "features.csv")
-    result = run(file, "--features", table, "--json")
+    result = run(file, "--features", written(f"topic,rank\n{rows}", "features.csv"), "--json")
     assert result.exit_code == 0
     assert "features: rank" in result.stderr
 
@@ -349,8 +343,7 @@ def test_plot_is_saved(file, tmp_path, method):
 def test_plot_is_saved_where_it_is_said_to_be(file, tmp_path):
     pytest.importorskip("matplotlib")
     path = tmp_path / "picture"
-    result = run(file, "--method", "direct", "--plot", path)
-    assert f"picture: {path}" in result.stderr
+    assert f"picture: {path}" in run(file, "--method", "direct", "--plot", path).stderr
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
@@ -359,8 +352,7 @@ def test_name_of_the_score_is_no_formula_in_the_plot(written, tmp_path, method):
     pytest.importorskip("matplotlib")
     rows = "".join(f"m{m},t{t},{i},{i % 2}\n" for m in (1, 2) for t in range(4) for i in range(6))
     data, path = written("model,topic,item,$\\won_$\n" + rows), tmp_path / "groups.png"
-    result = run(data, "--score", "$\\won_$", "--method", method, "--plot", path)
-    assert result.exit_code == 0
+    assert run(data, "--score", "$\\won_$", "--method", method, "--plot", path).exit_code == 0
     assert path.exists()
 
 

@@ -100,8 +100,7 @@ def test_spreadsheets_run_nothing_where_that_is_asked(evil_file, command):
 @pytest.mark.parametrize("command", [estimate, leaderboard, compare])
 def test_tables_of_papers_have_the_numbers_of_json(file, command):
     key = {estimate: "groups", leaderboard: "models", compare: "pairs"}[command]
-    rows = json.loads(run(command, file, "--json").stdout)[key]
-    numbers = [row["low"] for row in rows]
+    numbers = [row["low"] for row in json.loads(run(command, file, "--json").stdout)[key]]
     markdown = run(command, file, "--markdown").stdout
     cells = [line.split(" | ") for line in markdown.splitlines() if line.startswith("| ")]
     assert len({len(row) for row in cells}) == 1 and "x0a" not in markdown
@@ -129,8 +128,7 @@ def test_two_forms_exclude_each_other(file):
 def test_summary_is_added_to_what_the_job_has_written(file, tmp_path):
     page = tmp_path / "summary.md"
     page.write_text("# Job\n")
-    result = run(report, file, "--summary", page, "--fail-under", 0.99)
-    assert result.exit_code == 3
+    assert run(report, file, "--summary", page, "--fail-under", 0.99).exit_code == 3
     text = page.read_text()
     assert text.startswith("# Job\n## What these results say\n\n**")
     assert "crossed by" in text and "| model | ranks |" in text and "| topic |" not in text

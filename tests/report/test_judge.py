@@ -161,8 +161,7 @@ def test_abstentions_are_a_verdict_of_their_own(written):
 
 def test_a_judge_on_another_scale_is_not_off_by_anything(items, written):
     stars = items.assign(autorater=1 + 3 * items["autorater"] + items.index % 2)
-    result = run(written(stars))
-    assert "is off by" not in result.stdout
+    assert "is off by" not in run(written(stars)).stdout
     assert groups_of(run(written(stars), "--json"))["bias"].isna().all()
 
 
@@ -386,11 +385,7 @@ def test_ids_that_repeat_or_do_not_match_are_refused(two_files, written):
         ),
         ({"autorater": lambda t: "v" + t["item"]}, (), "holds 1200 different words"),
         ({"autorater": np.inf}, (), "infinite"),
-        (
-            {"topic": lambda t: t["item"]},
-            ("--by", "topic"),
-            "No group has two labels",
-        ),
+        ({"topic": lambda t: t["item"]}, ("--by", "topic"), "No group has two labels"),
     ],
 )
 def test_data_errors_take_one_line_and_exit_1(items, written, changed, arguments, words):

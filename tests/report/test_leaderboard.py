@@ -133,8 +133,7 @@ def test_bbh(data_folder):
     path = data_folder / "bbh_codex.csv.gz"
     result = run(path, "--model", "mode", "--topics", "task", "--json")
     models = json.loads(result.stdout)["models"]
-    table = pd.read_csv(path)
-    means = table.groupby(["mode", "task"])["correct"].mean().groupby("mode").mean()
+    means = pd.read_csv(path).groupby(["mode", "task"])["correct"].mean().groupby("mode").mean()
     assert [model["model"] for model in models] == ["cot", "direct"]
     assert np.allclose([model["value"] for model in models], means.loc[["cot", "direct"]])
     assert models[0]["rank_high"] == 1

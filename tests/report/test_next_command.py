@@ -120,8 +120,7 @@ def test_passk_leaves_out_items_with_too_few_answers_where_it_is_told_to(tmp_pat
     refused = CliRunner().invoke(passk, [str(path), "-k", "2"])
     assert refused.exit_code == 1
     assert "1 of 3 items of a model have fewer than 2 answers, first item 'c'" in refused.stderr
-    command = refused.stderr.strip().splitlines()[-1]
-    done = pasted(command)
+    done = pasted(refused.stderr.strip().splitlines()[-1])
     assert done.exit_code == 0, done.output
     assert "left out" in done.stderr
     whole = table[table["task_id"] != "c"]

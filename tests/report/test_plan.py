@@ -154,8 +154,7 @@ def test_three_models_need_names(pilot, tmp_path):
     pd.concat([single, single[single["model"] == "ada"].assign(model="cyd")]).to_csv(
         path, index=False
     )
-    result = run(path, "--items", 100)
-    assert "3 models are in the file: name two of them" in result.stderr
+    assert "3 models are in the file: name two of them" in run(path, "--items", 100).stderr
     assert run(path, "ada", "bob", "--items", 100).exit_code == 0
     assert "needs a second model" in run(path, "ada", "--items", 100).stderr
     (found,) = plans(path, "bob", "cyd", "--items", 100)

@@ -105,8 +105,7 @@ def test_print_says_what_was_read_and_what_was_left_out(file, capsys):
 
 
 def test_numbers_in_print_are_those_in_json(file, document):
-    result = run(file)
-    shown = [line.split() for line in result.stdout.splitlines() if "●" in line]
+    shown = [line.split() for line in run(file).stdout.splitlines() if "●" in line]
     for cells, row in zip(shown, document["groups"], strict=True):
         assert cells[:2] == [row["model"], f"{row['n']}"]
         numbers = [row[name] for name in ("direct", "value", "low", "high")]
@@ -129,8 +128,7 @@ def test_names_are_printed_as_they_are(items, tmp_path):
     models = dict(zip(items["model"].unique(), ["gpt[v1]", "gpt[v2]", ":smile:"], strict=True))
     topics = {items["topic"].iloc[0]: "math[easy]", items["topic"].iloc[-1]: "use [/INST]"}
     items.replace({"model": models, "topic": topics}).to_csv(path, index=False)
-    result = run(path)
-    names = [re.split(r" +\d", line.strip())[0] for line in result.stdout.splitlines()]
+    names = [re.split(r" +\d", line.strip())[0] for line in run(path).stdout.splitlines()]
     assert set(topics.values()) <= set(names)
     for name in models.values():
         assert names.count(name) == 12 + 1  # topics, and the ranking
@@ -165,8 +163,7 @@ def test_score_between_the_ends_of_an_interval_is_undecided(file, document):
     row = document["models"][0]
     result = run(file, "--fail-under", (row["low"] + row["high"]) / 2)
     lowest = document["models"][-1]
-    expected = 3 if lowest["high"] < (row["low"] + row["high"]) / 2 else 0
-    assert result.exit_code == expected
+    assert result.exit_code == (3 if lowest["high"] < (row["low"] + row["high"]) / 2 else 0)
 
 
 def test_fail_if_worse_than_follows_the_verdicts(file, document):
@@ -304,8 +301,7 @@ class Tags(HTMLParser):
 
 def test_page_is_self_contained_and_whole(file, tmp_path, document):
     page = tmp_path / "report.html"
-    result = run(file, "--html", page)
-    assert result.exit_code == 0
+    assert run(file, "--html", page).exit_code == 0
     text = page.read_text()
     tags = Tags(text)
     assert tags.loaded == []
@@ -367,8 +363,7 @@ def test_what_a_page_cannot_hold_is_in_files_beside_it(file, items, tmp_path, mo
     assert len(text.encode()) <= size - 1000
     for name in ("items", "groups"):
         assert f"small.{name}.csv" in result.stderr and f"small.{name}.csv" in text
-    groups = pd.read_csv(tmp_path / "small.groups.csv")
-    assert len(groups) == 36 and "6 more groups" in text
+    assert len(pd.read_csv(tmp_path / "small.groups.csv")) == 36 and "6 more groups" in text
     scores = pd.read_csv(tmp_path / "small.items.csv").set_index(["topic", "item"])
     expected = items.pivot(index=["topic", "item"], columns="model", values="score")
     pd.testing.assert_frame_equal(
@@ -436,8 +431,7 @@ def test_names_on_the_page_are_text_as_they_stand(items, tmp_path):
     names = dict(zip(items["model"].unique(), ["模型", "in $ and $", "m"], strict=True))
     items = items.assign(model=items["model"].map(names))
     items.rename(columns={"score": r"$\won_$"}).to_csv(path, index=False)
-    result = run(path, "--score", r"$\won_$", "--html", page)
-    assert result.exit_code == 0
+    assert run(path, "--score", r"$\won_$", "--html", page).exit_code == 0
     figure = page.read_text().partition("<figure")[2].partition("</figure>")[0]
     for text in ("模型", "in $ and $", r"$\won_$: score"):
         assert text in figure

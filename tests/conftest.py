@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 # Doctests: fixtures hold none, and the script for type checkers is wrong on purpose.
-collect_ignore = ["conftest.py", "bank/conftest.py", "plot/conftest.py", "typing"]
+collect_ignore, collect_ignore_glob = ["typing"], ["*conftest.py"]
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,6 @@ Each program is run from an environment of its own, on outcomes of our own, with
     python make_benchmark_fixtures.py mteb        # pip install mteb torch
     python make_benchmark_fixtures.py opencompass # pip install opencompass torch
     python make_benchmark_fixtures.py mt_bench    # pip install --no-deps fschat
-    python make_benchmark_fixtures.py tau2        # not on PyPI: by its schema
 
 What each folder holds, and which versions wrote it, stands in fixtures/README.md.
 """
@@ -207,76 +206,6 @@ def make_mt_bench():
         common.chat_completion_openai = lambda *args, **kwargs: "[[A]]"
         match = common.MatchPair(question, *MODELS, answer, answer, pairwise[kind], **shared)
         common.play_a_match_pair(match, str(pair_file))
-
-
-def make_tau2():
-    """Results in one file and in a folder, by the schema: src/tau2/data_model/simulation.py."""
-    folder = folder_for("tau2")
-    for model in ("gpt-alpha", "gpt-beta"):
-        runs = [
-            simulation(task, trial, outcome)
-            for task, outcomes in SIMULATIONS.items()
-            for trial, outcome in enumerate(outcomes[model])
-        ]
-        user = {"implementation": "user_simulator", "llm": "gpt-user", "llm_args": {}}
-        agent = {"implementation": "llm_agent", "llm": model, "llm_args": {"temperature": 0.0}}
-        results = {
-            "timestamp": "2026-11-25T14:00:00",
-            "info": {
-                "git_commit": "0" * 40,
-                "num_trials": 2,
-                "max_steps": 200,
-                "max_errors": 10,
-                "user_info": user | {"global_simulation_guidelines": None},
-                "agent_info": agent,
-                "environment_info": {"domain_name": "airline", "policy": "", "tool_defs": None},
-                "seed": 300,
-            },
-            "tasks": [{"id": task, "user_scenario": {"instructions": ""}} for task in SIMULATIONS],
-            "simulations": runs,
-            "simulation_index": None,
-        }
-        write_json(folder / "one_file" / f"{model}_airline.json", results)
-        place = folder / "folders" / f"{model}_airline"
-        for run in runs:
-            write_json(place / "simulations" / f"{run['id']}.json", run)
-        index = [
-            {
-                name: run[name]
-                for name in ("id", "task_id", "trial", "termination_reason", "duration")
-            }
-            | {"reward": run["reward_info"] and run["reward_info"]["reward"], "agent_cost": 0.01}
-            for run in runs
-        ]
-        del results["simulations"]
-        write_json(place / "results.json", results | {"simulation_index": index})
-
-
-def simulation(task, trial, outcome):
-    """A simulation as tau2-bench writes it; an agent that goes on and on gets no reward."""
-    ended, reward = ("user_stop", outcome) if isinstance(outcome, float) else (outcome, 0.0)
-    info = {"reward": reward, "reward_basis": ["DB"], "reward_breakdown": {"DB": reward}}
-    return {
-        "id": f"{task}-{trial}",
-        "task_id": task,
-        "timestamp": "2026-11-25T14:00:00",
-        "start_time": "2026-11-25T14:00:00",
-        "end_time": "2026-11-25T14:00:09",
-        "duration": 9.0,
-        "termination_reason": ended,
-        "agent_cost": 0.01,
-        "user_cost": 0.01,
-        "reward_info": None if ended == "infrastructure_error" else info,
-        "messages": [{"role": "user", "content": "Hello", "turn_idx": 0}],
-        "trial": trial,
-        "seed": 1,
-        "mode": "half_duplex",
-    }
-
-
-def write_json(path, value):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value, indent=2))
 
 
 if __name__ == "__main__":

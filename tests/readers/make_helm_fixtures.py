@@ -77,49 +77,23 @@ def make_helm():
         work = Path(temporary)
         (work / "our_helm.py").write_text(HELM_PLUGIN % (QUESTIONS, said))
         (work / "prod_env").mkdir()
-        models = [
-            {
-                "name": f"ours/{name}",
-                "model_name": f"ours/{name}",
-                "tokenizer_name": "simple/tokenizer1",
-                "max_sequence_length": 2048,
-                "client_spec": {"class_name": "our_helm.OurClient"},
-            }
-            for name in said
-        ]
-        about = [
-            {
-                "name": f"ours/{name}",
-                "display_name": name,
-                "description": name,
-                "access": "open",
-                "creator_organization_name": "ours",
-                "tags": ["TEXT_MODEL_TAG", "FULL_FUNCTIONALITY_TEXT_MODEL_TAG"],
-            }
-            for name in said
-        ]
+        deployment = {"tokenizer_name": "simple/tokenizer1", "max_sequence_length": 2048}
+        deployment["client_spec"] = {"class_name": "our_helm.OurClient"}
+        about = {"access": "open", "creator_organization_name": "ours"}
+        about["tags"] = ["TEXT_MODEL_TAG", "FULL_FUNCTIONALITY_TEXT_MODEL_TAG"]
+        deployments, metadata = [], []
+        for name in said:
+            named = {"name": f"ours/{name}"}
+            deployments.append(named | {"model_name": f"ours/{name}"} | deployment)
+            metadata.append(named | {"display_name": name, "description": name} | about)
         # A YAML file may hold JSON.
-        deployments = json.dumps({"model_deployments": models})
-        (work / "prod_env" / "model_deployments.yaml").write_text(deployments)
-        (work / "prod_env" / "model_metadata.yaml").write_text(json.dumps({"models": about}))
+        for kind, models in (("deployments", deployments), ("metadata", metadata)):
+            key = {"deployments": "model_deployments", "metadata": "models"}[kind]
+            (work / "prod_env" / f"model_{kind}.yaml").write_text(json.dumps({key: models}))
         entries = [f"ours:task={task},model=ours/{name}" for task in QUESTIONS for name in said]
         start = "import sys, our_helm; from helm.benchmark.run import main; main()"
-        command = [
-            sys.executable,
-            "-c",
-            start,
-            "--run-entries",
-            *entries,
-            "--suite",
-            "ours",
-            "--max-eval-instances",
-            "10",
-            "--num-train-trials",
-            "2",
-            "-n",
-            "1",
-            "--disable-cache",
-        ]
+        options = "--suite ours --max-eval-instances 10 --num-train-trials 2 -n 1 --disable-cache"
+        command = [sys.executable, "-c", start, "--run-entries", *entries, *options.split()]
         subprocess.run(command, cwd=work, env=os.environ | {"PYTHONPATH": "."}, check=True)
         for run in sorted((work / "benchmark_output" / "runs" / "ours").iterdir()):
             # HELM's own names hold a colon, which not every file system allows.

@@ -52,12 +52,8 @@ def write_lm_eval_tasks(folder):
             for i, (question, answer) in enumerate(QUESTIONS[questions].items())
         ]
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        task = {
-            "task": name,
-            **common,
-            **options,
-            "dataset_kwargs": {"data_files": {"test": f"tasks/{name}.jsonl"}},
-        }
+        data = {"dataset_kwargs": {"data_files": {"test": f"tasks/{name}.jsonl"}}}
+        task = {"task": name, **common, **options, **data}
         # A YAML file may hold JSON.
         (folder / f"{name}.yaml").write_text(json.dumps(task, indent=1))
 
@@ -77,15 +73,8 @@ def write_tiny_model(folder, seed):
         tokenizer_object=tokenizer, eos_token="<end>", unk_token="<end>", pad_token="<end>"
     ).save_pretrained(folder)
     torch.manual_seed(seed)
-    config = GPT2Config(
-        vocab_size=len(words),
-        n_positions=64,
-        n_embd=16,
-        n_layer=1,
-        n_head=2,
-        bos_token_id=0,
-        eos_token_id=0,
-    )
+    size = {"vocab_size": len(words), "n_positions": 64, "n_embd": 16, "n_layer": 1, "n_head": 2}
+    config = GPT2Config(**size, bos_token_id=0, eos_token_id=0)
     GPT2LMHeadModel(config).save_pretrained(folder)
 
 
@@ -100,36 +89,13 @@ def make_lm_eval():
             write_tiny_model(work / name, seed)
 
         def run(output, tasks, *model):
-            command = [
-                sys.executable,
-                "-m",
-                "lm_eval",
-                "run",
-                *model,
-                "--tasks",
-                tasks,
-                "--include_path",
-                "tasks",
-                "--batch_size",
-                "1",
-                "--device",
-                "cpu",
-                "--log_samples",
-                "--output_path",
-                str(folder / output),
-            ]
-            offline = {
-                "HF_HUB_OFFLINE": "1",
-                "HF_DATASETS_OFFLINE": "1",
-                "HF_HOME": str(work / "hf"),
-            }
+            options = "--include_path tasks --batch_size 1 --device cpu --log_samples".split()
+            command = [sys.executable, "-m", "lm_eval", "run", *model, "--tasks", tasks]
+            command += [*options, "--output_path", str(folder / output)]
+            offline = {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
+            environment = os.environ | offline | {"HF_HOME": str(work / "hf")}
             process = subprocess.run(
-                command,
-                cwd=work,
-                env=os.environ | offline,
-                text=True,
-                stdout=subprocess.PIPE,
-                check=True,
+                command, cwd=work, env=environment, text=True, stdout=subprocess.PIPE, check=True
             )
             with open(folder / "printed.txt", "a") as printed:
                 printed.write(process.stdout)

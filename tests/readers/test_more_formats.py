@@ -3,7 +3,8 @@
 import json
 
 import pytest
-from reading import FOLDER, message, said, write
+from reading import FOLDER, message, said
+from writing import write
 
 from skbench import read_items
 from skbench.readers import read_with_notes

@@ -61,10 +61,10 @@ def test_helm_leaves_out_perturbed_questions_and_says_so(tmp_path):
     assert "no run_spec.json beside" in said(read)
 
 
-def test_helm_refuses_a_repeated_instance(tmp_path):
-    path = tmp_path / "per_instance_stats.json"
-    path.write_text(
-        json.dumps([helm_entry(1), helm_entry(1, "f1_score", 0.5), helm_entry(1, mean=0)])
+def test_helm_refuses_a_repeated_instance(written):
+    path = written(
+        json.dumps([helm_entry(1), helm_entry(1, "f1_score", 0.5), helm_entry(1, mean=0)]),
+        "per_instance_stats.json",
     )
     with pytest.raises(ValueError, match="repeats"):
         read_items(path)

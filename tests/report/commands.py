@@ -1,9 +1,25 @@
-"""Commands on small files, for the tests of what all of them print alike."""
+"""How tests run commands; commands on small files, for what all of them print alike."""
+
+import json
 
 import numpy as np
 import pandas as pd
+from click.testing import CliRunner
 
 from skbench.datasets import make_items, make_judged_items
+
+
+def run(command, *arguments):
+    """What came of a command."""
+    return CliRunner().invoke(command, [str(argument) for argument in arguments])
+
+
+def parsed(command, *arguments):
+    """What a command prints as JSON."""
+    result = run(command, *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
 
 JUDGE = ["judge", "j.csv", "--judge", "autorater", "--human", "human"]
 COMMANDS = [

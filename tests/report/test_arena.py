@@ -109,9 +109,8 @@ def test_a_sentence_comes_first_and_the_judge_is_named_and_not_used(votes, tmp_p
     assert json.loads(run(path, "--json").stdout)["models"] == plain["models"]
 
 
-def test_undecided_pairs_say_how_many_votes_decide(votes, tmp_path):
-    path = tmp_path / "v.csv"
-    votes.iloc[:24].rename(columns={"y": "winner"}).to_csv(path, index=False)
+def test_undecided_pairs_say_how_many_votes_decide(votes, written):
+    path = written(votes.iloc[:24].rename(columns={"y": "winner"}), "v.csv")
     result = run(path)
     assert "may be the best of 3 models" in result.stdout.splitlines()[0]
     assert "more votes between ada and" in " ".join(result.stdout.split())
@@ -142,9 +141,8 @@ def test_what_cannot_be_told_is_refused_with_commands_that_run(votes, tmp_path, 
         (["--winner", "model_b_score"], "row 0"),
     ],
 )
-def test_wrong_columns(votes, tmp_path, options, words):
-    path = tmp_path / "v.csv"
-    votes.rename(columns={"y": "winner"}).assign(model_b_score=7).to_csv(path, index=False)
+def test_wrong_columns(votes, written, options, words):
+    path = written(votes.rename(columns={"y": "winner"}).assign(model_b_score=7), "v.csv")
     result = run(path, *options)
     assert result.exit_code == 1
     assert words in result.stderr and "Traceback" not in result.output

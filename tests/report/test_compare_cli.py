@@ -2,19 +2,18 @@
 
 import io
 import json
+from functools import partial
 
+import commands
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from skbench.comparison import compare_models
 from skbench.datasets import make_items
 from skbench.report.compare import compare
 
-
-def run(*arguments):
-    return CliRunner().invoke(compare, [str(argument) for argument in arguments])
+run = partial(commands.run, compare)
 
 
 @pytest.fixture(scope="module")

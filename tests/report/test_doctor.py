@@ -7,7 +7,7 @@ import shlex
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from commands import run
 
 from skbench.readers import read_items, read_with_notes
 from skbench.report.compare import compare
@@ -21,25 +21,10 @@ from skbench.report.report import report
 ALL = [compare, doctor, estimate, leaderboard, report]
 
 
-def run(command, *arguments):
-    return CliRunner().invoke(command, [str(argument) for argument in arguments])
-
-
 def rows_of(command, name, *arguments):
     result = run(command, *arguments, "--json")
     assert result.exit_code == 0, result.output
     return pd.DataFrame(json.loads(result.stdout)[name])
-
-
-@pytest.fixture
-def written(tmp_path):
-    def write(text, name="results.csv"):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        return path
-
-    return write
 
 
 COUNTS = "model,task,n,k\nada,law,40,30\nada,art,50,20\nbob,law,40,35\nbob,art,50,10\n"

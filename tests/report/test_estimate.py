@@ -36,18 +36,6 @@ def file(items, tmp_path_factory):
     return path
 
 
-@pytest.fixture
-def written(tmp_path):
-    """Write text to a CSV file and return its path."""
-
-    def write(text, name="results.csv"):
-        path = tmp_path / name
-        path.write_text(text)
-        return path
-
-    return write
-
-
 def test_json_holds_what_the_estimators_say(file, items):
     """Command line and Python give the same numbers."""
     document = json.loads(run(file, "--json", "--seed", 3).stdout)
@@ -78,9 +66,8 @@ def test_json_holds_what_the_estimators_say(file, items):
 
 
 @pytest.mark.parametrize("asked", ["30", "size"])
-def test_population_asks_for_the_whole_benchmark(items, tmp_path, asked):
-    path = tmp_path / "sizes.csv"
-    items.assign(size=30)[["model", "topic", "item", "score", "size"]].to_csv(path, index=False)
+def test_population_asks_for_the_whole_benchmark(items, written, asked):
+    path = written(items.assign(size=30)[["model", "topic", "item", "score", "size"]], "sizes.csv")
     result = run(path, "--json", "--population", asked)
     g = summarize_items(items, by=["model", "topic"])
     found = pd.DataFrame(json.loads(result.stdout)["groups"]).set_index(["model", "topic"])
@@ -493,15 +480,14 @@ def test_one_model_on_topics_of_two_columns(tmp_path):
     assert len(pd.read_csv(io.StringIO(result.stdout))) == 18
 
 
-def test_names_of_topic_columns_decide_nothing(items, tmp_path):
+def test_names_of_topic_columns_decide_nothing(items, written):
     """Columns of --by name a topic together, whether one of them is called topic or not."""
     number = items["topic"].str.removeprefix("topic-").astype(int)
     halves = items.assign(topic=number % 3, prompt=np.where(number < 3, "a", "b"))
     columns = ["model", "topic", "prompt", "item", "score"]
     printed = []
     for topic in ("topic", "subject"):
-        path = tmp_path / f"{topic}.csv"
-        halves[columns].rename(columns={"topic": topic}).to_csv(path, index=False)
+        path = written(halves[columns].rename(columns={"topic": topic}), f"{topic}.csv")
         result = run(path, "--by", f"{topic},prompt", "--csv")
         assert result.exit_code == 0, result.stderr
         printed.append(result.stdout)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from commands import run
 
 from skbench._files import write_whole
 from skbench.datasets import make_items
@@ -22,10 +23,6 @@ from skbench.report.report import report
 from skbench.report.writers import latex_text, markdown_text
 
 EVIL = "=cmd|'x'!A1 \x1b[31m\x1b]0;own\x07 \u202e <script> a&b_c"
-
-
-def run(command, *arguments):
-    return CliRunner().invoke(command, [str(argument) for argument in arguments])
 
 
 @pytest.fixture(scope="module")
@@ -223,13 +220,12 @@ def test_no_color_where_none_is_wanted(wish, colored):
     assert bool(re.search(r"\x1b\[[\d;]*3\d", done.stderr)) == colored
 
 
-def test_models_of_one_group_each_have_no_peers(tmp_path):
+def test_models_of_one_group_each_have_no_peers(written):
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({"model": np.repeat(list("abc"), 40), "item": np.tile(np.arange(40), 3)})
     rows["score"] = (rng.random(120) < 0.7).astype(int)
     said = {}
     for name, topic in (("one", "t"), ("two", np.where(rows["item"] < 20, "t", "u"))):
-        path = tmp_path / f"{name}.csv"
-        rows.assign(topic=topic).to_csv(path, index=False)
+        path = written(rows.assign(topic=topic), f"{name}.csv")
         said[name] = CliRunner().invoke(report, [str(path)]).stdout
     assert "unlike its peers" in said["two"] and "unlike its peers" not in said["one"]

@@ -1,18 +1,17 @@
 """`skbench gate`: exit codes, formats, stored baselines."""
 
 import json
+from functools import partial
 
+import commands
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from skbench import gate as decide
 from skbench.report.gate import gate
 
-
-def run(*arguments):
-    return CliRunner().invoke(gate, [str(argument) for argument in arguments])
+run = partial(commands.run, gate)
 
 
 @pytest.fixture
@@ -79,9 +78,8 @@ def test_baseline_is_stored_only_if_it_passes(files, tmp_path):
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
 
 
-def test_repeated_runs_are_compared_item_by_item(files, tmp_path):
-    twice = tmp_path / "twice.csv"
-    pd.concat([pd.read_csv(files["old"])] * 2).to_csv(twice, index=False)
+def test_repeated_runs_are_compared_item_by_item(files, written):
+    twice = written(pd.concat([pd.read_csv(files["old"])] * 2), "twice.csv")
     repeats = ["--item", "item", "--cluster", "item"]
     result = run(twice, twice, "--margin", 0.03, "--json", *repeats)
     assert len(json.loads(result.stdout)["items"]) == 200

@@ -42,18 +42,6 @@ def file(items, tmp_path_factory):
     return path
 
 
-@pytest.fixture
-def written(tmp_path):
-    """Write a table to a CSV file and return its path."""
-
-    def write(table, name="judged.csv"):
-        path = tmp_path / name
-        table.to_csv(path, index=False)
-        return path
-
-    return write
-
-
 # One benchmark ----------------------------------------------------------------------
 
 

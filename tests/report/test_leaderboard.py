@@ -2,8 +2,10 @@
 
 import io
 import json
+from functools import partial
 from pathlib import Path
 
+import commands
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,9 +18,7 @@ from skbench.report.estimate import estimate
 from skbench.report.leaderboard import leaderboard
 from skbench.tasks import MeanRankScore
 
-
-def run(*arguments):
-    return CliRunner().invoke(leaderboard, [str(argument) for argument in arguments])
+run = partial(commands.run, leaderboard)
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +80,10 @@ def test_level_and_topics_are_said(file):
     assert "ranks: 90%" in result.stdout
 
 
-def test_missing_answers_are_warned_of(items, tmp_path):
-    path = tmp_path / "gaps.csv"
-    items.drop(index=items.index[:3])[["model", "topic", "item", "score"]].to_csv(path, index=False)
+def test_missing_answers_are_warned_of(items, written):
+    path = written(
+        items.drop(index=items.index[:3])[["model", "topic", "item", "score"]], "gaps.csv"
+    )
     result = run(path)
     assert "warning: 1 of 4 models did not answer all 200 items" in result.stderr
     header = next(line for line in result.stdout.splitlines() if line.startswith("model"))
@@ -104,9 +105,8 @@ def test_plot_is_saved_where_it_is_said_to_be(file, tmp_path):
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
-def test_errors_take_one_line(file, tmp_path):
-    path = tmp_path / "nameless.csv"
-    path.write_text("topic,item,score\na,1,1\na,2,0\n")
+def test_errors_take_one_line(file, tmp_path, written):
+    path = written("topic,item,score\na,1,1\na,2,0\n", "nameless.csv")
     for arguments, words in [
         ([path], "no column has a usual name for the model. Pass --model COLUMN."),
         ([tmp_path / "nothing.csv"], "There is no file"),

@@ -2,18 +2,17 @@
 
 import json
 import shlex
+from functools import partial
 
+import commands
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from skbench import DirectEstimator, group_metrics
 from skbench.report.metrics import metrics
 
-
-def run(*arguments):
-    return CliRunner().invoke(metrics, [str(argument) for argument in arguments])
+run = partial(commands.run, metrics)
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +29,8 @@ def rows():
 
 
 @pytest.fixture
-def file(rows, tmp_path):
-    path = tmp_path / "predictions.csv"
-    rows.to_csv(path, index=False)
+def file(rows, written):
+    path = written(rows, "predictions.csv")
     return path
 
 
@@ -101,9 +99,8 @@ def test_words_are_labels_too(rows, tmp_path, file):
     ],
     ids=["truth", "prediction", "by", "positive", "auc"],
 )  # fmt: skip
-def test_what_is_open_is_asked_with_commands_that_work(rows, tmp_path, change, arguments, mended):
-    path = tmp_path / "open.csv"
-    change(rows).to_csv(path, index=False)
+def test_what_is_open_is_asked_with_commands_that_work(rows, written, change, arguments, mended):
+    path = written(change(rows), "open.csv")
     result = run(path, *arguments)
     assert result.exit_code == 1 and not result.stdout
     commands = [line for line in result.stderr.splitlines() if line.startswith("skbench metrics")]
@@ -126,17 +123,15 @@ def test_what_is_open_is_asked_with_commands_that_work(rows, tmp_path, change, a
     ],
     ids=" ".join,
 )
-def test_what_is_wrong_is_said_in_one_line(rows, tmp_path, arguments):
-    path = tmp_path / "wrong.csv"
-    rows.assign(constant="x").to_csv(path, index=False)
+def test_what_is_wrong_is_said_in_one_line(rows, written, arguments):
+    path = written(rows.assign(constant="x"), "wrong.csv")
     result = run(path, *arguments)
     assert result.exit_code == 1 and not result.stdout
     assert result.stderr.splitlines()[-1].startswith("skbench: ")
 
 
-def test_blank_cells_are_left_out_and_counted(rows, tmp_path):
-    path = tmp_path / "blank.csv"
-    rows.mask(pd.Series(rows.index % 10 == 0)).to_csv(path, index=False)
+def test_blank_cells_are_left_out_and_counted(rows, written):
+    path = written(rows.mask(pd.Series(rows.index % 10 == 0)), "blank.csv")
     result = run(path, "--by", "region")
     assert result.exit_code == 0 and "40 of 400 rows" in result.stderr
     n = rows[rows.index % 10 > 0].groupby("region").size()

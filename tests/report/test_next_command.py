@@ -95,10 +95,9 @@ TABLES = {
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_every_command_that_is_offered_runs(name, tmp_path, monkeypatch):
+def test_every_command_that_is_offered_runs(name, tmp_path, written, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / "results of mine.csv"
-    pd.DataFrame(TABLES[name]).to_csv(path, index=False)
+    path = written(pd.DataFrame(TABLES[name]), "results of mine.csv")
     _, lines, commands = last_command(path)
     assert commands and lines[-1].endswith(commands[-1])
     assert len(lines) - len(commands) <= 24
@@ -107,7 +106,7 @@ def test_every_command_that_is_offered_runs(name, tmp_path, monkeypatch):
         assert done.exit_code == 0, (command, done.output)
 
 
-def test_passk_leaves_out_items_with_too_few_answers_where_it_is_told_to(tmp_path):
+def test_passk_leaves_out_items_with_too_few_answers_where_it_is_told_to(written):
     table = pd.DataFrame(
         {
             "task_id": list("aaabbbc"),
@@ -115,8 +114,7 @@ def test_passk_leaves_out_items_with_too_few_answers_where_it_is_told_to(tmp_pat
             "passed": [1, 0, 1, 0, 0, 0, 1],
         }
     )
-    path = tmp_path / "a.csv"
-    table.to_csv(path, index=False)
+    path = written(table, "a.csv")
     refused = CliRunner().invoke(passk, [str(path), "-k", "2"])
     assert refused.exit_code == 1
     assert "1 of 3 items of a model have fewer than 2 answers, first item 'c'" in refused.stderr
@@ -129,7 +127,7 @@ def test_passk_leaves_out_items_with_too_few_answers_where_it_is_told_to(tmp_pat
 
 
 @pytest.mark.parametrize("form", ["json", "jsonl"])
-def test_scores_deep_in_records(form, tmp_path):
+def test_scores_deep_in_records(form, written):
     """Of several scores one is named, and so is the option that takes another."""
     records = [
         {
@@ -140,8 +138,10 @@ def test_scores_deep_in_records(form, tmp_path):
         for model in "ab"
         for i in range(10)
     ]
-    path = tmp_path / f"deep.{form}"
-    path.write_text(json.dumps(records) if form == "json" else "\n".join(map(json.dumps, records)))
+    path = written(
+        json.dumps(records) if form == "json" else "\n".join(map(json.dumps, records)),
+        f"deep.{form}",
+    )
     _, lines, commands = last_command(path)
     assert "score: column 'scores.exact_match' (it might be scores.f1: --score)" in lines
     assert "understood: 2 models, 2 topics, 10 items; 20 answers; right or wrong" in lines

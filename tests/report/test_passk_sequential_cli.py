@@ -5,15 +5,11 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from commands import run
 
 from skbench import SequentialComparison, pass_at_k
 from skbench.report.passk import passk
 from skbench.report.sequential import sequential
-
-
-def run(command, *arguments):
-    return CliRunner().invoke(command, [str(argument) for argument in arguments])
 
 
 @pytest.fixture

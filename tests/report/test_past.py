@@ -1,11 +1,9 @@
 """--past and --bank: earlier models in every command, and refusals in words."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
+from commands import parsed, run
 from skbench.stats.posterior import posterior_interval
 
 from skbench.bank import ItemBank, UnitLevelModel, choose_items, items_needed
@@ -17,16 +15,6 @@ from skbench.report.report import report
 
 N_TOPICS, N_ITEMS = 4, 40
 NEW = ["new a", "new b"]
-
-
-def run(command, *arguments):
-    return CliRunner().invoke(command, [str(argument) for argument in arguments])
-
-
-def parsed(command, *arguments):
-    result = run(command, *arguments, "--json")
-    assert result.exit_code == 0, result.stderr
-    return json.loads(result.stdout)
 
 
 @pytest.fixture(scope="module")
@@ -102,12 +90,11 @@ def test_what_was_used_is_told_and_the_new_models_are_left_out(files):
     assert "6 earlier models; 32 of the 160 items that they answered were asked here" in told
 
 
-def test_by_model_and_a_file_without_models(files, fitted, asked, tmp_path):
+def test_by_model_and_a_file_without_models(files, fitted, asked, written):
     found = parsed(estimate, files / "new.csv", "--past", files / "logs", "--by", "model")
     expected = fitted.estimate("model").value
     np.testing.assert_allclose([g["value"] for g in found["groups"]], expected, atol=1e-6)
-    one = tmp_path / "one.csv"
-    asked[asked["model"] == NEW[0]].drop(columns="model").to_csv(one, index=False)
+    one = written(asked[asked["model"] == NEW[0]].drop(columns="model"), "one.csv")
     found = parsed(estimate, one, "--past", files / "logs")
     expected = fitted.estimate(["model", "topic"]).to_frame()[:N_TOPICS]
     # Without the other model the draws are others: means of 2,000.

@@ -1,18 +1,17 @@
 """`skbench plan`: the formulas, from what is known or from a file."""
 
 import json
+from functools import partial
 
+import commands
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from skbench.comparison import compare_models, minimum_detectable_effect, required_items
 from skbench.report.plan import plan
 
-
-def run(*arguments):
-    return CliRunner().invoke(plan, [str(argument) for argument in arguments])
+run = partial(commands.run, plan)
 
 
 def plans(*arguments):
@@ -99,9 +98,8 @@ def test_file_brings_its_own_spread(file, pilot):
     assert more["required_items"] < found["required_items"]
 
 
-def test_single_answers_cannot_plan_repeats(pilot, tmp_path):
-    path = tmp_path / "single.csv"
-    pilot[pilot["run"] == 0].drop(columns="run").to_csv(path, index=False)
+def test_single_answers_cannot_plan_repeats(pilot, written):
+    path = written(pilot[pilot["run"] == 0].drop(columns="run"), "single.csv")
     result = run(path, "--effect", 0.1, "--cluster", "passage")
     assert "in clusters like these" in " ".join(result.stdout.split())
     result = run(path, "--effect", 0.1, "--repeats", 5)

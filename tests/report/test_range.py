@@ -40,9 +40,8 @@ def percentages(seed=0):
 
 
 @pytest.fixture
-def table(tmp_path):
-    path = tmp_path / "percent.csv"
-    percentages().to_csv(path, index=False)
+def table(written):
+    path = written(percentages(), "percent.csv")
     return path
 
 
@@ -62,9 +61,8 @@ def ends(result, name):
     return [r["low"] for r in rows], [r["high"] for r in rows]
 
 
-def test_differences_are_within_the_width_of_the_range(tmp_path):
-    path = tmp_path / "few.csv"
-    path.write_text("model,item,score\na,1,100\nb,1,0\na,2,90\nb,2,5\n")
+def test_differences_are_within_the_width_of_the_range(written):
+    path = written("model,item,score\na,1,100\nb,1,0\na,2,90\nb,2,5\n", "few.csv")
     (low,), (high,) = ends(run("compare", path, "a", "b", "--json"), "pairs")
     assert high > 100
     told = ends(run("compare", path, "a", "b", "--bounds", 0, 100, "--json"), "pairs")

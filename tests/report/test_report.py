@@ -4,9 +4,11 @@ import io
 import json
 import os
 import re
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 
+import commands
 import numpy as np
 import pandas as pd
 import pytest
@@ -29,9 +31,7 @@ from skbench.summaries import summarize_items
 PAGE = Path(__file__).parents[2] / "doc" / "user_guide" / "report.rst"
 TEMPLATES = Path(skbench.report.__file__).parent / "templates"
 
-
-def run(*arguments):
-    return CliRunner().invoke(report, [str(argument) for argument in arguments])
+run = partial(commands.run, report)
 
 
 @pytest.fixture(scope="module")
@@ -112,10 +112,9 @@ def test_numbers_in_print_are_those_in_json(file, document):
         assert [float(cell) for cell in cells[2:6]] == pytest.approx(numbers, abs=5e-4)
 
 
-def test_pairs_without_a_p_value_are_no_ties(tmp_path):
+def test_pairs_without_a_p_value_are_no_ties(tmp_path, written):
     rows = [f"{m},{t},{score}" for m, score in (("a", 1), ("b", 0)) for t in "st" for _ in range(9)]
-    path = tmp_path / "apart.csv"
-    path.write_text("\n".join(["model,topic,score", *rows]))
+    path = written("\n".join(["model,topic,score", *rows]), "apart.csv")
     result = run(path, "--json")
     assert [row["verdict"] for row in json.loads(result.stdout)["pairs"]] == ["unknown"]
     assert "Which of a and b is better is unknown (+1.000, unknown" in run(path).stdout
@@ -189,9 +188,8 @@ def test_one_model_without_a_model_column(tmp_path):
     assert result.exit_code == 3
 
 
-def test_models_on_different_items_are_warned_about(items, tmp_path):
-    path = tmp_path / "apart.csv"
-    items.assign(item=items["model"] + items["item"]).to_csv(path, index=False)
+def test_models_on_different_items_are_warned_about(items, written):
+    path = written(items.assign(item=items["model"] + items["item"]), "apart.csv")
     document = json.loads(run(path, "--json").stdout)
     assert {row["verdict"] for row in document["pairs"]} == {"unknown"}
     assert any("share no items with some others" in text for text in document["warnings"])

@@ -86,7 +86,7 @@ def test_browser_finds_no_fault(page):
     assert result.returncode == 0
 
 
-def test_browser_finds_what_was_broken(page, tmp_path):
+def test_browser_finds_what_was_broken(page, written):
     faults = {
         "<script>console.error('out of order')</script>": "console: out of order",
         "<script>noSuchFunction()</script>": "noSuchFunction is not defined",
@@ -94,8 +94,7 @@ def test_browser_finds_what_was_broken(page, tmp_path):
         "<a href='other.html'>more</a>": "there is no page other.html",
         "<p style='width: 900px'>wide</p>": "pixels wide on a telephone",
     }
-    path = tmp_path / "report.html"
-    path.write_text(page.read_text().replace("</body>", "".join(faults) + "</body>"))
+    path = written(page.read_text().replace("</body>", "".join(faults) + "</body>"), "report.html")
     result = checked(path)
     assert [problem for problem in faults.values() if problem not in result.stdout] == []
     assert result.returncode == 1

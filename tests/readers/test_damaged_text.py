@@ -40,12 +40,10 @@ def test_other_encodings_are_named_with_the_remedy(tmp_path, encoding, said):
             "line 3 has 4 fields, the header has 3. Put fields that hold the separator in double "
             "quotes, and remove lines above the header. Pass skip_bad_lines=True",
         ),
-        (
-            "# made by me\nmodel,item,score\na,1,1\na,2,0\n",
-            "line 2 has 3 fields, the header has 1. ",
-        ),
+        ("# made by me\nmodel,item,score\na,1,1\na,2,0\n",
+         "line 2 has 3 fields, the header has 1. "),
     ],
-)
+)  # fmt: skip
 def test_lines_that_are_too_long_are_named_with_the_remedy(tmp_path, text, said):
     assert said in message(saved(tmp_path, text))
 

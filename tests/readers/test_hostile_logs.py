@@ -41,15 +41,13 @@ BAD = {
     "truncated": (lambda line: line[: len(line) // 2], "the file ends in the middle of a record"),
     "not_utf8": (lambda line: line.replace(b"What", b"Wh\xe4t"), "(0xe4) is not UTF-8"),
     "duplicate": (lambda line: changed(line, doc_id=0), "repeats doc_id 0"),
-    "infinite": (
-        lambda line: changed(line, acc=math.inf),
-        "'acc' holds 'inf', not a finite number",
-    ),
+    "infinite": (lambda line: changed(line, acc=math.inf),
+        "'acc' holds 'inf', not a finite number"),
     "no_id": (lambda line: line.replace(b"doc_id", b"id"), "has no field 'doc_id'"),
     "no_object": (lambda line: b"17\n", "holds '17', not an object in braces"),
     "no_json": (lambda line: b"<html>\n", "Expecting value"),
     "deep": (lambda line: b'{"doc_id": ' + b"[" * 100_000 + b"\n", ""),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", BAD)

@@ -1,5 +1,6 @@
 """How tests run commands; commands on small files, for what all of them print alike."""
 
+import itertools
 import json
 
 import numpy as np
@@ -19,6 +20,13 @@ def parsed(command, *arguments):
     result = run(command, *arguments, "--json")
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
+
+
+def crossed(score, **levels):
+    """A table of all combinations of levels, with the score of each."""
+    cells = list(itertools.product(*levels.values()))
+    scores = [score(*cell) for cell in cells]
+    return pd.DataFrame(cells, columns=list(levels)).assign(score=scores)
 
 
 JUDGE = ["judge", "j.csv", "--judge", "autorater", "--human", "human"]

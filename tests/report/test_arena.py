@@ -2,7 +2,9 @@
 
 import json
 import shlex
+from functools import partial
 
+import commands
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,8 +27,8 @@ def votes():
     return pd.DataFrame({"model_a": names[first], "model_b": names[second], "y": y})
 
 
-def run(path, *options):
-    return CliRunner().invoke(arena, [str(path), *options])
+run = partial(commands.run, arena)
+parsed = partial(commands.parsed, arena)
 
 
 def document_of(table, path, *options):
@@ -106,7 +108,7 @@ def test_a_sentence_comes_first_and_the_judge_is_named_and_not_used(votes, tmp_p
     assert result.stdout.startswith("ada is the best of 3 models")
     assert "'prediction'" in result.stderr and "not used" in result.stderr
     plain, _ = document_of(table.drop(columns="prediction"), tmp_path / "p.csv")
-    assert json.loads(run(path, "--json").stdout)["models"] == plain["models"]
+    assert parsed(path)["models"] == plain["models"]
 
 
 def test_undecided_pairs_say_how_many_votes_decide(votes, written):

@@ -7,7 +7,7 @@ import shlex
 import numpy as np
 import pandas as pd
 import pytest
-from commands import run
+from commands import parsed, run
 
 from skbench.readers import read_items, read_with_notes
 from skbench.report.compare import compare
@@ -152,7 +152,7 @@ def test_percents_beside_shares_are_asked_about(written, command, column):
     # The report asks in its headline too, and among what to beware of.
     assert result.output.count(asked) == (3 if command is report else 1), result.output
     if command is report:
-        told = json.loads(run(report, path, "--json").stdout)
+        told = parsed(report, path)
         assert asked in told["warnings"][0] and asked in told["headline"][0]
     # One of right and wrong answers, all of them.
     assert "same unit" not in run(command, written(path.read_text().replace("100", "1"))).output
@@ -259,8 +259,8 @@ def test_blanks_of_logs_follow_missing(written):
 
 
 def test_plan_takes_percents(written):
-    as_share = json.loads(run(plan, "--effect", 0.05, "--accuracy", 0.7, "--json").stdout)
-    assert json.loads(run(plan, "--effect", "5%", "--accuracy", "70%", "--json").stdout) == as_share
+    as_share = parsed(plan, "--effect", 0.05, "--accuracy", 0.7)
+    assert parsed(plan, "--effect", "5%", "--accuracy", "70%") == as_share
     rng = np.random.default_rng(0)
     rows = [f"{m},{i},{x:.1f}" for m in "ab" for i, x in enumerate(rng.uniform(0, 100, 60))]
     path = written("\n".join(["model,id,accuracy", *rows]))

@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
-from commands import run
+from commands import parsed, run
+from writing import write
 
 from skbench._files import write_whole
 from skbench.datasets import make_items
@@ -33,9 +34,7 @@ def items():
 
 @pytest.fixture(scope="module")
 def file(items, tmp_path_factory):
-    path = tmp_path_factory.mktemp("forms") / "results.csv"
-    items.to_csv(path, index=False)
-    return path
+    return write(tmp_path_factory.mktemp("forms") / "results.csv", items)
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +96,7 @@ def test_spreadsheets_run_nothing_where_that_is_asked(evil_file, command):
 @pytest.mark.parametrize("command", [estimate, leaderboard, compare])
 def test_tables_of_papers_have_the_numbers_of_json(file, command):
     key = {estimate: "groups", leaderboard: "models", compare: "pairs"}[command]
-    numbers = [row["low"] for row in json.loads(run(command, file, "--json").stdout)[key]]
+    numbers = [row["low"] for row in parsed(command, file)[key]]
     markdown = run(command, file, "--markdown").stdout
     cells = [line.split(" | ") for line in markdown.splitlines() if line.startswith("| ")]
     assert len({len(row) for row in cells}) == 1 and "x0a" not in markdown
@@ -132,7 +131,7 @@ def test_summary_is_added_to_what_the_job_has_written(file, tmp_path):
 
 
 def test_headline_follows_from_the_verdicts(file):
-    document = json.loads(run(report, file, "--json").stdout)
+    document = parsed(report, file)
     best = document["ranking"]["may_be_best"]
     first, *others = document["headline"]
     assert all(name in first for name in best[:3])
@@ -156,7 +155,7 @@ def test_headline_begins_with_what_is_in_doubt(items, tmp_path):
     for table, doubt in cases:
         path, page = tmp_path / "doubtful.csv", tmp_path / "page.html"
         table.to_csv(path, index=False)
-        first = json.loads(run(report, path, "--json", "--html", page).stdout)["headline"][0]
+        first = parsed(report, path, "--html", page)["headline"][0]
         assert first.startswith("Check first: ") and doubt in first
         headline = re.search('<p class="headline">(.*?)</p>', page.read_text(), re.DOTALL)[1]
         assert html.unescape(headline).startswith(first)
@@ -187,11 +186,11 @@ def test_report_uses_features_or_says_that_it_does_not(items, tmp_path):
     without = run(report, path, "--json")
     assert "not used: hardness (--features)" in without.stderr
     assert json.loads(without.stdout)["features"] == []
-    with_it = json.loads(run(report, path, "--json", "--features", "hardness").stdout)
+    with_it = parsed(report, path, "--features", "hardness")
     assert with_it["features"] == ["hardness"]
     for options, rows in (([], json.loads(without.stdout)["groups"]),
                           (["--features", "hardness"], with_it["groups"])):  # fmt: skip
-        same = json.loads(run(estimate, path, "--json", *options).stdout)["groups"]
+        same = parsed(estimate, path, *options)["groups"]
         pd.testing.assert_frame_equal(pd.DataFrame(same), pd.DataFrame(rows))
 
 

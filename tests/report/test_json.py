@@ -80,10 +80,8 @@ CASES = [
         {"groups": ["model", *KEYS], "pairs": ["model_a", "model_b", *KEYS],
          "items": ["model", "item", "verdict"]},
     ),
-    (
-        ["metrics", "j.csv", "--truth", "other", "--prediction", "autorater", "--by", "topic"],
-        {"groups": ["metric", "group", "n", *KEYS], "extremes": ["metric", "extreme", *KEYS]},
-    ),
+    (["metrics", "j.csv", "--truth", "other", "--prediction", "autorater", "--by", "topic"],
+     {"groups": ["metric", "group", "n", *KEYS], "extremes": ["metric", "extreme", *KEYS]}),
     (["sequential", "r.csv", "model-0", "model-1"], {"pairs": ["model_a", "model_b", *KEYS[:3]]}),
     (["sequential", "r.csv", "model-0", "--target", "0.5"], {"models": ["model", *KEYS[:3]]}),
     (["arena", "v.csv"], {"models": ["model", "rank_low", "rank_high", "ties", "n", *KEYS]}),

@@ -3,12 +3,13 @@
 import io
 import json
 
+import commands
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 from scipy.stats import t
 from sklearn.linear_model import LinearRegression
+from writing import write
 
 from skbench import EmpiricalBayes
 from skbench.datasets import make_judged_items
@@ -16,11 +17,13 @@ from skbench.ppi import ChainRulePPI, ClassicalMean, GroupedPPI, PPIMean
 from skbench.report.judge import judge
 from skbench.report.labeled_rows import read_judged
 
+COLUMNS = ["--judge", "autorater", "--human", "human"]
+
 
 def run(file, *arguments):
     """Run the command in this process."""
-    columns = [] if "--judge" in arguments else ["--judge", "autorater", "--human", "human"]
-    return CliRunner().invoke(judge, [str(part) for part in (file, *columns, *arguments)])
+    columns = [] if "--judge" in arguments else COLUMNS
+    return commands.run(judge, file, *columns, *arguments)
 
 
 def groups_of(result):
@@ -37,9 +40,7 @@ def items():
 
 @pytest.fixture(scope="module")
 def file(items, tmp_path_factory):
-    path = tmp_path_factory.mktemp("judged") / "judged.csv"
-    items.to_csv(path, index=False)
-    return path
+    return write(tmp_path_factory.mktemp("judged") / "judged.csv", items)
 
 
 # One benchmark ----------------------------------------------------------------------
@@ -100,7 +101,7 @@ def test_the_report_says_it_in_words(file, items):
 )
 def test_method_suits_the_data(items, written, changed, arguments, method):
     path = written(items.assign(**changed))
-    assert json.loads(run(path, "--json", *arguments).stdout)["method"] == method
+    assert commands.parsed(judge, path, *COLUMNS, *arguments)["method"] == method
 
 
 def test_groups_of_many_labels_keep_the_chain_rule(written):
@@ -355,27 +356,18 @@ def test_ids_that_repeat_or_do_not_match_are_refused(two_files, written):
     ("changed", "arguments", "words"),
     [
         ({}, ("--judge", "em", "--human", "human"), "has no column 'em'"),
-        (
-            {},
-            ("--judge", "autorater", "--human", "truth"),
-            "has no column 'truth'. Its columns are: topic, item",
-        ),
-        (
-            {"human": np.nan},
-            (),
-            "none of the 1200 rows with a verdict in 'autorater' has a label in 'human'",
-        ),
+        ({}, ("--judge", "autorater", "--human", "truth"),
+         "has no column 'truth'. Its columns are: topic, item"),
+        ({"human": np.nan}, (),
+         "none of the 1200 rows with a verdict in 'autorater' has a label in 'human'"),
         ({"human": "maybe"}, (), "human labels must be numbers or words such as yes and no"),
-        (
-            {"topic": None},
-            ("--by", "topic"),
-            "column 'topic' has no name in 1200 of 1200 rows, the first is row 1",
-        ),
+        ({"topic": None}, ("--by", "topic"),
+         "column 'topic' has no name in 1200 of 1200 rows, the first is row 1"),
         ({"autorater": lambda t: "v" + t["item"]}, (), "holds 1200 different words"),
         ({"autorater": np.inf}, (), "infinite"),
         ({"topic": lambda t: t["item"]}, ("--by", "topic"), "No group has two labels"),
     ],
-)
+)  # fmt: skip
 def test_data_errors_take_one_line_and_exit_1(items, written, changed, arguments, words):
     result = run(written(items.assign(**changed)), *arguments)
     assert result.exit_code == 1
@@ -390,12 +382,10 @@ def test_data_errors_take_one_line_and_exit_1(items, written, changed, arguments
         (["--judge", "a"], "Missing option '--human'"),
         (["--judge", "a", "--human", "b", "--labels", "l.csv"], "--labels and --id go together."),
         (["--judge", "a", "--human", "b", "--json", "--csv"], "--json and --csv exclude"),
-        (
-            ["--judge", "a", "--human", "b", "--confidence-level", "95"],
-            "is not strictly between 0 and 1",
-        ),
+        (["--judge", "a", "--human", "b", "--confidence-level", "95"],
+         "is not strictly between 0 and 1"),
     ],
-)
+)  # fmt: skip
 def test_usage_errors_exit_2(arguments, words):
     result = run("x.csv", *arguments)
     assert result.exit_code == 2

@@ -12,6 +12,7 @@ from skbench import judge_agreement
 from skbench.report.judge import judge
 
 run = partial(commands.run, judge)
+parsed = partial(commands.parsed, judge)
 
 
 @pytest.fixture
@@ -59,7 +60,7 @@ def test_event_counts_one_word(written):
     path = written(pd.DataFrame({"human": human, "judge": verdict}), "words.csv")
     arguments = (path, "--judge", "judge", "--human", "human")
     assert "--event WORD" in run(*arguments).stderr
-    found = json.loads(run(*arguments, "--event", "Good", "--json").stdout)["groups"][0]
+    found = parsed(*arguments, "--event", "Good")["groups"][0]
     assert found["value"] == pytest.approx(np.mean(human == "good"))
     assert found["judge"] == pytest.approx(np.mean(verdict == "good"))
     wrong = run(*arguments, "--event", "great")
@@ -75,7 +76,7 @@ def test_pairs_of_models_and_who_was_shown_first(written):
     rows = pd.DataFrame({"human": human, "judge": judged, "shown": first})
     path = written(rows, "arena.csv")
     arguments = (path, "--judge", "judge", "--human", "human")
-    found = json.loads(run(*arguments, "--json").stdout)["groups"][0]
+    found = parsed(*arguments)["groups"][0]
     expected = np.mean(human == "model_a") - np.mean(human == "model_b")
     assert found["value"] == pytest.approx(expected)
     card = run(*arguments, "--card", "--first", "shown", "--event", "model_a", "--json")

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from writing import write
 
 from skbench.comparison import leaderboard as ranked
 from skbench.datasets import make_items
@@ -19,6 +20,7 @@ from skbench.report.leaderboard import leaderboard
 from skbench.tasks import MeanRankScore
 
 run = partial(commands.run, leaderboard)
+parsed = partial(commands.parsed, leaderboard)
 
 
 @pytest.fixture(scope="module")
@@ -29,14 +31,14 @@ def items():
 
 @pytest.fixture(scope="module")
 def file(items, tmp_path_factory):
-    path = tmp_path_factory.mktemp("board") / "results.csv"
-    items[["model", "topic", "item", "score"]].to_csv(path, index=False)
-    return path
+    return write(
+        tmp_path_factory.mktemp("board") / "results.csv", items[["model", "topic", "item", "score"]]
+    )
 
 
 @pytest.mark.parametrize("topics", [None, "topic"])
 def test_json_holds_what_the_function_says(file, items, topics):
-    document = json.loads(run(file, "--json", *(["--topics", topics] if topics else [])).stdout)
+    document = parsed(file, *(["--topics", topics] if topics else []))
     expected = ranked(items, topics=topics).to_frame()
     found = pd.DataFrame(document["models"]).set_index("model")
     found = found.assign(ties=found["ties"].map("".join)).rename(columns={"value": "estimate"})
@@ -143,7 +145,7 @@ def test_a_wide_file_may_have_clusters_and_no_items(tmp_path):
     rng = np.random.default_rng(0)
     wide = pd.DataFrame(rng.integers(0, 2, (40, 3)), columns=["o1", "o3", "gpt-4"])
     wide.assign(passage_id=np.arange(40) // 4).to_csv(tmp_path / "wide.csv", index=False)
-    document = json.loads(run(tmp_path / "wide.csv", "--json").stdout)
+    document = parsed(tmp_path / "wide.csv")
     found = pd.DataFrame(document["models"]).set_index("model").loc[wide.columns]
     np.testing.assert_allclose(found["value"], wide.mean())
     # Clusters of one size: the standard error is that of the mean of their means.
@@ -155,7 +157,7 @@ EUROEVAL = Path(__file__).parents[1] / "readers" / "fixtures" / "euroeval" / "ve
 
 
 def test_euroeval_is_ranked_by_mean_rank_scores(tmp_path):
-    document = json.loads(run(EUROEVAL, "--json").stdout)
+    document = parsed(EUROEVAL)
     rows = read_items(EUROEVAL)
     sets = MeanRankScore().fit(rows).rank_sets()
     found = pd.DataFrame(document["models"]).set_index("model")

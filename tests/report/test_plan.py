@@ -1,21 +1,22 @@
 """`skbench plan`: the formulas, from what is known or from a file."""
 
-import json
 from functools import partial
 
 import commands
 import numpy as np
 import pandas as pd
 import pytest
+from writing import write
 
 from skbench.comparison import compare_models, minimum_detectable_effect, required_items
 from skbench.report.plan import plan
 
 run = partial(commands.run, plan)
+parsed = partial(commands.parsed, plan)
 
 
 def plans(*arguments):
-    return json.loads(run(*arguments, "--json").stdout)["plans"]
+    return parsed(*arguments)["plans"]
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +35,7 @@ def pilot():
 
 @pytest.fixture(scope="module")
 def file(pilot, tmp_path_factory):
-    path = tmp_path_factory.mktemp("pilot") / "pilot.csv"
-    pilot.to_csv(path, index=False)
-    return path
+    return write(tmp_path_factory.mktemp("pilot") / "pilot.csv", pilot)
 
 
 def test_items_by_correlation():
@@ -110,17 +109,13 @@ def test_single_answers_cannot_plan_repeats(pilot, written):
 DATA_ERRORS = [
     (["--effect", 0, "--accuracy", 0.5], "effect is 0"),
     (["--effect", 0.1, "--accuracy", 0.5, "--noise", 0.3], "more than all of the variance"),
-    (
-        ["--effect", 0.1, "--accuracy", 0.5, "--noise", 0.2, "--correlation", 0.9],
-        "leaves no room for a correlation of 0.9",
-    ),
+    (["--effect", 0.1, "--accuracy", 0.5, "--noise", 0.2, "--correlation", 0.9],
+     "leaves no room for a correlation of 0.9"),
     (["--effect", 1.5, "--accuracy", 0.7], "differ by at most 0.7."),
     (["--items", 1, "--accuracy", 0.5], "1 items show no difference that is possible"),
-    (
-        ["--effect", 0.1, "--accuracy", 0.5, "--cluster-size", 5, "--icc", -0.9],
-        "must be above -0.25.",
-    ),
-]
+    (["--effect", 0.1, "--accuracy", 0.5, "--cluster-size", 5, "--icc", -0.9],
+     "must be above -0.25."),
+]  # fmt: skip
 USAGE_ERRORS = [
     (["--accuracy", 0.5], "Give --effect or --items"),
     (["--accuracy", 0.5, "--effect", 0.1, "--items", 9], "Give --effect or --items"),

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from writing import write
 
 import skbench.report
 from skbench.comparison import compare_models, leaderboard
@@ -32,6 +33,7 @@ PAGE = Path(__file__).parents[2] / "doc" / "user_guide" / "report.rst"
 TEMPLATES = Path(skbench.report.__file__).parent / "templates"
 
 run = partial(commands.run, report)
+parsed = partial(commands.parsed, report)
 
 
 @pytest.fixture(scope="module")
@@ -43,14 +45,12 @@ def items():
 
 @pytest.fixture(scope="module")
 def file(items, tmp_path_factory):
-    path = tmp_path_factory.mktemp("report") / "results.csv"
-    items.to_csv(path, index=False)
-    return path
+    return write(tmp_path_factory.mktemp("report") / "results.csv", items)
 
 
 @pytest.fixture(scope="module")
 def document(file):
-    return json.loads(run(file, "--json").stdout)
+    return parsed(file)
 
 
 def test_groups_are_those_of_the_estimator(document, items):
@@ -190,7 +190,7 @@ def test_one_model_without_a_model_column(tmp_path):
 
 def test_models_on_different_items_are_warned_about(items, written):
     path = written(items.assign(item=items["model"] + items["item"]), "apart.csv")
-    document = json.loads(run(path, "--json").stdout)
+    document = parsed(path)
     assert {row["verdict"] for row in document["pairs"]} == {"unknown"}
     assert any("share no items with some others" in text for text in document["warnings"])
     told = document["headline"]
@@ -212,7 +212,7 @@ def test_equal_totals_are_a_tie_that_no_items_decide(tmp_path):
     path.write_text("model,item,epoch,score\n" + "\n".join(rows))
     text = " ".join(run(path).stdout.split())
     assert "; no number of items would decide if that is the true difference." in text
-    (pair,) = json.loads(run(path, "--json").stdout)["pairs"]
+    (pair,) = parsed(path)["pairs"]
     assert (pair["value"], pair["more_items"]) == (0, None)
 
 
@@ -224,7 +224,7 @@ def test_one_model_with_one_item_stops_nothing(items, tmp_path):
     assert result.exit_code == 0, result.stderr
     text = " ".join(result.stdout.split())
     assert "1 of 4 models have a single item, such as 'single': their spread is unknown" in text
-    models = json.loads(run(path, "--json").stdout)["models"]
+    models = parsed(path)["models"]
     (row,) = [row for row in models if row["model"] == "single"]
     assert (row["rank_low"], row["rank_high"], row["standard_error"]) == (1, 4, None)
 
@@ -240,7 +240,7 @@ def test_intervals_of_right_and_wrong_in_clusters_stay_in_range(tmp_path):
         for item in range(5)
     ]
     path.write_text("model,topic,item,cluster,score\n" + "\n".join(rows))
-    document = json.loads(run(path, "--json").stdout)
+    document = parsed(path)
     for name, least in (("groups", 0), ("models", 0), ("pairs", -1)):
         rows = pd.DataFrame(document[name])
         assert rows["low"].min() >= least and rows["high"].max() <= 1
@@ -258,7 +258,7 @@ def test_items_without_topics(items, tmp_path):
     text = run(path, "--html", page).stdout
     assert text.startswith("540 scores read from plain.csv: 3 models, 180 items\n")
     assert "\nModels\n" in text
-    document = json.loads(run(path, "--json").stdout)
+    document = parsed(path)
     assert [document[f"n_{name}"] for name in ("models", "topics", "items", "scores")] == [
         3,
         0,
@@ -274,7 +274,7 @@ def test_small_topics_are_warned_about(items, tmp_path):
     first = items["topic"] == items["topic"].iloc[0]
     few = items[~first | (items.groupby(["model", "topic"]).cumcount() < 3)]
     few.to_csv(path, index=False)
-    document = json.loads(run(path, "--json").stdout)
+    document = parsed(path)
     assert any(text.startswith("3 of 36 groups have fewer than 5") for text in document["warnings"])
 
 
@@ -395,7 +395,7 @@ def test_rows_of_a_table_with_a_column_per_model_are_items(items, tmp_path):
     wide = items.pivot(index="item", columns="model", values="score").reset_index(drop=True)
     path, page = tmp_path / "wide.csv", tmp_path / "wide.html"
     wide.to_csv(path, index=False)
-    document = json.loads(run(path, "--models", "model-*", "--json", "--html", page).stdout)
+    document = parsed(path, "--models", "model-*", "--html", page)
     assert document["n_items"] == len(embedded(page.read_text())["items"]) == 180
     assert not any("same items" in text for text in document["warnings"])
     result = CliRunner().invoke(compare, [str(path), "--models", "model-*", "--json"])
@@ -411,14 +411,12 @@ def test_title_names_data_date_models_and_past(file, items, tmp_path, monkeypatc
     for options, past in ([], "none"), (["--past", earlier], "3 earlier models"):
         run(file, *options, "--html", page)
         text = page.read_text()
-        names = ", ".join(
-            row["model"] for row in json.loads(run(file, *options, "--json").stdout)["models"]
-        )
+        names = ", ".join(row["model"] for row in parsed(file, *options)["models"])
         assert "<title>results.csv, 3 models, 1970-01-02: skbench report</title>" in text
         assert f"<dt>Models</dt><dd>{names}</dd><dt>Past</dt><dd>{past}</dd>" in text
         markdown = run(file, *options, "--markdown").stdout
         assert f"- Models: {names}\n- Past: {past}\n" in markdown
-    document = json.loads(run(file, "--json").stdout)
+    document = parsed(file)
     assert (document["data"], document["date"]) == ("results.csv", "1970-01-02")
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
     assert "SOURCE_DATE_EPOCH is 'yesterday'" in run(file).stderr
@@ -493,7 +491,7 @@ def test_one_group_keeps_its_direct_estimate(tmp_path):
     pd.DataFrame({"model": "m", "topic": "t", "item": range(8), "score": scores}).to_csv(
         path, index=False
     )
-    document = json.loads(run(path, "--json").stdout)
+    document = parsed(path)
     (row,) = document["groups"]
     assert (row["value"], row["low"]) == (row["direct"], row["direct_low"])
     assert any(
@@ -506,7 +504,7 @@ def test_direct_estimates_do_not_lean_on_other_groups(tmp_path):
     path = tmp_path / "few.csv"
     table = pd.DataFrame({"model": "m", "topic": "t", "item": range(4), "score": [1, 1, 0, 1]})
     table.to_csv(path, index=False)
-    few, small = json.loads(run(path, "--json").stdout)["warnings"]
+    few, small = parsed(path)["warnings"]
     assert few.startswith("There is 1 group, too few to learn from one another")
     assert small.endswith("their own means say next to nothing.")
 
@@ -529,7 +527,7 @@ def test_names_are_text_in_json_whatever_they_look_like(tmp_path):
     path = tmp_path / "numbers.csv"
     rows = [f"{m},{k},{k}{i},{i * m % 3 % 2}" for m in (1, 2) for k in (9, 10) for i in range(8)]
     path.write_text("model,topic,item,score\n" + "\n".join(rows))
-    document = json.loads(run(path, "--json").stdout)
+    document = parsed(path)
     tables = [document[name] for name in ("groups", "models", "pairs")]
     for command, name, options in (
         (estimate, "groups", ["--method", "direct"]),

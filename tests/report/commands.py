@@ -71,14 +71,14 @@ def write_files(folder):
     past = make_items(n_models=6, n_topics=4, n_items=12, random_state=1).items
     one = items[items["model"] == "model-0"]
     rng = np.random.default_rng(0)
-    cells = pd.MultiIndex.from_product([["ada", "bob"], range(20), range(4)])
-    runs = cells.set_names(["model", "item", "epoch"]).to_frame(index=False)
-    runs["score"] = rng.integers(2, size=160)
+    levels = {"model": ["ada", "bob"], "item": range(20), "epoch": range(4)}
+    runs = crossed(lambda *cell: rng.integers(2), **levels)
+    pairs = rng.permuted(np.tile(["ada", "bob"], (60, 1)), axis=1)
+    votes = pd.DataFrame(pairs, columns=["model_a", "model_b"])
     judged = make_judged_items(12, 30, 8, random_state=0).items.rename(columns={"group": "topic"})
     judged["other"] = np.where(judged.index % 5 == 0, 1 - judged["autorater"], judged["autorater"])
     counts = items.groupby(["model", "topic"])["score"].agg(n="size", k="sum").reset_index()
-    sets = pd.MultiIndex.from_product([["x", "y", "z"], ["d1", "d2", "d3"]])
-    means = sets.set_names(["model", "dataset"]).to_frame(index=False)
+    means = crossed(lambda *cell: rng.random(), model="xyz", dataset=["d1", "d2", "d3"])
     tables = {
         "r": items.iloc[1:],
         "percent": items.assign(score=100 * items["score"] * rng.random(len(items))),
@@ -90,7 +90,8 @@ def write_files(folder):
         "runs_b": runs[runs["model"] == "bob"],
         "j": judged,
         "counts": counts,
-        "means": means.assign(mean=rng.random(9), ci=0.02),
+        "means": means.rename(columns={"score": "mean"}).assign(ci=0.02),
+        "v": votes.assign(winner=rng.integers(2, size=60)),
     }
     for name, table in tables.items():
         table.to_csv(folder / f"{name}.csv", index=False)

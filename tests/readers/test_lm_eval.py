@@ -4,32 +4,32 @@ import gzip
 import json
 import math
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
+import reading
 from make_fixtures import QUESTIONS
+from reading import message, said
+from writing import write, write_lines
 
 from skbench.readers import read_items, read_with_notes
 
-FOLDER = Path(__file__).parent / "fixtures" / "lm_eval"
+FOLDER = reading.FOLDER / "lm_eval"
 SUMMARIES = sorted((FOLDER / "two_models").glob("*/results_*.json"))
-
-
-def said(read):
-    return " | ".join(read.notes)
 
 
 def samples(folder, pattern="samples_*"):
     return sorted(folder.rglob(pattern))
 
 
+NO_TEXT = {"target": "", "resps": [], "filtered_resps": []}
+
+
 def of_choices(folder, texts):
     """A log of one question with choices of these likelihoods."""
-    line = {"doc_id": 0, "resps": [], "filtered_resps": [[text, "False"] for text in texts]}
-    path = folder / "samples_law.jsonl"
-    path.write_text(json.dumps(line | {"target": "", "acc": 1.0}))
-    return read_items(path)
+    choices = {"filtered_resps": [[text, "False"] for text in texts]}
+    line = NO_TEXT | choices | {"doc_id": 0, "acc": 1.0}
+    return read_items(write_lines(folder / "samples_law.jsonl", line))
 
 
 @pytest.mark.parametrize(
@@ -80,10 +80,8 @@ def test_first_filter_and_first_metric_are_taken_and_said():
 
 
 def test_unknown_filter_and_metric():
-    with pytest.raises(ValueError):
-        read_items(samples(FOLDER / "two_models", "samples_free*"), filter="x")
-    with pytest.raises(ValueError):
-        read_items(samples(FOLDER / "two_models", "samples_sums*"), score="f1")
+    for files, options in (("samples_free*", {"filter": "x"}), ("samples_sums*", {"score": "f1"})):
+        message(samples(FOLDER / "two_models", files), **options)
 
 
 def test_a_metric_that_some_tasks_lack():
@@ -91,21 +89,17 @@ def test_a_metric_that_some_tasks_lack():
     assert "score 'acc' taken in 2 topics, not acc_norm (score=)" in said(read_with_notes(folder))
     two = [path for path in samples(folder) if "free" not in path.name]
     assert "score 'acc' taken in 2 topics, not acc_norm (score=)" in said(read_with_notes(two))
-    with pytest.raises(ValueError) as error:
-        read_items(folder, score="acc_norm")
-    assert str(error.value) == (
+    assert message(folder, score="acc_norm") == (
         "1 of 3 topics, first 'free_sums', have no score 'acc_norm' in all their files, only "
         "exact_match. Leave out the files that lack it, or pass another score=."
     )
-    with pytest.raises(ValueError, match="3 of 3 topics"):
-        read_items(folder, score="f1")
+    assert "3 of 3 topics" in message(folder, score="f1")
 
 
 def write_samples(folder, *values, metric="acc"):
-    scores = {metric: None, "f1": 0.5}
-    common = {"target": "", "resps": [], "filtered_resps": [], **scores}
+    common = NO_TEXT | {metric: None, "f1": 0.5}
     lines = [common | {"doc_id": i, metric: value} for i, value in enumerate(values)]
-    (folder / "samples_x.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    write_lines(folder / "samples_x.jsonl", *lines)
     return folder
 
 
@@ -113,8 +107,7 @@ def test_one_value_that_is_no_number_takes_no_metric_away(tmp_path):
     write_samples(tmp_path, 1.0, "N/A", 0.0)
     assert "1 cells of 'acc' say 'n/a': no answer" in said(read_with_notes(tmp_path))
     write_samples(tmp_path, 1.0, "good", 0.0)
-    with pytest.raises(ValueError, match="not a finite number"):
-        read_items(tmp_path)
+    assert "not a finite number" in message(tmp_path)
     read = read_with_notes(tmp_path, skip_bad_lines=True)
     assert read.items["score"].tolist() == [1.0, 0.0]
     assert "skipped 1 bad line (line 2: 'acc' holds 'good'" in said(read)
@@ -122,9 +115,7 @@ def test_one_value_that_is_no_number_takes_no_metric_away(tmp_path):
 
 
 def test_task_without_a_metric_that_is_a_number(tmp_path):
-    write_samples(tmp_path, "good", "bad", metric="f1")
-    with pytest.raises(ValueError):
-        read_items(tmp_path)
+    message(write_samples(tmp_path, "good", "bad", metric="f1"))
 
 
 @pytest.mark.parametrize("name", ["samples_sums_2026-01-01T00-00-00.0.jsonl.gz", "sums.jsonl.gz"])
@@ -168,8 +159,7 @@ def test_two_runs_of_one_name_are_never_merged():
     assert "answer the same topics: kept apart as ours/alpha (" in said(read)
     renamed = read_items(paths, model={names[0]: "first", names[1]: "second"})
     assert set(renamed["model"]) == {"first", "second"}
-    with pytest.raises(ValueError, match="twice"):
-        read_items(paths, model=dict.fromkeys(names, "same"))
+    assert "twice" in message(paths, model=dict.fromkeys(names, "same"))
 
 
 def test_runs_that_differ_in_settings_are_no_one_model(tmp_path):
@@ -184,12 +174,10 @@ def test_runs_that_differ_in_settings_are_no_one_model(tmp_path):
 
 
 def test_model_argument():
-    folder = FOLDER / "two_models"
-    with pytest.raises(ValueError):
-        read_items(folder, model="mine")
-    with pytest.raises(ValueError):
-        read_items(folder, model={"gamma": "c"})
-    assert set(read_items(folder / "ours__beta", model="mine")["model"]) == {"mine"}
+    for wrong in ("mine", {"gamma": "c"}):
+        message(FOLDER / "two_models", model=wrong)
+    items = read_items(FOLDER / "two_models" / "ours__beta", model="mine")
+    assert set(items["model"]) == {"mine"}
 
 
 def test_fields_of_the_document_as_topic_and_cluster():
@@ -197,8 +185,7 @@ def test_fields_of_the_document_as_topic_and_cluster():
     items = read_items(file, topic="doc.answer", cluster="doc.page")
     assert items["topic"].tolist() == list(QUESTIONS["capitals"].values())
     assert items["cluster"].tolist() == [0, 0, 1, 1, 2, 2]
-    with pytest.raises(ValueError, match="label"):
-        read_items(file, cluster="doc.nothing")
+    assert "label" in message(file, cluster="doc.nothing")
 
 
 @pytest.mark.parametrize("field", ["topic", "cluster"])
@@ -212,7 +199,7 @@ def test_other_text_under_the_same_number_is_another_item(tmp_path):
     file = samples(tmp_path / "ours__beta", "samples_sums*")[0]
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     lines[1]["doc_hash"] = "0" * 64
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    write_lines(file, *lines)
     read = read_with_notes(tmp_path)
     assert "1 items bear the same number but not the same text" in said(read)
     sums = read.items[read.items["topic"] == "sums"].groupby("model")["item"].apply(set)
@@ -257,21 +244,12 @@ def test_fewer_samples_than_the_summary_speaks_of(tmp_path):
 
 
 def test_metrics_that_are_no_numbers_or_better_when_low_are_passed_over(tmp_path):
-    lines = [
-        {"doc_id": i, "target": "", "resps": [], "filtered_resps": [], "metrics": ["bleu", "ppl", "f1"],
-         "bleu": ["a", "b"], "ppl": 3.0, "f1": i / 10}
-        for i in range(4)
-    ]  # fmt: skip
-    (tmp_path / "samples_x_2026-01-01T00-00-00.0.jsonl").write_text(
-        "\n".join(map(json.dumps, lines))
-    )
-    about = {
-        "results": {},
-        "configs": {},
-        "model_name": "m",
-        "higher_is_better": {"x": {"ppl": False}},
-    }
-    (tmp_path / "results_2026-01-01T00-00-00.0.json").write_text(json.dumps(about))
+    scores = {"metrics": ["bleu", "ppl", "f1"], "bleu": ["a", "b"], "ppl": 3.0}
+    lines = [NO_TEXT | scores | {"doc_id": i, "f1": i / 10} for i in range(4)]
+    write_lines(tmp_path / "samples_x_2026-01-01T00-00-00.0.jsonl", *lines)
+    about = {"results": {}, "configs": {}, "model_name": "m"}
+    about["higher_is_better"] = {"x": {"ppl": False}}
+    write(tmp_path / "results_2026-01-01T00-00-00.0.json", about)
     read = read_with_notes(tmp_path)
     np.testing.assert_array_equal(read.items["score"], [0, 0.1, 0.2, 0.3])
     assert read.columns["score"] == "f1"

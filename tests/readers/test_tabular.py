@@ -207,8 +207,7 @@ def test_features_go_with_labels_that_are_one_number(written):
     table = written("topic,length\n3.10,20\n3.1,10\n", "features.csv")
     with pytest.raises(TypeError):
         read_features(table, read.items)
-    features = read_features(table, read.columns)
-    assert features["topic"].tolist() == ["3.10", "3.1"]
+    assert read_features(table, read.columns)["topic"].tolist() == ["3.10", "3.1"]
 
 
 def test_labels_of_a_folder_are_of_one_kind(tmp_path):

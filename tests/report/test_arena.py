@@ -112,8 +112,7 @@ def test_a_sentence_comes_first_and_the_judge_is_named_and_not_used(votes, tmp_p
 
 
 def test_undecided_pairs_say_how_many_votes_decide(votes, written):
-    path = written(votes.iloc[:24].rename(columns={"y": "winner"}), "v.csv")
-    result = run(path)
+    result = run(written(votes.iloc[:24].rename(columns={"y": "winner"}), "v.csv"))
     assert "may be the best of 3 models" in result.stdout.splitlines()[0]
     assert "more votes between ada and" in " ".join(result.stdout.split())
 

@@ -172,8 +172,7 @@ def test_human_labels_beside_verdicts_go_to_judge(written):
 
 
 def test_judge_guesses_clusters(written):
-    rng = np.random.default_rng(0)
-    hard = rng.random(60) < 0.5
+    hard = np.random.default_rng(0).random(60) < 0.5
     levels = {"system": range(5), "question_id": range(60)}
     path = written(crossed(lambda s, i: 1 - hard[i], **levels).assign(human=lambda t: t["score"]))
     result = run(judge, path, "--judge", "score", "--human", "human", "--json")

@@ -91,8 +91,7 @@ def test_letters_of_many_ties_can_be_read_back(written):
     """Beyond z letters are pairs: as one string nobody could take them apart."""
     rng = np.random.default_rng(0)
     table = crossed(lambda m, i: rng.random() < 0.05 + 0.01 * m, model=range(90), item=range(250))
-    path = written(table.astype({"score": int}))
-    models = commands.parsed(leaderboard, path)["models"]
+    models = commands.parsed(leaderboard, written(table.astype({"score": int})))["models"]
     assert any(len(letter) > 1 for row in models for letter in row["ties"])
     for a in models[::9]:
         for b in models[::9]:

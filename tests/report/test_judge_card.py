@@ -23,8 +23,7 @@ def file(written):
     for name, error in (("j1", 0.1), ("j2", 0.3)):
         rows[name] = np.where(rng.random(200) < error, ~human, human) * 1
     rows.loc[120:, "human"] = rows.loc[150:, "j2"] = None
-    path = written(rows, "judged.csv")
-    return path
+    return written(rows, "judged.csv")
 
 
 def test_json_is_the_function(file):
@@ -74,8 +73,7 @@ def test_pairs_of_models_and_who_was_shown_first(written):
     first = winner[rng.integers(0, 2, 300)]
     judged = np.where(rng.random(300) < 0.3, first, human)
     rows = pd.DataFrame({"human": human, "judge": judged, "shown": first})
-    path = written(rows, "arena.csv")
-    arguments = (path, "--judge", "judge", "--human", "human")
+    arguments = (written(rows, "arena.csv"), "--judge", "judge", "--human", "human")
     found = parsed(*arguments)["groups"][0]
     expected = np.mean(human == "model_a") - np.mean(human == "model_b")
     assert found["value"] == pytest.approx(expected)

@@ -30,8 +30,7 @@ def rows():
 
 @pytest.fixture
 def file(rows, written):
-    path = written(rows, "predictions.csv")
-    return path
+    return written(rows, "predictions.csv")
 
 
 def parsed(*arguments):
@@ -100,8 +99,7 @@ def test_words_are_labels_too(rows, tmp_path, file):
     ids=["truth", "prediction", "by", "positive", "auc"],
 )  # fmt: skip
 def test_what_is_open_is_asked_with_commands_that_work(rows, written, change, arguments, mended):
-    path = written(change(rows), "open.csv")
-    result = run(path, *arguments)
+    result = run(written(change(rows), "open.csv"), *arguments)
     assert result.exit_code == 1 and not result.stdout
     commands = [line for line in result.stderr.splitlines() if line.startswith("skbench metrics")]
     for part in mended:
@@ -124,8 +122,7 @@ def test_what_is_open_is_asked_with_commands_that_work(rows, written, change, ar
     ids=" ".join,
 )
 def test_what_is_wrong_is_said_in_one_line(rows, written, arguments):
-    path = written(rows.assign(constant="x"), "wrong.csv")
-    result = run(path, *arguments)
+    result = run(written(rows.assign(constant="x"), "wrong.csv"), *arguments)
     assert result.exit_code == 1 and not result.stdout
     assert result.stderr.splitlines()[-1].startswith("skbench: ")
 
@@ -141,8 +138,7 @@ def test_blank_cells_are_left_out_and_counted(rows, written):
 
 def test_a_group_without_positives_is_named(rows, tmp_path):
     path = tmp_path / "none.csv"
-    lacking = (rows["region"] == "east") & (rows["y_true"] == 1)
-    rows[~lacking].to_csv(path, index=False)
+    rows[~((rows["region"] == "east") & (rows["y_true"] == 1))].to_csv(path, index=False)
     result = run(path, "--by", "region", "--metric", "tpr")
     assert "east" in result.stderr and "east" not in result.stdout
 

@@ -121,8 +121,7 @@ def test_passk_leaves_out_items_with_too_few_answers_where_it_is_told_to(written
     done = pasted(refused.stderr.strip().splitlines()[-1])
     assert done.exit_code == 0, done.output
     assert "left out" in done.stderr
-    whole = table[table["task_id"] != "c"]
-    whole.to_csv(path, index=False)
+    table[table["task_id"] != "c"].to_csv(path, index=False)
     assert CliRunner().invoke(passk, [str(path), "-k", "2"]).stdout == done.stdout
 
 

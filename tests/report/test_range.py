@@ -41,8 +41,7 @@ def percentages(seed=0):
 
 @pytest.fixture
 def table(written):
-    path = written(percentages(), "percent.csv")
-    return path
+    return written(percentages(), "percent.csv")
 
 
 def lm_eval_log(folder, score):
@@ -82,8 +81,7 @@ def test_a_range_that_is_told(table, command, options, name):
     found = np.array(ends(told, name))
     assert found.min() >= 0 and found.max() <= 100
     # One worst case more of direct scores widens, and bounds cut.
-    widened = name == "models" or "direct" in options
-    assert widened or found.tolist() == cut.tolist()
+    assert (name == "models" or "direct" in options) or found.tolist() == cut.tolist()
     assert np.mean(found[1] - found[0]) >= np.mean(cut[1] - cut[0])
     assert "--bounds" not in told.stderr
     wrong = run(command, table, *options, "--bounds", 0, 90)

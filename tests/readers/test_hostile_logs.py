@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from reading import FOLDER, message, said
-from writing import write
+from writing import write, write_lines
 
 from skbench.readers import read_items, read_with_notes
 from skbench.report.cli import main
@@ -248,12 +248,9 @@ def test_folder_of_tables(tmp_path):
     ],
 )
 def test_files_of_a_folder_are_named_by_what_tells_them_apart(tmp_path, files, names):
+    text = b"item;score\n1;1\n2;0\n"
     for file in files:
-        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-        text = "item;score\n1;1\n2;0\n"
-        (tmp_path / file).write_bytes(
-            gzip.compress(text.encode()) if file.endswith("gz") else text.encode()
-        )
+        write(tmp_path / file, gzip.compress(text) if file.endswith("gz") else text)
     read = read_with_notes(tmp_path)
     assert sorted(set(read.items["model"])) == names and len(read.items) == 2 * len(files)
     assert "no model column: each file is one model, named for it: " in said(read)
@@ -267,20 +264,17 @@ def test_a_file_is_not_given_the_name_of_a_model_in_another(tmp_path):
     assert sorted(set(read_items(tmp_path)["model"])) == ["ada", "ada.csv", "bob"]
 
 
-REPEATED = [
-    ("model,item,cluster,score\na,1,p,1\na,2,p,0\n", "1"),
-    ("model,item,score\na,1,1\na,2,0\n", "1"),
-    ("model,item,epoch,score\na,1,1,1\na,1,2,0\n", "1"),
-]
-
-
-@pytest.mark.parametrize(("text", "item"), REPEATED)
-def test_a_table_that_is_there_twice_is_refused(tmp_path, text, item):
+@pytest.mark.parametrize(
+    "text",
+    ["model,item,cluster,score\na,1,p,1\na,2,p,0\n", "model,item,score\na,1,1\na,2,0\n",
+     "model,item,epoch,score\na,1,1,1\na,1,2,0\n"],
+)  # fmt: skip
+def test_a_table_that_is_there_twice_is_refused(tmp_path, text):
     for name in ("first.csv", "second.csv"):
         (tmp_path / name).write_text(text)
-    text = message(tmp_path)
-    assert f"second.csv', row 1: repeats item {item!r}, which is in row 1 of" in text
-    assert text.endswith("first.csv'. Leave out the copy.")
+    told = message(tmp_path)
+    assert "second.csv', row 1: repeats item '1', which is in row 1 of" in told
+    assert told.endswith("first.csv'. Leave out the copy.")
 
 
 def test_epochs_of_an_item_may_be_in_several_tables(tmp_path):
@@ -296,37 +290,28 @@ def test_no_such_path(tmp_path):
 
 
 def test_json_lines_table(tmp_path):
+    common = {"task": "x", "prompt": "p" * 999}
     rows = [
-        {
-            "model": m,
-            "task": "x",
-            "id": i,
-            "correct": i % 2,
-            "more": {"length": i},
-            "prompt": "p" * 999,
-        }
+        common | {"model": m, "id": i, "correct": i % 2, "more": {"length": i}}
         for m in "ab"
         for i in range(4)
     ]
-    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    read = read_with_notes(tmp_path / "t.jsonl")
+    read = read_with_notes(write_lines(tmp_path / "t.jsonl", *rows))
     assert read.items["score"].tolist() == 2 * [0, 1, 0, 1]
     assert read.items["more.length"].tolist() == 2 * [0, 1, 2, 3]
-    assert (
-        "left out 1 column of lists or long texts: prompt" in said(read)
-        and "prompt" not in read.items
-    )
+    assert "left out 1 column of lists or long texts: prompt" in said(read)
+    assert "prompt" not in read.items
 
 
 def test_labels_of_several_types_become_text(tmp_path, capsys):
     rows = [{"model": m, "item": i, "score": i % 2} for m in ("gpt", 4) for i in range(4)]
-    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    items = read_items(tmp_path / "t.jsonl")
+    path = write_lines(tmp_path / "t.jsonl", *rows)
+    items = read_items(path)
     assert items["model"].tolist() == 4 * ["gpt"] + 4 * ["4"]
     assert items["item"].tolist() == 2 * [0, 1, 2, 3]
     for command in ("leaderboard", "compare", "estimate --by model"):
         with pytest.raises(SystemExit) as stop:
-            main([*command.split(), str(tmp_path / "t.jsonl")])
+            main([*command.split(), str(path)])
         assert stop.value.code == 0, capsys.readouterr().err
 
 
@@ -400,33 +385,25 @@ def test_separator_at_the_end_of_every_row(written):
 
 def test_command_line(samples, lines, capsys):
     path = samples(*lines, b"{")
-    with pytest.raises(SystemExit) as stop:
-        main(["leaderboard", str(path)])
-    assert stop.value.code == 1
-    assert "line 7: the file ends in the middle of a record" in capsys.readouterr().err
-    with pytest.raises(SystemExit) as stop:
-        main(["leaderboard", str(path), "--skip-bad-lines"])
-    assert stop.value.code == 0
-    assert "skipped 1 bad line" in capsys.readouterr().err
+    for options, code, words in (
+        ([], 1, "line 7: the file ends in the middle of a record"),
+        (["--skip-bad-lines"], 0, "skipped 1 bad line"),
+    ):
+        with pytest.raises(SystemExit) as stop:
+            main(["leaderboard", str(path), *options])
+        assert stop.value.code == code
+        assert words in capsys.readouterr().err
 
 
 MEASURE = """
 import resource, sys
 from skbench.readers import read_items
 import pandas
-small, big, options = sys.argv[1], sys.argv[2], eval(sys.argv[3])
-read_items(small, **options)
+read_items(sys.argv[1])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-n = len(read_items(big, **options))
+n = len(read_items(sys.argv[2]))
 print(n, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
-
-
-def memory_of_reading(small, big, **options):
-    """Rows read, and KiB by which the process grew for it."""
-    command = [sys.executable, "-c", MEASURE, str(small), str(big), repr(options)]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return map(int, printed.split())
 
 
 def lines_of(kind, n, size):
@@ -441,11 +418,14 @@ def lines_of(kind, n, size):
 
 
 def check_memory(tmp_path, kind, n, size):
+    """Bytes of a file, and those by which the process that reads it grows."""
     paths = [tmp_path / f"samples_{name}.jsonl" for name in ("small", "big")]
     for path, count in zip(paths, (100, n), strict=True):
         with open(path, "w") as file:
             file.writelines(lines_of(kind, count, size))
-    rows, kib = memory_of_reading(*paths)
+    command = [sys.executable, "-c", MEASURE, *map(str, paths)]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    rows, kib = map(int, printed.split())
     assert rows == n
     return paths[1].stat().st_size, kib * 1024
 

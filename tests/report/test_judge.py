@@ -31,6 +31,11 @@ def groups_of(result):
     return pd.DataFrame(json.loads(result.stdout)["groups"])
 
 
+def found_in(file, *arguments):
+    """The rows of the command as JSON."""
+    return groups_of(run(file, *arguments, "--json"))
+
+
 @pytest.fixture(scope="module")
 def items():
     """15 topics of 80 answers, 9 of them labeled, none in the first topic."""
@@ -47,7 +52,7 @@ def file(items, tmp_path_factory):
 
 
 def test_json_holds_what_the_estimators_say(file, items):
-    row = groups_of(run(file, "--json", "--confidence-level", 0.9)).iloc[0]
+    row = found_in(file, "--confidence-level", 0.9).iloc[0]
     chain = ChainRulePPI().fit(items["autorater"], items["human"])
     alone = ClassicalMean().fit(items["autorater"], items["human"]).estimate(0.9)
     off = PPIMean(bounds=(-1, 1))
@@ -75,7 +80,7 @@ def test_json_holds_what_the_estimators_say(file, items):
 
 def test_the_report_says_it_in_words(file, items):
     result = run(file)
-    row = groups_of(run(file, "--json")).iloc[0]
+    row = found_in(file).iloc[0]
     assert "autorater judged 1,200 answers, of which 126 have a human label." in result.stdout
     for name, value in (("autorater says", row["judge"]), ("corrected", row["value"])):
         line = next(line for line in result.stdout.splitlines() if line.startswith(name))
@@ -112,7 +117,7 @@ def test_groups_of_many_labels_keep_the_chain_rule(written):
 
 def test_clusters_are_used(items, written):
     items = items.assign(question=np.arange(len(items)) % 40)
-    row = groups_of(run(written(items), "--json", "--cluster", "question")).iloc[0]
+    row = found_in(written(items), "--cluster", "question").iloc[0]
     expected = PPIMean().fit(items["autorater"], items["human"], cluster=items["question"])
     assert row["standard_error"] == pytest.approx(expected.standard_error_, rel=1e-12)
 
@@ -127,10 +132,10 @@ def test_clusters_of_one_answer_change_nothing(written):
 
 
 def test_words_are_understood(items, written):
-    plain = groups_of(run(written(items), "--json"))
+    plain = found_in(written(items))
     verdicts = items["autorater"].map({1: "Yes", 0: "no"})
     labels = items["human"].map({1: "correct", 0: "Incorrect"})
-    words = groups_of(run(written(items.assign(autorater=verdicts, human=labels)), "--json"))
+    words = found_in(written(items.assign(autorater=verdicts, human=labels)))
     pd.testing.assert_frame_equal(words, plain)
 
 
@@ -151,7 +156,7 @@ def test_abstentions_are_a_verdict_of_their_own(written):
 def test_a_judge_on_another_scale_is_not_off_by_anything(items, written):
     stars = items.assign(autorater=1 + 3 * items["autorater"] + items.index % 2)
     assert "is off by" not in run(written(stars)).stdout
-    assert groups_of(run(written(stars), "--json"))["bias"].isna().all()
+    assert found_in(written(stars))["bias"].isna().all()
 
 
 def test_rows_without_a_verdict_are_left_out_and_counted(items, written):
@@ -172,15 +177,15 @@ def test_all_labeled_is_a_check_of_the_judge(items, written):
 def test_what_a_judge_is_off_by_is_paired_with_the_labels(written):
     rng = np.random.default_rng(0)
     human = rng.integers(0, 2, 400)
-    same = groups_of(run(written(pd.DataFrame({"autorater": human, "human": human})), "--json"))
+    same = found_in(written(pd.DataFrame({"autorater": human, "human": human})))
     assert same["bias"].item() == 0
     assert 0 < same["bias_high"].item() < 0.02
     assert same["bias_low"].item() == pytest.approx(-same["bias_high"].item())
     judged = np.where(rng.random(400) < 0.15, 1 - human, human)
     table = pd.DataFrame({"autorater": judged, "human": human, "half": np.arange(400) % 2})
     for rows in (
-        groups_of(run(written(table), "--json")),
-        groups_of(run(written(table), "--json", "--by", "half")),
+        found_in(written(table)),
+        found_in(written(table), "--by", "half"),
     ):
         n = rows["n_rows"].iloc[0]
         off = (judged - human)[:: 400 // n]
@@ -198,7 +203,7 @@ def test_what_a_good_judge_is_off_by_is_covered(written):
         autorater = np.where(rng.random(200) < 0.03, 1 - human, human)
         human[40:] = np.nan
         file = written(pd.DataFrame({"autorater": autorater, "human": human}))
-        rows = groups_of(run(file, "--json"))
+        rows = found_in(file)
         hits.append(rows["bias_low"].item() <= truth <= rows["bias_high"].item())
     assert np.mean(hits) >= 0.93
 
@@ -256,7 +261,7 @@ def test_groups_are_shrunk_and_the_unlabeled_predicted(file, items):
 
 def test_few_groups_are_not_shrunk(items, written):
     few = items[items["topic"].isin([f"group-{i:02d}" for i in range(1, 7)])]
-    found = groups_of(run(written(few), "--by", "topic", "--json")).set_index("group")
+    found = found_in(written(few), "--by", "topic").set_index("group")
     alone = GroupedPPI(PPIMean(), random_state=0).fit(
         few[["autorater"]], few["human"], few["topic"]
     )
@@ -278,7 +283,7 @@ def test_csv_and_table_hold_the_same_numbers(file):
 
 def test_several_columns_make_a_group(items, written):
     split = items.assign(half=items.index % 2)
-    found = groups_of(run(written(split), "--by", "topic,half", "--json"))
+    found = found_in(written(split), "--by", "topic,half")
     assert found["group"].iloc[1] == "group-00 / 1"
     assert len(found) == 30
 
@@ -316,12 +321,12 @@ def test_numbers_are_one_id_however_they_are_written(items, written):
 def test_numbers_that_are_written_differently_are_two_groups_and_two_ids(written):
     rows = [("3.1", 1, 1), ("3.1", 0, 0), ("3.10", 1, 1), ("3.10", 1, 0)] * 9
     table = pd.DataFrame(rows, columns=["version", "autorater", "human"])
-    groups = groups_of(run(written(table), "--by", "version", "--json"))
+    groups = found_in(written(table), "--by", "version")
     assert groups["group"].tolist() == ["3.1", "3.10"]
     table = table.head(4)
     labels = written(table[["version", "human"]].drop_duplicates("version"), "labels.csv")
     verdicts = written(table.drop(columns="human").drop_duplicates("version"))
-    joined = groups_of(run(verdicts, "--labels", labels, "--id", "version", "--json"))
+    joined = found_in(verdicts, "--labels", labels, "--id", "version")
     assert joined["n_labeled"].item() == 2
 
 

@@ -92,19 +92,11 @@ def test_missing_answers_are_warned_of(items, written):
     assert " n" in header  # numbers of items are shown where they differ
 
 
-def test_plot_is_saved(file, tmp_path):
+@pytest.mark.parametrize("name", ["board.png", "no_suffix"])
+def test_plot_is_saved_where_it_is_said_to_be(file, tmp_path, name):
     pytest.importorskip("matplotlib")
-    path = tmp_path / "board.png"
-    result = run(file, "--plot", path)
-    assert path.read_bytes().startswith(b"\x89PNG")
-    assert f"picture: {path}" in result.stderr
-
-
-def test_plot_is_saved_where_it_is_said_to_be(file, tmp_path):
-    pytest.importorskip("matplotlib")
-    path = tmp_path / "picture"
-    assert f"picture: {path}" in run(file, "--plot", path).stderr
-    assert path.read_bytes().startswith(b"\x89PNG")
+    assert f"picture: {tmp_path / name}" in run(file, "--plot", tmp_path / name).stderr
+    assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
 def test_errors_take_one_line(file, tmp_path, written):

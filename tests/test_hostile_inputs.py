@@ -109,7 +109,7 @@ GROUPS = {
     "other index": lambda: (X, pd.Series(Z), SIGMA2, SIZE),
 }
 ODD = {"nan": np.nan, "infinite": np.inf, "text": "high", "None": None}
-ODD |= {"a date": pd.Timestamp("2026-01-01"), "a list": [1], "complex": 1j}
+ODD |= {"a date": pd.Timestamp("2026-01-01"), "complex": 1j}
 for kind, odd in ODD.items():
     GROUPS |= {
         f"z {kind}": lambda odd=odd: (X, with_first(Z, odd), SIGMA2, SIZE),
@@ -160,6 +160,8 @@ ITEMS = {
     "no column of scores": lambda: good_items().drop(columns="score"),
     "no column of models": lambda: good_items().drop(columns="model"),
     "score huge": lambda: spoiled("score", 1e308, 40).astype({"score": float}),
+    "score a list": lambda: spoiled("score", [1]),
+    "model a list": lambda: spoiled("model", ["a"]),
     "scores of dates": lambda: good_items().assign(score=pd.Timestamp("2026-01-01")),
     "scores all alike": lambda: good_items().assign(score=1.0),
     "fractions": lambda: spoiled("score", fractions.Fraction(1, 3)),
@@ -201,16 +203,17 @@ JUDGED = {
     "no label": lambda: (SCORES, np.full(40, np.nan)),
     "one label": lambda: (SCORES, np.r_[1.0, np.full(39, np.nan)]),
     "short labels": lambda: (SCORES, LABELS[:-1]),
-    "score nan": lambda: (with_first(SCORES, np.nan).astype(float), LABELS),
-    "score infinite": lambda: (with_first(SCORES, np.inf).astype(float), LABELS),
-    "score text": lambda: (with_first(SCORES, "good"), LABELS),
     "score huge": lambda: (SCORES * 1e308, LABELS),
-    "label infinite": lambda: (SCORES, with_first(LABELS, np.inf).astype(float)),
     "label huge": lambda: (SCORES, LABELS * 1e308),
-    "label text": lambda: (SCORES, with_first(LABELS, "right")),
     "labels all alike": lambda: (SCORES, np.where(np.isnan(LABELS), np.nan, 1.0)),
     "scores all alike": lambda: (np.full(40, 0.5), LABELS),
     "labels of dates": lambda: (SCORES, np.full(40, np.datetime64("2026-01-01"))),
+}
+JUDGED |= {
+    f"score {kind}": lambda odd=odd: (with_first(SCORES, odd), LABELS) for kind, odd in ODD.items()
+}
+JUDGED |= {
+    f"label {kind}": lambda odd=odd: (SCORES, with_first(LABELS, odd)) for kind, odd in ODD.items()
 }
 JUDGES = {
     "classical": sb.ClassicalMean(),

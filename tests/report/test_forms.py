@@ -40,10 +40,9 @@ def file(items, tmp_path_factory):
 @pytest.fixture(scope="module")
 def evil_file(items, tmp_path_factory):
     """A model and a topic whose names are up to no good."""
-    path = tmp_path_factory.mktemp("forms") / "evil.csv"
     names = {items[name].iloc[0]: f"{EVIL} {name}" for name in ("model", "topic")}
-    items.replace({"model": names, "topic": names}).to_csv(path, index=False)
-    return path
+    evil = items.replace({"model": names, "topic": names})
+    return write(tmp_path_factory.mktemp("forms") / "evil.csv", evil)
 
 
 @pytest.mark.parametrize(

@@ -183,10 +183,8 @@ def test_what_a_judge_is_off_by_is_paired_with_the_labels(written):
     assert same["bias_low"].item() == pytest.approx(-same["bias_high"].item())
     judged = np.where(rng.random(400) < 0.15, 1 - human, human)
     table = pd.DataFrame({"autorater": judged, "human": human, "half": np.arange(400) % 2})
-    for rows in (
-        found_in(written(table)),
-        found_in(written(table), "--by", "half"),
-    ):
+    for by in ([], ["--by", "half"]):
+        rows = found_in(written(table), *by)
         n = rows["n_rows"].iloc[0]
         off = (judged - human)[:: 400 // n]
         half_width = (rows["bias_high"] - rows["bias_low"])[0] / 2
@@ -214,16 +212,22 @@ def test_labels_in_percent_beside_verdicts_are_told(written):
     assert "are they in the same unit?" in " ".join(result.stderr.split())
 
 
-@pytest.mark.parametrize("arguments", [(), ("--by", "topic")])
-def test_a_judge_that_always_says_the_same_saves_nothing(items, written, arguments):
-    text = " ".join(run(written(items.assign(autorater=1)), *arguments).stdout.split())
-    assert "autorater saved no labels: the 126 there are say as much without it." in text
+USELESS = make_judged_items(1, 2000, 1000, sensitivity=0.5, specificity=0.5, random_state=2).items
 
 
-def test_a_useless_judge_saves_nothing(written):
-    items = make_judged_items(1, 2000, 1000, sensitivity=0.5, specificity=0.5, random_state=2).items
-    text = " ".join(run(written(items)).stdout.split())
-    assert "autorater saved no labels: the 1,000 there are say as much without it." in text
+@pytest.mark.parametrize(
+    ("judged", "by", "n"),
+    [
+        (lambda items: items.assign(autorater=1), [], "126"),
+        (lambda items: items.assign(autorater=1), ["--by", "topic"], "126"),
+        (lambda items: USELESS, [], "1,000"),
+    ],
+)
+def test_a_judge_that_always_says_the_same_or_is_useless_saves_nothing(
+    items, written, judged, by, n
+):
+    text = " ".join(run(written(judged(items)), *by).stdout.split())
+    assert f"autorater saved no labels: the {n} there are say as much without it." in text
 
 
 def test_a_column_may_have_brackets_in_its_name(items, written):
@@ -252,9 +256,7 @@ def test_groups_are_shrunk_and_the_unlabeled_predicted(file, items):
     predicted = eb.predict(g.features_.loc[["group-00"]])
     np.testing.assert_allclose(found.loc["group-00", "value"], predicted, rtol=1e-9)
     np.testing.assert_allclose(labeled["corrected"], g.estimate().value[1:], rtol=1e-9)
-    assert found.loc["group-00", "corrected"] is None or np.isnan(
-        found.loc["group-00", "corrected"]
-    )
+    assert pd.isna(found.loc["group-00", "corrected"])
     assert json.loads(result.stdout)["guarantee"] == "average over groups"
     assert "human label" not in result.stderr
 
@@ -312,10 +314,8 @@ def test_labels_are_joined_by_id(file, two_files, written):
 def test_numbers_are_one_id_however_they_are_written(items, written):
     verdicts = items.drop(columns="human").assign(item=np.arange(len(items)))
     labels = items[["human"]].assign(item=np.arange(len(items), dtype=float)).dropna()
-    joined = run(
-        written(verdicts, "v.csv"), "--labels", written(labels, "l.csv"), "--id", "item", "--json"
-    )
-    assert groups_of(joined)["n_labeled"].item() == 126
+    files = written(verdicts, "v.csv"), "--labels", written(labels, "l.csv")
+    assert found_in(*files, "--id", "item")["n_labeled"].item() == 126
 
 
 def test_numbers_that_are_written_differently_are_two_groups_and_two_ids(written):

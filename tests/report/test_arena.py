@@ -8,7 +8,6 @@ import commands
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 from skbench import BradleyTerry
 from skbench.report.arena import arena
@@ -63,10 +62,7 @@ def layouts(votes):
     }  # fmt: skip
 
 
-KINDS = ["names", "sides", "letters", "numbers", "one column for each"]
-
-
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["names", "sides", "letters", "numbers", "one column for each"])
 def test_layouts_give_the_same_numbers(votes, tmp_path, kind):
     document, _ = document_of(layouts(votes)[kind], tmp_path / "v.csv")
     frame = BradleyTerry().fit(votes, votes["y"]).leaderboard("elo").to_frame()
@@ -99,10 +95,9 @@ def test_json_lines_and_other_names(votes, tmp_path):
     assert sum(row["value"] for row in document["models"]) == pytest.approx(0)
 
 
-def test_a_sentence_comes_first_and_the_judge_is_named_and_not_used(votes, tmp_path):
-    path = tmp_path / "v.csv"
+def test_a_sentence_comes_first_and_the_judge_is_named_and_not_used(votes, tmp_path, written):
     table = votes.rename(columns={"y": "winner"}).assign(prediction=1, judge="expert")
-    table.to_csv(path, index=False)
+    path = written(table)
     result = run(path)
     assert "'judge'" not in result.stderr  # who voted, and no verdict
     assert result.stdout.startswith("ada is the best of 3 models")
@@ -128,7 +123,7 @@ def test_what_cannot_be_told_is_refused_with_commands_that_run(votes, tmp_path, 
         assert result.exit_code == 1
         commands = result.stderr.strip().splitlines()[1:]
         assert commands and not any("note" in command for command in commands)
-        done = [CliRunner().invoke(arena, shlex.split(line)[2:]) for line in commands]
+        done = [run(*shlex.split(line)[2:]) for line in commands]
         assert any(one.exit_code == 0 and "best of 3 models" in one.stdout for one in done)
         assert all(one.exit_code in (0, 1) and one.output for one in done)
 

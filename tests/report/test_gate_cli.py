@@ -15,7 +15,7 @@ run = partial(commands.run, gate)
 
 
 @pytest.fixture
-def files(tmp_path):
+def files(written):
     """Old and three new results of 200 items: as before, clearly worse, a bit worse."""
     rng = np.random.default_rng(0)
     item = np.arange(200)
@@ -23,11 +23,10 @@ def files(tmp_path):
     right = rng.random(200) < 0.8
     scores = {"old": right, "same": right, "worse": right & (item % 3 > 0),
               "doubt": right & (item % 67 > 0)}  # fmt: skip
-    paths = {}
-    for name, score in scores.items():
-        paths[name] = tmp_path / f"{name}.csv"
-        frame.assign(score=score * 1.0).to_csv(paths[name], index=False)
-    return paths
+    return {
+        name: written(frame.assign(score=score * 1.0), f"{name}.csv")
+        for name, score in scores.items()
+    }
 
 
 @pytest.mark.parametrize(("new", "code"), [("same", 0), ("worse", 3), ("doubt", 4)])
